@@ -1,37 +1,37 @@
-# Each target installs what it needs first. `make` alone tells what there is.
+# Each target first installs what it needs. `make` alone lists the targets.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 
-# What a run of the server is given besides: make run ARGS="--listen 0.0.0.0:8080"
+# Further arguments of the server: make run ARGS="--listen 0.0.0.0:8080"
 ARGS ?=
-# The embedded model of `make run` and `make bench`: small, standard, better, or auto (by the memory of this machine).
+# Embedded model of `make run` and `make bench`: small, standard, better, or auto (by the memory of this machine).
 MODEL ?= auto
-# The lock file is the truth: a build that would change it stops.
+# Builds fail instead of changing Cargo.lock.
 LOCKED ?= --locked
 
 TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 PYTHON := .venv/bin/python
-# The tools of this folder come before those of the machine.
+# Tools in .venv and .tools take precedence over those of the machine.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 BENCHED := muster-store muster-limits muster-feed muster-network muster-gateway muster-tasks muster-memory muster-models
-# The load tools that the gateway is measured with; they are no part of this repository.
+# Load tools for the gateway benchmarks; they are not part of this repository.
 BENCH_TOOLS ?= ../shared/bench/gateway
-# What the gateway's benchmarks are told besides: make bench BENCH_ARGS="--secs 5"
+# Further arguments of the benchmarks: make bench BENCH_ARGS="--secs 5"
 BENCH_ARGS ?=
-# How long `make soak` takes.
+# Duration of `make soak`, in minutes.
 MINUTES ?= 10
 
 .PHONY: help
-help: ## tell what there is
+help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
 
 ## Using it
 
 .PHONY: run
-run: setup-build models ## build the server and start it; prints its address, a key and a call to paste
+run: setup-build models ## build and start the server; prints its address, an API key and a call to try
 	@cargo build --release $(LOCKED) --bin muster
 	@exec "$(TARGET)/release/muster" serve $(ARGS)
 
@@ -40,7 +40,7 @@ models: setup-build ## fetch the embedded models into models-cache (MODEL=small|
 	@$(PYTHON) scripts/fetch_models.py $(MODEL) minilm --dir models-cache
 
 .PHONY: bench
-bench: setup-build models ## measure: a rate decision, an ask, durable writes, the embedded model, the gateway, the feed, tasks, memory, retrieval
+bench: setup-build models ## run all benchmarks: limits, actors, store, embedded model, gateway, feed, tasks, memory, retrieval
 	@for package in $(BENCHED); do \
 	    echo "== $$package"; \
 	    cargo bench --quiet $(LOCKED) --package "$$package" --bench '*'; \
@@ -52,7 +52,7 @@ bench: setup-build models ## measure: a rate decision, an ask, durable writes, t
 	@$(MAKE) --no-print-directory bench-retrieval
 
 .PHONY: bench-gateway
-bench-gateway: setup-build ## measure the gateway beside a bare relay and the upstream direct
+bench-gateway: setup-build ## benchmark the gateway beside a bare relay and direct calls of the upstream
 	@echo "== gateway"
 	@if test -d "$(BENCH_TOOLS)"; then \
 	    cargo build --release --quiet $(LOCKED) --bin muster --example bare_relay; \
@@ -60,49 +60,49 @@ bench-gateway: setup-build ## measure the gateway beside a bare relay and the up
 	@$(PYTHON) benches/gateway/run.py --tools "$(BENCH_TOOLS)" --target "$(TARGET)" $(BENCH_ARGS)
 
 .PHONY: bench-feed
-bench-feed: setup-build ## measure live sockets beside a bare thread that holds them, at 100 to 10,000 connections
+bench-feed: setup-build ## benchmark live connections beside a bare hub, at 100 to 10,000 connections
 	@echo "== feed"
 	@cargo build --release --quiet $(LOCKED) --no-default-features --example feed_server --example feed_load --example raw_hub
 	@$(PYTHON) benches/feed/run.py --target "$(TARGET)" $(BENCH_ARGS)
 
 .PHONY: bench-tasks
-bench-tasks: setup-build ## measure durable tasks over HTTP, alone and watched, and controls of 5,000 that run
+bench-tasks: setup-build ## benchmark durable tasks over HTTP, with and without watchers, and controls of 5,000 running tasks
 	@echo "== tasks"
 	@cargo build --release --quiet $(LOCKED) --bin muster --example task_load --example task_control
 	@$(PYTHON) benches/tasks/run.py --target "$(TARGET)" $(BENCH_ARGS)
 
 .PHONY: bench-memory
-bench-memory: setup-build ## measure semantic memory over HTTP: stores, searches, memory, restarts
+bench-memory: setup-build ## benchmark semantic memory over HTTP: writes, searches, memory use, restarts
 	@echo "== memory"
 	@cargo build --release --quiet $(LOCKED) --bin muster --example memory_load
 	@$(PYTHON) benches/memory/run.py --target "$(TARGET)" $(BENCH_ARGS)
 
 .PHONY: bench-retrieval
-bench-retrieval: setup-build ## measure how good the ranking of semantic memory is, on the open test sets beside this folder
+bench-retrieval: setup-build ## measure the search quality of semantic memory, on the open test sets in ../shared
 	@echo "== retrieval"
 	@$(PYTHON) scripts/fetch_models.py minilm --dir models-cache
 	@cargo bench --quiet $(LOCKED) --package muster-retrieval
 
 .PHONY: bench-peers
-bench-peers: setup-build ## the same, beside LiteLLM, Portkey and the vLLM router, which it installs
+bench-peers: setup-build ## benchmark the gateway beside LiteLLM, Portkey and the vLLM router, which it installs
 	@if test -d "$(BENCH_TOOLS)"; then \
 	    cargo build --release --quiet $(LOCKED) --bin muster --example bare_relay; \
 	fi
 	@$(PYTHON) benches/gateway/peers.py --tools "$(BENCH_TOOLS)" --target "$(TARGET)" $(BENCH_ARGS)
 
 .PHONY: soak
-soak: setup-build ## mixed load with faults for MINUTES=10: nothing leaks, every request ends, the ledger adds up
+soak: setup-build ## run mixed load with faults for MINUTES=10: no leaks, every request ends, the ledger is consistent
 	@cargo build --release --quiet $(LOCKED) --bin muster
 	@$(PYTHON) benches/gateway/soak.py --muster "$(TARGET)/release/muster" --minutes $(MINUTES)
 
 ## Checking it
 
-# The order shares the most: the tests build everything and run llama.cpp's build script; clippy and the documentation
-# then need the dependencies' metadata only, once for both. The cheap ones stand first, so that a slip is told early.
+# The order reuses most compiled code: the tests build everything and run llama.cpp's build script; clippy and the
+# documentation then need only the metadata of dependencies. Fast parts come first, so that simple errors fail early.
 PARTS := check-fmt deny test-rust test-python test-node test-api clippy docs
 
 .PHONY: test
-test: setup models-small ## everything that CI runs, with a summary at the end
+test: setup models-small ## run everything that CI runs, with a summary at the end
 	@summary=; passed=0; failed=0; \
 	for part in $(PARTS); do \
 	    printf '\n== make %s\n' "$$part"; \
@@ -115,15 +115,15 @@ test: setup models-small ## everything that CI runs, with a summary at the end
 	test "$$failed" -eq 0
 
 .PHONY: test-rust
-test-rust: setup models-small ## the Rust tests, documentation examples too
+test-rust: setup models-small ## run the Rust tests and documentation examples
 	@if cargo nextest --version >/dev/null 2>&1; then \
 	    cargo nextest run --workspace $(LOCKED) && cargo test --doc --workspace --quiet $(LOCKED); \
 	else \
 	    cargo test --workspace $(LOCKED); \
 	fi
 
-# The binary is the one that the Rust tests built: `cargo build` would choose other features of the dependencies (those of
-# the tests count there), and compile half of them again.
+# The binary is the one that the Rust tests built: `cargo build` would unify other features of the dependencies and
+# compile half of them again.
 MUSTER_BIN ?= $(TARGET)/debug/muster
 RUNNING := MUSTER_BIN="$(MUSTER_BIN)" MUSTER_MODELS_DIR="$${MUSTER_MODELS_DIR:-models-cache}"
 PYTEST := $(RUNNING) $(PYTHON) -m pytest -q -p no:cacheprovider
@@ -133,15 +133,15 @@ built: setup
 	@test -x "$(MUSTER_BIN)" || { echo "no $(MUSTER_BIN): run make test-rust first" >&2; exit 1; }
 
 .PHONY: test-python
-test-python: built models-small ## the official Python clients, LangChain and a short soak (after test-rust)
+test-python: built models-small ## test with the official Python clients, LangChain and a short soak (after test-rust)
 	@$(PYTEST) tests/openai_client tests/clients
 
 .PHONY: test-node
-test-node: built ## the official openai client for Node against a running server (after test-rust)
+test-node: built ## test with the official OpenAI client for Node (after test-rust)
 	@$(RUNNING) node --test --test-reporter=spec tests/clients/node/*.test.js
 
 .PHONY: test-api
-test-api: built ## made-up calls of every described route: no server error, every answer as described (after test-rust)
+test-api: built ## test the API descriptions: valid, correct for generated calls, usable by generated clients (after test-rust)
 	@$(PYTEST) tests/api
 
 .PHONY: check-fmt
@@ -152,18 +152,18 @@ check-fmt:
 clippy: setup
 	@cargo clippy --workspace --all-targets $(LOCKED) -- --deny warnings
 
-# `--examples` documents nothing here: it makes cargo choose the dependencies' features as it does for clippy's
-# `--all-targets`, and so take clippy's work over.
+# `--examples` documents nothing: it makes cargo unify features as for clippy's `--all-targets`, so that the work of
+# clippy is reused.
 .PHONY: docs
-docs: setup ## the documentation of the code, without warnings
+docs: setup ## build the code documentation, without warnings
 	@RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --lib --examples $(LOCKED)
 
 .PHONY: lint
-lint: check-fmt clippy ## formatting and clippy
+lint: check-fmt clippy ## check formatting and run clippy
 
-# The advisories need a database from the network. Where it cannot be had that is said, and is no failure.
+# Advisories need a database from the network. If it cannot be fetched, that is reported and is not a failure.
 .PHONY: deny
-deny: setup ## licences, sources and bans of the dependencies; known flaws too where their list can be fetched
+deny: setup ## check licences, sources and bans of dependencies, and advisories if their database can be fetched
 	@cargo fetch --quiet $(LOCKED)
 	@cargo deny --offline check --hide-inclusion-graph licenses bans sources
 	@if timeout 120 cargo deny fetch db >/dev/null 2>&1; then \
@@ -179,11 +179,11 @@ fmt: ## format the code
 	@cargo fmt --all
 
 .PHONY: assets
-assets: ## fetch the pages of the API description again, at the versions pinned in assets/refresh.sh
+assets: ## fetch the API documentation pages, at the versions pinned in assets/refresh.sh
 	@assets/refresh.sh
 
 .PHONY: setup
-setup: ## install what builds and tests need and the machine lacks
+setup: ## install missing tools for builds and tests
 	@scripts/setup.sh
 
 .PHONY: setup-build

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use actix_web::web::Data;
-use muster::app::{App, First};
+use muster::app::{App, InitialCredentials};
 use muster::config::{self, Config, Source};
 use muster::server::Server;
 use muster_core::event::{Event, Publisher};
@@ -89,7 +89,7 @@ fn control(port: u16, app: Data<App>) -> io::Result<()> {
 
 async fn serve(config: Config, control_port: u16) -> Result<(), String> {
     let source = Source::given(&config);
-    let first = First { key: None, password: Some(PASSWORD.to_owned()) };
+    let first = InitialCredentials { key: None, password: Some(PASSWORD.to_owned()) };
     let app = App::start(config, source, first).await.map_err(|error| error.to_string())?;
     let server = Server::bind(app).map_err(|error| error.to_string())?;
     control(control_port, server.shared()).map_err(|error| format!("control port: {error}"))?;

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use futures::{StreamExt, TryStreamExt};
-use muster::app::{App, First};
+use muster::app::{App, InitialCredentials};
 use muster::config::{self, Source};
 use muster_core::page::PageAsk;
 use muster_geo::{Geometry, Point};
@@ -50,7 +50,7 @@ async fn start(folder: &str) -> Outcome<App> {
     let mut config = config::parse("[llm]\nmodel = \"none\"\n", "fill_store", std::iter::empty())?;
     config.store.path = folder.into();
     let source = Source::given(&config);
-    Ok(App::start(config, source, First::default()).await?)
+    Ok(App::start(config, source, InitialCredentials::default()).await?)
 }
 
 async fn run(folder: &str, devices: usize, incidents: usize) -> Outcome<serde_json::Value> {

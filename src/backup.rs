@@ -1,4 +1,4 @@
-//! A backup of the running server.
+//! Backups of the running server.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,25 +12,25 @@ use muster_store::StoreError;
 
 use crate::app::{App, SNAPSHOTS_KEPT};
 
-/// A whole snapshot of one moment, open for reading: it stays readable whatever becomes of its name.
+/// A complete snapshot of one moment, open for reading. It stays readable when its file is renamed or removed.
 #[derive(Debug)]
 pub struct Backup {
-    /// A name for it, such as `20260101T120000.000Z.snap`.
+    /// File name for the snapshot, such as `20260101T120000.000Z.snap`.
     pub name: String,
     pub file: File,
     pub bytes: u64,
 }
 
 impl App {
-    /// A snapshot that holds everything acknowledged before this was called. Commits wait while it is written, never for
-    /// whoever reads it then. It also stands in the store's `snapshots/`, as the latest one there.
+    /// Takes a snapshot that contains everything acknowledged before the call. Commits wait while it is written, but
+    /// not while it is read. It is also stored in `snapshots/` as the latest snapshot.
     ///
     /// # Errors
-    /// `Unavailable`: another backup is being written, or the disk fails.
+    /// `Unavailable` if another backup is being written or the disk fails.
     pub async fn backup(&self) -> Result<Backup, Error> {
         let busy =
             |_| Error::new(Kind::Unavailable, "another backup is being written").retry_in(Duration::from_secs(5));
-        // Held until the file is open: a third snapshot would remove the first.
+        // Held until the file is open, because a third snapshot would remove the first.
         let _turn = self.backing_up.try_acquire().map_err(busy)?;
         self.before_backup().await?;
         let sled = Arc::clone(&self.sled);
@@ -44,11 +44,11 @@ impl App {
         })
     }
 
-    /// Names of what may still hold an owner's memory: backups in the store's folder that were written since the owner
-    /// was made, and what was set aside there since. Blocking.
+    /// Returns the names of files that may still contain an owner's memory: backups in the store's folder written since
+    /// the owner was created, and stores moved aside since then. Blocking.
     ///
     /// # Errors
-    /// `Unavailable`: the folder cannot be read.
+    /// `Unavailable` if the folder cannot be read.
     pub fn backups_since(&self, owner: &str) -> Result<Vec<String>, Error> {
         let Some(made) = made_at(owner) else { return Ok(Vec::new()) };
         let folder = self.live().config.store.path.clone();
@@ -66,18 +66,18 @@ impl App {
         Ok(names)
     }
 
-    /// What was acknowledged and is not in the store's records yet goes there before a snapshot is taken: whoever keeps
-    /// a journal beside the store folds it in here.
+    /// Writes everything acknowledged that is only in a journal so far to the store, before a snapshot is taken.
     ///
     /// # Errors
-    /// It cannot be folded in; then there is no backup, rather than one with holes.
+    /// A journal cannot be written to the store; no backup is made then, because it would be incomplete.
     pub async fn before_backup(&self) -> Result<(), Error> {
         self.ledger.flush().await
     }
 }
 
-/// Since when there can be something of an owner, as files are stamped: identifiers tell when they were made, and shared
-/// namespaces are everybody's. `None` where it is no owner's name.
+/// Returns the time from which data of an owner can exist, in the format of the time stamps in file names: identifiers
+/// contain their creation time, and shared namespaces have existed from the start. `None` if the name is not one of an
+/// owner.
 fn made_at(owner: &str) -> Option<String> {
     if owner == Owner::SHARED {
         return Some(String::new());
@@ -88,7 +88,7 @@ fn made_at(owner: &str) -> Option<String> {
     Some(at.rfc3339().replace(['-', ':'], ""))
 }
 
-/// Names in a folder whose stamp is not before that one.
+/// Returns the names in a folder whose time stamp is not before `since`.
 fn stamped(folder: &Path, since: &str, stamp: impl Fn(&str) -> Option<&str>) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

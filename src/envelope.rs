@@ -1,4 +1,4 @@
-//! What the answers of many routes share: the disaster network's envelope, and whether one is given again.
+//! Parts of responses that many routes share: the envelope of the disaster network, and headers of repeated responses.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::ETAG;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-/// An answer with data.
+/// A response with data.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Data<T> {
     /// Always true.
@@ -16,7 +16,7 @@ pub struct Data<T> {
     pub data: T,
 }
 
-/// An answer that only says what was done.
+/// A response that only reports success.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Said {
     /// Always true.
@@ -24,21 +24,21 @@ pub struct Said {
     pub message: String,
 }
 
-/// 200 with data.
+/// Returns 200 with data.
 pub fn data<T: Serialize>(data: T) -> HttpResponse {
     HttpResponse::Ok().json(Data { success: true, data })
 }
 
-/// 200 with a record and its version as `ETag`.
+/// Returns 200 with a record and its version as `ETag`.
 pub fn record<T: Serialize>(version: u64, data: T) -> HttpResponse {
     HttpResponse::Ok().insert_header((ETAG, etag(version))).json(Data { success: true, data })
 }
 
-/// Whether an answer is given for the first time.
+/// Whether a response is the original one or a repetition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Given {
     First,
-    /// Again, for its `Idempotency-Key`.
+    /// Repeated for its `Idempotency-Key`.
     Again,
 }
 
@@ -47,7 +47,7 @@ impl Given {
         if replayed { Self::Again } else { Self::First }
     }
 
-    /// Says in the headers that it is given again; nothing of the first time.
+    /// Adds a header to a repeated response.
     pub fn tell(self, response: &mut HttpResponseBuilder) {
         if self == Self::Again {
             response.insert_header(("Idempotency-Replayed", "true"));
@@ -55,19 +55,19 @@ impl Given {
     }
 }
 
-/// 201 with what was made.
+/// Returns 201 with the created record.
 pub fn created<T: Serialize>(data: T, given: Given) -> HttpResponse {
     let mut response = HttpResponse::build(StatusCode::CREATED);
     given.tell(&mut response);
     response.json(Data { success: true, data })
 }
 
-/// 200 with a sentence.
+/// Returns 200 with a message.
 pub fn said(message: impl Into<String>) -> HttpResponse {
     HttpResponse::Ok().json(Said { success: true, message: message.into() })
 }
 
-/// 200 with a page of a list: its items under the plural noun, and `next_cursor`.
+/// Returns 200 with a page of a list: its items under their plural name, and `next_cursor`.
 pub fn list<T: Serialize>(noun: &str, page: &Page<T>) -> HttpResponse {
     let mut fields = Map::new();
     fields.insert(noun.to_owned(), json!(page.items));
@@ -75,7 +75,7 @@ pub fn list<T: Serialize>(noun: &str, page: &Page<T>) -> HttpResponse {
     data(Value::Object(fields))
 }
 
-/// A version as a strong entity tag.
+/// Formats a version as a strong entity tag.
 pub fn etag(version: u64) -> String {
     format!("\"{version}\"")
 }

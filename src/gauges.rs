@@ -1,9 +1,9 @@
-//! The figures of every part, read when metrics are asked for.
+//! Gauges of `/metrics`, read from all parts when metrics are requested.
 
 use crate::app::App;
 
 impl App {
-    /// Brings the gauges of `/metrics` up to date.
+    /// Updates the gauges of `/metrics`.
     pub async fn refresh_gauges(&self) {
         let set = |part: &str, name: &str, value: u64| {
             let value = i64::try_from(value).unwrap_or(i64::MAX);

@@ -1,4 +1,4 @@
-//! What a client is told of its limits, on every limited response, whatever its status.
+//! Rate-limit headers of every limited response, whatever its status.
 
 use actix_web::HttpMessage;
 use actix_web::dev::ServiceResponse;
@@ -8,16 +8,16 @@ use muster_limits::{LimitView, RuleView, Unit};
 
 use crate::error::Dialect;
 
-/// The limits that a request was judged by, kept with it until its response leaves.
+/// The limits that a request was checked against, kept until its response is sent.
 #[derive(Debug, Clone)]
 pub struct Judged {
     pub category: &'static str,
     pub view: LimitView,
-    /// Unix seconds at the decision.
+    /// Unix time of the decision, in seconds.
     pub at: u64,
 }
 
-/// Adds the headers of a limited request's response.
+/// Adds the headers to the response of a limited request.
 pub fn add<B>(response: &mut ServiceResponse<B>, dialect: Dialect) {
     let judged = response.request().extensions().get::<Judged>().cloned();
     let Some(judged) = judged else { return };
@@ -38,7 +38,7 @@ pub fn add<B>(response: &mut ServiceResponse<B>, dialect: Dialect) {
     ietf(headers, &judged);
 }
 
-/// The family that OpenAI's clients read: the reset is a duration there.
+/// Headers for OpenAI's clients; the reset is a duration.
 fn openai(headers: &mut HeaderMap, what: &str, view: Option<&RuleView>, now: u64) {
     let Some(view) = view else { return };
     put(headers, &format!("x-ratelimit-limit-{what}"), view.rule.limit.to_string());
@@ -46,7 +46,7 @@ fn openai(headers: &mut HeaderMap, what: &str, view: Option<&RuleView>, now: u64
     put(headers, &format!("x-ratelimit-reset-{what}"), format!("{}s", view.reset.saturating_sub(now)));
 }
 
-/// The family that Anthropic's clients read: the reset is a time there.
+/// Headers for Anthropic's clients; the reset is a time.
 fn anthropic(headers: &mut HeaderMap, what: &str, view: Option<&RuleView>) {
     let Some(view) = view else { return };
     put(headers, &format!("anthropic-ratelimit-{what}-limit"), view.rule.limit.to_string());

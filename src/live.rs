@@ -1,6 +1,7 @@
-//! The settings that count now and what is made of them, replaced as a whole at a reload.
+//! The present settings and what is built from them, replaced as a whole at a reload.
 //!
-//! A request takes the present one when it begins and keeps it to its end: no request meets half of each.
+//! A request takes the present value when it begins and keeps it to its end, so that no request sees parts of two
+//! versions.
 
 use std::sync::Arc;
 
@@ -12,17 +13,17 @@ use utoipa::ToSchema;
 
 use crate::app::{App, StartError};
 use crate::config::{self, Config, Source};
-use crate::provider_setup::{self, Served};
+use crate::provider_setup::{self, ConfiguredProvider};
 use crate::telemetry;
 
-/// What is replaced together.
+/// The values that a reload replaces together.
 #[derive(Debug)]
 pub struct Live {
     pub config: Config,
     pub(crate) source: Source,
     pub chain: Chain,
-    /// Every provider with the way to speak to it, to be kept where its settings stay.
-    pub(crate) served: Vec<Served>,
+    /// Every provider with its adapter, which is reused if its settings do not change.
+    pub(crate) served: Vec<ConfiguredProvider>,
 }
 
 impl Live {
@@ -30,38 +31,38 @@ impl Live {
         self.chain.registry()
     }
 
-    /// Providers of the chain besides the embedded model.
+    /// Returns the providers of the chain besides the embedded model.
     pub fn remote_providers(&self) -> usize {
         self.registry().chain().filter(|id| *id != EMBEDDED_PROVIDER).count()
     }
 }
 
-/// Where the present one is read. Cheap to clone.
+/// Read access to the present value. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Watched(pub(crate) watch::Receiver<Arc<Live>>);
+pub struct LiveReader(pub(crate) watch::Receiver<Arc<Live>>);
 
-impl Watched {
+impl LiveReader {
     pub fn now(&self) -> Arc<Live> {
         Arc::clone(&self.0.borrow())
     }
 }
 
-/// What a reload did.
+/// Result of a reload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Reloaded {
-    /// Sections that changed and count from now on.
+    /// Sections that changed and are in effect now.
     pub reloaded: Vec<&'static str>,
-    /// Sections that changed and take a restart: they stay as they were.
+    /// Sections that changed but need a restart; they stay as they were.
     pub needs_restart: Vec<&'static str>,
 }
 
 impl App {
-    /// Reads the settings again. Connections, streams and calls that stand go on under the old ones.
+    /// Reads the settings again. Open connections, streams and calls continue with the old ones.
     ///
     /// # Errors
-    /// The first setting or file that cannot be used; then everything stays as it was.
+    /// A setting or file cannot be used; nothing is changed then.
     pub async fn reload(&self) -> Result<Reloaded, StartError> {
-        // One at a time, or an older file could win over a newer one.
+        // Reloads are serialized, or an older file could replace a newer one.
         let _turn = self.reloading.lock().await;
         let old = self.live();
         let refused = |error: &dyn std::fmt::Display| StartError(error.to_string());
@@ -87,7 +88,7 @@ impl App {
     }
 }
 
-/// Sections that differ and only count at a start.
+/// Returns the changed sections that need a restart.
 fn fixed(old: &Config, new: &Config) -> Vec<&'static str> {
     let bodies =
         |config: &Config| config::Server { max_body_bytes: 0, max_image_body_bytes: 0, ..config.server.clone() };
@@ -108,7 +109,7 @@ fn fixed(old: &Config, new: &Config) -> Vec<&'static str> {
     differ.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }
 
-/// The new settings where they count at once, the old ones where they take a restart.
+/// Returns the new settings for sections that can change at run time, and the old ones for the others.
 fn merged(old: &Config, new: Config) -> Config {
     let server = config::Server {
         max_body_bytes: new.server.max_body_bytes,

@@ -1,7 +1,7 @@
-//! Where log lines go: standard error, many lines in one write.
+//! The log writer: standard error, many lines per write.
 //!
-//! A line of each request would otherwise cost it a system call. What is buffered is written within [`EVERY`], at the
-//! end of the process and before a panic's own words; `kill -9` loses at most that much of the log, and of nothing else.
+//! Writing each line separately would cost every request a system call. Buffered lines are written within [`EVERY`], at
+//! the end of the process and before the message of a panic; `kill -9` loses at most that much of the log.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,10 +10,10 @@ use std::time::Duration;
 use tracing_subscriber::fmt::MakeWriter;
 
 const EVERY: Duration = Duration::from_millis(50);
-/// A buffer of this size is written by whoever fills it: a slow terminal then slows the server, and nothing is lost.
+/// Buffer size at which the logging thread itself writes, so that a slow terminal slows the server but loses no lines.
 const FULL: usize = 256 << 10;
 
-/// Standard error behind a buffer. Cheap to clone.
+/// A buffered standard error. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct LogWriter(Arc<Shared>);
 
@@ -30,18 +30,18 @@ impl Shared {
 }
 
 impl LogWriter {
-    /// Starts the thread that writes.
+    /// Starts the writer thread.
     ///
     /// # Errors
-    /// No thread is to be had.
+    /// The thread cannot be started.
     pub fn start() -> io::Result<Self> {
         let writer = Self::default();
         let (background, at_panic) = (writer.clone(), writer.clone());
         std::thread::Builder::new().name("log".to_owned()).spawn(move || background.run())?;
-        let told = std::panic::take_hook();
+        let previous_hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             at_panic.flush_all();
-            told(panic);
+            previous_hook(panic);
         }));
         Ok(writer)
     }
@@ -55,11 +55,11 @@ impl LogWriter {
         }
     }
 
-    /// Writes what is buffered.
+    /// Writes the buffered lines.
     pub fn flush_all(&self) {
-        // Held while it is written, so that lines keep their order.
+        // The lock is held during the write, so that lines keep their order.
         let mut lines = self.0.lines();
-        // A log that cannot be written has nowhere to say so.
+        // A log that cannot be written cannot report that.
         let _ = io::stderr().write_all(&lines);
         lines.clear();
     }

@@ -2,6 +2,9 @@
 
 use std::process::ExitCode;
 
+use muster::commands::Server;
+use muster::config;
+
 fn main() -> ExitCode {
-    muster::cli::main()
+    muster_cli::run(&config::command_line(), &Server)
 }

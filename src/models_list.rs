@@ -1,9 +1,9 @@
-//! The models as both AI interfaces list them.
+//! The list of models, as both AI interfaces show it.
 
 use std::collections::HashMap;
 
 use muster_gateway::BreakerState;
-use muster_models::{EmbedModel, Status};
+use muster_models::{EmbedModel, ModelStatus};
 use muster_providers::{EMBEDDED_PROVIDER, ListedEmbedding, ListedModel};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -17,34 +17,34 @@ pub struct Pricing {
     pub output_per_million: f64,
 }
 
-/// A chat model, whoever serves it.
+/// A chat model of any provider.
 #[derive(Debug, Clone)]
 pub struct ModelView {
     pub id: String,
     pub name: String,
     pub provider: String,
-    /// `fast`, `reasoning`, `vision`, `code`, as many as it belongs to.
+    /// Those of `fast`, `reasoning`, `vision` and `code` that apply.
     pub families: Vec<String>,
     pub capabilities: Vec<String>,
     pub context_window: u32,
     pub max_tokens: u32,
-    /// Unknown for a model that only the configuration names.
+    /// Unknown for a model that only the settings name.
     pub price: Option<Pricing>,
     /// `available`, `unconfigured` or `open_circuit`.
     pub status: &'static str,
-    /// The setting that is missing, where it is unconfigured.
+    /// The setting that is missing if the model is unconfigured.
     pub setting: Option<String>,
 }
 
-/// What is assumed of a model that the catalogue does not have.
+/// Assumed context size of a model that is not in the catalogue.
 const UNKNOWN_CONTEXT: u32 = 8192;
 
-/// Every model that can be asked for, the catalogue's first.
+/// Returns every chat model that can be requested, those of the catalogue first.
 pub fn list(app: &App) -> Vec<ModelView> {
     let open = open_circuits(app);
     let missing = match app.model.status() {
-        Status::Absent { mend } => Some(mend),
-        Status::Loading { .. } | Status::Ready | Status::Failed { .. } => None,
+        ModelStatus::Absent { mend } => Some(mend),
+        ModelStatus::Loading { .. } | ModelStatus::Ready | ModelStatus::Failed { .. } => None,
     };
     let listed = app.live().registry().list().into_iter().map(|mut model| {
         if model.provider == EMBEDDED_PROVIDER && missing.is_some() {
@@ -56,12 +56,12 @@ pub fn list(app: &App) -> Vec<ModelView> {
     listed.collect()
 }
 
-/// Every embedding model that can be asked for.
+/// Returns every embedding model that can be requested.
 pub fn embeddings(app: &App) -> Vec<(ModelView, u32)> {
     let open = open_circuits(app);
     let missing = match app.embedder.status() {
-        Status::Absent { mend } => Some(mend),
-        Status::Loading { .. } | Status::Ready | Status::Failed { .. } => None,
+        ModelStatus::Absent { mend } => Some(mend),
+        ModelStatus::Loading { .. } | ModelStatus::Ready | ModelStatus::Failed { .. } => None,
     };
     let listed = app.live().registry().list_embeddings().into_iter().map(|model| {
         let ListedEmbedding { entry, provider, mut configured, mut setting } = model;

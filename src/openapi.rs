@@ -1,70 +1,100 @@
-//! The API's description, from the handlers' own types.
+//! The OpenAPI description of the server, collected from the registered operations.
 
+use serde_json::Value;
+use utoipa::openapi::path::{HttpMethod, PathItem};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::server::ServerBuilder;
+use utoipa::openapi::tag::TagBuilder;
 use utoipa::{Modify, OpenApi};
 
+use crate::error::{ErrorA, ErrorAgent, ErrorB, ErrorDisaster, ErrorMessages};
 use crate::examples::Examples;
-use crate::http::{
-    admin, agents, alerts, auth, chat_a, chat_agent, chat_b, device_jobs, device_side, devices, docs, embeddings,
-    engines, firmware, geofences, health, incidents, keys, memory, messages, metrics, models_a, models_b, monitor,
-    realtime, responses, status, tasks, usage, users,
-};
-use crate::schema::Flattened;
+use crate::http;
+use crate::route::{Description, Operation};
+use crate::schema::{Flattened, NamedData};
 
-/// Every route of the server.
+/// What the description holds besides operations.
 #[derive(OpenApi, Debug)]
 #[openapi(
     info(
         title = "Muster",
-        description = "A disaster network, an AI platform and an agent platform in one server. Every response carries \
-            `X-Request-Id`; every limited one `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` \
-            (Unix seconds at which the tightest window is full again); 429 and 503 carry `Retry-After` in seconds."
+        description = "A disaster network, an AI gateway and an agent platform in one server.\n\nEvery response has the \
+            header `X-Request-Id`. A response to a request that is subject to rate limits has `X-RateLimit-Limit`, \
+            `X-RateLimit-Remaining` and `X-RateLimit-Reset` (Unix time in seconds at which the most restrictive window \
+            is full again); 429 and 503 have `Retry-After` in seconds."
     ),
-    paths(
-        chat_a::chat, models_a::list,
-        chat_b::complete, messages::create, messages::count_tokens, responses::create, models_b::list, models_b::get,
-        chat_agent::chat, chat_agent::gateway, embeddings::create, usage::usage,
-        health::report, health::live, health::ready, status::status,
-        keys::list, keys::create, keys::get, keys::revoke, keys::rotate, admin::backup, admin::reload,
-        docs::openapi, docs::swagger, docs::redoc, docs::asset, metrics::metrics,
-    ),
-    security(("key" = [])),
+    components(schemas(ErrorA, ErrorAgent, ErrorB, ErrorDisaster, ErrorMessages, http::engines::EngineBody))
 )]
-struct Rest;
+struct Base;
 
-/// The description of every route of the server.
+/// The tags, in the order in which readers list them.
+const TAGS: [(&str, &str); 20] = [
+    ("incidents", "Incidents: reports, state transitions, notes, resources and the timeline"),
+    ("alerts", "Alerts by the Common Alerting Protocol (CAP 1.2): publication, confirmation, import and export"),
+    ("devices", "Devices: registration, state, telemetry, commands and credentials"),
+    ("device side", "Operations that a device calls: its commands, jobs and incident reports"),
+    ("firmware", "Firmware: signing keys, signed images and staged rollouts"),
+    ("geofences", "Geofences: areas that record the devices entering and leaving them"),
+    ("realtime", "The live feed: WebSocket, server-sent events, channel history and presence"),
+    ("auth", "Login, sessions, passwords and the keys that sign session tokens"),
+    ("users", "User accounts, their roles and grants"),
+    ("interface A", "Chat and models in Muster's own format"),
+    ("interface B", "Chat, responses, embeddings and models in OpenAI's format, messages in Anthropic's format"),
+    ("chat", "Chat of the agent platform, with failover and budgets for each call"),
+    ("agents", "Agents: the catalogue, runs and the live monitor"),
+    ("tasks", "Tasks: state, events and control"),
+    ("engines", "Engines: deterministic computations with typed input and output"),
+    ("memory", "Semantic memory: entries with versions, searched by words and by meaning"),
+    ("keys", "API keys and their usage"),
+    ("admin", "Administration: backup and settings"),
+    ("status", "State of the server and its metrics"),
+    ("health", "Health checks for load balancers and orchestrators"),
+];
+
+/// The tag of the operations that return this description.
+const DOCS: (&str, &str) = ("docs", "This description, and pages that display it");
+
+/// The description of every operation whose schema is a Rust type: all but those of single engines.
 pub fn description() -> utoipa::openapi::OpenApi {
-    let mut api = Rest::openapi();
-    for room in [
-        auth::Api::openapi(),
-        users::Api::openapi(),
-        devices::Api::openapi(),
-        device_side::Api::openapi(),
-        device_jobs::Api::openapi(),
-        incidents::Api::openapi(),
-        geofences::Api::openapi(),
-        alerts::Api::openapi(),
-        firmware::Api::openapi(),
-        realtime::Api::openapi(),
-        engines::Api::openapi(),
-        monitor::Api::openapi(),
-        agents::Api::openapi(),
-        tasks::Api::openapi(),
-        memory::Api::openapi(),
-    ] {
-        api.merge(room);
+    let mut api = Base::openapi();
+    api.servers = Some(vec![ServerBuilder::new().url("/").description(Some("This server")).build()]);
+    let tags = TAGS.iter().chain([&DOCS]);
+    api.tags = Some(tags.map(|(name, text)| TagBuilder::new().name(*name).description(Some(*text)).build()).collect());
+    for operation in http::operations() {
+        add(&mut api, operation);
     }
     Credentials.modify(&mut api);
     Flattened.modify(&mut api);
+    NamedData.modify(&mut api);
     Examples.modify(&mut api);
     api
 }
 
-/// The whole document: the description, and the routes of each engine.
-pub fn document() -> serde_json::Value {
+fn add(api: &mut utoipa::openapi::OpenApi, operation: &Operation) {
+    let components = api.components.get_or_insert_default();
+    components.schemas.extend(operation.components.iter().flat_map(|found| found.schemas.clone()));
+    if let Description::One(path, described) = &operation.description {
+        let method = match operation.method.as_str() {
+            "PUT" => HttpMethod::Put,
+            "POST" => HttpMethod::Post,
+            "DELETE" => HttpMethod::Delete,
+            "PATCH" => HttpMethod::Patch,
+            _ => HttpMethod::Get,
+        };
+        let item = PathItem::new(method, (**described).clone());
+        api.paths.paths.entry(path.clone()).or_default().merge_operations(item);
+    }
+}
+
+/// The whole document: the description, and the operations of each engine.
+pub fn document() -> Value {
     let mut document = serde_json::to_value(description()).unwrap_or_default();
-    if let Some(paths) = document.get_mut("paths").and_then(serde_json::Value::as_object_mut) {
-        paths.extend(engines::describe::paths());
+    if let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) {
+        for operation in http::operations() {
+            if let Description::Many(described) = &operation.description {
+                paths.extend(described.iter().cloned());
+            }
+        }
     }
     document
 }
@@ -83,8 +113,8 @@ impl Modify for Credentials {
             .scheme(HttpAuthScheme::Bearer)
             .bearer_format("JWT")
             .description(Some(
-                "The token of a login (`POST /api/v1/auth/login`), good for 15 minutes; one that is bound to a device's \
-                 key (`POST /api/v1/auth/cli/login`) is sent as `Authorization: DPoP <token>` with a proof in `DPoP`",
+                "A session token (`POST /api/v1/auth/login`), valid for 15 minutes. A token bound to a key (`POST \
+                 /api/v1/auth/cli/login`) is sent as `Authorization: DPoP <token>` with a proof in the header `DPoP`",
             ))
             .build();
         components.add_security_scheme("token", SecurityScheme::Http(token));
@@ -92,14 +122,73 @@ impl Modify for Credentials {
             .scheme(HttpAuthScheme::Bearer)
             .bearer_format("JWT")
             .description(Some(
-                "A JWT that the device signs itself, with the Ed25519 key that it was registered with. Header: `typ` \
+                "A JWT signed by the device with its registered Ed25519 key. Header: `typ` \
                  `dev+jwt`, `alg` `EdDSA`, `kid` the key's RFC 7638 thumbprint (`credentials.kid` of the device). \
                  Claims: `sub` the device's id, `aud` `muster-device`, `iat`, `exp` (at most 5 minutes after `iat`), \
                  `jti`",
             ))
             .build();
         components.add_security_scheme("device", SecurityScheme::Http(device));
-        let header = ApiKeyValue::with_description("x-api-key", "The same key, as Anthropic's clients send it");
+        let header = ApiKeyValue::with_description("x-api-key", "An API key, as Anthropic's clients send it");
         components.add_security_scheme("x_api_key", SecurityScheme::ApiKey(ApiKey::Header(header)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The paths and methods of the document.
+    fn described() -> BTreeSet<(String, String)> {
+        let document = document();
+        let paths = document["paths"].as_object().unwrap();
+        let methods = |item: &Value| item.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        paths.iter().flat_map(|(path, item)| methods(item).into_iter().map(|method| (path.clone(), method))).collect()
+    }
+
+    #[test]
+    fn exactly_the_registered_operations_are_described() {
+        let of = |operation: &Operation| {
+            let method = operation.method.as_str().to_lowercase();
+            operation.paths().into_iter().map(move |path| (path.to_owned(), method.clone())).collect::<Vec<_>>()
+        };
+        let all: Vec<_> = http::operations().iter().flat_map(of).collect();
+        let registered: BTreeSet<_> = all.iter().cloned().collect();
+        assert_eq!(registered.len(), all.len(), "an operation is registered twice");
+        assert_eq!(described(), registered);
+    }
+
+    #[test]
+    fn each_operation_is_described_by_the_path_that_it_is_matched_by() {
+        for operation in http::operations() {
+            let pattern = operation.pattern.replace(":.+}", "}");
+            let engines = pattern.contains("{number}");
+            let expected: Vec<String> = if engines {
+                muster_engines::all().map(|it| pattern.replace("{number}", &it.number.to_string())).collect()
+            } else {
+                vec![pattern]
+            };
+            assert_eq!(operation.paths(), expected);
+        }
+    }
+
+    #[test]
+    fn each_operation_has_a_short_summary_a_description_and_described_responses() {
+        let document = document();
+        for (path, method) in described() {
+            let operation = &document["paths"][&path][&method];
+            let summary = operation["summary"].as_str().unwrap();
+            assert!((1..=60).contains(&summary.len()) && !summary.ends_with('.'), "{method} {path}: {summary}");
+            assert!(operation["description"].as_str().is_some_and(|text| !text.is_empty()), "{method} {path}");
+            assert!(operation["operationId"].is_string() && operation["security"].is_array(), "{method} {path}");
+            for (status, response) in operation["responses"].as_object().unwrap() {
+                let text = response["description"].as_str().unwrap_or_default();
+                assert!(!text.is_empty(), "{method} {path} {status}");
+            }
+            let tag = operation["tags"][0].as_str().unwrap();
+            assert!(TAGS.iter().chain([&DOCS]).any(|(name, _)| *name == tag), "{method} {path}: {tag}");
+        }
     }
 }

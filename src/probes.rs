@@ -1,4 +1,4 @@
-//! The probe of every module that exists.
+//! Health probes of all modules.
 
 mod agents;
 mod memory;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use muster_core::Clock;
-use muster_core::health::{Probe, Verdict};
+use muster_core::health::{Probe, ProbeResult};
 use muster_core::supervise::{ActorState, Tree};
 use muster_feed::Feed;
 use muster_gateway::{BreakerState, Chain, ProviderStatus};
@@ -20,7 +20,7 @@ use muster_identity::keys::{Keys, Refusal, Token};
 use muster_limits::ledger::Ledger;
 use muster_limits::{Admit, BucketKey, Category, Decision, Estimate, Quota, RateLimiter, Subject};
 use muster_memory::Memory;
-use muster_models::{ChatModel, EmbedModel, Status};
+use muster_models::{ChatModel, EmbedModel, ModelStatus};
 use muster_providers::EMBEDDED_PROVIDER;
 use muster_store::{Batch, Rec, StoreHandle, Tree as StoreTree};
 use muster_tasks::agent::Agents;
@@ -28,15 +28,15 @@ use muster_tasks::engine::Engines;
 use muster_tasks::task::Tasks;
 
 use crate::disaster::Disaster;
-use crate::live::Watched;
+use crate::live::LiveReader;
 use crate::telemetry::Metrics;
 use crate::ws::Sockets;
 
-/// What is probed.
-pub struct Parts {
+/// What the probes check.
+pub struct ProbeTargets {
     /// The data folder.
     pub data: PathBuf,
-    pub live: Watched,
+    pub live: LiveReader,
     pub clock: Clock,
     pub tree: Tree,
     pub store: StoreHandle,
@@ -56,20 +56,20 @@ pub struct Parts {
     pub(crate) network: Disaster,
 }
 
-impl std::fmt::Debug for Parts {
+impl std::fmt::Debug for ProbeTargets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Parts").field("data", &self.data).finish_non_exhaustive()
+        f.debug_struct("ProbeTargets").field("data", &self.data).finish_non_exhaustive()
     }
 }
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// One probe for each module that exists; names, weights and intervals are the catalogue's.
-pub fn all(parts: Parts) -> Vec<Probe> {
-    // A new part's probes are a room of their own, and one of these.
+/// Returns one probe for each module. Names, weights and intervals are those of the catalogue.
+pub fn all(parts: ProbeTargets) -> Vec<Probe> {
+    // Each part has a file of probes in `probes/`, included here.
     let rooms =
         [people::all(&parts), network::all(&parts), agents::all(&parts), memory::all(&parts.memory, &parts.clock)];
-    let Parts { data, live, clock, tree, store, keys, limiter, ledger, model, vectors, metrics, .. } = parts;
+    let ProbeTargets { data, live, clock, tree, store, keys, limiter, ledger, model, vectors, metrics, .. } = parts;
     let (probed, chains) = (clock.clone(), live.clone());
     let own = vec![
         http(metrics),
@@ -91,7 +91,7 @@ pub fn all(parts: Parts) -> Vec<Probe> {
     own.into_iter().chain(rooms.into_iter().flatten()).collect()
 }
 
-/// The share of our own failures among the answers since the last probe.
+/// Checks the share of server errors among the responses since the last probe.
 fn http(metrics: Metrics) -> Probe {
     let last = Arc::new((AtomicU64::new(0), AtomicU64::new(0)));
     Probe::new("http", 5, 10 * SECOND, move || {
@@ -99,15 +99,15 @@ fn http(metrics: Metrics) -> Probe {
         let all = all - last.0.swap(all, Ordering::Relaxed).min(all);
         let broken = broken - last.1.swap(broken, Ordering::Relaxed).min(broken);
         std::future::ready(match broken * 100 {
-            share if share > all * 10 => Verdict::Unhealthy(format!("{broken} of {all} answers were 500")),
-            share if share > all => Verdict::Degraded(format!("{broken} of {all} answers were 500")),
-            _ => Verdict::Healthy,
+            share if share > all * 10 => ProbeResult::Unhealthy(format!("{broken} of {all} answers were 500")),
+            share if share > all => ProbeResult::Degraded(format!("{broken} of {all} answers were 500")),
+            _ => ProbeResult::Healthy,
         })
     })
     .critical()
 }
 
-/// How late timers are, how many files are open, and whether every actor stands.
+/// Checks how late timers fire, how many files are open, and whether every actor is running.
 fn runtime(tree: Tree) -> Probe {
     Probe::new("runtime", 5, 10 * SECOND, move || {
         let tree = tree.clone();
@@ -120,24 +120,32 @@ fn runtime(tree: Tree) -> Probe {
             let count = |state| actors.iter().filter(|actor| actor.state == state).count();
             let (down, escalated) = (count(ActorState::BackingOff), count(ActorState::Escalated));
             if escalated > 0 {
-                return Verdict::Unhealthy(format!("{escalated} actors die again and again: see GET /api/v1/status"));
+                return ProbeResult::Unhealthy(format!(
+                    "{escalated} actors die again and again: see GET /api/v1/status"
+                ));
             }
             if late > Duration::from_millis(500) || open * 100 > most * 95 {
-                return Verdict::Unhealthy(format!("timers {} ms late, {open} of {most} files open", late.as_millis()));
+                return ProbeResult::Unhealthy(format!(
+                    "timers {} ms late, {open} of {most} files open",
+                    late.as_millis()
+                ));
             }
             if down > 0 {
-                return Verdict::Degraded(format!("{down} actors are restarting"));
+                return ProbeResult::Degraded(format!("{down} actors are restarting"));
             }
             if late > Duration::from_millis(50) || open * 100 > most * 70 {
-                return Verdict::Degraded(format!("timers {} ms late, {open} of {most} files open", late.as_millis()));
+                return ProbeResult::Degraded(format!(
+                    "timers {} ms late, {open} of {most} files open",
+                    late.as_millis()
+                ));
             }
-            Verdict::Healthy
+            ProbeResult::Healthy
         }
     })
     .critical()
 }
 
-/// Open file descriptors and their limit; (0, 1) where the system does not say.
+/// Returns open file descriptors and their limit; (0, 1) if the system does not report them.
 fn open_files() -> (usize, usize) {
     let open = std::fs::read_dir("/proc/self/fd").map(Iterator::count).unwrap_or(0);
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
@@ -146,7 +154,7 @@ fn open_files() -> (usize, usize) {
     (open, most.unwrap_or(usize::MAX / 100))
 }
 
-/// Jumps of the wall clock against the monotonic one.
+/// Checks for jumps of the wall clock against the monotonic clock.
 fn wall_clock(clock: Clock) -> Probe {
     let last = Arc::new(Mutex::new((Instant::now(), clock.now())));
     Probe::new("clock", 3, 30 * SECOND, move || {
@@ -156,90 +164,100 @@ fn wall_clock(clock: Clock) -> Probe {
         let expected = wall_was.plus(steady - steady_was);
         let jump = Duration::from_millis(wall.0.abs_diff(expected.0));
         std::future::ready(match jump {
-            jump if jump > 60 * SECOND => Verdict::Unhealthy(format!("the wall clock jumped by {} s", jump.as_secs())),
-            jump if jump > 2 * SECOND => Verdict::Degraded(format!("the wall clock jumped by {} s", jump.as_secs())),
-            _ => Verdict::Healthy,
+            jump if jump > 60 * SECOND => {
+                ProbeResult::Unhealthy(format!("the wall clock jumped by {} s", jump.as_secs()))
+            }
+            jump if jump > 2 * SECOND => {
+                ProbeResult::Degraded(format!("the wall clock jumped by {} s", jump.as_secs()))
+            }
+            _ => ProbeResult::Healthy,
         })
     })
     .critical()
 }
 
-/// Whether the data folder takes a file, and how much of its disk is free.
+/// Checks whether the data folder can be written, and how much of its disk is free.
 fn disk(data: PathBuf) -> Probe {
     Probe::new("disk", 4, 30 * SECOND, move || {
         let data = data.clone();
         async move {
             let wrote = tokio::task::spawn_blocking(move || free_percent(&data)).await;
             match wrote {
-                Ok(Ok(free)) if free < 3 => Verdict::Unhealthy(format!("{free} % of the disk are free")),
-                Ok(Ok(free)) if free < 15 => Verdict::Degraded(format!("{free} % of the disk are free")),
-                Ok(Ok(_)) => Verdict::Healthy,
-                Ok(Err(error)) => Verdict::Unhealthy(format!("the data folder takes no file: {error}")),
-                Err(error) => Verdict::Unhealthy(error.to_string()),
+                Ok(Ok(free)) if free < 3 => ProbeResult::Unhealthy(format!("{free} % of the disk are free")),
+                Ok(Ok(free)) if free < 15 => ProbeResult::Degraded(format!("{free} % of the disk are free")),
+                Ok(Ok(_)) => ProbeResult::Healthy,
+                Ok(Err(error)) => ProbeResult::Unhealthy(format!("the data folder takes no file: {error}")),
+                Err(error) => ProbeResult::Unhealthy(error.to_string()),
             }
         }
     })
     .critical()
 }
 
-/// Whether every line of the ledger reached its journal, and the actor behind it answers.
+/// Checks whether every line of the ledger reached its journal, and whether its actor answers.
 fn budget(ledger: Ledger) -> Probe {
     Probe::new("budget", 2, 60 * SECOND, move || {
         let ledger = ledger.clone();
         async move {
             let journal = ledger.journal();
             match ledger.status().await {
-                _ if journal.lost > 0 => Verdict::Unhealthy(format!("{} lines of the ledger were lost", journal.lost)),
-                Err(error) => Verdict::Unhealthy(error.to_string()),
-                Ok(_) if journal.waiting > 0 => {
-                    Verdict::Degraded(format!("{} lines of the ledger wait for the disk", journal.waiting))
+                _ if journal.lost > 0 => {
+                    ProbeResult::Unhealthy(format!("{} lines of the ledger were lost", journal.lost))
                 }
-                Ok(_) => Verdict::Healthy,
+                Err(error) => ProbeResult::Unhealthy(error.to_string()),
+                Ok(_) if journal.waiting > 0 => {
+                    ProbeResult::Degraded(format!("{} lines of the ledger wait for the disk", journal.waiting))
+                }
+                Ok(_) => ProbeResult::Healthy,
             }
         }
     })
 }
 
-/// A fixed sentence has a vector of length 1, and the same one each time.
+/// Checks that a fixed sentence has a vector of length 1, the same each time.
 fn embedder(vectors: Arc<dyn EmbedModel>) -> Probe {
     let first: Arc<Mutex<Option<Vec<f32>>>> = Arc::default();
     Probe::new("embedder", 3, 60 * SECOND, move || {
         let (vectors, first) = (Arc::clone(&vectors), Arc::clone(&first));
         async move {
             match vectors.status() {
-                Status::Absent { mend } => return Verdict::Degraded(format!("no embedding model: {mend}")),
-                Status::Loading { percent } => return Verdict::Degraded(format!("loading ({percent} %)")),
-                Status::Failed { why, mend } => return Verdict::Unhealthy(format!("{why}: {mend}")),
-                Status::Ready => {}
+                ModelStatus::Absent { mend } => return ProbeResult::Degraded(format!("no embedding model: {mend}")),
+                ModelStatus::Loading { percent } => return ProbeResult::Degraded(format!("loading ({percent} %)")),
+                ModelStatus::Failed { why, mend } => return ProbeResult::Unhealthy(format!("{why}: {mend}")),
+                ModelStatus::Ready => {}
             }
             let begun = Instant::now();
             let vector = match vectors.embed(vec!["the quick brown fox".to_owned()]).await {
                 Ok(embedded) => embedded.vectors.into_iter().next().unwrap_or_default(),
-                Err(error) => return Verdict::Unhealthy(error.to_string()),
+                Err(error) => return ProbeResult::Unhealthy(error.to_string()),
             };
             let norm = vector.iter().map(|number| f64::from(*number).powi(2)).sum::<f64>().sqrt();
             let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
             match first.get_or_insert_with(|| vector.clone()) {
-                // NaN is in no range.
-                _ if !(0.999..1.001).contains(&norm) => Verdict::Unhealthy(format!("a vector of length {norm}")),
-                known if *known != vector => Verdict::Unhealthy("the same text has another vector now".to_owned()),
-                _ if begun.elapsed() > Duration::from_millis(100) => Verdict::Degraded("over 100 ms a text".to_owned()),
-                _ => Verdict::Healthy,
+                // NaN is outside of every range.
+                _ if !(0.999..1.001).contains(&norm) => ProbeResult::Unhealthy(format!("a vector of length {norm}")),
+                known if *known != vector => ProbeResult::Unhealthy("the same text has another vector now".to_owned()),
+                _ if begun.elapsed() > Duration::from_millis(100) => {
+                    ProbeResult::Degraded("over 100 ms a text".to_owned())
+                }
+                _ => ProbeResult::Healthy,
             }
         }
     })
     .critical()
 }
 
-/// Writes and removes a small file; then the free share of the disk.
+/// Writes and removes a small file, then returns the free share of the disk.
 fn free_percent(data: &Path) -> std::io::Result<u64> {
     let canary = data.join(".disk-probe");
     std::fs::write(&canary, b"probe")?;
     std::fs::remove_file(&canary)?;
-    Ok(fs2::available_space(data)? * 100 / fs2::total_space(data)?.max(1))
+    let disk = rustix::fs::statvfs(data)?;
+    // Both in fragments. Blocks reserved for root are not free.
+    Ok(disk.f_bavail * 100 / disk.f_blocks.max(1))
 }
 
-/// A record is written, synced, read back and deleted.
+/// Checks that a record can be written, synced, read and deleted.
 fn storage(store: StoreHandle, clock: Clock) -> Probe {
     Probe::new("storage", 6, 15 * SECOND, move || {
         let (store, nonce) = (Arc::clone(&store), clock.now().0.to_be_bytes().to_vec());
@@ -247,27 +265,27 @@ fn storage(store: StoreHandle, clock: Clock) -> Probe {
             let begun = Instant::now();
             let stats = store.stats();
             if let Some(why) = stats.poisoned {
-                return Verdict::Unhealthy(format!("the store only reads: {why}"));
+                return ProbeResult::Unhealthy(format!("the store only reads: {why}"));
             }
             let rec = Rec { schema: 1, bytes: nonce };
             if let Err(error) = store.commit(Batch::put(StoreTree::Meta, CANARY, rec.clone())).await {
-                return Verdict::Unhealthy(error.to_string());
+                return ProbeResult::Unhealthy(error.to_string());
             }
             match store.get(StoreTree::Meta, CANARY) {
                 Ok(Some(read)) if read == rec => {}
-                other => return Verdict::Unhealthy(format!("a record was read back as {other:?}")),
+                other => return ProbeResult::Unhealthy(format!("a record was read back as {other:?}")),
             }
             if let Err(error) = store.commit(Batch::delete(StoreTree::Meta, CANARY)).await {
-                return Verdict::Unhealthy(error.to_string());
+                return ProbeResult::Unhealthy(error.to_string());
             }
             if let Some(what) = stats.quarantined {
-                return Verdict::Degraded(format!("data was corrupt and was set aside: {what}"));
+                return ProbeResult::Degraded(format!("data was corrupt and was set aside: {what}"));
             }
             let took = begun.elapsed();
             if took > SECOND {
-                Verdict::Degraded(format!("two writes took {} ms", took.as_millis()))
+                ProbeResult::Degraded(format!("two writes took {} ms", took.as_millis()))
             } else {
-                Verdict::Healthy
+                ProbeResult::Healthy
             }
         }
     })
@@ -276,44 +294,48 @@ fn storage(store: StoreHandle, clock: Clock) -> Probe {
 
 const CANARY: &[u8] = b"health/canary";
 
-/// A made-up key must be unknown, and the key actor must answer.
+/// Checks that an invented key is unknown, and that the key actor answers.
 fn api_keys(keys: Keys) -> Probe {
     Probe::new("api-keys", 3, 30 * SECOND, move || {
         let keys = keys.clone();
         async move {
             let begun = Instant::now();
-            let Ok(made_up) = Token::generate() else { return Verdict::Unhealthy("no random numbers".to_owned()) };
+            let Ok(made_up) = Token::generate() else { return ProbeResult::Unhealthy("no random numbers".to_owned()) };
             if keys.authenticate(&made_up.reveal()) != Err(Refusal::Unknown) {
-                return Verdict::Unhealthy("a made-up key was let in".to_owned());
+                return ProbeResult::Unhealthy("a made-up key was let in".to_owned());
             }
             match keys.list(1, None).await {
-                Err(error) => Verdict::Unhealthy(error.to_string()),
+                Err(error) => ProbeResult::Unhealthy(error.to_string()),
                 Ok(_) if begun.elapsed() > Duration::from_millis(100) => {
-                    Verdict::Degraded("look-up over 100 ms".to_owned())
+                    ProbeResult::Degraded("look-up over 100 ms".to_owned())
                 }
-                Ok(_) => Verdict::Healthy,
+                Ok(_) => ProbeResult::Healthy,
             }
         }
     })
     .critical()
 }
 
-/// Whether something of the chain can answer.
-fn gateway(live: Watched, model: Arc<dyn ChatModel>) -> Probe {
+/// Checks whether a provider of the chain can answer.
+fn gateway(live: LiveReader, model: Arc<dyn ChatModel>) -> Probe {
     Probe::new("llm-gateway", 5, 5 * SECOND, move || {
         let remote = |provider: &ProviderStatus| provider.id != EMBEDDED_PROVIDER && provider.order.is_some();
         let open: Vec<bool> =
             live.now().chain.status().iter().filter(|provider| remote(provider)).map(is_open).collect();
         let verdict = match model.status() {
-            _ if open.contains(&false) => Verdict::Healthy,
-            Status::Ready if open.is_empty() => Verdict::Healthy,
-            Status::Ready => Verdict::Degraded("every provider is failing: only the embedded model answers".to_owned()),
-            Status::Loading { percent } => Verdict::Degraded(format!("the embedded model is loading ({percent} %)")),
-            Status::Absent { mend } => {
-                Verdict::Unhealthy(format!("nothing can answer; embedded model not installed: {mend}"))
+            _ if open.contains(&false) => ProbeResult::Healthy,
+            ModelStatus::Ready if open.is_empty() => ProbeResult::Healthy,
+            ModelStatus::Ready => {
+                ProbeResult::Degraded("every provider is failing: only the embedded model answers".to_owned())
             }
-            Status::Failed { why, mend } => {
-                Verdict::Unhealthy(format!("nothing can answer; embedded model: {why}: {mend}"))
+            ModelStatus::Loading { percent } => {
+                ProbeResult::Degraded(format!("the embedded model is loading ({percent} %)"))
+            }
+            ModelStatus::Absent { mend } => {
+                ProbeResult::Unhealthy(format!("nothing can answer; embedded model not installed: {mend}"))
+            }
+            ModelStatus::Failed { why, mend } => {
+                ProbeResult::Unhealthy(format!("nothing can answer; embedded model: {why}: {mend}"))
             }
         };
         std::future::ready(verdict)
@@ -325,31 +347,33 @@ fn is_open(provider: &ProviderStatus) -> bool {
     provider.breaker.state == BreakerState::Open
 }
 
-fn providers(chain: &Chain) -> Verdict {
+fn providers(chain: &Chain) -> ProbeResult {
     let statuses = chain.status();
     let open: Vec<_> =
         statuses.iter().filter(|provider| is_open(provider)).map(|provider| provider.id.as_str()).collect();
     match open.len() {
-        0 => Verdict::Healthy,
-        all if all == statuses.len() => Verdict::Unhealthy(format!("all providers are failing: {}", open.join(", "))),
-        _ => Verdict::Degraded(format!("failing: {}", open.join(", "))),
+        0 => ProbeResult::Healthy,
+        all if all == statuses.len() => {
+            ProbeResult::Unhealthy(format!("all providers are failing: {}", open.join(", ")))
+        }
+        _ => ProbeResult::Degraded(format!("failing: {}", open.join(", "))),
     }
 }
 
-/// Whether the settings file still says what the server runs with.
-fn settings(live: Watched) -> Probe {
+/// Checks whether the settings file still matches the running settings.
+fn settings(live: LiveReader) -> Probe {
     Probe::new("config", 3, 60 * SECOND, move || {
         std::future::ready(match live.now().source.changed() {
-            Ok(None) => Verdict::Healthy,
-            Ok(Some(what)) => Verdict::Degraded(what),
-            Err(error) => Verdict::Degraded(format!("the settings file would stop the next start: {error}")),
+            Ok(None) => ProbeResult::Healthy,
+            Ok(Some(what)) => ProbeResult::Degraded(what),
+            Err(error) => ProbeResult::Degraded(format!("the settings file would stop the next start: {error}")),
         })
     })
     .critical()
 }
 
-/// A fresh bucket of two lets two through and refuses the third.
-async fn rate_limiter(limiter: RateLimiter, name: String) -> Verdict {
+/// Checks that a fresh bucket of two admits two requests and rejects the third.
+async fn rate_limiter(limiter: RateLimiter, name: String) -> ProbeResult {
     let key = BucketKey { subject: Subject::anonymous(&name), category: Category::Health };
     let mut admitted = Vec::new();
     for _ in 0..3 {
@@ -357,11 +381,11 @@ async fn rate_limiter(limiter: RateLimiter, name: String) -> Verdict {
         let ask = Admit { key: key.clone(), rules, estimate: Estimate::default(), hold_for: SECOND };
         match limiter.admit(ask).await {
             Ok(decision) => admitted.push(matches!(decision, Decision::Admitted { .. })),
-            Err(error) => return Verdict::Unhealthy(error.to_string()),
+            Err(error) => return ProbeResult::Unhealthy(error.to_string()),
         }
     }
     match admitted.as_slice() {
-        [true, true, false] => Verdict::Healthy,
-        other => Verdict::Unhealthy(format!("a bucket of two decided {other:?}")),
+        [true, true, false] => ProbeResult::Healthy,
+        other => ProbeResult::Unhealthy(format!("a bucket of two decided {other:?}")),
     }
 }

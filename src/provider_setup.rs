@@ -1,10 +1,10 @@
-//! The provider chain as the settings describe it.
+//! Builds the provider chain from the settings.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use muster_core::Clock;
-use muster_gateway::{ChainOptions, Provider, Till, TokenCounter};
+use muster_gateway::{BudgetGuard, ChainOptions, Provider, TokenCounter};
 use muster_limits::ledger::{Ledger, nanos_of_usd};
 use muster_models::ChatModel;
 use muster_providers::{
@@ -16,20 +16,20 @@ use crate::app::{StartError, failed};
 use crate::config::{self, Config};
 use crate::tokens;
 
-/// The providers of the settings over the catalogue.
+/// Returns the catalogue of providers with the settings applied.
 pub fn registry(config: &Config, model: &dyn ChatModel) -> Result<Registry, StartError> {
     let catalogue = Catalogue::embedded().map_err(|error| failed("the catalogue")(&error))?;
     let info = model.info();
-    // Without a model nothing is known of its bounds.
+    // Without a model its limits are unknown.
     let catalogue = if info.context > 0 { catalogue.with_embedded_model(&info) } else { catalogue };
     let catalogue = Arc::new(catalogue);
     let settings: Vec<_> = config.provider.iter().map(|provider| settings(provider, &catalogue)).collect();
     Registry::new(catalogue, &settings, config.chain.order.clone()).map_err(|error| failed("providers")(&error))
 }
 
-/// What the settings say, and where they say nothing what the catalogue knows of this id.
+/// Returns the settings of a provider, completed by the catalogue's entry for its id.
 fn settings(provider: &config::Provider, catalogue: &Catalogue) -> ProviderSettings {
-    let said = ProviderSettings {
+    let settings_of = ProviderSettings {
         id: provider.id.clone(),
         kind: provider.kind.clone(),
         base_url: provider.base_url.clone(),
@@ -41,27 +41,27 @@ fn settings(provider: &config::Provider, catalogue: &Catalogue) -> ProviderSetti
             output_per_million: price.output_per_million,
         }),
     };
-    said.with_defaults(catalogue)
+    settings_of.with_defaults(catalogue)
 }
 
-/// A provider of the chain, and the settings that it was made of.
+/// A provider of the chain, with the settings it was built from.
 #[derive(Debug, Clone)]
-pub struct Served {
-    /// `None` for the embedded model that nobody named.
+pub struct ConfiguredProvider {
+    /// `None` for the embedded model if the settings do not name it.
     pub settings: Option<config::Provider>,
     pub provider: Provider,
 }
 
-/// Every provider of the settings with the way to speak to it, and the embedded one.
+/// Builds every provider of the settings with its adapter, and the embedded one.
 pub fn providers(
     config: &Config,
     registry: &Registry,
     embedded: &Arc<EmbeddedAdapter>,
-    standing: &[Served],
-) -> Result<Vec<Served>, StartError> {
+    standing: &[ConfiguredProvider],
+) -> Result<Vec<ConfiguredProvider>, StartError> {
     let mut providers = Vec::new();
     for provider in &config.provider {
-        // Its connections stay open where nothing of it changed.
+        // An unchanged provider keeps its open connections.
         if let Some(served) = standing.iter().find(|served| served.settings.as_ref() == Some(provider)) {
             providers.push(served.clone());
             continue;
@@ -75,7 +75,7 @@ pub fn providers(
         };
         let settings = Some(provider.clone());
         let provider = Provider { id: provider.id.clone(), kind, models: provider.models.clone(), adapter };
-        providers.push(Served { settings, provider });
+        providers.push(ConfiguredProvider { settings, provider });
     }
     if !providers.iter().any(|served| served.provider.kind == ProviderKind::Embedded) {
         let provider = Provider {
@@ -84,7 +84,7 @@ pub fn providers(
             models: vec![EMBEDDED_MODEL.to_owned()],
             adapter: Arc::clone(embedded) as _,
         };
-        providers.push(Served { settings: None, provider });
+        providers.push(ConfiguredProvider { settings: None, provider });
     }
     Ok(providers)
 }
@@ -103,11 +103,11 @@ fn over_http<A: Adapter>(
     Ok(Arc::new(adapter))
 }
 
-/// Counts what a provider gave no figures for; the chain marks it `estimated`.
+/// Estimates token counts that a provider does not report; the chain marks them `estimated`.
 #[derive(Debug)]
 pub struct Counter(pub Arc<dyn ChatModel>);
 
-/// The field's rule of thumb for a text that is not tokenized.
+/// The usual estimate for text that is not tokenized.
 const BYTES_PER_TOKEN: usize = 4;
 
 impl TokenCounter for Counter {
@@ -120,13 +120,13 @@ impl TokenCounter for Counter {
     }
 }
 
-/// The ledger with the budgets of models.
-pub fn till(config: &Config, ledger: &Ledger, clock: &Clock) -> Till {
+/// Returns the ledger together with the budgets of models.
+pub fn till(config: &Config, ledger: &Ledger, clock: &Clock) -> BudgetGuard {
     let limits = config.budget.models.iter().map(|(model, usd)| (model.clone(), nanos_of_usd(*usd)));
-    Till { ledger: ledger.clone(), clock: clock.clone(), model_limits: limits.collect() }
+    BudgetGuard { ledger: ledger.clone(), clock: clock.clone(), model_limits: limits.collect() }
 }
 
-/// The bounds of the chain's work.
+/// Returns the timeouts and limits of the chain.
 pub fn options(config: &Config) -> ChainOptions {
     let chain = &config.chain;
     let ms = Duration::from_millis;
@@ -147,7 +147,7 @@ pub fn options(config: &Config) -> ChainOptions {
     options.breaker.min_calls = chain.breaker_min_calls;
     options.breaker.window = ms(chain.breaker_window_ms);
     options.breaker.first_cooldown = ms(chain.breaker_cooldown_ms);
-    // A probe is not given up while its own request may still run.
+    // A probe must not be abandoned while its own request may still run.
     options.breaker.probe_lease = ms(chain.deadline_ms) + Duration::from_secs(15);
     options.breaker.hard_cooldown = ms(chain.breaker_hard_cooldown_ms);
     options
@@ -173,7 +173,7 @@ mod tests {
             models = ["claude-haiku-5-5"]
         "#;
         let config = config::parse(text, "config.toml", std::iter::empty()).unwrap();
-        let model: Arc<dyn ChatModel> = muster_models::LocalModel::start(muster_models::Options::default());
+        let model: Arc<dyn ChatModel> = muster_models::LocalModel::start(muster_models::ModelOptions::default());
         let registry = registry(&config, &*model).unwrap();
         let embedded = Arc::new(EmbeddedAdapter::new(Arc::clone(&model)));
         let providers = providers(&config, &registry, &embedded, &[]).unwrap();

@@ -1,4 +1,4 @@
-//! What the server says of itself: put together from its parts, served by health and status.
+//! Health and status reports, assembled from all parts of the server.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use muster_core::supervise::{ActorStatus, Escalation};
 use muster_core::{Error, Kind};
 use muster_gateway::{BreakerState, ProviderStatus};
 use muster_memory::IndexStats;
-use muster_models::{ModelInfo, ModelStats, Status};
+use muster_models::{ModelInfo, ModelStats, ModelStatus};
 use muster_providers::EMBEDDED_PROVIDER;
 use muster_store::StoreStats;
 use muster_tasks::engine::EngineStats;
@@ -19,29 +19,29 @@ use crate::app::App;
 /// The health report.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct HealthReport {
-    /// `operational`, `degraded` (no critical module is unhealthy, the score is under 90) or `outage`.
+    /// `operational`, `degraded` (no critical module is unhealthy, but the score is below 90) or `outage`.
     pub status: &'static str,
     /// 0 to 100: the weighted share of healthy modules; a degraded one counts half.
     pub score: u32,
     pub uptime_seconds: u64,
     pub version: &'static str,
-    /// How many modules are probed.
+    /// Number of probed modules.
     pub modules: usize,
     pub agents_available: usize,
     pub engines_active: usize,
-    /// Time of the slowest latest probe, in milliseconds.
+    /// Duration of the slowest of the latest probes, in milliseconds.
     pub latency_ms: u64,
     pub providers: BTreeMap<String, ProviderHealth>,
     /// `healthy`, `degraded`, `unhealthy`, or `starting` before the first probe.
     pub module_statuses: BTreeMap<&'static str, &'static str>,
-    /// What is wrong with the modules that are not healthy.
+    /// Messages of the modules that are not healthy.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub problems: BTreeMap<&'static str, String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ProviderHealth {
-    /// The breaker: `closed`, `open`, `half_open`; of the embedded model its own state where it is not ready.
+    /// State of the breaker, `closed`, `open` or `half_open`; for the embedded model its own state if it is not ready.
     pub status: String,
     pub model: String,
 }
@@ -50,12 +50,12 @@ pub struct ProviderHealth {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Ready {
     pub ready: bool,
-    /// The embedded model, which may still be loading.
+    /// State of the embedded model, which may still be loading.
     #[schema(value_type = Object)]
-    pub model: Status,
+    pub model: ModelStatus,
 }
 
-/// Everything the server knows of itself.
+/// The complete status of the server.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StatusReport {
     pub version: &'static str,
@@ -63,22 +63,22 @@ pub struct StatusReport {
     pub started_at: String,
     #[schema(value_type = Object)]
     pub modules: BTreeMap<&'static str, ModuleHealth>,
-    /// In the order of the chain: breaker state, share of failures, latency.
+    /// Providers in the order of the chain, with breaker state, failure rate and latency.
     #[schema(value_type = Vec<Object>)]
     pub providers: Vec<ProviderStatus>,
     /// Every supervised actor with its mailbox, restarts and last failure.
     #[schema(value_type = Vec<Object>)]
     pub supervisors: Vec<ActorStatus>,
-    /// The latest failure that a group could not bear.
+    /// The last failure that exceeded the restart limit of a group.
     #[schema(value_type = Option<Object>)]
     pub last_escalation: Option<Escalation>,
     #[schema(value_type = Object)]
     pub store: StoreStats,
     pub embedded_model: EmbeddedModel,
-    /// Agents' tasks.
+    /// Tasks of agents.
     pub queue: QueueStatus,
     pub engines: EngineStatus,
-    /// How many agents there are.
+    /// Number of agents.
     pub agents: usize,
     pub memory: MemoryStatus,
     pub sockets: SocketStatus,
@@ -87,29 +87,29 @@ pub struct StatusReport {
 /// Semantic memory, over all owners.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct MemoryStatus {
-    /// Durable changes that the index does not have yet.
+    /// Number of durable changes that the index lacks.
     pub lag: u64,
-    /// The index's figures, shard by shard, and those of the model that makes vectors.
+    /// Statistics of each index shard, and of the embedding model.
     #[serde(flatten)]
     #[schema(value_type = Object)]
     pub index: IndexStats,
 }
 
-/// How agents' tasks stand.
+/// Statistics of the tasks of agents.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct QueueStatus {
-    /// Tasks that wait for their first step: in admission or queued.
+    /// Tasks that wait for their first step, in admission or queued.
     pub pending: usize,
     pub running: usize,
     pub paused: usize,
-    /// Those that wait for an approval or input.
+    /// Tasks that wait for an approval or input.
     pub waiting: usize,
     pub retrying: usize,
-    /// How long the oldest of the queue has waited.
+    /// Waiting time of the oldest queued task.
     pub oldest_seconds: u64,
-    /// Tasks that ended, over the last 10 s.
+    /// Tasks ended per second, over the last 10 s.
     pub per_second: f64,
-    /// Run time of tasks that ended lately.
+    /// Run time of recently ended tasks.
     pub p50_ms: u64,
     pub p99_ms: u64,
 }
@@ -123,11 +123,11 @@ pub struct EngineStatus {
     pub pool: EngineStats,
 }
 
-/// Live sockets.
+/// Live connections.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SocketStatus {
     pub connections: usize,
-    /// Readers that were too slow, since the start.
+    /// Slow readers disconnected since the start.
     pub evicted: u64,
 }
 
@@ -135,14 +135,14 @@ pub struct SocketStatus {
 pub struct EmbeddedModel {
     #[serde(flatten)]
     #[schema(value_type = Object)]
-    pub status: Status,
+    pub status: ModelStatus,
     #[schema(value_type = Object)]
     pub info: ModelInfo,
     #[schema(value_type = Object)]
     pub stats: ModelStats,
 }
 
-/// The health of every module that exists, by the last results of its probe.
+/// Returns the health of every module, by the last result of its probe.
 pub fn health(app: &App) -> HealthReport {
     let report = app.health.report();
     let providers = app.live().chain.status();
@@ -167,32 +167,34 @@ fn provider_health(app: &App, provider: ProviderStatus) -> (String, ProviderHeal
     if provider.id == EMBEDDED_PROVIDER {
         model = app.model.info().id;
         status = match app.model.status() {
-            Status::Ready => status,
-            Status::Absent { .. } => "absent".to_owned(),
-            Status::Loading { .. } => "loading".to_owned(),
-            Status::Failed { .. } => "failed".to_owned(),
+            ModelStatus::Ready => status,
+            ModelStatus::Absent { .. } => "absent".to_owned(),
+            ModelStatus::Loading { .. } => "loading".to_owned(),
+            ModelStatus::Failed { .. } => "failed".to_owned(),
         };
     }
     (provider.id, ProviderHealth { status, model })
 }
 
-/// Whether requests can be answered: some provider is configured, or the embedded model is loaded.
+/// Returns whether requests can be answered: a provider is configured, or the embedded model is loaded.
 pub fn ready(app: &App) -> Result<Ready, Error> {
     let model = app.model.status();
     if app.draining() {
         return Err(Error::new(Kind::Unavailable, "the server is shutting down"));
     }
     let why = match &model {
-        Status::Ready => return Ok(Ready { ready: true, model }),
+        ModelStatus::Ready => return Ok(Ready { ready: true, model }),
         _ if app.live().remote_providers() > 0 => return Ok(Ready { ready: true, model }),
-        Status::Loading { percent } => format!("the embedded model is loading ({percent} %)"),
-        Status::Absent { mend } => format!("no provider is configured and the embedded model is not installed: {mend}"),
-        Status::Failed { why, mend } => format!("the embedded model failed: {why}: {mend}"),
+        ModelStatus::Loading { percent } => format!("the embedded model is loading ({percent} %)"),
+        ModelStatus::Absent { mend } => {
+            format!("no provider is configured and the embedded model is not installed: {mend}")
+        }
+        ModelStatus::Failed { why, mend } => format!("the embedded model failed: {why}: {mend}"),
     };
     Err(Error::new(Kind::Unavailable, why))
 }
 
-/// Everything the server knows of itself.
+/// Returns the complete status of the server.
 pub async fn status(app: &App) -> StatusReport {
     let (index, lag) = app.memory.stats().await;
     StatusReport {
@@ -231,7 +233,7 @@ fn queue(app: &App) -> QueueStatus {
     }
 }
 
-/// A breaker's state as it is shown.
+/// Formats the state of a breaker.
 fn state_name(state: BreakerState) -> &'static str {
     match state {
         BreakerState::Closed => "closed",

@@ -1,4 +1,5 @@
-//! What every response gets, whatever its route: its dialect's error body, its identifiers, its limits' headers, a span.
+//! The outermost middleware: error bodies in the dialect of the route, request identifiers, limit headers, and the
+//! span.
 
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -17,12 +18,12 @@ use crate::guard::Caller;
 use crate::limit_headers;
 use crate::otel::ServerSpan;
 
-/// A request's identifier: the caller's, where it sent a fit one, else ours.
+/// Identifier of a request: the caller's, if it sent a valid one, otherwise a new one.
 #[derive(Debug, Clone)]
 pub struct RequestId(pub String);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// The name that Anthropic's clients read.
+/// The header name that Anthropic's clients read.
 const MESSAGES_REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
 /// The outermost layer.
@@ -70,7 +71,7 @@ pub async fn respond<B: MessageBody + 'static>(
     Ok(response)
 }
 
-/// Says a refusal in its dialect; everything else goes through.
+/// Renders errors in their dialect; all other responses pass unchanged.
 fn rendered<B: MessageBody + 'static>(
     response: ServiceResponse<B>,
     dialect: Dialect,
@@ -83,17 +84,17 @@ fn rendered<B: MessageBody + 'static>(
     let headers = response.request().headers();
     let sent = headers.contains_key(header::AUTHORIZATION) || headers.contains_key("x-api-key");
     let credential = if sent { Credential::Sent } else { Credential::Missing };
-    let mut said = render(&refusal, dialect, now, credential, id);
-    // What the layers inside have set stays, such as the headers of CORS.
+    let mut rendered = render(&refusal, dialect, now, credential, id);
+    // Headers that inner layers have set are kept, such as those of CORS.
     for (name, value) in response.headers() {
-        if !said.headers().contains_key(name) {
-            said.headers_mut().append(name.clone(), value.clone());
+        if !rendered.headers().contains_key(name) {
+            rendered.headers_mut().append(name.clone(), value.clone());
         }
     }
-    ServiceResponse::new(response.request().clone(), said)
+    ServiceResponse::new(response.request().clone(), rendered)
 }
 
-/// A method for a metric's label: clients may make up methods, and each would be a series of its own for ever.
+/// Returns the method for a metric label. Clients may invent methods, and each would be a time series of its own.
 fn known(method: &Method) -> &'static str {
     let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
     known.into_iter().find(|known| *known == method.as_str()).unwrap_or("other")

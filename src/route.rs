@@ -1,35 +1,160 @@
-//! A path of the server, and what it says of methods that it does not take.
+//! The registration of routes: each handler is registered once, and both what is served and its OpenAPI description
+//! come from that.
 
-use actix_web::HttpResponse;
+use actix_web::dev::Handler;
+use actix_web::http::Method;
+use actix_web::{FromRequest, HttpResponse, Responder, Route, web};
 use muster_core::Kind;
+use serde_json::Value;
+use utoipa::openapi::path::{Operation as Described, PathItem};
+use utoipa::openapi::{Components, OpenApi};
 
 use crate::error::HttpError;
+use crate::guard::{GuardedArguments, Requirement};
 
-/// A path with its methods: `HEAD` works wherever `GET` does, any other method is 405 with `Allow`.
-macro_rules! resource {
-    ($path:literal, $($method:ident => $handler:path),+) => {{
-        let mut allowed = Vec::new();
-        let mut resource = actix_web::web::resource($path);
-        $(
-            resource = resource.route(actix_web::web::$method().to($handler));
-            allowed.push(stringify!($method).to_uppercase());
-            if stringify!($method) == "get" {
-                resource = resource.route(actix_web::web::head().to($handler));
-                allowed.push("HEAD".to_owned());
-            }
-        )+
-        let allowed = allowed.join(", ");
-        resource.default_service(actix_web::web::to(move || std::future::ready($crate::route::not_allowed(&allowed))))
+/// A method of a path: its handler and its description.
+pub struct Operation {
+    /// The path as it is matched.
+    pub pattern: String,
+    pub method: Method,
+    pub description: Description,
+    /// The schemas that the description refers to.
+    pub components: Option<Components>,
+    route: Box<dyn Fn() -> Route + Send + Sync>,
+}
+
+/// The description of an operation.
+pub enum Description {
+    /// A path and its operation.
+    One(String, Box<Described>),
+    /// Several paths that one pattern stands for, each with its operation as JSON.
+    Many(Vec<(String, Value)>),
+}
+
+impl std::fmt::Debug for Operation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Operation").field(&self.method).field(&self.pattern).finish_non_exhaustive()
+    }
+}
+
+impl Operation {
+    /// A handler with the description of its one path, which is completed by the requirement of the handler's guard.
+    pub fn new<F, Args>(api: OpenApi, handler: F) -> Self
+    where
+        F: Handler<Args> + Send + Sync,
+        Args: FromRequest + GuardedArguments + 'static,
+        F::Output: Responder + 'static,
+    {
+        let OpenApi { paths, components, .. } = api;
+        let (path, item) = paths.paths.into_iter().next().unwrap_or_default();
+        let (method, mut operation) = only(item);
+        require(&mut operation, &Args::REQUIREMENT);
+        let route = Box::new(move || web::to(handler.clone()));
+        let description = Description::One(path.clone(), Box::new(operation));
+        Self { pattern: path, method, description, components, route }
+    }
+
+    /// A handler whose pattern stands for several described paths.
+    pub fn of_many<F, Args>(
+        (method, pattern): (Method, &str),
+        describe: impl FnOnce(&Requirement) -> Vec<(String, Value)>,
+        handler: F,
+    ) -> Self
+    where
+        F: Handler<Args> + Send + Sync,
+        Args: FromRequest + GuardedArguments + 'static,
+        F::Output: Responder + 'static,
+    {
+        let description = Description::Many(describe(&Args::REQUIREMENT));
+        let route = Box::new(move || web::to(handler.clone()));
+        Self { pattern: pattern.to_owned(), method, description, components: None, route }
+    }
+
+    /// The same under a pattern with a regular expression, which the described path leaves out.
+    #[must_use]
+    pub fn matched_by(mut self, pattern: &str) -> Self {
+        pattern.clone_into(&mut self.pattern);
+        self
+    }
+
+    /// The described paths.
+    #[cfg(test)]
+    pub fn paths(&self) -> Vec<&str> {
+        match &self.description {
+            Description::One(path, _) => vec![path],
+            Description::Many(paths) => paths.iter().map(|(path, _)| path.as_str()).collect(),
+        }
+    }
+}
+
+/// Adds what the guard requires.
+fn require(operation: &mut Described, requirement: &Requirement) {
+    let text = operation.description.take().into_iter().filter(|text| !text.is_empty()).chain(requirement.sentence());
+    operation.description = Some(text.collect::<Vec<_>>().join("\n\n"));
+    operation.security.get_or_insert_with(|| requirement.security());
+}
+
+/// The one operation of a path, with its method.
+fn only(item: PathItem) -> (Method, Described) {
+    let PathItem { get, put, post, delete, patch, .. } = item;
+    let all = [
+        (Method::GET, get),
+        (Method::PUT, put),
+        (Method::POST, post),
+        (Method::DELETE, delete),
+        (Method::PATCH, patch),
+    ];
+    all.into_iter().find_map(|(method, operation)| Some((method, operation?))).unwrap_or_default()
+}
+
+/// One operation: a handler with its `#[utoipa::path]`.
+macro_rules! operation {
+    ($($segment:ident)::+) => {{
+        #[derive(utoipa::OpenApi)]
+        #[openapi(paths($($segment)::+))]
+        struct Api;
+        $crate::route::Operation::new(<Api as utoipa::OpenApi>::openapi(), $($segment)::+)
     }};
 }
 
-pub(crate) use resource;
+/// The operations of a feature, by their handlers. Of two paths that match the same request, the first one wins.
+macro_rules! operations {
+    ($($($segment:ident)::+ $(at $pattern:literal)?),+ $(,)?) => {
+        /// The operations of this feature.
+        pub fn operations() -> Vec<$crate::route::Operation> {
+            vec![$($crate::route::operation!($($segment)::+)$(.matched_by($pattern))?),+]
+        }
+    };
+}
 
-/// The refusal of a method.
-///
-/// # Errors
-/// Always, with the methods that the path takes.
-pub fn not_allowed(allowed: &str) -> Result<HttpResponse, HttpError> {
+pub(crate) use {operation, operations};
+
+/// Serves operations: `HEAD` works wherever `GET` does, any other method is 405 with `Allow`.
+pub fn serve(operations: &[Operation], config: &mut web::ServiceConfig) {
+    let mut patterns: Vec<&str> = Vec::new();
+    for operation in operations {
+        if !patterns.contains(&operation.pattern.as_str()) {
+            patterns.push(&operation.pattern);
+        }
+    }
+    for pattern in patterns {
+        let mut allowed = Vec::new();
+        let mut resource = web::resource(pattern);
+        for operation in operations.iter().filter(|operation| operation.pattern == pattern) {
+            resource = resource.route((operation.route)().method(operation.method.clone()));
+            allowed.push(operation.method.as_str());
+            if operation.method == Method::GET {
+                resource = resource.route((operation.route)().method(Method::HEAD));
+                allowed.push("HEAD");
+            }
+        }
+        let allowed = allowed.join(", ");
+        config.service(resource.default_service(web::to(move || std::future::ready(not_allowed(&allowed)))));
+    }
+}
+
+/// The error of a method that a path does not have.
+fn not_allowed(allowed: &str) -> Result<HttpResponse, HttpError> {
     let error = HttpError::new(Kind::MethodNotAllowed, format!("this path takes {allowed}"));
     Err(HttpError(error.0.allowing(allowed)))
 }

@@ -1,10 +1,10 @@
 //! Shapes that only the description of the API names: fields that are read by hand and take more than one form, and
 //! bodies that hold another's fields.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use utoipa::openapi::schema::{ArrayBuilder, Object, ObjectBuilder, OneOfBuilder, Schema, Type};
-use utoipa::openapi::{OpenApi, RefOr};
+use utoipa::openapi::{OpenApi, Ref, RefOr};
 use utoipa::{Modify, PartialSchema, ToSchema};
 
 /// A text, or a list of parts or blocks.
@@ -73,17 +73,86 @@ impl ToSchema for ObjectOrObjects {}
 impl ToSchema for TextOrTexts {}
 impl ToSchema for Inputs {}
 
-/// Says a flattened body as one object: not every reader puts `allOf` together.
+/// Describes a body with flattened fields as one object, and each variant of a tagged enum as a component of its own: not
+/// every reader merges `allOf`, and generated clients name variants after their components.
 pub struct Flattened;
 
 impl Modify for Flattened {
     fn modify(&self, api: &mut OpenApi) {
         let Some(components) = &mut api.components else { return };
-        let known = &components.schemas;
-        let flattened =
-            known.iter().filter_map(|(name, schema)| Some((name.clone(), flattened(schema, known)?.into())));
-        let flattened: Vec<(String, RefOr<Schema>)> = flattened.collect();
-        components.schemas.extend(flattened);
+        let known = components.schemas.clone();
+        let parts: BTreeSet<String> = known.values().flat_map(parts_of).collect();
+        for (name, schema) in &known {
+            if let Some(whole) = flattened(schema, &known) {
+                components.schemas.insert(name.clone(), whole.into());
+            }
+            let Some(variants) = variants(name, schema, &known) else { continue };
+            if let Some(RefOr::T(Schema::OneOf(one_of))) = components.schemas.get_mut(name) {
+                one_of.items = variants.iter().map(|(name, _)| Ref::from_schema_name(name).into()).collect();
+            }
+            components.schemas.extend(variants);
+        }
+        // What was only a part of such bodies is not referred to any more.
+        let text = serde_json::to_string(api).unwrap_or_default();
+        if let Some(components) = &mut api.components {
+            let is_used = |name: &String| text.contains(&format!("\"#/components/schemas/{name}\""));
+            components.schemas.retain(|name, _| !parts.contains(name) || is_used(name));
+        }
+    }
+}
+
+/// The variants of a tagged enum, named after it and their `type`; `None` where the schema is none.
+fn variants(
+    name: &str,
+    schema: &RefOr<Schema>,
+    known: &BTreeMap<String, RefOr<Schema>>,
+) -> Option<Vec<(String, RefOr<Schema>)>> {
+    let RefOr::T(Schema::OneOf(one_of)) = schema else { return None };
+    let variant = |item: &RefOr<Schema>| {
+        let object = match item {
+            RefOr::T(Schema::Object(object)) => object.clone(),
+            item => flattened(item, known)?,
+        };
+        let RefOr::T(Schema::Object(tag)) = object.properties.get("type")? else { return None };
+        let value = serde_json::to_value(tag).ok()?;
+        let words = value.get("enum")?.get(0)?.as_str()?.split('_');
+        let pascal: String = words.map(capitalized).collect();
+        Some((format!("{name}{pascal}"), object.into()))
+    };
+    one_of.items.iter().map(variant).collect()
+}
+
+fn capitalized(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
+}
+
+/// The names of the components that an `allOf` consists of.
+fn parts_of(schema: &RefOr<Schema>) -> Vec<String> {
+    let name = |part: &RefOr<Schema>| match part {
+        RefOr::Ref(named) => named.ref_location.rsplit('/').next().map(str::to_owned),
+        RefOr::T(_) => None,
+    };
+    match schema {
+        RefOr::T(Schema::AllOf(all)) => all.items.iter().filter_map(name).collect(),
+        RefOr::T(Schema::OneOf(one_of)) => one_of.items.iter().flat_map(parts_of).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Refers to the schema of an envelope's data by its name where that schema is a component: utoipa repeats it in place.
+pub struct NamedData;
+
+impl Modify for NamedData {
+    fn modify(&self, api: &mut OpenApi) {
+        let Some(components) = &mut api.components else { return };
+        let names: Vec<String> = components.schemas.keys().cloned().collect();
+        for (name, schema) in &mut components.schemas {
+            let data = name.strip_prefix("Data_").filter(|data| names.iter().any(|name| name == data));
+            if let (Some(data), RefOr::T(Schema::Object(envelope))) = (data, schema) {
+                envelope.properties.insert("data".to_owned(), Ref::from_schema_name(data).into());
+            }
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The HTTP server: bound, run, drained.
+//! The HTTP server: binding, serving and draining.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -20,17 +20,17 @@ use crate::config::{Lane, Server as Settings};
 use crate::http;
 use crate::respond::respond;
 use crate::tls::Certificate;
-use crate::ws::{Line, Shard, upgrades};
+use crate::ws::{Shard, SocketHandle, upgrades};
 
-/// A bound server that serves from the moment it is made.
+/// A bound server. It accepts connections from its creation.
 pub struct Server {
     app: web::Data<App>,
     address: SocketAddr,
     http: ActixServer,
     certificate: Option<Arc<Certificate>>,
-    /// SIGTERM and SIGINT, heard from before the address is told: whoever was told it may send one.
+    /// SIGTERM and SIGINT. Handlers are installed before the address is announced, because readers of it may send one.
     signals: [Signal; 2],
-    /// SIGHUP: the settings are to be read again.
+    /// SIGHUP: reloads the settings.
     hangup: Signal,
 }
 
@@ -44,7 +44,7 @@ impl Server {
     /// Binds the configured address.
     ///
     /// # Errors
-    /// The address cannot be had: which, and why; or signals cannot be heard.
+    /// The address cannot be bound, or a signal handler cannot be installed.
     pub fn bind(app: App) -> io::Result<Self> {
         let settings = app.live().config.server.clone();
         let certificate = Certificate::read(&settings.tls).map_err(io::Error::other)?;
@@ -52,7 +52,7 @@ impl Server {
             io::Error::new(error.kind(), format!("{}: {error}: set server.listen or --listen", settings.listen))
         })?;
         let address = listener.local_addr()?;
-        // Set once: this is the only place.
+        // Set once, here only.
         let _ = app.certificate.set(certificate.clone());
         let app = web::Data::new(app);
         if let Some(otel) = &app.otel {
@@ -67,44 +67,45 @@ impl Server {
         Ok(Self { app, address, http, certificate, signals, hangup })
     }
 
-    /// Where it serves.
+    /// Returns the bound address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// `http` or `https`, and where it serves.
+    /// Returns the URL of the server.
     pub fn url(&self) -> String {
         format!("{}://{}", if self.certificate.is_some() { "https" } else { "http" }, self.address)
     }
 
-    /// The certificate that is shown, to be read anew; `None` where TLS is off.
+    /// Returns the certificate, which can be reloaded; `None` if TLS is off.
     pub fn certificate(&self) -> Option<Arc<Certificate>> {
         self.certificate.clone()
     }
 
-    /// The application's state.
+    /// Returns the application's state.
     pub fn shared(&self) -> web::Data<App> {
         self.app.clone()
     }
 
-    /// Serves until its handle stops it, without a thought for signals.
+    /// Serves until its handle stops it, without handling signals.
     ///
     /// # Errors
-    /// The accept loop broke.
+    /// The accept loop failed.
     pub async fn serve(self) -> io::Result<()> {
         self.http.await
     }
 
-    /// A way to end it from elsewhere.
+    /// Returns a handle that stops the server.
     pub fn handle(&self) -> ServerHandle {
         self.http.handle()
     }
 
-    /// Serves until SIGTERM or SIGINT, then drains: no new connections, running requests end within the grace time,
-    /// everything acknowledged is on the disk. A second signal ends at once, and even then nothing acknowledged is lost.
+    /// Serves until SIGTERM or SIGINT, then drains: no new connections are accepted, running requests end within the
+    /// grace period, and everything acknowledged is on disk. A second signal ends at once, and even then nothing
+    /// acknowledged is lost.
     ///
     /// # Errors
-    /// The accept loop broke.
+    /// The accept loop failed.
     pub async fn run(self) -> io::Result<()> {
         let [mut terminate, mut interrupt] = self.signals;
         let (app, handle) = (self.app, self.http.handle());
@@ -113,7 +114,7 @@ impl Server {
             tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
             tracing::info!("draining");
             app.drain();
-            // The accept loop is told at once; what it waits for is awaited below.
+            // The accept loop stops at once; what it waits for is awaited below.
             drop(handle.stop(true));
             tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
         };
@@ -128,12 +129,12 @@ impl Server {
     }
 }
 
-/// For a client to send a request's head.
+/// Time for a client to send the head of a request.
 const HEAD_WITHIN: Duration = Duration::from_secs(30);
-/// For a client to take what is left when its connection ends.
+/// Time for a client to read what is left when its connection ends.
 const DISCONNECT_WITHIN: Duration = Duration::from_secs(1);
 
-/// The routes on a thread, with the thread's part of the feed.
+/// Builds the routes of a worker thread, with the thread's shard of the feed.
 fn routes(
     app: &web::Data<App>,
     shard: &Rc<Shard>,
@@ -150,7 +151,7 @@ fn routes(
         .configure(http::routes)
 }
 
-/// Connections all the way through actix-web, with TLS or without.
+/// Serves all connections through actix-web, with TLS or without.
 fn plain(
     app: &web::Data<App>,
     settings: &Settings,
@@ -160,10 +161,10 @@ fn plain(
     let (shared, origins) = (app.clone(), settings.cors_origins.clone());
     let mut server = HttpServer::new(move || routes(&shared, &shared.sockets.shard(), &origins))
         .on_connect(|connection, data| {
-            Line::keep(connection, data);
+            SocketHandle::keep(connection, data);
             connection.downcast_ref::<TcpStream>().into_iter().for_each(at_once);
         })
-        // A client that is gone cancels its call upstream at once, also while nothing can be written to it.
+        // A client that disconnects cancels its upstream call at once, even while nothing can be written to it.
         .h1_allow_half_closed(false)
         .max_connections(settings.max_connections)
         .client_request_timeout(HEAD_WITHIN)
@@ -183,7 +184,7 @@ fn plain(
     Ok(server.run())
 }
 
-/// The same without TLS, but for live sockets, which the feed takes over.
+/// Serves connections without TLS; live sockets are taken over by the feed.
 fn direct(app: &web::Data<App>, settings: &Settings, listener: TcpListener) -> io::Result<ActixServer> {
     let (shared, origins) = (app.clone(), settings.cors_origins.clone());
     let address = listener.local_addr()?;
@@ -209,7 +210,7 @@ fn direct(app: &web::Data<App>, settings: &Settings, listener: TcpListener) -> i
             .h1_allow_half_closed(false)
             .local_addr(address)
             .on_connect_ext(|connection: &TcpStream, data| {
-                Line::keep(connection, data);
+                SocketHandle::keep(connection, data);
                 at_once(connection);
             })
             .upgrade(upgrades(routes(), Rc::clone(&shard)))
@@ -219,13 +220,14 @@ fn direct(app: &web::Data<App>, settings: &Settings, listener: TcpListener) -> i
     Ok(server.run())
 }
 
-/// Nagle's algorithm would hold a stream's first token back for the client's delayed acknowledgement.
+/// Disables Nagle's algorithm, which would delay the first token of a stream until the client's delayed
+/// acknowledgement.
 fn at_once(connection: &TcpStream) {
-    // It fails only on a connection that is gone already.
+    // Fails only if the connection is already closed.
     let _ = connection.set_nodelay(true);
 }
 
-/// Reads the settings again at each SIGHUP.
+/// Reloads the settings at each SIGHUP.
 async fn reload_at(mut hangup: Signal, app: web::Data<App>) {
     while hangup.recv().await.is_some() {
         if let Err(error) = app.reload().await {
@@ -234,7 +236,7 @@ async fn reload_at(mut hangup: Signal, app: web::Data<App>) {
     }
 }
 
-/// Preflight for the configured origins only; by default none, so only pages of this origin.
+/// Handles preflight requests of the configured origins; by default none, so only pages of the same origin may call.
 fn cors(origins: &[String]) -> Cors {
     let mut cors = Cors::default().allow_any_method().allow_any_header().expose_any_header().max_age(600);
     for origin in origins {

@@ -1,4 +1,4 @@
-//! Server-sent events: one body for every dialect of streamed chat.
+//! Server-sent events: one response body for all dialects of streamed chat.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -14,32 +14,32 @@ use serde::Serialize;
 use tokio::time::{Instant, Sleep};
 use utoipa::ToSchema;
 
-/// A comment line keeps an idle line open through proxies.
+/// Interval of comment lines, which keep an idle connection open through proxies.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// What is ready is written once it has grown to this, even while more is ready.
+/// Buffered size at which events are written even while more are ready.
 const WRITE_SIZE: usize = 16 << 10;
 
-/// One event of a stream, for the description of the API.
+/// One event of a stream, for the API description.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EventBody {
-    /// The event's name, where the dialect names its events.
+    /// Event name, if the dialect names its events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
     /// One line: JSON, or `[DONE]`.
     pub data: String,
 }
 
-/// How a dialect says the parts of a streamed answer.
+/// How a dialect writes the parts of a streamed answer.
 pub trait Frames {
-    /// What comes before the first delta.
+    /// Written before the first delta.
     fn start(&mut self, out: &mut BytesMut);
     fn delta(&mut self, delta: &Delta, out: &mut BytesMut);
     fn done(&mut self, finish: FinishReason, usage: Usage, out: &mut BytesMut);
-    /// An honest end in the middle; nothing follows it.
+    /// Written if the stream fails; nothing follows it.
     fn error(&mut self, error: &Error, out: &mut BytesMut);
 }
 
-/// Writes `event: name` (none for a bare one) and one line of data.
+/// Writes `event: name`, if there is a name, and one line of data.
 pub fn frame(name: Option<&str>, data: &impl Serialize, out: &mut BytesMut) {
     if let Some(name) = name {
         out.extend_from_slice(b"event: ");
@@ -52,7 +52,8 @@ pub fn frame(name: Option<&str>, data: &impl Serialize, out: &mut BytesMut) {
     out.extend_from_slice(b"\n\n");
 }
 
-/// The response of a streamed answer. Dropping it, as happens when the client leaves, drops `parts` and so cancels.
+/// Returns the response of a streamed answer. Dropping it, as when the client disconnects, drops `parts` and cancels
+/// the call.
 pub fn response<S, F>(parts: S, frames: F) -> HttpResponse
 where
     S: Stream<Item = Result<ChatEvent, Error>> + 'static,
@@ -63,13 +64,13 @@ where
     HttpResponse::Ok()
         .content_type("text/event-stream; charset=utf-8")
         .insert_header((header::CACHE_CONTROL, "no-cache"))
-        // Reverse proxies that buffer would hold the deltas back.
+        // Tells buffering reverse proxies to pass each delta on at once.
         .insert_header(("x-accel-buffering", "no"))
         .streaming(body)
 }
 
 struct Body<S, F> {
-    /// Gone once the end was said.
+    /// `None` once the end was written.
     parts: Option<Pin<Box<S>>>,
     frames: F,
     started: bool,
@@ -83,7 +84,7 @@ where
 {
     type Item = Result<Bytes, std::convert::Infallible>;
 
-    /// Everything that is ready leaves in one write.
+    /// Writes everything that is ready at once.
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
         let mut out = BytesMut::new();
@@ -97,7 +98,7 @@ where
             match part {
                 Some(Ok(ChatEvent::Delta(delta))) => this.frames.delta(&delta, &mut out),
                 Some(Ok(ChatEvent::Done { finish, usage })) => {
-                    // The chain counts where a provider gives no figures, so they are always there.
+                    // The chain estimates token counts that a provider does not report, so they are always present.
                     this.frames.done(finish, usage.unwrap_or_default(), &mut out);
                     this.parts = None;
                 }

@@ -1,11 +1,11 @@
-//! Logs for people or machines, and metrics in Prometheus text.
+//! Logs as text or JSON, and metrics in Prometheus' text format.
 
 use std::io::IsTerminal;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use muster_providers::Usage;
-use muster_tasks::task::KillTimes;
+use muster_tasks::task::KillLatency;
 use prometheus::{
     Encoder, Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder,
 };
@@ -14,15 +14,15 @@ use tracing_subscriber::{EnvFilter, reload};
 use crate::config::{Log, LogFormat};
 use crate::log_writer::LogWriter;
 
-/// Starts logging to standard error. The writer is to be flushed at the end of the process.
+/// Starts logging to standard error. The returned writer must be flushed at the end of the process.
 ///
 /// # Errors
-/// A level or directive that cannot be read.
+/// The level or a directive is invalid.
 pub fn start_logs(log: &Log) -> Result<LogWriter, String> {
     let filter = filter(log)?;
     let writer = LogWriter::start().map_err(|error| format!("the log's thread: {error}"))?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer.clone());
-    // Only tests start logs twice in a process; the first ones stay.
+    // Only tests start logging twice in a process; the first call wins.
     match log.format {
         LogFormat::Text => {
             let ansi = std::io::stderr().is_terminal();
@@ -39,16 +39,16 @@ pub fn start_logs(log: &Log) -> Result<LogWriter, String> {
     Ok(writer)
 }
 
-/// Another level from now on.
+/// Changes the log level.
 ///
 /// # Errors
-/// As of [`start_logs`].
+/// Those of [`start_logs`].
 pub fn set_level(log: &Log) -> Result<(), String> {
     let filter = filter(log)?;
     LEVEL.get().map_or(Ok(()), |set| set(filter))
 }
 
-/// How the level of the process's one log is set.
+/// The handle that changes the level of the log.
 static LEVEL: OnceLock<SetFilter> = OnceLock::new();
 
 type SetFilter = Box<dyn Fn(EnvFilter) -> Result<(), String> + Send + Sync>;
@@ -58,16 +58,16 @@ fn remember<S: 'static>(handle: reload::Handle<EnvFilter, S>) {
 }
 
 fn filter(log: &Log) -> Result<EnvFilter, String> {
-    // A bare word is a target to the filter: a level that is misspelt would silence everything.
+    // The filter reads a bare word as a target, so a misspelt level would silence everything.
     let levels = ["off", "error", "warn", "info", "debug", "trace"];
     if let Some(word) = log.level.split(',').map(str::trim).find(|part| !part.contains('=') && !levels.contains(part)) {
         return Err(format!("log.level: `{word}` is none of {}", levels.join(", ")));
     }
-    // llama.cpp tells a page about each model it loads.
+    // llama.cpp logs a page about each model it loads.
     EnvFilter::try_new(format!("llama-cpp-2=warn,{}", log.level)).map_err(|error| format!("log.level: {error}"))
 }
 
-/// The server's own counters; what actors know is read from them when metrics are asked for.
+/// The server's own counters. Values that actors hold are read when metrics are requested.
 #[derive(Debug, Clone)]
 pub struct Metrics {
     registry: Registry,
@@ -82,7 +82,7 @@ pub struct Metrics {
 
 impl Metrics {
     /// # Errors
-    /// A name given twice: a mistake in this file.
+    /// A metric is defined twice, which is a mistake in this file.
     pub fn new() -> Result<Self, prometheus::Error> {
         let registry = Registry::new();
         let requests = IntCounterVec::new(
@@ -135,36 +135,36 @@ impl Metrics {
         self.tokens.with_label_values(&[provider, model, "completion"]).inc_by(usage.completion_tokens.into());
     }
 
-    /// Counts how soon kills of tasks are felt.
-    pub(crate) fn kill_times(&self) -> KillTimes {
+    /// Records the time from a kill to the stop of the task's step.
+    pub(crate) fn kill_latency(&self) -> KillLatency {
         let kills = self.kills.clone();
-        KillTimes::told_to(move |took| kills.observe(took.as_secs_f64()))
+        KillLatency::new(move |took| kills.observe(took.as_secs_f64()))
     }
 
-    /// A search of memory by the ranking that was used: `hybrid`, `text` or `semantic`.
+    /// Counts a search of memory by the ranking that was used: `hybrid`, `text` or `semantic`.
     pub fn memory_search(&self, mode: &str, took: Duration) {
         self.memory_searches.with_label_values(&[mode]).observe(took.as_secs_f64());
     }
 
-    /// Entries stored or deleted, owners forgotten.
+    /// Counts stored and deleted entries, and erased owners.
     pub fn memory_writes(&self, act: &str, count: u64) {
         self.memory_writes.with_label_values(&[act]).inc_by(count);
     }
 
-    /// Everything, to be written in another format.
+    /// Returns all metrics, to be written in another format.
     pub(crate) fn families(&self) -> Vec<prometheus::proto::MetricFamily> {
         self.registry.gather()
     }
 
-    /// Everything in Prometheus' text format.
+    /// Returns all metrics in Prometheus' text format.
     pub fn text(&self) -> String {
         let mut out = Vec::new();
-        // Writing into memory fails only on a metric that cannot be said: that one is left out.
+        // Writing to memory fails only for an invalid metric, which is omitted.
         let _ = TextEncoder::new().encode(&self.registry.gather(), &mut out);
         String::from_utf8(out).unwrap_or_default()
     }
 
-    /// Answers so far, and those of them that were our fault: for the health of the HTTP module.
+    /// Returns the number of responses and of server errors among them, for the health of the HTTP module.
     pub fn totals(&self) -> (u64, u64) {
         let families = self.registry.gather();
         let counted = families.iter().find(|family| family.name() == "muster_http_requests_total");
@@ -173,7 +173,7 @@ impl Metrics {
             let count = metric.get_counter().get_value() as u64;
             totals.0 += count;
             let status = metric.get_label().iter().find(|label| label.name() == "status").map(|label| label.value());
-            // 502 and 503 say that something behind us is down, which their own modules tell.
+            // 502 and 503 mean that something behind the server is down, which other modules report.
             if status == Some("500") {
                 totals.1 += count;
             }

@@ -1,4 +1,4 @@
-//! HTTPS: the certificate that is shown, which can be read anew while the server runs.
+//! HTTPS: the server's certificate, which can be reloaded while the server runs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 use crate::config::Tls;
 
-/// A certificate or key that cannot be used: which file, why, and how to mend it.
+/// A certificate or key that cannot be used: which file, why, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{setting} ({path}): {why}")]
 pub struct TlsError {
@@ -22,7 +22,7 @@ pub struct TlsError {
     why: String,
 }
 
-/// The certificate that new connections are shown. Connections that stand keep theirs.
+/// The certificate for new connections. Open connections keep theirs.
 pub struct Certificate {
     cert: PathBuf,
     key: PathBuf,
@@ -37,10 +37,10 @@ impl std::fmt::Debug for Certificate {
 }
 
 impl Certificate {
-    /// Reads both files of the settings; `None` where TLS is off.
+    /// Reads both files of the settings; `None` if TLS is off.
     ///
     /// # Errors
-    /// A file that is missing or damaged, or a key that is not the certificate's.
+    /// A file is missing or damaged, or the key does not belong to the certificate.
     pub fn read(tls: &Tls) -> Result<Option<Arc<Self>>, TlsError> {
         if !tls.on() {
             return Ok(None);
@@ -51,20 +51,21 @@ impl Certificate {
         Ok(Some(Arc::new(Self { cert: tls.cert.clone(), key: tls.key.clone(), provider, shown })))
     }
 
-    /// Reads both files again. What is shown stays as it was where they cannot be used.
+    /// Reads both files again. If they cannot be used the present certificate is kept.
     ///
     /// # Errors
-    /// As of [`Certificate::read`].
+    /// Those of [`Certificate::read`].
     pub fn reload(&self) -> Result<(), TlsError> {
         let pair = pair(&self.cert, &self.key, &self.provider)?;
         self.shown.send_replace(Arc::new(pair));
         Ok(())
     }
 
-    /// TLS 1.2 and 1.3, no client certificates. The HTTP server adds its protocols, HTTP/2 and HTTP/1.1.
+    /// Returns the TLS configuration: TLS 1.2 and 1.3, no client certificates. The HTTP server adds HTTP/2 and
+    /// HTTP/1.1.
     ///
     /// # Errors
-    /// The cryptography knows none of these versions: a build that cannot be.
+    /// The cryptography provider supports none of these versions, which no build can produce.
     pub fn server_config(self: &Arc<Self>) -> Result<ServerConfig, rustls::Error> {
         let versions =
             ServerConfig::builder_with_provider(Arc::clone(&self.provider)).with_safe_default_protocol_versions()?;

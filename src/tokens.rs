@@ -1,22 +1,22 @@
-//! Tokens counted here, by the embedded model's tokenizer, the only one at hand.
+//! Token counts by the embedded model's tokenizer, the only one available.
 
 use muster_models::ChatModel;
 use muster_providers::{ChatRequest, Message};
 
-/// Longer texts would hold a serving thread up: they are not tokenized.
+/// Longer texts are not tokenized on serving threads, because they would block them.
 const MAX_COUNTED_BYTES: usize = 4 << 10;
-/// What is tokenized off the serving threads is bounded too: about a second's work.
+/// Limit of tokenization off the serving threads: about a second of work.
 const MAX_EXACT_BYTES: usize = 1 << 20;
-/// A turn's own marks, about.
+/// Approximate number of tokens for the markup of a message.
 const TURN_TOKENS: u32 = 4;
 
-/// Tokens of a text; before the model is loaded, and of a long text, one for `bytes_per_token` bytes.
+/// Counts the tokens of a text; before the model is loaded, and for long texts, one per `bytes_per_token` bytes.
 pub fn of_text(model: &dyn ChatModel, text: &str, bytes_per_token: usize) -> u32 {
     let exact = (text.len() <= MAX_COUNTED_BYTES).then(|| model.count_text(text)).flatten();
     exact.unwrap_or_else(|| rough(text, bytes_per_token))
 }
 
-/// Tokens of a whole prompt; long is what is long together.
+/// Counts the tokens of a whole prompt; the limit for long texts applies to all messages together.
 pub fn of_prompt<'a>(
     model: &dyn ChatModel,
     messages: impl Iterator<Item = &'a Message> + Clone,
@@ -28,9 +28,9 @@ pub fn of_prompt<'a>(
     texts().map(|text| counted(text).saturating_add(TURN_TOKENS)).fold(0, u32::saturating_add)
 }
 
-/// Tokens of everything that a request brings before the model: turns, the tools asked for in them, tools on offer.
+/// Counts the tokens of everything a request puts before the model: messages, tool calls in them, and tools.
 ///
-/// Counts text of any length, up to [`MAX_EXACT_BYTES`] exactly, and so may take long: not for a serving thread.
+/// Texts up to [`MAX_EXACT_BYTES`] are counted exactly, which may take long: not for a serving thread.
 pub fn of_everything(model: &dyn ChatModel, request: &ChatRequest, bytes_per_token: usize) -> u32 {
     let turns = request.messages.iter().flat_map(|message| {
         let calls = message.tool_calls.iter().flat_map(|call| [call.name.as_str(), call.arguments.as_str()]);

@@ -11,7 +11,7 @@ mod tokens;
 
 use crate::support;
 
-use muster_auth::{AccessClaims, KeyRing, KeySet, Policy};
+use muster_auth::{AccessClaims, KeyRing, KeySet, RotationPolicy};
 use muster_core::Clock;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn now() -> u64 {
 
 /// The signing keys of a server's data folder: what an insider could steal.
 fn keys_of(data: &Path) -> Arc<KeySet> {
-    KeyRing::open(data.join("store/signing"), Policy::default(), now()).unwrap().set()
+    KeyRing::open(data.join("store/signing"), RotationPolicy::default(), now()).unwrap().set()
 }
 
 /// The claims of a token, not verified.

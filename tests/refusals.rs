@@ -208,7 +208,7 @@ async fn callers_without_a_right() {
     let narrow = client.with(KEY).make_key(&json!({ "name": "narrow", "scopes": ["memory"] })).await;
     for Route { path, dialect, good, scope, .. } in routes() {
         let unknown = "the key is unknown, expired or revoked: ask for a new one";
-        let malformed = "this is no key of this server: a key looks like mst_<12 characters>_<43 characters>";
+        let malformed = "this is not a key of this server: a key has the form mst_<12 characters>_<43 characters>";
         for (what, caller, message) in [
             ("no key", client.without_key(), "send your key as `Authorization: Bearer mst_…`"),
             ("a wrong key", client.with(STRANGE_KEY), unknown),

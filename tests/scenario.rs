@@ -33,7 +33,7 @@ async fn an_earthquake_and_a_bad_firmware_survive_two_kills_and_a_cut_dashboard(
         dashboard.follow(&channel).await;
     }
     rollout::approved(&world, &job).await;
-    fleet.until(|fleet| fleet.summary().totals.installs >= 5).await;
+    fleet.wait_until(|fleet| fleet.summary().totals.installs >= 5).await;
     world.kill_and_restart(&fleet).await;
 
     one.until("the second group has begun", |seen| seen.names("firmware").filter(|name| *name == STARTED).count() >= 2)

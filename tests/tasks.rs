@@ -3,6 +3,7 @@
 mod control;
 mod ending;
 mod flood;
+mod lane;
 mod listeners;
 mod reads;
 mod run;

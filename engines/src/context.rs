@@ -1,4 +1,4 @@
-//! What a call of an engine may use, and how it may fail.
+//! Context of an engine call, and its failures.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Most warnings of one call; further ones are only counted in the last.
+/// Maximum number of warnings per call; further ones are only counted in the last one.
 const MAX_WARNINGS: usize = 100;
 
-/// One call's surroundings.
+/// Context of one call.
 #[derive(Default)]
 pub struct Context {
     workspace: Option<PathBuf>,
@@ -24,7 +24,7 @@ impl fmt::Debug for Context {
     }
 }
 
-/// Room for a stack; dropped, it is taken back.
+/// Reservation of stack memory; released on drop.
 pub(crate) struct StackRoom<'a>(&'a Context);
 
 impl Drop for StackRoom<'_> {
@@ -34,12 +34,13 @@ impl Drop for StackRoom<'_> {
 }
 
 impl Context {
-    /// A call that may read files below `root`.
+    /// Creates the context of a call that may read files below `root`.
     pub fn with_workspace(root: PathBuf) -> Self {
         Self { workspace: Some(root), ..Self::default() }
     }
 
-    /// A call whose memory is bounded: told how many bytes the engine's own stack reserves beside it, 0 once it is gone.
+    /// Sets a callback for the bytes that the engine's own stack reserves, and 0 when it is freed; used by calls with a
+    /// memory limit.
     #[must_use]
     pub fn with_stacks(self, stacks: impl Fn(usize) + Send + 'static) -> Self {
         Self { stacks: Some(Box::new(stacks)), ..self }
@@ -56,15 +57,15 @@ impl Context {
         }
     }
 
-    /// The folder that `workspace` engines may read.
+    /// Returns the folder that `workspace` engines may read.
     ///
     /// # Errors
-    /// `Failure::NoWorkspace` where the operator gives none.
+    /// `Failure::NoWorkspace` if the operator has not configured one.
     pub fn workspace(&self) -> Result<&Path, Failure> {
         self.workspace.as_deref().ok_or(Failure::NoWorkspace)
     }
 
-    /// Says something about the output that its fields do not.
+    /// Adds a warning about the output.
     pub fn warn(&self, text: impl Into<String>) {
         let mut warnings = self.warnings.borrow_mut();
         match warnings.len() {
@@ -74,68 +75,90 @@ impl Context {
         }
     }
 
+    /// Returns the warnings.
     pub fn into_warnings(self) -> Vec<String> {
         self.warnings.into_inner()
     }
 }
 
-/// One thing that is wrong with an input.
+/// One problem of an input.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Problem {
-    /// From the input's top to the value, such as `["rules", "0", "check"]`.
+    /// Path from the root of the input to the value, such as `["rules", "0", "check"]`.
     pub loc: Vec<String>,
-    /// What is wrong and how to mend it.
+    /// What is wrong and how to fix it.
     pub message: String,
-    /// In which way.
+    /// Kind of problem.
     pub kind: Wrong,
-    /// What was given; `null` where it is missing or large.
+    /// The rejected value; `null` if it is missing or large.
     pub input: Value,
 }
 
-/// In which way a value is wrong.
+/// Kind of problem of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wrong {
+    /// A required value is missing.
     Missing,
+    /// The value has the wrong type.
     TypeError,
+    /// The value has the right type but is not allowed.
     ValueError,
 }
 
-/// Why there is no output.
+/// Why a call produced no output.
 #[derive(Debug, Clone, PartialEq, thiserror::Error, Serialize, Deserialize)]
 #[serde(tag = "failure", rename_all = "snake_case")]
 pub enum Failure {
-    /// The input is not what the engine takes.
+    /// The input does not match the engine's fields.
     #[error("the input is not what this engine takes")]
-    Invalid { problems: Vec<Problem> },
+    Invalid {
+        /// All problems found.
+        problems: Vec<Problem>,
+    },
     /// A path leads out of the workspace folder.
     #[error("{path} is outside of the workspace folder: only paths within it may be read")]
-    Outside { path: String },
-    /// A path of the workspace that is not there.
+    Outside {
+        /// The path.
+        path: String,
+    },
+    /// A path of the workspace does not exist.
     #[error("there is nothing at {path} in the workspace folder")]
-    NotFound { path: String },
+    NotFound {
+        /// The path.
+        path: String,
+    },
+    /// No workspace folder is configured.
     #[error("no workspace folder is set up: the operator can set [workspace] path")]
     NoWorkspace,
-    /// The input is well-formed and asks for more than a bound allows, such as too many results.
+    /// The input is well-formed but exceeds a limit, such as the number of results.
     #[error("{message}")]
-    TooLarge { message: String },
-    /// A fault of ours.
+    TooLarge {
+        /// Which limit, and how to stay within it.
+        message: String,
+    },
+    /// An internal error.
     #[error("{message}")]
-    Internal { message: String },
+    Internal {
+        /// What failed.
+        message: String,
+    },
 }
 
 impl Failure {
-    /// One field's value is wrong. `loc` is its place, such as `&["query"]`.
+    /// Creates the failure for one invalid field. `loc` is its path, such as `&["query"]`.
     pub fn invalid(loc: &[&str], message: impl Into<String>) -> Self {
         let loc = loc.iter().map(|&part| part.to_owned()).collect();
         let problem = Problem { loc, message: message.into(), kind: Wrong::ValueError, input: Value::Null };
         Self::Invalid { problems: vec![problem] }
     }
 
+    /// Creates the failure for an exceeded limit.
     pub fn too_large(message: impl Into<String>) -> Self {
         Self::TooLarge { message: message.into() }
     }
 
+    /// Creates an internal failure.
     pub fn internal(message: impl std::fmt::Display) -> Self {
         Self::Internal { message: message.to_string() }
     }

@@ -1,4 +1,4 @@
-//! What an engine is.
+//! Definition of an engine.
 
 use std::sync::OnceLock;
 
@@ -9,21 +9,29 @@ use serde_json::{Map, Value};
 use crate::context::{Context, Failure};
 use crate::grammar::{self, Field};
 
-/// The families, in the catalogue's order.
+/// Engine families, in the catalogue's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Family {
+    /// Operation of the platform.
     Platform,
+    /// Tables, documents and series.
     Data,
+    /// Defensive security checks.
     Security,
+    /// Text.
     Text,
+    /// Source code.
     Code,
+    /// Document rendering.
     Docs,
 }
 
 impl Family {
+    /// All families.
     pub const ALL: [Self; 6] = [Self::Platform, Self::Data, Self::Security, Self::Text, Self::Code, Self::Docs];
 
+    /// Returns the name of the family.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Platform => "platform",
@@ -36,51 +44,62 @@ impl Family {
     }
 }
 
-/// What a call may touch.
+/// Resources that a call may access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Nature {
-    /// Nothing but its input.
+    /// Only its input.
     Pure,
-    /// Files below the workspace folder, which it reads.
+    /// Reads files below the workspace folder.
     Workspace,
 }
 
-/// One engine. Its fields are in the grammar of [`grammar`]: inputs `name:type:unit:required|optional|=default`,
+/// An engine. Its fields are written in the grammar of [`grammar`]: inputs `name:type:unit:required|optional|=default`,
 /// outputs `name:type:unit`.
 #[derive(Debug)]
 pub struct Engine {
-    /// Its address is `/api/q<number>`.
+    /// Number of its route, `/api/q<number>`.
     pub number: u16,
+    /// Stable id, such as `code_search`.
     pub id: &'static str,
+    /// Display name.
     pub name: &'static str,
+    /// Family it belongs to.
     pub family: Family,
+    /// Resources it may access.
     pub nature: Nature,
+    /// One-sentence description.
     pub summary: &'static str,
+    /// Input fields, in the grammar.
     pub inputs: &'static [&'static str],
+    /// Output fields, in the grammar.
     pub outputs: &'static [&'static str],
-    /// How it computes.
+    /// Method of computation.
     pub method: &'static str,
-    /// Where the method, and the cases that it is tested with, are from.
+    /// Source of the method and of its test cases.
     pub reference: &'static str,
-    /// A whole input, as JSON.
+    /// A complete example input, as JSON.
     pub example: &'static str,
-    /// Gets an input that was checked and completed with its defaults; [`call`] makes one of a typed function.
+    /// Function of the engine; its input is validated and completed with defaults. [`call`] adapts a typed function.
     pub function: fn(Value, &Context) -> Result<Value, Failure>,
-    /// Its fields, read once.
+    /// Parsed fields, initialised on first use.
     pub fields: OnceLock<Fields>,
 }
 
-/// An engine's fields, read.
+/// Parsed fields of an engine.
 #[derive(Debug)]
 pub struct Fields {
+    /// Input fields.
     pub inputs: Vec<Field>,
+    /// Output fields.
     pub outputs: Vec<Field>,
 }
 
 impl Engine {
+    /// Returns the parsed fields.
+    ///
     /// # Panics
-    /// Never of a registered engine: a test reads the fields of each.
+    /// Never for a registered engine: a test parses the fields of each.
     pub fn fields(&self) -> &Fields {
         self.fields.get_or_init(|| {
             let read = |texts: &[&str], parse: fn(&str) -> Result<Field, grammar::Malformed>| {
@@ -93,46 +112,49 @@ impl Engine {
         })
     }
 
-    /// Its address.
+    /// Returns the path of its route.
     pub fn path(&self) -> String {
         format!("/api/q{}", self.number)
     }
 
+    /// Returns the JSON Schema of the input.
     pub fn input_schema(&self) -> Value {
         grammar::input_schema(&self.fields().inputs)
     }
 
+    /// Returns the JSON Schema of the output.
     pub fn output_schema(&self) -> Value {
         grammar::output_schema(&self.fields().outputs)
     }
 
-    /// A good input.
+    /// Returns the example input.
     pub fn example(&self) -> Value {
         serde_json::from_str(self.example).unwrap_or_default()
     }
 
-    /// Checks an input and completes it with the defaults.
+    /// Validates an input and fills in defaults.
     ///
     /// # Errors
-    /// `Invalid` with every problem that was found.
+    /// `Invalid` with every problem found.
     pub fn accept(&self, input: Value) -> Result<Map<String, Value>, Failure> {
         grammar::accept(&self.fields().inputs, input).map_err(|problems| Failure::Invalid { problems })
     }
 
-    /// Checks the input, then runs.
+    /// Validates the input and runs the engine.
     ///
     /// # Errors
-    /// As [`Failure`] says.
+    /// As described by [`Failure`].
     pub fn run(&self, input: Value, context: &Context) -> Result<Value, Failure> {
         let input = self.accept(input)?;
         (self.function)(Value::Object(input), context)
     }
 }
 
-/// Runs a typed function on an input that was checked: what does not fit the type is told as a problem of the input.
+/// Runs a typed function on a validated input; a value that does not fit the type is reported as a problem of the
+/// input.
 ///
 /// # Errors
-/// The function's own, or `Invalid`.
+/// Those of the function, or `Invalid`.
 pub fn call<I: DeserializeOwned, O: Serialize>(
     function: impl FnOnce(I, &Context) -> Result<O, Failure>,
     input: Value,

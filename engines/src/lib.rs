@@ -1,9 +1,11 @@
 //! Engines: typed functions that clients and agents call.
 //!
-//! An engine is one file that defines one static, an [`Engine`]: its number, its fields in a small type grammar, an
-//! example, the source of its method, and the function itself. From the static come its JSON Schemas, the check of
-//! what it is given, its entry in the API's description, and its tests. Engines are pure: the same input gives the same
-//! output, and nothing but a `workspace` engine reads a file. They know no actor, no network and no clock.
+//! An engine is one module that defines one static, an [`Engine`]: its number, its fields in a small type grammar, an
+//! example, the source of its method, and the function. Its JSON Schemas, input validation, API description entry and
+//! tests are derived from it. Engines are pure: the same input gives the same output, and only `workspace` engines read
+//! files. They use no actor, network or clock.
+
+#![warn(missing_docs)]
 
 pub mod context;
 pub mod engine;

@@ -1,14 +1,14 @@
-//! Stacks that are large enough for interpreters and parsers that recurse as deeply as their input is nested.
+//! Large stacks for interpreters and parsers that recurse as deeply as their input is nested.
 
 use crate::{Context, Failure};
 
-/// Bytes for interpreters; memory is taken as it is touched.
+/// Stack size in bytes for interpreters; memory is committed when touched.
 pub const STACK: usize = 256 * 1024 * 1024;
 
-/// Runs `work` on a thread of its own with a stack of so many bytes, which do not count as the call's memory.
+/// Runs `work` on its own thread with a stack of the given size, which does not count as the call's memory.
 ///
 /// # Errors
-/// `Internal` where no thread can be had, and `fallen` where the work panics: a fault of a library that the input found.
+/// `Internal` if no thread can be started, and `fallen` if the work panics: a library bug triggered by the input.
 pub fn on_stack<T: Send>(
     context: &Context,
     bytes: usize,

@@ -1,5 +1,5 @@
-//! Reference vectors: what each engine must give for one input, from the catalogue. `vectors.json` has the whole
-//! catalogue's; those of engines that this build lacks are left aside.
+//! Reference vectors: expected output of each engine for one input, from the catalogue. `catalogue/vectors.json` covers
+//! the whole catalogue; engines missing in this build are skipped.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -11,18 +11,19 @@ use serde_json::Value;
 use crate::Engine;
 use crate::registry::by_id;
 
-/// What an engine must give for an input.
+/// Expected output of an engine for an input.
 #[derive(Debug, Deserialize)]
 pub struct Vector {
-    /// The engine's id.
+    /// Engine id.
     engine: String,
+    /// The input.
     pub input: Value,
-    /// A part of the output: `null` is anything, and what it does not name is free.
+    /// Part of the output: `null` matches anything, and unnamed members are free.
     expect: Value,
-    /// How far a number may be off; of a time, in seconds.
+    /// Maximum deviation of a number; for a time in seconds.
     #[serde(default = "exactly")]
     tolerance: f64,
-    /// By which field the items of a member's array are the same; without it by their place.
+    /// Field that identifies the items of a member's array; without it items match by position.
     #[serde(default, rename = "match")]
     keys: HashMap<String, String>,
 }
@@ -32,19 +33,19 @@ fn exactly() -> f64 {
 }
 
 static VECTORS: LazyLock<HashMap<String, Vector>> = LazyLock::new(|| {
-    // A test reads them, and finds one for each engine.
-    let all: Vec<Vector> = serde_json::from_str(include_str!("../vectors.json")).unwrap_or_default();
+    // A test parses them and finds one for each engine.
+    let all: Vec<Vector> = serde_json::from_str(include_str!("../catalogue/vectors.json")).unwrap_or_default();
     let built = all.into_iter().filter(|vector| by_id(&vector.engine).is_some());
     built.map(|vector| (vector.engine.clone(), vector)).collect()
 });
 
-/// The engine's vector.
+/// Returns the engine's vector.
 pub fn of(engine: &Engine) -> Option<&'static Vector> {
     VECTORS.get(engine.id)
 }
 
 impl Vector {
-    /// What of an output is not as it must be; nothing where it holds.
+    /// Returns the deviations of an output; empty if it matches.
     pub fn mismatches(&self, output: &Value) -> Vec<String> {
         let mut compare = Compare { vector: self, wrong: Vec::new() };
         compare.value(&self.engine, &self.expect, output);
@@ -118,7 +119,7 @@ mod tests {
         let found = json!({ "row": [1, 2], "a": 1.4, "at": "2026-11-21T03:00:00.4Z", "free": 1, "list": [{ "id": 2, "b": 2 }, { "id": 1, "b": true }] });
         let good = json!({ "a": 1, "at": "2026-11-21T03:00:00Z", "list": [{ "id": 1, "b": true }], "row": [null, 2] });
         assert_eq!(mismatches(good, &found), [""; 0]);
-        for (wrong, told) in [
+        for (wrong, reported) in [
             (json!({ "a": 2 }), "e.a: 1.4 in place of 2"),
             (json!({ "at": "2026-11-21T03:00:01Z" }), "e.at: \"2026-11-21T03:00:00.4Z\" in place of"),
             (json!({ "list": [{ "id": 1, "b": 2 }] }), "e.list[0].b: true in place of 2"),
@@ -128,7 +129,7 @@ mod tests {
             (json!([]), "in place of []"),
         ] {
             let said = mismatches(wrong, &found).join("; ");
-            assert!(said.contains(told), "{said}");
+            assert!(said.contains(reported), "{said}");
         }
     }
 }

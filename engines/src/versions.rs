@@ -1,4 +1,4 @@
-//! Versions by scheme: their order, ranges of them, and the ranges of advisories. Shared by engines.
+//! Version schemes: order, ranges, and ranges of advisories. Shared by engines.
 
 pub mod npm;
 
@@ -7,32 +7,37 @@ use std::str::FromStr;
 
 use semver::BuildMetadata;
 
-/// The longest version or range that is read, in bytes (npm's own bound for a version).
+/// Maximum length of a version or range, in bytes (npm's own limit for a version).
 pub const MAX_LENGTH: usize = 256;
 
-/// How versions are written and ordered.
+/// Version scheme: syntax and order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scheme {
-    /// SemVer 2.0.0; ranges as Cargo reads them.
+    /// SemVer 2.0.0; ranges as in Cargo.
     Semver,
-    /// SemVer 2.0.0 with an optional leading `v`; ranges as npm reads them. Serves Go modules' versions too.
+    /// SemVer 2.0.0 with an optional leading `v`; ranges as in npm. Also used for Go modules.
     Npm,
     /// Python's (PEP 440).
     Pep440,
 }
 
-/// A version. It is ordered by precedence: versions that differ in build metadata only are equal.
+/// A version, ordered by precedence: versions that differ only in build metadata are equal.
 #[derive(Debug, Clone)]
 pub enum Version {
+    /// A SemVer version.
     Semver(semver::Version),
+    /// An npm version.
     Npm(semver::Version),
+    /// A PEP 440 version.
     Pep440(pep440_rs::Version),
 }
 
 impl Version {
+    /// Parses a version.
+    ///
     /// # Errors
-    /// What is wrong, for people.
+    /// A description of the problem.
     pub fn parse(scheme: Scheme, text: &str) -> Result<Self, String> {
         if text.len() > MAX_LENGTH {
             return Err(format!("a version has at most {MAX_LENGTH} bytes"));
@@ -44,7 +49,7 @@ impl Version {
         }
     }
 
-    /// For PEP 440 a development release is one too.
+    /// In PEP 440 a development release is also a pre-release.
     pub fn is_prerelease(&self) -> bool {
         match self {
             Self::Semver(version) | Self::Npm(version) => !version.pre.is_empty(),
@@ -61,7 +66,7 @@ impl Version {
     }
 }
 
-/// As it is written in its scheme's normal form.
+/// Writes the scheme's normal form.
 impl std::fmt::Display for Version {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -71,7 +76,7 @@ impl std::fmt::Display for Version {
     }
 }
 
-/// SemVer 2.0.0, section 11; PEP 440, "Summary of permitted suffixes and relative ordering". Schemes are kept apart.
+/// SemVer 2.0.0, section 11; PEP 440, "Summary of permitted suffixes and relative ordering". Schemes are not mixed.
 impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
@@ -96,17 +101,22 @@ impl PartialEq for Version {
 
 impl Eq for Version {}
 
-/// Which versions are wanted.
+/// A version range.
 #[derive(Debug, Clone)]
 pub enum Range {
+    /// A Cargo requirement.
     Semver(semver::VersionReq),
+    /// An npm range.
     Npm(npm::Range),
+    /// PEP 440 specifiers.
     Pep440(pep440_rs::VersionSpecifiers),
 }
 
 impl Range {
+    /// Parses a range.
+    ///
     /// # Errors
-    /// What is wrong, for people.
+    /// A description of the problem.
     pub fn parse(scheme: Scheme, text: &str) -> Result<Self, String> {
         if text.len() > MAX_LENGTH {
             return Err(format!("a range has at most {MAX_LENGTH} bytes"));
@@ -120,11 +130,11 @@ impl Range {
         }
     }
 
-    /// Whether a version is within. The schemes of SemVer have their rule for pre-releases in it; PEP 440's is about
-    /// all candidates ([`Self::matching`]).
+    /// Returns whether a version is in the range. SemVer's pre-release rule is included; PEP 440's depends on all
+    /// candidates ([`Self::matching`]).
     pub fn contains(&self, version: &Version) -> bool {
         match (self, version) {
-            // Cargo, too, ignores build metadata.
+            // Cargo ignores build metadata too.
             (Self::Semver(range), Version::Semver(version)) => {
                 range.matches(&semver::Version { build: BuildMetadata::EMPTY, ..version.clone() })
             }
@@ -134,8 +144,8 @@ impl Range {
         }
     }
 
-    /// The places of those in `versions` that an installer would take. PEP 440, "Handling of pre-releases": they count
-    /// only where the range names one, or where nothing else fits.
+    /// Returns the indices of `versions` that an installer would accept. PEP 440, "Handling of pre-releases": they
+    /// count only if the range names one, or nothing else matches.
     pub fn matching(&self, versions: &[Version]) -> Vec<usize> {
         let within = |released: bool| {
             let taken = move |version: &Version| self.contains(version) && !(released && version.is_prerelease());
@@ -152,19 +162,21 @@ impl Range {
     }
 }
 
-/// One event of an advisory's range (OSV schema 1.7, `affected[].ranges[].events[]`).
+/// An event of an advisory's range (OSV schema 1.7, `affected[].ranges[].events[]`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event<V> {
-    /// `None` is the `"0"` that is before every version.
+    /// `None` is `"0"`, which precedes every version.
     Introduced(Option<V>),
+    /// First fixed version.
     Fixed(V),
+    /// Last affected version.
     LastAffected(V),
-    /// `None` is the `"*"` that is after every version.
+    /// `None` is `"*"`, which follows every version.
     Limit(Option<V>),
 }
 
-/// Whether a version is affected by a range: the evaluation that the OSV schema gives as pseudocode ("Evaluation"), for
-/// versions of any order.
+/// Returns whether a version is affected by a range: the OSV schema's pseudocode ("Evaluation"), for any order of
+/// versions.
 pub fn affected<V: Ord>(version: &V, events: &[Event<V>]) -> bool {
     let mut limits = events.iter().filter_map(|event| match event {
         Event::Limit(limit) => Some(limit),

@@ -4,7 +4,7 @@ use muster_engines::grammar::{input_schema, output_schema, parse_input, parse_ou
 use muster_engines::{Context, Engine, Nature, all};
 use serde_json::Value;
 
-/// A folder with what `workspace` engines' examples ask for.
+/// A folder with the files that `workspace` engines' examples use.
 pub fn workspace() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(folder.path().join("docs/deep")).unwrap();

@@ -1,4 +1,4 @@
-//! Every engine of this build against its own definition, the catalogue, and inputs that nobody wrote.
+//! Tests every engine against its definition, the catalogue, and random inputs.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Inputs that nobody wrote, inside and outside of the schema: an answer or a refusal, never a panic.
+//! Random inputs, valid and invalid: a result or an error, never a panic.
 
 use std::time::{Duration, Instant};
 
@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 use crate::definitions::{run, validator};
 
 const EACH: usize = 500;
-/// What one random input may take in a debug build on a busy machine: far more than any needs.
+/// Time limit per input in a debug build on a busy machine, far above the need.
 const LONG: Duration = Duration::from_secs(20);
 
-/// A few dice over proptest's generator.
+/// Random choices over proptest's generator.
 mod chance {
     use proptest::prelude::Rng as _;
     use proptest::test_runner::TestRng;
@@ -127,7 +127,7 @@ fn inside(dice: &mut Dice, fields: &[Field]) -> Value {
     Value::Object(object)
 }
 
-/// An input of the schema with one or two values replaced by anything.
+/// A valid input with one or two values replaced by arbitrary ones.
 fn outside(dice: &mut Dice, fields: &[Field]) -> Value {
     let mut input = inside(dice, fields);
     for _ in 0..1 + dice.below(2) {
@@ -166,7 +166,7 @@ fn try_all(of: impl Fn(&Engine) -> bool) {
             let input = outside(&mut random, &engine.fields().inputs);
             let (valid, outcome) = (takes.is_valid(&input), tried(engine, input.clone()));
             if !valid {
-                // `null` for what may be left out is taken as left out; the rest is refused.
+                // `null` counts as absent for an optional field; elsewhere it is rejected.
                 let named = |failure: &Failure| matches!(failure, Failure::Invalid { .. });
                 assert!(
                     outcome.as_ref().is_err_and(named) || has_null(&input),

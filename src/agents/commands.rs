@@ -1,5 +1,4 @@
-//! What may be commanded of tasks over the feed: the same acts as over HTTP, by the same path, refused for the same
-//! reasons.
+//! Commands for tasks over the live feed: the same operations, checks and errors as over HTTP.
 
 use std::sync::Arc;
 
@@ -16,11 +15,11 @@ use serde_json::{Value, json};
 use crate::ws::protocol::CommandAsk;
 use crate::ws::{Command, CommandSink, Done};
 
-/// Longest instruction, in bytes: a frame holds 64 KiB.
+/// Longest instruction, in bytes. A frame holds at most 64 KiB.
 const MAX_INSTRUCTION: usize = 32 << 10;
 const MAX_REASON: usize = 1_000;
 
-/// Who controls tasks.
+/// Controls tasks on behalf of a caller.
 pub trait Controls: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// `NotFound` for another's task, `Forbidden`, `Conflict` with the present status.
@@ -32,11 +31,11 @@ pub trait Controls: Send + Sync + std::fmt::Debug {
     ) -> BoxFuture<'static, Result<ControlReply, Error>>;
 }
 
-/// `agent.pause`, `agent.resume`, `agent.kill` and `agent.redirect`, of people and keys.
+/// Handles `agent.pause`, `agent.resume`, `agent.kill` and `agent.redirect` of users and API keys.
 #[derive(Debug)]
 pub struct AgentCommands(pub Arc<dyn Controls>);
 
-/// What every one of them takes.
+/// Arguments common to all task commands.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Plain {
@@ -81,7 +80,7 @@ async fn carry_out(tasks: Arc<dyn Controls>, ask: CommandAsk, asker: Asker) -> D
     to_raw_value(&reply).map_err(|error| Error::new(Kind::Internal, error.to_string()))
 }
 
-/// What a command asks of its task.
+/// What a command does to its task.
 fn control(ask: &CommandAsk) -> Result<Control, Error> {
     let (verb, reason, if_seq) = match ask.name.as_str() {
         "agent.pause" => {
@@ -104,7 +103,7 @@ fn control(ask: &CommandAsk) -> Result<Control, Error> {
 fn redirect(args: Redirect) -> Result<(Verb, Option<String>, Option<u64>), Error> {
     let Redirect { mode, instruction, agent, reason, if_seq } = args;
     if instruction.trim().is_empty() || instruction.len() > MAX_INSTRUCTION {
-        return Err(wrong("args.instruction", &format!("must be 1 to {MAX_INSTRUCTION} bytes that say something")));
+        return Err(wrong("args.instruction", &format!("must be 1 to {MAX_INSTRUCTION} bytes, not only white space")));
     }
     if (mode == RedirectMode::Agent) != agent.is_some() {
         return Err(wrong("args.agent", "names the agent that takes over, with the mode `agent` and no other"));
@@ -112,7 +111,7 @@ fn redirect(args: Redirect) -> Result<(Verb, Option<String>, Option<u64>), Error
     Ok((Verb::Redirect { mode, instruction, agent }, reason, if_seq))
 }
 
-/// A refusal says that it is the first phase, beside the present status.
+/// Adds `phase: refused` to the details of a conflict, beside the present status of the task.
 fn refused(mut error: Error) -> Error {
     if error.kind == Kind::Conflict {
         let mut details = error.details.take().map_or_else(|| json!({}), |details| *details);

@@ -1,5 +1,4 @@
-//! Agents' parts, started together: the catalogue, their work, their tasks; and what the feed is told and may command
-//! of them.
+//! The agent platform: starts the catalogue, the agents and their tasks, and connects them to the live feed.
 
 mod commands;
 mod models;
@@ -12,11 +11,12 @@ use std::time::Duration;
 use actix_rt::ArbiterHandle;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use muster_core::event::Latest;
+use muster_core::event::LatestValue;
 use muster_core::supervise::Tree;
-use muster_core::upkeep::Job;
+use muster_core::upkeep::PeriodicJob;
 use muster_core::{Clock, Error};
 use muster_feed::Feed;
+use muster_limits::{Admit, BucketKey, Category, Decision, Estimate, RateLimiter, Subject};
 use muster_store::StoreHandle;
 use muster_tasks::agent::{AgentWork, Agents};
 use muster_tasks::engine::Engines;
@@ -28,85 +28,95 @@ pub use commands::{AgentCommands, Controls};
 
 use crate::app::{StartError, failed};
 use crate::config::Config;
-use crate::live::Watched;
+use crate::guard::refused;
+use crate::live::LiveReader;
 use crate::telemetry::Metrics;
 use crate::ws::Counts;
 use models::LiveModels;
-use steps::Threads;
+use steps::StepThreads;
 
-/// From one telling of the figures to the next.
+/// Time between two publications of the metrics.
 const FIGURES_EVERY: Duration = Duration::from_secs(1);
-/// From one look for ended tasks that are old enough to go to the next.
+/// Time for which the count of a control is held. A control costs no tokens.
+const HOLD: Duration = Duration::from_secs(1);
+/// Time between two searches for ended tasks that are due for deletion.
 const SWEEP_EVERY: Duration = Duration::from_secs(300);
 
-/// What handlers and sockets ask.
+/// The agent platform as handlers and sockets use it.
 #[derive(Debug)]
-pub struct Agency {
+pub struct AgentPlatform {
     pub agents: Agents,
     pub tasks: Tasks,
-    /// Who has how many event streams of tasks open.
+    /// Number of open event streams of tasks, by key or user.
     pub(crate) streams: Arc<Counts>,
-    /// Where steps run; gone once it was stopped.
-    _threads: Threads,
+    /// Threads that run steps; `None` after the stop.
+    _threads: StepThreads,
 }
 
-/// What they stand on.
-pub(crate) struct Ground<'a> {
+/// What the agent platform needs from the server.
+pub(crate) struct Dependencies<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) arbiter: ArbiterHandle,
     pub(crate) store: &'a StoreHandle,
     pub(crate) clock: &'a Clock,
     pub(crate) feed: &'a Feed,
     pub(crate) engines: &'a Engines,
-    pub(crate) live: &'a Watched,
+    pub(crate) live: &'a LiveReader,
     pub(crate) metrics: &'a Metrics,
 }
 
-impl Agency {
+impl AgentPlatform {
     /// # Errors
-    /// The catalogue is wrong, or no threads can be had.
-    pub(crate) fn start(config: &Config, ground: &Ground<'_>) -> Result<Self, StartError> {
+    /// The catalogue is invalid, or no threads can be started.
+    pub(crate) fn start(config: &Config, dependencies: &Dependencies<'_>) -> Result<Self, StartError> {
         let built: Vec<_> = muster_engines::all().collect();
         let own = own_agents(&config.agents.files)?;
         let agents = Agents::with_own(&own, &built).map_err(|error| failed("the catalogue of agents")(&error))?;
-        let models = Arc::new(LiveModels::new(ground.live.clone()));
-        let engines = Arc::new(ground.engines.clone());
+        let models = Arc::new(LiveModels::new(dependencies.live.clone()));
+        let engines = Arc::new(dependencies.engines.clone());
         let work = AgentWork::new(agents.clone(), engines, models, config.agents.options());
-        let threads = Threads::start(config.agents.threads).map_err(|error| failed("the threads of agents")(&error))?;
+        let threads =
+            StepThreads::start(config.agents.threads).map_err(|error| failed("the threads of agents")(&error))?;
         let options = TaskOptions {
-            store: Arc::clone(ground.store),
-            clock: ground.clock.clone(),
-            publisher: ground.feed.publisher(),
+            store: Arc::clone(dependencies.store),
+            clock: dependencies.clock.clone(),
+            publisher: dependencies.feed.publisher(),
             work: Arc::new(work),
             settings: config.agents.tasks(),
             runtime: threads.handle(),
-            kill_times: ground.metrics.kill_times(),
+            kill_latency: dependencies.metrics.kill_latency(),
         };
-        let tasks = Tasks::start(&ground.tree.group("tasks"), ground.arbiter.clone(), options);
-        ground.feed.register_source("agents", Arc::new(tasks.clone()));
-        ground.feed.register_source("tasks", Arc::new(tasks.clone()));
-        // Whoever reads of tasks has said who it is.
+        let tasks = Tasks::start(&dependencies.tree.group("tasks"), dependencies.arbiter.clone(), options);
+        dependencies.feed.register_source("agents", Arc::new(tasks.clone()));
+        dependencies.feed.register_source("tasks", Arc::new(tasks.clone()));
+        // Every subscriber of task channels is authenticated.
         let streams = Counts::new(0, config.agents.streams_per_key);
         Ok(Self { agents, tasks, streams, _threads: threads })
     }
 
-    /// What is done again and again: the figures for monitors, and what is left of old tasks.
-    pub(crate) fn upkeep(&self, feed: &Feed, clock: &Clock, live: &Watched) -> [Job; 2] {
+    /// Returns the periodic jobs: publishing metrics and deleting old tasks.
+    pub(crate) fn upkeep(&self, feed: &Feed, clock: &Clock, live: &LiveReader) -> [PeriodicJob; 2] {
         let (tasks, publisher, clock, live) = (self.tasks.clone(), feed.publisher(), clock.clone(), live.clone());
-        let figures = Job::new("agents' figures", FIGURES_EVERY, move || {
+        let figures = PeriodicJob::new("agents' figures", FIGURES_EVERY, move || {
             let breakers = live.now().chain.status().into_iter().map(|it| (it.id, json!(it.breaker.state)));
             let mut figures = json!(tasks.stats());
             if let Some(figures) = figures.as_object_mut() {
                 figures.insert("breakers".to_owned(), breakers.collect());
             }
             let (key, name) = ("metrics".to_owned(), "metrics".to_owned());
-            let told = to_raw_value(&figures).map_err(|error| error.to_string()).map(|data| {
-                publisher.latest(Latest { channel: "agents:metrics".to_owned(), name, at: clock.now(), key, data });
+            let event = to_raw_value(&figures).map_err(|error| error.to_string()).map(|data| {
+                publisher.publish_latest(LatestValue {
+                    channel: "agents:metrics".to_owned(),
+                    name,
+                    at: clock.now(),
+                    key,
+                    data,
+                });
             });
-            std::future::ready(told)
+            std::future::ready(event)
         });
         let tasks = self.tasks.clone();
-        let sweep = Job::new("ended tasks", SWEEP_EVERY, move || {
+        let sweep = PeriodicJob::new("ended tasks", SWEEP_EVERY, move || {
             let tasks = tasks.clone();
             async move { tasks.sweep().await.map(drop).map_err(|error| error.to_string()) }
         });
@@ -114,7 +124,7 @@ impl Agency {
     }
 }
 
-/// The operator's own agents, as they stand in their files.
+/// Reads the operator's own agents from their files.
 fn own_agents(files: &[PathBuf]) -> Result<Vec<String>, StartError> {
     let read = |file: &PathBuf| {
         std::fs::read_to_string(file)
@@ -123,17 +133,40 @@ fn own_agents(files: &[PathBuf]) -> Result<Vec<String>, StartError> {
     files.iter().map(read).collect()
 }
 
-/// The tasks, as sockets control them.
+/// Controls tasks for sockets. Controls are counted like those over HTTP, in the same bucket of the caller.
 #[derive(Debug)]
-pub(crate) struct Controlled(pub(crate) Tasks);
+pub(crate) struct ControlledTasks {
+    pub(crate) tasks: Tasks,
+    pub(crate) limiter: RateLimiter,
+    pub(crate) live: LiveReader,
+}
 
-impl Controls for Controlled {
+impl ControlledTasks {
+    async fn count(&self, asker: &Asker) -> Result<(), Error> {
+        let rules = self.live.now().config.limits.agent.control.per_minute();
+        if rules.is_empty() {
+            return Ok(());
+        }
+        let key = BucketKey { subject: Subject::principal(asker.by.id()), category: Category::Control };
+        let request = Admit { key, rules, estimate: Estimate::default(), hold_for: HOLD };
+        match self.limiter.admit(request).await? {
+            Decision::Admitted { .. } => Ok(()),
+            Decision::Refused { which, retry_after, .. } => Err(refused(which, retry_after)),
+        }
+    }
+}
+
+impl Controls for ControlledTasks {
     fn control(
         self: Arc<Self>,
         task: String,
         control: Control,
         asker: Asker,
     ) -> BoxFuture<'static, Result<ControlReply, Error>> {
-        async move { self.0.control(&task, control, &asker).await }.boxed()
+        async move {
+            self.count(&asker).await?;
+            self.tasks.control(&task, control, &asker).await
+        }
+        .boxed()
     }
 }

@@ -1,22 +1,22 @@
-//! The models that agents plan and write with: the chain and the settings that count now.
+//! The models that agents plan and write with: the provider chain under the present settings.
 
 use futures::future::BoxFuture;
-use muster_gateway::{Chain, ChainError, ChatAsk};
+use muster_gateway::{Chain, ChainError, GatewayChatRequest};
 use muster_tasks::agent::{ChainModels, Models, Settle, Speech};
 
-use crate::live::Watched;
+use crate::live::LiveReader;
 
 type Now = Box<dyn Fn() -> Chain + Send + Sync>;
 
-/// Follows a reload.
+/// Uses the settings of the last reload.
 #[derive(Debug)]
 pub(super) struct LiveModels {
     chain: ChainModels<Now>,
-    live: Watched,
+    live: LiveReader,
 }
 
 impl LiveModels {
-    pub(super) fn new(live: Watched) -> Self {
+    pub(super) fn new(live: LiveReader) -> Self {
         let watched = live.clone();
         Self { chain: ChainModels::new(Box::new(move || watched.now().chain.clone())), live }
     }
@@ -31,7 +31,7 @@ impl Models for LiveModels {
         }
     }
 
-    fn stream(&self, ask: ChatAsk, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
+    fn stream(&self, ask: GatewayChatRequest, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
         self.chain.stream(ask, settle)
     }
 }

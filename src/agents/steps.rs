@@ -1,16 +1,16 @@
-//! The threads that tasks' steps run on, apart from actors and HTTP.
+//! The threads that run the steps of tasks, separate from actors and HTTP.
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// Dropped, they end without being waited for.
+/// A runtime for steps. When it is dropped, its threads end without being awaited.
 #[derive(Debug)]
-pub(super) struct Threads(Option<Runtime>);
+pub(super) struct StepThreads(Option<Runtime>);
 
-impl Threads {
-    /// So many; 0 is one for each core.
+impl StepThreads {
+    /// Starts `threads` threads; 0 means one per core.
     ///
     /// # Errors
-    /// None can be had.
+    /// The threads cannot be started.
     pub(super) fn start(count: usize) -> std::io::Result<Self> {
         let mut builder = Builder::new_multi_thread();
         builder.thread_name("steps").enable_all();
@@ -25,9 +25,9 @@ impl Threads {
     }
 }
 
-impl Drop for Threads {
+impl Drop for StepThreads {
     fn drop(&mut self) {
-        // To wait for its threads is not allowed on a thread of another runtime.
+        // A runtime must not wait for its threads on a thread of another runtime.
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }

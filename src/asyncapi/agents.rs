@@ -1,6 +1,8 @@
-//! What the feed tells of agents and tasks, and what may be commanded there (contract 4, q62).
+//! The events of agents and tasks, and the commands on them (contract 4, q62).
 
 use serde_json::{Value, json};
+
+use super::events::{Data, EventRow};
 
 /// Besides the messages' own examples: what is asked of agents. They get replies of the same form.
 pub(super) fn requests(name: &str) -> Vec<Value> {
@@ -74,32 +76,35 @@ pub(super) fn commands() -> Vec<Value> {
     COMMANDS.iter().map(command).collect()
 }
 
-/// An event: the channels that tell it, its name, an example of its data, and whether a slow reader does without it.
-type EventRow = (&'static [&'static str], &'static str, fn() -> Value, bool);
-
 const TASKS: &[&str] = &["agents", "agents:{id}", "tasks:{id}"];
 
-const EVENTS: [EventRow; 11] = [
-    (TASKS, "task.state", state, false),
-    (TASKS, "task.progress", progress, true),
-    (TASKS, "control.applied", control, false),
-    (TASKS, "control.superseded", control, false),
-    (TASKS, "control.missed", control, false),
-    (&["tasks:{id}"], "task.step", step, false),
-    (&["tasks:{id}"], "task.delta", || json!({ "task_id": "task_01J", "text": "The first finding is" }), true),
-    (&["tasks:{id}"], "task.end", || json!({ "task_id": "task_01J", "status": "succeeded" }), false),
-    (&["tasks:{id}:logs"], "log", log, true),
-    (&["agents:metrics"], "metrics", metrics, true),
-    (&["system"], "breaker.changed", breaker, false),
-];
-
-/// The events of a channel's pattern.
-pub(super) fn events(pattern: &str) -> Vec<Value> {
-    let more: &[EventRow] =
-        &[(&["system"], "supervisor.restarted", restarted, false), (&["system"], "health.changed", health, false)];
-    let told = EVENTS.iter().chain(more).filter(|(channels, ..)| channels.contains(&pattern));
-    told.map(|(_, name, example, conflated)| json!({ "ev": name, "data": example(), "conflated": conflated })).collect()
+const fn row(
+    channels: &'static [&'static str],
+    names: &'static [&'static str],
+    summary: &'static str,
+    example: fn() -> Value,
+) -> EventRow {
+    EventRow { channels, names, summary, data: Data::Example(example), may_be_left_out: false }
 }
+
+/// An event that a subscriber that is behind may miss.
+const fn passing(row: EventRow) -> EventRow {
+    EventRow { may_be_left_out: true, ..row }
+}
+
+/// The events of agents and their tasks, and notices of the server.
+pub(super) const EVENTS: [EventRow; 10] = [
+    row(TASKS, &["task.state"], "The status of a task changed", state),
+    passing(row(TASKS, &["task.progress"], "A task made progress", progress)),
+    row(TASKS, &["control.applied", "control.superseded", "control.missed"], "The outcome of a command", control),
+    row(&["tasks:{id}"], &["task.step"], "The status of a step changed", step),
+    passing(row(&["tasks:{id}"], &["task.delta"], "Text that the task wrote", delta)),
+    row(&["tasks:{id}"], &["task.end"], "The task ended", end),
+    passing(row(&["tasks:{id}:logs"], &["log"], "A line of the log of a task", log)),
+    passing(row(&["agents:metrics"], &["metrics"], "Figures of the agent platform", metrics)),
+    row(&["system"], &["breaker.changed"], "The circuit breaker of a provider changed", breaker),
+    row(&["system"], &["supervisor.restarted"], "An actor was restarted", restarted),
+];
 
 fn state() -> Value {
     json!({ "task_id": "task_01J", "agent": "code-reviewer", "from": "running", "to": "paused", "reason": "operator",
@@ -119,12 +124,20 @@ fn step() -> Value {
     json!({ "task_id": "task_01J", "index": 1, "name": "complexity", "status": "succeeded", "ms": 12, "attempt": 1 })
 }
 
+fn delta() -> Value {
+    json!({ "task_id": "task_01J", "text": "The first finding is" })
+}
+
+fn end() -> Value {
+    json!({ "task_id": "task_01J", "status": "succeeded" })
+}
+
 fn log() -> Value {
     json!({ "task_id": "task_01J", "n": 17, "step": 1, "level": "info", "text": "read 12 files" })
 }
 
 fn metrics() -> Value {
-    json!({ "running": 3, "queued": 0, "paused": 1, "workers": 2, "per_second": 1.5, "p50_ms": 120, "p99_ms": 900,
+    json!({ "running": 3, "pending": 0, "queued": 0, "paused": 1, "waiting": 0, "retrying": 0, "oldest_seconds": 4, "workers": 2, "per_second": 1.5, "p50_ms": 120, "p99_ms": 900,
         "tokens_per_s": 40.0, "breakers": { "openai": "closed" } })
 }
 
@@ -134,9 +147,4 @@ fn breaker() -> Value {
 
 fn restarted() -> Value {
     json!({ "actor": "limits/rate-0", "restarts": 1, "why": "panicked" })
-}
-
-fn health() -> Value {
-    json!({ "status": "degraded", "score": 88,
-        "modules": [{ "module": "store", "from": "healthy", "to": "degraded", "why": "the disk is nearly full" }] })
 }

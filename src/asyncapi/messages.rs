@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::agents;
+use super::events::shape;
 
 /// What clients send.
 pub(super) const REQUESTS: [&str; 7] =
@@ -148,6 +149,6 @@ pub(super) fn push(name: &str) -> Value {
         "expiring" => ("The token ends soon: refresh", json!({ "sys": "auth.expiring", "ttl": 60 })),
         _ => ("Both ways: the server's wants one from the client within 10 s", json!({})),
     };
-    json!({ "name": name, "summary": summary, "payload": { "type": "object" },
+    json!({ "name": name, "summary": summary, "payload": shape(&example),
         "examples": [{ "name": "as sent", "payload": example }] })
 }

@@ -2,9 +2,10 @@
 //! cannot drift, and with examples that a test replays.
 
 mod agents;
+mod events;
 mod messages;
 
-use muster_feed::{AGENTS, Audience, ChannelKind, ChannelRule, DISASTER, Keeping, State};
+use muster_feed::{AGENTS, Audience, ChannelKind, ChannelRule, DISASTER, Retention, State};
 use serde_json::{Map, Value, json};
 
 use crate::ws::protocol::{FaultKind, ProtocolOptions, SUBPROTOCOL};
@@ -15,9 +16,12 @@ use messages::{PUSHES, REQUESTS, push, request};
 pub fn description() -> Value {
     let requests = REQUESTS.iter().map(|name| ((*name).to_owned(), request(name)));
     let pushes = PUSHES.iter().map(|name| ((*name).to_owned(), push(name)));
-    let messages: Map<String, Value> = requests.chain(pushes).collect();
-    let refers = |name: &String| (name.clone(), json!({ "$ref": format!("#/components/messages/{name}") }));
-    let of_the_socket: Map<String, Value> = messages.keys().map(refers).collect();
+    let mut messages: Map<String, Value> = requests.chain(pushes).collect();
+    let of_the_socket: Map<String, Value> = messages.keys().map(|name| (name.clone(), refer(name))).collect();
+    let api = serde_json::to_value(crate::openapi::description()).unwrap_or_default();
+    let all = api.pointer("/components/schemas").and_then(Value::as_object).cloned().unwrap_or_default();
+    messages.extend(events::messages(&all));
+    let schemas = events::referred(&json!(messages), &all);
     let rules = DISASTER.iter().chain(AGENTS);
     let mut channels: Map<String, Value> = rules.map(|rule| (key(rule.pattern), channel(rule))).collect();
     channels.insert(
@@ -63,6 +67,7 @@ pub fn description() -> Value {
         "operations": operations(),
         "components": {
             "messages": messages,
+            "schemas": schemas,
             "securitySchemes": {
                 "session": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
                     "description": "At the handshake, or as the first frame `connect`; never in the query" },
@@ -112,38 +117,39 @@ fn key(pattern: &str) -> String {
     pattern.replace(['{', '}'], "").replace([':', '.'], "_")
 }
 
+/// A reference to a message.
+fn refer(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/messages/{name}") })
+}
+
 fn channel(rule: &ChannelRule) -> Value {
     let kind = match rule.kind {
         ChannelKind::Log => "every publication in order, with a history",
-        ChannelKind::Latest => "only the newest value of each key; what was passed over is told as `conflated`",
+        ChannelKind::Latest => "only the newest value of each key; skipped values are reported as `conflated`",
     };
+    let events = events::of_channel(rule.pattern);
+    let messages: Map<String, Value> = events.iter().map(|name| ((*name).to_owned(), refer(name))).collect();
     let mut channel = json!({
         "address": rule.pattern,
-        "description": format!("To be subscribed to over the socket: {kind}."),
-        "messages": { "publication": { "$ref": "#/components/messages/publication" } },
+        "description": format!("Subscribed to over the socket: {kind}."),
+        "messages": messages,
         "x-permission": rule.permission.name(),
-        "x-durable": rule.keeping == Keeping::Durable && rule.kind == ChannelKind::Log,
-        "x-snapshot": rule.state == State::Kept,
+        "x-durable": rule.keeping == Retention::Durable && rule.kind == ChannelKind::Log,
+        "x-snapshot": rule.state == State::Provided,
         "x-audience": match rule.audience {
             Audience::Everyone => "everyone with the permission",
-            Audience::Own => "the one whose id it is, with the permission",
-            Audience::Itself => "everyone with the permission, and the device whose id it is",
+            Audience::Own => "the user with this identifier, with the permission",
+            Audience::Resource => "everyone with the permission, and the device with this identifier",
             Audience::Owners(_) if rule.kind == ChannelKind::Latest =>
                 "everyone with the permission, API keys with the scope `agents`, people with `agents:control`",
             Audience::Owners(_) => "everyone with the permission; API keys with the scope `agents` and people with \
-                `agents:control` are told what is of their own tasks, as by a filter",
+                `agents:control` receive the events of their own tasks only",
         },
     });
-    let events = agents::events(rule.pattern);
-    if !events.is_empty()
-        && let Some(channel) = channel.as_object_mut()
-    {
-        channel.insert("x-events".to_owned(), Value::Array(events));
-    }
     if rule.pattern.contains("{id}")
         && let Some(channel) = channel.as_object_mut()
     {
-        channel.insert("parameters".to_owned(), json!({ "id": { "description": "The thing's identifier" } }));
+        channel.insert("parameters".to_owned(), json!({ "id": { "description": "The identifier of the record" } }));
     }
     channel
 }
@@ -158,6 +164,6 @@ fn operations() -> Map<String, Value> {
     let told = PUSHES
         .iter()
         .filter(|name| !matches!(**name, "reply" | "refusal"))
-        .map(|name| (format!("tell_{name}"), json!({ "action": "send", "channel": socket, "messages": [of(name)] })));
+        .map(|name| (format!("send_{name}"), json!({ "action": "send", "channel": socket, "messages": [of(name)] })));
     asked.chain(told).collect()
 }

@@ -1,4 +1,4 @@
-//! One chat, whatever its dialect: asked of the chain, its tokens settled, its figures kept.
+//! Chat for all dialects: calls the provider chain, settles reserved tokens and records usage.
 
 pub mod read;
 
@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use actix_web::{HttpMessage, HttpRequest, web};
 use muster_core::Kind;
-use muster_gateway::{Answer, ChatAsk, EmbedAsk, Embedded, Settlement, Spend, StreamEnd, Streaming};
+use muster_gateway::{
+    AnswerStream, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest, Settlement, Spend,
+    StreamEnd,
+};
 use muster_limits::Estimate;
 use muster_limits::ledger::nanos_of_usd;
 use muster_providers::{ChatRequest, EmbedInput, EmbedRequest, Message, Usage};
@@ -20,15 +23,19 @@ use crate::tokens;
 
 pub use read::{messages, tool_choice, tools};
 
-/// Rather too many tokens are reserved than too few.
+/// Bytes per token assumed for a reservation: rather too many tokens are reserved than too few.
 const RESERVED_BYTES_PER_TOKEN: usize = 3;
-/// What an answer without a bound is thought to cost at most.
+/// Tokens reserved for an answer without a limit.
 const UNBOUNDED_ANSWER: u32 = 4096;
-/// Where nothing is reserved, the usual figure of English prose.
+/// Bytes per token assumed without a reservation: the usual value for English prose.
 const COUNTED_BYTES_PER_TOKEN: usize = 4;
 
-/// Asks the chain and settles.
-pub async fn complete(app: &App, ask: ChatAsk, reservation: Reservation) -> Result<Answer, HttpError> {
+/// Calls the provider chain and settles the reservation.
+pub async fn complete(
+    app: &App,
+    ask: GatewayChatRequest,
+    reservation: Reservation,
+) -> Result<CompletedChat, HttpError> {
     let reservation = reservation.asked();
     let span = app.otel.as_ref().map(|otel| ChatSpan::begin(otel, &ask));
     let answer = match app.live().chain.complete(ask).await {
@@ -49,8 +56,9 @@ pub async fn complete(app: &App, ask: ChatAsk, reservation: Reservation) -> Resu
     Ok(answer)
 }
 
-/// Asks the chain for a stream, there once its first content is. Tokens are settled at its end, however it ends.
-pub async fn stream(app: &App, ask: ChatAsk, reservation: Reservation) -> Result<Streaming, HttpError> {
+/// Opens a stream and returns once its first content has arrived. The reservation is settled when the stream ends, in
+/// whatever way.
+pub async fn stream(app: &App, ask: GatewayChatRequest, reservation: Reservation) -> Result<AnswerStream, HttpError> {
     let (metrics, reservation) = (app.metrics.clone(), reservation.asked());
     let span = app.otel.as_ref().map(|otel| Arc::new(ChatSpan::begin(otel, &ask)));
     let settled = span.clone();
@@ -59,7 +67,7 @@ pub async fn stream(app: &App, ask: ChatAsk, reservation: Reservation) -> Result
             span.settled(&end);
         }
         match (end.end, end.usage.total()) {
-            // It left before the first content: what a provider has read by then stays charged.
+            // The client left before the first content. What a provider may have read by then stays charged.
             (StreamEnd::ClientGone, 0) => drop(reservation),
             (_, spent) => reservation.settle(spent),
         }
@@ -76,18 +84,23 @@ pub async fn stream(app: &App, ask: ChatAsk, reservation: Reservation) -> Result
     Ok(streaming?)
 }
 
-/// What the chain is asked on behalf of a request.
-pub fn ask(http: &HttpRequest, model: Option<String>, mut request: ChatRequest, reservation: &Reservation) -> ChatAsk {
-    // What the reservation does not cover must not be generated, by all answers together.
+/// Builds the call of the provider chain for a request.
+pub fn ask(
+    http: &HttpRequest,
+    model: Option<String>,
+    mut request: ChatRequest,
+    reservation: &Reservation,
+) -> GatewayChatRequest {
+    // Tokens beyond the reservation must not be generated, counted over all answers of the request.
     let answers = request.choices();
     let bound = reservation.answer_bound.map(|bound| (bound / answers).max(1));
     request.max_tokens = [request.max_tokens, bound].into_iter().flatten().min();
-    let most = Usage {
+    let max_usage = Usage {
         prompt_tokens: reservation.prompt(),
         completion_tokens: request.max_tokens.unwrap_or(UNBOUNDED_ANSWER).saturating_mul(answers),
         estimated: true,
     };
-    ChatAsk {
+    GatewayChatRequest {
         models: model.into_iter().collect(),
         request: Arc::new(request),
         request_id: request_id(http),
@@ -95,33 +108,33 @@ pub fn ask(http: &HttpRequest, model: Option<String>, mut request: ChatRequest, 
         deadline: None,
         retries: None,
         hedge_after: None,
-        spend: spend(http, most),
+        spend: spend(http, max_usage),
     }
 }
 
-/// Whose money a request spends.
-fn spend(http: &HttpRequest, most: Usage) -> Option<Spend> {
+/// Returns whose budget a request is charged to.
+fn spend(http: &HttpRequest, max_usage: Usage) -> Option<Spend> {
     let extensions = http.extensions();
     let key = &extensions.get::<Caller>()?.key;
-    Some(Spend { key_id: key.id.clone(), key_limit: key.budget_usd.map(nanos_of_usd), call_limit: None, most })
+    Some(Spend { key_id: key.id.clone(), key_limit: key.budget_usd.map(nanos_of_usd), call_limit: None, max_usage })
 }
 
-/// Asks for vectors and settles.
+/// Requests embeddings and settles the reservation.
 pub async fn embed(
     app: &App,
     http: &HttpRequest,
     model: String,
     request: EmbedRequest,
     reservation: Reservation,
-) -> Result<Embedded, HttpError> {
+) -> Result<CompletedEmbedding, HttpError> {
     let reservation = reservation.asked();
-    let most = Usage { prompt_tokens: reservation.prompt(), completion_tokens: 0, estimated: true };
-    let ask = EmbedAsk {
+    let max_usage = Usage { prompt_tokens: reservation.prompt(), completion_tokens: 0, estimated: true };
+    let ask = GatewayEmbedRequest {
         model: Some(model),
         request: Arc::new(request),
         request_id: request_id(http),
         traceparent: otel::traceparent(http),
-        spend: spend(http, most),
+        spend: spend(http, max_usage),
     };
     let span = app
         .otel
@@ -150,17 +163,17 @@ fn request_id(http: &HttpRequest) -> String {
     http.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default()
 }
 
-/// The tokens to reserve: the prompt's and the most that may be answered.
+/// Returns the tokens to reserve: those of the prompt and the longest possible answer.
 ///
-/// A short prompt is counted by the embedded model's tokenizer where it is loaded; a long one would hold a serving
-/// thread up, and is taken as a token for three bytes, rather too many than too few. What is charged in the end is what
-/// the provider counted.
+/// A short prompt is counted with the embedded model's tokenizer if it is loaded. A long one would block a serving
+/// thread and is estimated at one token per three bytes, rather too many than too few. The final charge is what the
+/// provider counted.
 pub fn estimate<'a>(app: &App, messages: impl Iterator<Item = &'a Message> + Clone, max_tokens: u32) -> Estimate {
     let prompt = tokens::of_prompt(&*app.model, messages, RESERVED_BYTES_PER_TOKEN);
     Estimate { prompt: prompt.into(), completion: max_tokens.into() }
 }
 
-/// The tokens to reserve for texts to be embedded: counted as the prompt of a chat is.
+/// Returns the tokens to reserve for texts to embed, counted like a chat prompt.
 pub fn tokens_of_inputs(app: &App, inputs: &[EmbedInput]) -> u32 {
     let texts = inputs.iter().map(|input| match input {
         EmbedInput::Text(text) => tokens::of_text(&*app.model, text, RESERVED_BYTES_PER_TOKEN),
@@ -169,19 +182,19 @@ pub fn tokens_of_inputs(app: &App, inputs: &[EmbedInput]) -> u32 {
     texts.fold(0, u32::saturating_add)
 }
 
-/// Tokens of everything that a request brings before the model, as far as they can be told here.
+/// Returns the tokens of everything that a request puts before the model, as far as they can be counted here.
 pub async fn count(app: &App, request: ChatRequest) -> Result<u32, HttpError> {
     let model = Arc::clone(&app.model);
     let counted = web::block(move || tokens::of_everything(&*model, &request, COUNTED_BYTES_PER_TOKEN)).await;
     counted.map_err(|_| HttpError::new(Kind::Unavailable, "too busy to count: try again"))
 }
 
-/// Billionths of a dollar in dollars; `None` where the model's price is not known.
+/// Converts billionths of a dollar to dollars; `None` if the price of the model is unknown.
 pub fn cost_usd(nanos: Option<u64>) -> Option<f64> {
     nanos.map(|nanos| nanos as f64 / 1e9)
 }
 
-/// The three figures under the names that interface B uses.
+/// The three token counts under the names that interface B uses.
 pub fn totals(usage: Usage) -> (u32, u32, u32) {
     (usage.prompt_tokens, usage.completion_tokens, usage.total())
 }

@@ -1,18 +1,18 @@
-//! Messages and tools as OpenAI's clients send them: interface B and the agent platform.
+//! Parses messages and tools in the format of OpenAI's clients, for interface B and the agent platform.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use muster_providers::{Content, Image, ImageSource, Message, Part, Role, Tool, ToolCall, ToolChoice};
+use muster_providers::{Content, ContentPart, Image, ImageSource, Message, Role, Tool, ToolCall, ToolChoice};
 use serde_json::{Value, json};
 
 use crate::body::Fields;
 
-/// Bounds of a conversation, whoever sends it.
+/// Bounds of a conversation in any dialect.
 pub const MAX_MESSAGES: usize = 2048;
 pub const MAX_TOOLS: usize = 128;
 const MAX_TOOL_NAME: usize = 64;
 
-/// Reads `messages`.
+/// Parses `messages`.
 pub fn messages(fields: &mut Fields<'_>) -> Vec<Message> {
     let read = fields.objects("messages", message);
     let messages = fields.require("messages", read).unwrap_or_default();
@@ -55,28 +55,28 @@ fn content(fields: &mut Fields<'_>) -> Option<Content> {
     }
 }
 
-fn part(fields: &mut Fields<'_>) -> Part {
+fn part(fields: &mut Fields<'_>) -> ContentPart {
     match fields.string("type").as_deref() {
-        Some("text") => Part::Text(required_text(fields, "text")),
-        // The assistant's own words, sent back.
-        Some("refusal") => Part::Text(required_text(fields, "refusal")),
+        Some("text") => ContentPart::Text(required_text(fields, "text")),
+        // An earlier answer of the assistant.
+        Some("refusal") => ContentPart::Text(required_text(fields, "refusal")),
         Some("image_url") => {
             let image = fields.object("image_url", image);
-            fields.require("image_url", image).map_or_else(|| Part::Text(String::new()), Part::Image)
+            fields.require("image_url", image).map_or_else(|| ContentPart::Text(String::new()), ContentPart::Image)
         }
         Some(other) => {
             let message = format!("content of type {other} is not supported: send text or image_url");
             fields.unsupported("type", message);
-            Part::Text(String::new())
+            ContentPart::Text(String::new())
         }
         None => {
             fields.require::<()>("type", None);
-            Part::Text(String::new())
+            ContentPart::Text(String::new())
         }
     }
 }
 
-/// A string that must be there.
+/// Reads a required string.
 pub fn required_text(fields: &mut Fields<'_>, name: &str) -> String {
     let text = fields.string(name);
     fields.require(name, text).unwrap_or_default()
@@ -95,7 +95,7 @@ fn image(fields: &mut Fields<'_>) -> Image {
     Image { source, detail }
 }
 
-/// A picture's place: an address for the provider to fetch, or the picture itself.
+/// Parses an image: a URL that the provider fetches, or the data itself.
 pub fn image_source(url: &str) -> Result<ImageSource, &'static str> {
     if let Some(data) = url.strip_prefix("data:") {
         let (media_type, base64) =
@@ -108,22 +108,22 @@ pub fn image_source(url: &str) -> Result<ImageSource, &'static str> {
     Err("must be an http or https address, or a data URL")
 }
 
-/// A picture that was sent along.
+/// Parses an inline image.
 pub fn image_data(media_type: &str, base64: &str) -> Result<ImageSource, &'static str> {
     if !matches!(media_type, "image/png" | "image/jpeg" | "image/gif" | "image/webp") {
         return Err("must be image/png, image/jpeg, image/gif or image/webp");
     }
     if base64.is_empty() || STANDARD.decode(base64).is_err() {
-        return Err("is no valid base64");
+        return Err("is not valid base64");
     }
     Ok(ImageSource::Data { media_type: media_type.to_owned(), base64: base64.to_owned() })
 }
 
-/// A turn's content: plain text where it is nothing else.
-pub fn joined(mut parts: Vec<Part>) -> Content {
+/// Parses the content of a message; plain text if it has no other parts.
+pub fn joined(mut parts: Vec<ContentPart>) -> Content {
     match parts.pop() {
         None => Content::Text(String::new()),
-        Some(Part::Text(text)) if parts.is_empty() => Content::Text(text),
+        Some(ContentPart::Text(text)) if parts.is_empty() => Content::Text(text),
         Some(last) => {
             parts.push(last);
             Content::Parts(parts)
@@ -142,7 +142,7 @@ fn tool_call(fields: &mut Fields<'_>) -> ToolCall {
     ToolCall { id, name, arguments }
 }
 
-/// Reads `tools`.
+/// Parses `tools`.
 pub fn tools(fields: &mut Fields<'_>) -> Vec<Tool> {
     let tools = fields.objects("tools", tool).unwrap_or_default();
     if tools.len() > MAX_TOOLS {
@@ -176,7 +176,7 @@ fn tool(fields: &mut Fields<'_>) -> Tool {
         Tool {
             name,
             description: function.string("description"),
-            // Left out, it is a function without arguments.
+            // Without parameters it is a function without arguments.
             parameters: parameters.unwrap_or_else(|| json!({ "type": "object", "properties": {} })),
             strict: function.bool("strict"),
         }
@@ -184,13 +184,13 @@ fn tool(fields: &mut Fields<'_>) -> Tool {
     fields.require("function", function).unwrap_or_else(nothing)
 }
 
-/// Whether it is 1 to `longest` letters, digits, underscores or dashes.
+/// Returns whether the name has 1 to `longest` letters, digits, underscores or dashes.
 pub fn is_tool_name(name: &str, longest: usize) -> bool {
     let fit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=longest).contains(&name.len()) && name.bytes().all(fit)
 }
 
-/// Reads `tool_choice`, which must fit the tools.
+/// Parses `tool_choice`, which must match the tools.
 pub fn tool_choice(fields: &mut Fields<'_>, tools: &[Tool]) -> ToolChoice {
     let choice = match fields.value("tool_choice") {
         None => return ToolChoice::Auto,
@@ -215,7 +215,7 @@ pub fn tool_choice(fields: &mut Fields<'_>, tools: &[Tool]) -> ToolChoice {
     choice
 }
 
-/// Notes a choice that does not fit the tools.
+/// Reports a choice that does not match the tools.
 pub fn fit_choice(fields: &mut Fields<'_>, choice: &ToolChoice, tools: &[Tool]) {
     match choice {
         ToolChoice::Required if tools.is_empty() => fields.fail("tool_choice", "is only taken together with tools"),

@@ -12,30 +12,30 @@ use super::ConfigError;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Agents {
-    /// Tasks that run at a time.
+    /// Largest number of running tasks.
     pub slots: usize,
-    /// Of one key or person.
+    /// Largest number of running tasks of one key or user.
     pub per_key: usize,
-    /// Tasks of one key or person that may wait.
+    /// Largest number of waiting tasks of one key or user.
     pub queue_per_key: usize,
-    /// Tasks that live at a time, over all keys.
+    /// Largest number of unfinished tasks in total.
     pub max_live: usize,
-    /// How long a task may wait for a slot.
+    /// Longest time that a task waits for a slot, in seconds.
     pub queue_timeout_seconds: u64,
-    /// Attempts of a step after the first.
+    /// Number of retries of a failed step.
     pub retries: u32,
-    /// The model that plans and writes; empty: the first of the chain that can call tools, without one the plan is
-    /// walked. `none`: always the plan.
+    /// Model that plans and writes. Empty: the first model of the chain that supports tool calls; if there is none, the
+    /// fixed plan is used. `none`: always the fixed plan.
     pub planner_model: String,
-    /// Steps of a task that a model plans.
+    /// Largest number of steps of a task that a model plans.
     pub max_steps: usize,
-    /// Event streams of tasks that one key or person may have open.
+    /// Largest number of open event streams of tasks of one key or user.
     pub streams_per_key: usize,
-    /// How long an ended task can be read.
+    /// Days that a finished task can be read.
     pub keep_days: u64,
-    /// Threads that steps run on; 0 is one for each core.
+    /// Number of threads that run steps; 0 means one per core.
     pub threads: usize,
-    /// Agents of the operator's own, written as the built-in ones are.
+    /// Files with agents of the operator, in the format of the built-in catalogue.
     pub files: Vec<PathBuf>,
 }
 
@@ -78,7 +78,7 @@ impl Agents {
     }
 
     /// # Errors
-    /// A value out of its range.
+    /// A value is out of its range.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let bounds = [
             ("slots", self.slots as u64, 1, 100_000),

@@ -2,34 +2,34 @@
 
 use std::time::Duration;
 
-use muster_identity::{BoundBearer, Hasher, Lifetimes, Policy, Rates};
+use muster_identity::{BoundBearer, Hasher, Lifetimes, Rates, RotationPolicy};
 use serde::Deserialize;
 
 use super::ConfigError;
 
-/// What is made of a token that is bound to a key and sent with the scheme `Bearer`.
+/// How a key-bound token is treated that is sent with the scheme `Bearer`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// Taken where a proof of the key comes along.
+    /// Accepted together with a valid proof of possession.
     #[default]
     WithProof,
-    /// Refused: the scheme must be `DPoP` (RFC 9449, section 7.2).
+    /// Rejected: the scheme must be `DPoP` (RFC 9449, section 7.2).
     Reject,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Auth {
-    /// `iss` of every token.
+    /// Issuer (`iss`) of every token.
     pub issuer: String,
-    /// The server's address as clients know it; empty: what they ask for.
+    /// The server's URL as clients know it. Empty: the URL of the request.
     pub public_url: String,
-    /// How long an access token is good; short ones are refreshed often.
+    /// Lifetime of an access token, in seconds.
     pub access_seconds: u64,
     pub session_idle_days: u64,
     pub session_days: u64,
-    /// How long the successor of a used refresh token is given again.
+    /// Seconds for which a used refresh token returns the same successor again.
     pub refresh_grace_seconds: u64,
     pub bound_bearer: Bound,
     pub key_rotation_days: u64,
@@ -82,8 +82,8 @@ impl Auth {
         Hasher { m_kib: self.argon2_memory_kib, t: self.argon2_passes, p: self.argon2_lanes }
     }
 
-    pub fn policy(&self) -> Policy {
-        Policy {
+    pub fn policy(&self) -> RotationPolicy {
+        RotationPolicy {
             rotate_every: self.key_rotation_days * DAY,
             publish_ahead: self.key_publish_ahead_hours * 3600,
             longest_token: self.session_days * DAY,

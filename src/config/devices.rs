@@ -7,34 +7,35 @@ use serde::Deserialize;
 
 use super::ConfigError;
 
-/// When a device is not well, is offline, or is not trusted.
+/// When a device counts as degraded, as offline, or as compromised.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Devices {
-    /// Percent; a device with less is degraded.
+    /// Battery charge in percent, below which a device is degraded.
     pub battery_below_pct: f64,
-    /// Degrees Celsius; a device that is hotter is degraded.
+    /// Temperature in degrees Celsius, above which a device is degraded.
     pub temp_above_c: f64,
-    /// Degrees Celsius; a device that is colder is degraded.
+    /// Temperature in degrees Celsius, below which a device is degraded.
     pub temp_below_c: f64,
-    /// Decibels of a milliwatt; a device with less is degraded.
+    /// Signal strength in dBm, below which a device is degraded.
     pub signal_below_dbm: f64,
-    /// Whether a device that tells of an error of its own is degraded.
+    /// Whether a device that reports an error of its own is degraded.
     pub degrade_on_error: bool,
-    /// Intervals without a heartbeat after which a device is offline.
+    /// Number of intervals without a heartbeat after which a device is offline.
     pub offline_after_intervals: u32,
-    /// A device's coming and going is told at most once in this time.
+    /// Changes of a device's connectivity are published at most once in this time, in seconds.
     pub flap_window_seconds: u64,
-    /// What heartbeats say is written at most once in this time for each device.
+    /// The state that heartbeats report is stored at most once in this time for each device, in seconds.
     pub save_seconds: u64,
-    /// Signs of two devices under one key, within ten minutes, that quarantine it.
+    /// Number of signs within ten minutes that two devices use one key, after which the device is quarantined.
     pub clone_strikes: usize,
-    /// Bad signatures under a device's name within an hour that quarantine it; 0 is never. Whoever knows a device's name
-    /// can send them: with a threshold, strangers can take devices off the network.
+    /// Number of invalid signatures under a device's identifier within an hour, after which it is quarantined; 0 means
+    /// never. Anyone who knows the identifier can send them, so a threshold lets strangers take devices off the
+    /// network.
     pub quarantine_at_bad_signatures: u32,
-    /// A command is handed out again after so long without an answer.
+    /// Seconds without an acknowledgement after which a command is delivered again.
     pub redeliver_seconds: u64,
-    /// Commands that may wait for one device.
+    /// Largest number of unacknowledged commands for one device.
     pub max_open_commands: usize,
     pub max_devices: usize,
 }
@@ -62,7 +63,7 @@ impl Default for Devices {
 }
 
 impl Devices {
-    /// As the actor takes them.
+    /// Converts the settings to those of the device actor.
     pub fn rules(&self) -> DeviceRules {
         DeviceRules {
             health: HealthRules {

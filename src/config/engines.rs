@@ -1,4 +1,4 @@
-//! Settings of engines: their processes, and the folder that some of them read.
+//! Settings of engines: their worker processes and the folder that some of them read.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,21 +10,21 @@ use serde::Deserialize;
 
 use super::ConfigError;
 
-/// How long a process that has nothing to do stays.
+/// Time after which an idle worker process ends.
 const IDLE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Engines {
-    /// Processes that run engines, each one call at a time; 0 is one for each core.
+    /// Number of worker processes, each with one call at a time; 0 means one per core.
     pub workers: usize,
-    /// For one call.
+    /// Time limit of one call, in seconds.
     pub time_seconds: u64,
-    /// For one call.
+    /// Memory limit of one call, in MiB.
     pub memory_mib: u64,
-    /// Calls that may wait.
+    /// Largest number of waiting calls.
     pub queue: usize,
-    /// The program of the processes: this one.
+    /// Program of the worker processes: this one.
     #[serde(skip)]
     pub program: PathBuf,
 }
@@ -35,17 +35,17 @@ impl Default for Engines {
     }
 }
 
-/// The running program itself, even where its file was replaced by a newer one.
+/// Returns the running program itself, even if its file was replaced by a newer version.
 fn own_program() -> PathBuf {
     let running = Path::new("/proc/self/exe");
     if running.exists() { running.to_owned() } else { std::env::current_exe().unwrap_or_else(|_| "muster".into()) }
 }
 
-/// The folder that `workspace` engines may read.
+/// The folder that engines and agents may read.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Workspace {
-    /// Empty: none.
+    /// Path of the folder. Empty: none.
     pub path: PathBuf,
 }
 
@@ -56,11 +56,11 @@ impl Default for Workspace {
 }
 
 impl Engines {
-    /// What the pool is given.
+    /// Returns the options of the worker pool.
     pub fn options(&self, workspace: &Workspace, store: &StoreHandle, clock: &Clock) -> EngineOptions {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let mut args = vec!["engine-worker".into(), "--memory-mib".into(), self.memory_mib.to_string().into()];
-        // A process has a folder of its own: a relative path would lead elsewhere there.
+        // A worker process has a working directory of its own, so the path must be absolute.
         if let Ok(folder) = std::path::absolute(&workspace.path) {
             args.extend(["--workspace".into(), folder.into_os_string()]);
         }
@@ -77,7 +77,7 @@ impl Engines {
     }
 
     /// # Errors
-    /// A value out of its range.
+    /// A value is out of its range.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let bad = |name: &str, why: &str| Err(ConfigError::Bad { setting: name.to_owned(), why: why.to_owned() });
         if self.workers > 256 {

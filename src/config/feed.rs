@@ -8,14 +8,14 @@ use super::ConfigError;
 use crate::ws::protocol::ProtocolOptions;
 use crate::ws::{ShardOptions, SocketOptions};
 
-/// What carries the bytes of sockets.
+/// Implementation that carries sockets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Lane {
-    /// The feed takes sockets out of HTTP and writes to them itself. Not with TLS, which is always `Actix`.
+    /// The feed takes sockets over from HTTP and writes to them itself. Not with TLS, which always uses `Actix`.
     #[default]
     Direct,
-    /// A response of actix-web, with an actor for each.
+    /// A streaming response of actix-web, with an actor per connection.
     Actix,
 }
 
@@ -23,26 +23,26 @@ pub enum Lane {
 #[serde(deny_unknown_fields, default)]
 pub struct Feed {
     pub lane: Lane,
-    /// For the first frame of a socket without a token at its handshake.
+    /// Milliseconds for the first frame of a connection without a token in its handshake.
     pub connect_within_ms: u64,
-    /// From one heartbeat to the next.
+    /// Milliseconds between heartbeats.
     pub heartbeat_ms: u64,
-    /// For the answer to a heartbeat.
+    /// Milliseconds for the answer to a heartbeat.
     pub answer_within_ms: u64,
-    /// How long before a token's end its socket is told.
+    /// Milliseconds before the expiry of a token at which its connection gets a warning.
     pub expiry_warning_ms: u64,
-    /// How long after a token's end its socket closes.
+    /// Milliseconds after the expiry of a token at which its connection is closed.
     pub expiry_grace_ms: u64,
-    /// From one position of filtered subscriptions to the next.
+    /// Milliseconds between position frames of filtered subscriptions.
     pub positions_ms: u64,
-    /// Sockets that have not said who they are.
+    /// Largest number of connections that have not authenticated yet.
     pub max_unauthenticated: usize,
-    /// Sockets and streams of a person.
+    /// Largest number of sockets and streams of one user.
     pub max_per_person: usize,
-    /// A reader this far behind that takes too little is cut off.
+    /// Bytes and frames that may wait for a slow reader before it is disconnected.
     pub max_behind_bytes: usize,
     pub max_behind_frames: usize,
-    /// So is one that takes nothing for so long.
+    /// Milliseconds without progress after which a reader is disconnected.
     pub no_progress_ms: u64,
 }
 
@@ -66,7 +66,7 @@ impl Default for Feed {
 }
 
 impl Feed {
-    /// What the sockets are given; `origins` may connect besides the server's own pages.
+    /// Returns the options of sockets. Pages from `origins` may connect in addition to the server's own.
     pub fn options(&self, origins: &[String]) -> SocketOptions {
         let protocol = ProtocolOptions {
             connect_within: Duration::from_millis(self.connect_within_ms),

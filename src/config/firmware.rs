@@ -10,11 +10,11 @@ use super::ConfigError;
 pub struct Firmware {
     /// Largest image, in bytes.
     pub max_image_bytes: u64,
-    /// Most devices of a job.
+    /// Largest number of devices of one job.
     pub max_devices: usize,
-    /// Approvals of a job that needs no two of them: 0 to 2.
+    /// Number of approvals of a job that does not require two anyway: 0 to 2.
     pub approvals: u32,
-    /// Ed25519 public keys (32 bytes, base64url) that may sign images, besides those that people add.
+    /// Ed25519 public keys (32 bytes, base64url) that may sign images, in addition to those added over the API.
     pub trusted_keys: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Firmware {
     }
 
     /// # Errors
-    /// A value out of its range.
+    /// A value is out of its range.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let bad = |name: &str, why: &str| Err(ConfigError::Bad { setting: name.to_owned(), why: why.to_owned() });
         if !(1..=16 << 30).contains(&self.max_image_bytes) {

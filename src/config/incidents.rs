@@ -10,19 +10,19 @@ use super::ConfigError;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Incidents {
-    /// Minutes that an acknowledgement counts without activation.
+    /// Minutes after which an acknowledgement lapses without activation.
     pub ack_minutes: u64,
-    /// Minutes that an alert waits for its second person.
+    /// Minutes that an alert waits for confirmation by a second user.
     pub confirm_minutes: u64,
-    /// Days that an imported message waits for one that it refers to.
+    /// Days that an imported message waits for the message it refers to.
     pub parked_days: u64,
-    /// Hours that an alert is in force where nothing else is said.
+    /// Hours that an alert is valid if it has no expiry time.
     pub alert_hours: u64,
-    /// Days that an incident which is over stays in memory; later it is read from the store.
+    /// Days that a closed incident stays in memory. After that it is read from the store.
     pub memory_days: u64,
-    /// CAP's `sender`: unique in the world, such as an e-mail address of the authority.
+    /// CAP `sender`: worldwide unique, such as an e-mail address of the authority.
     pub sender: String,
-    /// The authority's name, for people.
+    /// Human-readable name of the authority.
     pub sender_name: String,
 }
 
@@ -67,7 +67,7 @@ impl Incidents {
         Ok(())
     }
 
-    /// As the actor takes them.
+    /// Converts the settings to those of the incident actor.
     pub fn settings(&self) -> Settings {
         let span = |count: u64, seconds: u64| Duration::from_secs(count.saturating_mul(seconds));
         Settings {

@@ -1,5 +1,5 @@
-//! Reading settings: the file, then the environment over it. What is unknown or bad stops the start with its name, its
-//! line where it has one, and what is accepted.
+//! Reads settings: the file, then environment variables that override it. An unknown or invalid setting is an error
+//! with its name, its line if there is one, and what is accepted.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -25,17 +25,17 @@ pub enum ConfigError {
     Bad { setting: String, why: String },
 }
 
-/// Where settings were read, to see later whether they still stand there.
+/// Where settings were read from, to detect later changes.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Source {
-    /// `None`: every default.
+    /// `None` if there is no file.
     path: Option<PathBuf>,
     text: String,
     flags: Flags,
     given: Option<Box<Config>>,
 }
 
-/// What the command line says in place of the settings, at the start and at each reload.
+/// Command-line options that override settings, at the start and at each reload.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Flags {
     pub listen: Option<SocketAddr>,
@@ -43,7 +43,7 @@ pub struct Flags {
 }
 
 impl Source {
-    /// Settings that the program itself hands over: reading them again finds the same.
+    /// Returns the source of settings that the program itself provides; reading them again returns the same.
     pub fn given(config: &Config) -> Self {
         Self { given: Some(Box::new(config.clone())), ..Self::default() }
     }
@@ -51,7 +51,7 @@ impl Source {
     /// Reads the same file again.
     ///
     /// # Errors
-    /// As of [`load`].
+    /// Those of [`load`].
     pub fn reload(&self) -> Result<(Config, Self), ConfigError> {
         match &self.given {
             Some(config) => Ok((Config::clone(config), self.clone())),
@@ -59,10 +59,10 @@ impl Source {
         }
     }
 
-    /// What has changed since the start, if anything.
+    /// Returns a message if the file was changed since the start.
     ///
     /// # Errors
-    /// The file would now be refused.
+    /// The file is no longer valid.
     pub fn changed(&self) -> Result<Option<String>, ConfigError> {
         let Some(path) = &self.path else { return Ok(None) };
         let text = read(path)?;
@@ -82,10 +82,10 @@ fn read(path: &Path) -> Result<String, ConfigError> {
         .map_err(|error| ConfigError::Unreadable { path: path.display().to_string(), why: error.to_string() })
 }
 
-/// Settings of a file (none: every default), under the environment's, and where they came from.
+/// Reads settings from a file and the environment. Without a file every setting has its default.
 ///
 /// # Errors
-/// The first setting that is unknown or bad, with its place.
+/// A setting is unknown or invalid; the error says which and where.
 pub fn load(path: Option<&Path>, flags: Flags) -> Result<(Config, Source), ConfigError> {
     let text = path.map_or_else(|| Ok(String::new()), read)?;
     let name = path.map(|path| path.display().to_string()).unwrap_or_default();
@@ -108,27 +108,35 @@ pub fn load(path: Option<&Path>, flags: Flags) -> Result<(Config, Source), Confi
     Ok((config, Source { path: path.map(Path::to_path_buf), text, flags, given: None }))
 }
 
-/// The whole key that an empty store is to begin with, from `MUSTER_BOOTSTRAP_KEY`.
+/// Returns the complete first API key for an empty store, from `MUSTER_BOOTSTRAP_KEY`.
 pub fn bootstrap_key() -> Option<String> {
     std::env::var("MUSTER_BOOTSTRAP_KEY").ok().filter(|key| !key.is_empty())
 }
 
-/// The password that the first administrator is to have, from `MUSTER_ADMIN_PASSWORD`.
+/// Returns the password for the first administrator, from `MUSTER_ADMIN_PASSWORD`.
 pub fn admin_password() -> Option<Secret> {
     std::env::var("MUSTER_ADMIN_PASSWORD").ok().filter(|password| !password.is_empty()).map(Secret)
 }
 
-/// The key that the command line calls a server with, from `MUSTER_API_KEY`.
-pub fn api_key() -> Option<String> {
-    std::env::var("MUSTER_API_KEY").ok().filter(|key| !key.is_empty())
+/// Returns what the command line takes from the environment.
+pub fn command_line() -> muster_cli::Environment {
+    let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    muster_cli::Environment {
+        api_key: text("MUSTER_API_KEY"),
+        token: text("MUSTER_TOKEN"),
+        config_home: folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config"))),
+        temporary: std::env::temp_dir(),
+    }
 }
 
-/// The token of a person's login that the command line calls a server with, from `MUSTER_TOKEN`.
-pub fn token() -> Option<String> {
-    std::env::var("MUSTER_TOKEN").ok().filter(|token| !token.is_empty())
+/// Returns the settings file in the working directory, if it exists.
+pub fn default_file() -> Option<PathBuf> {
+    let file = PathBuf::from("config.toml");
+    file.exists().then_some(file)
 }
 
-/// Settings of a text and of variables: the pure part of [`load`].
+/// Parses settings from a text and variables: the pure part of [`load`].
 pub fn parse(
     text: &str,
     name: &str,
@@ -144,7 +152,7 @@ pub fn parse(
         };
         ConfigError::InFile { path: name.to_owned(), line, why }
     };
-    // Read once as it stands, so that errors have their lines; again once the environment lies over it.
+    // The text is parsed alone first, so that errors have line numbers, and again with each variable applied.
     let mut config = toml::from_str::<Config>(text).map_err(in_file)?;
     let mut table = toml::from_str::<Table>(text).map_err(in_file)?;
     let mut variables: Vec<_> = environment.filter(|(name, _)| name.starts_with(PREFIX)).collect();
@@ -158,7 +166,7 @@ pub fn parse(
     Ok(config)
 }
 
-/// Puts `MUSTER__SECTION__KEY=value` at its place. The value is read as TOML where it is that, else as a string.
+/// Applies `MUSTER__SECTION__KEY=value`. The value is parsed as TOML if possible, otherwise it is a string.
 fn overlay(table: &mut Table, variable: &str, value: &str) -> Result<(), String> {
     let path = variable.trim_start_matches(PREFIX).to_lowercase();
     let mut parts: Vec<&str> = path.split("__").collect();
@@ -167,7 +175,7 @@ fn overlay(table: &mut Table, variable: &str, value: &str) -> Result<(), String>
     let mut here = table;
     for part in parts {
         let next = here.entry(part).or_insert_with(|| Value::Table(Table::new()));
-        here = next.as_table_mut().ok_or_else(|| format!("{part} is no section that a variable can set"))?;
+        here = next.as_table_mut().ok_or_else(|| format!("{part} is not a section that a variable can set"))?;
     }
     here.insert(key.to_owned(), read_value(value));
     Ok(())
@@ -178,7 +186,7 @@ fn read_value(text: &str) -> Value {
     read.and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-/// What types cannot say.
+/// Checks ranges and combinations that types cannot express.
 fn check(config: &Config) -> Result<(), ConfigError> {
     let bad = |setting: &str, why: &str| Err(ConfigError::Bad { setting: setting.to_owned(), why: why.to_owned() });
     if !(1024..=(64 << 20)).contains(&config.server.max_body_bytes) {
@@ -288,12 +296,12 @@ mod tests {
             let refused = read(&format!("[{section}]\nnonsense = 1"), &[]).unwrap_err().to_string();
             let (_, known) = refused.split_once("expected").unwrap_or_else(|| panic!("{section}: {refused}"));
             for name in known.split('`').skip(1).step_by(2) {
-                let told = shipped.lines().any(|line| {
+                let documented = shipped.lines().any(|line| {
                     line.trim_start_matches("# ").starts_with(&format!("{name} ="))
                         || line.contains(&format!(".{name}"))
                         || line.contains(&format!("{name} = "))
                 });
-                assert!(told, "config.toml does not tell of {section}.{name}");
+                assert!(documented, "config.toml does not document {section}.{name}");
             }
         }
     }

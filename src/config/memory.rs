@@ -5,27 +5,27 @@ use serde::Deserialize;
 
 use super::ConfigError;
 
-/// Most namespaces that are shared.
+/// Largest number of shared namespaces.
 const MAX_SHARED: usize = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Memory {
-    /// Namespaces that every key with the scope `memory` reads and writes; all others are their owner's own.
+    /// Namespaces that every key with the scope `memory` may read and write. All others are private to their owner.
     pub shared: Vec<String>,
-    /// Of one key or person, over its namespaces; of the shared ones together.
+    /// Largest number of entries of one key or user over all its namespaces, and of the shared ones together.
     pub max_entries_per_owner: usize,
-    /// Parts of the index, each on a thread of its own; 0 is one for each core, at most 4.
+    /// Number of index shards, each with a thread of its own; 0 means one per core, at most 4.
     pub shards: usize,
-    /// From one saving of what changed in the index to the next.
+    /// Seconds between checkpoints of the index.
     pub checkpoint_seconds: u64,
-    /// Entries of a namespace up to which vectors are compared one by one; above, the nearest are found by a graph.
+    /// Number of entries of a namespace up to which vectors are compared exactly; above it a graph index is used.
     pub exact_below: usize,
-    /// How soon more of the same word adds little to an entry's score by text.
+    /// BM25 term-frequency saturation.
     pub bm25_k1: f64,
-    /// How much longer entries are marked down: 0 not at all, 1 in full.
+    /// BM25 length normalisation: 0 none, 1 full.
     pub bm25_b: f64,
-    /// The share of meaning in a hybrid score; the rest is text's.
+    /// Weight of the semantic score in a hybrid score; the rest is the weight of the text score.
     pub alpha: f64,
 }
 
@@ -45,7 +45,7 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// What the ranking is tuned by.
+    /// Returns the parameters of the ranking.
     pub fn ranking(&self) -> Ranking {
         Ranking {
             k1: self.bm25_k1 as f32,
@@ -56,7 +56,7 @@ impl Memory {
     }
 
     /// # Errors
-    /// A value out of its range, or a shared namespace that none can have as its name.
+    /// A value is out of its range, or a shared namespace has an invalid name.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let bad = |name: &str, why: String| Err(ConfigError::Bad { setting: format!("memory.{name}"), why });
         if let Some(wrong) = self.shared.iter().find(|name| !is_namespace(name)) {

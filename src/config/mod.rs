@@ -1,6 +1,6 @@
-//! Settings: one file, every one with a default, each overridable by `MUSTER__SECTION__KEY`.
+//! Settings: one file with a default for every setting, each overridable by `MUSTER__SECTION__KEY`.
 //!
-//! The only place that reads the environment and settings files; everything below gets typed options.
+//! Only this module reads the environment and settings files; all others get typed options.
 
 mod agents;
 mod auth;
@@ -19,7 +19,7 @@ pub use engines::{Engines, Workspace};
 pub use feed::{Feed, Lane};
 pub use firmware::Firmware;
 pub use incidents::Incidents;
-pub use load::{ConfigError, Flags, Source, admin_password, api_key, bootstrap_key, load, parse, token};
+pub use load::{ConfigError, Flags, Source, admin_password, bootstrap_key, command_line, default_file, load, parse};
 pub use memory::Memory;
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ use std::time::Duration;
 use muster_limits::LimitTable;
 use serde::Deserialize;
 
-/// Everything that can be set. An empty file means every default.
+/// All settings. An empty file means every default.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -58,30 +58,30 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Server {
-    /// Port 0 takes a free one.
+    /// Address to listen on. Port 0 selects a free port.
     pub listen: SocketAddr,
-    /// HTTP worker threads; 0 is one for each core.
+    /// Number of HTTP worker threads; 0 means one per core.
     pub workers: usize,
-    /// How long requests may go on after SIGTERM.
+    /// Seconds that running requests may take after SIGTERM.
     pub shutdown_grace_seconds: u64,
-    /// Largest request body of routes without images.
+    /// Largest request body of routes without images, in bytes.
     pub max_body_bytes: usize,
-    /// Largest request body of routes that take images.
+    /// Largest request body of routes with images, in bytes.
     pub max_image_body_bytes: usize,
-    /// Connections that may be open at a time.
+    /// Largest number of open connections.
     pub max_connections: usize,
-    /// Origins whose pages may call from a browser; none by default.
+    /// Origins whose web pages may call the API; none by default.
     pub cors_origins: Vec<String>,
     pub tls: Tls,
 }
 
-/// HTTPS; off while both are empty.
+/// HTTPS; off if both files are empty.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tls {
-    /// PEM: the server's certificate, then those of its issuers.
+    /// PEM file with the server's certificate, followed by its intermediate certificates.
     pub cert: PathBuf,
-    /// PEM: the certificate's private key, without a password.
+    /// PEM file with the private key, not encrypted.
     pub key: PathBuf,
 }
 
@@ -111,7 +111,7 @@ impl Default for Server {
 pub struct Store {
     pub path: PathBuf,
     pub cache_mib: u64,
-    /// Hours from one snapshot to the next; the newest is restored where the store is found corrupt.
+    /// Hours between snapshots. The newest one is restored if the store is found corrupt.
     pub snapshot_hours: u64,
 }
 
@@ -132,7 +132,7 @@ pub enum LogFormat {
 #[serde(deny_unknown_fields, default)]
 pub struct Log {
     pub format: LogFormat,
-    /// A level, or directives such as `info,muster=debug`.
+    /// A log level, or directives such as `info,muster=debug`.
     pub level: String,
 }
 
@@ -142,16 +142,16 @@ impl Default for Log {
     }
 }
 
-/// Export to an OpenTelemetry collector; off while `otlp_endpoint` is empty.
+/// Export to an OpenTelemetry collector; off if `otlp_endpoint` is empty.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Telemetry {
-    /// The collector's address for OTLP over HTTP, without `/v1/traces`.
+    /// URL of the collector for OTLP over HTTP, without `/v1/traces`.
     pub otlp_endpoint: String,
     pub service_name: String,
     pub traces: bool,
     pub metrics: bool,
-    /// From one export of the metrics to the next.
+    /// Seconds between exports of the metrics.
     pub interval_seconds: u64,
 }
 
@@ -170,16 +170,16 @@ impl Default for Telemetry {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Llm {
-    /// `auto`, an id of the manifest (`small`, `standard`, `better`), a path to a GGUF file, or `none`.
+    /// `auto`, a model id (`small`, `standard`, `better`), the path of a GGUF file, or `none`.
     pub model: String,
     pub cache: PathBuf,
-    /// Threads of inference; 0 is one for each core.
+    /// Number of inference threads; 0 means one per core.
     pub threads: usize,
-    /// Requests answered at a time.
+    /// Number of requests processed at the same time.
     pub slots: usize,
-    /// Tokens of prompt and answer together, for one request.
+    /// Context size of one request, in tokens of prompt and answer together.
     pub context: u32,
-    /// Requests that may wait.
+    /// Largest number of waiting requests.
     pub queue: usize,
 }
 
@@ -204,21 +204,21 @@ pub struct Provider {
     pub kind: String,
     #[serde(default)]
     pub base_url: Option<String>,
-    /// The environment variable that holds the key; the key itself never stands in a file.
+    /// Environment variable that holds the API key. The key itself is never in a file.
     #[serde(default)]
     pub api_key_env: Option<String>,
-    /// `*` takes any name.
+    /// Models that the provider serves; `*` accepts any name.
     #[serde(default)]
     pub models: Vec<String>,
-    /// What it asks for each of its models; left out: what the catalogue knows of its own models, else nothing known.
+    /// Price of its models. Default: the built-in price list, otherwise unknown.
     #[serde(default)]
     pub price: Option<PriceSetting>,
-    /// The key, once read from `api_key_env`.
+    /// The API key, read from `api_key_env`.
     #[serde(skip)]
     pub api_key: Option<Secret>,
 }
 
-/// USD for a million tokens.
+/// Price in USD per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceSetting {
@@ -226,11 +226,11 @@ pub struct PriceSetting {
     pub output_per_million: f64,
 }
 
-/// Money of a calendar month (UTC); a key's own stands in its record.
+/// Spending limits per calendar month (UTC). The budget of a key is part of its record.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Budget {
-    /// USD by model, for all keys together.
+    /// Limit in USD by model, for all keys together.
     pub models: BTreeMap<String, f64>,
 }
 
@@ -238,9 +238,9 @@ pub struct Budget {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Embeddings {
-    /// Threads; 0 is one for each core.
+    /// Number of inference threads; 0 means one per core.
     pub threads: usize,
-    /// Texts that may wait.
+    /// Largest number of waiting texts.
     pub queue: usize,
 }
 
@@ -250,7 +250,7 @@ impl Default for Embeddings {
     }
 }
 
-/// A provider's key, never shown.
+/// A secret that is not printed by `Debug`.
 #[derive(Clone, PartialEq)]
 pub struct Secret(pub String);
 
@@ -263,25 +263,25 @@ impl std::fmt::Debug for Secret {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Chain {
-    /// Providers in the order they are tried; by default file order, then embedded.
+    /// Order of the providers. Default: the order in the file, then the embedded model.
     pub order: Option<Vec<String>>,
     pub connect_timeout_ms: u64,
     pub headers_timeout_ms: u64,
     pub first_delta_timeout_ms: u64,
     pub between_deltas_timeout_ms: u64,
-    /// For a whole request, or a stream up to its first content.
+    /// Deadline of a request in milliseconds; for a stream, until its first content.
     pub deadline_ms: u64,
-    /// For a whole stream.
+    /// Longest duration of a stream, in milliseconds.
     pub stream_limit_ms: u64,
-    /// Tries of all providers together.
+    /// Largest number of provider calls for one request.
     pub max_attempts: usize,
-    /// Times the chain is gone through again after transient faults.
+    /// How often the chain is tried again after transient failures.
     pub retries: u32,
     pub breaker_failure_share: f64,
     pub breaker_min_calls: u32,
     pub breaker_window_ms: u64,
     pub breaker_cooldown_ms: u64,
-    /// After 401, 403 or a billing refusal.
+    /// Cooldown after 401, 403 or a billing error, in milliseconds.
     pub breaker_hard_cooldown_ms: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What may be commanded over the feed: the same acts as over HTTP, refused for the same reasons.
+//! Commands for incidents and devices over the live feed: the same operations, checks and errors as over HTTP.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,35 +19,35 @@ use super::Disaster;
 use crate::ws::protocol::CommandAsk;
 use crate::ws::{Command, CommandSink, Done};
 
-/// How long a device has for its answer where nothing is said.
+/// Default time that a device has to answer a command.
 const PATIENCE: u32 = 300;
-/// The most that a device's answer may hold, in bytes, as over HTTP.
+/// Largest answer of a device, in bytes; the same as over HTTP.
 const MAX_RESULT: usize = 8 * 1024;
 
-/// `incident.acknowledge` and `device.command` of people, `device.ack` of devices.
+/// Handles `incident.acknowledge` and `device.command` of users, and `device.ack` of devices.
 #[derive(Debug)]
 pub(crate) struct DisasterCommands(pub(crate) Disaster);
 
-/// The arguments of `incident.acknowledge`.
+/// Arguments of `incident.acknowledge`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Acknowledge {
-    /// The version that was read; without it, whatever is there.
+    /// Version that the caller has read. Without it any version is accepted.
     version: Option<u64>,
     note: Option<String>,
 }
 
-/// The arguments of `device.command`.
+/// Arguments of `device.command`.
 #[derive(Debug, Deserialize)]
 struct Order {
     name: String,
     #[serde(default)]
     args: Map<String, Value>,
-    /// In seconds.
+    /// Time for the answer, in seconds.
     timeout_s: Option<u32>,
 }
 
-/// The arguments of `device.ack`, as of `POST /api/v1/device/commands/{id}/ack`.
+/// Arguments of `device.ack`, the same as of `POST /api/v1/device/commands/{id}/ack`.
 #[derive(Debug, Deserialize)]
 struct Ack {
     ok: bool,

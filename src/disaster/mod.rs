@@ -1,4 +1,4 @@
-//! The disaster network's actors, started together: devices, incidents with their alerts, geofences, firmware.
+//! The disaster network: starts the actors of devices, incidents with their alerts, geofences and firmware.
 
 mod commands;
 
@@ -19,7 +19,7 @@ use crate::config::Config;
 
 pub(crate) use commands::DisasterCommands;
 
-/// What handlers and sockets ask.
+/// The disaster network as handlers and sockets use it.
 #[derive(Debug, Clone)]
 pub(crate) struct Disaster {
     pub(crate) devices: Devices,
@@ -28,10 +28,10 @@ pub(crate) struct Disaster {
     pub(crate) firmware: Firmwares,
 }
 
-/// What they stand on.
-pub(crate) struct Ground<'a> {
+/// What the disaster network needs from the server.
+pub(crate) struct Dependencies<'a> {
     pub(crate) tree: &'a Tree,
-    /// Devices, which hear the most, are on the second.
+    /// Devices, which receive the most messages, run on the second arbiter.
     pub(crate) arbiters: [ArbiterHandle; 2],
     pub(crate) store: &'a StoreHandle,
     pub(crate) clock: &'a Clock,
@@ -40,9 +40,9 @@ pub(crate) struct Ground<'a> {
 
 impl Disaster {
     /// # Errors
-    /// The folder of firmware images cannot be had.
-    pub(crate) fn start(config: &Config, ground: &Ground<'_>) -> Result<Self, StartError> {
-        let Ground { tree, arbiters: [one, other], store, clock, feed } = ground;
+    /// The folder of firmware images cannot be created.
+    pub(crate) fn start(config: &Config, dependencies: &Dependencies<'_>) -> Result<Self, StartError> {
+        let Dependencies { tree, arbiters: [one, other], store, clock, feed } = dependencies;
         let publisher = || feed.publisher();
         let fences = GeofenceOptions { store: Arc::clone(store), clock: (*clock).clone(), publisher: publisher() };
         let geofences = Geofences::start(&tree.group("geofences"), one.clone(), fences);
@@ -74,7 +74,7 @@ impl Disaster {
         let firmware = Firmwares::start(&tree.group("firmware"), one.clone(), options)
             .map_err(|error| failed("firmware")(&error))?;
 
-        // Whoever cannot resume is told the state by the feature that owns it.
+        // A subscriber that cannot resume gets a snapshot from the feature that owns the state.
         feed.register_source("incidents", Arc::new(incidents.clone()));
         feed.register_source("alerts", Arc::new(incidents.clone()));
         feed.register_source("devices", Arc::new(devices.clone()));
@@ -82,7 +82,7 @@ impl Disaster {
         Ok(Self { devices, incidents, geofences, firmware })
     }
 
-    /// Waits until everything was read back.
+    /// Waits until all actors have read their state.
     pub(crate) async fn up(&self) {
         tokio::join!(self.devices.up(), self.incidents.up(), self.geofences.up(), self.firmware.up());
     }

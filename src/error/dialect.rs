@@ -1,6 +1,6 @@
-//! Which dialect a route speaks.
+//! The dialect of a route.
 
-/// The look of an interface: its error body and how it asks for credentials.
+/// The interface that a route belongs to, which determines the format of errors and of credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
     Disaster,
@@ -8,13 +8,13 @@ pub enum Dialect {
     A,
     /// Interface B of the AI platform: OpenAI's.
     B,
-    /// Anthropic's Messages API, which stands among the routes of interface B.
+    /// Anthropic's Messages API, whose routes are among those of interface B.
     Messages,
     Medical,
     Agent,
 }
 
-/// Prefixes of whole path segments, the first match wins; whatever else is asked for speaks `Agent`.
+/// Prefixes of whole path segments; the first match wins. Every other path speaks `Agent`.
 const PREFIXES: [(&str, Dialect); 21] = [
     ("/api/v1/auth", Dialect::Disaster),
     ("/api/v1/users", Dialect::Disaster),
@@ -40,7 +40,7 @@ const PREFIXES: [(&str, Dialect); 21] = [
 ];
 
 impl Dialect {
-    /// The dialect of a path, known or not.
+    /// Returns the dialect of a path, whether a route exists or not.
     pub fn of(path: &str) -> Self {
         let under =
             |prefix: &str| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));

@@ -1,9 +1,11 @@
-//! Refusals at the edge: one typed error, one table from its kind to a status, six dialects to say it in.
+//! Errors of the HTTP interface: one type, one table from kind to status, and six dialects.
 //!
-//! A handler returns `Err(HttpError)`; no handler builds an error body. [`render`] says it in the dialect of the route.
+//! A handler returns `Err(HttpError)`; no handler builds an error body. [`render`] writes it in the dialect of the
+//! route.
 
 mod dialect;
 mod render;
+pub mod sets;
 mod table;
 
 use std::fmt;
@@ -16,7 +18,7 @@ pub use dialect::Dialect;
 pub use render::{Credential, ErrorA, ErrorAgent, ErrorB, ErrorDisaster, ErrorMessages, body, render};
 pub use table::{code, status};
 
-/// A refusal on its way out. Rendered by the middleware, which knows the route.
+/// An error response. It is rendered by the middleware, which knows the route.
 #[derive(Debug, Clone)]
 pub struct HttpError(pub Error);
 
@@ -43,7 +45,7 @@ impl ResponseError for HttpError {
         status(self.0.kind, Dialect::Agent)
     }
 
-    /// Only a carrier: the middleware replaces it.
+    /// A placeholder: the middleware replaces it.
     fn error_response(&self) -> HttpResponse {
         HttpResponse::new(self.status_code())
     }

@@ -1,4 +1,4 @@
-//! A refusal's body and headers in the dialect of its route.
+//! Renders the body and headers of an error in the dialect of its route.
 
 use actix_web::HttpResponse;
 use actix_web::http::header;
@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::{Dialect, code, status, table};
 
-/// Past this many seconds a client that sleeps on `Retry-After` should rather give up.
+/// Number of seconds above which a client that sleeps for `Retry-After` should give up instead.
 const LONG_WAIT_SECONDS: u64 = 120;
 
 /// The error body of the disaster network.
@@ -26,7 +26,7 @@ pub struct ErrorDisaster {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorDisasterDetail {
     pub code: String,
-    /// What a program may act on: every field at fault, the moves that are allowed, the version that is present.
+    /// Details for programs: every invalid field, the permitted transitions, or the present version.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<crate::schema::ObjectOrObjects>)]
     pub details: Option<Value>,
@@ -46,16 +46,16 @@ pub struct ErrorA {
 pub struct ErrorADetail {
     pub code: String,
     pub message: String,
-    /// The first field at fault.
+    /// The first invalid field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// Every field at fault.
+    /// Every invalid field.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<Object>)]
     pub details: Vec<FieldError>,
 }
 
-/// The error body of interface B: OpenAI's, all four keys always there.
+/// The error body of interface B, the format of OpenAI: all four keys are always present.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorB {
     pub error: ErrorBDetail,
@@ -69,13 +69,13 @@ pub struct ErrorBDetail {
     pub code: Option<String>,
 }
 
-/// The error body of the Messages API: Anthropic's.
+/// The error body of the Messages API, the format of Anthropic.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorMessages {
     /// Always `error`.
     pub r#type: &'static str,
     pub error: ErrorMessagesDetail,
-    /// As in the header `request-id`. Always there in an answer.
+    /// Same as the header `request-id`. Always present in a response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
 }
@@ -85,7 +85,7 @@ pub struct ErrorMessagesDetail {
     /// `invalid_request_error`, `authentication_error`, `permission_error`, `not_found_error`, `request_too_large`,
     /// `rate_limit_error`, `api_error` or `overloaded_error`.
     pub r#type: String,
-    /// Names the field at fault first, where one is.
+    /// Begins with the invalid field, if there is one.
     pub message: String,
 }
 
@@ -100,14 +100,14 @@ impl ErrorMessages {
 /// The error body of the agent platform. For 422, `detail` is the list of every failed check.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorAgent {
-    /// For people; a list of failed checks for 422.
+    /// Human-readable message; for 422 the list of failed checks.
     pub detail: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
-    /// The task that it is about.
+    /// The task that the error is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
-    /// What a program may act on, such as the present `status` and `seq` of a task that cannot be controlled so.
+    /// Details for programs, such as the present `status` and `seq` of a task that rejected a control.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub details: Option<Value>,
@@ -115,7 +115,7 @@ pub struct ErrorAgent {
     pub timestamp: Option<String>,
 }
 
-/// The body of a refusal.
+/// Renders the body of an error.
 pub fn body(error: &Error, dialect: Dialect, now: Millis) -> Value {
     let message = error.message.clone();
     let field = error.fields.first().map(field_name);
@@ -137,7 +137,7 @@ pub fn body(error: &Error, dialect: Dialect, now: Millis) -> Value {
             value(&ErrorB { error })
         }
         Dialect::Messages => value(&ErrorMessages::new(error, None)),
-        // A refusal of no single field, such as a provider's own, is told of the body as a whole.
+        // An error that concerns no single field, such as one of a provider, is reported for the body as a whole.
         Dialect::Agent if error.kind == Kind::Invalid && error.fields.is_empty() => {
             json!({ "detail": [{ "type": "value_error", "loc": ["body"], "msg": error.message, "input": null }] })
         }
@@ -160,21 +160,21 @@ fn field_name(field: &FieldError) -> String {
     field.loc.get(1..).unwrap_or_default().join(".")
 }
 
-/// Whether a request came with a credential.
+/// Returns whether a request contained a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Credential {
     Sent,
     Missing,
 }
 
-/// The whole answer to the refused request of that identifier.
+/// Renders the complete response to a rejected request with this identifier.
 pub fn render(error: &Error, dialect: Dialect, now: Millis, credential: Credential, request_id: &str) -> HttpResponse {
     let mut response = HttpResponse::build(status(error.kind, dialect));
     if error.kind == Kind::Unauthenticated {
-        // RFC 6750, section 3.1: the error is told of a credential, and not where none was sent.
+        // RFC 6750, section 3.1: an error code is included only if a credential was sent.
         let scheme = if dialect == Dialect::Medical { "ApiKey" } else { "Bearer" };
-        let said = if credential == Credential::Sent { ", error=\"invalid_token\"" } else { "" };
-        response.insert_header((header::WWW_AUTHENTICATE, format!("{scheme} realm=\"muster\"{said}")));
+        let value = if credential == Credential::Sent { ", error=\"invalid_token\"" } else { "" };
+        response.insert_header((header::WWW_AUTHENTICATE, format!("{scheme} realm=\"muster\"{value}")));
         if let Some(code @ "invalid_dpop_proof") = error.code {
             // RFC 9449, section 7.1.
             let challenge = format!("DPoP realm=\"muster\", error=\"{code}\", algs=\"EdDSA ES256\"");
@@ -259,18 +259,18 @@ mod tests {
         let wait =
             |seconds: u64| Error::new(Kind::RateLimited, "later").retry_in(Duration::from_millis(seconds * 1000 - 900));
         let headers = |error: &Error, dialect| render(error, dialect, NOW, Credential::Sent, "req_1").headers().clone();
-        let said = |error: &Error, dialect, name: &str| {
+        let value = |error: &Error, dialect, name: &str| {
             headers(error, dialect).get(name).unwrap().to_str().unwrap().to_owned()
         };
-        assert_eq!(said(&wait(2), Dialect::A, "retry-after"), "2", "rounded up");
-        assert!(said(&wait(121), Dialect::B, "x-should-retry") == "false");
+        assert_eq!(value(&wait(2), Dialect::A, "retry-after"), "2", "rounded up");
+        assert!(value(&wait(121), Dialect::B, "x-should-retry") == "false");
         assert!(!headers(&wait(120), Dialect::B).contains_key("x-should-retry"));
-        assert_eq!(said(&Error::new(Kind::Unavailable, "down"), Dialect::Agent, "retry-after"), "1");
-        let challenge = said(&Error::new(Kind::Unauthenticated, "no key"), Dialect::Agent, "www-authenticate");
+        assert_eq!(value(&Error::new(Kind::Unavailable, "down"), Dialect::Agent, "retry-after"), "1");
+        let challenge = value(&Error::new(Kind::Unauthenticated, "no key"), Dialect::Agent, "www-authenticate");
         assert!(challenge.starts_with("Bearer "));
     }
 
-    /// The types that Anthropic's documentation of its errors lists, by their statuses; 529 is said as 503.
+    /// The error types that Anthropic documents, by status; 529 is sent as 503.
     #[test]
     fn each_status_has_the_type_that_the_messages_api_gives_it() {
         for (kind, status_code, class) in [
@@ -289,9 +289,9 @@ mod tests {
             (Kind::ModelUnconfigured, 503, "overloaded_error"),
         ] {
             assert_eq!(status(kind, Dialect::Messages).as_u16(), status_code, "{kind:?}");
-            let said = serde_json::to_value(ErrorMessages::new(&Error::new(kind, "why"), Some("req_1"))).unwrap();
+            let value = serde_json::to_value(ErrorMessages::new(&Error::new(kind, "why"), Some("req_1"))).unwrap();
             let error = json!({"type": class, "message": "why"});
-            assert_eq!(said, json!({"type": "error", "error": error, "request_id": "req_1"}), "{kind:?}");
+            assert_eq!(value, json!({"type": "error", "error": error, "request_id": "req_1"}), "{kind:?}");
         }
     }
 }

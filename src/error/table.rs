@@ -1,15 +1,15 @@
-//! The one table: what each kind of refusal is in each dialect.
+//! The table of error kinds: status, code and type in each dialect.
 
 use actix_web::http::StatusCode;
 use muster_core::{Error, Kind};
 
 use super::Dialect;
 
-/// A kind's row: its status, its stable code, and how interface B classes it.
+/// The row of a kind: its status, its stable code, and its class in interface B.
 struct Row {
     status: u16,
     code: &'static str,
-    /// Interface B's `type` and `code`.
+    /// `type` and `code` of interface B.
     b: (&'static str, &'static str),
 }
 
@@ -48,10 +48,10 @@ const fn row(kind: Kind) -> Row {
     Row { status, code, b }
 }
 
-/// A kind's status in a dialect.
+/// Returns the status of a kind in a dialect.
 pub fn status(kind: Kind, dialect: Dialect) -> StatusCode {
     let status = match (kind, dialect) {
-        // The agent dialect lists failed checks under 422; the clients of the AI providers expect 502 of a broken upstream.
+        // The agent platform reports failed checks as 422; clients of AI providers expect 502 for a failed upstream.
         (Kind::Invalid, Dialect::Agent) => 422,
         (Kind::ProviderFailed, Dialect::B | Dialect::Messages) => 502,
         _ => row(kind).status,
@@ -59,12 +59,12 @@ pub fn status(kind: Kind, dialect: Dialect) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// A refusal's stable code, as all dialects but B say it: its own, or its kind's.
+/// Returns the stable code of an error as all dialects but B show it: its own, or that of its kind.
 pub fn code(error: &Error) -> &'static str {
     error.code.unwrap_or_else(|| row(error.kind).code)
 }
 
-/// The Messages API's `type`, of those that its clients know.
+/// Returns the `type` of the Messages API, one of those that its clients know.
 pub(super) fn class_messages(kind: Kind) -> &'static str {
     match status(kind, Dialect::Messages).as_u16() {
         401 => "authentication_error",
@@ -78,7 +78,7 @@ pub(super) fn class_messages(kind: Kind) -> &'static str {
     }
 }
 
-/// Interface B's `type` and `code`.
+/// Returns `type` and `code` of interface B.
 pub(super) fn class_b(kind: Kind) -> (&'static str, &'static str) {
     row(kind).b
 }

@@ -1,54 +1,56 @@
-//! What routes ask of a caller, as types.
+//! Requirements of routes on callers, as types.
 
 use muster_core::principal::Permission;
 use muster_identity::keys::Scope;
 
-/// Which limits a request counts against.
+/// The limits that a request is counted against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Meter {
-    /// Interface A's plan.
+    /// Plan of interface A.
     PlanA,
-    /// Interface B's plan.
+    /// Plan of interface B.
     PlanB,
-    /// The agent platform's health and status category.
+    /// Category `health` of the agent platform.
     Status,
-    /// The agent platform's chat category.
+    /// Category `chat` of the agent platform.
     Chat,
-    /// The agent platform's category of agent runs.
+    /// Category `agents` of the agent platform.
     Agents,
-    /// The agent platform's category of engines.
+    /// Category `control` of the agent platform: pause, resume, redirect and kill.
+    Control,
+    /// Category `engines` of the agent platform.
     Engines,
-    /// The agent platform's category of memory.
+    /// Category `memory` of the agent platform.
     Memory,
-    /// What a person of the disaster network may send.
+    /// Limit of users of the disaster network.
     Person,
-    /// What a device may send.
+    /// Limit of devices.
     Device,
 }
 
-/// What a route needs: part of its handler's type, so that it cannot be forgotten.
+/// What a route requires. It is part of the handler's type, so that it cannot be forgotten.
 pub trait Access {
-    /// What an API key must have.
+    /// Scope that an API key needs.
     const SCOPE: Option<Scope>;
-    /// What an API key must have where people are let in by a permission.
+    /// Scope that an API key needs on routes that check users by a permission.
     const SCOPE_OF_KEYS: Option<Scope> = None;
-    /// What a person must be allowed to do.
+    /// Permission that a user needs.
     const PERMISSION: Option<Permission> = None;
-    /// Who may call at all.
+    /// Kinds of callers that are permitted.
     const BY: Callers = Callers::KeysAndPeople;
     const METER: Meter;
 }
 
-/// Which kinds of principals a route is for.
+/// The kinds of principals that may call a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Callers {
-    /// API keys, and people with a token of their session; a person's scopes come from the role.
+    /// API keys, and users with a session token, whose scopes follow from their role.
     KeysAndPeople,
-    /// People with a token of their session: the disaster network.
+    /// Users with a session token: the disaster network.
     People,
     /// Devices, with a token signed by their own key.
     Devices,
-    /// Either: what a device says of itself, or a person says for it.
+    /// Devices for themselves, and users on behalf of a device.
     DevicesAndPeople,
 }
 
@@ -67,7 +69,7 @@ macro_rules! person {
 }
 
 person! {
-    /// Every person who is logged in.
+    /// Every logged-in user.
     AnyPerson: None;
     DevicesRead: Some(Permission::DevicesRead);
     DevicesWrite: Some(Permission::DevicesWrite);
@@ -82,11 +84,11 @@ person! {
     FirmwareApprove: Some(Permission::FirmwareApprove);
     UsersRead: Some(Permission::UsersRead);
     UsersWrite: Some(Permission::UsersWrite);
-    /// The keys that sign tokens.
+    /// Management of signing keys.
     SigningKeysRotate: Some(Permission::KeysWrite);
 }
 
-/// The feed over HTTP: people who may subscribe, and API keys that may watch agents.
+/// The feed over HTTP: users who may subscribe, and API keys that may watch agents.
 #[derive(Debug, Clone, Copy)]
 pub struct Listening;
 
@@ -111,15 +113,17 @@ macro_rules! agents {
     )*};
 }
 
-// A person's role has either the scope, and so tasks of its own, or the permission, and so everybody's.
+// A user's role grants either the scope, for tasks of their own, or the permission, for all tasks.
 agents! {
-    /// Agents, and tasks as they stand.
+    /// Reading agents and tasks.
     AgentsRead: Permission::AgentsRead, Status;
-    /// Runs of agents, and control of their tasks.
+    /// Running agents.
     AgentsRun: Permission::AgentsControl, Agents;
+    /// Controlling tasks of agents.
+    AgentsControl: Permission::AgentsControl, Control;
 }
 
-/// A device that calls by itself.
+/// A device calling for itself.
 #[derive(Debug, Clone, Copy)]
 pub struct AnyDevice;
 
@@ -129,7 +133,7 @@ impl Access for AnyDevice {
     const METER: Meter = Meter::Device;
 }
 
-/// A device that speaks for itself, or a person for it: the handler checks which device, and that the person may.
+/// A device for itself, or a user on its behalf. The handler checks which device, and whether the user may.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceOrPerson;
 
@@ -152,26 +156,28 @@ macro_rules! access {
 }
 
 access! {
-    /// Chat by interface A.
+    /// Chat of interface A.
     ChatA: Some(Scope::Chat), PlanA;
-    /// Chat by interface B.
+    /// Chat of interface B.
     ChatB: Some(Scope::Chat), PlanB;
-    /// Chat by the agent platform.
+    /// Chat of the agent platform.
     ChatAgent: Some(Scope::Chat), Chat;
-    /// The list of models by interface A.
+    /// List of models of interface A.
     ModelsA: Some(Scope::Chat), PlanA;
-    /// The list of models by interface B.
+    /// List of models of interface B.
     ModelsB: Some(Scope::Chat), PlanB;
-    /// Keys and settings.
+    /// API keys and settings.
     Admin: Some(Scope::Admin), Status;
-    /// The list of engines, and what they are.
+    /// Metrics for monitoring.
+    MetricsRead: Some(Scope::Metrics), Status;
+    /// List and description of engines.
     EnginesRead: Some(Scope::Engines), Status;
-    /// Runs of engines.
+    /// Running engines.
     EnginesRun: Some(Scope::Engines), Engines;
-    /// What is remembered: the caller's own entries, and those of shared namespaces.
+    /// Semantic memory: the caller's own entries, and those of shared namespaces.
     MemoryUse: Some(Scope::Memory), Memory;
-    /// The end of all that an owner has in memory: the handler checks whose it is.
+    /// Erasing an owner's memory. The handler checks whose it is.
     MemoryForget: None, Memory;
-    /// What every key may read.
+    /// What every API key may read.
     Status: None, Status;
 }

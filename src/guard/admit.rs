@@ -1,4 +1,4 @@
-//! One decision a request: all its limits in one message.
+//! Rate limiting: one decision per request covers all its limits in one message.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,37 +16,37 @@ use crate::app::App;
 use crate::error::HttpError;
 use crate::limit_headers::Judged;
 
-/// A crashed handler's reservation is freed this long after the request's own bound.
+/// Time after the deadline of a request at which the reservation of a crashed handler is released.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Tokens that a request may spend, to be settled with what it did spend.
+/// Reserved tokens of a request, to be settled with the actual usage.
 ///
-/// Dropped before the chain was asked, it is given back whole; dropped later, as when the client leaves in the middle,
-/// the prompt stays charged: a provider has most likely read it.
+/// If dropped before the provider chain was called, the reservation is released. If dropped later, as when the client
+/// disconnects, the prompt stays charged, because a provider has most likely read it.
 #[derive(Debug)]
 pub struct Reservation {
     reserved: Option<(Reserved, RateLimiter)>,
-    /// The most tokens of an answer that the reservation covers; `None` where the plan counts no tokens.
+    /// Largest number of answer tokens that the reservation covers; `None` if the plan does not count tokens.
     pub answer_bound: Option<u32>,
     prompt: u64,
-    /// What a drop settles at.
+    /// Tokens that a drop settles with.
     spent_if_dropped: u64,
 }
 
 impl Reservation {
-    /// Tokens of the prompt, as estimated.
+    /// Estimated tokens of the prompt.
     pub fn prompt(&self) -> u32 {
         u32::try_from(self.prompt).unwrap_or(u32::MAX)
     }
 
-    /// From now on a provider may read the prompt.
+    /// Marks that a provider may read the prompt from now on.
     #[must_use]
     pub fn asked(mut self) -> Self {
         self.spent_if_dropped = self.prompt;
         self
     }
 
-    /// Replaces the estimate by what was spent.
+    /// Replaces the estimate by the actual usage.
     pub fn settle(mut self, tokens: u32) {
         self.finish(tokens.into());
     }
@@ -64,7 +64,7 @@ impl Drop for Reservation {
     }
 }
 
-/// Counts a caller's request, and reserves its tokens where its plan counts them.
+/// Counts a caller's request, and reserves its tokens if the plan counts them.
 pub(super) async fn admit(
     app: &web::Data<App>,
     request: &HttpRequest,
@@ -86,7 +86,7 @@ pub(super) async fn admit(
     })
 }
 
-/// Counts a request without a key by the address it came from.
+/// Counts a request without a key by its client address.
 pub(super) async fn admit_address(app: &web::Data<App>, request: &HttpRequest) -> Result<(), HttpError> {
     let address = request.peer_addr().map_or_else(|| "unknown".to_owned(), |address| address.ip().to_string());
     let key = BucketKey { subject: Subject::anonymous(&address), category: Category::Health };
@@ -94,7 +94,7 @@ pub(super) async fn admit_address(app: &web::Data<App>, request: &HttpRequest) -
     decide(app, request, key, rules, Estimate::default()).await.map(drop)
 }
 
-/// Counts an attempt to log in, by address and e-mail.
+/// Counts a login attempt by address and e-mail.
 pub async fn admit_login(app: &web::Data<App>, request: &HttpRequest, email: &str) -> Result<(), HttpError> {
     let address = request.peer_addr().map_or_else(|| "unknown".to_owned(), |address| address.ip().to_string());
     let key = BucketKey { subject: Subject::anonymous(&format!("{address} {email}")), category: Category::Login };
@@ -132,7 +132,8 @@ async fn decide(
     }
 }
 
-fn refused(which: Rule, retry_after: Duration) -> Error {
+/// The refusal of a request whose limit is reached.
+pub(crate) fn refused(which: Rule, retry_after: Duration) -> Error {
     let unit = match which.unit {
         Unit::Requests => "requests",
         Unit::Tokens => "tokens",
@@ -161,6 +162,7 @@ fn category(meter: Meter) -> Category {
         Meter::Status => Category::Health,
         Meter::Chat => Category::Chat,
         Meter::Agents => Category::Agents,
+        Meter::Control => Category::Control,
         Meter::Engines => Category::Engines,
         Meter::Memory => Category::Memory,
         Meter::Person => Category::Person,
@@ -168,7 +170,7 @@ fn category(meter: Meter) -> Category {
     }
 }
 
-/// The rules of a key's request: its plan's, with what the key itself says in their place.
+/// Returns the rules for a key's request: those of its plan, overridden by the key's own limits.
 fn rules(app: &App, key: &KeyRecord, meter: Meter) -> Arc<[Rule]> {
     let live = app.live();
     let (limits, own) = (&live.config.limits, own(key));
@@ -176,6 +178,7 @@ fn rules(app: &App, key: &KeyRecord, meter: Meter) -> Arc<[Rule]> {
         Meter::Status => limits.agent.health.per_minute(),
         Meter::Chat => limits.agent.chat.per_minute(),
         Meter::Agents => limits.agent.agents.per_minute(),
+        Meter::Control => limits.agent.control.per_minute(),
         Meter::Engines => limits.agent.engines.per_minute(),
         Meter::Memory => limits.agent.memory.per_minute(),
         Meter::Person => limits.person.per_minute(),
@@ -200,7 +203,7 @@ fn rules(app: &App, key: &KeyRecord, meter: Meter) -> Arc<[Rule]> {
     }
 }
 
-/// What the key says of its limits.
+/// Returns the key's own limits.
 fn own(key: &KeyRecord) -> PlanLimits {
     let own = key.limits.clone().unwrap_or_default();
     let quota = |limit: Option<u64>| limit.map(Quota::Limited);

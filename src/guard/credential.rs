@@ -1,4 +1,4 @@
-//! Who calls, by the credential that came with the request.
+//! Identifies the caller by the credential of the request.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,18 +13,20 @@ use super::{Caller, Callers};
 use crate::app::App;
 use crate::error::Dialect;
 
-/// What every API key begins with, and no token of a session or a device does.
+/// Prefix of every API key, which no token of a session or a device has.
 const KEY_PREFIX: &str = "mst_";
 
-/// The caller of a request: of the kinds that the route is for, by the header of its dialect. What stands in the query
-/// is never looked at.
+/// Authenticates the caller of a request, of the kinds that the route permits, by the header of its dialect.
+/// Credentials in the query are ignored.
 pub(super) fn caller(app: &App, request: &HttpRequest, by: Callers) -> Result<Caller, Error> {
     match by {
         Callers::KeysAndPeople => key_or_person(app, request),
         Callers::People => {
             let sent = authorization(request).ok_or_else(|| unauthenticated(HOW_PEOPLE))?;
             if sent.1.starts_with(KEY_PREFIX) {
-                return Err(unauthenticated("an API key is nobody's: log in with POST /api/v1/auth/login"));
+                return Err(unauthenticated(
+                    "an API key does not belong to a user: log in with POST /api/v1/auth/login",
+                ));
             }
             person(app, request, sent)
         }
@@ -51,7 +53,7 @@ fn unauthenticated(message: &str) -> Error {
     Error::new(Kind::Unauthenticated, message)
 }
 
-/// The scheme and credential of the header `Authorization`.
+/// Returns scheme and credential of the header `Authorization`.
 fn authorization(request: &HttpRequest) -> Option<(Scheme, &str)> {
     let (scheme, token) = text(request, header::AUTHORIZATION)?.split_once(' ')?;
     let token = token.trim();
@@ -82,7 +84,7 @@ fn device(id: Arc<str>) -> Result<Caller, Error> {
     Ok(Caller { key, by: Some(By::Device(id)) })
 }
 
-/// The proof of possession that came along. Two of them are none (RFC 9449, section 4.3).
+/// Returns the DPoP proof. A request with two proofs has none (RFC 9449, section 4.3).
 fn proof(request: &HttpRequest) -> Option<&str> {
     let mut proofs = request.headers().get_all("DPoP");
     match (proofs.next(), proofs.next()) {
@@ -91,14 +93,14 @@ fn proof(request: &HttpRequest) -> Option<&str> {
     }
 }
 
-/// What a request without a token shows: the proof of a key, for a login that is bound to it.
+/// Returns the proof of possession of a request without a token, for a login that is bound to the key.
 pub fn shown_without_token<'a>(request: &'a HttpRequest, url: &'a str) -> Shown<'a> {
     let (proof, method) = (proof(request), request.method().as_str());
     Shown { scheme: Scheme::Bearer, token: "", proof, method, url }
 }
 
-/// The address of a request as its sender knows it, without the query: `auth.public_url`, or what was asked for. What
-/// proxies add is not believed.
+/// Returns the URL of a request as its sender knows it, without the query: `auth.public_url` if set, otherwise the
+/// requested one. Headers added by proxies are not trusted.
 pub fn address_of(app: &App, request: &HttpRequest) -> String {
     let live = app.live();
     let public = live.config.auth.public_url.trim_end_matches('/');
@@ -106,12 +108,12 @@ pub fn address_of(app: &App, request: &HttpRequest) -> String {
         return format!("{public}{}", request.path());
     }
     let scheme = if live.config.server.tls.on() { "https" } else { "http" };
-    // HTTP/2 has the host in its address.
+    // HTTP/2 has the host in the URL.
     let host = request.uri().authority().map(|host| host.as_str()).or_else(|| text(request, header::HOST));
     format!("{scheme}://{}{}", host.unwrap_or_default(), request.path())
 }
 
-/// Where a request came from.
+/// Returns the client address.
 pub fn peer(request: &HttpRequest) -> Option<IpAddr> {
     request.peer_addr().map(|address| address.ip())
 }
@@ -121,7 +123,7 @@ fn key_or_person(app: &App, request: &HttpRequest) -> Result<Caller, Error> {
     let bearer = || authorization(request);
     let (sent, how) = match Dialect::of(request.path()) {
         Dialect::Medical => (own(), "send your key as `X-API-Key: mst_…`"),
-        // Anthropic's clients send the one or the other, by version and by setting.
+        // Anthropic's clients send either header, depending on version and configuration.
         Dialect::Messages => {
             (own().or_else(bearer), "send your key as `x-api-key: mst_…` or `Authorization: Bearer mst_…`")
         }
@@ -130,15 +132,15 @@ fn key_or_person(app: &App, request: &HttpRequest) -> Result<Caller, Error> {
         }
     };
     let sent = sent.ok_or_else(|| unauthenticated(how))?;
-    // A token has two dots, a key none.
+    // A token contains two dots, a key none.
     if !sent.1.starts_with(KEY_PREFIX) && sent.1.matches('.').count() == 2 {
         return person(app, request, sent);
     }
     match app.keys.authenticate(sent.1) {
         Ok(key) => Ok(Caller { key, by: None }),
-        Err(Refusal::Malformed) => {
-            Err(unauthenticated("this is no key of this server: a key looks like mst_<12 characters>_<43 characters>"))
-        }
+        Err(Refusal::Malformed) => Err(unauthenticated(
+            "this is not a key of this server: a key has the form mst_<12 characters>_<43 characters>",
+        )),
         Err(Refusal::Unknown | Refusal::Expired | Refusal::Revoked) => {
             Err(unauthenticated("the key is unknown, expired or revoked: ask for a new one"))
         }

@@ -1,4 +1,4 @@
-//! A body whose tokens are reserved together with the request that brings it.
+//! Guards that read a body and reserve its tokens in the same decision that admits the request.
 
 use std::marker::PhantomData;
 
@@ -13,13 +13,13 @@ use crate::app::App;
 use crate::body::{FromJson, is_empty, read_json};
 use crate::error::HttpError;
 
-/// A request whose cost in tokens can be told before it is served.
+/// A request whose cost in tokens can be estimated before it is served.
 pub trait Priced {
-    /// Tokens to reserve: the prompt's, and the most that may be answered.
+    /// Returns the tokens to reserve: those of the prompt and the longest possible answer.
     fn estimate(&self, app: &App) -> Estimate;
 }
 
-/// An authenticated, counted request with its body read and its tokens reserved.
+/// An authenticated, counted request with its parsed body and its reserved tokens.
 #[derive(Debug)]
 pub struct Metered<A, T> {
     pub caller: Caller,
@@ -40,7 +40,7 @@ impl<A: Access + 'static, T: FromJson + Priced + 'static> FromRequest for Metere
             let app = app(&request)?;
             let caller = authorize::<A>(&app, &request).await?;
             let body = read_body::<T>(&app, &request, &mut payload).await;
-            // A body that is refused still counts as a request: bad ones must not be free to send.
+            // A rejected body still counts as a request, because bad requests must not be free.
             let estimate = body.as_ref().map_or_else(|_| Estimate::default(), |(body, _)| body.estimate(&app));
             let reservation = admit(&app, &request, &caller, A::METER, estimate).await?;
             let (body, sent) = body.map_err(HttpError)?;
@@ -49,7 +49,7 @@ impl<A: Access + 'static, T: FromJson + Priced + 'static> FromRequest for Metere
     }
 }
 
-/// An authenticated, counted request with its body read, which costs no tokens.
+/// An authenticated, counted request with its parsed body, which costs no tokens.
 #[derive(Debug)]
 pub struct Sent<A, T> {
     pub body: T,
@@ -75,8 +75,8 @@ impl<A: Access + 'static, T: FromJson + 'static> FromRequest for Sent<A, T> {
     }
 }
 
-/// A body of whoever sends it, such as a login's. What is refused counts against the caller's address; what is taken is
-/// the route's to count.
+/// A body without authentication, such as that of a login. A rejected body counts against the client address; an
+/// accepted one is counted by the route.
 #[derive(Debug)]
 pub struct Anyone<T>(pub T);
 
@@ -99,7 +99,7 @@ impl<T: FromJson + 'static> FromRequest for Anyone<T> {
     }
 }
 
-/// A route's body and its bytes.
+/// Reads the body of a route, parsed and as bytes.
 async fn read_body<T: FromJson>(
     app: &App,
     request: &HttpRequest,

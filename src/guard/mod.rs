@@ -1,13 +1,14 @@
-//! Who may call what, and how often: a route's scope and limits are part of its handler's type.
+//! Authentication, authorization and rate limiting: a route's scope and limits are part of its handler's type.
 //!
-//! People come with a token of their session, devices with one signed by their own key, everybody else with an API key.
-//! [`Guarded`] authenticates, checks the scope and counts the request; [`Metered`] does so for a body whose tokens are
-//! reserved in the same decision; [`Open`] counts callers without a key by their address.
+//! Users authenticate with a session token, devices with a token signed by their own key, all others with an API key.
+//! [`Guarded`] authenticates, checks the scope and counts the request; [`Metered`] also reserves the tokens of the body
+//! in the same decision; [`Open`] counts callers without a key by their address.
 
 mod access;
 mod admit;
 mod credential;
 mod metered;
+mod requirement;
 mod stay;
 
 use std::future::Future;
@@ -23,14 +24,16 @@ use muster_identity::{By, Person, lacks as lacks_permission};
 use muster_limits::Estimate;
 
 pub use access::{
-    Access, Admin, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers, ChatA, ChatAgent,
-    ChatB, DeviceOrPerson, DevicesCommand, DevicesRead, DevicesWrite, EnginesRead, EnginesRun, FirmwareApprove,
-    FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead, IncidentsWrite, Listening, MemoryForget, MemoryUse,
-    Meter, ModelsA, ModelsB, SigningKeysRotate, Status, UsersRead, UsersWrite,
+    Access, Admin, AgentsControl, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers,
+    ChatA, ChatAgent, ChatB, DeviceOrPerson, DevicesCommand, DevicesRead, DevicesWrite, EnginesRead, EnginesRun,
+    FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead, IncidentsWrite, Listening,
+    MemoryForget, MemoryUse, Meter, MetricsRead, ModelsA, ModelsB, SigningKeysRotate, Status, UsersRead, UsersWrite,
 };
+pub(crate) use admit::refused;
 pub use admit::{Reservation, admit_login};
 pub use credential::{address_of, peer, shown_without_token};
 pub use metered::{Anyone, Metered, Priced, Sent};
+pub use requirement::{Guard, GuardedArguments, Requirement};
 pub use stay::staying;
 
 use crate::app::App;
@@ -39,20 +42,20 @@ use crate::error::HttpError;
 /// A boxed future of this thread.
 type Local<T> = Pin<Box<dyn Future<Output = Result<T, HttpError>>>>;
 
-/// Who calls.
+/// The authenticated caller.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// The API key; of a person or a device, what stands for one: its identifier, scopes and plan.
+    /// The API key. For a user or a device it is synthesized from identifier, scopes and plan.
     pub key: Arc<KeyRecord>,
-    /// The person or device behind the call; `None` of an API key.
+    /// The user or device; `None` for an API key.
     pub by: Option<By>,
 }
 
-/// A request that was authenticated, may do what `A` asks for, and was counted.
+/// A request that was authenticated, has the rights of `A` and was counted.
 #[derive(Debug)]
 pub struct Guarded<A>(PhantomData<A>);
 
-/// A request that needs no key, counted by the caller's address.
+/// A request that needs no credential, counted by client address.
 #[derive(Debug)]
 pub struct Open(());
 
@@ -80,9 +83,9 @@ impl FromRequest for Open {
         let request = request.clone();
         Box::pin(async move {
             let app = app(&request)?;
-            // A proof of possession is good once, and the route behind this may need it: nothing is checked by it here.
+            // A DPoP proof is valid once, and the handler may need it, so it is not checked here.
             let proved = request.headers().contains_key("DPoP");
-            // A valid key has a bucket of its own here too, so that neighbours behind one address do not share it.
+            // A valid key is counted on its own here too, so that callers behind one address do not share a limit.
             let caller = if proved { None } else { credential::caller(&app, &request, Callers::KeysAndPeople).ok() };
             let keyed = match caller {
                 Some(caller) => Some(admit::admit(&app, &request, &caller, Meter::Status, Estimate::default()).await),
@@ -91,7 +94,7 @@ impl FromRequest for Open {
             match keyed {
                 Some(Ok(_)) => {}
                 Some(Err(refused)) if refused.0.kind == Kind::RateLimited => return Err(refused),
-                // A key's counters are durable: health must answer while the store does not.
+                // The counters of keys are durable, and health must answer while the store does not.
                 Some(Err(_)) | None => admit::admit_address(&app, &request).await?,
             }
             Ok(Self(()))
@@ -99,37 +102,37 @@ impl FromRequest for Open {
     }
 }
 
-/// Who called, of a request that was let in.
+/// Returns the caller of an admitted request.
 ///
 /// # Errors
-/// `Internal` where it was not: a route without a guard.
+/// `Internal` if the route has no guard.
 pub fn caller_of(request: &HttpRequest) -> Result<Caller, HttpError> {
     let caller = request.extensions().get::<Caller>().cloned();
     caller.ok_or_else(|| HttpError::new(Kind::Internal, "a route without a guard asked who called"))
 }
 
-/// The person or device that calls.
+/// Returns the user or device that calls.
 ///
 /// # Errors
-/// `Internal` where it is neither: a route whose guard lets keys in.
+/// `Internal` if it is neither, because the route's guard also admits keys.
 pub fn by_of(request: &HttpRequest) -> Result<By, HttpError> {
     let by = caller_of(request)?.by;
     by.ok_or_else(|| HttpError::new(Kind::Internal, "a route for people or devices let a key in"))
 }
 
-/// Who acts: a person or device, or the key that calls.
+/// Returns the acting principal: a user, a device or an API key.
 ///
 /// # Errors
-/// `Internal` where the request was not let in: a route without a guard.
+/// `Internal` if the route has no guard.
 pub fn acting(request: &HttpRequest) -> Result<By, HttpError> {
     let Caller { key, by } = caller_of(request)?;
     Ok(by.unwrap_or(By::Key(key)))
 }
 
-/// The person that calls.
+/// Returns the user that calls.
 ///
 /// # Errors
-/// `Internal` where it is none: a route whose guard lets others in.
+/// `Internal` if it is not a user, because the route's guard also admits others.
 pub fn person_of(request: &HttpRequest) -> Result<Arc<Person>, HttpError> {
     match by_of(request)? {
         By::Person(person) => Ok(person),
@@ -139,12 +142,12 @@ pub fn person_of(request: &HttpRequest) -> Result<Arc<Person>, HttpError> {
     }
 }
 
-/// The application's state.
+/// Returns the application's state.
 pub fn app(request: &HttpRequest) -> Result<web::Data<App>, HttpError> {
     request.app_data::<web::Data<App>>().cloned().ok_or_else(|| HttpError::new(Kind::Internal, "no application state"))
 }
 
-/// Authenticates and checks the scope. A refused credential counts against the caller's address.
+/// Authenticates and checks the scope. An invalid credential counts against the client address.
 async fn authorize<A: Access>(app: &web::Data<App>, request: &HttpRequest) -> Result<Caller, HttpError> {
     let caller = match credential::caller(app, request, A::BY) {
         Ok(caller) => caller,

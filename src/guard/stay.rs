@@ -1,4 +1,4 @@
-//! A caller whose answer goes on for long: it ends with the session or key that it was let in by.
+//! Long-lived responses that end together with the caller's session or key.
 
 use actix_web::HttpRequest;
 use base64::Engine as _;
@@ -9,13 +9,13 @@ use serde::Deserialize;
 
 use super::{address_of, app, caller_of};
 use crate::error::HttpError;
-use crate::ws::protocol::{Subject, Who};
+use crate::ws::protocol::{Authenticated, Subject};
 use crate::ws::{self, Admitted};
 
-/// The caller, with what becomes of its session or key while its answer goes on.
+/// Returns the caller, with a future that follows its session or key during a long response.
 ///
 /// # Errors
-/// `Unauthenticated` where that ended since the guard let the request in.
+/// `Unauthenticated` if the session or key ended after the guard admitted the request.
 pub async fn staying(request: &HttpRequest) -> Result<Admitted, HttpError> {
     let app = app(request)?;
     let admission = &app.sockets.admission;
@@ -25,7 +25,7 @@ pub async fn staying(request: &HttpRequest) -> Result<Admitted, HttpError> {
             let watch = admission.watch(&person.session_id);
             let watch =
                 watch.ok_or_else(|| HttpError::new(Kind::Unauthenticated, "the session is over: log in again"))?;
-            Ok(Admitted { who: Who { subject: Subject::Person(person), exp: end_of(&token) }, watch })
+            Ok(Admitted { who: Authenticated { subject: Subject::Person(person), exp: end_of(&token) }, watch })
         }
         _ => {
             let admitted = admission.authenticate(scheme, token, None, &address_of(&app, request)).await;
@@ -34,7 +34,7 @@ pub async fn staying(request: &HttpRequest) -> Result<Admitted, HttpError> {
     }
 }
 
-/// When a token that the guard let in ends.
+/// Returns the expiry time of an admitted token.
 fn end_of(token: &str) -> Millis {
     #[derive(Deserialize)]
     struct Claims {

@@ -8,19 +8,21 @@ use muster_core::{Error, Kind};
 use tokio::io::AsyncReadExt as _;
 
 use crate::app::App;
-use crate::error::{ErrorAgent, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Agent, CallErrors, Internal, ReadErrors};
 use crate::guard::{Admin, Guarded};
 use crate::live::Reloaded;
 
 const PIECE: usize = 256 << 10;
 
-/// A backup of the running server, for `muster restore`: it holds everything acknowledged before this was called, and
-/// its last bytes are a checksum of all before. `muster backup --server` calls this and checks it. Requests go on
-/// meanwhile; writes wait while the snapshot is taken.
-#[utoipa::path(post, path = "/api/v1/admin/backup", tag = "admin",
-    responses((status = 200, body = String, content_type = "application/octet-stream"), (status = 401, body = ErrorAgent),
-        (status = 403, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 500, body = ErrorAgent),
-        (status = 503, body = ErrorAgent)))]
+/// Create a backup
+///
+/// Returns a backup of the running server for `muster restore`. It contains everything acknowledged before the call and
+/// ends with a checksum. Requests continue meanwhile; writes wait while the snapshot is taken. `muster backup --server`
+/// calls this operation and verifies the result.
+#[utoipa::path(post, path = "/api/v1/admin/backup", tag = "admin", operation_id = "create_backup",
+    responses((status = 200, description = "The backup", body = String, content_type = "application/octet-stream"),
+        CallErrors<Agent>, Internal<Agent>))]
 pub async fn backup(_guard: Guarded<Admin>, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
     let backup = app.backup().await?;
     let pieces = try_unfold(tokio::fs::File::from_std(backup.file), |mut file| async move {
@@ -34,12 +36,14 @@ pub async fn backup(_guard: Guarded<Admin>, app: web::Data<App>) -> Result<HttpR
         .body(SizedStream::new(backup.bytes, Box::pin(pieces))))
 }
 
-/// Reads the settings again, as SIGHUP does. No connection is lost; requests under way end under the old settings.
-/// Sections that take a restart are named and stay as they were. 422 where the new settings cannot be used: everything
-/// then stays as it was.
-#[utoipa::path(post, path = "/api/v1/admin/reload", tag = "admin",
-    responses((status = 200, body = Reloaded), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+/// Reload the settings
+///
+/// Reads the settings file again, as SIGHUP does. No connection is closed; requests in progress complete with the
+/// previous settings. Sections that need a restart are listed and not changed. If the new settings are invalid, 422 is
+/// returned and nothing changes.
+#[utoipa::path(post, path = "/api/v1/admin/reload", tag = "admin", operation_id = "reload_settings",
+    responses((status = 200, description = "The sections that changed and those that need a restart", body = Reloaded),
+        ReadErrors<Agent>))]
 pub async fn reload(_guard: Guarded<Admin>, app: web::Data<App>) -> Result<web::Json<Reloaded>, HttpError> {
     let reloaded = app.reload().await;
     Ok(web::Json(reloaded.map_err(|error| {

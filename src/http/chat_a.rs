@@ -12,7 +12,8 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::body::{Fields, FromJson};
 use crate::chat;
-use crate::error::{Dialect, ErrorA, HttpError, body};
+use crate::error::sets::{InterfaceA, RunErrors};
+use crate::error::{Dialect, HttpError, body};
 use crate::guard::{ChatA, Metered, Priced};
 use crate::sse::{self, Frames, frame};
 
@@ -85,13 +86,12 @@ pub struct ChatResultA {
     pub timestamp: String,
 }
 
-/// Chat with a model. A failing provider is passed over for the next of the chain.
-#[utoipa::path(post, operation_id = "chat_a", path = "/api/chat", tag = "interface A", request_body = ChatABody,
-    responses((status = 200, description = "The answer; with `stream` true an event stream of `delta` {\"delta\": string}, then `done` (the whole answer) or `error` (the error body).",
-            content((ChatResultA = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
-        (status = 400, body = ErrorA), (status = 401, body = ErrorA), (status = 403, body = ErrorA), (status = 404, body = ErrorA),
-        (status = 413, body = ErrorA), (status = 415, body = ErrorA), (status = 429, body = ErrorA), (status = 500, body = ErrorA),
-        (status = 503, body = ErrorA)))]
+/// Chat with a model
+///
+/// Returns the reply of a model. If a provider fails, the next provider of the chain is tried.
+#[utoipa::path(post, path = "/api/chat", tag = "interface A", operation_id = "chat_a", request_body = ChatABody,
+    responses((status = 200, description = "The reply; with `stream` true an event stream of `delta` ({\"delta\": string}), then `done` (the whole reply) or `error` (the error body)", content((ChatResultA = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
+        RunErrors<InterfaceA>))]
 pub async fn chat(
     request: Metered<ChatA, ChatABody>,
     http: HttpRequest,

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use muster_core::Kind;
 
 use crate::error::HttpError;
+use crate::error::sets::{Agent, NotFound, OpenErrors};
 use crate::guard::Open;
 
 /// Readers' files, packed: name, type, bytes.
@@ -40,28 +41,40 @@ const REDOC: &str = r##"<!doctype html>
 <script>Redoc.init("/openapi.json", { theme: { typography: { fontFamily: "sans-serif", headings: { fontFamily: "sans-serif" } } } },
 document.getElementById("ui"));</script></body></html>"##;
 
-/// The description of every route, OpenAPI 3.1.
-#[utoipa::path(get, path = "/openapi.json", tag = "docs", security(()), responses((status = 200, body = Object)))]
+/// Get this description
+///
+/// Returns the description of every HTTP operation as an OpenAPI 3.1 document.
+#[utoipa::path(get, path = "/openapi.json", tag = "docs", operation_id = "get_openapi",
+    responses((status = 200, description = "The OpenAPI document", body = Object), OpenErrors<Agent>))]
 pub async fn openapi(_open: Open) -> HttpResponse {
     static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| crate::openapi::document().to_string().into());
     HttpResponse::Ok().content_type("application/json").body(DOCUMENT.clone())
 }
 
-/// The API in Swagger UI.
-#[utoipa::path(get, path = "/docs", tag = "docs", security(()), responses((status = 200, body = String, content_type = "text/html")))]
+/// Show the API in Swagger UI
+///
+/// Returns a page that displays the API with Swagger UI.
+#[utoipa::path(get, path = "/docs", tag = "docs", operation_id = "show_swagger_ui",
+    responses((status = 200, description = "The page", body = String, content_type = "text/html"), OpenErrors<Agent>))]
 pub async fn swagger(_open: Open) -> HttpResponse {
     html(SWAGGER)
 }
 
-/// The API in Redoc.
-#[utoipa::path(get, path = "/redoc", tag = "docs", security(()), responses((status = 200, body = String, content_type = "text/html")))]
+/// Show the API in Redoc
+///
+/// Returns a page that displays the API with Redoc.
+#[utoipa::path(get, path = "/redoc", tag = "docs", operation_id = "show_redoc",
+    responses((status = 200, description = "The page", body = String, content_type = "text/html"), OpenErrors<Agent>))]
 pub async fn redoc(_open: Open) -> HttpResponse {
     html(REDOC)
 }
 
-/// A file of the two readers.
-#[utoipa::path(get, path = "/docs/assets/{file}", tag = "docs", security(()), params(("file" = String, Path)),
-    responses((status = 200, content((String = "text/javascript"), (String = "text/css"))), (status = 404, body = crate::error::ErrorAgent)))]
+/// Get a file of the documentation pages
+///
+/// Returns a script or style sheet of the documentation pages, compressed with gzip.
+#[utoipa::path(get, path = "/docs/assets/{file}", tag = "docs", operation_id = "get_docs_asset", params(("file" = String, Path)),
+    responses((status = 200, description = "The file", content((String = "text/javascript"), (String = "text/css"))),
+        OpenErrors<Agent>, NotFound<Agent>))]
 pub async fn asset(_open: Open, file: web::Path<String>) -> Result<HttpResponse, HttpError> {
     let found = ASSETS.iter().find(|(name, _, _)| *name == file.as_str());
     let &(_, kind, bytes) = found.ok_or_else(|| HttpError::new(Kind::NotFound, "no such file"))?;

@@ -12,7 +12,8 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::body::{Fields, FromJson};
 use crate::chat;
-use crate::error::{ErrorB, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{OpenAi, RunErrors};
 use crate::guard::{ChatB, Metered, Priced};
 
 const MAX_INPUTS: usize = 2048;
@@ -158,12 +159,14 @@ fn written(vector: Vec<f32>, encoding: Encoding) -> Vector {
     }
 }
 
-/// Vectors of texts. The embedded model is `muster-embed`: 384 dimensions, of length 1.
-#[utoipa::path(post, operation_id = "create_embeddings", path = "/v1/embeddings", tag = "interface B", request_body = EmbeddingsBody,
-    responses((status = 200, body = Embeddings), (status = 400, body = ErrorB), (status = 401, body = ErrorB),
-        (status = 403, body = ErrorB), (status = 404, body = ErrorB), (status = 413, body = ErrorB),
-        (status = 415, body = ErrorB), (status = 429, body = ErrorB), (status = 500, body = ErrorB),
-        (status = 502, body = ErrorB), (status = 503, body = ErrorB)))]
+/// Create embeddings
+///
+/// Returns vectors of texts in OpenAI's format. The embedded model `muster-embed` has 384 dimensions and vectors of
+/// length 1.
+#[utoipa::path(post, path = "/v1/embeddings", tag = "interface B", operation_id = "create_embeddings",
+    request_body = EmbeddingsBody,
+    responses((status = 200, description = "The vectors, in the order of the input", body = Embeddings),
+        RunErrors<OpenAi>))]
 pub async fn create(
     request: Metered<ChatB, EmbeddingsBody>,
     http: HttpRequest,

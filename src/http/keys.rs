@@ -6,7 +6,9 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::page::PageAsk;
 use muster_core::{Error, Kind, Millis};
-use muster_identity::keys::{KeyRecord, LimitOverride, MadeBy, NewKey, PlanA, PlanB, Role, Scope};
+use muster_identity::keys::{
+    DEFAULT_GRACE_SECONDS, KeyRecord, LimitOverride, MadeBy, NewKey, PlanA, PlanB, Role, Scope,
+};
 use muster_limits::Estimate;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -15,7 +17,8 @@ use crate::app::App;
 use crate::ask;
 use crate::body::{Fields, FromJson};
 use crate::envelope::Given;
-use crate::error::{ErrorAgent, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Agent, CallErrors, NotFound, ReadErrors, WriteErrors};
 use crate::guard::{Admin, Guarded, Metered, Priced};
 
 /// What a new key is to be.
@@ -131,8 +134,6 @@ pub struct RotateBody {
     pub grace_seconds: u64,
 }
 
-/// In seconds.
-pub const DEFAULT_GRACE: u64 = 24 * 3600;
 const LONGEST_GRACE: i64 = 30 * 24 * 3600;
 
 impl FromJson for RotateBody {
@@ -140,7 +141,7 @@ impl FromJson for RotateBody {
 
     fn read(fields: &mut Fields<'_>) -> Self {
         let grace = fields.integer("grace_seconds", 0..=LONGEST_GRACE).and_then(|seconds| u64::try_from(seconds).ok());
-        Self { grace_seconds: grace.unwrap_or(DEFAULT_GRACE) }
+        Self { grace_seconds: grace.unwrap_or(DEFAULT_GRACE_SECONDS) }
     }
 }
 
@@ -180,14 +181,13 @@ impl Priced for NewKeyBody {
     }
 }
 
-/// Makes a key. It can grant nothing that the caller's own key lacks. `Idempotency-Key` is honoured until a restart:
-/// the answer holds a secret, which is written nowhere.
-#[utoipa::path(post, operation_id = "create_key", path = "/api/v1/keys", tag = "keys", request_body = NewKeyBody,
+/// Create an API key
+///
+/// Creates an API key. It cannot have rights that the caller lacks. The secret is in this response only.
+/// `Idempotency-Key` is honoured until the server restarts, as the response with its secret is not stored.
+#[utoipa::path(post, path = "/api/v1/keys", tag = "keys", operation_id = "create_key", request_body = NewKeyBody,
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
-    responses((status = 201, body = CreatedKey), (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent),
-        (status = 403, body = ErrorAgent), (status = 409, body = ErrorAgent), (status = 413, body = ErrorAgent),
-        (status = 415, body = ErrorAgent), (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent),
-        (status = 503, body = ErrorAgent)))]
+    responses((status = 201, description = "The new key with its secret", body = CreatedKey), WriteErrors<Agent>))]
 pub async fn create(
     request: Metered<Admin, NewKeyBody>,
     http: HttpRequest,
@@ -214,10 +214,11 @@ pub async fn create(
     Ok(response.json(CreatedKey { record: KeyBody::from(&*made.record), key: made.key.reveal() }))
 }
 
-/// Lists keys, newest first.
-#[utoipa::path(get, operation_id = "list_keys", path = "/api/v1/keys", tag = "keys", params(ListQuery),
-    responses((status = 200, body = KeyList), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+/// List API keys
+///
+/// Returns a page of the API keys without their secrets, newest first.
+#[utoipa::path(get, path = "/api/v1/keys", tag = "keys", operation_id = "list_keys", params(ListQuery),
+    responses((status = 200, description = "A page of keys", body = KeyList), ReadErrors<Agent>))]
 pub async fn list(
     _guard: Guarded<Admin>,
     query: web::Query<ListQuery>,
@@ -230,10 +231,11 @@ pub async fn list(
     Ok(web::Json(KeyList { keys, next_cursor: page.next }))
 }
 
-/// One key.
-#[utoipa::path(get, operation_id = "get_key", path = "/api/v1/keys/{id}", tag = "keys", params(("id" = String, Path)),
-    responses((status = 200, body = KeyBody), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 404, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+/// Get an API key
+///
+/// Returns one API key without its secret.
+#[utoipa::path(get, path = "/api/v1/keys/{id}", tag = "keys", operation_id = "get_key", params(("id" = String, Path)),
+    responses((status = 200, description = "The key", body = KeyBody), CallErrors<Agent>, NotFound<Agent>))]
 pub async fn get(
     _guard: Guarded<Admin>,
     id: web::Path<String>,
@@ -245,10 +247,11 @@ pub async fn get(
     Ok(web::Json(KeyBody::from(&*record)))
 }
 
-/// Ends a key at once and for ever; the record stays, with `revoked_at`.
-#[utoipa::path(delete, operation_id = "revoke_key", path = "/api/v1/keys/{id}", tag = "keys", params(("id" = String, Path)),
-    responses((status = 200, body = KeyBody), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 404, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+/// Revoke an API key
+///
+/// Revokes an API key at once and permanently. The record stays readable, with `revoked_at`.
+#[utoipa::path(delete, path = "/api/v1/keys/{id}", tag = "keys", operation_id = "revoke_key", params(("id" = String, Path)),
+    responses((status = 200, description = "The revoked key", body = KeyBody), CallErrors<Agent>, NotFound<Agent>))]
 pub async fn revoke(
     _guard: Guarded<Admin>,
     id: web::Path<String>,
@@ -258,14 +261,14 @@ pub async fn revoke(
     Ok(web::Json(KeyBody::from(&*record)))
 }
 
-/// Gives a key a new secret; the old one is taken for a grace period yet. The key must grant nothing that the caller's
-/// own lacks: who rotates it learns its secret.
-#[utoipa::path(post, operation_id = "rotate_key", path = "/api/v1/keys/{id}/rotate", tag = "keys", params(("id" = String, Path)),
+/// Rotate an API key
+///
+/// Replaces the secret of an API key. The old secret stays valid for a grace period. The key must not have rights that
+/// the caller lacks, as the caller receives its secret.
+#[utoipa::path(post, path = "/api/v1/keys/{id}/rotate", tag = "keys", operation_id = "rotate_key", params(("id" = String, Path)),
     request_body = RotateBody,
-    responses((status = 200, body = CreatedKey), (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent),
-        (status = 403, body = ErrorAgent), (status = 404, body = ErrorAgent), (status = 409, body = ErrorAgent),
-        (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent), (status = 422, body = ErrorAgent),
-        (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+    responses((status = 200, description = "The key with its new secret", body = CreatedKey), WriteErrors<Agent>,
+        NotFound<Agent>))]
 pub async fn rotate(
     request: Metered<Admin, RotateBody>,
     id: web::Path<String>,

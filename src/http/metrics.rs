@@ -3,14 +3,17 @@
 use actix_web::{HttpResponse, web};
 
 use crate::app::App;
-use crate::error::{ErrorAgent, HttpError};
-use crate::guard::{Admin, Guarded};
+use crate::error::HttpError;
+use crate::error::sets::{Agent, CallErrors};
+use crate::guard::{Guarded, MetricsRead};
 
-/// Requests, tokens, actors, store and embedded model, in Prometheus' text format. Scope `admin`.
-#[utoipa::path(get, path = "/metrics", tag = "status",
-    responses((status = 200, body = String, content_type = "text/plain"), (status = 401, body = ErrorAgent),
-        (status = 403, body = ErrorAgent), (status = 429, body = ErrorAgent)))]
-pub async fn metrics(_guard: Guarded<Admin>, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
+/// Get metrics
+///
+/// Returns metrics of requests, tokens, actors, the store and the embedded model in the Prometheus text format.
+#[utoipa::path(get, path = "/metrics", tag = "status", operation_id = "get_metrics",
+    responses((status = 200, description = "The metrics", body = String, content_type = "text/plain"),
+        CallErrors<Agent>))]
+pub async fn metrics(_guard: Guarded<MetricsRead>, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
     app.refresh_gauges().await;
     Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(app.metrics.text()))
 }

@@ -31,61 +31,84 @@ pub mod tasks;
 pub mod usage;
 pub mod users;
 
+use std::sync::LazyLock;
+
 use actix_web::{HttpResponse, web};
 use muster_core::Kind;
 
 use crate::error::HttpError;
-use crate::route::resource;
+use crate::route::{self, Operation};
 
-/// Every route of the server.
-pub fn routes(config: &mut web::ServiceConfig) {
-    for room in [
-        auth::routes,
-        users::routes,
-        devices::routes,
-        device_side::routes,
-        device_jobs::routes,
-        incidents::routes,
-        geofences::routes,
-        alerts::routes,
-        firmware::routes,
-        realtime::routes,
-        engines::routes,
-        monitor::routes,
-        agents::routes,
-        tasks::routes,
-        memory::routes,
-    ] {
-        room(config);
+mod platform {
+    //! The operations of features that are one file.
+
+    use super::{
+        admin, chat_a, chat_agent, chat_b, docs, embeddings, health, keys, messages, metrics, models_a, models_b,
+        responses, status, usage,
+    };
+
+    crate::route::operations! {
+        chat_a::chat,
+        models_a::list,
+        chat_b::complete,
+        messages::create,
+        messages::count_tokens,
+        responses::create,
+        embeddings::create,
+        chat_agent::gateway,
+        usage::usage,
+        models_b::list,
+        models_b::get at "/v1/models/{id:.+}",
+        chat_agent::chat,
+        health::report,
+        health::live,
+        health::ready,
+        status::status,
+        keys::list,
+        keys::create,
+        keys::get,
+        keys::revoke,
+        keys::rotate,
+        admin::backup,
+        admin::reload,
+        docs::openapi,
+        docs::swagger,
+        docs::redoc,
+        docs::asset,
+        metrics::metrics,
     }
-    config
-        .service(resource!("/api/chat", post => chat_a::chat))
-        .service(resource!("/api/models", get => models_a::list))
-        .service(resource!("/v1/chat/completions", post => chat_b::complete))
-        .service(resource!("/v1/messages", post => messages::create))
-        .service(resource!("/v1/messages/count_tokens", post => messages::count_tokens))
-        .service(resource!("/v1/responses", post => responses::create))
-        .service(resource!("/v1/embeddings", post => embeddings::create))
-        .service(resource!("/api/q159/llm/chat", post => chat_agent::gateway))
-        .service(resource!("/api/v1/usage", get => usage::usage))
-        .service(resource!("/v1/models", get => models_b::list))
-        .service(resource!("/v1/models/{id:.+}", get => models_b::get))
-        .service(resource!("/api/llm/chat", post => chat_agent::chat))
-        .service(resource!("/api/health", get => health::report))
-        .service(resource!("/api/health/live", get => health::live))
-        .service(resource!("/api/health/ready", get => health::ready))
-        .service(resource!("/api/v1/status", get => status::status))
-        .service(resource!("/api/v1/keys", get => keys::list, post => keys::create))
-        .service(resource!("/api/v1/keys/{id}", get => keys::get, delete => keys::revoke))
-        .service(resource!("/api/v1/keys/{id}/rotate", post => keys::rotate))
-        .service(resource!("/api/v1/admin/backup", post => admin::backup))
-        .service(resource!("/api/v1/admin/reload", post => admin::reload))
-        .service(resource!("/openapi.json", get => docs::openapi))
-        .service(resource!("/docs", get => docs::swagger))
-        .service(resource!("/redoc", get => docs::redoc))
-        .service(resource!("/docs/assets/{file}", get => docs::asset))
-        .service(resource!("/metrics", get => metrics::metrics))
-        .default_service(web::to(|request: actix_web::HttpRequest| std::future::ready(not_found(request.path()))));
+}
+
+/// Every operation of the server.
+pub fn operations() -> &'static [Operation] {
+    static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
+        let features = [
+            auth::operations,
+            users::operations,
+            devices::operations,
+            device_side::operations,
+            device_jobs::operations,
+            incidents::operations,
+            geofences::operations,
+            alerts::operations,
+            firmware::operations,
+            realtime::operations,
+            engines::operations,
+            monitor::operations,
+            agents::operations,
+            tasks::operations,
+            memory::operations,
+            platform::operations,
+        ];
+        features.iter().flat_map(|operations| operations()).collect()
+    });
+    &OPERATIONS
+}
+
+/// Serves every operation; any other path is 404.
+pub fn routes(config: &mut web::ServiceConfig) {
+    route::serve(operations(), config);
+    config.default_service(web::to(|request: actix_web::HttpRequest| std::future::ready(not_found(request.path()))));
 }
 
 fn not_found(path: &str) -> Result<HttpResponse, HttpError> {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::error::ErrorA;
+use crate::error::sets::{CallErrors, InterfaceA};
 use crate::guard::{Guarded, ModelsA};
 use crate::models_list::{self, ModelView, Pricing};
 
@@ -50,10 +50,11 @@ impl From<ModelView> for ModelA {
     }
 }
 
-/// Every chat model, with what it can do, what it costs and whether it can be had.
-#[utoipa::path(get, operation_id = "list_models_a", path = "/api/models", tag = "interface A",
-    responses((status = 200, body = ModelListA), (status = 401, body = ErrorA), (status = 403, body = ErrorA),
-        (status = 429, body = ErrorA)))]
+/// List models
+///
+/// Returns every chat model with its capabilities, prices and availability.
+#[utoipa::path(get, path = "/api/models", tag = "interface A", operation_id = "list_models_a",
+    responses((status = 200, description = "The models", body = ModelListA), CallErrors<InterfaceA>))]
 pub async fn list(_guard: Guarded<ModelsA>, app: web::Data<App>) -> web::Json<ModelListA> {
     web::Json(ModelListA { models: models_list::list(&app).into_iter().map(ModelA::from).collect() })
 }

@@ -6,7 +6,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::error::{ErrorB, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{CallErrors, NotFound, OpenAi};
 use crate::guard::{Guarded, ModelsB};
 use crate::models_list::{self, ModelView, Pricing};
 
@@ -61,19 +62,22 @@ fn all(app: &App) -> Vec<ModelB> {
     chat.chain(embedding).collect()
 }
 
-/// Every chat model, then every embedding model (capability `embeddings`). Besides these ids, `default` and the families `fast`, `reasoning`, `vision` and `code` (also as
-/// `muster-fast` and so on) can be asked for: each is the first model of its order that can be had.
-#[utoipa::path(get, operation_id = "list_models_b", path = "/v1/models", tag = "interface B",
-    responses((status = 200, body = ModelListB), (status = 401, body = ErrorB), (status = 403, body = ErrorB),
-        (status = 429, body = ErrorB)))]
+/// List models in OpenAI format
+///
+/// Returns every chat model, then every embedding model (capability `embeddings`). Besides these identifiers, requests
+/// may name `default` and the families `fast`, `reasoning`, `vision` and `code` (also as `muster-fast` and so on): each
+/// stands for the first available model of its order.
+#[utoipa::path(get, path = "/v1/models", tag = "interface B", operation_id = "list_models_b",
+    responses((status = 200, description = "The models", body = ModelListB), CallErrors<OpenAi>))]
 pub async fn list(_guard: Guarded<ModelsB>, app: web::Data<App>) -> web::Json<ModelListB> {
     web::Json(ModelListB { object: "list", data: all(&app) })
 }
 
-/// One model; an id may hold slashes.
-#[utoipa::path(get, operation_id = "get_model_b", path = "/v1/models/{id}", tag = "interface B", params(("id" = String, Path)),
-    responses((status = 200, body = ModelB), (status = 401, body = ErrorB), (status = 403, body = ErrorB),
-        (status = 404, body = ErrorB), (status = 429, body = ErrorB)))]
+/// Get a model in OpenAI format
+///
+/// Returns one model. An identifier may contain slashes.
+#[utoipa::path(get, path = "/v1/models/{id}", tag = "interface B", operation_id = "get_model_b", params(("id" = String, Path)),
+    responses((status = 200, description = "The model", body = ModelB), CallErrors<OpenAi>, NotFound<OpenAi>))]
 pub async fn get(
     _guard: Guarded<ModelsB>,
     id: web::Path<String>,

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::app::App;
-use crate::error::{ErrorAgent, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Agent, ReadErrors};
 use crate::guard::{Guarded, Status, caller_of};
 
 /// Days that are told where none are named.
@@ -120,10 +121,12 @@ fn day(name: &str, text: Option<&str>) -> Result<Option<Day>, Error> {
         .ok_or_else(|| Error::field(Kind::Invalid, &["query", name], "must be a day, YYYY-MM-DD", text.into()))
 }
 
-/// What a key has used, by day and model, whatever the endpoint, streamed or not. A call counts once it has ended.
-#[utoipa::path(get, path = "/api/v1/usage", tag = "keys", params(UsageQuery),
-    responses((status = 200, body = UsageReport), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+/// Get the usage of an API key
+///
+/// Returns the requests, tokens and costs of a key by day and model, over all endpoints. A call is counted when it has
+/// ended.
+#[utoipa::path(get, path = "/api/v1/usage", tag = "keys", operation_id = "get_usage", params(UsageQuery),
+    responses((status = 200, description = "The usage by day and model", body = UsageReport), ReadErrors<Agent>))]
 pub async fn usage(
     _guard: Guarded<Status>,
     http: HttpRequest,

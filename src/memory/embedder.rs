@@ -1,4 +1,4 @@
-//! The embedding model of this process, as memory asks it.
+//! The local embedding model as an implementation of the trait of semantic memory.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,19 +6,19 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use muster_memory::{EmbedFault, Embedder, ModelTag, Readiness, Vectors};
-use muster_models::{EmbedError, EmbedModel, LocalEmbedder, Status};
+use muster_models::{EmbedError, EmbedModel, LocalEmbedder, ModelStatus};
 
-/// How much of the weights' digest stands in the model's tag.
+/// Number of characters of the weights' digest in the model's tag.
 const DIGEST: usize = 16;
 
-/// The local model behind the trait of memory.
+/// The local model behind the trait.
 #[derive(Debug)]
-pub struct Sentences {
+pub struct LocalSentenceModel {
     model: Arc<LocalEmbedder>,
     tag: ModelTag,
 }
 
-impl Sentences {
+impl LocalSentenceModel {
     pub fn new(model: Arc<LocalEmbedder>) -> Self {
         let info = model.info();
         let digest: String = info.sha256.chars().take(DIGEST).collect();
@@ -28,24 +28,24 @@ impl Sentences {
     }
 }
 
-impl Embedder for Sentences {
+impl Embedder for LocalSentenceModel {
     fn model(&self) -> ModelTag {
         self.tag.clone()
     }
 
     fn ready(&self) -> Readiness {
         let why = match self.model.status() {
-            Status::Ready => return Readiness::Ready,
-            Status::Loading { percent } => format!("the embedding model is loading ({percent} %)"),
-            Status::Absent { mend } => format!("there is no embedding model: {mend}"),
-            Status::Failed { why, mend } => format!("the embedding model failed: {why}: {mend}"),
+            ModelStatus::Ready => return Readiness::Ready,
+            ModelStatus::Loading { percent } => format!("the embedding model is loading ({percent} %)"),
+            ModelStatus::Absent { mend } => format!("the embedding model is not installed: {mend}"),
+            ModelStatus::Failed { why, mend } => format!("the embedding model failed: {why}: {mend}"),
         };
         Readiness::NotReady { why }
     }
 
     fn changed(&self) -> BoxFuture<'static, ()> {
         let mut status = self.model.watch_status();
-        // A model that is gone for good has told its last.
+        // A model that has failed for good sends no further states.
         async move {
             if status.changed().await.is_err() {
                 std::future::pending::<()>().await;

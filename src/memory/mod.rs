@@ -1,5 +1,4 @@
-//! Semantic memory's parts, started together: who writes, the indexes on threads of their own, and the model that makes
-//! vectors.
+//! Semantic memory: starts the writer, the index shards on threads of their own, and the embedding model.
 
 mod embedder;
 
@@ -9,25 +8,26 @@ use std::time::Duration;
 use actix_rt::{Arbiter, ArbiterHandle};
 use muster_core::Clock;
 use muster_core::supervise::Tree;
-use muster_core::upkeep::Job;
+use muster_core::upkeep::PeriodicJob;
 use muster_memory::{IndexOptions, IndexStats, Indexes, Memory, MemoryOptions, MemorySettings, last_change};
 use muster_models::LocalEmbedder;
 use muster_store::StoreHandle;
 
 use crate::config::Config;
-use embedder::Sentences;
+use embedder::LocalSentenceModel;
 
-/// From one look for expired entries to the next: the writer deletes each at its time, this finds what it missed.
+/// Time between two sweeps for expired entries. The writer deletes each at its expiry; a sweep finds those that it
+/// missed.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
-/// Folder of the index's files, in the store's.
+/// Folder of the index files inside the data folder.
 const FOLDER: &str = "memory";
-/// Where the settings say no number: more shards than owners that search at a time gain nothing.
+/// Largest default number of shards: more shards than owners that search concurrently gain nothing.
 const MOST_SHARDS: usize = 4;
 
-/// What handlers ask.
+/// Semantic memory as handlers use it.
 pub struct MemoryParts {
     pub entries: Memory,
-    /// Most entries of one owner.
+    /// Largest number of entries of one owner.
     pub max_entries: u64,
     index: Indexes,
     store: StoreHandle,
@@ -40,8 +40,8 @@ impl std::fmt::Debug for MemoryParts {
     }
 }
 
-/// What they stand on.
-pub(crate) struct Ground<'a> {
+/// What semantic memory needs from the server.
+pub(crate) struct Dependencies<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) store: &'a StoreHandle,
     pub(crate) clock: &'a Clock,
@@ -49,26 +49,26 @@ pub(crate) struct Ground<'a> {
 }
 
 impl MemoryParts {
-    pub(crate) fn start(config: &Config, ground: &Ground<'_>) -> Self {
-        let group = ground.tree.group("memory");
-        // A search counts for as long as it takes: each shard has a thread of its own, and so have writes.
+    pub(crate) fn start(config: &Config, dependencies: &Dependencies<'_>) -> Self {
+        let group = dependencies.tree.group("memory");
+        // Searches use the CPU for long, so each shard has a thread of its own, as do writes.
         let arbiters: Vec<Arbiter> = (0..=shards(config)).map(|_| Arbiter::new()).collect();
         let handles: Vec<ArbiterHandle> = arbiters.iter().map(Arbiter::handle).collect();
         let (writer, shards) =
             handles.split_first().map_or_else(|| (Arbiter::current(), &[][..]), |(first, rest)| (first.clone(), rest));
-        let embedder = Arc::new(Sentences::new(Arc::clone(ground.embedder)));
+        let embedder = Arc::new(LocalSentenceModel::new(Arc::clone(dependencies.embedder)));
         let folder = config.store.path.join(FOLDER);
-        let store = Arc::clone(ground.store);
+        let store = Arc::clone(dependencies.store);
         let options = IndexOptions {
             checkpoint_every: Duration::from_secs(config.memory.checkpoint_seconds),
             ranking: config.memory.ranking(),
-            ..IndexOptions::new(Arc::clone(&store), ground.clock.clone(), folder, embedder)
+            ..IndexOptions::new(Arc::clone(&store), dependencies.clock.clone(), folder, embedder)
         };
         let index = Indexes::start(&group, shards, options);
         let max_entries = config.memory.max_entries_per_owner as u64;
         let options = MemoryOptions {
             store: Arc::clone(&store),
-            clock: ground.clock.clone(),
+            clock: dependencies.clock.clone(),
             settings: MemorySettings { shared: config.memory.shared.clone(), max_entries },
             index: Arc::new(index.clone()),
         };
@@ -81,16 +81,16 @@ impl MemoryParts {
         tokio::join!(self.entries.up(), self.index.up());
     }
 
-    /// What is done again and again: expired entries are swept.
-    pub(crate) fn upkeep(&self) -> Job {
+    /// Returns the periodic job that deletes expired entries.
+    pub(crate) fn upkeep(&self) -> PeriodicJob {
         let entries = self.entries.clone();
-        Job::new("expired memory", SWEEP_EVERY, move || {
+        PeriodicJob::new("expired memory", SWEEP_EVERY, move || {
             let entries = entries.clone();
             async move { entries.sweep().await.map(drop).map_err(|error| error.to_string()) }
         })
     }
 
-    /// Figures over all owners, and how many durable changes the index does not have yet.
+    /// Returns statistics over all owners, and the number of durable changes that the index lacks.
     pub async fn stats(&self) -> (IndexStats, u64) {
         let stats = self.index.stats().await;
         let applied = stats.shards.iter().map(|shard| shard.applied).min();
@@ -98,15 +98,15 @@ impl MemoryParts {
         (stats, last.saturating_sub(applied.unwrap_or(last)))
     }
 
-    /// Saves the index, for an end in order: the next start has nothing to read again.
+    /// Saves the index during a shutdown, so that the next start need not read changes again.
     ///
     /// # Errors
-    /// Why it was not saved.
+    /// The index cannot be saved.
     pub(crate) async fn save(&self) -> Result<(), String> {
         self.index.checkpoint().await
     }
 
-    /// Ends the threads, once the actors on them were stopped.
+    /// Stops the threads, after their actors were stopped.
     pub(crate) fn end(&self) {
         for arbiter in &self.arbiters {
             arbiter.stop();

@@ -1,17 +1,19 @@
-//! The span of a chat, and of each provider tried for it, by the semantic conventions of generative AI: made of the
-//! chain's answer, never of what was said.
+//! The span of a chat and of each provider call, by the semantic conventions for generative AI. It is built from the
+//! figures of the chain's response, never from content.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
-use muster_gateway::{Answer, Attempt, AttemptOutcome, ChainError, ChatAsk, Embedded, Settlement, StreamEnd};
+use muster_gateway::{
+    Attempt, AttemptOutcome, ChainError, CompletedChat, CompletedEmbedding, GatewayChatRequest, Settlement, StreamEnd,
+};
 use muster_providers::{FinishReason, Usage};
 
 use super::Otel;
 use super::context::Context;
 use super::span::{Attribute, Kind, Span};
 
-/// What a model is asked for.
+/// What a model is requested for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     Chat,
@@ -27,16 +29,16 @@ impl Operation {
     }
 }
 
-/// A chat from its question to its end.
+/// A chat from its request to its end.
 #[derive(Debug)]
 pub struct ChatSpan {
     otel: Otel,
-    /// `None`: the caller wants no record of this request; it counts all the same.
+    /// `None` if the caller does not want this request to be recorded; its metrics count all the same.
     context: Option<Context>,
     operation: Operation,
     asked_model: Option<String>,
     begun: Instant,
-    /// Of a stream, known once it is open.
+    /// Provider calls of a stream, known once it is open.
     attempts: OnceLock<Vec<Attempt>>,
 }
 
@@ -52,12 +54,12 @@ struct End<'a> {
 }
 
 impl ChatSpan {
-    /// Begins the span that the chain's providers are told of.
-    pub fn begin(otel: &Otel, ask: &ChatAsk) -> Self {
+    /// Begins the span whose identifier the providers of the chain receive.
+    pub fn begin(otel: &Otel, ask: &GatewayChatRequest) -> Self {
         Self::of(otel, Operation::Chat, ask.models.first().cloned(), ask.traceparent.as_deref())
     }
 
-    /// The same of any operation, by the `traceparent` that the providers are told.
+    /// Begins the span of any operation, by the `traceparent` that the providers receive.
     pub fn of(otel: &Otel, operation: Operation, asked_model: Option<String>, traceparent: Option<&str>) -> Self {
         let context = traceparent.and_then(Context::of_chat);
         let context = context.filter(|context| context.sampled && otel.0.settings.traces);
@@ -65,7 +67,7 @@ impl ChatSpan {
         Self { otel: otel.clone(), context, operation, asked_model, begun: Instant::now(), attempts }
     }
 
-    pub fn answered(&self, answer: &Answer) {
+    pub fn answered(&self, answer: &CompletedChat) {
         let choices = std::iter::once(&answer.reply.first).chain(&answer.reply.more);
         self.end(&End {
             provider: Some(&answer.provider_id),
@@ -78,7 +80,7 @@ impl ChatSpan {
         });
     }
 
-    pub fn embedded(&self, answer: &Embedded) {
+    pub fn embedded(&self, answer: &CompletedEmbedding) {
         self.end(&End {
             provider: Some(&answer.provider_id),
             model: Some(&answer.model_id),
@@ -90,7 +92,7 @@ impl ChatSpan {
         });
     }
 
-    /// Every provider failed, or the request was refused, before there was any answer.
+    /// Records that every provider failed, or that the request was rejected, before there was an answer.
     pub fn refused(&self, refused: &ChainError) {
         let last = refused.attempts.last();
         let error = last.and_then(|attempt| error_type(attempt.outcome)).unwrap_or("refused");
@@ -105,13 +107,14 @@ impl ChatSpan {
         });
     }
 
-    /// A stream has its first content; what was tried for that is known.
+    /// Records that a stream has its first content, and which providers were tried for it.
     pub fn opened(&self, attempts: &[Attempt]) {
-        // Told once for each stream.
+        // Recorded once per stream.
         let _ = self.attempts.set(attempts.to_vec());
     }
 
-    /// A stream has ended. One that never had content is told by [`ChatSpan::refused`], unless its reader left.
+    /// Records the end of a stream. A stream without content is recorded by [`ChatSpan::refused`], unless its reader
+    /// left.
     pub fn settled(&self, end: &Settlement) {
         let error = match end.end {
             StreamEnd::Done => None,
@@ -148,15 +151,15 @@ impl ChatSpan {
         }
         attributes.extend(end.error.map(|error| ("error.type", error.into())));
         let (name, failed) = (format!("{} {asked}", self.operation.name()), end.error.is_some());
-        // One provider that was asked is the chat itself; where there were several, each is told.
+        // A single provider call is the chat itself; several calls get a span each.
         if end.attempts.len() > 1 {
             self.tell_attempts(context, end, ended);
         }
         self.otel.send(Span { context, name, kind: Kind::Client, ended, took: end.took, attributes, failed });
     }
 
-    /// Attempts follow each other from the chat's beginning, as far as their durations say: hedged ones overlapped, and
-    /// none ended after the chat.
+    /// Attempts are laid out one after the other from the beginning of the chat by their durations. Hedged calls
+    /// overlapped, and none ended after the chat.
     fn tell_attempts(&self, context: Context, end: &End<'_>, ended: SystemTime) {
         let mut at = ended.checked_sub(end.took).unwrap_or(ended);
         for attempt in end.attempts {

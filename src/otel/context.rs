@@ -7,24 +7,24 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use actix_web::http::header::HeaderMap;
 use actix_web::{HttpMessage, HttpRequest};
 
-/// Where a request stands in its trace.
+/// The position of a request in its trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Context {
     pub(super) trace: u128,
-    /// Our own span.
+    /// Identifier of the server's own span.
     pub(super) span: u64,
-    /// The caller's.
+    /// Identifier of the caller's span.
     pub(super) parent: Option<u64>,
-    /// Whether the caller wants it recorded; without a caller it is.
+    /// Whether the caller wants the trace recorded; true without a caller.
     pub(super) sampled: bool,
 }
 
-/// Turns the id of a request's span into that of the chat inside it, and back: whoever has one knows the other, so that
-/// no context is threaded through the chain.
+/// Converts the identifier of a request's span to that of the chat inside it and back, so that no context must be
+/// passed through the chain.
 const TURN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Context {
-    /// A new span, under the caller's where it told one.
+    /// Starts a new span, as a child of the caller's if the request names one.
     pub(super) fn begin(headers: &HeaderMap) -> Self {
         let sent = headers.get("traceparent").and_then(|value| value.to_str().ok()).and_then(Self::parse);
         match sent {
@@ -36,7 +36,7 @@ impl Context {
         }
     }
 
-    /// Reads a `traceparent`: `00-<32 hex>-<16 hex>-<2 hex>`; a later version may have more behind.
+    /// Parses a `traceparent`: `00-<32 hex>-<16 hex>-<2 hex>`. A later version may have further fields.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.trim().split('-');
         let (version, trace, span, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
@@ -56,18 +56,18 @@ impl Context {
         (trace != 0 && span != 0).then_some(Self { trace, span, parent: None, sampled })
     }
 
-    /// The chat inside this request.
+    /// Returns the context of the chat inside this request.
     pub(super) fn chat(self) -> Self {
         Self { span: self.span ^ TURN, parent: Some(self.span), ..self }
     }
 
-    /// The chat that a provider was told of by this header.
+    /// Returns the context of the chat that a provider received in this header.
     pub(super) fn of_chat(header: &str) -> Option<Self> {
-        let told = Self::parse(header)?;
-        Some(Self { parent: Some(told.span ^ TURN), ..told })
+        let context = Self::parse(header)?;
+        Some(Self { parent: Some(context.span ^ TURN), ..context })
     }
 
-    /// A child of this span.
+    /// Returns a child of this span.
     pub(super) fn child(self) -> Self {
         Self { span: span_id(), parent: Some(self.span), ..self }
     }
@@ -77,7 +77,8 @@ impl Context {
     }
 }
 
-/// What a provider is told of the trace: our span of the chat where traces are sent, else what the caller told us.
+/// Returns the `traceparent` for a provider: the span of the chat if traces are exported, otherwise the caller's
+/// header.
 pub fn traceparent(request: &HttpRequest) -> Option<String> {
     if let Some(context) = request.extensions().get::<Context>() {
         return Some(context.chat().header());
@@ -85,8 +86,8 @@ pub fn traceparent(request: &HttpRequest) -> Option<String> {
     request.headers().get("traceparent").and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
-/// A number that no other span has: SplitMix64 (Steele, Lea, Flood 2014) of a counter from a start of its own in each
-/// process.
+/// Returns a number that no other span has: SplitMix64 (Steele, Lea, Flood 2014) of a counter with a random start in
+/// each process.
 fn span_id() -> u64 {
     static START: OnceLock<u64> = OnceLock::new();
     static COUNT: AtomicU64 = AtomicU64::new(1);

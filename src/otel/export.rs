@@ -1,4 +1,4 @@
-//! The one task that speaks to the collector.
+//! The task that sends spans and metrics to the collector.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use super::Otel;
 use super::span::{Attribute, Span, attribute};
 use crate::app::App;
 
-/// Spans in one request, at most.
+/// Largest number of spans in one request.
 const BATCH: usize = 512;
-/// Spans wait for company no longer than this.
+/// Longest time that a span waits for others to be sent with.
 const LINGER: Duration = Duration::from_secs(2);
-/// One request to the collector may take so long; the queue fills meanwhile.
+/// Timeout of a request to the collector; the queue fills meanwhile.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 struct Exporter {
@@ -24,11 +24,11 @@ struct Exporter {
     app: Weak<App>,
     client: reqwest::Client,
     base: String,
-    /// Whether the last export failed: each change is told once.
+    /// Whether the last export failed, so that only changes are logged.
     failing: bool,
 }
 
-/// Sends until it is stopped, then what is left.
+/// Sends until it is stopped, then sends what is left.
 pub(super) async fn run(
     otel: Otel,
     app: Weak<App>,
@@ -73,7 +73,7 @@ pub(super) async fn run(
     exporter.spans(&mut batch).await;
     exporter.figures().await;
     if let Ok(done) = stopped {
-        // Who stopped it may have given up.
+        // The receiver may have given up waiting.
         let _ = done.send(());
     }
 }
@@ -101,11 +101,11 @@ impl Exporter {
         let metrics = self.otel.0.figures.json(&app.metrics.families());
         let body = json!({ "resourceMetrics": [{
             "resource": self.resource(), "scopeMetrics": [{ "scope": scope(), "metrics": metrics }] }] });
-        // Figures are cumulative: the next export tells what this one could not.
+        // Metrics are cumulative, so the next export contains what this one could not send.
         self.post("/v1/metrics", &body).await;
     }
 
-    /// True where the collector took it. Tried once more where it said that it may.
+    /// Sends a request, with one retry if the collector permits it. Returns whether it was accepted.
     async fn post(&mut self, path: &str, body: &Value) -> bool {
         let (url, body) = (format!("{}{path}", self.base), body.to_string());
         let send = || self.client.post(&url).header("content-type", "application/json").body(body.clone()).send();
@@ -116,7 +116,7 @@ impl Exporter {
         let why = match answer {
             Ok(answer) if answer.status().is_success() => None,
             Ok(answer) => Some(format!("it answered {}", answer.status())),
-            // The address may hold a credential.
+            // The URL may contain a credential, so it is not logged.
             Err(error) => Some(error.without_url().to_string()),
         };
         if self.failing != why.is_some() {
@@ -142,7 +142,7 @@ fn scope() -> Value {
     json!({ "name": "muster", "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// The statuses that OTLP over HTTP names for this.
+/// Statuses that OTLP over HTTP defines as retryable.
 fn may_try_again(status: StatusCode) -> bool {
     matches!(
         status,

@@ -1,4 +1,4 @@
-//! Figures by the semantic conventions, and all figures of the server in OTLP's JSON (opentelemetry-proto, metrics/v1).
+//! Metrics by the semantic conventions, and all metrics of the server in OTLP's JSON (opentelemetry-proto, metrics/v1).
 
 use std::time::{Duration, SystemTime};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::span::{Attribute, attribute, nanos};
 
-/// Figures that only a collector gets, under names that Prometheus can hold: `_` for `.`, as [`CONVENTIONS`] has them.
+/// Metrics that are only exported, with names that Prometheus accepts: `_` for `.`, as [`CONVENTIONS`] lists them.
 #[derive(Debug)]
 pub(super) struct Figures {
     registry: Registry,
@@ -19,14 +19,14 @@ pub(super) struct Figures {
     begun: SystemTime,
 }
 
-/// Our names, those of the conventions, and their units.
+/// Our metric names, those of the conventions, and their units.
 const CONVENTIONS: [(&str, &str, &str); 3] = [
     ("http_server_request_duration", "http.server.request.duration", "s"),
     ("gen_ai_client_token_usage", "gen_ai.client.token.usage", "{token}"),
     ("gen_ai_client_operation_duration", "gen_ai.client.operation.duration", "s"),
 ];
 
-/// The same of labels.
+/// Our label names and those of the conventions.
 const LABELS: [(&str, &str); 10] = [
     ("http_request_method", "http.request.method"),
     ("http_route", "http.route"),
@@ -40,7 +40,7 @@ const LABELS: [(&str, &str); 10] = [
     ("error_type", "error.type"),
 ];
 
-/// A model's name in a figure's label: clients may make names up, and each would be a series of its own for ever.
+/// Returns the model name for a label. Clients may invent names, and each would be a time series of its own.
 const OTHER: &str = "_OTHER";
 
 impl Figures {
@@ -51,7 +51,7 @@ impl Figures {
             registry.register(Box::new(made.clone()))?;
             Ok::<_, prometheus::Error>(made)
         };
-        // The buckets that the conventions advise.
+        // The bucket bounds that the conventions recommend.
         let http = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
         let tokens: Vec<f64> = (0..14).map(|power| f64::from(4_u32.pow(power))).collect();
         let operation: Vec<f64> = (0..14).map(|power| 0.01 * f64::from(1 << power)).collect();
@@ -105,7 +105,7 @@ impl Figures {
         self.operations.with_label_values(&labels).observe(took.as_secs_f64());
     }
 
-    /// Everything as OTLP has it: these figures and those of `/metrics`, cumulative since the start.
+    /// Returns all metrics in OTLP's format: these and those of `/metrics`, cumulative since the start.
     pub(super) fn json(&self, more: &[MetricFamily]) -> Vec<Value> {
         let (begun, now) = (nanos(self.begun), nanos(SystemTime::now()));
         self.registry.gather().iter().chain(more).map(|family| metric(family, &begun, &now)).collect()
@@ -117,7 +117,7 @@ fn metric(family: &MetricFamily, begun: &str, now: &str) -> Value {
     let (name, unit) = known.map_or((family.name(), "1"), |&(_, name, unit)| (name, unit));
     let points: Vec<_> =
         family.get_metric().iter().map(|one| point(one, family.get_field_type(), begun, now)).collect();
-    let mut said = json!({ "name": name, "description": family.help(), "unit": unit });
+    let mut json_value = json!({ "name": name, "description": family.help(), "unit": unit });
     let (kind, data) = match family.get_field_type() {
         MetricType::COUNTER => {
             ("sum", json!({ "dataPoints": points, "aggregationTemporality": 2, "isMonotonic": true }))
@@ -125,10 +125,10 @@ fn metric(family: &MetricFamily, begun: &str, now: &str) -> Value {
         MetricType::HISTOGRAM => ("histogram", json!({ "dataPoints": points, "aggregationTemporality": 2 })),
         _ => ("gauge", json!({ "dataPoints": points })),
     };
-    if let Some(said) = said.as_object_mut() {
-        said.insert(kind.to_owned(), data);
+    if let Some(json_value) = json_value.as_object_mut() {
+        json_value.insert(kind.to_owned(), data);
     }
-    said
+    json_value
 }
 
 fn point(metric: &Metric, kind: MetricType, begun: &str, now: &str) -> Value {
@@ -139,19 +139,19 @@ fn point(metric: &Metric, kind: MetricType, begun: &str, now: &str) -> Value {
             attribute(known.map_or(label.name(), |&(_, name)| name), &Attribute::from(label.value()))
         })
         .collect();
-    let mut said = json!({ "attributes": attributes, "startTimeUnixNano": begun, "timeUnixNano": now });
+    let mut json_value = json!({ "attributes": attributes, "startTimeUnixNano": begun, "timeUnixNano": now });
     let values = match kind {
         MetricType::COUNTER => json!({ "asDouble": metric.get_counter().get_value() }),
         MetricType::HISTOGRAM => histogram(metric.get_histogram()),
         _ => json!({ "asDouble": metric.get_gauge().get_value() }),
     };
-    if let (Some(said), Value::Object(values)) = (said.as_object_mut(), values) {
-        said.extend(values);
+    if let (Some(json_value), Value::Object(values)) = (json_value.as_object_mut(), values) {
+        json_value.extend(values);
     }
-    said
+    json_value
 }
 
-/// Prometheus counts what is at or under each bound; OTLP what is between two, and beyond the last.
+/// Prometheus counts values up to each bound; OTLP counts values between two bounds and above the last.
 fn histogram(histogram: &prometheus::proto::Histogram) -> Value {
     let (mut bounds, mut counts, mut under) = (Vec::new(), Vec::new(), 0);
     for bucket in histogram.get_bucket().iter().filter(|bucket| bucket.upper_bound().is_finite()) {
@@ -174,8 +174,8 @@ mod tests {
         for ms in [1, 20, 20, 60_000] {
             figures.request("GET", "/", "200", "http", Duration::from_millis(ms));
         }
-        let said = figures.json(&[]);
-        let http = said.iter().find(|metric| metric["name"] == "http.server.request.duration").unwrap();
+        let json_value = figures.json(&[]);
+        let http = json_value.iter().find(|metric| metric["name"] == "http.server.request.duration").unwrap();
         let point = &http["histogram"]["dataPoints"][0];
         let counts: Vec<u64> =
             point["bucketCounts"].as_array().unwrap().iter().map(|n| n.as_str().unwrap().parse().unwrap()).collect();

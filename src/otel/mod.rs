@@ -1,8 +1,8 @@
-//! Traces and metrics for an OpenTelemetry collector, by OTLP over HTTP in JSON. Off by default, and then there is
-//! nothing of it: [`Otel::new`] gives `None`, and a request asks no more than that.
+//! Export of traces and metrics to an OpenTelemetry collector, by OTLP over HTTP in JSON. Off by default: [`Otel::new`]
+//! then returns `None`, and requests do no more than check that.
 //!
-//! Spans are made of what is known when work has ended, and wait in a bounded queue for one task that sends them. What
-//! does not fit is dropped and counted: exporting never slows a request. Nothing here sees a prompt or an answer.
+//! Spans are built when work has ended and wait in a bounded queue for the task that sends them. Spans that do not fit
+//! are dropped and counted, so exporting never delays a request. Prompts and answers never reach this module.
 
 mod chat;
 mod context;
@@ -26,12 +26,12 @@ use metrics::Figures;
 pub use server::ServerSpan;
 use span::Span;
 
-/// Spans that wait at most.
+/// Largest number of waiting spans.
 const QUEUE: usize = 2048;
-/// How long the last export may take.
+/// Timeout of the last export.
 const LAST: Duration = Duration::from_secs(2);
 
-/// The way to the exporter. Cheap to clone.
+/// A handle of the exporter. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Otel(Arc<Inner>);
 
@@ -41,9 +41,9 @@ struct Inner {
     spans: mpsc::Sender<Span>,
     dropped: AtomicU64,
     figures: Figures,
-    /// What the exporter begins with; gone once it runs.
+    /// What the exporter starts with; `None` once it runs.
     waiting: Mutex<Option<Ends>>,
-    /// Ends the exporter, which answers when it has sent what was left.
+    /// Stops the exporter, which replies once it has sent what was left.
     stop: Mutex<Option<oneshot::Sender<oneshot::Sender<()>>>>,
 }
 
@@ -54,10 +54,10 @@ struct Ends {
 }
 
 impl Otel {
-    /// `None` where nothing is to be sent.
+    /// Creates the exporter, or returns `None` if nothing is to be exported.
     ///
     /// # Errors
-    /// A figure named twice: a mistake in this folder.
+    /// A metric is defined twice, which is a mistake in this module.
     pub fn new(settings: &Telemetry) -> Result<Option<Self>, prometheus::Error> {
         if settings.otlp_endpoint.is_empty() || !(settings.traces || settings.metrics) {
             return Ok(None);
@@ -78,7 +78,7 @@ impl Otel {
     pub fn start(&self, app: &Arc<App>) {
         let ends = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(ends) = ends {
-            // It holds no part of the application open that is being stopped.
+            // The task must not keep parts of the application alive that is being stopped.
             actix_rt::spawn(export::run(self.clone(), Arc::downgrade(app), ends.spans, ends.stop));
         }
     }
@@ -94,7 +94,7 @@ impl Otel {
         }
     }
 
-    /// Spans that were dropped since the start, because the collector is slow or down.
+    /// Returns the number of spans dropped since the start, because the collector is slow or unreachable.
     pub fn dropped(&self) -> u64 {
         self.0.dropped.load(Ordering::Relaxed)
     }

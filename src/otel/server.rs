@@ -1,4 +1,5 @@
-//! The span of a request, by the semantic conventions of HTTP servers: from its arrival to the last byte of its answer.
+//! The span of a request, by the semantic conventions for HTTP servers, from its arrival to the last byte of its
+//! response.
 
 use std::pin::Pin;
 use std::task::{Context as Task, Poll};
@@ -14,7 +15,7 @@ use super::Otel;
 use super::context::Context;
 use super::span::{Attribute, Kind, Span};
 
-/// A request's span until its answer has ended.
+/// The span of a request until its response has ended.
 #[derive(Debug)]
 pub struct ServerSpan {
     otel: Otel,
@@ -27,7 +28,7 @@ pub struct ServerSpan {
 }
 
 impl ServerSpan {
-    /// Begins it, and notes its context on the request for whoever asks a provider. `method` is one of the known.
+    /// Begins the span and attaches its context to the request for provider calls. `method` is a known one.
     pub fn begin(otel: &Otel, request: &ServiceRequest, method: &'static str, request_id: &str) -> Self {
         let context = Context::begin(request.headers());
         if otel.0.settings.traces {
@@ -46,7 +47,7 @@ impl ServerSpan {
         }
     }
 
-    /// Goes on until the answer's body has ended, or its reader has left.
+    /// Extends the span until the response body has ended or its reader has left.
     pub fn follow(self, response: ServiceResponse<BoxBody>, route: &str) -> ServiceResponse<BoxBody> {
         let status = response.status();
         let route = route.to_owned();
@@ -55,7 +56,7 @@ impl ServerSpan {
 }
 
 struct Followed {
-    // Dropped first: a stream that is left settles, and its span ends before the request's.
+    // Dropped first: an abandoned stream settles, and its span ends, before the span of the request.
     body: BoxBody,
     _end: End,
 }

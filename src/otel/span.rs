@@ -1,5 +1,5 @@
-//! A span that has ended, and its form in OTLP's JSON (opentelemetry-proto, trace/v1; ids are hexadecimal there, 64-bit
-//! numbers strings).
+//! A finished span, and its form in OTLP's JSON (opentelemetry-proto, trace/v1): identifiers are hexadecimal, 64-bit
+//! numbers are strings.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,7 +13,7 @@ pub(super) enum Kind {
     Client = 3,
 }
 
-/// An attribute's value.
+/// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Attribute {
     Text(String),
@@ -39,7 +39,7 @@ impl From<u32> for Attribute {
     }
 }
 
-/// A span that has ended.
+/// A finished span.
 #[derive(Debug, Clone)]
 pub(super) struct Span {
     pub(super) context: Context,
@@ -56,20 +56,20 @@ impl Span {
         let Context { trace, span, parent, .. } = self.context;
         let attributes: Vec<_> = self.attributes.iter().map(|(key, value)| attribute(key, value)).collect();
         let started = self.ended.checked_sub(self.took).unwrap_or(UNIX_EPOCH);
-        let mut said = json!({
+        let mut json_value = json!({
             "traceId": format!("{trace:032x}"), "spanId": format!("{span:016x}"), "name": self.name,
             "kind": self.kind as u8, "startTimeUnixNano": nanos(started), "endTimeUnixNano": nanos(self.ended),
             "attributes": attributes,
             "status": if self.failed { json!({ "code": 2 }) } else { json!({}) },
         });
-        if let (Some(parent), Some(said)) = (parent, said.as_object_mut()) {
-            said.insert("parentSpanId".to_owned(), format!("{parent:016x}").into());
+        if let (Some(parent), Some(json_value)) = (parent, json_value.as_object_mut()) {
+            json_value.insert("parentSpanId".to_owned(), format!("{parent:016x}").into());
         }
-        said
+        json_value
     }
 }
 
-/// A time as OTLP's JSON has it.
+/// Formats a time for OTLP's JSON.
 pub(super) fn nanos(at: SystemTime) -> String {
     at.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string()
 }

@@ -1,4 +1,4 @@
-//! The probes of engines, of agents, and of their tasks.
+//! Probes of engines, agents and tasks.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,25 +6,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use muster_core::Kind;
-use muster_core::health::{Probe, Verdict};
+use muster_core::health::{Probe, ProbeResult};
 use muster_engines::{Engine, Nature, vector};
 use muster_identity::By;
 use muster_tasks::agent::Agents;
 use muster_tasks::task::{Pulse, Tasks};
 use muster_tasks::{engine::Behalf, engine::EngineCall, engine::EngineRunner as _, engine::Engines};
 
-use super::{Parts, SECOND};
-use crate::live::Watched;
+use super::{ProbeTargets, SECOND};
+use crate::live::LiveReader;
 
-/// Engines of one look.
+/// Number of engines checked per probe.
 const IN_A_LOOK: usize = 5;
-/// For one look: below the health actor's own bound, so that a pool with much to do is told from a broken one.
+/// Timeout of a check, below that of the health actor, so that a busy pool can be distinguished from a broken one.
 const A_LOOK: Duration = Duration::from_secs(4);
 /// Seconds that a task may wait.
 const LONG: u64 = 120;
 const TOO_LONG: u64 = 900;
 
-pub(super) fn all(parts: &Parts) -> Vec<Probe> {
+pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
     let (engines, agents, live) = (parts.engines.clone(), parts.agents.clone(), parts.live.clone());
     let (tasks, runtime, rotation) = (parts.tasks.clone(), parts.tasks.clone(), Arc::<Rotation>::default());
     vec![
@@ -39,7 +39,7 @@ pub(super) fn all(parts: &Parts) -> Vec<Probe> {
     ]
 }
 
-/// Engines by their vectors, a few at a time; what failed counts until its next turn.
+/// Checks a few engines per probe against their test vectors. A failure counts until the engine is checked again.
 #[derive(Default)]
 struct Rotation {
     next: AtomicUsize,
@@ -47,11 +47,11 @@ struct Rotation {
 }
 
 impl Rotation {
-    async fn look(&self, engines: &Engines) -> Verdict {
-        // What others need the operator's own folder for.
+    async fn look(&self, engines: &Engines) -> ProbeResult {
+        // Engines that read the operator's folder cannot be checked with a vector.
         let pure: Vec<&'static Engine> = muster_engines::all().filter(|engine| engine.nature == Nature::Pure).collect();
         if pure.is_empty() {
-            return Verdict::Unhealthy("there is no engine".to_owned());
+            return ProbeResult::Unhealthy("there is no engine".to_owned());
         }
         let begin = self.next.fetch_add(IN_A_LOOK, Ordering::Relaxed) % pure.len();
         let turn = pure.iter().copied().cycle().skip(begin).take(IN_A_LOOK.min(pure.len()));
@@ -65,8 +65,10 @@ impl Rotation {
             None
         });
         match looked.await {
-            Err(_) => Verdict::Degraded(format!("the engines gave no answer in {} s: they are busy", A_LOOK.as_secs())),
-            Ok(Some(busy)) => Verdict::Degraded(busy),
+            Err(_) => {
+                ProbeResult::Degraded(format!("the engines gave no answer in {} s: they are busy", A_LOOK.as_secs()))
+            }
+            Ok(Some(busy)) => ProbeResult::Degraded(busy),
             Ok(None) => self.verdict(),
         }
     }
@@ -79,21 +81,21 @@ impl Rotation {
         }
     }
 
-    fn verdict(&self) -> Verdict {
+    fn verdict(&self) -> ProbeResult {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = || failed.values().cloned().collect::<Vec<_>>().join("; ");
+        let messages = || failed.values().cloned().collect::<Vec<_>>().join("; ");
         match failed.len() {
-            0 => Verdict::Healthy,
-            1 => Verdict::Degraded(told()),
-            _ => Verdict::Unhealthy(told()),
+            0 => ProbeResult::Healthy,
+            1 => ProbeResult::Degraded(messages()),
+            _ => ProbeResult::Unhealthy(messages()),
         }
     }
 }
 
-/// What is wrong with an engine, by its vector and through the pool.
+/// Checks one engine with its vector in the worker pool.
 ///
 /// # Errors
-/// The pool has no room.
+/// The queue of the pool is full.
 async fn examined(engines: &Engines, engine: &'static Engine) -> Result<Option<String>, String> {
     let Some(vector) = vector::of(engine) else { return Ok(Some(format!("{} has no vector", engine.id))) };
     let call = EngineCall { engine, input: vector.input.clone(), behalf: Behalf::of(&By::System) };
@@ -104,54 +106,54 @@ async fn examined(engines: &Engines, engine: &'static Engine) -> Result<Option<S
     }
 }
 
-/// Whether the catalogue checks whole, and every agent's engines are those of this program.
-fn resolved(agents: &Agents) -> Verdict {
+/// Checks that the catalogue is valid and that every engine of an agent exists in this program.
+fn resolved(agents: &Agents) -> ProbeResult {
     let built: Vec<_> = muster_engines::all().collect();
     let own = match Agents::built_in(&built) {
-        Err(mistakes) => return Verdict::Unhealthy(format!("the catalogue of agents: {mistakes}")),
+        Err(mistakes) => return ProbeResult::Unhealthy(format!("the catalogue of agents: {mistakes}")),
         Ok(own) => own,
     };
     if let Some(lost) = own.list().iter().find(|agent| agents.get(&agent.id).is_none()) {
-        return Verdict::Unhealthy(format!("the agent {} is not there", lost.id));
+        return ProbeResult::Unhealthy(format!("the agent {} is not there", lost.id));
     }
     for agent in agents.list() {
         let engines = agent.plan.iter().map(|step| step.engine).chain(agent.toolbox.iter().copied());
         if let Some(strange) = engines.into_iter().find(|engine| muster_engines::by_id(engine.id).is_none()) {
-            return Verdict::Unhealthy(format!("{} calls {}, which is no engine", agent.id, strange.id));
+            return ProbeResult::Unhealthy(format!("{} calls {}, which does not exist", agent.id, strange.id));
         }
     }
     match agents.warnings() {
-        [] => Verdict::Healthy,
+        [] => ProbeResult::Healthy,
         [first, ..] => {
-            Verdict::Degraded(format!("this build lacks engines of {} agents: {first}", agents.warnings().len()))
+            ProbeResult::Degraded(format!("this build lacks engines of {} agents: {first}", agents.warnings().len()))
         }
     }
 }
 
-/// Whether the actor of tasks answers, and the threads that steps run on begin what they are given.
-async fn served(tasks: Tasks) -> Verdict {
+/// Checks that the task actor answers and that the threads for steps start work.
+async fn served(tasks: Tasks) -> ProbeResult {
     match tasks.pulse().await {
-        Err(error) => Verdict::Unhealthy(error.to_string()),
+        Err(error) => ProbeResult::Unhealthy(error.to_string()),
         Ok(Pulse { actor, .. }) if actor > SECOND => {
-            Verdict::Degraded(format!("the tasks took {} ms to answer", actor.as_millis()))
+            ProbeResult::Degraded(format!("the tasks took {} ms to answer", actor.as_millis()))
         }
         Ok(Pulse { threads, .. }) if threads > SECOND => {
-            Verdict::Degraded(format!("a step waited {} ms for a thread", threads.as_millis()))
+            ProbeResult::Degraded(format!("a step waited {} ms for a thread", threads.as_millis()))
         }
-        Ok(_) => Verdict::Healthy,
+        Ok(_) => ProbeResult::Healthy,
     }
 }
 
-/// How long the oldest task waits, and whether there is room for more.
-fn queued(tasks: &Tasks, live: &Watched) -> Verdict {
+/// Checks how long the oldest task has waited, and whether more tasks fit.
+fn queued(tasks: &Tasks, live: &LiveReader) -> ProbeResult {
     let (stats, most) = (tasks.stats(), live.now().config.agents.max_live);
     match stats.oldest_seconds {
-        waits if waits > TOO_LONG => Verdict::Unhealthy(format!("a task waits for {waits} s")),
-        waits if waits > LONG => Verdict::Degraded(format!("a task waits for {waits} s")),
+        waits if waits > TOO_LONG => ProbeResult::Unhealthy(format!("a task waits for {waits} s")),
+        waits if waits > LONG => ProbeResult::Degraded(format!("a task waits for {waits} s")),
         _ if stats.live() * 10 >= most * 9 => {
-            Verdict::Degraded(format!("{} tasks live, and {most} may (agents.max_live)", stats.live()))
+            ProbeResult::Degraded(format!("{} tasks live, and {most} may (agents.max_live)", stats.live()))
         }
-        _ => Verdict::Healthy,
+        _ => ProbeResult::Healthy,
     }
 }
 
@@ -162,15 +164,15 @@ mod tests {
     #[test]
     fn an_engine_that_failed_counts_until_its_next_turn() {
         let rotation = Rotation::default();
-        assert_eq!(rotation.verdict(), Verdict::Healthy);
+        assert_eq!(rotation.verdict(), ProbeResult::Healthy);
         rotation.note("a", Some("a: 1 in place of 2".to_owned()));
         rotation.note("b", None);
-        assert_eq!(rotation.verdict(), Verdict::Degraded("a: 1 in place of 2".to_owned()));
+        assert_eq!(rotation.verdict(), ProbeResult::Degraded("a: 1 in place of 2".to_owned()));
         rotation.note("b", Some("b broke".to_owned()));
-        assert_eq!(rotation.verdict(), Verdict::Unhealthy("a: 1 in place of 2; b broke".to_owned()));
+        assert_eq!(rotation.verdict(), ProbeResult::Unhealthy("a: 1 in place of 2; b broke".to_owned()));
         rotation.note("a", None);
         rotation.note("b", None);
-        assert_eq!(rotation.verdict(), Verdict::Healthy);
+        assert_eq!(rotation.verdict(), ProbeResult::Healthy);
     }
 
     #[test]
@@ -178,9 +180,9 @@ mod tests {
         let all: Vec<_> = muster_engines::all().collect();
         let whole = Agents::built_in(&all).unwrap();
         let verdict = resolved(&whole);
-        assert_eq!(matches!(verdict, Verdict::Degraded(_)), !whole.warnings().is_empty(), "{verdict:?}");
-        assert!(!matches!(verdict, Verdict::Unhealthy(_)), "{verdict:?}");
+        assert_eq!(matches!(verdict, ProbeResult::Degraded(_)), !whole.warnings().is_empty(), "{verdict:?}");
+        assert!(!matches!(verdict, ProbeResult::Unhealthy(_)), "{verdict:?}");
         let none = Agents::parse("[[category]]\nid = \"code\"\nname = \"Code\"\n", &all).unwrap();
-        assert!(matches!(resolved(&none), Verdict::Unhealthy(why) if why.contains("is not there")));
+        assert!(matches!(resolved(&none), ProbeResult::Unhealthy(why) if why.contains("is not there")));
     }
 }

@@ -1,17 +1,17 @@
-//! The probe of semantic memory: a canary is stored, found first, and taken away.
+//! Probe of semantic memory: stores an entry, finds it, and deletes it.
 
 use std::time::{Duration, Instant};
 
-use muster_core::health::{Probe, Verdict};
+use muster_core::health::{Probe, ProbeResult};
 use muster_core::{Clock, Error, Kind};
 use muster_identity::By;
-use muster_memory::{IndexHealth, Memory, Mode, NewEntry, Precondition, SearchAsk};
+use muster_memory::{IndexHealth, Memory, Mode, NewEntry, Precondition, Query, SearchAsk};
 
 use super::SECOND;
 
-/// What is slower is degraded.
+/// Time above which the module is degraded.
 const SOON: Duration = Duration::from_millis(200);
-/// A canary that was left behind is over by then.
+/// Time after which an entry that was left behind expires.
 const TTL_SECONDS: u64 = 60;
 const NAMESPACE: &str = "health";
 const KEY: &str = "canary";
@@ -24,8 +24,8 @@ pub(super) fn all(memory: &Memory, clock: &Clock) -> Vec<Probe> {
             async move {
                 match found(&memory, &clock).await {
                     Ok(verdict) => verdict,
-                    Err(busy) if busy.kind == Kind::Conflict => Verdict::Degraded(busy.message),
-                    Err(error) => Verdict::Unhealthy(error.to_string()),
+                    Err(busy) if busy.kind == Kind::Conflict => ProbeResult::Degraded(busy.message),
+                    Err(error) => ProbeResult::Unhealthy(error.to_string()),
                 }
             }
         })
@@ -33,7 +33,7 @@ pub(super) fn all(memory: &Memory, clock: &Clock) -> Vec<Probe> {
     ]
 }
 
-async fn found(memory: &Memory, clock: &Clock) -> Result<Verdict, Error> {
+async fn found(memory: &Memory, clock: &Clock) -> Result<ProbeResult, Error> {
     let word = format!("canary{}", clock.now().0);
     let entry = NewEntry {
         key: KEY.to_owned(),
@@ -44,17 +44,17 @@ async fn found(memory: &Memory, clock: &Clock) -> Result<Verdict, Error> {
     };
     let stored = memory.store(entry, &By::System, Precondition::None, None).await?;
     let begun = Instant::now();
-    let ask =
-        SearchAsk { query: word, mode: Mode::Text, namespace: Some(NAMESPACE.to_owned()), ..SearchAsk::default() };
+    let query = Query { text: word.into(), mode: Mode::Text, limit: 50, ..Query::default() };
+    let ask = SearchAsk { query, namespace: Some(NAMESPACE.to_owned()), after: None };
     let answer = memory.search(ask, &By::System).await?;
     let took = begun.elapsed();
     memory.delete(Some(NAMESPACE), KEY, Precondition::None, &By::System).await?;
     let first = answer.hits.first().is_some_and(|hit| hit.record.id == stored.record.id);
     Ok(match answer.index {
-        IndexHealth::Down => Verdict::Unhealthy("the index does not answer".to_owned()),
-        IndexHealth::Rebuilding { percent } => Verdict::Degraded(format!("the index is made anew ({percent} %)")),
-        IndexHealth::Ready if !first => Verdict::Unhealthy("an entry that was stored is not found".to_owned()),
-        IndexHealth::Ready if took > SOON => Verdict::Degraded(format!("a search took {} ms", took.as_millis())),
-        IndexHealth::Ready => Verdict::Healthy,
+        IndexHealth::Down => ProbeResult::Unhealthy("the index does not answer".to_owned()),
+        IndexHealth::Rebuilding { percent } => ProbeResult::Degraded(format!("the index is made anew ({percent} %)")),
+        IndexHealth::Ready if !first => ProbeResult::Unhealthy("an entry that was stored is not found".to_owned()),
+        IndexHealth::Ready if took > SOON => ProbeResult::Degraded(format!("a search took {} ms", took.as_millis())),
+        IndexHealth::Ready => ProbeResult::Healthy,
     })
 }

@@ -1,23 +1,23 @@
-//! The probes of people: their tokens, and their sessions.
+//! Probes of users: tokens and sessions.
 
 use std::time::Duration;
 
-use muster_core::health::{Probe, Verdict};
+use muster_core::health::{Probe, ProbeResult};
 use muster_core::page::PageAsk;
 use muster_core::supervise::Tree;
 use muster_identity::{Identity, Scheme, Shown};
-use muster_store::{Scan, StoreHandle, Tree as StoreTree};
+use muster_store::{PageRequest, StoreHandle, Tree as StoreTree};
 
-use super::{Parts, SECOND};
+use super::{ProbeTargets, SECOND};
 
-/// A key that signs for longer should have been replaced.
+/// Age above which a signing key should have been replaced.
 const OLD: Duration = Duration::from_secs(90 * 86_400);
-/// Messages that may wait for the register of people and sessions.
+/// Largest number of messages in the mailbox of the actor for users and sessions.
 const WAITING: usize = 1_000;
-/// Sessions that are counted in the store; more would make the look dear.
+/// Largest number of sessions that are counted in the store; counting more would be too slow.
 const COUNTED: usize = 1_000;
 
-pub(super) fn all(parts: &Parts) -> Vec<Probe> {
+pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
     let (identity, of_sessions) = (parts.identity.clone(), parts.identity.clone());
     let (tree, store) = (parts.tree.clone(), parts.store.clone());
     vec![
@@ -30,46 +30,49 @@ pub(super) fn all(parts: &Parts) -> Vec<Probe> {
     ]
 }
 
-/// A token that is signed here is taken, an altered one and a made-up one are not, and the key is not too old.
-fn signed(identity: &Identity) -> Verdict {
+/// Checks that a token signed here is accepted, an altered and an invented one are not, and the key is not too old.
+fn signed(identity: &Identity) -> ProbeResult {
     let token = "e30.e30.c2ln";
     let made_up = Shown { scheme: Scheme::Bearer, token, proof: None, method: "GET", url: "http://localhost/" };
     if identity.admit(&made_up).is_ok() {
-        return Verdict::Unhealthy("a made-up token was let in".to_owned());
+        return ProbeResult::Unhealthy("a made-up token was let in".to_owned());
     }
     match identity.prove_tokens() {
-        Err(error) => Verdict::Unhealthy(error.to_string()),
+        Err(error) => ProbeResult::Unhealthy(error.to_string()),
         Ok(age) if age > OLD => {
             let days = age.as_secs() / 86_400;
-            Verdict::Degraded(format!("the same key signs tokens for {days} days: run `muster signing rotate`"))
+            ProbeResult::Degraded(format!("the same key signs tokens for {days} days: run `muster signing rotate`"))
         }
-        Ok(_) => Verdict::Healthy,
+        Ok(_) => ProbeResult::Healthy,
     }
 }
 
-/// The register answers at once, little waits for it, and what lives is what is stored.
-async fn kept(identity: &Identity, tree: &Tree, store: &StoreHandle) -> Verdict {
+/// Checks that the actor answers at once, has a short mailbox, and that its sessions match the stored ones.
+async fn kept(identity: &Identity, tree: &Tree, store: &StoreHandle) -> ProbeResult {
     let asked = identity.users(PageAsk { limit: 1, after: None });
     match tokio::time::timeout(SECOND, asked).await {
-        Err(_) => return Verdict::Unhealthy("the register of people and sessions gave no answer in 1 s".to_owned()),
-        Ok(Err(error)) => return Verdict::Unhealthy(error.to_string()),
+        Err(_) => {
+            return ProbeResult::Unhealthy("the register of people and sessions gave no answer in 1 s".to_owned());
+        }
+        Ok(Err(error)) => return ProbeResult::Unhealthy(error.to_string()),
         Ok(Ok(_)) => {}
     }
     let waiting: usize = tree.snapshot().iter().filter(|actor| of_people(&actor.path)).map(|it| it.mailbox_depth).sum();
     if waiting > WAITING {
-        return Verdict::Degraded(format!("{waiting} messages wait for the register of people and sessions"));
+        return ProbeResult::Degraded(format!("{waiting} messages wait for the register of people and sessions"));
     }
     let before = identity.live();
     if before > COUNTED {
-        return Verdict::Healthy;
+        return ProbeResult::Healthy;
     }
-    match store.scan(StoreTree::Sessions, &Scan { limit: COUNTED + 1, ..Scan::default() }) {
-        Err(error) => Verdict::Unhealthy(error.to_string()),
-        // Where one began or ended meanwhile, the two are of different moments.
-        Ok(page) if page.items.len() != before && identity.live() == before => {
-            Verdict::Degraded(format!("{before} sessions live, and {} are stored", page.items.len()))
+    let stored = store.entries(StoreTree::Sessions, [], PageRequest::of(COUNTED)).take(COUNTED);
+    match stored.collect::<Result<Vec<_>, _>>() {
+        Err(error) => ProbeResult::Unhealthy(error.to_string()),
+        // If a session began or ended in between, the two counts are of different moments.
+        Ok(stored) if stored.len() != before && identity.live() == before => {
+            ProbeResult::Degraded(format!("{before} sessions live, and {} are stored", stored.len()))
         }
-        Ok(_) => Verdict::Healthy,
+        Ok(_) => ProbeResult::Healthy,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Who is let in: what the feed needs of whoever knows tokens and sessions.
+//! Authentication of connections to the feed.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use muster_identity::{Identity, Person, Scheme, Shown};
 use muster_network::device::DeviceDirectory;
 use tokio::sync::watch;
 
-use super::protocol::{Refusal, Subject, Who};
+use super::protocol::{Authenticated, Refusal, Subject};
 
-/// Checks tokens of sessions and of devices, and keys.
+/// Checks tokens of sessions and of devices, and API keys.
 pub trait Admission: Send + Sync + std::fmt::Debug {
-    /// Whom a token lets in. `scheme` is the one that it came under, `dpop` is the proof of a token that is bound to a key, and `url` the address of the
-    /// handshake, which the proof names.
+    /// Authenticates a token. `scheme` is the one that it was sent with, `dpop` the proof of a token that is bound to a
+    /// key, and `url` the URL of the handshake, which the proof names.
     fn authenticate(
         &self,
         scheme: Scheme,
@@ -24,7 +24,7 @@ pub trait Admission: Send + Sync + std::fmt::Debug {
         url: &str,
     ) -> BoxFuture<'static, Result<Admitted, Refusal>>;
 
-    /// What becomes of a session; `None` where it does not live.
+    /// Returns a watch on a session; `None` if it has ended.
     fn watch(&self, sid: &str) -> Option<Watch>;
 }
 
@@ -36,13 +36,13 @@ impl Admission for Identity {
         dpop: Option<String>,
         url: &str,
     ) -> BoxFuture<'static, Result<Admitted, Refusal>> {
-        // A socket opens with GET, and later frames prove the same address.
+        // A socket opens with GET, and proofs in later frames name the same URL.
         let shown = Shown { scheme, token: &token, proof: dpop.as_deref(), method: "GET", url };
         let admitted = match self.admit(&shown) {
             Ok(admitted) => self
                 .watch(&admitted.person.session_id)
                 .map(|watch| Admitted {
-                    who: Who { subject: Subject::Person(admitted.person), exp: admitted.exp },
+                    who: Authenticated { subject: Subject::Person(admitted.person), exp: admitted.exp },
                     watch,
                 })
                 .ok_or(Refusal::Invalid),
@@ -57,16 +57,16 @@ impl Admission for Identity {
     }
 }
 
-/// People by their sessions, devices by tokens that they sign, API keys with the scope `agents` by themselves.
+/// Authenticates users by their sessions, devices by tokens that they sign, and API keys with the scope `agents`.
 #[derive(Debug)]
-pub struct Doors {
+pub struct FeedAuthenticator {
     pub people: Identity,
     pub keys: Keys,
     pub devices: DeviceDirectory,
     pub clock: Clock,
 }
 
-impl Admission for Doors {
+impl Admission for FeedAuthenticator {
     fn authenticate(
         &self,
         scheme: Scheme,
@@ -83,7 +83,7 @@ impl Admission for Doors {
         let admitted = self.devices.let_in(&token, self.clock.now()).map(|seen| {
             let revoked = self.devices.ended(&seen, self.clock.clone()).boxed();
             let subject = Subject::Device(Arc::clone(&seen.device));
-            Admitted { who: Who { subject, exp: seen.exp }, watch: Watch { revoked, grant: None } }
+            Admitted { who: Authenticated { subject, exp: seen.exp }, watch: Watch { revoked, grant: None } }
         });
         std::future::ready(admitted.map_err(|error| refusal(&error))).boxed()
     }
@@ -93,12 +93,12 @@ impl Admission for Doors {
     }
 }
 
-/// A key without an end has one by which every clock will have been replaced: 9999-12-31T23:59:59Z.
+/// Expiry time of a key without one: 9999-12-31T23:59:59Z.
 const NO_END: Millis = Millis(253_402_300_799_000);
 
-impl Doors {
+impl FeedAuthenticator {
     fn key(&self, scheme: Scheme, token: &str) -> Result<Admitted, Refusal> {
-        // A key is bound to nothing that could be proven.
+        // A key is not bound to anything that could be proven.
         if scheme != Scheme::Bearer {
             return Err(Refusal::Invalid);
         }
@@ -108,7 +108,7 @@ impl Doors {
         }
         let exp = key.expires_at.unwrap_or(NO_END);
         let watch = Watch { revoked: self.keys.ended(token).boxed(), grant: None };
-        Ok(Admitted { who: Who { subject: Subject::of_key(key), exp }, watch })
+        Ok(Admitted { who: Authenticated { subject: Subject::of_key(key), exp }, watch })
     }
 }
 
@@ -116,17 +116,17 @@ fn refusal(error: &Error) -> Refusal {
     if error.kind == Kind::Unavailable { Refusal::Unavailable } else { Refusal::Invalid }
 }
 
-/// A person or a device that was let in.
+/// An authenticated user or device.
 pub struct Admitted {
-    pub who: Who,
+    pub who: Authenticated,
     pub watch: Watch,
 }
 
-/// What becomes of the session, or of the device, while its socket is open.
+/// A watch on the session or the device of an open connection.
 pub struct Watch {
-    /// Resolves once the session is revoked, or the device not let in any more.
+    /// Resolves once the session is revoked, or the device is no longer admitted.
     pub revoked: BoxFuture<'static, ()>,
-    /// The person as its role and grants stand; a device has none.
+    /// The user with its present role and grants; a device has none.
     pub grant: Option<watch::Receiver<Arc<Person>>>,
 }
 

@@ -1,21 +1,21 @@
-//! Why sockets are closed: one table for every feed.
+//! Reasons to close a connection: one table for every feed.
 
-/// A reason to close, with its code on the wire.
+/// A reason to close a connection, with its code on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Close {
-    /// The client said goodbye.
+    /// The client closed the connection.
     Normal,
-    /// RFC 6455 is broken: reserved bits, no mask, a control frame in pieces.
+    /// The client violated RFC 6455: reserved bits, no mask, or a fragmented control frame.
     Violation,
-    /// A text that is no UTF-8.
+    /// A text message is not UTF-8.
     BadText,
-    /// A message over the limit.
+    /// A message exceeds the size limit.
     TooBig,
-    /// The server restarts: come again with `since`.
+    /// The server restarts: reconnect with `since`.
     Restart,
     InvalidToken,
     Forbidden,
-    /// Binary, no JSON object, or a frame before `connect`.
+    /// A binary message, a message that is not a JSON object, or a frame before `connect`.
     ProtocolError,
     ConnectionLimit,
     ConnectTimeout,
@@ -30,19 +30,19 @@ pub enum Close {
     InsufficientState,
 }
 
-/// What a client is to do after a close.
+/// What a client should do after a close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Then {
-    /// Nothing: it wanted to go.
+pub enum AfterClose {
+    /// Nothing: it closed the connection itself.
     Nothing,
-    /// It has a mistake that another try does not mend.
+    /// Not reconnect: it made an error that another attempt would repeat.
     Stop,
     LogIn,
-    /// A fresh token, then at once.
+    /// Fetch a new token, then reconnect at once.
     Refresh,
-    /// Later, with jitter, from the last position.
+    /// Reconnect later, with jitter, from the last position.
     BackOff,
-    /// At once, from the last position.
+    /// Reconnect at once, from the last position.
     Reconnect,
 }
 
@@ -69,47 +69,47 @@ impl Close {
         Self::InsufficientState,
     ];
 
-    const fn row(self) -> (u16, &'static str, Then) {
+    const fn row(self) -> (u16, &'static str, AfterClose) {
         match self {
-            Self::Normal => (1000, "normal", Then::Nothing),
-            Self::Violation => (1002, "websocket_protocol_error", Then::Stop),
-            Self::BadText => (1007, "invalid_utf8", Then::Stop),
-            Self::TooBig => (1009, "too_big", Then::Stop),
-            Self::Restart => (1012, "service_restart", Then::BackOff),
-            Self::InvalidToken => (4001, "invalid_token", Then::LogIn),
-            Self::Forbidden => (4003, "forbidden", Then::Stop),
-            Self::ProtocolError => (4004, "protocol_error", Then::Stop),
-            Self::ConnectionLimit => (4009, "connection_limit", Then::Stop),
-            Self::ConnectTimeout => (4010, "connect_timeout", Then::Stop),
-            Self::SessionRevoked => (4011, "session_revoked", Then::LogIn),
-            Self::Overloaded => (4100, "overloaded", Then::BackOff),
-            Self::SlowConsumer => (4101, "slow_consumer", Then::BackOff),
-            Self::RateLimited => (4102, "rate_limited", Then::BackOff),
-            Self::Internal => (4103, "internal", Then::BackOff),
-            Self::TokenExpired => (4200, "token_expired", Then::Refresh),
-            Self::Rebalance => (4201, "rebalance", Then::Reconnect),
-            Self::NoPong => (4202, "no_pong", Then::Reconnect),
-            Self::InsufficientState => (4203, "insufficient_state", Then::Reconnect),
+            Self::Normal => (1000, "normal", AfterClose::Nothing),
+            Self::Violation => (1002, "websocket_protocol_error", AfterClose::Stop),
+            Self::BadText => (1007, "invalid_utf8", AfterClose::Stop),
+            Self::TooBig => (1009, "too_big", AfterClose::Stop),
+            Self::Restart => (1012, "service_restart", AfterClose::BackOff),
+            Self::InvalidToken => (4001, "invalid_token", AfterClose::LogIn),
+            Self::Forbidden => (4003, "forbidden", AfterClose::Stop),
+            Self::ProtocolError => (4004, "protocol_error", AfterClose::Stop),
+            Self::ConnectionLimit => (4009, "connection_limit", AfterClose::Stop),
+            Self::ConnectTimeout => (4010, "connect_timeout", AfterClose::Stop),
+            Self::SessionRevoked => (4011, "session_revoked", AfterClose::LogIn),
+            Self::Overloaded => (4100, "overloaded", AfterClose::BackOff),
+            Self::SlowConsumer => (4101, "slow_consumer", AfterClose::BackOff),
+            Self::RateLimited => (4102, "rate_limited", AfterClose::BackOff),
+            Self::Internal => (4103, "internal", AfterClose::BackOff),
+            Self::TokenExpired => (4200, "token_expired", AfterClose::Refresh),
+            Self::Rebalance => (4201, "rebalance", AfterClose::Reconnect),
+            Self::NoPong => (4202, "no_pong", AfterClose::Reconnect),
+            Self::InsufficientState => (4203, "insufficient_state", AfterClose::Reconnect),
         }
     }
 
-    /// The code on the wire.
+    /// Returns the code on the wire.
     pub const fn code(self) -> u16 {
         self.row().0
     }
 
-    /// The reason on the wire.
+    /// Returns the reason on the wire.
     pub const fn name(self) -> &'static str {
         self.row().1
     }
 
-    pub const fn then(self) -> Then {
+    pub const fn then(self) -> AfterClose {
         self.row().2
     }
 }
 
-impl Then {
-    /// In words, for the description of the feed.
+impl AfterClose {
+    /// Returns an explanation for the description of the feed.
     pub const fn says(self) -> &'static str {
         match self {
             Self::Nothing => "nothing: the client asked for it",
@@ -126,7 +126,7 @@ impl Then {
 mod tests {
     use super::*;
 
-    /// Contract 5's table, and the codes of RFC 6455 (section 7.4.1) and of the IANA registry (1012).
+    /// The table of the protocol, with the codes of RFC 6455 (section 7.4.1) and of the IANA registry (1012).
     #[test]
     fn the_codes_are_those_of_the_contract() {
         let codes: Vec<_> = Close::ALL.iter().map(|close| (close.code(), close.name())).collect();

@@ -1,4 +1,5 @@
-//! Commands over sockets: each is done once, however often and from wherever it is sent under one `idem`.
+//! Commands over the feed. A command is executed once per `idem`, however often and over whichever connection it is
+//! sent.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -14,28 +15,28 @@ use sha2::{Digest, Sha256};
 
 use super::protocol::{CommandAsk, Fault, FaultKind};
 
-/// How long an `idem` is remembered.
+/// Time for which an `idem` is remembered.
 const REMEMBERED: Duration = Duration::from_secs(600);
-/// Commands remembered at a time; more are refused until the oldest are forgotten.
+/// Largest number of remembered commands; further ones are rejected until the oldest expire.
 const MOST: usize = 65_536;
 
-/// A command with who gives it.
+/// A command with its caller.
 #[derive(Debug, Clone)]
 pub struct Command {
     pub by: By,
     pub ask: CommandAsk,
 }
 
-/// What a command came to: JSON, or a refusal.
+/// The result of a command: JSON, or an error.
 pub type Done = Result<Box<RawValue>, Error>;
 
-/// Whoever carries commands out. It checks for each whether whoever gives it may.
+/// Executes commands, after checking whether the caller may give them.
 pub trait CommandSink: Send + Sync + std::fmt::Debug {
-    /// `None` where no command is named so.
+    /// Executes a command, or returns `None` if it does not know the name.
     fn run(&self, command: Command) -> Option<BoxFuture<'static, Done>>;
 }
 
-/// What was made of a command, for everybody who sent it.
+/// The result of a command, shared by everyone who sent it.
 type Outcome = Shared<BoxFuture<'static, Result<Box<RawValue>, Fault>>>;
 
 #[derive(Debug)]
@@ -45,7 +46,7 @@ struct Remembered {
     outcome: Outcome,
 }
 
-/// The commands of a server, over all threads.
+/// The commands of a server, shared by all threads.
 #[derive(Debug, Default)]
 pub struct Commands {
     sinks: Mutex<Vec<Arc<dyn CommandSink>>>,
@@ -53,12 +54,12 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// Says who carries commands out. The first of them that knows a name does.
+    /// Adds an executor of commands. The first one that knows a name executes it.
     pub fn register(&self, sink: Arc<dyn CommandSink>) {
         self.sinks.lock().unwrap_or_else(PoisonError::into_inner).insert(0, sink);
     }
 
-    /// What comes of a command. It is carried out even if nobody waits for it any more.
+    /// Executes a command and returns its result. It completes even if its caller stops waiting.
     pub fn run(&self, command: Command, now: Millis) -> Outcome {
         let Some(idem) = command.ask.idem.clone() else { return self.begin(command) };
         let digest = digest(&command.ask);
@@ -76,10 +77,10 @@ impl Commands {
             }
             Entry::Occupied(known) if known.get().digest == digest => known.get().outcome.clone(),
             Entry::Occupied(_) => {
-                said(FaultKind::IdempotencyConflict, "this idem was another command's: send a new one")
+                fault(FaultKind::IdempotencyConflict, "this idem was used for another command: use a new one")
             }
             Entry::Vacant(_) if full => {
-                said(FaultKind::Unavailable, "too many commands are remembered: try again later")
+                fault(FaultKind::Unavailable, "too many commands are remembered: try again later")
             }
             Entry::Vacant(free) => {
                 let outcome = self.begin(command);
@@ -93,21 +94,21 @@ impl Commands {
         let name = command.ask.name.clone();
         let sinks = self.sinks.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(running) = sinks.iter().find_map(|sink| sink.run(command.clone())) else {
-            return said(FaultKind::UnknownCommand, format!("there is no command `{name}`"));
+            return fault(FaultKind::UnknownCommand, format!("there is no command `{name}`"));
         };
         let outcome = running.map(|done| done.map_err(|error| fault_of(&error))).boxed().shared();
-        // It goes on where its connection ends.
+        // The command continues if its connection ends.
         drop(actix_rt::spawn(outcome.clone()));
         outcome
     }
 }
 
-/// Whether trying again may help: such an outcome is not kept.
+/// Returns whether another attempt may succeed; such a result is not remembered.
 fn failed(outcome: &Outcome) -> bool {
     matches!(outcome.peek(), Some(Err(fault)) if fault.kind.retryable())
 }
 
-fn said(kind: FaultKind, message: impl Into<String>) -> Outcome {
+fn fault(kind: FaultKind, message: impl Into<String>) -> Outcome {
     futures::future::ready(Err(Fault::new(kind, message))).boxed().shared()
 }
 
@@ -117,7 +118,7 @@ fn digest(ask: &CommandAsk) -> [u8; 32] {
     parts.iter().fold(Sha256::new(), |hash, part| hash.chain_update(part).chain_update([0])).finalize().into()
 }
 
-/// A refusal of an actor, as the feed says it.
+/// Converts an error of an actor to one of the feed.
 pub(crate) fn fault_of(error: &Error) -> Fault {
     let kind = match error.kind {
         Kind::Unauthenticated | Kind::Forbidden => FaultKind::PermissionDenied,

@@ -1,11 +1,11 @@
-//! How many connections there are, of each person or device and of nobody yet, over all threads.
+//! Counts of connections, by user or device and of unauthenticated ones, over all threads.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::protocol::Subject;
 
-/// A device has one, and another while it comes back on a new line.
+/// Largest number of connections of a device: one, and another while it reconnects.
 pub const MAX_PER_DEVICE: usize = 2;
 
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ struct Inner {
     total: usize,
 }
 
-/// The connections of a server.
+/// The connection counts of a server.
 #[derive(Debug)]
 pub struct Counts {
     inner: Mutex<Inner>,
@@ -24,7 +24,7 @@ pub struct Counts {
     max_person: usize,
 }
 
-/// A connection's place; dropped, it is free again.
+/// A counted connection. Dropping it reduces the count.
 #[derive(Debug)]
 pub struct Connected {
     counts: Arc<Counts>,
@@ -36,7 +36,7 @@ impl Counts {
         Arc::new(Self { inner: Mutex::default(), max_anonymous, max_person })
     }
 
-    /// A place for one that has not said yet who it is; `None` where there is none left.
+    /// Counts an unauthenticated connection; `None` if there are too many.
     pub fn anonymous(self: &Arc<Self>) -> Option<Connected> {
         let mut inner = self.lock();
         (inner.anonymous < self.max_anonymous).then(|| {
@@ -46,7 +46,7 @@ impl Counts {
         })
     }
 
-    /// A person's or device's place; `None` where it has as many connections as may be.
+    /// Counts a connection of a user or device; `None` if it has too many.
     pub fn known(self: &Arc<Self>, subject: &Subject) -> Option<Connected> {
         let most = match subject {
             Subject::Person(_) | Subject::Key(..) => self.max_person,

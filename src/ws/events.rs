@@ -1,4 +1,4 @@
-//! The lane of server-sent events: a response whose body is what its connection has to write.
+//! The implementation for server-sent events: a response whose body is what its connection has to write.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -12,26 +12,26 @@ use futures::Stream;
 use muster_core::Error;
 use muster_feed::{ConnId, Position};
 
-use super::protocol::Entrance;
-use super::{Admitted, Collected, Framing, Line, Link, Next, Opening, Positions, Shard};
+use super::protocol::Endpoint;
+use super::{Admitted, AfterWrite, Collected, Framing, Opening, Positions, Shard, SocketHandle, TransportHandle};
 
-/// Streams these channels from where the listener stands in each.
+/// Streams channels from the client's position in each.
 ///
 /// # Errors
-/// `Invalid` for a name that no channel has, `RateLimited` for a person with too many connections.
+/// `Invalid` for an unknown channel, `RateLimited` for a user with too many connections.
 pub fn listen(
     shard: Rc<Shard>,
     request: &HttpRequest,
     admitted: Admitted,
     channels: Vec<(String, Option<Position>)>,
 ) -> Result<HttpResponse, Error> {
-    // Other requests share the transport of HTTP/2.
-    let line = request.conn_data::<Line>().filter(|_| request.version() < Version::HTTP_2).cloned();
+    // With HTTP/2, other requests share the transport.
+    let line = request.conn_data::<SocketHandle>().filter(|_| request.version() < Version::HTTP_2).cloned();
     let waker = Rc::new(RefCell::new(None));
     let opening = Opening {
         link: Box::new(Reach { waker: Rc::clone(&waker), line }),
         framing: Framing::Events(Positions::new(channels.clone())),
-        entrance: Entrance::Feed,
+        endpoint: Endpoint::Feed,
         admitted: Some(admitted),
         place: None,
         url: Rc::from(""),
@@ -42,15 +42,15 @@ pub fn listen(
         .content_type("text/event-stream; charset=utf-8")
         .insert_header((header::CACHE_CONTROL, "no-cache"))
         .insert_header(("x-accel-buffering", "no"))
-        .streaming(Body { shard, conn, waker, ended: false }))
+        .streaming(EventStream { shard, conn, waker, ended: false }))
 }
 
 struct Reach {
     waker: Rc<RefCell<Option<Waker>>>,
-    line: Option<Line>,
+    line: Option<SocketHandle>,
 }
 
-impl Link for Reach {
+impl TransportHandle for Reach {
     fn wake(&self) {
         if let Some(waker) = self.waker.borrow_mut().take() {
             waker.wake();
@@ -60,20 +60,20 @@ impl Link for Reach {
     fn cut(&self) {
         match &self.line {
             Some(line) => line.cut(),
-            // Polled, it finds itself given up and ends.
+            // The stream is polled, sees that it was abandoned, and ends.
             None => self.wake(),
         }
     }
 }
 
-struct Body {
+struct EventStream {
     shard: Rc<Shard>,
     conn: ConnId,
     waker: Rc<RefCell<Option<Waker>>>,
     ended: bool,
 }
 
-impl Stream for Body {
+impl Stream for EventStream {
     type Item = Result<Bytes, std::convert::Infallible>;
 
     fn poll_next(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -82,7 +82,7 @@ impl Stream for Body {
             return Poll::Ready(None);
         }
         let Collected { frames, next } = this.shard.collect(this.conn);
-        this.ended = next == Next::End;
+        this.ended = next == AfterWrite::End;
         if !frames.is_empty() {
             let mut all = BytesMut::with_capacity(frames.iter().map(Bytes::len).sum());
             frames.iter().for_each(|frame| all.extend_from_slice(frame));
@@ -96,7 +96,7 @@ impl Stream for Body {
     }
 }
 
-impl Drop for Body {
+impl Drop for EventStream {
     fn drop(&mut self) {
         self.shard.closed(self.conn);
     }

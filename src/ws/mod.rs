@@ -1,7 +1,7 @@
-//! Live sockets: one protocol, one shard for each thread that serves, and lanes that carry bytes.
+//! Live connections: one protocol, one shard per serving thread, and several implementations of the transport.
 //!
-//! A lane (`actix/`) owns a connection's transport. It hands what came to its thread's [`Shard`], and writes what that
-//! gives it to write; it knows neither frames nor the protocol. Another transport is another lane.
+//! A transport (such as `actix/`) owns the connection. It passes received bytes to the [`Shard`] of its thread and
+//! writes what the shard returns; it knows neither frames nor the protocol.
 
 mod actix;
 mod admission;
@@ -10,22 +10,22 @@ mod command;
 mod counts;
 mod direct;
 mod events;
-mod line;
 pub mod protocol;
 mod shard;
+mod socket_handle;
 mod sockets;
 mod wire;
 
 pub(crate) use actix::bearer;
 pub use actix::upgrade;
-pub use admission::{Admission, Admitted, Doors, Watch};
-pub use close::{Close, Then};
+pub use admission::{Admission, Admitted, FeedAuthenticator, Watch};
+pub use close::{AfterClose, Close};
 pub use command::{Command, CommandSink, Commands, Done};
 pub use counts::{Connected, Counts, MAX_PER_DEVICE};
 pub(crate) use direct::upgrades;
 pub use events::listen;
-pub use line::Line;
-pub(crate) use protocol::Entrance;
+pub(crate) use protocol::Endpoint;
 pub(crate) use shard::read_positions;
-pub use shard::{Collected, Framing, Link, Next, Opening, Positions, Shard};
+pub use shard::{AfterWrite, Collected, Framing, Opening, Positions, Shard, TransportHandle};
+pub use socket_handle::SocketHandle;
 pub use sockets::{ShardOptions, SocketOptions, Sockets, shard_of};

@@ -1,4 +1,4 @@
-//! What all threads' sockets share.
+//! What the connections of all threads share.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use super::protocol::ProtocolOptions;
 use super::{Admission, Commands, Counts, Shard};
 
-/// Bounds of the sockets; the defaults are the contract's.
+/// Limits of connections; the defaults are those of the protocol description.
 #[derive(Debug, Clone)]
 pub struct SocketOptions {
     pub protocol: ProtocolOptions,
@@ -24,26 +24,26 @@ pub struct SocketOptions {
     pub origins: Vec<String>,
 }
 
-/// Bounds of a thread's part.
+/// Limits of a shard.
 #[derive(Debug, Clone)]
 pub struct ShardOptions {
-    /// A connection this far behind is a slow one.
+    /// Bytes and frames behind, above which a connection is slow.
     pub max_behind_bytes: usize,
     pub max_behind_frames: usize,
-    /// How long it may stay so while it takes nothing at all.
+    /// How long a slow connection may make no progress.
     pub stalled_for: Duration,
-    /// How long it may stay so while it takes something.
+    /// How long a connection may be slow while it makes progress.
     pub behind_for: Duration,
-    /// How long anything at all may wait to be taken.
+    /// How long anything may wait to be written.
     pub no_progress: Duration,
-    /// For the other side's answer to a close.
+    /// Time for the other side's answer to a close.
     pub linger: Duration,
-    /// What one channel keeps for those who are behind.
+    /// Number of bytes that one channel keeps for slow connections.
     pub ring_frames: usize,
     pub ring_bytes: usize,
-    /// Deliveries that may wait for the shard.
+    /// Number of deliveries that may wait for the shard.
     pub queue: usize,
-    /// How exact times are.
+    /// Precision of times.
     pub tick: Duration,
 }
 
@@ -64,7 +64,7 @@ impl Default for ShardOptions {
     }
 }
 
-/// Everything that sockets need, whichever thread serves them.
+/// Everything that connections need, whichever thread serves them.
 #[derive(Debug)]
 pub struct Sockets {
     pub feed: Feed,
@@ -78,10 +78,10 @@ pub struct Sockets {
     pub(super) evicted: AtomicU64,
 }
 
-/// The thread's part of the feed.
+/// Returns the shard of the present thread.
 ///
 /// # Errors
-/// `Internal`: the thread has none.
+/// `Internal` if the thread has none.
 pub fn shard_of(request: &HttpRequest) -> Result<Rc<Shard>, Error> {
     let shard = request.app_data::<Rc<Shard>>().cloned();
     shard.ok_or_else(|| Error::new(Kind::Internal, "no shard on this thread"))
@@ -102,12 +102,12 @@ impl Sockets {
         })
     }
 
-    /// The part of the thread that calls; once for each thread that serves.
+    /// Creates the shard of the calling thread; called once per serving thread.
     pub fn shard(self: &Arc<Self>) -> Rc<Shard> {
         Shard::start(Arc::clone(self))
     }
 
-    /// Every socket is told that the server restarts (1012), and none is taken any more.
+    /// Closes every connection with the reason that the server restarts (1012), and accepts no further ones.
     pub fn end(&self) {
         self.ending.send_replace(true);
     }
@@ -116,7 +116,7 @@ impl Sockets {
         *self.ending.borrow()
     }
 
-    /// Connections that were cut off because they took too little.
+    /// Returns the number of connections that were disconnected because they read too slowly.
     pub fn evicted(&self) -> u64 {
         self.evicted.load(Ordering::Relaxed)
     }

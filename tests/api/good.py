@@ -103,7 +103,7 @@ GOOD = {
     "upload_firmware_content": lambda w: at(w.announced(), body=IMAGE),
     "get_firmware_content": lambda w: at(w.ready_once()),
     "verify_firmware_artifact": verification,
-    "revoke_firmware_artifact": lambda w: at(w.announced()),
+    "revoke_firmware_artifact": lambda w: at(w.ready()),
     "create_firmware_key": lambda w: {"body": {"name": "n", "public_key": Key().jwk}},
     "revoke_firmware_key": lambda w: at(w.firmware_key()),
     "create_firmware_job": lambda w: {"body": {"kind": "reboot", "target": {"device_ids": [w.device()]}}},
@@ -131,8 +131,8 @@ GOOD = {
     "delete_memory": lambda w: {"path": {"key": w.remembered()["id"]}},
     "delete_memory_named": lambda w: {"query": {"key": w.remembered()["key"]}},
     "forget_memory": lambda w: {"path": {"owner": w.owner()}},
-    "realtime_history": lambda w: {"path": {"ch": "incidents"}},
-    "realtime_presence": lambda w: {"path": {"ch": "incidents"}},
+    "realtime_history": lambda w: {"path": {"ch": "incidents"}, "token": w.admin()},
+    "realtime_presence": lambda w: {"path": {"ch": "incidents"}, "token": w.admin()},
 }
 
 

@@ -41,7 +41,7 @@ LOGINS = {"login", "cli_login", "refresh"}
 KEYED = {"get_agent", "run_agent", "get_task", "task_events", "control_tasks"}
 KEYED |= {f"{verb}_task" for verb in ("pause", "resume", "kill", "redirect")}
 KEYED |= {"search_memory", "list_memory", "get_memory", "memory_history", "forget_memory"}
-KEYED |= {"delete_memory", "delete_memory_named"}
+KEYED |= {"delete_memory", "delete_memory_named", "realtime_history", "realtime_presence"}
 # One call in so many of each route for people or devices is a good one.
 GOOD_EVERY = 6
 CALLS = Counter()

@@ -1,253 +1,265 @@
-//! The rules of the house, as a table. A new one needs a row here and a sample that breaks it in `samples.rs`.
+//! The rules that Cargo cannot check. A new one needs an entry here and a sample that breaks it in `samples.rs`.
 
-/// A rule, and why it stands.
-#[derive(Debug)]
+use std::collections::BTreeSet;
+
+use super::source::{SourceFile, Sources};
+
 pub(crate) struct Rule {
     pub(crate) name: &'static str,
-    pub(crate) why: &'static str,
-    pub(crate) looks: Looks,
+    pub(crate) reason: &'static str,
+    check: fn(&Sources, &SourceFile) -> Vec<Finding>,
 }
 
-/// Where a rule looks, and for what. Files are globs (a leading `!` leaves out), targets are path patterns.
-#[derive(Debug)]
-pub(crate) enum Looks {
-    /// Product code in these files, and direct dependencies of these packages, must not name these paths.
-    Arrow { from: &'static [&'static str], to: &'static [&'static str] },
-    /// As `Arrow`, for files that are pure state machines: `state.rs`, and those whose header has the word `Pure`.
-    Pure { to: &'static [&'static str] },
-    /// The children of a module must not name one another; what is shared stands in the parent itself, or is named here.
-    Siblings { folder: &'static str, module: &'static [&'static str], shared: &'static [&'static str] },
-    /// No feature of the actors names the `state` module of another.
-    ForeignState,
-    /// No string literal in these files is a path that ends so.
-    FilePath { from: &'static [&'static str], ends: &'static str },
-    /// No Rust file, test or not, has this keyword.
-    Keyword(&'static str),
-    /// Nothing in a test calls this.
-    CallInTest(&'static [&'static str]),
-    /// Lines at most before the tests of these files.
-    Length { of: &'static [&'static str], lines: usize },
-    /// Every package takes the lints of the workspace.
-    WorkspaceLints,
+/// A line, and what is wrong there.
+type Finding = (usize, String);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Violation {
+    pub(crate) rule: &'static str,
+    pub(crate) path: String,
+    pub(crate) line: usize,
+    pub(crate) found: String,
 }
 
-const EDGE: &[&str] = &["src/http/**", "src/http.rs", "src/ws/**", "src/ws.rs"];
+/// Every violation of every rule, in the order of the table.
+pub(crate) fn violations(sources: &Sources) -> Vec<Violation> {
+    let of = |rule: &'static Rule, file: &SourceFile| {
+        let path = file.path.clone();
+        let violation = move |(line, found)| Violation { rule: rule.name, path: path.clone(), line, found };
+        (rule.check)(sources, file).into_iter().map(violation).collect::<Vec<_>>()
+    };
+    RULES.iter().flat_map(|rule| sources.files.iter().flat_map(move |file| of(rule, file))).collect()
+}
 
 pub(crate) const RULES: &[Rule] = &[
     Rule {
-        name: "no-server-below-the-edge",
-        why: "what the actors and the crates below them do is served over any wire, from any command line",
-        looks: Looks::Arrow {
-            from: &["{actors,engines,models,store,providers,auth,cap,geo}/**"],
-            to: &["actix_web", "actix_web_actors", "actix_http", "actix_server", "http", "utoipa", "clap"],
-        },
+        name: "pure-state",
+        reason: "a state machine is tested by traces: events, the time and random numbers come as arguments",
+        check: |_, file| if is_pure(file) { named(file, &[RUNTIME, CLOCK, RANDOMNESS].concat()) } else { Vec::new() },
     },
     Rule {
-        name: "state-is-pure",
-        why: "a state machine is tested by traces: events and the time come as arguments",
-        looks: Looks::Pure {
-            to: &[
-                "actix",
-                "actix_rt",
-                "actix_web",
-                "tokio",
-                "tokio_util",
-                "muster_core::Clock",
-                "muster_core::clock::Clock",
-                "*::Instant::now",
-                "*::SystemTime::now",
-                "*::OffsetDateTime::now_utc",
-                "*::OffsetDateTime::now_local",
-            ],
-        },
+        name: "environment-only-in-config",
+        reason: "every setting is in config.toml, has one name and is checked once; all else receives typed options",
+        check: |_, file| if reads_settings(&file.path) { Vec::new() } else { named(file, &["std::env"]) },
     },
     Rule {
-        name: "routes-do-not-know-each-other",
-        why: "a route is read, changed and removed alone",
-        looks: Looks::Siblings { folder: "src/http/", module: &["muster", "http"], shared: &[] },
+        name: "settings-files-only-in-config",
+        reason: "one place knows where the settings files are",
+        check: |_, file| if reads_settings(&file.path) { Vec::new() } else { settings_paths(file) },
     },
     Rule {
-        name: "sockets-do-not-know-routes",
-        why: "one folder changes where the socket library goes",
-        looks: Looks::Arrow { from: &["src/ws/**", "src/ws.rs"], to: &["muster::http"] },
+        name: "handlers-do-not-use-the-store",
+        reason: "an actor owns the order of its writes",
+        check: |_, file| if is_edge(&file.path) { named(file, &["muster_store", "sled"]) } else { Vec::new() },
     },
     Rule {
-        name: "the-edge-speaks-to-actors",
-        why: "models answer through the provider actors, which bound, count and break",
-        looks: Looks::Arrow { from: EDGE, to: &["muster_models"] },
+        name: "handlers-do-not-use-models",
+        reason: "models are reached through the provider actors, which bound, count and break",
+        check: |_, file| if is_edge(&file.path) { named(file, &["muster_models"]) } else { Vec::new() },
     },
     Rule {
-        name: "handlers-do-not-store",
-        why: "an actor owns the order of its writes",
-        looks: Looks::Arrow { from: EDGE, to: &["muster_store", "sled"] },
+        name: "routes-are-independent",
+        reason: "a route is read, changed and removed alone; what several share is beside src/http",
+        check: siblings,
     },
     Rule {
-        name: "only-the-store-knows-sled",
-        why: "the engine behind the port can be exchanged",
-        looks: Looks::Arrow { from: &["**", "!store/**"], to: &["sled"] },
-    },
-    Rule {
-        name: "below-the-task",
-        why: "tasks use providers, memory, limits and keys; those serve many others",
-        looks: Looks::Arrow {
-            from: &[
-                "actors/src/provider/**",
-                "actors/src/memory/**",
-                "actors/src/limits/**",
-                "actors/src/keys/**",
-                "actors/src/{provider,memory,limits,keys}.rs",
-            ],
-            to: &["muster_tasks::task"],
-        },
-    },
-    Rule {
-        name: "environment-is-read-in-config",
-        why: "every setting is in config.toml, has one name, and is checked once; the rest gets typed options",
-        looks: Looks::Arrow {
-            from: &[
-                "**",
-                "!src/config/**",
-                "!src/config.rs",
-                "!src/cli/**",
-                "!src/cli.rs",
-                "!src/main.rs",
-                "!**/build.rs",
-                "!**/src/bin/**",
-            ],
-            to: &["std::env"],
-        },
-    },
-    Rule {
-        name: "settings-are-read-in-config",
-        why: "one place knows where settings stand",
-        looks: Looks::FilePath {
-            from: &["**", "!src/config/**", "!src/config.rs", "!src/cli/**", "!src/cli.rs", "!src/main.rs"],
-            ends: "config.toml",
-        },
-    },
-    Rule {
-        name: "feed-knows-no-feature",
-        why: "features publish into the feed, so a new one changes nothing there",
-        looks: Looks::Arrow {
-            from: &["actors/src/feed/**", "actors/src/feed.rs"],
-            to: &[
-                "muster_actors::{session,task,agent,provider,memory,limits,keys,governance,audit,device,incident,alert,firmware,geofence,ledger,health}",
-            ],
-        },
+        name: "sockets-do-not-use-routes",
+        reason: "the socket library can be exchanged in one folder",
+        check: |_, file| if in_module(&file.path, "src/ws") { named(file, &["muster::http"]) } else { Vec::new() },
     },
     Rule {
         name: "no-lock-over-domain-state",
-        why: "an actor's state is its own: others ask. Only supervision, the clock, and steps while they run share memory",
-        looks: Looks::Arrow {
-            from: &["actors/**", "!actors/src/supervise/**", "!actors/src/clock.rs", "!actors/src/task/{slot,tray}.rs"],
-            to: &["*::Mutex", "*::RwLock", "parking_lot", "dashmap"],
+        reason: "an actor owns its state; other actors send messages. LOCKS lists the exceptions with their reasons",
+        check: |_, file| {
+            let exempt = LOCKS.iter().any(|exception| exception.path == file.path);
+            if file.path.starts_with("actors/") && !exempt { named(file, LOCK_TYPES) } else { Vec::new() }
         },
     },
-    Rule { name: "no-foreign-state", why: "an actor knows another by its messages", looks: Looks::ForeignState },
+    Rule { name: "no-foreign-state", reason: "an actor knows another by its messages", check: foreign_state },
     Rule {
-        name: "actors-stand-below-the-server",
-        why: "actors run in any process",
-        looks: Looks::Arrow { from: &["actors/**"], to: &["muster"] },
-    },
-    Rule {
-        name: "engines-stand-alone",
-        why: "engines are functions",
-        looks: Looks::Arrow {
-            from: &["engines/**"],
-            to: &["muster", "muster_actors", "muster_store", "muster_providers", "actix", "actix_rt", "reqwest"],
+        name: "pure-engines",
+        reason: "an engine is a function of its input",
+        check: |_, file| {
+            if file.path.starts_with("engines/") { named(file, &[CLOCK, NETWORK].concat()) } else { Vec::new() }
         },
     },
-    Rule {
-        name: "store-stands-alone",
-        why: "the store knows bytes, and nobody",
-        looks: Looks::Arrow {
-            from: &["store/**"],
-            to: &[
-                "muster",
-                "muster_actors",
-                "muster_models",
-                "muster_providers",
-                "muster_engines",
-                "actix",
-                "actix_rt",
-            ],
-        },
-    },
-    Rule {
-        name: "models-stand-alone",
-        why: "inference knows nobody",
-        looks: Looks::Arrow {
-            from: &["models/**"],
-            to: &["muster", "muster_actors", "muster_store", "muster_providers", "muster_engines", "actix", "actix_rt"],
-        },
-    },
-    Rule {
-        name: "auth-stands-alone",
-        why: "tokens, proofs and hashes are functions of bytes and a time: who may do what is decided above them",
-        looks: Looks::Arrow {
-            from: &["auth/**"],
-            to: &[
-                "{muster,muster_actors,muster_store,muster_models,muster_providers,muster_engines,muster_cap,muster_geo}",
-                "{actix,actix_rt,actix_web,tokio,reqwest}",
-            ],
-        },
-    },
-    Rule {
-        name: "cap-stands-alone",
-        why: "a document is read, checked and written by anybody, without a server",
-        looks: Looks::Arrow {
-            from: &["cap/**"],
-            to: &[
-                "{muster,muster_actors,muster_store,muster_models,muster_providers,muster_engines,muster_auth,muster_geo}",
-                "{actix,actix_rt,actix_web,tokio,reqwest}",
-            ],
-        },
-    },
-    Rule {
-        name: "geo-stands-alone",
-        why: "geometry knows no device and no incident",
-        looks: Looks::Arrow {
-            from: &["geo/**"],
-            to: &[
-                "{muster,muster_actors,muster_store,muster_models,muster_providers,muster_engines,muster_auth,muster_cap}",
-                "{actix,actix_rt,actix_web,tokio,reqwest}",
-            ],
-        },
-    },
-    Rule {
-        name: "retrieval-stands-alone",
-        why: "ranking is a function of entries, a query and a time: who owns them, where they are kept and what makes vectors is decided above it",
-        looks: Looks::Arrow {
-            from: &["retrieval/src/**"],
-            to: &[
-                "{muster,muster_actors,muster_store,muster_models,muster_providers,muster_engines,muster_auth,muster_cap,muster_geo}",
-                "{actix,actix_rt,actix_web,tokio,reqwest}",
-            ],
-        },
-    },
-    Rule {
-        name: "providers-stand-below-the-actors",
-        why: "an adapter translates; the chain and the breakers stand above",
-        looks: Looks::Arrow {
-            from: &["providers/**"],
-            to: &["muster", "muster_actors", "muster_store", "muster_engines", "actix", "actix_rt"],
-        },
-    },
-    Rule { name: "no-unsafe", why: "memory safety is the compiler's word, not ours", looks: Looks::Keyword("unsafe") },
     Rule {
         name: "workspace-lints",
-        why: "a crate without them is a crate that nobody checks",
-        looks: Looks::WorkspaceLints,
+        reason: "a crate without them is checked by nobody; the workspace forbids unsafe code",
+        check: |_, file| workspace_lints(file),
     },
-    Rule { name: "short-files", why: "a file is about one thing", looks: Looks::Length { of: &["**"], lines: 500 } },
+    Rule { name: "short-files", reason: "a file has one subject", check: |_, file| longer_than(file, 500) },
     Rule {
         name: "short-main",
-        why: "main parses, builds, runs: what it would decide belongs elsewhere, where it can be tested",
-        looks: Looks::Length { of: &["src/main.rs"], lines: 60 },
+        reason: "main parses, builds and runs; what it would decide is tested elsewhere",
+        check: |_, file| if file.path == "src/main.rs" { longer_than(file, 60) } else { Vec::new() },
     },
     Rule {
         name: "no-sleep-in-tests",
-        why: "a test waits for the event: a sleep is too short on a busy machine, and too long on all others",
-        looks: Looks::CallInTest(&["sleep", "sleep_until"]),
+        reason: "a test waits for the event: a sleep is too short on a busy machine and too long on every other",
+        check: |_, file| sleeps(file),
     },
 ];
+
+const RUNTIME: &[&str] = &["actix", "actix_rt", "actix_web", "tokio", "tokio_util"];
+const CLOCK: &[&str] = &[
+    "muster_core::Clock",
+    "muster_core::clock::Clock",
+    "*::Instant::now",
+    "*::SystemTime::now",
+    "*::Timestamp::now",
+    "*::Zoned::now",
+];
+const RANDOMNESS: &[&str] = &["getrandom", "rand", "fastrand", "*::Ulid::new", "*::Ulid::generate"];
+const NETWORK: &[&str] = &["tokio", "*::TcpStream", "*::TcpListener", "*::UdpSocket", "*::ToSocketAddrs"];
+const LOCK_TYPES: &[&str] = &["*::Mutex", "*::RwLock", "parking_lot", "dashmap"];
+
+/// A file in `actors/` that may hold a lock.
+pub(crate) struct LockException {
+    pub(crate) path: &'static str,
+    pub(crate) reason: &'static str,
+}
+
+pub(crate) const LOCKS: &[LockException] = &[
+    LockException {
+        path: "actors/core/src/supervise/tree.rs",
+        reason: "the supervision tree is read by the status route and by exit guards on any thread",
+    },
+    LockException {
+        path: "actors/core/src/supervise/handle.rs",
+        reason: "a handle is shared by all callers and exchanges the address when its actor restarts",
+    },
+    LockException {
+        path: "actors/tasks/src/task/slot.rs",
+        reason: "a kill drops the running step's future at once, from outside the runtime that polls it",
+    },
+    LockException {
+        path: "actors/tasks/src/task/step_output.rs",
+        reason: "a step that logs at full speed writes beside the actor's mailbox, not through it",
+    },
+];
+
+/// Whether a path is what a pattern names, or is inside it. `*::A::B` names any path that ends in `A::B`.
+fn names(pattern: &str, path: &[String]) -> bool {
+    let (pattern, from) = match pattern.strip_prefix("*::") {
+        Some(end) => (end, path.len().saturating_sub(end.split("::").count())),
+        None => (pattern, 0),
+    };
+    let mut found = path[from..].iter();
+    pattern.split("::").all(|wanted| found.next().is_some_and(|segment| segment == wanted))
+}
+
+/// What product code names of `patterns`.
+fn named(file: &SourceFile, patterns: &[&str]) -> Vec<Finding> {
+    let paths = file.scan.product_paths();
+    paths.filter(|(_, path)| patterns.iter().any(|pattern| names(pattern, path))).map(finding).collect()
+}
+
+fn finding((line, path): (usize, &[String])) -> Finding {
+    (line, path.join("::"))
+}
+
+/// Whether the file is the module `src/ws`: `src/ws.rs`, or below `src/ws/`.
+fn in_module(path: &str, module: &str) -> bool {
+    path.strip_prefix(module).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+}
+
+fn is_edge(path: &str) -> bool {
+    in_module(path, "src/http") || in_module(path, "src/ws")
+}
+
+/// The configuration, and programs and build scripts of their own.
+fn reads_settings(path: &str) -> bool {
+    in_module(path, "src/config") || path.ends_with("build.rs") || path.contains("src/bin/")
+}
+
+/// A `state` module, or a file whose header contains the word `Pure`.
+fn is_pure(file: &SourceFile) -> bool {
+    let header = file.header();
+    let declared = header.split(|c: char| !c.is_alphanumeric()).any(|word| word == "Pure");
+    file.path.ends_with("/state.rs") || file.path.contains("/state/") || declared
+}
+
+/// A child of `src/http` that names another child of it.
+fn siblings(sources: &Sources, file: &SourceFile) -> Vec<Finding> {
+    let child = |path: &str| {
+        let name = path.strip_prefix("src/http/")?.split('/').next()?.trim_end_matches(".rs").to_owned();
+        Some(name).filter(|name| name != "mod")
+    };
+    let Some(own) = child(&file.path) else { return Vec::new() };
+    let all: BTreeSet<String> = sources.files.iter().filter_map(|file| child(&file.path)).collect();
+    let foreign = |path: &[String]| match path {
+        // A glob over the parent names all of them.
+        [root, http, name, ..] if root == "muster" && http == "http" => {
+            name == "*" || *name != own && all.contains(name)
+        }
+        _ => false,
+    };
+    file.scan.product_paths().filter(|(_, path)| foreign(path)).map(finding).collect()
+}
+
+/// A path into the `state` module of a feature from outside that feature.
+fn foreign_state(_: &Sources, file: &SourceFile) -> Vec<Finding> {
+    if !file.path.starts_with("actors/") {
+        return Vec::new();
+    }
+    let module = file.module();
+    let foreign = |path: &[String]| {
+        let state = path.iter().position(|segment| segment == "state");
+        let feature = state.and_then(|at| path.get(..at)).filter(|feature| !feature.is_empty());
+        feature.is_some_and(|feature| feature[0].starts_with("muster_") && !module.starts_with(feature))
+    };
+    file.scan.product_paths().filter(|(_, path)| foreign(path)).map(finding).collect()
+}
+
+fn settings_paths(file: &SourceFile) -> Vec<Finding> {
+    let product = file.scan.literals.iter().filter(|found| !file.scan.only_tests && !found.in_test);
+    let is_path = |text: &str| {
+        // An error message that names the file is how a user learns what to change.
+        !text.contains(char::is_whitespace) && (text == "config.toml" || text.ends_with("/config.toml"))
+    };
+    product.filter(|found| is_path(&found.value)).map(|found| (found.line, format!("{:?}", found.value))).collect()
+}
+
+fn workspace_lints(file: &SourceFile) -> Vec<Finding> {
+    if !file.path.ends_with("Cargo.toml") {
+        return Vec::new();
+    }
+    let manifest: toml::Table = file.text.parse().unwrap_or_default();
+    let at = |path: &[&str]| {
+        let mut value = manifest.get(path[0]);
+        for key in &path[1..] {
+            value = value.and_then(|value| value.get(key));
+        }
+        value
+    };
+    let mut found = Vec::new();
+    if manifest.contains_key("package") && at(&["lints", "workspace"]).and_then(toml::Value::as_bool) != Some(true) {
+        found.push((1, "no `[lints] workspace = true`".to_owned()));
+    }
+    let unsafe_code = at(&["workspace", "lints", "rust", "unsafe_code"]).and_then(toml::Value::as_str);
+    if manifest.contains_key("workspace") && unsafe_code != Some("forbid") {
+        found.push((1, "no `unsafe_code = \"forbid\"` for the workspace".to_owned()));
+    }
+    found
+}
+
+/// Lines before the tests of the file.
+fn longer_than(file: &SourceFile, most: usize) -> Vec<Finding> {
+    let tests = file.scan.first_test_line.filter(|_| !file.scan.only_tests);
+    let lines = tests.map_or_else(|| file.text.lines().count(), |line| line - 1);
+    if file.is_rust() && lines > most { vec![(most + 1, format!("{lines} lines, {most} at most"))] } else { Vec::new() }
+}
+
+fn sleeps(file: &SourceFile) -> Vec<Finding> {
+    if file.path.ends_with(".py") && file.path.contains("tests/") {
+        let lines = (1..).zip(file.text.lines().map(|line| line.split('#').next().unwrap_or(line)));
+        return lines
+            .filter(|(_, line)| line.contains("sleep("))
+            .map(|(n, line)| (n, line.trim().to_owned()))
+            .collect();
+    }
+    let calls = file.scan.calls.iter().filter(|call| file.scan.only_tests || call.in_test);
+    let sleeps = calls.filter(|call| matches!(call.value.as_str(), "sleep" | "sleep_until"));
+    sleeps.map(|call| (call.line, format!("{}(", call.value))).collect()
+}

@@ -1,105 +1,90 @@
-//! For every rule a made-up file that breaks it, and a twin that does what looks alike and is allowed.
+//! For every rule a file that violates it, and a twin that looks alike and is allowed.
 
 type Files = Vec<(&'static str, String)>;
 
 #[derive(Debug)]
 pub(crate) struct Sample {
     pub(crate) rule: &'static str,
-    /// The first is the one that is to be reported.
-    pub(crate) offends: Files,
+    /// The first file is the one to report.
+    pub(crate) violating: Files,
     pub(crate) innocent: Files,
 }
 
-fn sample(rule: &'static str, offends: (&'static str, &str), innocent: (&'static str, &str)) -> Sample {
+fn sample(rule: &'static str, violating: (&'static str, &str), innocent: (&'static str, &str)) -> Sample {
     let one = |(path, text): (&'static str, &str)| vec![(path, text.to_owned())];
-    Sample { rule, offends: one(offends), innocent: one(innocent) }
+    Sample { rule, violating: one(violating), innocent: one(innocent) }
 }
 
 pub(crate) fn samples() -> Vec<Sample> {
-    [edges(), states(), layers(), settings(), forms()].into_iter().flatten().collect()
+    [routes(), states(), locks(), engines(), settings(), forms(), sleeps()].into_iter().flatten().collect()
 }
 
-fn edges() -> Vec<Sample> {
-    let rule = "no-server-below-the-edge";
-    let route = "src/http/chat.rs";
+fn routes() -> Vec<Sample> {
     let beside = |text: &str| {
-        vec![(route, text.to_owned()), ("src/http/models.rs", String::new()), ("src/http/mod.rs", String::new())]
+        vec![
+            ("src/http/chat.rs", text.to_owned()),
+            ("src/http/models/mod.rs", String::new()),
+            ("src/http/mod.rs", String::new()),
+        ]
     };
-    let apart = |offends: &str, innocent: &str| Sample {
-        rule: "routes-do-not-know-each-other",
-        offends: beside(offends),
+    let apart = |violating: &str, innocent: &str| Sample {
+        rule: "routes-are-independent",
+        violating: beside(violating),
         innocent: beside(innocent),
     };
     vec![
-        sample(
-            rule,
-            ("actors/src/keys/actor.rs", "use actix_web::HttpResponse;"),
-            ("actors/src/keys/actor.rs", "// use actix_web::HttpResponse;\nuse actix::Actor;"),
-        ),
-        sample(
-            rule,
-            ("models/src/engine/run.rs", "fn f() -> u16 { http::StatusCode::OK.as_u16() }"),
-            ("models/src/engine/run.rs", "const HELP: &str = \"http::StatusCode\"; /* clap::Parser */"),
-        ),
-        sample(
-            rule,
-            ("store/Cargo.toml", "[package]\n[dependencies]\nclap.workspace = true\n"),
-            ("store/Cargo.toml", "[package]\n[dependencies]\n# clap.workspace = true\nserde.workspace = true\n"),
-        ),
-        sample(
-            rule,
-            ("auth/src/token.rs", "fn f() -> actix_web::HttpResponse { g() }"),
-            ("auth/src/token.rs", "fn f() -> &'static str { \"actix_web::HttpResponse\" }"),
-        ),
-        sample(
-            rule,
-            ("providers/Cargo.toml", "[dependencies.web]\npackage = \"actix-web\"\nversion = \"4\"\n"),
-            ("providers/Cargo.toml", "[dev-dependencies.web]\npackage = \"actix-web\"\nversion = \"4\"\n"),
-        ),
-        sample(
-            rule,
-            ("engines/src/risk/mod.rs", "#[derive(utoipa::ToSchema)] struct A;"),
-            ("engines/src/risk/mod.rs", "#[cfg(test)] mod tests { use utoipa::ToSchema; }"),
-        ),
         apart("use crate::http::models::list;", "use crate::http::json;"),
         apart("use super::{json, models::{self, list}};", "use super::{json, error};"),
         apart("use super::*;", "mod tests {} use super::json::*;"),
         apart("fn f() { super::models::list() }", "fn f() { let s = r#\"super::models::list()\"#; }"),
+        apart("fn f() { vec![super::models::list()] }", "fn f() { vec![\"super::models::list()\"] }"),
         sample(
-            "sockets-do-not-know-routes",
+            "sockets-do-not-use-routes",
             ("src/ws/monitor.rs", "use crate::{error::Error, http::status};"),
-            ("src/ws/monitor.rs", "use crate::error::Error; use muster_actors::http;"),
+            ("src/ws/monitor.rs", "use crate::error::Error; use muster_core::http;"),
         ),
         sample(
-            "the-edge-speaks-to-actors",
+            "handlers-do-not-use-models",
             ("src/http/chat.rs", "use muster_models::ChatModel;"),
             ("src/app.rs", "use muster_models::ChatModel;"),
         ),
         sample(
-            "handlers-do-not-store",
+            "handlers-do-not-use-models",
+            ("src/ws/mod.rs", "// a model\nextern crate muster_models;"),
+            ("src/ws/mod.rs", "// use muster_models::ChatModel;\n/* muster_models::f() */"),
+        ),
+        sample(
+            "handlers-do-not-use-the-store",
             ("src/http/keys.rs", "async fn f(s: &dyn muster_store::Store) {}"),
             ("src/http/keys.rs", "async fn f(keys: &muster_identity::keys::Keys) {}"),
         ),
         sample(
-            "only-the-store-knows-sled",
-            ("actors/src/keys/record.rs", "extern crate sled;"),
-            ("store/src/engine/open.rs", "use sled::Config;"),
-        ),
-        sample(
-            "only-the-store-knows-sled",
-            ("Cargo.toml", "[dependencies]\nsled.workspace = true"),
-            ("Cargo.toml", "[workspace.dependencies]\nsled = \"=0.34.7\""),
+            "handlers-do-not-use-the-store",
+            ("src/http/keys.rs", "#[derive(muster_store::Record)] struct A;"),
+            ("src/http/keys.rs", "#[cfg(test)] mod tests { use muster_store::Store; }"),
         ),
     ]
 }
 
 fn states() -> Vec<Sample> {
-    let (rule, state) = ("state-is-pure", "actors/src/limits/state.rs");
-    let locks = "no-lock-over-domain-state";
+    let (rule, state) = ("pure-state", "actors/limits/src/state.rs");
+    let foreign = "no-foreign-state";
     vec![
         sample(rule, (state, "use tokio::sync::mpsc;"), (state, "use std::time::{Duration, Instant};")),
-        sample(rule, (state, "use crate::clock::{Clock, Millis};"), (state, "use crate::clock::Millis;")),
-        sample(rule, (state, "use super::super::Clock;"), ("actors/src/limits/actor.rs", "use super::super::Clock;")),
+        sample(rule, (state, "use actix::Message;"), (state, "use crate::messages::Message;")),
+        sample(
+            rule,
+            ("actors/core/src/journal/state.rs", "use crate::clock::{Clock, Millis};"),
+            ("actors/core/src/journal/state.rs", "use crate::clock::Millis;"),
+        ),
+        sample(
+            rule,
+            ("actors/core/src/health/state.rs", "use super::super::Clock;"),
+            ("actors/core/src/health/actor.rs", "use super::super::Clock;"),
+        ),
+        sample(rule, (state, "use muster_core::Clock;"), (state, "use muster_core::Millis;")),
+        sample(rule, (state, "use getrandom::fill;"), (state, "fn f(random: u64) {}")),
+        sample(rule, (state, "fn f() { ulid::Ulid::new(); }"), (state, "fn f(id: ulid::Ulid) {}")),
         sample(
             rule,
             (state, "fn f() { let t = std::time::Instant::now(); }"),
@@ -107,78 +92,65 @@ fn states() -> Vec<Sample> {
         ),
         sample(
             rule,
-            ("actors/src/limits/window.rs", "//! A window.\n//! Pure: time is an argument.\nuse actix::Actor;"),
-            ("actors/src/limits/window.rs", "//! A window around pure state machines.\nuse actix::Actor;"),
+            (state, "fn f() { assert!(Instant::now() > t); }"),
+            (state, "#[cfg(test)]\nfn f() { assert!(Instant::now() > t); }"),
         ),
         sample(
-            locks,
-            ("actors/src/keys/actor.rs", "use std::sync::{Arc, Mutex};"),
-            ("actors/src/keys/actor.rs", "use std::sync::{Arc, atomic::AtomicU64}; struct Mutexes;"),
+            rule,
+            ("actors/tasks/src/task/state/run.rs", "use tokio::sync::mpsc;"),
+            ("actors/tasks/src/task/status.rs", "use tokio::sync::mpsc;"),
         ),
         sample(
-            locks,
-            ("actors/src/task/mod.rs", "struct A { s: std::sync::Arc<tokio::sync::RwLock<u8>> }"),
-            ("actors/src/supervise/tree.rs", "use std::sync::RwLock;"),
+            rule,
+            ("actors/limits/src/window.rs", "//! A window.\n//! Pure: time is an argument.\nuse actix::Actor;"),
+            ("actors/limits/src/window.rs", "//! A window around pure state machines.\nuse actix::Actor;"),
         ),
         sample(
-            locks,
-            ("actors/Cargo.toml", "[dependencies]\ndashmap = \"6\""),
-            ("actors/Cargo.toml", "[dev-dependencies]\ndashmap = \"6\""),
+            foreign,
+            ("actors/network/src/incident/actor.rs", "use crate::device::state::Devices;"),
+            ("actors/network/src/device/actor.rs", "use super::state::Devices; use crate::incident::messages::Report;"),
         ),
         sample(
-            "no-foreign-state",
-            ("actors/src/task/actor.rs", "use crate::limits::state::Buckets;"),
-            ("actors/src/limits/actor.rs", "use super::state::Buckets; use crate::task::messages::Run;"),
+            foreign,
+            ("actors/tasks/src/task/actor.rs", "use muster_limits::state::Buckets;"),
+            ("actors/tasks/src/task/actor.rs", "use muster_limits::Limits; use super::state::Tasks;"),
         ),
     ]
 }
 
-fn layers() -> Vec<Sample> {
-    let text = |name: &str| format!("use {name}::Thing;");
-    let below = |rule, file: &'static str, wrong: &str, right: &str| {
-        sample(rule, (file, text(wrong).as_str()), (file, text(right).as_str()))
-    };
+fn locks() -> Vec<Sample> {
+    let rule = "no-lock-over-domain-state";
     vec![
-        below("below-the-task", "actors/src/provider/actor.rs", "crate::task", "crate::limits"),
-        below("below-the-task", "actors/src/memory/mod.rs", "super::task", "self::task"),
-        below("below-the-task", "actors/src/limits/shard/actor.rs", "crate::task", "crate::tasks"),
         sample(
-            "below-the-task",
-            ("actors/src/keys.rs", "mod inner { use super::super::task; }"),
-            ("actors/src/agent.rs", "mod inner { use super::super::task; }"),
+            rule,
+            ("actors/identity/src/keys/actor.rs", "use std::sync::{Arc, Mutex};"),
+            ("actors/identity/src/keys/actor.rs", "use std::sync::{Arc, atomic::AtomicU64}; struct Mutexes;"),
         ),
-        below("feed-knows-no-feature", "actors/src/feed/hub.rs", "crate::incident", "crate::supervise"),
-        below("feed-knows-no-feature", "actors/src/feed/snapshot.rs", "crate::geofence", "crate::identity"),
-        below("feed-knows-no-feature", "actors/src/feed/turn.rs", "crate::firmware", "crate::ids"),
-        below("feed-knows-no-feature", "actors/src/feed/rules.rs", "crate::device", "super::channel"),
-        below("actors-stand-below-the-server", "actors/src/task/actor.rs", "muster::error", "muster_store"),
-        below("engines-stand-alone", "engines/src/triage/mod.rs", "muster_actors", "std::collections"),
-        below("store-stands-alone", "store/src/port.rs", "muster_actors", "serde"),
-        below("models-stand-alone", "models/src/lib.rs", "muster_store", "tokio"),
-        below("providers-stand-below-the-actors", "providers/src/chain.rs", "muster_actors", "muster_models"),
-        below("auth-stands-alone", "auth/src/token.rs", "tokio::time", "crate::jws"),
-        below("auth-stands-alone", "auth/src/dpop/mod.rs", "muster_actors", "muster_auth"),
         sample(
-            "auth-stands-alone",
-            ("auth/Cargo.toml", "[dependencies]\nmuster-store.workspace = true"),
-            ("auth/Cargo.toml", "[dependencies]\nargon2.workspace = true"),
+            rule,
+            ("actors/tasks/src/task/mod.rs", "struct A { s: std::sync::Arc<tokio::sync::RwLock<u8>> }"),
+            ("actors/core/src/supervise/tree.rs", "use std::sync::RwLock;"),
         ),
-        below("cap-stands-alone", "cap/src/write.rs", "muster_geo", "quick_xml"),
-        below("cap-stands-alone", "cap/src/lib.rs", "actix", "crate::read"),
-        below("geo-stands-alone", "geo/src/shapes.rs", "muster_network::device", "rstar"),
-        below("geo-stands-alone", "geo/src/ring.rs", "muster_cap", "crate::point"),
-        below("retrieval-stands-alone", "retrieval/src/rank/fuse.rs", "muster_models::EmbedModel", "crate::text"),
-        below("retrieval-stands-alone", "retrieval/src/text/index.rs", "tokio::sync", "roaring"),
         sample(
-            "providers-stand-below-the-actors",
-            ("providers/Cargo.toml", "[target.'cfg(unix)'.dependencies]\nmuster-actors.workspace = true"),
-            ("providers/Cargo.toml", "[dependencies]\nmuster-models.workspace = true"),
+            rule,
+            ("actors/feed/src/hub.rs", "fn f() { dashmap::DashMap::new() }"),
+            ("actors/feed/src/tests/mod.rs", "#![cfg(test)] use std::sync::Mutex;"),
         ),
+    ]
+}
+
+fn engines() -> Vec<Sample> {
+    let (rule, path) = ("pure-engines", "engines/src/triage/mod.rs");
+    vec![
+        sample(rule, (path, "fn f() { std::time::SystemTime::now(); }"), (path, "fn f(now: std::time::SystemTime) {}")),
+        sample(rule, (path, "fn f() { jiff::Timestamp::now(); }"), (path, "fn f(now: jiff::Timestamp) {}")),
+        sample(rule, (path, "use std::net::TcpStream;"), (path, "use std::net::Ipv4Addr;")),
+        sample(rule, (path, "use tokio::time::sleep;"), (path, "#[cfg(test)] use tokio::time::sleep;")),
     ]
 }
 
 fn settings() -> Vec<Sample> {
-    let (env, file) = ("environment-is-read-in-config", "settings-are-read-in-config");
+    let (env, file) = ("environment-only-in-config", "settings-files-only-in-config");
     vec![
         sample(
             env,
@@ -187,71 +159,86 @@ fn settings() -> Vec<Sample> {
         ),
         sample(
             env,
-            ("providers/src/openai/mod.rs", "use std::{collections::BTreeMap, env as surroundings};"),
+            ("crates/providers/src/openai/mod.rs", "use std::{collections::BTreeMap, env as surroundings};"),
             ("src/config/overrides.rs", "use std::{collections::BTreeMap, env as surroundings};"),
         ),
-        sample(env, ("src/app.rs", "use std::env::args;"), ("src/cli/mod.rs", "use std::env::args;")),
+        sample(env, ("src/app.rs", "use std::env::args;"), ("crates/store/src/bin/burst.rs", "use std::env::args;")),
         sample(
             env,
-            ("models/src/helper.rs", "fn dir() { std::env::temp_dir(); }"),
-            ("models/tests/helper.rs", "fn dir() { std::env::temp_dir(); }"),
+            ("crates/models/src/helper.rs", "fn dir() { std::env::temp_dir(); }"),
+            ("crates/models/tests/helper.rs", "fn dir() { std::env::temp_dir(); }"),
         ),
         sample(
             file,
             ("src/app.rs", "const AT: &str = \"/etc/muster/config.toml\";"),
-            ("src/app.rs", "const MEND: &str = \"set [llm] model in config.toml\";"),
+            ("src/app.rs", "const HELP: &str = \"set [llm] model in config.toml\";"),
         ),
         sample(
             file,
-            ("actors/src/limits/actor.rs", "fn f() { read(r#\"config.toml\"#) }"),
+            ("actors/limits/src/actor.rs", "/// config.toml\nfn f() { read(r#\"config.toml\"#) }"),
             ("src/config.rs", "fn f() { read(r#\"config.toml\"#) }"),
+        ),
+        sample(
+            file,
+            ("src/app.rs", "fn f() { include_str!(\"../config.toml\") }"),
+            ("src/app.rs", "#[doc = \"config.toml\"]\nfn f() {}"),
         ),
     ]
 }
 
 fn forms() -> Vec<Sample> {
-    let keyword = "no-unsafe";
-    let (lines, sleep) = ("short-files", "no-sleep-in-tests");
+    let (lints, lines) = ("workspace-lints", "short-files");
     let (long, short) = ("fn f() {}\n".repeat(501), "fn f() {}\n".repeat(500));
     let tested = format!("{short}#[cfg(test)]\nmod tests {{\n{short}}}\n");
     vec![
         sample(
-            keyword,
-            ("src/app.rs", "fn f() { unsafe { g() } }"),
-            ("src/app.rs", "#![forbid(unsafe_code)]\n// unsafe\nfn f() { g(\"unsafe\", 'u', x.r#unsafe); }"),
-        ),
-        sample(keyword, ("store/tests/store/disk.rs", "unsafe fn f() {}"), ("store/tests/store/disk.rs", "fn f() {}")),
-        sample(
-            "workspace-lints",
+            lints,
             ("engines/Cargo.toml", "[package]\nname = \"muster-engines\"\n[lints.rust]\nunused = \"allow\"\n"),
             ("engines/Cargo.toml", "[package]\nname = \"muster-engines\"\n[lints]\nworkspace = true\n"),
         ),
-        sample(lines, ("store/src/port.rs", &long), ("store/src/port.rs", &tested)),
+        sample(
+            lints,
+            ("Cargo.toml", "[workspace]\n[workspace.lints.rust]\nunsafe_code = \"deny\"\n"),
+            ("Cargo.toml", "[workspace]\n[workspace.lints.rust]\nunsafe_code = \"forbid\"\n"),
+        ),
+        sample(lines, ("crates/store/src/port.rs", &long), ("crates/store/src/port.rs", &tested)),
         sample(lines, ("tests/bad_input.rs", &long), ("tests/bad_input.rs", &short)),
         sample("short-main", ("src/main.rs", &short[..610]), ("src/main.rs", &short[..600])),
+    ]
+}
+
+fn sleeps() -> Vec<Sample> {
+    let rule = "no-sleep-in-tests";
+    let in_module = |condition: &str| {
+        vec![
+            ("actors/core/src/samples.rs", "fn f() { sleep_until (then); }".to_owned()),
+            ("actors/core/src/lib.rs", format!("#[cfg({condition})]\npub(crate) mod samples;")),
+        ]
+    };
+    vec![
         sample(
-            sleep,
+            rule,
             ("tests/chat.rs", "async fn f() { tokio::time::sleep(WAIT).await; }"),
             ("tests/chat.rs", "async fn f() { tokio::time::advance(WAIT).await; } // sleep(\nfn sleep() {}"),
         ),
         sample(
-            sleep,
-            ("actors/src/keys/actor.rs", "#[cfg(test)]\nmod tests { fn f() { std::thread::sleep(WAIT); } }"),
-            ("actors/src/keys/actor.rs", "fn f() { std::thread::sleep(WAIT); }\n#[cfg(test)]\nmod tests {}"),
+            rule,
+            ("tests/chat.rs", "async fn f() { tokio::select! { () = sleep(WAIT) => {} } }"),
+            ("tests/chat.rs", "async fn f() { tokio::select! { () = done() => {} } }"),
         ),
+        sample(
+            rule,
+            ("actors/keys/src/actor.rs", "#[cfg(test)]\nmod tests { fn f() { std::thread::sleep(WAIT); } }"),
+            ("actors/keys/src/actor.rs", "fn f() { std::thread::sleep(WAIT); }\n#[cfg(test)]\nmod tests {}"),
+        ),
+        Sample { rule, violating: in_module("test"), innocent: in_module("not(test)") },
         Sample {
-            rule: sleep,
-            offends: vec![
-                ("actors/src/world.rs", "fn f() { sleep_until (then); }".to_owned()),
-                ("actors/src/lib.rs", "#[cfg(test)]\npub(crate) mod world;".to_owned()),
-            ],
-            innocent: vec![
-                ("actors/src/world.rs", "fn f() { sleep_until (then); }".to_owned()),
-                ("actors/src/lib.rs", "#[cfg(not(test))]\npub(crate) mod world;".to_owned()),
-            ],
+            rule,
+            violating: in_module("any(test, feature = \"test-world\")"),
+            innocent: in_module("any(test, feature = \"llm\")"),
         },
         sample(
-            sleep,
+            rule,
             ("tests/openai_client/test_openai.py", "import time\ntime.sleep(1)\n"),
             ("tests/openai_client/test_openai.py", "# no time.sleep(1) here\nevent.wait(5)\n"),
         ),

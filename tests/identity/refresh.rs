@@ -128,7 +128,8 @@ async fn a20_logout_of_tokens_unknown_expired_and_foreign() {
     }
     let mut expired = super::access(admin["token"].as_str().unwrap());
     (expired.iat, expired.nbf, expired.exp) = (expired.iat - 4000, expired.nbf - 4000, expired.exp - 4000);
-    let expired = muster_auth::mint(&super::keys_of(muster.data.path()), muster_auth::Typ::Access, &expired).unwrap();
+    let expired =
+        muster_auth::mint(&super::keys_of(muster.data.path()), muster_auth::TokenType::Access, &expired).unwrap();
     let got = ann.post("/api/v1/auth/logout", &json!({ "token": expired })).await;
     assert_eq!(got.status, 200, "{}", got.text);
     let got = ann.post("/api/v1/auth/logout", &json!({ "token": admin["token"] })).await;

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use muster_auth::{AccessClaims, PrivateKey, Typ, mint};
+use muster_auth::{AccessClaims, PrivateKey, TokenType, mint};
 use serde_json::{Value, json};
 
 use super::support::client::{Client, answer, try_answer};
@@ -120,7 +120,7 @@ impl Insider {
     fn signed(&self, change: impl FnOnce(&mut Value)) -> String {
         let mut claims = serde_json::to_value(&self.good).unwrap();
         change(&mut claims);
-        mint(&self.keys, Typ::Access, &claims).unwrap()
+        mint(&self.keys, TokenType::Access, &claims).unwrap()
     }
 
     async fn refused(&self, change: impl FnOnce(&mut Value)) {
@@ -154,7 +154,7 @@ async fn a06_tokens_of_one_kind_are_not_taken_for_the_other() {
     let got = client.post("/api/v1/auth/refresh", &json!({ "refresh_token": token })).await;
     assert_eq!((got.status, &got.json()["error"]["code"]), (401, &json!("invalid_refresh_token")));
     // The claims of access under the header of refresh.
-    refused(&client, &mint(&keys_of(muster.data.path()), Typ::Refresh, &good).unwrap()).await;
+    refused(&client, &mint(&keys_of(muster.data.path()), TokenType::Refresh, &good).unwrap()).await;
 }
 
 #[tokio::test]

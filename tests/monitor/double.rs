@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use muster::agents::{AgentCommands, Controls};
-use muster_core::event::{Event, Publisher, Traits};
+use muster_core::event::{Event, EventAttributes, Publisher};
 use muster_core::principal::Permission;
 use muster_core::{Clock, Error, Kind};
-use muster_feed::{Denied, SnapshotAsk, SnapshotSource, StateItem};
+use muster_feed::{Denied, SnapshotRequest, SnapshotSource, StateItem};
 use muster_tasks::task::{Asker, Control, ControlReply, Effective, FirstPhase, Status, Verb};
 use serde_json::{Value, json, value::to_raw_value};
 
@@ -54,16 +54,17 @@ impl Tasks {
 
     pub(super) fn tell(&self, id: &str, owner: &str, name: &str, data: &Value) {
         let channels = vec!["agents".to_owned(), format!("tasks:{id}")];
-        self.publisher.tell(vec![self.event(channels, owner, name, data)]);
+        self.publisher.publish_transient(vec![self.event(channels, owner, name, data)]);
     }
 
     pub(super) fn log(&self, id: &str, owner: &str, n: u64, text: &str) {
         let data = json!({ "n": n, "step": 0, "level": "info", "text": text });
-        self.publisher.tell(vec![self.event(vec![format!("tasks:{id}:logs")], owner, "log", &data).conflated()]);
+        self.publisher
+            .publish_transient(vec![self.event(vec![format!("tasks:{id}:logs")], owner, "log", &data).conflated()]);
     }
 
     fn event(&self, channels: Vec<String>, owner: &str, name: &str, data: &Value) -> Event {
-        let traits = Traits { owner: Some(owner.into()), ..Traits::default() };
+        let traits = EventAttributes { owner: Some(owner.into()), ..EventAttributes::default() };
         Event::new(name, self.clock.now(), channels, data).with(traits)
     }
 
@@ -80,7 +81,7 @@ impl Tasks {
         self.tell(id, owner, "task.state", &state);
     }
 
-    fn items(&self, ask: &SnapshotAsk) -> Result<Vec<StateItem>, Denied> {
+    fn items(&self, ask: &SnapshotRequest) -> Result<Vec<StateItem>, Denied> {
         let all = self.all.lock().unwrap();
         let sees = |task: &Task| ask.viewer.permissions.has(Permission::AgentsRead) || *task.owner == *ask.viewer.id;
         let item = |(id, task): (&String, &Task)| {
@@ -101,7 +102,7 @@ impl Tasks {
 struct Source(Arc<Tasks>);
 
 impl SnapshotSource for Source {
-    fn ask(&self, ask: SnapshotAsk) {
+    fn ask(&self, ask: SnapshotRequest) {
         let items = self.0.items(&ask);
         ask.reply.send(items);
     }

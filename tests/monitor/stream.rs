@@ -156,8 +156,8 @@ async fn the_server_tells_of_its_own_restarts_and_figures_come_with_their_newest
     assert_eq!(ours(&stands), None);
     let data = serde_json::value::to_raw_value(&json!({ "running": 3 })).unwrap();
     let (channel, name, at) = ("agents:metrics".to_owned(), "ours".to_owned(), muster.app.clock.now());
-    let figures = muster_core::event::Latest { channel, name: name.clone(), at, key: name, data };
-    muster.app.feed.publisher().latest(figures);
+    let figures = muster_core::event::LatestValue { channel, name: name.clone(), at, key: name, data };
+    muster.app.feed.publisher().publish_latest(figures);
     assert_eq!(event(&mut socket, "ours").await["data"], json!({ "running": 3 }));
     let (mut socket, _) = monitor(&muster, &ann.text).await;
     let stands = socket.subscribe(json!({ "ch": "agents:metrics", "snapshot": true })).await;

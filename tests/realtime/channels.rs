@@ -1,6 +1,6 @@
 //! Subscriptions: state and position, resuming, filters, newest values, presence.
 
-use muster_core::event::{Latest, Traits};
+use muster_core::event::{EventAttributes, LatestValue};
 use serde_json::{json, value::to_raw_value};
 
 use super::world::{server, tell, tell_with};
@@ -88,7 +88,7 @@ async fn a_filter_lets_through_what_it_says_and_positions_tell_of_the_rest() {
     let offset = stands["offset"].as_u64().unwrap();
     assert_eq!(socket.frame().await, json!({ "ch": "system", "pos": offset }));
     let fiji = Some([179.0, -18.0, 179.0, -18.0]);
-    let at = |bbox, severity| Traits { bbox, severity, ..Traits::default() };
+    let at = |bbox, severity| EventAttributes { bbox, severity, ..EventAttributes::default() };
     tell_with(&muster, &["system"], "a", json!({ "n": 1 }), at(Some([8.0, 50.0, 9.0, 51.0]), Some(4)));
     tell_with(&muster, &["system"], "a", json!({ "n": 2 }), at(fiji, Some(2)));
     tell_with(&muster, &["system"], "b", json!({ "n": 3 }), at(fiji, Some(4)));
@@ -124,7 +124,7 @@ async fn of_newest_values_the_last_one_always_arrives() {
         let data = to_raw_value(&json!({ "n": n })).unwrap();
         let at = muster.app.clock.now();
         let (channel, name, key) = (channel.to_owned(), "telemetry".to_owned(), "t".to_owned());
-        publisher.latest(Latest { channel, name, at, key, data });
+        publisher.publish_latest(LatestValue { channel, name, at, key, data });
     }
     let mut seen = Vec::new();
     while seen.last() != Some(&500) {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use muster_core::event::{Event, Traits};
-use muster_feed::{Denied, SnapshotAsk, SnapshotSource, StateItem};
+use muster_core::event::{Event, EventAttributes};
+use muster_feed::{Denied, SnapshotRequest, SnapshotSource, StateItem};
 use serde_json::{Value, json, value::to_raw_value};
 
 use crate::support::server::Muster;
@@ -13,7 +13,7 @@ use crate::support::server::Muster;
 struct Incidents;
 
 impl SnapshotSource for Incidents {
-    fn ask(&self, ask: SnapshotAsk) {
+    fn ask(&self, ask: SnapshotRequest) {
         let there = !ask.channel.contains(":none");
         let data = to_raw_value(&json!({ "state": "reported" })).unwrap();
         let state = vec![StateItem { id: "inc_1".to_owned(), version: 7, data }];
@@ -42,10 +42,16 @@ pub(crate) fn server_on(lane: &str, settings: &str) -> Muster {
 
 /// Tells of something on these channels.
 pub(crate) fn tell(muster: &Muster, channels: &[&str], name: &str, data: Value) -> String {
-    tell_with(muster, channels, name, data, Traits::default())
+    tell_with(muster, channels, name, data, EventAttributes::default())
 }
 
-pub(crate) fn tell_with(muster: &Muster, channels: &[&str], name: &str, data: Value, traits: Traits) -> String {
+pub(crate) fn tell_with(
+    muster: &Muster,
+    channels: &[&str],
+    name: &str,
+    data: Value,
+    traits: EventAttributes,
+) -> String {
     let channels = channels.iter().map(|channel| (*channel).to_owned()).collect();
     let event = Event::new(name, muster.app.clock.now(), channels, &data).with(traits);
     let id = event.id.clone();

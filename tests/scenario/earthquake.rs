@@ -1,6 +1,6 @@
 //! The incident's story.
 
-use muster::simulate::Fleet;
+use muster_simulate::Fleet;
 use serde_json::{Value, json};
 
 use super::support::client::{Answer, Client, answer};
@@ -48,7 +48,7 @@ pub(super) async fn reported(world: &World, fleet: &Fleet) -> String {
     };
     let mut found = Vec::new();
     for (device, expected) in ids.iter().zip([201, 200, 200]) {
-        let (status, said) = fleet.says(device, "/api/v1/device/incidents", report(device)).await.unwrap();
+        let (status, said) = fleet.post_as(device, "/api/v1/device/incidents", report(device)).await.unwrap();
         assert_eq!(status, expected, "{said}");
         found.push(said["id"].as_str().unwrap().to_owned());
     }

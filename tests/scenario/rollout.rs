@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use muster::simulate::{Fault, Faults, Fleet, Power};
 use muster_auth::{PrivateKey, manifest};
+use muster_simulate::{Fault, Faults, Fleet, Power};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -89,7 +89,7 @@ pub(super) async fn made(world: &World, fleet: &Fleet) -> String {
             (1, 4) => Some(Fault::Rejects),
             _ => None,
         };
-        fleet.script(execution["device_id"].as_str().unwrap(), fault.into_iter().collect::<Faults>());
+        fleet.set_faults(execution["device_id"].as_str().unwrap(), fault.into_iter().collect::<Faults>());
     }
     assert_eq!(sizes.into_values().collect::<Vec<_>>(), [20, 60, 120]);
     job
@@ -125,7 +125,7 @@ pub(super) async fn stands_as_before(world: &World, fleet: &Fleet, job: &str) {
         let installs: HashSet<_> = view.installs.iter().collect();
         let attempts: HashSet<_> = view.installs.iter().map(|install| (&install.job, install.attempt)).collect();
         assert_eq!((installs.len(), attempts.len()), (view.installs.len(), view.installs.len()), "{view:?}");
-        assert_eq!((view.runs.version.as_str(), view.power), ("1.0.0", Power::On), "{view:?}");
+        assert_eq!((view.version.version.as_str(), view.power), ("1.0.0", Power::On), "{view:?}");
         touched += usize::from(!view.installs.is_empty());
     }
     assert!((20..80).contains(&touched), "the first group and some of the second: {touched}");
@@ -145,7 +145,7 @@ pub(super) async fn stands_as_before(world: &World, fleet: &Fleet, job: &str) {
     eprintln!("ends of executions: {ends:?}");
     // Two rounds of heartbeats later the server's records say so, too.
     let heard = fleet.summary().totals.heartbeats + 2 * fleet.ids().len() as u64;
-    fleet.until(|fleet| fleet.summary().totals.heartbeats >= heard).await;
+    fleet.wait_until(|fleet| fleet.summary().totals.heartbeats >= heard).await;
     let devices = world.person("omar").get("/api/v1/devices?limit=200").await.json();
     let devices = devices["data"]["devices"].as_array().unwrap().clone();
     assert_eq!(devices.len(), 200);

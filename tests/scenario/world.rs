@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use muster::simulate::{Fleet, Operator, Options, Profile};
+use muster_simulate::{Fleet, Operator, Options, Profile};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -84,7 +84,7 @@ impl World {
         let options = Options { operator, profile, ..Options::new(&self.url(), count) };
         let fleet = Fleet::start(options).await.unwrap();
         let heard = count as u64;
-        fleet.until(|fleet| fleet.summary().totals.heartbeats >= heard * 2).await;
+        fleet.wait_until(|fleet| fleet.summary().totals.heartbeats >= heard * 2).await;
         fleet
     }
 
@@ -93,7 +93,7 @@ impl World {
         self.process.take().unwrap().kill();
         let folder = self.folder.path().to_owned();
         let process = tokio::task::spawn_blocking(move || Launch::new(&folder).start()).await.unwrap();
-        fleet.moved(&process.url);
+        fleet.set_server(&process.url);
         self.address.send_replace(process.url.clone());
         self.process = Some(process);
     }

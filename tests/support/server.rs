@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use actix_web::dev::ServerHandle;
 use actix_web::web::Data;
-use muster::app::{App, First};
+use muster::app::{App, InitialCredentials};
 use muster::config::{self, Source};
 use muster::server::Server;
 use muster_core::supervise::Tree;
@@ -47,8 +47,9 @@ impl Muster {
         let thread = std::thread::spawn(move || {
             actix_rt::System::new().block_on(async move {
                 let source = Source::given(&config);
-                let first = First { key: Some(Token::parse(KEY).unwrap()), password: Some(PASSWORD.to_owned()) };
-                let app = App::start(config, source, first).await.unwrap();
+                let key = Some(Token::parse(KEY).unwrap());
+                let credentials = InitialCredentials { key, password: Some(PASSWORD.to_owned()) };
+                let app = App::start(config, source, credentials).await.unwrap();
                 let server = Server::bind(app).unwrap();
                 let app = server.shared();
                 let killed = app.clone();

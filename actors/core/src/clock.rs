@@ -1,4 +1,4 @@
-//! The only source of time of the house: wall time for records and limits, read through one value that tests control.
+//! The only source of time: wall-clock time for records and limits, read through a value that tests control.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,8 @@ use jiff::fmt::temporal::DateTimePrinter;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Milliseconds since the Unix epoch, UTC. RFC 3339 where people may read it, a number in compact records.
+/// Milliseconds since the Unix epoch, UTC. Serialized as RFC 3339 in human-readable formats and as a number in compact
+/// ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Millis(pub u64);
 
@@ -31,14 +32,14 @@ impl<'de> Deserialize<'de> for Millis {
 }
 
 impl Millis {
-    /// RFC 3339, UTC, with milliseconds and `Z`: the form of every time in every answer.
+    /// Formats the time as RFC 3339 in UTC with milliseconds and `Z`, the form used in every response.
     pub fn rfc3339(self) -> String {
         const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
         i64::try_from(self.0)
             .ok()
             .and_then(|ms| Timestamp::from_millisecond(ms).ok())
             .map(|at| PRINTER.timestamp_to_string(&at))
-            // Only years past 9999 get here.
+            // Only reached for years past 9999.
             .unwrap_or_else(|| "9999-12-31T23:59:59.999Z".to_owned())
     }
 
@@ -48,23 +49,25 @@ impl Millis {
         u64::try_from(at.as_millisecond()).ok().map(Self)
     }
 
+    /// Returns whole seconds since the Unix epoch.
     pub fn seconds(self) -> u64 {
         self.0 / 1000
     }
 
+    /// Adds a duration, saturating at the maximum.
     #[must_use]
     pub fn plus(self, by: Duration) -> Self {
         Self(self.0.saturating_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX)))
     }
 
-    /// Time from `earlier` to this; zero where `earlier` is later.
+    /// Returns the duration since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 }
 
-/// Whether a text has the shape that RFC 3339 (section 5.6) requires. The parser also takes what ISO 8601 allows beyond
-/// it, such as times without seconds and time zones in brackets.
+/// Returns whether a text has the form that RFC 3339 (section 5.6) requires. The parser also accepts ISO 8601 forms
+/// beyond it, such as times without seconds and time zones in brackets.
 fn has_rfc3339_shape(text: &str) -> bool {
     let Some((head, rest)) = text.as_bytes().split_at_checked("1985-04-12T23:20:50".len()) else { return false };
     let head = head.iter().zip(b"0000-00-00T00:00:00").all(|(&is, &form)| match form {
@@ -88,7 +91,7 @@ fn has_rfc3339_shape(text: &str) -> bool {
     }
 }
 
-/// Reads the time. Cheap to clone; a test's clock moves only when told.
+/// A source of time. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Clock(Source);
 
@@ -102,21 +105,22 @@ enum Source {
 }
 
 impl Clock {
-    /// The machine's wall clock.
+    /// Creates a clock that reads the system's wall-clock time.
     pub fn system() -> Self {
         Self(Source::System)
     }
 
-    /// A clock that stands at `start` until `advance` moves it.
+    /// Creates a clock that stays at `start` until `advance` is called.
     pub fn manual(start: Millis) -> Self {
         Self(Source::Manual(Arc::new(AtomicU64::new(start.0))))
     }
 
-    /// A clock that starts at `start` and moves with tokio's time, so with a paused runtime it stands still.
+    /// Creates a clock that starts at `start` and follows tokio's time, including pauses.
     pub fn tokio(start: Millis) -> Self {
         Self(Source::Tokio(tokio::time::Instant::now(), start.0))
     }
 
+    /// Returns the current time.
     pub fn now(&self) -> Millis {
         match &self.0 {
             Source::System => {
@@ -128,7 +132,7 @@ impl Clock {
         }
     }
 
-    /// Moves a manual clock; the others move by themselves.
+    /// Advances a manual clock. Has no effect on other clocks.
     pub fn advance(&self, by: Duration) {
         if let Source::Manual(at) = &self.0 {
             at.fetch_add(u64::try_from(by.as_millis()).unwrap_or(0), Ordering::AcqRel);
@@ -142,16 +146,16 @@ mod tests {
 
     #[test]
     fn times_are_rfc3339_with_milliseconds() {
-        // RFC 3339 section 5.8's first example.
+        // RFC 3339 section 5.8, first example.
         let at = Millis::parse_rfc3339("1985-04-12T23:20:50.52Z").unwrap();
         assert_eq!(at, Millis(482_196_050_520));
         assert_eq!(at.rfc3339(), "1985-04-12T23:20:50.520Z");
-        // Its second: the same instant in another offset.
+        // Its second example: the same instant in another offset.
         assert_eq!(Millis::parse_rfc3339("1996-12-19T16:39:57-08:00"), Millis::parse_rfc3339("1996-12-20T00:39:57Z"));
     }
 
     #[test]
-    fn what_iso_8601_allows_beyond_rfc_3339_is_no_time() {
+    fn iso_8601_forms_beyond_rfc_3339_are_rejected() {
         for text in [
             "1985-04-12T23:20Z",
             "1985-04-12T23:20:50",
@@ -169,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn people_read_rfc_3339_and_records_keep_a_number() {
+    fn times_are_rfc_3339_in_json_and_numbers_in_postcard() {
         let at = Millis(482_196_050_520);
         assert_eq!(serde_json::to_string(&at).unwrap(), "\"1985-04-12T23:20:50.520Z\"");
         assert_eq!(serde_json::from_str::<Millis>("\"1985-04-12T23:20:50.520Z\"").unwrap(), at);
@@ -178,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manual_clock_moves_only_when_told() {
+    fn a_manual_clock_moves_only_by_advance() {
         let clock = Clock::manual(Millis(5));
         let twin = clock.clone();
         clock.advance(Duration::from_secs(1));

@@ -1,4 +1,5 @@
-//! One typed error for every refusal; its kind decides the status, the route's dialect its look (both at the edge).
+//! The error type of all domain crates. The kind determines the HTTP status, and the route's dialect the body (both are
+//! applied by the server).
 
 use std::time::Duration;
 
@@ -7,82 +8,98 @@ use serde::Serialize;
 
 use crate::supervise::CallError;
 
-/// What kind of refusal it is. Closed and small: each has one status and one stable code.
+/// Kind of an error. A small, closed set: each kind has one HTTP status and one stable code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
+    /// The body is not valid JSON.
     InvalidJson,
-    /// A field is missing, of the wrong type or out of its range.
+    /// A field is missing, of the wrong type or out of range.
     Invalid,
-    /// A known field or value that this model does not support.
+    /// A valid field or value that this model does not support.
     UnsupportedValue,
+    /// The input exceeds the context length of the model.
     ContextLengthExceeded,
+    /// Credentials are missing or invalid.
     Unauthenticated,
+    /// The principal lacks a permission.
     Forbidden,
+    /// The resource does not exist or is not visible to the principal.
     NotFound,
+    /// The requested model does not exist.
     ModelNotFound,
+    /// The path does not support the method.
     MethodNotAllowed,
+    /// The request conflicts with the current state of the resource.
     Conflict,
+    /// The `Idempotency-Key` was used with another body.
     IdempotencyConflict,
-    /// `If-Match` names a version that is not the present one.
+    /// `If-Match` names a version that is not the current one.
     PreconditionFailed,
-    /// The request needs an `If-Match`.
+    /// The request requires an `If-Match` header.
     PreconditionRequired,
-    /// A range that the content does not have.
+    /// The requested range is outside of the content.
     RangeNotSatisfiable,
-    /// The path speaks WebSocket only.
+    /// The path supports WebSocket connections only.
     UpgradeRequired,
+    /// The request or its content is too large.
     TooLarge,
-    /// A call ran past its bound of time.
+    /// A call exceeded its time limit.
     TimedOut,
+    /// The content type of the body is not supported.
     UnsupportedMediaType,
-    /// Too many requests or tokens for now.
+    /// Too many requests or tokens at the moment.
     RateLimited,
-    /// A quota of the plan or a budget is spent.
+    /// A quota of the plan or a budget is exhausted.
     QuotaExceeded,
-    /// The money set aside for a key, a model or a call is spent.
+    /// The budget for a key, a model or a call is exhausted.
     BudgetExhausted,
     /// Every provider of the chain failed.
     ProviderFailed,
-    /// The model is known, its provider is not set up.
+    /// The model is known, but its provider is not configured.
     ModelUnconfigured,
-    /// A part of the server is down, restarting, loading or overloaded: try again.
+    /// A component of the server is down, restarting, loading or overloaded; the request can be retried.
     Unavailable,
+    /// An internal error.
     Internal,
 }
 
-/// One failed check of a request.
+/// A failed check of a request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FieldError {
-    /// `missing`, `type_error`, `value_error`, `json_invalid`.
+    /// `missing`, `type_error`, `value_error` or `json_invalid`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// From `body`, `query` or `path` to the field.
+    /// Path of the field, beginning with `body`, `query` or `path`.
     pub loc: Vec<String>,
+    /// What is wrong, for people.
     pub msg: String,
+    /// The rejected value.
     pub input: serde_json::Value,
 }
 
-/// A refusal.
+/// An error returned to a caller.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
+    /// Kind of the error.
     pub kind: Kind,
-    /// For people: what is wrong and how to mend it. Never a secret.
+    /// What is wrong and how to mend it, for people. Never contains a secret.
     pub message: String,
-    /// Every failed check, for `Kind::Invalid` and its like.
+    /// All failed checks, for `Kind::Invalid` and similar kinds.
     pub fields: Vec<FieldError>,
-    /// When to try again.
+    /// Time after which the request can be retried.
     pub retry_after: Option<Duration>,
-    /// The methods that the path takes, for `Kind::MethodNotAllowed`.
+    /// Methods that the path supports, for `Kind::MethodNotAllowed`.
     pub allow: Option<String>,
-    /// A code more exact than the kind's own, such as `invalid_credentials`.
+    /// A stable code more specific than that of the kind, such as `invalid_credentials`.
     pub code: Option<&'static str>,
-    /// What a program may act on, such as the moves that would be allowed.
+    /// Machine-readable details, such as the state transitions that are allowed.
     pub details: Option<Box<serde_json::Value>>,
 }
 
 impl Error {
+    /// Creates an error without details.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -95,7 +112,7 @@ impl Error {
         }
     }
 
-    /// A refusal of one field. `loc` is its place, such as `["body", "messages"]`.
+    /// Creates an error about a single field. `loc` is its path, such as `["body", "messages"]`.
     pub fn field(kind: Kind, loc: &[&str], msg: impl Into<String>, input: serde_json::Value) -> Self {
         let msg = msg.into();
         let name = loc.get(1..).unwrap_or_default().join(".");
@@ -105,27 +122,28 @@ impl Error {
         Self { fields: vec![field], ..Self::new(kind, message) }
     }
 
-    /// Says a code more exact than the kind's own.
+    /// Sets a code more specific than that of the kind.
     #[must_use]
     pub fn coded(mut self, code: &'static str) -> Self {
         self.code = Some(code);
         self
     }
 
-    /// Says what a program may act on.
+    /// Sets machine-readable details.
     #[must_use]
     pub fn detailing(mut self, details: serde_json::Value) -> Self {
         self.details = Some(Box::new(details));
         self
     }
 
-    /// Says which methods would have been taken.
+    /// Sets the methods that the path supports.
     #[must_use]
     pub fn allowing(mut self, methods: &str) -> Self {
         self.allow = Some(methods.to_owned());
         self
     }
 
+    /// Sets the time after which the request can be retried.
     #[must_use]
     pub fn retry_in(mut self, after: Duration) -> Self {
         self.retry_after = Some(after);
@@ -142,14 +160,16 @@ impl From<CallError> for Error {
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         let message = error.to_string();
+        let unavailable = |seconds| {
+            let message = "the store does not accept writes now: try again later";
+            Self::new(Kind::Unavailable, message).retry_in(Duration::from_secs(seconds))
+        };
         match error {
             StoreError::Conflict => Self::new(Kind::Conflict, message),
-            StoreError::Busy => Self::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1)),
-            StoreError::Poisoned(_) | StoreError::Io(_) | StoreError::Locked(_) => {
-                Self::new(Kind::Unavailable, "the store does not accept writes now").retry_in(Duration::from_secs(30))
-            }
+            StoreError::Busy => unavailable(1),
+            StoreError::Poisoned(_) | StoreError::Io(_) | StoreError::Locked(_) => unavailable(30),
             StoreError::Corrupt(_) | StoreError::NewerSchema { .. } | StoreError::BadRequest(_) => {
-                tracing::error!(error = %message, "store refused");
+                tracing::error!(error = %message, "the store rejected a request");
                 Self::new(Kind::Internal, "stored data could not be read: run `muster doctor`")
             }
         }

@@ -1,52 +1,61 @@
-//! Identifiers: a type prefix, `_`, a ULID (26 characters, sortable by time).
+//! Identifiers: a type prefix, `_`, and a ULID (26 characters, sortable by time).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ulid::Ulid;
 
-/// The types that have identifiers.
+/// Types of resources that have identifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdKind {
+    /// An API key.
     Key,
+    /// An HTTP request.
     Request,
+    /// A chat completion.
     ChatCompletion,
-    /// A message of an answer.
+    /// A message of a response.
     Message,
-    /// An answer by OpenAI's Responses API.
+    /// A response of OpenAI's Responses API.
     Response,
-    /// A function that an answer asks to be called.
+    /// A function call requested by a response.
     FunctionCall,
+    /// A user account.
     User,
+    /// A login session.
     Session,
+    /// A device.
     Device,
-    /// What an operator asks a device to do.
+    /// A command sent to a device.
     Command,
+    /// An incident.
     Incident,
+    /// A CAP alert.
     Alert,
+    /// A geofence.
     Geofence,
     /// A firmware image and its manifest.
     Artifact,
-    /// A rollout of firmware.
+    /// A firmware rollout.
     Job,
-    /// Something that happened, unique over all channels of the feed.
+    /// An event of the feed, unique across all channels.
     Event,
-    /// A live socket.
+    /// A WebSocket connection.
     Connection,
     /// An entry of the audit log.
     Audit,
-    /// An agent's run.
+    /// An agent's task.
     Task,
     /// An entry of semantic memory.
     Memory,
 }
 
 impl IdKind {
-    /// The prefix, without the underscore.
+    /// Returns the prefix, without the underscore.
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::Key => "key",
             Self::Request => "req",
-            // What the OpenAI API calls its completions; the clients' logs are searched for it.
+            // The prefix that the OpenAI API uses for completions; existing log queries depend on it.
             Self::ChatCompletion => "chatcmpl",
             Self::Message => "msg",
             Self::Response => "resp",
@@ -69,13 +78,13 @@ impl IdKind {
     }
 }
 
-/// The newest identifier's millisecond and its number within that, which orders identifiers of one process.
+/// Millisecond and sequence number of the newest identifier, which order the identifiers of this process.
 static LAST: AtomicU64 = AtomicU64::new(0);
-/// Identifiers of one millisecond that are told apart by number.
+/// Number of bits for the sequence number within a millisecond.
 const NUMBERS: u32 = 16;
 
-/// A new identifier: greater than each that this process made before, so that what is kept by identifier is kept in the
-/// order in which it happened. 64 of its bits are random.
+/// Creates an identifier that sorts after every earlier one of this process, so that records keyed by identifier are in
+/// the order of their creation. 64 of its bits are random.
 pub fn new_id(kind: IdKind) -> String {
     let fresh = Ulid::generate();
     let now = fresh.timestamp_ms() << NUMBERS;
@@ -92,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identifiers_follow_one_another_over_threads() {
+    fn identifiers_increase_across_threads() {
         let made = |_| (0..2_000).map(|_| new_id(IdKind::Event)).collect::<Vec<_>>();
         let threads: Vec<_> = (0..4).map(|n| std::thread::spawn(move || made(n))).collect();
         let mut all = Vec::new();
@@ -105,6 +114,6 @@ mod tests {
         assert!(all.iter().all(|id| *id < after && id.len() == "evt_".len() + 26));
         all.sort_unstable();
         all.dedup();
-        assert_eq!(all.len(), 8_000, "and no two are one");
+        assert_eq!(all.len(), 8_000, "all identifiers are distinct");
     }
 }

@@ -1,11 +1,11 @@
-//! Pages of a list, by cursor.
+//! Cursor-based paging of lists.
 
-/// Which page of a list.
+/// A request for one page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageAsk {
-    /// 1 to 200.
+    /// Maximum number of items, 1 to 200.
     pub limit: usize,
-    /// `next` of the page before.
+    /// Cursor: `next` of the previous page.
     pub after: Option<String>,
 }
 
@@ -18,19 +18,22 @@ impl Default for PageAsk {
 /// A page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
+    /// Items of the page.
     pub items: Vec<T>,
-    /// The cursor of the next page; `None` at the end.
+    /// Cursor of the next page; `None` after the last one.
     pub next: Option<String>,
 }
 
 impl<T> Page<T> {
-    /// The first `limit` of what an iterator has after the cursor; `id` names an item for the next page's cursor.
+    /// Collects the first `limit` items of an iterator that begins after the cursor. `id` returns the cursor of an
+    /// item.
     pub fn of(mut from: impl Iterator<Item = T>, limit: usize, id: impl Fn(&T) -> String) -> Self {
         let items: Vec<T> = from.by_ref().take(limit).collect();
         let next = if from.next().is_some() { items.last().map(id) } else { None };
         Self { items, next }
     }
 
+    /// Converts every item.
     pub fn map<U>(self, each: impl FnMut(T) -> U) -> Page<U> {
         Page { items: self.items.into_iter().map(each).collect(), next: self.next }
     }
@@ -41,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_names_its_last_item_only_where_more_follows() {
+    fn a_page_has_a_cursor_only_if_more_items_follow() {
         let page = |from: u32, limit| Page::of(from..4, limit, u32::to_string);
         assert_eq!(page(0, 2), Page { items: vec![0, 1], next: Some("1".to_owned()) });
         assert_eq!(page(2, 2), Page { items: vec![2, 3], next: None });

@@ -1,18 +1,22 @@
-//! Optimistic versions: who changes a record says which one it has read.
+//! Optimistic concurrency control: a writer states the version that it has read.
 
 use crate::{Error, Kind};
 
-/// What a writer says of the version that it has read (RFC 9110, `If-Match`).
+/// Version that a writer has read (RFC 9110, `If-Match`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IfMatch {
-    /// `*`: whatever is there.
+    /// `*`: any version.
     Any,
+    /// A specific version.
     Version(u64),
 }
 
 impl IfMatch {
+    /// Compares with the current version.
+    ///
     /// # Errors
-    /// `PreconditionFailed` where another version is present; the details tell which.
+    ///
+    /// `PreconditionFailed` if the current version is a different one; the details contain it.
     pub fn check(self, present: u64) -> Result<(), Error> {
         match self {
             Self::Any => Ok(()),

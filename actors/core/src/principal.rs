@@ -1,4 +1,4 @@
-//! Permissions: roles, and the `resource:action` permissions that each grants.
+//! Roles, and the `resource:action` permissions that each one grants.
 
 use std::sync::Arc;
 
@@ -8,17 +8,21 @@ use crate::ids::IdKind;
 
 macro_rules! permissions {
     ($($name:ident = $text:literal,)*) => {
-        /// One thing that may be done, named `resource:action`.
+        /// A permission, named `resource:action`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Permission {
-            $(#[serde(rename = $text)] $name,)*
+            $(
+                #[doc = concat!("`", $text, "`")]
+                #[serde(rename = $text)]
+                $name,
+            )*
         }
 
         impl Permission {
-            /// Every permission, in a fixed order.
+            /// All permissions, in a fixed order.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// `resource:action`.
+            /// Returns the name in the form `resource:action`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)*
@@ -56,7 +60,7 @@ permissions! {
 }
 
 impl Permission {
-    /// The permission of that name.
+    /// Parses the name of a permission.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|permission| permission.name() == name)
     }
@@ -71,55 +75,69 @@ impl Permission {
 pub struct Permissions(u64);
 
 impl Permissions {
+    /// Creates a set from a list.
     pub fn of(list: &[Permission]) -> Self {
         Self(list.iter().fold(0, |bits, permission| bits | permission.bit()))
     }
 
+    /// Returns the set of all permissions.
     pub fn all() -> Self {
         Self::of(Permission::ALL)
     }
 
+    /// Returns whether the set contains a permission.
     pub const fn has(self, permission: Permission) -> bool {
         self.0 & permission.bit() != 0
     }
 
+    /// Returns the union of two sets.
     #[must_use]
     pub const fn and(self, more: Self) -> Self {
         Self(self.0 | more.0)
     }
 
-    /// Whether this grants everything that `other` does.
+    /// Returns whether this set contains every permission of `other`.
     pub const fn covers(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
+    /// Iterates over the permissions in a fixed order.
     pub fn iter(self) -> impl Iterator<Item = Permission> {
         Permission::ALL.iter().copied().filter(move |permission| self.has(*permission))
     }
 
-    /// Their names, in a fixed order.
+    /// Returns the names, in a fixed order.
     pub fn names(self) -> Vec<&'static str> {
         self.iter().map(Permission::name).collect()
     }
 }
 
-/// What a person is in the network. Each grants a fixed set of permissions; single ones may be granted besides.
+/// Role of a user. Each role grants a fixed set of permissions; further ones can be granted individually.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UserRole {
+    /// Reads devices, incidents and alerts, and subscribes to the feed.
     Viewer,
-    /// Writes to incidents that are assigned to it.
+    /// Can write to incidents assigned to them.
     Responder,
+    /// Manages devices and incidents, and controls agents.
     Operator,
+    /// An operator who also closes incidents and publishes alerts.
     IncidentCommander,
+    /// Uploads firmware and runs rollouts.
     FirmwareManager,
+    /// Approves firmware rollouts and governance decisions.
     Approver,
+    /// Reads everything that is needed for an audit.
     Auditor,
+    /// Manages users, sessions and API keys.
     Admin,
+    /// Has every permission.
     SuperAdmin,
 }
 
 impl UserRole {
+    /// All roles, in a fixed order.
     pub const ALL: [Self; 9] = [
         Self::Viewer,
         Self::Responder,
@@ -132,6 +150,7 @@ impl UserRole {
         Self::SuperAdmin,
     ];
 
+    /// Returns the name used in tokens, requests and responses.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Viewer => "viewer",
@@ -146,8 +165,8 @@ impl UserRole {
         }
     }
 
-    /// What the role grants (contract 1, "Roles -> permissions"). Everybody may read what a viewer may: the other roles
-    /// would be blind on the screens they work at.
+    /// Returns the permissions of the role (contract 1, "Roles -> permissions"). Every role includes those of a viewer,
+    /// which the screens of all roles need.
     pub fn permissions(self) -> Permissions {
         use Permission::*;
         let viewer = Permissions::of(&[DevicesRead, IncidentsRead, AlertsRead, RealtimeSubscribe]);
@@ -176,16 +195,17 @@ impl UserRole {
     }
 }
 
-/// A subscriber to the feed: its identifier and its permissions.
+/// A subscriber to the feed: identifier and permissions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Viewer {
     /// `usr_…`, `key_…` or `dev_…`.
     pub id: Arc<str>,
+    /// Permissions of the subscriber.
     pub permissions: Permissions,
 }
 
 impl Viewer {
-    /// Whether the subscriber is an API key. Of keys, only those with the scope `agents` may use the feed.
+    /// Returns whether the subscriber is an API key. Only keys with the scope `agents` may use the feed.
     pub fn is_key(&self) -> bool {
         self.id.strip_prefix(IdKind::Key.prefix()).is_some_and(|rest| rest.starts_with('_'))
     }
@@ -196,16 +216,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lead_back_to_their_permissions() {
+    fn permission_names_round_trip() {
         for permission in Permission::ALL {
             assert_eq!(Permission::parse(permission.name()), Some(*permission));
         }
-        assert_eq!(Permission::parse("devices:*"), None, "no wildcard is a permission");
+        assert_eq!(Permission::parse("devices:*"), None, "wildcards are not permissions");
         assert!(Permission::ALL.len() < 64, "they fit a set");
     }
 
     #[test]
-    fn execution_and_approval_of_firmware_are_never_one_roles_but_the_super_admins() {
+    fn only_super_admins_can_both_execute_and_approve_firmware() {
         for role in UserRole::ALL {
             let has = |permission| role.permissions().has(permission);
             let both = has(Permission::FirmwareExecute) && has(Permission::FirmwareApprove);

@@ -1,4 +1,4 @@
-//! A small world for an actor's test: its own system and tree, on paused time, with nothing global.
+//! Test environment for actors: a separate actix system and supervision tree on paused time, without global state.
 
 use std::future::Future;
 
@@ -8,7 +8,8 @@ use crate::{Clock, Millis};
 /// 2026-01-01T00:00:00Z.
 pub const START: Millis = Millis(1_767_225_600_000);
 
-/// Runs a test in a world of its own. Time stands still while anything can run, and leaps to the next timer when not.
+/// Runs a test in an environment of its own. Time stands still while any task can run, and otherwise advances to the
+/// next timer.
 pub fn run<F, Fut>(test: F)
 where
     F: FnOnce(Tree) -> Fut,
@@ -22,18 +23,18 @@ where
     });
 }
 
-/// Lets everything that can run do so until `holds`; panics after a minute of the world's time.
+/// Runs all tasks until `holds` returns true; panics after a minute of virtual time.
 pub async fn until(holds: impl Fn() -> bool) {
     let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(60);
     while !holds() {
-        assert!(tokio::time::Instant::now() < deadline, "what was awaited did not come");
+        assert!(tokio::time::Instant::now() < deadline, "timed out waiting for the condition");
         tokio::time::advance(std::time::Duration::from_millis(1)).await;
         tokio::task::yield_now().await;
     }
 }
 
-/// Comes after so much of the world's time, which costs none of ours.
+/// Waits for a duration of virtual time.
 pub async fn after(wait: std::time::Duration) {
-    // Elapsing is what is awaited.
+    // The timeout is expected to elapse.
     let _ = tokio::time::timeout(wait, std::future::pending::<()>()).await;
 }

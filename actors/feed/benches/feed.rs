@@ -1,7 +1,7 @@
-//! What it costs to tell an event, what a channel takes in memory, and how long a start with many channels takes.
+//! Measures publishing an event, the memory of a channel, and a start with many channels.
 //!
-//! `cargo bench -p muster-feed --bench feed` prints a table. The journal is in a real folder (the system's temporary
-//! one); the store is one in memory.
+//! `cargo bench -p muster-feed --bench feed` prints a table. The journal is in a real (temporary) folder; the store is
+//! in memory.
 
 use std::error::Error;
 use std::path::Path;
@@ -16,7 +16,7 @@ use muster_core::principal::Viewer;
 use muster_core::supervise::Tree;
 use muster_core::{Clock, Millis};
 use muster_feed::{
-    ChannelRule, ConnId, DISASTER, Delivery, Feed, FeedOptions, Limits, Overflow, ShardPort, SubscribeAsk,
+    ChannelRule, ConnId, DISASTER, Delivery, Feed, FeedOptions, Limits, Overflow, ShardPort, SubscribeRequest,
 };
 use muster_store::{MemStore, StoreHandle};
 use serde_json::json;
@@ -24,7 +24,7 @@ use serde_json::json;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const EVENTS: u64 = 100_000;
-/// Handed over at a time, as a busy feature does.
+/// Events published per call, as by a busy feature.
 const AT_ONCE: u64 = 100;
 const CHANNELS: u64 = 100_000;
 
@@ -35,7 +35,7 @@ fn main() -> Result<()> {
             let home = tempfile::tempdir()?;
             let tree = Tree::new(Arbiter::current(), Clock::system());
             let feed = start(&tree, &arbiter, home.path(), &(Arc::new(MemStore::default()) as StoreHandle)).await?;
-            tell(&feed, shards).await?;
+            publish(&feed, shards).await?;
             tree.stop().await;
         }
         channels(&arbiter).await?;
@@ -58,7 +58,7 @@ async fn start(tree: &Tree, arbiter: &Arbiter, folder: &Path, store: &StoreHandl
     Ok(feed)
 }
 
-/// Counts what it is told.
+/// Counts deliveries.
 #[derive(Debug, Default)]
 struct Shard(AtomicU64, AtomicU64);
 
@@ -76,20 +76,20 @@ fn event(channels: Vec<String>, number: u64) -> Event {
     Event::new("incident.updated", Millis(1_767_225_600_000), channels, &data)
 }
 
-async fn told(feed: &Feed, count: u64) -> Result<()> {
+async fn published(feed: &Feed, count: u64) -> Result<()> {
     while feed.stats().await?.published < count {
         tokio::time::timeout(Duration::from_millis(1), std::future::pending::<()>()).await.unwrap_or_default();
     }
     Ok(())
 }
 
-async fn tell(feed: &Feed, shards: u64) -> Result<()> {
+async fn publish(feed: &Feed, shards: u64) -> Result<()> {
     let ports: Vec<Arc<Shard>> = (0..shards).map(|_| Arc::default()).collect();
     for port in &ports {
         let shard = feed.attach(Arc::clone(port) as _);
         let viewer = Viewer { id: "usr_1".into(), permissions: Permissions::all() };
         let (conn, channel) = (ConnId(1), "incidents".to_owned());
-        let ask = SubscribeAsk { shard, conn, tag: 1, channel, since: None, snapshot: false, viewer };
+        let ask = SubscribeRequest { shard, conn, tag: 1, channel, since: None, snapshot: false, viewer };
         feed.subscribe(ask).map_err(|refused| format!("{refused:?}"))?;
     }
     let made: Vec<Vec<Event>> = (0..EVENTS / AT_ONCE)
@@ -98,12 +98,12 @@ async fn tell(feed: &Feed, shards: u64) -> Result<()> {
     let (publisher, begun) = (feed.publisher(), Instant::now());
     made.into_iter().for_each(|batch| publisher.publish(batch));
     let handed = begun.elapsed();
-    told(feed, EVENTS).await?;
-    let took = begun.elapsed();
-    let (count, turns) = ports.first().map_or((0, 0), |p| (p.0.load(Ordering::Relaxed), p.1.load(Ordering::Relaxed)));
+    published(feed, EVENTS).await?;
+    let add = begun.elapsed();
+    let (count, rounds) = ports.first().map_or((0, 0), |p| (p.0.load(Ordering::Relaxed), p.1.load(Ordering::Relaxed)));
     println!(
-        "tell, {shards} shards: {:.2} µs an event ({:.2} µs of it the feature's); a shard: {count} in {turns} deliveries",
-        micros(took) / EVENTS as f64,
+        "publish, {shards} shards: {:.2} µs an event ({:.2} µs of it in the caller); a shard: {count} in {rounds} deliveries",
+        micros(add) / EVENTS as f64,
         micros(handed) / EVENTS as f64,
     );
     Ok(())
@@ -117,7 +117,7 @@ async fn channels(arbiter: &Arbiter) -> Result<()> {
     for number in 0..CHANNELS {
         feed.publisher().publish(vec![event(vec![format!("devices:dev_{number:026}")], number)]);
     }
-    told(&feed, CHANNELS).await?;
+    published(&feed, CHANNELS).await?;
     let stats = feed.stats().await?;
     let (grown, counted) = (resident()?.saturating_sub(before), stats.history_bytes as u64);
     println!(
@@ -143,7 +143,7 @@ fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// Bytes of this process in memory.
+/// Returns the resident memory of this process, in bytes.
 fn resident() -> Result<u64> {
     let text = std::fs::read_to_string("/proc/self/statm")?;
     let pages: u64 = text.split(' ').nth(1).ok_or("no figure")?.parse()?;

@@ -1,7 +1,7 @@
-//! The hub: an actor that takes what waits in the inbox, turn by turn.
+//! The hub: an actor that processes the inbox in rounds.
 //!
-//! A turn has one order: what came first is told first, and what a shard gets goes to it in one delivery at the turn's
-//! end. Nothing in a turn waits but for the write of the journal, which is not synced.
+//! The order within a round is fixed: inputs are processed in the order of their arrival, and each shard receives
+//! everything in one delivery at the end. A round only waits for the write to the journal, which is not synced.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,31 +12,31 @@ use actix::{Actor, AsyncContext, Context, Handler, MessageResult, ResponseFuture
 use muster_store::Journal;
 use tokio::time::Instant;
 
-use super::asks::Asks;
 use super::epoch::Epochs;
 use super::histories::Histories;
 use super::inbox::Inbox;
-use super::latest::Latests;
+use super::latest::LatestChannels;
 use super::load::{Loaded, load};
-use super::messages::{AskChannels, AskHistory, AskPresence, AskStats};
+use super::messages::{ChannelsRequest, HistoryRequest, PresenceRequest, StatsRequest};
 use super::outbox::{Outbox, Reading};
 use super::outgoing::Outgoing;
+use super::pending::PendingRequests;
 use super::record::{self, Head};
 use super::shared::Shared;
-use super::subscribe::Waiting;
+use super::subscribe::WaitingRequest;
 use super::subscriptions::Subscriptions;
 use super::{ChannelStats, Delivery, FeedOptions, FeedStats, HistoryPage, Limits, Refused, Rules};
 use muster_core::Millis;
 use muster_core::supervise::BuildError;
 
-/// How often it is looked for features that do not answer, and tried again what the disk did not take.
+/// Interval for detecting features that do not reply, and for retrying what could not be written.
 const TICK: Duration = Duration::from_millis(250);
-/// How often the outbox is looked through for what nobody handed over.
-const STRAGGLERS_EVERY: Duration = Duration::from_secs(5);
+/// Interval for searching the outbox for events that were never passed to the feed.
+const OUTBOX_SCAN_EVERY: Duration = Duration::from_secs(5);
 
-/// What every incarnation gets.
+/// Resources passed to every incarnation of the hub.
 #[derive(Clone)]
-pub(super) struct Parts {
+pub(super) struct HubResources {
     pub(super) options: Arc<FeedOptions>,
     pub(super) journal: Arc<Journal>,
     pub(super) inbox: Arc<Inbox>,
@@ -44,25 +44,25 @@ pub(super) struct Parts {
     pub(super) rules: Arc<Rules>,
 }
 
-/// The actor. See the module.
+/// The hub actor; see the module.
 pub struct Hub {
-    pub(super) parts: Parts,
-    pub(super) born: Instant,
+    pub(super) resources: HubResources,
+    pub(super) started_at: Instant,
     pub(super) histories: Histories,
-    pub(super) latests: Latests,
+    pub(super) latest_channels: LatestChannels,
     pub(super) subscriptions: Subscriptions,
-    pub(super) asks: Asks<Waiting>,
+    pub(super) pending: PendingRequests<WaitingRequest>,
     pub(super) outbox: Outbox,
     pub(super) out: Outgoing,
     pub(super) epochs: Epochs,
     pub(super) head: Head,
-    /// The outbox is being told; until its end everything else waits.
+    /// Set while the outbox is being published; everything else waits until it is finished.
     pub(super) reading: Option<Reading>,
-    /// How often something came out of the outbox: what was asked of a feature before may lack it.
+    /// Incremented when events are published from the outbox: snapshots requested before may lack them.
     pub(super) generation: u64,
-    /// Why nothing can be told: the journal, or the store, takes nothing.
+    /// Why nothing can be published: writing to the journal or the store fails.
     pub(super) stuck: Option<String>,
-    /// The last frame of the journal.
+    /// Number of the last frame in the journal.
     pub(super) reached: u64,
     pub(super) settling: bool,
     pub(super) saving: bool,
@@ -77,25 +77,25 @@ impl std::fmt::Debug for Hub {
 }
 
 impl Hub {
-    pub(super) async fn build(parts: Parts) -> Result<Self, BuildError> {
-        let same_process = parts.shared.starts.load(Ordering::Relaxed) > 0;
-        let given = parts.clone();
-        let loaded = tokio::task::spawn_blocking(move || load(&given, same_process)).await??;
+    pub(super) async fn build(resources: HubResources) -> Result<Self, BuildError> {
+        let same_process = resources.shared.starts.load(Ordering::Relaxed) > 0;
+        let resources_copy = resources.clone();
+        let loaded = tokio::task::spawn_blocking(move || load(&resources_copy, same_process)).await??;
         if loaded.head_is_new {
             let batch = record::noting(loaded.head.batch()?, loaded.restored.clone());
-            parts.options.store.commit(batch).await?;
+            resources.options.store.commit(batch).await?;
         }
-        Ok(Self::new(parts, loaded))
+        Ok(Self::new(resources, loaded))
     }
 
-    fn new(parts: Parts, loaded: Loaded) -> Self {
-        let limits = &parts.options.limits;
+    fn new(resources: HubResources, loaded: Loaded) -> Self {
+        let limits = &resources.options.limits;
         Self {
-            born: Instant::now(),
-            latests: Latests::new(limits.latest, limits.latest_keys),
+            started_at: Instant::now(),
+            latest_channels: LatestChannels::new(limits.latest, limits.latest_keys),
             histories: loaded.histories,
             subscriptions: Subscriptions::default(),
-            asks: Asks::default(),
+            pending: PendingRequests::default(),
             outbox: loaded.outbox,
             out: Outgoing::default(),
             epochs: loaded.epochs,
@@ -108,34 +108,34 @@ impl Hub {
             saving: false,
             published: 0,
             overflows: 0,
-            parts,
+            resources,
         }
     }
 
     pub(super) fn limits(&self) -> &Limits {
-        &self.parts.options.limits
+        &self.resources.options.limits
     }
 
     pub(super) fn now(&self) -> Millis {
-        self.parts.options.clock.now()
+        self.resources.options.clock.now()
     }
 
-    fn listen(context: &mut Context<Self>, actor: &Self) {
-        let inbox = Arc::clone(&actor.parts.inbox);
-        let heard = async move { inbox.heard().await };
-        context.spawn(heard.into_actor(actor).map(|(), actor, context| {
-            actor.turn();
-            Self::listen(context, actor);
+    fn wait_for_input(context: &mut Context<Self>, actor: &Self) {
+        let inbox = Arc::clone(&actor.resources.inbox);
+        let notified = async move { inbox.notified().await };
+        context.spawn(notified.into_actor(actor).map(|(), actor, context| {
+            actor.round();
+            Self::wait_for_input(context, actor);
         }));
     }
 
-    /// Shards lost their place with the last incarnation, and what they asked of it is void. Events that wait are in the
-    /// outbox, which is told first.
+    /// Shards have lost their position with the previous incarnation, and their requests to it are void. Queued events
+    /// are in the outbox, which is published first.
     fn reset(&mut self) {
-        let inbox = &self.parts.inbox;
+        let inbox = &self.resources.inbox;
         (0..inbox.len()).map_while(|_| inbox.pop()).for_each(drop);
-        self.parts.shared.resets.fetch_add(1, Ordering::Relaxed);
-        for shard in self.parts.shared.ports().keys() {
+        self.resources.shared.resets.fetch_add(1, Ordering::Relaxed);
+        for shard in self.resources.shared.ports().keys() {
             self.out.push(*shard, Delivery::Reset);
         }
         self.flush();
@@ -145,20 +145,20 @@ impl Hub {
         let (history, history_bytes) = self.histories.held();
         FeedStats {
             epoch: self.epochs.durable.clone(),
-            channels: self.histories.len() + self.latests.len(),
-            shards: self.parts.shared.ports().len(),
+            channels: self.histories.len() + self.latest_channels.len(),
+            shards: self.resources.shared.ports().len(),
             subscriptions: self.subscriptions.len(),
             published: self.published,
             delivered: self.out.delivered,
             history,
             history_bytes,
-            asked: self.asks.len(),
+            asked: self.pending.len(),
             unsettled: self.outbox.unsettled(),
             overflows: self.overflows,
-            values_lost: self.parts.inbox.values_lost(),
-            told_lost: self.parts.inbox.told_lost(),
+            values_dropped: self.resources.inbox.values_dropped(),
+            transient_lost: self.resources.inbox.transient_lost(),
             stuck: self.stuck.clone(),
-            journal: self.parts.journal.stats(),
+            journal: self.resources.journal.stats(),
         }
     }
 }
@@ -167,48 +167,48 @@ impl Actor for Hub {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Context<Self>) {
-        if self.parts.shared.starts.fetch_add(1, Ordering::Relaxed) > 0 {
+        if self.resources.shared.starts.fetch_add(1, Ordering::Relaxed) > 0 {
             self.reset();
         }
         let limits = self.limits().clone();
         context.run_interval(TICK, |actor, _| actor.tick());
-        context.run_interval(STRAGGLERS_EVERY, |actor, _| actor.look_for_stragglers());
+        context.run_interval(OUTBOX_SCAN_EVERY, |actor, _| actor.publish_unpublished());
         context.run_interval(limits.settle_every, Self::settle);
         context.run_interval(limits.checkpoint_every, Self::checkpoint);
-        Self::listen(context, self);
-        self.parts.inbox.wake();
+        Self::wait_for_input(context, self);
+        self.resources.inbox.wake();
     }
 
     fn stopped(&mut self, _: &mut Context<Self>) {
-        // A panicking actor is stopped too, and what it holds is not to be trusted.
+        // A panicking actor is stopped as well, and its state cannot be trusted.
         if !std::thread::panicking()
-            && let Err(error) = self.last_words()
+            && let Err(error) = self.write_clean_shutdown()
         {
-            tracing::warn!(%error, "the feed did not end in order: its history stays in its journal");
+            tracing::warn!(%error, "the feed did not shut down cleanly: its history remains in its journal");
         }
     }
 }
 
-impl Handler<AskHistory> for Hub {
+impl Handler<HistoryRequest> for Hub {
     type Result = ResponseFuture<Result<HistoryPage, Refused>>;
 
-    fn handle(&mut self, ask: AskHistory, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, ask: HistoryRequest, _: &mut Context<Self>) -> Self::Result {
         self.history(ask)
     }
 }
 
-impl Handler<AskPresence> for Hub {
-    type Result = MessageResult<AskPresence>;
+impl Handler<PresenceRequest> for Hub {
+    type Result = MessageResult<PresenceRequest>;
 
-    fn handle(&mut self, AskPresence(channel): AskPresence, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, PresenceRequest(channel): PresenceRequest, _: &mut Context<Self>) -> Self::Result {
         MessageResult(self.subscriptions.present(&channel))
     }
 }
 
-impl Handler<AskChannels> for Hub {
-    type Result = MessageResult<AskChannels>;
+impl Handler<ChannelsRequest> for Hub {
+    type Result = MessageResult<ChannelsRequest>;
 
-    fn handle(&mut self, AskChannels(most): AskChannels, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, ChannelsRequest(most): ChannelsRequest, _: &mut Context<Self>) -> Self::Result {
         let stats = |channel: &super::channel::Channel| ChannelStats {
             channel: Arc::clone(&channel.name),
             offset: channel.last(),
@@ -223,10 +223,10 @@ impl Handler<AskChannels> for Hub {
     }
 }
 
-impl Handler<AskStats> for Hub {
-    type Result = MessageResult<AskStats>;
+impl Handler<StatsRequest> for Hub {
+    type Result = MessageResult<StatsRequest>;
 
-    fn handle(&mut self, _: AskStats, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, _: StatsRequest, _: &mut Context<Self>) -> Self::Result {
         MessageResult(self.stats())
     }
 }

@@ -1,16 +1,16 @@
-//! What a position is valid within.
+//! Epochs, within which positions are valid.
 
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-/// The epochs of this incarnation: a channel's own is made of one of them and its name, so that a position in one channel
-/// is none in another.
+/// The epochs of this incarnation. A channel's epoch is derived from one of them and the channel's name, so that a
+/// position is not valid in another channel.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Epochs {
-    /// Of channels that are read back.
+    /// Epoch of channels with durable history.
     pub(super) durable: String,
-    /// Of channels that begin anew.
+    /// Epoch of channels without durable history.
     pub(super) memory: String,
 }
 
@@ -23,10 +23,11 @@ impl Epochs {
     }
 }
 
-/// A new epoch: 8 hexadecimal digits.
+/// Creates a new epoch of 8 hexadecimal digits.
 ///
 /// # Errors
-/// The system has no randomness to give.
+///
+/// Fails if the operating system provides no randomness.
 pub(super) fn fresh() -> Result<String, String> {
     let mut bytes = [0; 4];
     getrandom::fill(&mut bytes).map_err(|error| format!("no randomness for an epoch: {error}"))?;

@@ -1,15 +1,15 @@
-//! A publication as the bytes that every subscriber gets.
+//! Encodes a publication as the bytes sent to every subscriber.
 
 use bytes::Bytes;
 
 use muster_core::Millis;
-use muster_core::event::{Event, Latest};
+use muster_core::event::{Event, LatestValue};
 
-/// Writes the frames of one thing on its channels: what they have in common is made once, and its data is copied, never
-/// parsed.
+/// Encodes the frames of an event for each of its channels. The common part is encoded once, and the data is copied
+/// without parsing it.
 #[derive(Debug)]
 pub(super) struct Framer {
-    /// From `,"ev":` up to the end.
+    /// The part of the frame from `,"ev":` to the end.
     tail: String,
 }
 
@@ -18,7 +18,7 @@ impl Framer {
         Self::new(&event.name, event.at, Some(&event.id), event.data.get())
     }
 
-    pub(super) fn of_latest(value: &Latest) -> Self {
+    pub(super) fn of_latest(value: &LatestValue) -> Self {
         Self::new(&value.name, value.at, None, value.data.get())
     }
 
@@ -50,7 +50,7 @@ impl Framer {
     }
 }
 
-/// A JSON string.
+/// Appends a JSON string.
 fn push_text(out: &mut String, text: &str) {
     let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\');
     if plain {
@@ -69,12 +69,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_is_as_the_contract_shows_it() {
+    fn a_frame_matches_the_contract() {
         let data = json!({"id": "inc_01J", "version": 8, "patch": {"state": "contained"}});
         let at = Millis::parse_rfc3339("2026-11-21T03:00:01.120Z").unwrap();
         let mut event = Event::new("incident.updated", at, vec!["incidents".to_owned()], &data);
         event.id = "evt_01J".to_owned();
-        // Contract 5.
+        // Example of contract 5.
         let shown = r#"{"ch":"incidents","off":841,"ev":"incident.updated","ts":"2026-11-21T03:00:01.120Z","eid":"evt_01J","data":{"id":"inc_01J","version":8,"patch":{"state":"contained"}}}"#;
         let frame = Framer::of_event(&event).on("incidents", 841);
         let read = |text: &[u8]| serde_json::from_slice::<serde_json::Value>(text).unwrap();
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn data_is_passed_on_as_it_is_and_names_are_escaped() {
+    fn data_is_copied_verbatim_and_names_are_escaped() {
         let mut event = Event::new("a\"b\n", Millis(0), Vec::new(), &1);
         event.data = serde_json::value::RawValue::from_string("{ \"n\" : 1.0e2 }".to_owned()).unwrap();
         let frame = Framer::of_event(&event).on("c", 1);

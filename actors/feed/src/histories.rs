@@ -1,7 +1,8 @@
-//! All channels of publications, and the order in which their histories pass. Pure.
+//! All channels with publications, and the order in which their histories expire. Pure.
 //!
-//! Histories pass in three companies, each within bounds of its own: a flood of what keeps nothing over a restart takes no
-//! room from what is read back, and one of single things takes none from the channel that tells of all of them.
+//! Histories are divided into three pools with separate bounds: a flood on channels without durable history takes no
+//! space from durable ones, and one on channels of single resources takes none from the channel of the whole
+//! collection.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -10,47 +11,47 @@ use super::channel::{Channel, weight};
 use super::{Limits, Publication};
 use muster_core::Millis;
 
-/// One publication's place among all.
+/// A publication in the order of expiry.
 #[derive(Debug)]
-struct Kept {
+struct HistoryEntry {
     channel: Arc<str>,
     offset: u64,
-    told: Millis,
-    /// Of the journal's frame that has it; 0 where none does.
+    published_at: Millis,
+    /// Number of the journal frame that contains it; 0 if none does.
     number: u64,
 }
 
-/// The company in which a channel's history passes.
+/// The pool to which a channel's history belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pool {
-    /// Of channels that are read back.
+    /// Channels with durable history.
     Durable,
-    /// Of channels that are not, and of which there are a few.
+    /// Channels without durable history, of which there are few.
     Memory,
-    /// Of such channels of single things, of which there are as many as things.
-    Passing,
+    /// Channels without durable history for single resources, of which there are as many as resources.
+    Transient,
 }
 
-/// The histories of one company.
+/// The histories of a pool.
 #[derive(Debug, Default)]
-struct Company {
-    /// Oldest first; what its channel dropped by itself may still stand in it.
-    order: VecDeque<Kept>,
+struct PoolState {
+    /// Oldest first; may contain publications that their channel has dropped already.
+    order: VecDeque<HistoryEntry>,
     channels: usize,
     count: usize,
     bytes: usize,
 }
 
-/// The channels in memory. One that has no history, no subscriber and nothing that the store does not know is dropped,
-/// and made again, from the store's offset, when it is next needed.
+/// The channels in memory. A channel without history, subscribers and unsaved offsets is dropped, and created again
+/// from the stored offset when it is needed.
 #[derive(Debug)]
 pub(super) struct Histories {
     limits: Limits,
     channels: HashMap<Arc<str>, Channel>,
-    pools: [Company; 3],
-    /// Channels whose offset the store does not know.
+    pools: [PoolState; 3],
+    /// Channels whose offset is not saved.
     dirty: HashSet<Arc<str>>,
-    /// Above every position in a channel that was dropped and is not read back.
+    /// Greater than every position in a dropped channel without durable history.
     floor: u64,
     broken: bool,
 }
@@ -67,12 +68,12 @@ impl Histories {
         }
     }
 
-    fn pool(&mut self, pool: Pool) -> &mut Company {
-        let [durable, memory, passing] = &mut self.pools;
+    fn pool(&mut self, pool: Pool) -> &mut PoolState {
+        let [durable, memory, transient] = &mut self.pools;
         match pool {
             Pool::Durable => durable,
             Pool::Memory => memory,
-            Pool::Passing => passing,
+            Pool::Transient => transient,
         }
     }
 
@@ -80,12 +81,13 @@ impl Histories {
         self.channels.len()
     }
 
-    /// Publications in all histories, and their bytes.
+    /// Returns the number of publications in all histories, and their bytes.
     pub(super) fn held(&self) -> (usize, usize) {
         self.pools.iter().fold((0, 0), |held, pool| (held.0 + pool.count, held.1 + pool.bytes))
     }
 
-    /// Where a channel begins that is not read back: no position in an earlier one of its name reaches so far.
+    /// Returns the start offset of a channel without durable history, which is above every position in an earlier
+    /// channel of the same name.
     pub(super) fn floor(&self) -> u64 {
         self.floor
     }
@@ -102,40 +104,42 @@ impl Histories {
         self.channels.get_mut(name)
     }
 
-    /// Puts a channel in that is not there.
+    /// Adds a channel.
     pub(super) fn insert(&mut self, channel: Channel) {
         self.pool(channel.pool).channels += 1;
         self.channels.insert(Arc::clone(&channel.name), channel);
     }
 
-    /// Takes the next publication of a channel that is there.
-    pub(super) fn push(&mut self, publication: Arc<Publication>, told: Millis, number: u64) {
+    /// Appends a publication to an existing channel.
+    pub(super) fn push(&mut self, publication: Arc<Publication>, published_at: Millis, number: u64) {
         let Some(channel) = self.channels.get_mut(&*publication.channel) else { return };
-        let kept = Kept { channel: Arc::clone(&channel.name), offset: publication.offset, told, number };
+        let entry =
+            HistoryEntry { channel: Arc::clone(&channel.name), offset: publication.offset, published_at, number };
         if channel.pool == Pool::Durable && channel.saved == channel.last() {
             self.dirty.insert(Arc::clone(&channel.name));
         }
         let (more, pool) = (weight(&publication), channel.pool);
-        let gone = channel.push(publication, &self.limits);
-        self.pool(pool).took(kept, more, gone);
+        let dropped = channel.push(publication, &self.limits);
+        self.pool(pool).add(entry, more, dropped);
     }
 
-    /// Takes a publication that was read back, of a channel that is there.
-    pub(super) fn restore(&mut self, publication: Arc<Publication>, told: Millis, number: u64) {
+    /// Appends a publication read from the journal to an existing channel.
+    pub(super) fn restore(&mut self, publication: Arc<Publication>, published_at: Millis, number: u64) {
         let Some(channel) = self.channels.get_mut(&*publication.channel) else { return };
-        let kept = Kept { channel: Arc::clone(&channel.name), offset: publication.offset, told, number };
+        let entry =
+            HistoryEntry { channel: Arc::clone(&channel.name), offset: publication.offset, published_at, number };
         let (more, pool) = (weight(&publication), channel.pool);
-        let (follows, gone) = channel.restore(publication, &self.limits);
-        self.pool(pool).took(kept, more, gone);
+        let (follows, dropped) = channel.restore(publication, &self.limits);
+        self.pool(pool).add(entry, more, dropped);
         self.broken |= !follows;
     }
 
-    /// Ends reading back. True where nothing is missing.
+    /// Ends restoring. Returns true if nothing is missing.
     pub(super) fn restored(&mut self) -> bool {
         let [durable, ..] = &mut self.pools;
         for channel in self.channels.values_mut() {
-            let (reached, gone) = channel.restored();
-            durable.lost(gone);
+            let (reached, dropped) = channel.restored();
+            durable.discount(dropped);
             self.broken |= !reached;
             if channel.saved != channel.last() {
                 self.dirty.insert(Arc::clone(&channel.name));
@@ -144,9 +148,9 @@ impl Histories {
         !self.broken
     }
 
-    /// Drops what is too old or too much.
+    /// Drops publications that are too old or exceed the bounds.
     pub(super) fn trim(&mut self, now: Millis) {
-        for pool in [Pool::Durable, Pool::Memory, Pool::Passing] {
+        for pool in [Pool::Durable, Pool::Memory, Pool::Transient] {
             while self.has_too_much(pool, now) {
                 self.drop_oldest(pool);
             }
@@ -156,20 +160,20 @@ impl Histories {
     fn has_too_much(&mut self, pool: Pool, now: Millis) -> bool {
         let (bytes, channels) = match pool {
             Pool::Durable | Pool::Memory => (self.limits.rings_bytes, self.limits.channels),
-            Pool::Passing => (self.limits.passing_bytes, self.limits.passing_channels),
+            Pool::Transient => (self.limits.transient_bytes, self.limits.transient_channels),
         };
         let age = self.limits.ring_age;
-        let company = self.pool(pool);
-        let over = company.bytes > bytes || company.channels > channels;
-        let Some(oldest) = company.order.front() else { return false };
-        if over || now.since(oldest.told) > age {
+        let pool_state = self.pool(pool);
+        let over = pool_state.bytes > bytes || pool_state.channels > channels;
+        let Some(oldest) = pool_state.order.front() else { return false };
+        if over || now.since(oldest.published_at) > age {
             return true;
         }
         let (name, offset) = (Arc::clone(&oldest.channel), oldest.offset);
-        !self.channels.get(&name).is_some_and(|channel| channel.keeps(offset))
+        !self.channels.get(&name).is_some_and(|channel| channel.contains(offset))
     }
 
-    /// Drops the older half of what the journal has.
+    /// Drops the older half of the durable histories.
     pub(super) fn halve(&mut self) {
         for _ in 0..self.pool(Pool::Durable).order.len().div_ceil(2) {
             self.drop_oldest(Pool::Durable);
@@ -180,32 +184,32 @@ impl Histories {
         let Some(oldest) = self.pool(pool).order.pop_front() else { return };
         let Some(channel) = self.channels.get_mut(&oldest.channel) else { return };
         if let Some(bytes) = channel.drop_through(oldest.offset) {
-            self.pool(pool).lost((1, bytes));
+            self.pool(pool).discount((1, bytes));
         }
         self.release(&oldest.channel);
     }
 
-    /// Forgets the histories of channels that are not read back: another epoch begins there.
-    pub(super) fn forget_memory(&mut self) {
-        for pool in [Pool::Memory, Pool::Passing] {
+    /// Clears the histories of channels without durable history, because a new epoch begins.
+    pub(super) fn clear_transient(&mut self) {
+        for pool in [Pool::Memory, Pool::Transient] {
             self.pool(pool).order.clear();
         }
         let names: Vec<_> = self.channels.values().filter(|it| it.pool != Pool::Durable).map(|it| &it.name).collect();
         for name in names.into_iter().cloned().collect::<Vec<_>>() {
             let Some(channel) = self.channels.get_mut(&name) else { continue };
-            let (pool, gone) = (channel.pool, channel.clear());
-            self.pool(pool).lost(gone);
+            let (pool, dropped) = (channel.pool, channel.clear());
+            self.pool(pool).discount(dropped);
             self.release(&name);
         }
     }
 
-    /// The oldest frame of the journal that a history needs.
+    /// Returns the number of the oldest journal frame that a history needs.
     pub(super) fn oldest_number(&self) -> Option<u64> {
         let [durable, ..] = &self.pools;
-        durable.order.iter().map(|kept| kept.number).find(|&number| number > 0)
+        durable.order.iter().map(|entry| entry.number).find(|&number| number > 0)
     }
 
-    /// Drops a channel that is idle.
+    /// Drops a channel if it is idle.
     pub(super) fn release(&mut self, name: &str) {
         if !self.channels.get(name).is_some_and(Channel::is_idle) {
             return;
@@ -217,18 +221,18 @@ impl Histories {
         }
     }
 
-    /// Takes the offsets that the store does not know.
+    /// Removes and returns the unsaved offsets.
     pub(super) fn take_unsaved(&mut self) -> Vec<(Arc<str>, u64)> {
         let names = std::mem::take(&mut self.dirty);
         names.into_iter().filter_map(|name| self.channels.get(&name).map(|channel| (name, channel.last()))).collect()
     }
 
-    /// They are in the store.
+    /// Marks offsets as saved.
     pub(super) fn saved(&mut self, offsets: &[(Arc<str>, u64)]) {
         for (name, offset) in offsets {
             let Some(channel) = self.channels.get_mut(name) else { continue };
             channel.saved = channel.saved.max(*offset);
-            // It may have gone on meanwhile, when it was not taken for unsaved anew.
+            // The channel may have continued meanwhile without being marked as unsaved.
             if channel.saved != channel.last() {
                 self.dirty.insert(Arc::clone(name));
             }
@@ -236,22 +240,22 @@ impl Histories {
         }
     }
 
-    /// They are not.
+    /// Marks offsets as unsaved again.
     pub(super) fn not_saved(&mut self, offsets: Vec<(Arc<str>, u64)>) {
         self.dirty.extend(offsets.into_iter().map(|(name, _)| name));
     }
 }
 
-impl Company {
-    /// A history took a publication of that weight; others went for it.
-    fn took(&mut self, kept: Kept, weight: usize, gone: (usize, usize)) {
-        self.order.push_back(kept);
+impl PoolState {
+    /// Accounts for an appended publication of a given weight and for those dropped for it.
+    fn add(&mut self, entry: HistoryEntry, weight: usize, dropped: (usize, usize)) {
+        self.order.push_back(entry);
         self.count += 1;
         self.bytes += weight;
-        self.lost(gone);
+        self.discount(dropped);
     }
 
-    fn lost(&mut self, (count, bytes): (usize, usize)) {
+    fn discount(&mut self, (count, bytes): (usize, usize)) {
         self.count -= count;
         self.bytes -= bytes;
     }

@@ -1,69 +1,69 @@
-//! What waits for the hub, in one order: events, the answers of features, the asks of shards.
+//! The hub's input queue, in one order: events, replies of features, requests of shards.
 //!
-//! One order is what makes a snapshot's place exact: its answer stands behind every event that the feature published
-//! before it. Nobody waits to put something in. What finds no room is not lost: events are in the outbox, an ask is
-//! refused at once, and of the newest values the next one comes soon.
+//! The single order determines the exact position of a snapshot: a feature's reply is queued behind every event that it
+//! published before. Nobody waits to add an input. Nothing is lost if the queue is full: events are in the outbox, a
+//! request is rejected immediately, and a latest value is soon followed by the next.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use crossbeam_queue::{ArrayQueue, SegQueue};
 use tokio::sync::Notify;
 
-use super::{ConnId, Denied, ShardId, StateItem, SubscribeAsk};
-use muster_core::event::{Event, Latest, Loss, Publish, Review};
+use super::{ConnId, Denied, ShardId, StateItem, SubscribeRequest};
+use muster_core::event::{ChannelRestriction, DropPolicy, Event, LatestValue, Publish};
 use muster_core::principal::Viewer;
 
-/// One thing that waits.
+/// An input of the hub.
 #[derive(Debug)]
 pub(super) enum Input {
     Event(Event),
-    /// The answer to the ask of that number.
+    /// Reply to the request with this number.
     State(u64, Result<Vec<StateItem>, Denied>),
-    Subscribe(SubscribeAsk),
+    Subscribe(SubscribeRequest),
     Unsubscribe(ShardId, ConnId, String),
     Gone(ShardId, ConnId),
     Detached(ShardId),
-    /// An event that is in no outbox.
-    Told(Event),
-    /// Such events were turned away here: nobody has them any more.
+    /// A transient event, which is in no outbox.
+    Transient(Event),
+    /// Transient events were dropped at this point.
     Lost,
-    /// From here on events were turned away: they are in the outbox.
+    /// Events were rejected from this point on: they are in the outbox.
     Spilled,
-    /// The thing that the channel was about is gone.
+    /// The resource of the channel was deleted.
     Closed(String, &'static str),
-    /// Fewer may follow a channel.
-    Review(Review),
-    /// What the one behind a connection may has changed.
+    /// Fewer viewers may subscribe to a channel.
+    ChannelRestriction(ChannelRestriction),
+    /// The permissions of a connection's viewer have changed.
     Viewer(ShardId, ConnId, Viewer),
 }
 
-/// The hub's inbox. It outlives the hub.
+/// The hub's inbox. It survives restarts of the hub.
 #[derive(Debug)]
 pub(super) struct Inbox {
     inputs: SegQueue<Input>,
-    latest: ArrayQueue<Latest>,
-    /// Those of `inputs` once more: they overtake what waits, so that no event which comes from the outbox, however early,
-    /// overtakes them. In their place among the inputs they end what was asked for before.
-    reviews: SegQueue<Review>,
+    latest: ArrayQueue<LatestValue>,
+    /// Copies of the restrictions in `inputs`. They overtake the queue, so that no event read from the outbox precedes
+    /// them; at their place among the inputs they also apply to requests made before.
+    reviews: SegQueue<ChannelRestriction>,
     events: AtomicUsize,
     asks: AtomicUsize,
-    /// Events were turned away; until the hub comes to that place all are, so that none overtakes another.
+    /// Events were rejected. Until the hub reaches that point all events are rejected, to preserve their order.
     spilled: AtomicBool,
     wake: Notify,
     max_events: usize,
     max_asks: usize,
-    values_lost: AtomicU64,
-    told: AtomicUsize,
+    values_dropped: AtomicU64,
+    transient: AtomicUsize,
     /// [`NONE`], [`MARKED`] or [`AGAIN`].
     lost: AtomicU8,
-    told_lost: AtomicU64,
+    transient_lost: AtomicU64,
 }
 
-/// Nothing that was told was lost since the hub heard of it.
+/// No transient event was lost since the hub last handled a loss.
 const NONE: u8 = 0;
-/// The hub will hear of it.
+/// A loss is queued for the hub.
 const MARKED: u8 = 1;
-/// And of what was lost behind that mark.
+/// Further events were lost behind the queued mark.
 const AGAIN: u8 = 2;
 
 impl Inbox {
@@ -78,22 +78,25 @@ impl Inbox {
             wake: Notify::new(),
             max_events: limits.waiting_events,
             max_asks: limits.waiting_asks,
-            values_lost: AtomicU64::new(0),
-            told: AtomicUsize::new(0),
+            values_dropped: AtomicU64::new(0),
+            transient: AtomicUsize::new(0),
             lost: AtomicU8::new(NONE),
-            told_lost: AtomicU64::new(0),
+            transient_lost: AtomicU64::new(0),
         }
     }
 
-    /// Puts in what must not be lost: there are no more of these than connections, subscriptions and asks.
+    /// Adds an input that must not be lost; their number is bounded by that of connections, subscriptions and requests.
     pub(super) fn push(&self, input: Input) {
         self.inputs.push(input);
         self.wake.notify_one();
     }
 
+    /// Adds a subscription request.
+    ///
     /// # Errors
-    /// As many asks wait as may.
-    pub(super) fn ask(&self, ask: SubscribeAsk) -> Result<(), Denied> {
+    ///
+    /// `Unavailable` if the maximum number of requests is queued.
+    pub(super) fn ask(&self, ask: SubscribeRequest) -> Result<(), Denied> {
         if self.asks.fetch_add(1, Ordering::AcqRel) >= self.max_asks {
             self.asks.fetch_sub(1, Ordering::AcqRel);
             return Err(Denied::Unavailable);
@@ -102,12 +105,12 @@ impl Inbox {
         Ok(())
     }
 
-    /// Resolves once something was put in since the last call. One may wait at a time.
-    pub(super) async fn heard(&self) {
+    /// Resolves once an input was added since the last call. Only one caller may wait.
+    pub(super) async fn notified(&self) {
         self.wake.notified().await;
     }
 
-    /// The hub has more to do, and lets others go first.
+    /// Schedules another round of the hub after other tasks have run.
     pub(super) fn wake(&self) {
         self.wake.notify_one();
     }
@@ -116,7 +119,7 @@ impl Inbox {
         self.inputs.len()
     }
 
-    /// Takes what waits longest. Behind `Spilled` events are let in again: whatever was turned away is in the outbox by
+    /// Removes the oldest input. After `Spilled`, events are accepted again: the rejected ones are in the outbox by
     /// then.
     pub(super) fn pop(&self) -> Option<Input> {
         let input = self.inputs.pop()?;
@@ -124,41 +127,41 @@ impl Inbox {
             Input::Event(_) => drop(self.events.fetch_sub(1, Ordering::AcqRel)),
             Input::Subscribe(_) => drop(self.asks.fetch_sub(1, Ordering::AcqRel)),
             Input::Spilled => self.spilled.store(false, Ordering::Release),
-            Input::Told(_) => drop(self.told.fetch_sub(1, Ordering::AcqRel)),
-            Input::Lost => self.heard_of_loss(),
+            Input::Transient(_) => drop(self.transient.fetch_sub(1, Ordering::AcqRel)),
+            Input::Lost => self.handle_loss(),
             _ => {}
         }
         Some(input)
     }
 
-    /// Takes the newest values that wait, oldest first.
-    pub(super) fn values(&self) -> Vec<Latest> {
+    /// Removes and returns the queued latest values, oldest first.
+    pub(super) fn values(&self) -> Vec<LatestValue> {
         (0..self.latest.len()).map_while(|_| self.latest.pop()).collect()
     }
 
-    pub(super) fn review(&self) -> Option<Review> {
+    pub(super) fn review(&self) -> Option<ChannelRestriction> {
         self.reviews.pop()
     }
 
-    pub(super) fn values_lost(&self) -> u64 {
-        self.values_lost.load(Ordering::Relaxed)
+    pub(super) fn values_dropped(&self) -> u64 {
+        self.values_dropped.load(Ordering::Relaxed)
     }
 
-    /// Told events that found no room.
-    pub(super) fn told_lost(&self) -> u64 {
-        self.told_lost.load(Ordering::Relaxed)
+    /// Returns the number of transient events dropped because the queue was full.
+    pub(super) fn transient_lost(&self) -> u64 {
+        self.transient_lost.load(Ordering::Relaxed)
     }
 
-    /// An event was lost: the hub hears of it where it would have stood, or behind that.
-    fn lose(&self) {
+    /// Records the loss of a transient event; the hub handles it at the event's place in the queue or later.
+    fn record_loss(&self) {
         let next = |state| Some(if state == NONE { MARKED } else { AGAIN });
         if self.lost.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(NONE) {
-            tracing::warn!("what was told of agents is lost: who follows it begins anew");
+            tracing::warn!("transient events were dropped: their channels begin a new epoch");
             self.push(Input::Lost);
         }
     }
 
-    fn heard_of_loss(&self) {
+    fn handle_loss(&self) {
         let next = |state| Some(if state == AGAIN { MARKED } else { NONE });
         if self.lost.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(AGAIN) {
             self.push(Input::Lost);
@@ -171,11 +174,11 @@ impl Publish for Inbox {
         let count = events.len();
         let full = || self.events.fetch_add(count, Ordering::AcqRel).saturating_add(count) > self.max_events;
         if self.spilled.load(Ordering::Acquire) {
-            // They are in the outbox, and the hub is on its way there.
+            // The events are in the outbox, and the hub is about to read it.
         } else if full() {
             self.events.fetch_sub(count, Ordering::AcqRel);
             if !self.spilled.swap(true, Ordering::AcqRel) {
-                tracing::warn!("the feed lags: events wait in the outbox");
+                tracing::warn!("the feed is overloaded: events remain in the outbox");
                 self.inputs.push(Input::Spilled);
             }
         } else {
@@ -184,38 +187,38 @@ impl Publish for Inbox {
         self.wake.notify_one();
     }
 
-    fn tell(&self, events: Vec<Event>) {
+    fn publish_transient(&self, events: Vec<Event>) {
         for event in events {
             let most = match event.loss {
-                Loss::Never => self.max_events,
-                // They leave room for those that must not be lost.
-                Loss::Conflated => self.max_events / 2,
+                DropPolicy::Never => self.max_events,
+                // Leave capacity for events that must not be lost.
+                DropPolicy::Conflated => self.max_events / 2,
             };
-            if self.told.fetch_add(1, Ordering::AcqRel) < most {
-                self.inputs.push(Input::Told(event));
+            if self.transient.fetch_add(1, Ordering::AcqRel) < most {
+                self.inputs.push(Input::Transient(event));
                 continue;
             }
-            self.told.fetch_sub(1, Ordering::AcqRel);
-            self.told_lost.fetch_add(1, Ordering::Relaxed);
-            if event.loss == Loss::Never {
-                self.lose();
+            self.transient.fetch_sub(1, Ordering::AcqRel);
+            self.transient_lost.fetch_add(1, Ordering::Relaxed);
+            if event.loss == DropPolicy::Never {
+                self.record_loss();
             }
         }
         self.wake.notify_one();
     }
 
-    fn told_less(&self) {
-        self.lose();
+    fn mark_lost(&self) {
+        self.record_loss();
     }
 
-    fn review(&self, review: Review) {
+    fn restrict(&self, review: ChannelRestriction) {
         self.reviews.push(review.clone());
-        self.push(Input::Review(review));
+        self.push(Input::ChannelRestriction(review));
     }
 
-    fn latest(&self, value: Latest) {
+    fn publish_latest(&self, value: LatestValue) {
         if self.latest.force_push(value).is_some() {
-            self.values_lost.fetch_add(1, Ordering::Relaxed);
+            self.values_dropped.fetch_add(1, Ordering::Relaxed);
         }
         self.wake.notify_one();
     }

@@ -1,4 +1,4 @@
-//! Channels of which only the newest values count. Pure.
+//! Channels that only deliver the latest value of each key. Pure.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use serde_json::value::RawValue;
 
 use super::StateItem;
 
-/// A channel's newest values by key.
+/// The latest values of a channel by key.
 #[derive(Debug)]
 pub(super) struct Values {
     pub(super) name: Arc<str>,
-    /// Counts every value; a subscriber sees gaps.
+    /// Counts every value; subscribers see gaps.
     pub(super) last: u64,
     by_key: BTreeMap<Arc<str>, Value>,
-    /// The last of them, counted over all channels.
+    /// Sequence number of the last value, counted over all channels.
     touched: u64,
     pub(super) pins: usize,
 }
@@ -26,7 +26,7 @@ struct Value {
 }
 
 impl Values {
-    /// The values as a channel's state.
+    /// Returns the values as the channel's state.
     pub(super) fn state(&self) -> Vec<StateItem> {
         let item = |(key, value): (&Arc<str>, &Value)| StateItem {
             id: key.to_string(),
@@ -37,16 +37,16 @@ impl Values {
     }
 }
 
-/// All of them, bounded.
+/// All channels of latest values, bounded in number.
 #[derive(Debug, Default)]
-pub(super) struct Latests {
+pub(super) struct LatestChannels {
     channels: HashMap<Arc<str>, Values>,
     touches: u64,
     max_channels: usize,
     max_keys: usize,
 }
 
-impl Latests {
+impl LatestChannels {
     pub(super) fn new(max_channels: usize, max_keys: usize) -> Self {
         Self { max_channels, max_keys, ..Self::default() }
     }
@@ -55,10 +55,10 @@ impl Latests {
         self.channels.len()
     }
 
-    /// The channel, made where it is not there.
+    /// Returns a channel, creating it if necessary.
     pub(super) fn open(&mut self, name: &str) -> &mut Values {
         if !self.channels.contains_key(name) {
-            self.make_room();
+            self.evict();
         }
         self.channels.entry(name.into()).or_insert_with_key(|name| Values {
             name: Arc::clone(name),
@@ -73,7 +73,8 @@ impl Latests {
         self.channels.get_mut(name)
     }
 
-    /// Takes a value; answers its channel, its key and its offset. `None` where the channel has as many keys as it may.
+    /// Stores a value; returns its channel, key and offset. Returns `None` if the channel has the maximum number of
+    /// keys.
     pub(super) fn put(&mut self, name: &str, key: &str, data: Box<RawValue>) -> Option<(&Values, Arc<str>, u64)> {
         self.touches += 1;
         let (touched, max_keys) = (self.touches, self.max_keys);
@@ -90,15 +91,15 @@ impl Latests {
         Some((values, key, offset))
     }
 
-    /// Drops a channel that has no value and no subscriber.
+    /// Drops a channel without values and subscribers.
     pub(super) fn release(&mut self, name: &str) {
         if self.channels.get(name).is_some_and(|values| values.pins == 0 && values.by_key.is_empty()) {
             self.channels.remove(name);
         }
     }
 
-    /// Where there are too many, those that nobody subscribes to and that were quiet longest go, a tenth at a time.
-    fn make_room(&mut self) {
+    /// If there are too many channels, drops a tenth of those without subscribers, least recently used first.
+    fn evict(&mut self) {
         if self.channels.len() < self.max_channels {
             return;
         }
@@ -122,8 +123,8 @@ mod tests {
     }
 
     #[test]
-    fn a_value_takes_the_place_of_the_one_before_it() {
-        let mut all = Latests::new(10, 2);
+    fn a_value_replaces_the_previous_one() {
+        let mut all = LatestChannels::new(10, 2);
         for number in 1..=3 {
             all.put("c", "a", data(number));
         }
@@ -135,8 +136,8 @@ mod tests {
     }
 
     #[test]
-    fn the_quiet_ones_go_first_and_none_that_is_watched() {
-        let mut all = Latests::new(20, 1);
+    fn the_least_recently_used_are_evicted_unless_subscribed() {
+        let mut all = LatestChannels::new(20, 1);
         for number in 0..20 {
             all.put(&format!("c{number}"), "k", data(number));
         }

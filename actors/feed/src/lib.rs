@@ -1,7 +1,6 @@
-//! The live feed: channels with a gapless order, a history to resume from, and one encoding of each event.
+//! The event feed: channels with gapless order, a history to resume from, and a single encoding of each event.
 
 mod actor;
-mod asks;
 mod channel;
 mod epoch;
 mod frame;
@@ -14,9 +13,12 @@ mod messages;
 mod options;
 mod outbox;
 mod outgoing;
+mod pending;
 mod port;
+mod publish;
 mod record;
 mod review;
+mod rounds;
 mod rules;
 mod service;
 mod settle;
@@ -24,16 +26,15 @@ mod shared;
 mod snapshot;
 mod subscribe;
 mod subscriptions;
-mod tell;
 #[cfg(test)]
 mod tests;
-mod turn;
 
 pub use messages::{ChannelStats, FeedStats, HistoryError, HistoryPage, Present};
 pub use options::{FeedOptions, Limits};
 pub use port::{
-    ConnId, Delivery, Overflow, Position, Publication, Refused, ShardId, ShardPort, SubscribeAsk, Subscribed, Why,
+    ConnId, Delivery, Overflow, Position, Publication, RecoveryFailure, Refused, ShardId, ShardPort, SubscribeRequest,
+    Subscribed,
 };
-pub use rules::{AGENTS, Audience, ChannelKind, ChannelRule, DISASTER, Keeping, MAX_CHANNEL, Rules, State};
+pub use rules::{AGENTS, Audience, ChannelKind, ChannelRule, DISASTER, MAX_CHANNEL, Retention, Rules, State};
 pub use service::Feed;
-pub use snapshot::{Denied, SnapshotAsk, SnapshotReply, SnapshotSource, StateItem};
+pub use snapshot::{Denied, SnapshotReply, SnapshotRequest, SnapshotSource, StateItem};

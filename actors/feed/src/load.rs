@@ -1,50 +1,50 @@
-//! Reading everything back, at each start of the hub. Blocking.
+//! Restores the hub's state from store and journal at each start. Blocking.
 
 use std::sync::Arc;
 
 use muster_store::{Rec, Store, StoreError};
 
 use super::Publication;
-use super::actor::Parts;
+use super::actor::HubResources;
 use super::channel::Channel;
 use super::epoch::{self, Epochs};
 use super::frame::Framer;
 use super::histories::Histories;
-use super::log::{Reader, Told};
+use super::log::{LoggedEvent, Reader};
 use super::outbox::{self, Outbox};
 use super::record::{self, Found, Head};
 use muster_core::Millis;
 use muster_core::event::Event;
 use muster_core::supervise::BuildError;
 
-/// What the hub begins with.
+/// State with which the hub starts.
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) histories: Histories,
     pub(super) outbox: Outbox,
     pub(super) epochs: Epochs,
-    /// To be in the store before anything is told, where `head_is_new`.
+    /// Must be stored before anything is published, if `head_is_new`.
     pub(super) head: Head,
     pub(super) head_is_new: bool,
-    /// To be noted with the head: that the feed began anew since then.
+    /// Restore mark to be stored with the head, because the feed started anew since.
     pub(super) restored: Option<Rec>,
 }
 
-pub(super) fn load(parts: &Parts, same_process: bool) -> Result<Loaded, BuildError> {
-    let store = parts.options.store.as_ref();
+pub(super) fn load(resources: &HubResources, same_process: bool) -> Result<Loaded, BuildError> {
+    let store = resources.options.store.as_ref();
     let stored = Head::read(store)?;
     let waiting = outbox::ids(store)?;
-    let now = parts.options.clock.now();
-    let (mut histories, mut outbox) = (Histories::new(parts.options.limits.clone()), Outbox::default());
+    let now = resources.options.clock.now();
+    let (mut histories, mut outbox) = (Histories::new(resources.options.limits.clone()), Outbox::default());
     let (mut reader, mut failed) = (Reader::default(), Ok(()));
-    let replayed = parts.journal.replay(0, u64::MAX - 1, |number, payload| {
-        reader.frame(number, payload, |number, told| {
-            if waiting.contains(&told.event.id) {
-                outbox.told(told.event.id.clone(), number);
+    let replayed = resources.journal.replay(0, u64::MAX - 1, |number, payload| {
+        reader.frame(number, payload, |number, logged| {
+            if waiting.contains(&logged.event.id) {
+                outbox.mark_published(logged.event.id.clone(), number);
             }
-            outbox.remember(told.event.id.clone(), told.told);
+            outbox.remember(logged.event.id.clone(), logged.published_at);
             if failed.is_ok() {
-                failed = restore(&mut histories, store, &told, number, now);
+                failed = restore(&mut histories, store, &logged, number, now);
             }
         });
     })?;
@@ -52,13 +52,13 @@ pub(super) fn load(parts: &Parts, same_process: bool) -> Result<Loaded, BuildErr
     let (number, broken) = reader.end();
     let broken = !histories.restored() || broken;
     histories.trim(now);
-    let boot = parts.options.boot_id.clone();
+    let boot = resources.options.boot_id.clone();
     let restored = record::restored(store)?;
     let found = Found { boot: boot.as_deref(), same_process, number, broken, restored: restored.is_some() };
     let epoch = epoch_of(stored.as_ref(), &found)?;
     let head = Head { epoch, boot, clean: false, number };
     let (channels, history) = (histories.len(), histories.held().0);
-    tracing::info!(frames = replayed.frames, channels, history, epoch = %head.epoch, "feed read back");
+    tracing::info!(frames = replayed.frames, channels, history, epoch = %head.epoch, "feed restored");
     let epochs = Epochs { durable: head.epoch.clone(), memory: epoch::fresh()? };
     Ok(Loaded {
         head_is_new: restored.is_some() || stored.as_ref() != Some(&head),
@@ -75,7 +75,7 @@ fn epoch_of(stored: Option<&Head>, found: &Found<'_>) -> Result<String, String> 
     match head.proves(found) {
         Ok(()) => Ok(head.epoch.clone()),
         Err(why) => {
-            tracing::warn!(why, "the feed begins a new epoch: subscribers cannot resume");
+            tracing::warn!(why, "the feed begins a new epoch: subscribers cannot resume from earlier positions");
             epoch::fresh()
         }
     }
@@ -84,13 +84,13 @@ fn epoch_of(stored: Option<&Head>, found: &Found<'_>) -> Result<String, String> 
 fn restore(
     histories: &mut Histories,
     store: &dyn Store,
-    told: &Told,
+    logged: &LoggedEvent,
     number: u64,
     now: Millis,
 ) -> Result<(), StoreError> {
-    let framer = Framer::of_event(&told.event);
-    let name: Arc<str> = told.event.name.as_str().into();
-    for (channel, &offset) in told.event.channels.iter().zip(&told.offsets) {
+    let framer = Framer::of_event(&logged.event);
+    let name: Arc<str> = logged.event.name.as_str().into();
+    for (channel, &offset) in logged.event.channels.iter().zip(&logged.offsets) {
         let channel: Arc<str> = match histories.get(channel) {
             Some(known) => Arc::clone(&known.name),
             None => {
@@ -100,14 +100,14 @@ fn restore(
                 channel
             }
         };
-        let publication = publication(&told.event, &framer, &channel, &name, offset);
-        histories.restore(publication, told.told, number);
+        let publication = publication(&logged.event, &framer, &channel, &name, offset);
+        histories.restore(publication, logged.published_at, number);
     }
     histories.trim(now);
     Ok(())
 }
 
-/// One event on one channel.
+/// Creates the publication of an event on a channel.
 pub(super) fn publication(
     event: &Event,
     framer: &Framer,

@@ -1,41 +1,41 @@
-//! Publications as the journal keeps them. A batch is told only after it was written as a whole.
+//! Encoding of publications in the journal. A batch is published only after it was written completely.
 
 use muster_store::{Journal, MAX_FRAME, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use muster_core::Millis;
-use muster_core::event::{Event, Loss, Priority, Traits};
+use muster_core::event::{DropPolicy, Event, EventAttributes, Priority};
 
-/// The format of what follows it; the low bits of the same byte say which part of a batch a frame is.
+/// Format version; the low bits of the same byte mark the first and the last frame of a batch.
 const VERSION: u8 = 1 << 2;
 const FIRST: u8 = 1;
 const LAST: u8 = 2;
 
-/// One event and where it was told.
+/// An event and its positions, as written to the journal.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line<'a> {
     id: &'a str,
-    told: Millis,
+    published_at: Millis,
     at: Millis,
     name: &'a str,
-    traits: Traits,
+    traits: EventAttributes,
     priority: Priority,
     data: &'a str,
     #[serde(borrow)]
-    places: Vec<(&'a str, u64)>,
+    positions: Vec<(&'a str, u64)>,
 }
 
-/// An event that was read back, with its offsets on its channels.
+/// An event read from the journal, with its offsets on its channels.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct LoggedEvent {
     pub(super) event: Event,
-    pub(super) told: Millis,
+    pub(super) published_at: Millis,
     /// In the order of the event's channels.
     pub(super) offsets: Vec<u64>,
 }
 
-/// Lines for one batch.
+/// Collects the lines of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     bytes: Vec<u8>,
@@ -46,37 +46,42 @@ impl Writer {
         self.bytes.is_empty()
     }
 
+    /// Appends an event.
+    ///
     /// # Errors
-    /// `BadRequest`: the event cannot be written.
+    ///
+    /// `BadRequest` if the event cannot be encoded.
     pub(super) fn line<'a>(
         &mut self,
         event: &'a Event,
-        told: Millis,
-        places: impl Iterator<Item = (&'a str, u64)>,
+        published_at: Millis,
+        positions: impl Iterator<Item = (&'a str, u64)>,
     ) -> Result<(), StoreError> {
         let line = Line {
             id: &event.id,
-            told,
+            published_at,
             at: event.at,
             name: &event.name,
             traits: event.traits.clone(),
             priority: event.priority,
             data: event.data.get(),
-            places: places.collect(),
+            positions: positions.collect(),
         };
         let bytes = std::mem::take(&mut self.bytes);
         self.bytes = postcard::to_extend(&line, bytes).map_err(|error| StoreError::BadRequest(error.to_string()))?;
         Ok(())
     }
 
-    /// Appends the batch, one write for each 64 KiB; answers the first number. Blocking, without a sync.
+    /// Appends the batch to the journal, with one write per 64 KiB; returns the number of the first frame. Blocking,
+    /// without a sync.
     ///
     /// # Errors
-    /// The disk takes nothing: then the batch is not there, whatever part of it was written.
+    ///
+    /// Fails if the journal cannot be written: the batch is then absent, whatever part of it was written.
     pub(super) fn append(&self, journal: &Journal) -> Result<u64, StoreError> {
-        let parts = self.bytes.chunks(MAX_FRAME - 1);
-        let (count, mut number) = (parts.len(), None);
-        for (at, part) in parts.enumerate() {
+        let resources = self.bytes.chunks(MAX_FRAME - 1);
+        let (count, mut number) = (resources.len(), None);
+        for (at, part) in resources.enumerate() {
             let first = if at == 0 { FIRST } else { 0 };
             let last = if at + 1 == count { LAST } else { 0 };
             let mut frame = Vec::with_capacity(part.len() + 1);
@@ -89,7 +94,7 @@ impl Writer {
     }
 }
 
-/// Puts batches together from frames.
+/// Reassembles batches from frames.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     batch: Vec<u8>,
@@ -100,16 +105,17 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Takes the next frame, and hands on each event of a batch that it ends, with the number of the batch's first frame.
-    pub(super) fn frame(&mut self, number: u64, payload: &[u8], each: impl FnMut(u64, Told)) {
-        // Numbers leap only from one opening of the journal to the next.
+    /// Processes the next frame. If it completes a batch, passes each event to `each` with the number of the batch's
+    /// first frame.
+    pub(super) fn frame(&mut self, number: u64, payload: &[u8], each: impl FnMut(u64, LoggedEvent)) {
+        // Numbers skip only between two openings of the journal.
         let same_opening = number >> 32 == self.last >> 32;
         self.broken |= same_opening && number != self.last + 1;
         let follows = number == self.last + 1;
         self.last = number;
         let Some((&tag, part)) = payload.split_first() else { return };
         if tag & !(FIRST | LAST) != VERSION {
-            tracing::error!(number, "a frame of the feed's journal is of a newer program");
+            tracing::error!(number, "a frame of the feed's journal was written by a newer version");
             self.broken = true;
             return;
         }
@@ -129,28 +135,28 @@ impl Reader {
         }
     }
 
-    fn lines(&mut self, mut each: impl FnMut(u64, Told)) {
+    fn lines(&mut self, mut each: impl FnMut(u64, LoggedEvent)) {
         let mut rest = self.batch.as_slice();
         while !rest.is_empty() {
             let read = postcard::take_from_bytes::<Line<'_>>(rest).ok();
-            let Some((told, left)) = read.and_then(|(line, left)| Some((told(line)?, left))) else {
+            let Some((logged, left)) = read.and_then(|(line, left)| Some((logged_event(line)?, left))) else {
                 tracing::error!(number = self.first, "a line of the feed's journal cannot be read");
                 self.broken = true;
                 return;
             };
-            each(self.first, told);
+            each(self.first, logged);
             rest = left;
         }
     }
 
-    /// Number of the last frame, and whether any are missing between.
+    /// Returns the number of the last frame, and whether frames are missing in between.
     pub(super) fn end(&self) -> (u64, bool) {
         (self.last, self.broken)
     }
 }
 
-fn told(line: Line<'_>) -> Option<Told> {
-    let (channels, offsets) = line.places.iter().map(|(channel, offset)| ((*channel).to_owned(), *offset)).unzip();
+fn logged_event(line: Line<'_>) -> Option<LoggedEvent> {
+    let (channels, offsets) = line.positions.iter().map(|(channel, offset)| ((*channel).to_owned(), *offset)).unzip();
     let event = Event {
         id: line.id.to_owned(),
         at: line.at,
@@ -159,7 +165,7 @@ fn told(line: Line<'_>) -> Option<Told> {
         data: RawValue::from_string(line.data.to_owned()).ok()?,
         traits: line.traits,
         priority: line.priority,
-        loss: Loss::Never,
+        loss: DropPolicy::Never,
     };
-    Some(Told { event, told: line.told, offsets })
+    Some(LoggedEvent { event, published_at: line.published_at, offsets })
 }

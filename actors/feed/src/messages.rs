@@ -1,4 +1,4 @@
-//! What the hub is asked with an answer. What shards and features tell it goes through its inbox.
+//! Requests to the hub that have a reply. Other inputs of shards and features go through its inbox.
 
 use std::sync::Arc;
 
@@ -6,83 +6,99 @@ use actix::Message;
 use muster_store::JournalStats;
 use serde::Serialize;
 
-use super::{Position, Publication, Refused, Why};
+use super::{Position, Publication, RecoveryFailure, Refused};
 use muster_core::principal::Viewer;
 use muster_core::{Error, Millis};
 
-/// A part of a channel's history.
+/// A page of a channel's history.
 #[derive(Debug, Clone)]
 pub struct HistoryPage {
+    /// Name of the channel.
     pub channel: Arc<str>,
-    /// Where the channel stands.
+    /// Current position of the channel.
     pub position: Position,
-    /// Whether `publications` begin right behind the position that was asked for; else they begin at the oldest kept.
-    pub recovered: Result<(), Why>,
+    /// `Ok` if `publications` begins directly after the requested position; otherwise it begins with the oldest one
+    /// kept.
+    pub recovered: Result<(), RecoveryFailure>,
+    /// The publications, oldest first.
     pub publications: Vec<Arc<Publication>>,
-    /// More stand behind them.
+    /// Whether further publications follow.
     pub more: bool,
 }
 
 /// Why there is no history.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HistoryError {
+    /// The viewer may not read the channel.
     Refused(Refused),
-    /// The hub does not answer now.
+    /// The hub is not available.
     Down(Error),
 }
 
-/// Someone who subscribes to a channel.
+/// A principal that is subscribed to a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Present {
     /// `usr_…`, `key_…` or `dev_…`.
     pub user: Arc<str>,
+    /// Number of its connections that are subscribed.
     pub connections: usize,
-    /// Of the oldest of these connections' subscriptions.
+    /// Time of the oldest of these subscriptions.
     pub since: Millis,
 }
 
-/// A channel in memory.
+/// Statistics of a channel in memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ChannelStats {
+    /// Name of the channel.
     pub channel: Arc<str>,
+    /// Last published offset.
     pub offset: u64,
+    /// Number of publications in the history.
     pub history: usize,
+    /// Size of the history, in bytes.
     pub bytes: usize,
+    /// Number of subscriptions.
     pub subscribers: usize,
 }
 
 /// Figures for status and metrics.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FeedStats {
+    /// Base of the epochs of durable channels.
     pub epoch: String,
+    /// Number of channels in memory.
     pub channels: usize,
+    /// Number of attached shards.
     pub shards: usize,
+    /// Number of subscriptions.
     pub subscriptions: usize,
-    /// Publications told since the start, counted once for each channel.
+    /// Publications since the start, counted once per channel.
     pub published: u64,
-    /// Publications, values and answers handed to shards since the start.
+    /// Publications, values and replies delivered to shards since the start.
     pub delivered: u64,
     /// Publications in all histories.
     pub history: usize,
+    /// Size of all histories, in bytes.
     pub history_bytes: usize,
-    /// Snapshots asked for and not answered.
+    /// Snapshots requested and not replied to.
     pub asked: usize,
-    /// Events told that still stand in the outbox.
+    /// Published events that are still in the outbox.
     pub unsettled: usize,
-    /// Shards that took no more.
+    /// Times at which a shard's queue was full.
     pub overflows: u64,
-    /// Newest values that found no room.
-    pub values_lost: u64,
-    /// Events of channels that keep nothing over a restart that found no room.
-    pub told_lost: u64,
-    /// Why events wait in the outbox, where they do: the journal takes none.
+    /// Latest values dropped because the queue was full.
+    pub values_dropped: u64,
+    /// Transient events dropped because the queue was full.
+    pub transient_lost: u64,
+    /// Why events remain in the outbox, if they do: the journal cannot be written.
     pub stuck: Option<String>,
+    /// Figures of the feed's journal.
     pub journal: JournalStats,
 }
 
 #[derive(Debug, Message)]
 #[rtype(result = "Result<HistoryPage, Refused>")]
-pub(super) struct AskHistory {
+pub(super) struct HistoryRequest {
     pub(super) channel: String,
     pub(super) since: Option<Position>,
     pub(super) limit: usize,
@@ -91,12 +107,12 @@ pub(super) struct AskHistory {
 
 #[derive(Debug, Message)]
 #[rtype(result = "Vec<Present>")]
-pub(super) struct AskPresence(pub(super) String);
+pub(super) struct PresenceRequest(pub(super) String);
 
 #[derive(Debug, Message)]
 #[rtype(result = "Vec<ChannelStats>")]
-pub(super) struct AskChannels(pub(super) usize);
+pub(super) struct ChannelsRequest(pub(super) usize);
 
 #[derive(Debug, Message)]
 #[rtype(result = "FeedStats")]
-pub(super) struct AskStats;
+pub(super) struct StatsRequest;

@@ -1,4 +1,4 @@
-//! Bounds of the feed, and what its actor is given.
+//! Bounds and options of the feed.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,44 +7,48 @@ use muster_store::{JournalOptions, StoreHandle};
 
 use muster_core::Clock;
 
-/// Bounds. The defaults are those of the protocol where it names one.
+/// Bounds of the feed. Where the protocol defines a value, it is the default.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Publications that a resuming subscriber is sent at most.
+    /// Maximum number of publications sent to a resuming subscriber.
     pub recover: usize,
-    /// Publications of one channel's history.
+    /// Maximum number of publications in a channel's history.
     pub ring_frames: usize,
-    /// Bytes of one channel's history.
+    /// Maximum size of a channel's history, in bytes.
     pub ring_bytes: usize,
-    /// How long a publication stays in the history.
+    /// Maximum age of a publication in the history.
     pub ring_age: Duration,
-    /// Bytes of all histories together.
+    /// Maximum size of all histories, in bytes.
     pub rings_bytes: usize,
-    /// Channels in memory; more drop the oldest history. The same bounds hold once for what is read back, once for what
-    /// is not, and of channels of single things that are not read back these two.
+    /// Maximum number of channels in memory; beyond it the oldest history is dropped. This bound and the previous one
+    /// apply separately to durable and transient histories; the next two apply to transient channels of single
+    /// resources.
     pub channels: usize,
-    pub passing_channels: usize,
-    pub passing_bytes: usize,
-    /// Events that wait for the hub; more wait in the outbox.
+    /// Maximum number of transient channels of single resources in memory.
+    pub transient_channels: usize,
+    /// Maximum size of their histories, in bytes.
+    pub transient_bytes: usize,
+    /// Maximum number of events queued for the hub; further ones remain in the outbox.
     pub waiting_events: usize,
-    /// Asks of shards that wait for the hub.
+    /// Maximum number of subscription requests queued for the hub.
     pub waiting_asks: usize,
-    /// Newest values that wait for the hub; more drop the oldest of them.
+    /// Maximum number of latest values queued for the hub; beyond it the oldest is dropped.
     pub waiting_values: usize,
-    /// Channels of newest values that are kept.
+    /// Maximum number of channels of latest values.
     pub latest: usize,
-    /// Keys of one channel of newest values.
+    /// Maximum number of keys in a channel of latest values.
     pub latest_keys: usize,
-    /// Snapshots asked for and not answered.
+    /// Maximum number of snapshots requested and not replied to.
     pub snapshots: usize,
-    /// How long a feature may take to answer for a snapshot.
+    /// Time limit for a feature's reply to a snapshot request.
     pub snapshot_patience: Duration,
-    /// How often what was told is synced and taken out of the outbox.
+    /// Interval at which published events are synced and removed from the outbox.
     pub settle_every: Duration,
-    /// How often the offsets of channels are stored, and what no history needs is forgotten.
+    /// Interval at which the offsets of channels are stored, and unneeded journal files removed.
     pub checkpoint_every: Duration,
-    /// Bytes of the journal; more drop the oldest history.
+    /// Maximum size of the journal, in bytes; beyond it the oldest history is dropped.
     pub journal_bytes: u64,
+    /// Options of the journal.
     pub journal: JournalOptions,
 }
 
@@ -57,8 +61,8 @@ impl Default for Limits {
             ring_age: Duration::from_secs(600),
             rings_bytes: 128 << 20,
             channels: 200_000,
-            passing_channels: 50_000,
-            passing_bytes: 64 << 20,
+            transient_channels: 50_000,
+            transient_bytes: 64 << 20,
             waiting_events: 16_384,
             waiting_asks: 65_536,
             waiting_values: 16_384,
@@ -69,22 +73,25 @@ impl Default for Limits {
             settle_every: Duration::from_secs(1),
             checkpoint_every: Duration::from_secs(10),
             journal_bytes: 256 << 20,
-            // Nobody follows it: what a follower would lag behind is not kept.
+            // The journal has no follower, so no tail is buffered.
             journal: JournalOptions { tail_bytes: 0, ..JournalOptions::default() },
         }
     }
 }
 
-/// What the feed needs.
+/// Options of the feed.
 #[derive(Clone)]
 pub struct FeedOptions {
+    /// Store with the outbox and the offsets.
     pub store: StoreHandle,
-    /// Of the journal; nothing else is in it.
+    /// Folder of the journal, for its exclusive use.
     pub folder: PathBuf,
+    /// Source of time.
     pub clock: Clock,
-    /// Names this run of the machine's kernel. Where it is the same as before, what was written is still there, synced or
-    /// not; where it is another or unknown, only a clean stop proves that nothing is missing.
+    /// Identifies the boot of the machine. If it is unchanged, everything written is still there, synced or not; if it
+    /// is different or unknown, only a clean shutdown proves that nothing is missing.
     pub boot_id: Option<String>,
+    /// Bounds of the feed.
     pub limits: Limits,
 }
 

@@ -1,26 +1,27 @@
-//! Which events stand in the outbox, and which of them were told. Pure, but for reading the store.
+//! Which events are in the outbox, and which of them were published. Pure, except for reading the store.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
-use muster_store::{Batch, Order, Record, Scan, Store, StoreError, Tree};
+use muster_store::{Batch, PageRequest, Record, Store, StoreError, Tree};
 
 use muster_core::Millis;
 use muster_core::event::Event;
 
-/// Events read in one turn.
+/// Events read in one round.
 const PAGE: usize = 256;
-/// Told events taken out of the outbox in one batch.
+/// Published events removed from the outbox in one batch.
 const SETTLE: usize = 4_000;
-/// How long, and how many, events are remembered that were told before their feature handed them over.
+/// Time for which, and number up to which, events are remembered that were published before their feature passed them
+/// to the feed.
 const REMEMBER: Duration = Duration::from_secs(600);
 const MAX_REMEMBERED: usize = 100_000;
 
-/// A reading of the outbox under way.
+/// A scan of the outbox in progress.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reading {
     from: Option<Vec<u8>>,
-    /// Only events up to then: later ones may still be on their way.
+    /// Only events up to this time: later ones may still be on their way to the feed.
     until: Option<Millis>,
 }
 
@@ -33,14 +34,14 @@ impl Reading {
 /// A page of the outbox.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// Not told yet, in the order of their identifiers.
+    /// Unpublished events, in the order of their identifiers.
     pub(super) events: Vec<Event>,
     pub(super) next: Option<Reading>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
-    /// Told, and still in the outbox, with the journal's frame.
+    /// Published events that are still in the outbox, with the number of their journal frame.
     unsettled: HashMap<String, u64>,
     early: HashSet<String>,
     early_order: VecDeque<(Millis, String)>,
@@ -51,17 +52,17 @@ impl Outbox {
         self.unsettled.len()
     }
 
-    /// Whether it was told.
-    pub(super) fn knows(&self, id: &str) -> bool {
+    /// Returns whether an event was published.
+    pub(super) fn is_published(&self, id: &str) -> bool {
         self.unsettled.contains_key(id) || self.early.contains(id)
     }
 
-    /// It was told.
-    pub(super) fn told(&mut self, id: String, number: u64) {
+    /// Marks an event as published.
+    pub(super) fn mark_published(&mut self, id: String, number: u64) {
         self.unsettled.insert(id, number);
     }
 
-    /// It was told, and its feature may yet hand it over.
+    /// Remembers a published event that its feature may still pass to the feed.
     pub(super) fn remember(&mut self, id: String, now: Millis) {
         while let Some((at, oldest)) = self.early_order.front() {
             if now.since(*at) <= REMEMBER && self.early_order.len() < MAX_REMEMBERED {
@@ -77,58 +78,50 @@ impl Outbox {
 
     /// Reads a page.
     pub(super) fn read(&mut self, store: &dyn Store, reading: Reading) -> Result<Found, StoreError> {
-        let scan = Scan { prefix: Vec::new(), from: reading.from, limit: PAGE, order: Order::Ascending };
-        let page = store.scan(Tree::Outbox, &scan)?;
+        let mut entries = store.entries(Tree::Outbox, [], PageRequest::of(PAGE).starting_at(reading.from));
         let mut found = Found::default();
-        for (key, rec) in page.items {
+        for entry in entries.by_ref().take(PAGE) {
+            let (key, rec) = entry?;
             let id = String::from_utf8_lossy(&key).into_owned();
-            if self.knows(&id) {
+            if self.is_published(&id) {
                 continue;
             }
             match Event::decode(&rec) {
                 Ok(event) if reading.until.is_some_and(|until| event.at > until) => {}
                 Ok(event) => found.events.push(event),
                 Err(error) => {
-                    tracing::error!(event = %id, %error, "an event in the outbox cannot be read: it is not told");
-                    // Not looked at again before the next start.
+                    tracing::error!(event = %id, %error, "an event in the outbox cannot be decoded: it is not published");
+                    // Ignored until the next start.
                     self.remember(id, Millis(u64::MAX));
                 }
             }
         }
-        found.next = page.next.map(|from| Reading { from: Some(from), until: reading.until });
+        found.next = entries.resume_at().map(|from| Reading { from: Some(from), until: reading.until });
         Ok(found)
     }
 
-    /// The next to be taken out of the outbox: their identifiers, and the batch that does it.
+    /// Returns the next events to remove from the outbox, and the batch that removes them.
     pub(super) fn settling(&self) -> Option<(Vec<String>, Batch)> {
         let ids: Vec<String> = self.unsettled.keys().take(SETTLE).cloned().collect();
         let batch = ids.iter().fold(Batch::default(), |batch, id| batch.and_delete(Tree::Outbox, id.as_bytes()));
         (!ids.is_empty()).then_some((ids, batch))
     }
 
-    /// They are out of it.
+    /// Marks events as removed from the outbox.
     pub(super) fn settled(&mut self, ids: &[String]) {
         for id in ids {
             self.unsettled.remove(id);
         }
     }
 
-    /// The oldest frame of the journal that an event in the outbox is told by.
+    /// Returns the number of the oldest journal frame of an event that is still in the outbox.
     pub(super) fn oldest_number(&self) -> Option<u64> {
         self.unsettled.values().copied().filter(|&number| number > 0).min()
     }
 }
 
-/// The identifiers of all events in the outbox.
+/// Returns the identifiers of all events in the outbox.
 pub(super) fn ids(store: &dyn Store) -> Result<HashSet<String>, StoreError> {
-    let (mut ids, mut from) = (HashSet::new(), None);
-    loop {
-        let scan = Scan { prefix: Vec::new(), from, limit: 1_000, order: Order::Ascending };
-        let page = store.scan(Tree::Outbox, &scan)?;
-        ids.extend(page.items.iter().map(|(key, _)| String::from_utf8_lossy(key).into_owned()));
-        from = page.next;
-        if from.is_none() {
-            return Ok(ids);
-        }
-    }
+    let id = |(key, _): (Vec<u8>, _)| String::from_utf8_lossy(&key).into_owned();
+    store.entries(Tree::Outbox, [], PageRequest::default()).map(|entry| entry.map(id)).collect()
 }

@@ -1,4 +1,4 @@
-//! What a turn has for the shards: one delivery for each. Pure, but for the ports.
+//! Collects the deliveries of a round, one per shard. Pure, except for the ports.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl Outgoing {
         batch.deliveries.push(delivery);
     }
 
-    /// Hands everything over; answers the shards that took it not.
+    /// Delivers everything; returns the shards whose queue was full.
     pub(super) fn flush(&mut self, ports: &HashMap<ShardId, Arc<dyn ShardPort>>) -> Vec<ShardId> {
         let mut lost = Vec::new();
         for (shard, batch) in self.by_shard.drain() {
@@ -54,7 +54,8 @@ fn channel(delivery: &Delivery) -> Option<&str> {
     }
 }
 
-/// Puts urgent publications first, and with each what stands before it of its own channel: no channel's order changes.
+/// Moves urgent publications to the front, each together with the preceding ones of its channel, so that no channel is
+/// reordered.
 fn urgent_first(deliveries: Vec<Delivery>) -> Vec<Delivery> {
     let mut lifted = vec![false; deliveries.len()];
     let mut channels = HashSet::new();
@@ -77,16 +78,16 @@ mod tests {
     use super::super::Publication;
     use super::*;
     use muster_core::Millis;
-    use muster_core::event::{Loss, Traits};
+    use muster_core::event::{DropPolicy, EventAttributes};
 
     fn publication(channel: u8, offset: u64, priority: Priority) -> Delivery {
         Delivery::Publication(Arc::new(Publication {
             channel: channel.to_string().into(),
             offset,
             name: "e".into(),
-            traits: Traits::default(),
+            traits: EventAttributes::default(),
             priority,
-            loss: Loss::Never,
+            loss: DropPolicy::Never,
             at: Millis(0),
             json: Bytes::new(),
         }))
@@ -103,7 +104,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
         #[test]
-        fn urgent_ones_come_first_and_no_channel_is_reordered(
+        fn urgent_publications_come_first_and_no_channel_is_reordered(
             batch in proptest::collection::vec((0..4u8, any::<bool>()), 0..40)
         ) {
             let deliveries: Vec<_> = batch.iter().zip(1..).map(|((channel, urgent), offset)| {
@@ -112,12 +113,12 @@ mod tests {
             let out = seen(&urgent_first(deliveries.clone()));
             let mut sorted = out.clone();
             sorted.sort_by_key(|(_, offset, _)| *offset);
-            prop_assert_eq!(sorted, seen(&deliveries), "nothing is lost or made up");
+            prop_assert_eq!(sorted, seen(&deliveries), "nothing is lost or added");
             for channel in 0..4u8 {
                 let offsets: Vec<_> = out.iter().filter(|o| o.0 == channel.to_string()).map(|o| o.1).collect();
                 prop_assert!(offsets.is_sorted());
             }
-            // Before an urgent one stands nothing of a channel without one.
+            // No publication of a channel without urgent ones precedes the last urgent one.
             let last = out.iter().rposition(|(.., urgent)| *urgent).unwrap_or(0);
             for (channel, ..) in &out[..last] {
                 prop_assert!(out.iter().any(|(other, _, urgent)| other == channel && *urgent));

@@ -1,9 +1,9 @@
-//! What goes between the hub and the shards that own connections.
+//! Interface between the hub and the shards that own connections.
 //!
-//! A shard is a thread's worth of connections. The hub tells each shard once what all its subscribers are to get; the
-//! shard keeps, for each channel that one of its connections subscribes to, a ring of what came, and each connection a
-//! cursor into it. Everything for a shard comes through its [`ShardPort`] in one order: so what follows a `Subscribed`
-//! of a channel comes behind its position, and nothing between is lost or told twice.
+//! A shard owns the connections of one thread. The hub delivers to each shard once for all its subscribers; the shard
+//! keeps a ring of publications for each subscribed channel, and a cursor into it for each connection. All deliveries
+//! to a shard come through its [`ShardPort`] in one order: publications after a `Subscribed` follow its position, so
+//! nothing is lost or duplicated in between.
 
 use std::sync::Arc;
 
@@ -11,55 +11,60 @@ use bytes::Bytes;
 
 use super::{Denied, StateItem};
 use muster_core::Millis;
-use muster_core::event::{Loss, Priority, Traits};
+use muster_core::event::{DropPolicy, EventAttributes, Priority};
 use muster_core::principal::Viewer;
 
-/// Names a shard.
+/// Identifies a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ShardId(pub u32);
 
-/// Names a connection within its shard; never used twice.
+/// Identifies a connection within its shard; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId(pub u64);
 
-/// One event on one channel, encoded once for all who get it.
+/// An event on a channel, encoded once for all subscribers.
 #[derive(Debug)]
 pub struct Publication {
+    /// Name of the channel.
     pub channel: Arc<str>,
     /// Gapless within channel and epoch; the first is 1.
     pub offset: u64,
-    /// `incident.updated`, and what else filters look at.
+    /// Name of the event, such as `incident.updated`.
     pub name: Arc<str>,
-    pub traits: Traits,
+    /// Attributes by which subscriptions filter.
+    pub traits: EventAttributes,
+    /// Delivery priority.
     pub priority: Priority,
-    /// What becomes of it where a reader is too slow.
-    pub loss: Loss,
+    /// What happens to it for subscribers that are too slow.
+    pub loss: DropPolicy,
+    /// Time of the event.
     pub at: Millis,
-    /// The frame's text: `{"ch":…,"off":…,"ev":…,"ts":…,"eid":…,"data":…}`.
+    /// The frame: `{"ch":…,"off":…,"ev":…,"ts":…,"eid":…,"data":…}`.
     pub json: Bytes,
 }
 
 /// A position in a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
-    /// Changes where continuity cannot be proven.
+    /// Changes whenever continuity cannot be proven.
     pub epoch: Arc<str>,
-    /// The last offset that was told; 0 before the first.
+    /// The last published offset; 0 before the first.
     pub offset: u64,
 }
 
-/// Why a subscriber is not resumed where it was.
+/// Why a subscriber cannot resume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
-    /// The history does not reach back so far, or the offset was never given out.
+pub enum RecoveryFailure {
+    /// The history does not reach back far enough, or the offset was never assigned.
     Gap,
-    /// The channel's epoch is another.
+    /// The channel has a different epoch.
     Epoch,
-    /// More was missed than is sent again: 500 publications.
+    /// More publications were missed than are sent again (500).
     Limit,
 }
 
-impl Why {
+impl RecoveryFailure {
+    /// Returns the name used in the protocol.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gap => "gap",
@@ -69,71 +74,105 @@ impl Why {
     }
 }
 
-/// What a connection asks to subscribe to.
+/// A subscription request.
 #[derive(Debug, Clone)]
-pub struct SubscribeAsk {
+pub struct SubscribeRequest {
+    /// Shard of the connection.
     pub shard: ShardId,
+    /// The connection.
     pub conn: ConnId,
-    /// Given back with the answer.
+    /// Returned with the reply.
     pub tag: u64,
+    /// Name of the channel.
     pub channel: String,
+    /// Position from which to resume.
     pub since: Option<Position>,
-    /// Whether the state is wanted where the subscriber cannot resume.
+    /// Whether the state is requested if the subscriber cannot resume.
     pub snapshot: bool,
+    /// The subscriber.
     pub viewer: Viewer,
 }
 
-/// A subscription that stands.
+/// A successful subscription.
 #[derive(Debug, Clone)]
 pub struct Subscribed {
+    /// Name of the channel.
     pub channel: Arc<str>,
-    /// Where the subscriber stands after `missed` or `state`.
+    /// Position of the subscriber after `missed` or `state`.
     pub position: Position,
-    /// `Ok` where `missed` is everything since the asker's position; without a `since` it is `Ok` and empty.
-    pub recovered: Result<(), Why>,
-    /// Whether the asker said where it was.
+    /// `Ok` if `missed` contains everything since the requested position; without a position it is `Ok` and empty.
+    pub recovered: Result<(), RecoveryFailure>,
+    /// Whether the request contained a position.
     pub resumed: bool,
+    /// Publications since the requested position.
     pub missed: Vec<Arc<Publication>>,
-    /// The channel's state, where it was wanted and the feature keeps one.
+    /// State of the channel, if it was requested and the feature provides one.
     pub state: Option<Vec<StateItem>>,
-    /// Whether only the newest values of the channel are delivered.
+    /// Whether the channel only delivers latest values.
     pub latest: bool,
-    /// Whose events the subscriber is to be told, where not everybody's: `missed` and what follows may hold others.
+    /// Owner to whose events the subscriber is restricted, if any; `missed` and later publications may contain others.
     pub only: Option<Arc<str>>,
 }
 
-/// Why there is no subscription.
+/// Why a subscription was rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
+    /// The channel does not exist for the viewer, or its feature is unavailable.
     Denied(Denied),
-    /// The permission that the channel needs.
+    /// The permission required by the channel.
     Forbidden(&'static str),
-    /// No channel is named so.
+    /// There is no such channel.
     NoChannel,
 }
 
-/// What the hub tells a shard.
+/// A delivery from the hub to a shard.
 #[derive(Debug, Clone)]
 pub enum Delivery {
-    /// For whoever of the shard subscribes to its channel.
+    /// A publication for all subscribers of its channel.
     Publication(Arc<Publication>),
-    /// The newest value of a key of a channel that only delivers those.
-    Latest { channel: Arc<str>, key: Arc<str>, offset: u64, json: Bytes },
-    /// The answer to a [`SubscribeAsk`].
-    Subscribed { conn: ConnId, tag: u64, answer: Result<Box<Subscribed>, Refused> },
-    /// A subscription that the hub ended, such as where the thing that the channel was about is gone.
-    Unsubscribed { conn: ConnId, channel: Arc<str>, reason: &'static str },
-    /// The hub lost its place (it died and came back): every connection of the shard subscribes anew.
+    /// The latest value of a key of a channel that only delivers those.
+    Latest {
+        /// Name of the channel.
+        channel: Arc<str>,
+        /// Key of the value.
+        key: Arc<str>,
+        /// Offset of the value.
+        offset: u64,
+        /// The frame.
+        json: Bytes,
+    },
+    /// Reply to a [`SubscribeRequest`].
+    Subscribed {
+        /// The connection that subscribed.
+        conn: ConnId,
+        /// Tag of the request.
+        tag: u64,
+        /// The subscription, or why there is none.
+        answer: Result<Box<Subscribed>, Refused>,
+    },
+    /// The hub ended a subscription, for example because the channel's resource was deleted.
+    Unsubscribed {
+        /// The connection.
+        conn: ConnId,
+        /// Name of the channel.
+        channel: Arc<str>,
+        /// Reason reported to the client.
+        reason: &'static str,
+    },
+    /// The hub was restarted: all connections of the shard must subscribe again.
     Reset,
 }
 
-/// A shard takes no more now: it lost its place, and its connections are told to come again (4203).
+/// The shard's queue is full: it has lost its position, and its connections are closed with code 4203.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overflow;
 
-/// Where a shard is told. Never waits.
+/// Receiver of deliveries. Never waits.
 pub trait ShardPort: Send + Sync + std::fmt::Debug {
+    /// Accepts deliveries.
+    ///
     /// # Errors
-    /// `Overflow` where its queue is full.
+    ///
+    /// `Overflow` if the queue is full.
     fn deliver(&self, what: Vec<Delivery>) -> Result<(), Overflow>;
 }

@@ -1,19 +1,19 @@
-//! What the store keeps of the feed.
+//! Records of the feed in the store.
 
 use muster_store::{Batch, Op, Rec, Record, Store, StoreError, Tree};
 use serde::{Deserialize, Serialize};
 
 const HEAD: &[u8] = b"head";
 
-/// What a start compares the journal with.
+/// State with which a start compares the journal.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Head {
     pub(super) epoch: String,
-    /// The run of the machine's kernel that wrote last.
+    /// The boot of the machine that wrote last.
     pub(super) boot: Option<String>,
-    /// The server ended in order, with everything synced.
+    /// Whether the server shut down cleanly, with everything synced.
     pub(super) clean: bool,
-    /// A number that the journal has reached.
+    /// A frame number that the journal has reached.
     pub(super) number: u64,
 }
 
@@ -31,37 +31,38 @@ impl Head {
         Ok(Batch::put(Tree::Feed, HEAD, self.encode()?))
     }
 
-    /// Whether what the journal has is all that was told.
+    /// Checks that the journal contains everything that was published.
     ///
     /// # Errors
-    /// Why that cannot be proven.
+    ///
+    /// Returns why that cannot be proven.
     pub(super) fn proves(&self, found: &Found<'_>) -> Result<(), &'static str> {
         let same_boot = found.same_process || (self.boot.is_some() && self.boot.as_deref() == found.boot);
         if found.restored {
-            Err("the store was restored, and others may have seen more than it knows")
+            Err("the store was restored from a backup, and subscribers may have received later events")
         } else if found.broken {
             Err("frames are missing in the journal")
         } else if found.number < self.number {
-            Err("the journal ends before what the store knows of it")
+            Err("the journal ends before the position known to the store")
         } else if !same_boot && !self.clean {
-            Err("the machine ended without a word, and may have lost what was not synced")
+            Err("the machine did not shut down cleanly and may have lost unsynced writes")
         } else {
             Ok(())
         }
     }
 }
 
-/// Which restoration of the store the feed knows of.
+/// Key of the restore mark known to the feed.
 const RESTORED: &[u8] = b"restored";
 
-/// The store's restoration, where the feed has not begun anew since.
+/// Returns the store's restore mark if the feed has not started anew since.
 pub(super) fn restored(store: &dyn Store) -> Result<Option<Rec>, StoreError> {
-    let mark = store.get(Tree::Meta, muster_store::RESTORED)?;
+    let mark = store.get(Tree::Meta, muster_store::RESTORE_MARK)?;
     let known = store.get(Tree::Feed, RESTORED)?;
     Ok(mark.filter(|mark| known.as_ref() != Some(mark)))
 }
 
-/// The head of a feed that began anew since.
+/// Adds the restore mark to the batch of a feed that started anew.
 pub(super) fn noting(batch: Batch, restored: Option<Rec>) -> Batch {
     restored.into_iter().fold(batch, |batch, mark| batch.and_put(Tree::Feed, RESTORED, mark))
 }
@@ -70,15 +71,15 @@ pub(super) fn noting(batch: Batch, restored: Option<Rec>) -> Batch {
 #[derive(Debug)]
 pub(super) struct Found<'a> {
     pub(super) boot: Option<&'a str>,
-    /// The hub died, not the server.
+    /// The hub was restarted within the same process.
     pub(super) same_process: bool,
     pub(super) number: u64,
     pub(super) broken: bool,
-    /// The store is of a backup, and others may have been told what came after that.
+    /// The store was restored from a backup: subscribers may have received later events.
     pub(super) restored: bool,
 }
 
-/// The last offset of a channel, as of some time.
+/// Stored offset of a channel.
 #[derive(Debug, Serialize, Deserialize)]
 struct Offset(u64);
 
@@ -91,7 +92,7 @@ fn offset_key(channel: &str) -> Vec<u8> {
     [b"off/", channel.as_bytes()].concat()
 }
 
-/// The offset that the store knows of a channel; 0 where it knows none.
+/// Returns the stored offset of a channel; 0 if there is none.
 pub(super) fn offset(store: &dyn Store, channel: &str) -> Result<u64, StoreError> {
     let rec = store.get(Tree::Feed, &offset_key(channel))?;
     Ok(rec.map(|rec| Offset::decode(&rec)).transpose()?.map_or(0, |Offset(offset)| offset))

@@ -1,46 +1,50 @@
-//! Who may no longer follow a channel: by a feature's word, or because what one may has changed.
+//! Ends subscriptions that are no longer permitted, because a feature restricted the channel or the viewer's
+//! permissions changed.
 
 use std::sync::Arc;
 
 use super::Delivery;
 use super::actor::Hub;
-use super::asks::Asked;
-use super::subscribe::Waiting;
-use super::subscriptions::Seat;
-use muster_core::event::Review;
+use super::pending::PendingRequest;
+use super::subscribe::WaitingRequest;
+use super::subscriptions::ConnectionKey;
+use muster_core::event::ChannelRestriction;
 use muster_core::principal::Viewer;
 
-/// What is told to those whose rights do not reach any more.
+/// Reason reported when permissions no longer suffice.
 const REVOKED: &str = "permission_revoked";
 
 impl Hub {
-    pub(super) fn review(&mut self, review: &Review) {
-        for seat in self.subscriptions.others(&review.channel, |viewer| review.lets(viewer)) {
-            self.end(seat, &review.channel, review.reason);
+    pub(super) fn review(&mut self, review: &ChannelRestriction) {
+        for connection in self.subscriptions.others(&review.channel, |viewer| review.allows(viewer)) {
+            self.end(connection, &review.channel, review.reason);
         }
     }
 
-    /// Of each channel that only its feature can judge, that is asked again.
-    pub(super) fn looks_anew(&mut self, seat: Seat, viewer: &Viewer) {
-        for channel in self.subscriptions.seen_by(seat, viewer) {
-            let Some(rule) = self.parts.rules.find(&channel) else { continue };
-            if rule.needs_a_word() {
-                let until = self.born.elapsed() + self.limits().snapshot_patience;
-                self.ask(Asked::new(Waiting::Review { seat, channel, viewer: viewer.clone() }, until));
+    /// Requests a new decision from the feature for each channel of a connection that only the feature can decide on.
+    pub(super) fn update_viewer(&mut self, connection: ConnectionKey, viewer: &Viewer) {
+        for channel in self.subscriptions.set_viewer(connection, viewer) {
+            let Some(rule) = self.resources.rules.find(&channel) else { continue };
+            if rule.needs_feature_decision() {
+                let until = self.started_at.elapsed() + self.limits().snapshot_patience;
+                self.ask(PendingRequest::new(
+                    WaitingRequest::ChannelRestriction { connection, channel, viewer: viewer.clone() },
+                    until,
+                ));
             }
         }
     }
 
-    /// The feature says no, or nothing: whoever may after all subscribes again.
-    pub(super) fn revoked(&mut self, seat: Seat, channel: &Arc<str>) {
-        self.end(seat, channel, REVOKED);
+    /// Ends a subscription that the feature rejected or did not decide on; a viewer with permission subscribes again.
+    pub(super) fn revoked(&mut self, connection: ConnectionKey, channel: &Arc<str>) {
+        self.end(connection, channel, REVOKED);
     }
 
-    fn end(&mut self, seat: Seat, channel: &Arc<str>, reason: &'static str) {
-        if self.subscriptions.remove(channel, seat) {
+    fn end(&mut self, connection: ConnectionKey, channel: &Arc<str>, reason: &'static str) {
+        if self.subscriptions.remove(channel, connection) {
             self.unpin(channel);
             let channel = Arc::clone(channel);
-            self.out.push(seat.0, Delivery::Unsubscribed { conn: seat.1, channel, reason });
+            self.out.push(connection.0, Delivery::Unsubscribed { conn: connection.1, channel, reason });
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which channels there are, who may subscribe to them, and what they keep. Pure.
+//! The table of channels: who may subscribe, and what is kept. Pure.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::{Denied, Refused};
 use muster_core::principal::Permission;
 use muster_core::principal::Viewer;
 
-/// Longest name of a channel, in bytes.
+/// Maximum length of a channel name, in bytes.
 pub const MAX_CHANNEL: usize = 255;
 
 /// What a channel delivers.
@@ -15,125 +15,137 @@ pub const MAX_CHANNEL: usize = 255;
 pub enum ChannelKind {
     /// Every publication in order, with a history.
     Log,
-    /// Only the newest value of each key.
+    /// Only the latest value of each key.
     Latest,
 }
 
-/// What becomes of a channel's history when the server ends.
+/// Whether a channel's history survives a restart of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keeping {
-    /// It is read back: subscribers resume over a restart.
+pub enum Retention {
+    /// It is restored: subscribers resume across a restart.
     Durable,
-    /// It begins anew, with another epoch.
+    /// It is not: a new epoch begins.
     Memory,
 }
 
-/// Whether a feature answers for the channel's state.
+/// Whether a feature provides the channel's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    Kept,
+    /// A feature provides it.
+    Provided,
+    /// The channel has no state.
     None,
 }
 
-/// Who may, besides the permission.
+/// Who may subscribe, in addition to the permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
+    /// Everyone with the permission.
     Everyone,
-    /// Only the one whose identifier stands in the channel's name.
+    /// Only the principal whose identifier is in the channel's name.
     Own,
-    /// Besides everyone with the permission the thing itself, whose identifier stands in the channel's name.
-    Itself,
-    /// Besides everyone with the permission API keys, and people with this other one: of the channel's events they are
-    /// told those whose owner they are ([`Traits::owner`](super::Traits)). Of newest values, which have no owner, all.
+    /// Also the resource itself (such as a device) whose identifier is in the channel's name.
+    Resource,
+    /// Also API keys and users with the other permission, restricted to events that they own
+    /// ([`EventAttributes::owner`]). Latest values have no owner, so they receive all of them.
     Owners(Permission),
 }
 
-/// One row of the table of channels.
+/// A row of the table of channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChannelRule {
     /// An exact name, `name:{id}` or `name:{id}:suffix`.
     pub pattern: &'static str,
+    /// Permission required to subscribe.
     pub permission: Permission,
+    /// What the channel delivers.
     pub kind: ChannelKind,
-    pub keeping: Keeping,
+    /// Whether the history survives a restart.
+    pub keeping: Retention,
+    /// Whether a feature provides the channel's state.
     pub state: State,
+    /// Who may subscribe in addition to the permission.
     pub audience: Audience,
 }
 
 impl ChannelRule {
-    /// A durable log with a state, for everyone with the permission.
+    /// Creates the rule of a durable log with a state, for everyone with the permission.
     pub const fn log(pattern: &'static str, permission: Permission) -> Self {
         Self {
             pattern,
             permission,
             kind: ChannelKind::Log,
-            keeping: Keeping::Durable,
-            state: State::Kept,
+            keeping: Retention::Durable,
+            state: State::Provided,
             audience: Audience::Everyone,
         }
     }
 
-    /// Newest values only, nothing of which outlives the server.
+    /// Creates the rule of a channel of latest values, which are not kept across restarts.
     pub const fn latest(pattern: &'static str, permission: Permission) -> Self {
-        Self { kind: ChannelKind::Latest, keeping: Keeping::Memory, ..Self::log(pattern, permission) }
+        Self { kind: ChannelKind::Latest, keeping: Retention::Memory, ..Self::log(pattern, permission) }
     }
 
+    /// Declares that no feature provides the state.
     #[must_use]
     pub const fn without_state(mut self) -> Self {
         self.state = State::None;
         self
     }
 
+    /// Restricts the channel to the principal in its name.
     #[must_use]
     pub const fn own(mut self) -> Self {
         self.audience = Audience::Own;
         self
     }
 
+    /// Also admits the resource in the channel's name.
     #[must_use]
-    pub const fn and_itself(mut self) -> Self {
-        self.audience = Audience::Itself;
+    pub const fn and_resource(mut self) -> Self {
+        self.audience = Audience::Resource;
         self
     }
 
-    /// Besides everyone with the permission API keys, and people with `other`, as far as they are the owners.
+    /// Also admits API keys and users with the permission `other`, restricted to events that they own.
     #[must_use]
     pub const fn and_owners(mut self, other: Permission) -> Self {
         self.audience = Audience::Owners(other);
         self
     }
 
+    /// Declares that the history does not survive a restart.
     #[must_use]
     pub const fn in_memory(mut self) -> Self {
-        self.keeping = Keeping::Memory;
+        self.keeping = Retention::Memory;
         self
     }
 
-    /// Whether the name is one of a family, so that there may be no such thing.
-    pub(super) fn of_a_thing(&self) -> bool {
+    /// Returns whether the channel belongs to a single resource, which may not exist.
+    pub(super) fn is_per_resource(&self) -> bool {
         self.pattern.contains(ID)
     }
 
     pub(super) fn durable(&self) -> bool {
-        self.keeping == Keeping::Durable && self.kind == ChannelKind::Log
+        self.keeping == Retention::Durable && self.kind == ChannelKind::Log
     }
 
-    /// In which company the channel's history passes.
+    /// Returns the pool of the channel's history.
     pub(super) fn pool(&self) -> Pool {
-        match (self.durable(), self.of_a_thing()) {
+        match (self.durable(), self.is_per_resource()) {
             (true, _) => Pool::Durable,
             (false, false) => Pool::Memory,
-            (false, true) => Pool::Passing,
+            (false, true) => Pool::Transient,
         }
     }
 
-    /// Whose events the viewer is told, where not everybody's.
+    /// Returns the owner to whose events the viewer is restricted, if any.
     pub fn only(&self, viewer: &Viewer) -> Option<Arc<str>> {
         let limited = matches!(self.audience, Audience::Owners(_)) && self.kind == ChannelKind::Log;
         (limited && !viewer.permissions.has(self.permission)).then(|| Arc::clone(&viewer.id))
     }
 
-    /// The identifier in the name, empty for an exact one; `None` where the name is not of this pattern.
+    /// Returns the identifier in the name, empty for an exact name; `None` if the name does not match the pattern.
     fn matches<'a>(&self, channel: &'a str) -> Option<&'a str> {
         match self.pattern.split_once(ID) {
             None => (self.pattern == channel).then_some(""),
@@ -144,11 +156,15 @@ impl ChannelRule {
         }
     }
 
+    /// Checks whether a viewer may subscribe.
+    ///
     /// # Errors
-    /// `NotFound` for what is another's, whether or not it is there; `Forbidden` without the permission.
+    ///
+    /// - `NotFound` for another principal's channel, whether it exists or not.
+    /// - `Forbidden` without the permission.
     fn admit(&self, id: &str, viewer: &Viewer) -> Result<(), Refused> {
         let as_owner = match self.audience {
-            Audience::Itself => *viewer.id == *id,
+            Audience::Resource => *viewer.id == *id,
             Audience::Owners(other) => viewer.is_key() || viewer.permissions.has(other),
             Audience::Everyone | Audience::Own => false,
         };
@@ -160,24 +176,24 @@ impl ChannelRule {
         }
         match self.audience {
             Audience::Own if *viewer.id != *id => Err(Refused::Denied(Denied::NotFound)),
-            Audience::Own | Audience::Everyone | Audience::Itself | Audience::Owners(_) => Ok(()),
+            Audience::Own | Audience::Everyone | Audience::Resource | Audience::Owners(_) => Ok(()),
         }
     }
 }
 
 const ID: &str = "{id}";
 
-/// The channels of the disaster network (contract 5).
+/// Channels of the disaster network (contract 5).
 ///
-/// `incidents.restricted` tells what is redacted from `incidents`. It is for those who command an incident: it needs
-/// `incidents:close`, which of the roles only incident commanders and super admins have.
+/// `incidents.restricted` publishes what is redacted from `incidents`, for those who command an incident. It requires
+/// `incidents:close`, which only incident commanders and super admins have.
 pub const DISASTER: &[ChannelRule] = &[
     ChannelRule::log("incidents", Permission::IncidentsRead),
     ChannelRule::log("incidents:{id}", Permission::IncidentsRead),
     ChannelRule::log("incidents.restricted", Permission::IncidentsClose),
     ChannelRule::log("alerts", Permission::AlertsRead),
     ChannelRule::log("devices", Permission::DevicesRead),
-    ChannelRule::log("devices:{id}", Permission::DevicesRead).and_itself(),
+    ChannelRule::log("devices:{id}", Permission::DevicesRead).and_resource(),
     ChannelRule::latest("devices:{id}:telemetry", Permission::DevicesRead),
     ChannelRule::log("firmware", Permission::FirmwareRead),
     ChannelRule::log("firmware:{id}", Permission::FirmwareRead),
@@ -185,9 +201,11 @@ pub const DISASTER: &[ChannelRule] = &[
     ChannelRule::log("system", Permission::RealtimeSubscribe).without_state(),
 ];
 
-/// The channels of agents and their tasks (contract 4). They keep nothing over a restart: a task's own journal does.
+/// Channels of agents and their tasks (contract 4). They have no durable history, because a task's own journal is
+/// durable.
 ///
-/// `agents:{id}` tells of the tasks of one kind of agent. Another's task is not there: its feature says so.
+/// `agents:{id}` publishes the tasks of one kind of agent. Tasks of other owners appear as missing, which their feature
+/// decides.
 pub const AGENTS: &[ChannelRule] = &[
     of_owners(ChannelRule::log("agents", Permission::AgentsRead)),
     of_owners(ChannelRule::latest("agents:metrics", Permission::AgentsRead)).without_state(),
@@ -205,21 +223,23 @@ const fn of_owners(rule: ChannelRule) -> ChannelRule {
 pub struct Rules(Vec<ChannelRule>);
 
 impl Rules {
+    /// Creates the table.
     pub fn new(rules: Vec<ChannelRule>) -> Self {
         Self(rules)
     }
 
-    /// The rule of a channel, without asking who wants it.
+    /// Returns the rule of a channel, independent of a viewer.
     pub fn find(&self, channel: &str) -> Option<&ChannelRule> {
         self.found(channel).map(|(rule, _)| rule)
     }
 
-    /// The rule of a channel that the viewer may ask for. Whether the thing that it is about is there, and whether this
-    /// viewer may know of it, its feature says.
+    /// Returns the rule of a channel to which the viewer may subscribe. Whether the channel's resource exists and is
+    /// visible to the viewer is decided by its feature.
     ///
     /// # Errors
-    /// `NoChannel` for a name that no rule knows, `Forbidden`, `NotFound`. To a viewer without `realtime:subscribe`, such
-    /// as a device, everything but its own channel looks the same, whether it is there or not.
+    ///
+    /// `NoChannel` for a name without a rule, `Forbidden`, `NotFound`. For a viewer without `realtime:subscribe`, such
+    /// as a device, all channels but its own yield the same error, whether they exist or not.
     pub fn admit(&self, channel: &str, viewer: &Viewer) -> Result<&ChannelRule, Refused> {
         let found = self.found(channel).ok_or(Refused::NoChannel);
         let admitted = found.and_then(|(rule, id)| rule.admit(id, viewer).map(|()| rule));
@@ -229,13 +249,13 @@ impl Rules {
     }
 
     fn found<'a>(&self, channel: &'a str) -> Option<(&ChannelRule, &'a str)> {
-        let named = (1..=MAX_CHANNEL).contains(&channel.len()) && channel.bytes().all(is_of_a_name);
+        let named = (1..=MAX_CHANNEL).contains(&channel.len()) && channel.bytes().all(is_name_byte);
         self.0.iter().filter(|_| named).find_map(|rule| rule.matches(channel).map(|id| (rule, id)))
     }
 }
 
-/// No wildcard, space or control character is part of a name.
-fn is_of_a_name(byte: u8) -> bool {
+/// Wildcards, white space and control characters are not allowed in names.
+fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':')
 }
 
@@ -253,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_leads_to_its_rule() {
+    fn a_name_matches_its_rule() {
         for (channel, pattern) in [
             ("incidents", "incidents"),
             ("incidents:inc_1", "incidents:{id}"),
@@ -267,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn no_wildcard_and_no_overlong_name_is_a_channel() {
+    fn wildcards_and_overlong_names_are_not_channels() {
         let long = format!("incidents:{}", "x".repeat(MAX_CHANNEL));
         let names =
             ["", "incident", "incidents:", "incidents:*", "incidents:>", "incidents:a:b", "devices:#", "devices:?"];
@@ -278,12 +298,12 @@ mod tests {
     }
 
     #[test]
-    fn another_ones_channel_is_not_there() {
+    fn another_users_channel_is_not_found() {
         assert_eq!(admit("user:usr_2"), Err(Refused::Denied(Denied::NotFound)));
     }
 
     #[test]
-    fn a_device_sees_its_own_channel_and_everything_else_looks_the_same_to_it() {
+    fn a_device_sees_its_own_channel_and_cannot_distinguish_others() {
         let rules = Rules::new(DISASTER.to_vec());
         let device = Viewer { id: "dev_1".into(), permissions: Permissions::default() };
         assert_eq!(rules.admit("devices:dev_1", &device).map(|rule| rule.pattern), Ok("devices:{id}"));
@@ -294,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_and_one_who_controls_are_told_what_is_their_own_and_readers_everything() {
+    fn keys_and_controllers_receive_their_own_events_and_readers_all() {
         let rules = Rules::new(DISASTER.iter().chain(AGENTS).copied().collect());
         let subscriber = [Permission::RealtimeSubscribe];
         let of = |id: &str, more: &[Permission]| Viewer {
@@ -311,7 +331,7 @@ mod tests {
             assert_eq!(only(&of("usr_1", &[])), Err(Refused::Forbidden("agents:read")), "{channel}");
         }
         let metrics = rules.admit("agents:metrics", &key).unwrap();
-        assert_eq!((metrics.kind, metrics.only(&key)), (ChannelKind::Latest, None), "figures have no owner");
+        assert_eq!((metrics.kind, metrics.only(&key)), (ChannelKind::Latest, None), "metrics have no owner");
         assert_eq!(rules.admit("incidents", &key), Err(Refused::Forbidden("incidents:read")));
         assert!(rules.admit("system", &key).is_ok());
     }

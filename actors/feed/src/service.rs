@@ -1,4 +1,4 @@
-//! The way in.
+//! Public interface of the feed.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -6,20 +6,20 @@ use std::sync::atomic::Ordering;
 use actix_rt::ArbiterHandle;
 use muster_store::{Journal, StoreError};
 
-use super::actor::{Hub, Parts};
+use super::actor::{Hub, HubResources};
 use super::inbox::{Inbox, Input};
-use super::messages::{AskChannels, AskHistory, AskPresence, AskStats};
+use super::messages::{ChannelsRequest, HistoryRequest, PresenceRequest, StatsRequest};
 use super::shared::Shared;
 use super::{
     ChannelRule, ChannelStats, ConnId, FeedOptions, FeedStats, HistoryError, HistoryPage, Position, Present, Refused,
-    Rules, ShardId, ShardPort, SnapshotSource, SubscribeAsk,
+    Rules, ShardId, ShardPort, SnapshotSource, SubscribeRequest,
 };
 use muster_core::Error;
 use muster_core::event::Publisher;
 use muster_core::principal::Viewer;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 
-/// Most channels listed at a time.
+/// Maximum number of channels in a list.
 const MAX_LISTED: usize = 1_000;
 
 /// The feed. Cheap to clone.
@@ -38,10 +38,11 @@ impl std::fmt::Debug for Feed {
 }
 
 impl Feed {
-    /// Opens the journal and starts the actor `hub` in `group`. Blocking, for the list of the folder's files.
+    /// Opens the journal and starts the actor `hub` in `group`. Blocks while listing the folder's files.
     ///
     /// # Errors
-    /// Where the folder cannot be made or read.
+    ///
+    /// Fails if the folder cannot be created or read.
     pub fn start(
         group: &Group,
         arbiter: ArbiterHandle,
@@ -51,85 +52,86 @@ impl Feed {
         let journal = Arc::new(Journal::open(&options.folder, 0, options.limits.journal.clone())?);
         let inbox = Arc::new(Inbox::new(&options.limits));
         let (shared, rules) = (Arc::new(Shared::default()), Arc::new(Rules::new(rules)));
-        let parts = Parts {
+        let resources = HubResources {
             options: Arc::new(options),
             journal,
             inbox: Arc::clone(&inbox),
             shared: Arc::clone(&shared),
             rules: Arc::clone(&rules),
         };
-        let hub = group.start(ChildSpec::new("hub", arbiter, move |_| Hub::build(parts.clone())));
+        let hub = group.start(ChildSpec::new("hub", arbiter, move |_| Hub::build(resources.clone())));
         Ok(Self { hub, inbox, shared, rules })
     }
 
-    /// Waits until the history was read back and the hub runs.
+    /// Waits until the history is restored and the hub is running.
     pub async fn up(&self) {
         self.hub.up().await;
     }
 
-    /// What features publish through.
+    /// Returns the publisher for features.
     pub fn publisher(&self) -> Publisher {
         Arc::clone(&self.inbox) as _
     }
 
-    /// The table of channels, to check again what a viewer may whose permissions changed.
+    /// Returns the table of channels, for checking a viewer whose permissions have changed.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// From now on the state of `prefix`, and of the channels `prefix:…` and `prefix.…`, is asked of this feature; the
-    /// longest prefix counts. A channel whose feature is not there yet is `Unavailable`.
+    /// Registers the feature that provides the state of `prefix` and of the channels `prefix:…` and `prefix.…`. The
+    /// longest matching prefix is used. A channel without a registered feature is `Unavailable`.
     pub fn register_source(&self, prefix: &str, source: Arc<dyn SnapshotSource>) {
         self.shared.register(prefix, source);
     }
 
-    /// A shard that is told from now on what its connections subscribe to.
+    /// Attaches a shard, which receives deliveries for its connections from now on.
     pub fn attach(&self, port: Arc<dyn ShardPort>) -> ShardId {
         self.shared.attach(port)
     }
 
-    /// The shard is told nothing more.
+    /// Detaches a shard, which receives no further deliveries.
     pub fn detach(&self, shard: ShardId) {
         self.shared.detach(shard);
         self.inbox.push(Input::Detached(shard));
     }
 
-    /// Asks for a subscription. The answer comes through the shard's port with the ask's tag, in its place among the
-    /// publications. A second subscription of the same connection to the same channel takes the place of the first.
+    /// Requests a subscription. The reply comes through the shard's port with the request's tag, in its place among the
+    /// publications. A second subscription of a connection to the same channel replaces the first.
     ///
-    /// Behind a `Reset` answers to asks from before it may still come or not: subscribe anew, with new tags.
+    /// After a `Reset`, replies to earlier requests may or may not arrive: subscribe again with new tags.
     ///
     /// # Errors
-    /// `Unavailable` where too many asks wait: no answer will come.
-    pub fn subscribe(&self, ask: SubscribeAsk) -> Result<(), Refused> {
+    ///
+    /// `Unavailable` if too many requests are queued: there will be no reply.
+    pub fn subscribe(&self, ask: SubscribeRequest) -> Result<(), Refused> {
         self.inbox.ask(ask).map_err(Refused::Denied)
     }
 
-    /// Ends a subscription, or withdraws an ask for it. Publications that are under way may still come.
+    /// Ends a subscription or cancels a request for it. Publications on their way may still be delivered.
     pub fn unsubscribe(&self, shard: ShardId, conn: ConnId, channel: &str) {
         self.inbox.push(Input::Unsubscribe(shard, conn, channel.to_owned()));
     }
 
-    /// The connection ended, and all its subscriptions with it.
-    pub fn gone(&self, shard: ShardId, conn: ConnId) {
+    /// Ends all subscriptions of a closed connection.
+    pub fn connection_closed(&self, shard: ShardId, conn: ConnId) {
         self.inbox.push(Input::Gone(shard, conn));
     }
 
-    /// The thing that the channel is about is gone: its subscriptions end, and their connections are told `reason`.
+    /// Closes a channel whose resource was deleted: its subscriptions end with `reason`.
     pub fn close(&self, channel: &str, reason: &'static str) {
         self.inbox.push(Input::Closed(channel.to_owned(), reason));
     }
 
-    /// What the one behind a connection may has changed: each of its channels that only a feature can judge is asked for
-    /// again, and ends where the answer is no.
-    pub fn looks_anew(&self, shard: ShardId, conn: ConnId, viewer: Viewer) {
+    /// Applies changed permissions of a connection's viewer: each of its channels that only a feature can decide on is
+    /// requested again, and ends if the feature rejects it.
+    pub fn update_viewer(&self, shard: ShardId, conn: ConnId, viewer: Viewer) {
         self.inbox.push(Input::Viewer(shard, conn, viewer));
     }
 
-    /// At most `limit` publications (at least 1, at most as many as are recovered: 500) behind `since`, or from the
-    /// oldest kept.
+    /// Returns at most `limit` publications (at least 1, at most 500) after `since`, or from the oldest one kept.
     ///
     /// # Errors
+    ///
     /// `Refused` as for a subscription, or `Down`.
     pub async fn history(
         &self,
@@ -138,35 +140,41 @@ impl Feed {
         limit: usize,
         viewer: Viewer,
     ) -> Result<HistoryPage, HistoryError> {
-        let ask = AskHistory { channel: channel.to_owned(), since, limit, viewer };
-        // The hub's own patience with a feature ends first.
+        let ask = HistoryRequest { channel: channel.to_owned(), since, limit, viewer };
+        // The hub's own time limit for features is shorter.
         let answer = self.hub.ask_within(std::time::Duration::from_secs(8), ask).await;
         answer.map_err(|error| HistoryError::Down(error.into()))?.map_err(HistoryError::Refused)
     }
 
-    /// Who subscribes to a channel, the longest there first, at most 1,000. To be told to one who subscribes to it.
+    /// Returns the subscribers of a channel, longest first, at most 1,000. To be shown to subscribers of the channel
+    /// only.
     ///
     /// # Errors
-    /// `Unavailable`: the hub does not answer now.
+    ///
+    /// `Unavailable` if the hub does not reply.
     pub async fn presence(&self, channel: &str) -> Result<Vec<Present>, Error> {
-        Ok(self.hub.ask(AskPresence(channel.to_owned())).await?)
+        Ok(self.hub.ask(PresenceRequest(channel.to_owned())).await?)
     }
 
-    /// Channels in memory, those with most subscribers first, at most 1,000.
+    /// Returns the channels in memory, those with most subscribers first, at most 1,000.
     ///
     /// # Errors
-    /// `Unavailable`: the hub does not answer now.
+    ///
+    /// `Unavailable` if the hub does not reply.
     pub async fn channels(&self) -> Result<Vec<ChannelStats>, Error> {
-        Ok(self.hub.ask(AskChannels(MAX_LISTED)).await?)
+        Ok(self.hub.ask(ChannelsRequest(MAX_LISTED)).await?)
     }
 
+    /// Returns current figures.
+    ///
     /// # Errors
-    /// `Unavailable`: the hub does not answer now.
+    ///
+    /// `Unavailable` if the hub does not reply.
     pub async fn stats(&self) -> Result<FeedStats, Error> {
-        Ok(self.hub.ask(AskStats).await?)
+        Ok(self.hub.ask(StatsRequest).await?)
     }
 
-    /// How often the hub lost its place and told all shards so.
+    /// Returns how often the hub was restarted and all shards were reset.
     pub fn resets(&self) -> u64 {
         self.shared.resets.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! What outlives the hub: the shards that are attached and the features that answer for channels.
+//! State that survives restarts of the hub: attached shards and registered features.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use super::{ShardId, ShardPort, SnapshotSource};
 type Ports = HashMap<ShardId, Arc<dyn ShardPort>>;
 type Sources = HashMap<String, Arc<dyn SnapshotSource>>;
 
-/// Published to the hub, whichever incarnation runs.
+/// State shared with every incarnation of the hub.
 #[derive(Debug)]
 pub(super) struct Shared {
     ports: watch::Sender<Arc<Ports>>,
     sources: watch::Sender<Arc<Sources>>,
     next_shard: AtomicU32,
-    /// Incarnations of the hub so far.
+    /// Number of incarnations of the hub so far.
     pub(super) starts: AtomicU64,
     pub(super) resets: AtomicU64,
 }
@@ -59,7 +59,7 @@ impl Shared {
         });
     }
 
-    /// The feature with the longest prefix of the channel.
+    /// Returns the feature registered for the longest prefix of the channel.
     pub(super) fn source(&self, channel: &str) -> Option<Arc<dyn SnapshotSource>> {
         let sources = self.sources.borrow();
         let ends = channel.char_indices().filter(|(_, char)| matches!(char, ':' | '.')).map(|(at, _)| at);

@@ -1,4 +1,4 @@
-//! What the chain costs a streamed answer for each event, beside its floor: the same stream, read without the chain.
+//! Cost of the chain per stream event, compared with the same stream read without the chain.
 //!
 //! `cargo bench -p muster-gateway --bench streams` prints a table.
 
@@ -12,7 +12,7 @@ use futures::stream::{self, StreamExt};
 use futures::{FutureExt, Stream};
 use muster_core::Clock;
 use muster_core::supervise::{ActorState, Tree};
-use muster_gateway::{Chain, ChainOptions, ChatAsk, Provider, TokenCounter};
+use muster_gateway::{Chain, ChainOptions, GatewayChatRequest, Provider, TokenCounter};
 use muster_providers::{
     Adapter, Call, Catalogue, ChatEvent, ChatReply, ChatRequest, ChatStream, Delta, Fault, FinishReason, Message,
     ProviderKind, ProviderSettings, Registry, Role, Usage, Verbatim,
@@ -26,12 +26,12 @@ const RUNS: usize = 9;
 /// What a provider streams.
 #[derive(Debug, Clone, Copy)]
 struct Script {
-    form: Form,
+    kind: AnswerKind,
     usage: Option<Usage>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Form {
+enum AnswerKind {
     Text,
     Verbatim,
 }
@@ -40,9 +40,9 @@ const FIGURES: Option<Usage> = Some(Usage { prompt_tokens: 10, completion_tokens
 
 fn events(script: Script) -> ChatStream {
     let delta = move |_| {
-        Ok(ChatEvent::Delta(match script.form {
-            Form::Text => Delta::Text { choice: 0, text: "word\n".to_owned() },
-            Form::Verbatim => Delta::Verbatim(Verbatim {
+        Ok(ChatEvent::Delta(match script.kind {
+            AnswerKind::Text => Delta::Text { choice: 0, text: "word\n".to_owned() },
+            AnswerKind::Verbatim => Delta::Verbatim(Verbatim {
                 choices: br#"[{"index":0,"delta":{"content":"word\n"}}]"#.as_slice().into(),
                 escaped: br"word\n".as_slice().into(),
             }),
@@ -66,7 +66,7 @@ impl Adapter for Scripted {
     }
 }
 
-/// A token is four bytes: what is measured is the way to the counter, not the tokenizer.
+/// One token per four bytes: the call path to the counter is measured, not a tokenizer.
 #[derive(Debug)]
 struct Bytes;
 
@@ -85,19 +85,19 @@ fn main() -> Outcome<()> {
         let tree = Tree::new(Arbiter::current(), Clock::system());
         println!("{:<44} {:>14} {:>14}", "", "floor ns/event", "chain ns/event");
         let scripts = [
-            ("text, with figures", Script { form: Form::Text, usage: FIGURES }),
-            ("text, to be counted", Script { form: Form::Text, usage: None }),
-            ("verbatim, with figures", Script { form: Form::Verbatim, usage: FIGURES }),
-            ("verbatim, to be counted", Script { form: Form::Verbatim, usage: None }),
+            ("text, with figures", Script { kind: AnswerKind::Text, usage: FIGURES }),
+            ("text, to be counted", Script { kind: AnswerKind::Text, usage: None }),
+            ("verbatim, with figures", Script { kind: AnswerKind::Verbatim, usage: FIGURES }),
+            ("verbatim, to be counted", Script { kind: AnswerKind::Verbatim, usage: None }),
         ];
         for (place, (name, script)) in scripts.into_iter().enumerate() {
             let chain = chain(&tree, place, script)?;
-            running(&tree).await;
+            until_running(&tree).await;
             let (mut floor, mut through) = (Vec::new(), Vec::new());
-            // In turn, so that a disturbance meets both.
+            // Alternating, so that a disturbance affects both.
             for _ in 0..RUNS {
                 floor.push(drained(events(script)).await);
-                through.push(drained(opened(&chain).await?).await);
+                through.push(drained(until_open(&chain).await?).await);
             }
             println!("{name:<44} {:>14.1} {:>14.1}", median(floor), median(through));
         }
@@ -126,16 +126,16 @@ fn chain(tree: &Tree, place: usize, script: Script) -> Outcome<Chain> {
     Ok(Chain::start(&group, &arbiters, Arc::new(registry), vec![provider], Arc::new(Bytes), options, &clock, None))
 }
 
-/// Its breakers may be asked.
-async fn running(tree: &Tree) {
+/// Waits until the breakers' actors run.
+async fn until_running(tree: &Tree) {
     while tree.snapshot().iter().any(|actor| actor.state != ActorState::Running) {
         tokio::task::yield_now().await;
     }
 }
 
-async fn opened(chain: &Chain) -> Outcome<muster_gateway::Streaming> {
+async fn until_open(chain: &Chain) -> Outcome<muster_gateway::AnswerStream> {
     let message = Message::text(Role::User, "say some words".to_owned());
-    let ask = ChatAsk {
+    let ask = GatewayChatRequest {
         models: vec!["m".to_owned()],
         request: Arc::new(ChatRequest { messages: vec![message], ..ChatRequest::default() }),
         request_id: "req_1".to_owned(),
@@ -148,7 +148,7 @@ async fn opened(chain: &Chain) -> Outcome<muster_gateway::Streaming> {
     Ok(chain.stream(ask, |_| ()).await?)
 }
 
-/// Nanoseconds for each event.
+/// Returns nanoseconds per event.
 async fn drained<S: Stream + Unpin>(mut stream: S) -> f64 {
     let start = Instant::now();
     let mut seen = 0_u32;

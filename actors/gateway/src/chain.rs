@@ -1,4 +1,4 @@
-//! The chain: its start, its members, its status.
+//! The provider chain: construction, replacement on reload, and status.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,25 +8,25 @@ use actix_rt::ArbiterHandle;
 use muster_providers::{Candidate, Registry, ResolveError};
 use tokio::sync::broadcast;
 
-use super::bill::Till;
-use super::breaker::{BreakerChanged, BreakerPort};
-use super::failure;
+use super::breaker::{BreakerChanged, BreakerHandle};
+use super::budget::BudgetGuard;
+use super::error;
 use super::messages::{ChainError, ProviderStatus};
 use super::options::{ChainOptions, Provider, TokenCounter};
 use muster_core::Clock;
 use muster_core::supervise::Group;
 
-/// Changes that a slow listener may lag behind by.
+/// Capacity of the broadcast channel of breaker changes; a slower receiver misses the oldest.
 const CHANGES: usize = 256;
 
-/// A provider with its breaker.
+/// A provider with its circuit breaker.
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) provider: Provider,
-    pub(super) breaker: BreakerPort,
+    pub(super) breaker: BreakerHandle,
 }
 
-/// One provider to ask, and for what.
+/// A candidate model together with the provider that serves it.
 #[derive(Debug, Clone)]
 pub(super) struct Route {
     pub(super) candidate: Candidate,
@@ -36,17 +36,17 @@ pub(super) struct Route {
 #[derive(Debug)]
 struct Inner {
     registry: Arc<Registry>,
-    /// In the order of the chain, then those outside of it.
+    /// Members of the chain in order, followed by providers outside it.
     members: Vec<Arc<Member>>,
     by_id: HashMap<String, Arc<Member>>,
     options: ChainOptions,
-    till: Option<Arc<Till>>,
-    house: Arc<House>,
+    budgets: Option<Arc<BudgetGuard>>,
+    shared: Arc<ChainShared>,
 }
 
-/// What stays when the settings change.
+/// Parts that survive a change of settings.
 #[derive(Debug)]
-struct House {
+struct ChainShared {
     group: Group,
     arbiters: Vec<ArbiterHandle>,
     counter: Arc<dyn TokenCounter>,
@@ -54,13 +54,13 @@ struct House {
     changes: broadcast::Sender<BreakerChanged>,
 }
 
-/// Asks the providers in their order until one answers. Cheap to clone.
+/// Calls providers in order until one answers. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Chain(Arc<Inner>);
 
 impl Chain {
-    /// Starts a breaker for each provider, spread over the arbiters (at least one). A provider of the registry that is
-    /// not among `providers` is never asked.
+    /// Starts one breaker per provider, spread over the arbiters (at least one arbiter). A provider that is in the
+    /// registry but not in `providers` is never called.
     #[expect(clippy::too_many_arguments, reason = "each is one part of the chain, named where it is given")]
     pub fn start(
         group: &Group,
@@ -70,76 +70,76 @@ impl Chain {
         counter: Arc<dyn TokenCounter>,
         options: ChainOptions,
         clock: &Clock,
-        till: Option<Till>,
+        budgets: Option<BudgetGuard>,
     ) -> Self {
-        let house = House {
+        let shared = ChainShared {
             group: group.clone(),
             arbiters: arbiters.to_vec(),
             counter,
             clock: clock.clone(),
             changes: broadcast::Sender::new(CHANGES),
         };
-        Self::built(Arc::new(house), registry, providers, options, till, &HashMap::new())
+        Self::build(Arc::new(shared), registry, providers, options, budgets, &HashMap::new())
     }
 
-    /// The chain of other settings. Providers that stay keep what their breakers know, unless the breakers' own options
-    /// changed; those that are gone are retired. Requests under way go on along the old chain.
+    /// Returns a chain with new settings. Providers that remain keep their breaker's state unless the breaker options
+    /// changed; removed providers' breakers are retired. Requests in progress continue on the old chain.
     #[must_use]
     pub fn replaced(
         &self,
         registry: Arc<Registry>,
         providers: Vec<Provider>,
         options: ChainOptions,
-        till: Option<Till>,
+        budgets: Option<BudgetGuard>,
     ) -> Self {
-        let nobody = HashMap::new();
-        let standing = if options.breaker == self.0.options.breaker { &self.0.by_id } else { &nobody };
-        let chain = Self::built(Arc::clone(&self.0.house), registry, providers, options, till, standing);
+        let none = HashMap::new();
+        let kept = if options.breaker == self.0.options.breaker { &self.0.by_id } else { &none };
+        let chain = Self::build(Arc::clone(&self.0.shared), registry, providers, options, budgets, kept);
         for (id, member) in &self.0.by_id {
-            if !(standing.contains_key(id) && chain.0.by_id.contains_key(id)) {
+            if !(kept.contains_key(id) && chain.0.by_id.contains_key(id)) {
                 member.breaker.retire();
             }
         }
         chain
     }
 
-    fn built(
-        house: Arc<House>,
+    fn build(
+        shared: Arc<ChainShared>,
         registry: Arc<Registry>,
         providers: Vec<Provider>,
         options: ChainOptions,
-        till: Option<Till>,
-        standing: &HashMap<String, Arc<Member>>,
+        budgets: Option<BudgetGuard>,
+        kept: &HashMap<String, Arc<Member>>,
     ) -> Self {
         let member = |(provider, arbiter): (Provider, &ArbiterHandle)| {
-            let breaker = match standing.get(&provider.id) {
+            let breaker = match kept.get(&provider.id) {
                 Some(member) => member.breaker.clone(),
-                None => BreakerPort::start(
-                    &house.group,
+                None => BreakerHandle::start(
+                    &shared.group,
                     arbiter.clone(),
                     &provider.id,
                     options.breaker,
                     options.jitter.clone(),
-                    house.clock.clone(),
-                    house.changes.clone(),
+                    shared.clock.clone(),
+                    shared.changes.clone(),
                 ),
             };
             Arc::new(Member { provider, breaker })
         };
-        let mut members: Vec<_> = providers.into_iter().zip(house.arbiters.iter().cycle()).map(member).collect();
+        let mut members: Vec<_> = providers.into_iter().zip(shared.arbiters.iter().cycle()).map(member).collect();
         members.sort_by_key(|member| order_in(&registry, &member.provider.id).unwrap_or(usize::MAX));
         let by_id = members.iter().map(|member| (member.provider.id.clone(), Arc::clone(member))).collect();
-        Self(Arc::new(Inner { registry, members, by_id, options, till: till.map(Arc::new), house }))
+        Self(Arc::new(Inner { registry, members, by_id, options, budgets: budgets.map(Arc::new), shared }))
     }
 
-    /// The routes of what the registry found; `asked` is the model named first.
+    /// Returns the routes of the resolved candidates; `requested_model` is the first model named by the request.
     pub(super) fn routes(
         &self,
-        found: Result<Vec<Candidate>, ResolveError>,
-        asked: Option<&str>,
+        resolved: Result<Vec<Candidate>, ResolveError>,
+        requested_model: Option<&str>,
     ) -> Result<Vec<Route>, ChainError> {
-        let refused = |error| ChainError { error, attempts: Vec::new() };
-        let candidates = found.map_err(|error| refused(failure::unresolved(error)))?;
+        let failure = |error| ChainError { error, attempts: Vec::new() };
+        let candidates = resolved.map_err(|error| failure(error::unresolved(error)))?;
         let routes: Vec<Route> = candidates
             .into_iter()
             .filter_map(|candidate| {
@@ -147,7 +147,7 @@ impl Chain {
                 Some(Route { candidate, member })
             })
             .collect();
-        if routes.is_empty() { Err(refused(failure::no_adapter(asked))) } else { Ok(routes) }
+        if routes.is_empty() { Err(failure(error::no_adapter(requested_model))) } else { Ok(routes) }
     }
 
     #[cfg(test)]
@@ -159,15 +159,15 @@ impl Chain {
         &self.0.options
     }
 
-    pub(super) fn till(&self) -> Option<&Arc<Till>> {
-        self.0.till.as_ref()
+    pub(super) fn budgets(&self) -> Option<&Arc<BudgetGuard>> {
+        self.0.budgets.as_ref()
     }
 
     pub(super) fn counter(&self) -> &Arc<dyn TokenCounter> {
-        &self.0.house.counter
+        &self.0.shared.counter
     }
 
-    /// Every provider with its breaker, in the order of the chain. Waits for nothing.
+    /// Returns every provider with its breaker status, in chain order. Does not block.
     pub fn status(&self) -> Vec<ProviderStatus> {
         let status = |member: &Arc<Member>| {
             let Provider { id, kind, models, .. } = &member.provider;
@@ -182,17 +182,19 @@ impl Chain {
         self.0.members.iter().map(status).collect()
     }
 
-    /// How long until some provider of the chain may be asked: zero where one may now, `None` where there is none.
+    /// Returns the time until a provider of the chain accepts calls: zero if one does now, `None` if the chain is
+    /// empty.
     pub fn soonest_probe(&self) -> Option<Duration> {
         let chained = self.0.members.iter().filter(|member| order_in(&self.0.registry, &member.provider.id).is_some());
         chained.map(|member| member.breaker.wait().unwrap_or_default()).min()
     }
 
-    /// Each change of a breaker's state from now on.
+    /// Subscribes to breaker state changes from now on.
     pub fn changes(&self) -> broadcast::Receiver<BreakerChanged> {
-        self.0.house.changes.subscribe()
+        self.0.shared.changes.subscribe()
     }
 
+    /// Returns the registry that this chain resolves models with.
     pub fn registry(&self) -> &Registry {
         &self.0.registry
     }

@@ -1,9 +1,9 @@
-//! Chance as an argument: back-offs and cool-downs are spread by it, tests fix it.
+//! Injectable randomness for back-off and cool-down jitter; tests fix it.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// A source of numbers in `0..1`.
+/// A source of random numbers in `0..1`.
 #[derive(Clone)]
 pub struct Jitter(Arc<dyn Fn() -> f64 + Send + Sync>);
 
@@ -20,19 +20,20 @@ impl Default for Jitter {
 }
 
 impl Jitter {
-    /// The machine's own chance.
+    /// Uses the operating system's random number generator.
     pub fn system() -> Self {
         Self::from_fn(|| {
-            // The upper 53 bits fill a float's mantissa exactly. Without chance the middle is as good.
+            // The upper 53 bits fill a float's mantissa exactly. Without a random source the middle is good enough.
             getrandom::u64().map_or(0.5, |bits| (bits >> 11) as f64 / (1_u64 << 53) as f64)
         })
     }
 
+    /// Uses the given function, which must return numbers in `0..1`.
     pub fn from_fn(next: impl Fn() -> f64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(next))
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn draw(&self) -> f64 {
         (self.0)()
     }
@@ -43,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_machines_chance_is_within_bounds_and_moves() {
+    fn system_jitter_is_within_bounds_and_varies() {
         let jitter = Jitter::system();
         let drawn: Vec<f64> = (0..1000).map(|_| jitter.draw()).collect();
         assert!(drawn.iter().all(|n| (0.0..1.0).contains(n)));

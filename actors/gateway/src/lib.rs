@@ -1,42 +1,45 @@
-//! The provider chain: ordered fail-over behind circuit breakers.
+//! Provider gateway: ordered failover between AI providers, behind one circuit breaker per provider.
 //!
-//! [`Chain`] asks the providers that the registry names for a model, in order, until one answers. Faults decide what
-//! comes next: transient, throttled and hard ones lead to the next provider and are told to the provider's breaker; a
-//! fault of the request is returned at once. One deadline bounds it all. A stream is replaced unseen until its first
-//! delta is in hand, and never after: then it ends with an error.
+//! [`Chain`] calls the providers that the registry lists for a model, in order, until one answers. The class of a fault
+//! decides what follows: transient, throttled and hard faults move on to the next provider and are reported to the
+//! provider's breaker; a fault of the request itself is returned at once. One deadline bounds the whole request. A
+//! stream can be replaced by another provider's until its first delta has arrived, and never after: from then on a
+//! failure ends it with an error.
 //!
-//! A request may hedge: where a call takes long, the next provider is called beside it, and the first answer wins. That
-//! is safe for the caller and never for the bill: both providers may charge.
+//! A request may be hedged: when a call is slow, the next provider is called in parallel and the first answer wins.
+//! Both providers may bill for it.
 //!
-//! Invariants: one message to an actor before each attempt, one told after it, none for an event. A dropped future or
-//! stream drops the provider's call and reports its permit. A stream is settled exactly once.
+//! Invariants: at most one breaker message before and one after each attempt, and none per stream event. Dropping a
+//! future or a stream cancels the provider's call and reports its permit. A stream is settled exactly once.
 
-mod ask;
-mod bill;
+#![warn(missing_docs)]
+
+mod account;
 pub mod breaker;
+mod budget;
+mod call;
 mod chain;
-mod delivered;
-mod failure;
-mod flight;
+mod delivered_text;
+mod error;
+mod failover;
 mod jitter;
 mod messages;
 mod meter;
-mod open;
 mod options;
-mod settle;
+mod service;
 mod stream;
+mod stream_open;
+mod stream_timeouts;
 #[cfg(test)]
 mod tests;
-mod walk;
-mod watch;
 
-pub use bill::Till;
 pub use breaker::{BreakerChanged, BreakerOptions, BreakerState, BreakerStatus, LastFault, Reason};
+pub use budget::BudgetGuard;
 pub use chain::Chain;
 pub use jitter::Jitter;
 pub use messages::{
-    Answer, Attempt, AttemptOutcome, ChainError, ChatAsk, EmbedAsk, Embedded, ProviderStatus, Settlement, Spend,
-    StreamEnd,
+    Attempt, AttemptOutcome, ChainError, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest,
+    ProviderStatus, Settlement, Spend, StreamEnd,
 };
 pub use options::{ChainOptions, Provider, TokenCounter};
-pub use stream::Streaming;
+pub use stream::AnswerStream;

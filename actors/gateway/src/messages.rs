@@ -1,4 +1,4 @@
-//! What the chain is asked, and what it answers.
+//! Requests and results of the chain.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,65 +9,76 @@ use serde::Serialize;
 use super::breaker::BreakerStatus;
 use muster_core::Error;
 
-/// One chat for the chain.
+/// A chat request to the gateway.
 #[derive(Debug, Clone)]
-pub struct ChatAsk {
-    /// Models or families in the order to be tried. None means the chain itself; after a single one comes the rest of
-    /// the chain; two or more are a bound, and nothing but them is asked.
+pub struct GatewayChatRequest {
+    /// Models or model families in the order of preference. Empty selects the chain's default; a single model is
+    /// followed by the rest of the chain; of two or more, only the listed ones are tried.
     pub models: Vec<String>,
+    /// The chat itself.
     pub request: Arc<ChatRequest>,
-    /// Passed on to the provider.
+    /// Forwarded to the provider.
     pub request_id: String,
+    /// W3C trace context, forwarded to the provider.
     pub traceparent: Option<String>,
-    /// In place of the chain's own; the edge bounds it.
+    /// Overrides the chain's deadline; bounded by the HTTP layer.
     pub deadline: Option<Duration>,
-    /// In place of the chain's own; `max_attempts` bounds them all.
+    /// Overrides the chain's retry rounds; `max_attempts` still bounds the number of calls.
     pub retries: Option<u32>,
-    /// Where a call has not answered after this (a stream: not with its first delta, held back or not), the next
-    /// provider is called beside it, two at most at a time. The first answer wins, and the other call is cancelled: its
-    /// provider may bill what it had done by then, so that a hedged request can be billed twice.
+    /// Starts a hedge when a call has not answered within this time (a stream: no first delta, whether it is held back
+    /// or not): the next provider is called in parallel, with at most two calls at a time. The first answer wins and
+    /// the other call is cancelled; its provider may bill for work done until then, so a hedged request can be billed
+    /// twice.
     pub hedge_after: Option<Duration>,
-    /// Whose money it spends; `None` is entered in no ledger.
+    /// Who pays; `None` writes no ledger entry.
     pub spend: Option<Spend>,
 }
 
-/// Whose money a request spends, and how much at most. In billionths of a dollar; `None` is no bound.
+/// The paying key of a request and its limits. Amounts are in billionths of a US dollar; `None` is unlimited.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Spend {
+    /// Id of the API key that pays.
     pub key_id: String,
-    /// Of the key, for a calendar month.
+    /// Budget of the key per calendar month.
     pub key_limit: Option<u64>,
-    /// Of this one call.
+    /// Budget of this call.
     pub call_limit: Option<u64>,
-    /// The most tokens that it is thought to use.
-    pub most: Usage,
+    /// Upper estimate of the tokens this call uses.
+    pub max_usage: Usage,
 }
 
-/// Texts to be embedded. Vectors of different models do not compare, so only providers of the one model are asked.
+/// An embedding request to the gateway. Vectors of different models are not comparable, so only providers of this one
+/// model are tried.
 #[derive(Debug, Clone)]
-pub struct EmbedAsk {
-    /// An embedding model; `None` or `default` for the embedded one.
+pub struct GatewayEmbedRequest {
+    /// Embedding model; `None` or `default` selects the embedded model.
     pub model: Option<String>,
+    /// The texts to embed.
     pub request: Arc<EmbedRequest>,
-    /// Passed on to the provider.
+    /// Forwarded to the provider.
     pub request_id: String,
+    /// W3C trace context, forwarded to the provider.
     pub traceparent: Option<String>,
-    /// Whose money it spends; `None` is entered in no ledger.
+    /// Who pays; `None` writes no ledger entry.
     pub spend: Option<Spend>,
 }
 
-/// Vectors, and who gave them.
+/// Embedding vectors, and the provider that computed them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Embedded {
+pub struct CompletedEmbedding {
+    /// The vectors, in the order of the inputs.
     pub reply: EmbedReply,
-    /// The provider's figures, or counted and marked `estimated`.
+    /// Usage reported by the provider, or counted here and marked `estimated`.
     pub usage: Usage,
+    /// Model that answered.
     pub model_id: String,
+    /// Provider that answered.
     pub provider_id: String,
+    /// Every attempt, the successful one last.
     pub attempts: Vec<Attempt>,
-    /// Billionths of a dollar; `None` where the model's price is not known.
+    /// Cost in billionths of a US dollar; `None` when the model's price is unknown.
     pub cost_nanos: Option<u64>,
-    /// Of the whole request.
+    /// Duration of the whole request.
     pub latency: Duration,
 }
 
@@ -75,63 +86,73 @@ pub struct Embedded {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptOutcome {
+    /// The provider answered.
     Ok,
-    /// Connect, 408, 5xx, a time-out, a malformed answer, an end before the first delta.
+    /// Connection failure, 408, 5xx, time-out, malformed answer, or end of the stream before its first delta.
     Transient,
-    /// 429.
+    /// The provider returned 429.
     Throttled,
-    /// Our key or account was refused.
+    /// The provider rejected our key or account.
     Hard,
-    /// The request itself was refused.
+    /// The provider rejected the request itself.
     Client,
-    /// It cannot do what was asked, as is known without asking it.
+    /// Not called: the adapter knows that the provider does not support the request.
     Unsupported,
-    /// It does not know the model, whose name the client made up.
+    /// The provider does not know the model name, which the client invented.
     UnknownModel,
     /// The embedded model is absent, loading or full.
     NotReady,
-    /// Another provider, called beside it, answered first or refused the request: it was given up, and may be billed.
+    /// Cancelled because a parallel call answered first or rejected the request. The provider may bill for it.
     Cancelled,
-    /// The deadline of the whole request came.
+    /// The deadline of the whole request passed.
     Deadline,
-    /// Not called: a budget has no room for it.
+    /// Not called: a budget does not cover it.
     BudgetExhausted,
-    /// Not called: its breaker is open, or a probe is in flight.
+    /// Not called: its breaker is open, or a probe is in progress.
     OpenCircuit,
     /// Not called: its breaker is restarting or overloaded.
     Unavailable,
 }
 
-/// One provider of the chain, as this request met it.
+/// One attempt of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Attempt {
+    /// Provider id.
     pub provider: String,
+    /// Model id.
     pub model: String,
+    /// How the attempt ended.
     pub outcome: AttemptOutcome,
-    /// To the first delta of a stream, to the end of a whole answer, or to the failure.
+    /// Milliseconds to the first delta of a stream, to the end of a complete answer, or to the failure.
     pub latency_ms: u64,
 }
 
-/// A whole answer. The last of its attempts is the one that answered.
+/// A complete chat answer. The last of its attempts is the one that succeeded.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct CompletedChat {
+    /// The provider's reply.
     pub reply: ChatReply,
-    /// The provider's figures, or counted and marked `estimated`.
+    /// Usage reported by the provider, or counted here and marked `estimated`.
     pub usage: Usage,
+    /// Model that answered.
     pub model_id: String,
+    /// Provider that answered.
     pub provider_id: String,
+    /// Every attempt, the successful one last.
     pub attempts: Vec<Attempt>,
-    /// Billionths of a dollar; `None` where the model's price is not known.
+    /// Cost in billionths of a US dollar; `None` when the model's price is unknown.
     pub cost_nanos: Option<u64>,
-    /// Of the whole request.
+    /// Duration of the whole request.
     pub latency: Duration,
 }
 
-/// A refusal, and what was tried before it.
+/// Error of a request that no provider answered, with its attempts.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{error}")]
 pub struct ChainError {
+    /// Error to return to the caller.
     pub error: Error,
+    /// Attempts made before it.
     pub attempts: Vec<Attempt>,
 }
 
@@ -145,37 +166,45 @@ impl From<ChainError> for Error {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StreamEnd {
+    /// Ran to its proper end.
     Done,
-    /// Broken by the provider or by a bound, before or after its first delta.
+    /// Ended by a provider failure or a time limit, before or after its first delta.
     Failed,
-    /// Its reader went away.
+    /// The client disconnected.
     ClientGone,
 }
 
-/// What limits and ledger settle a stream on. Told exactly once for each stream that was asked for.
+/// Final usage and cost of a stream, for limits and ledger. Delivered exactly once per requested stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settlement {
+    /// How the stream ended.
     pub end: StreamEnd,
-    /// Of what was delivered: the provider's figures, or counted and marked `estimated`. Nothing before the first delta.
+    /// Usage of the delivered part: reported by the provider, or counted here and marked `estimated`. Zero before the
+    /// first delta.
     pub usage: Usage,
-    /// Billionths of a dollar; `None` where the model's price is not known.
+    /// Cost in billionths of a US dollar; `None` when the model's price is unknown.
     pub cost_nanos: Option<u64>,
-    /// The provider and model that answered; `None` before the first delta.
+    /// Provider that answered; `None` before the first delta.
     pub provider_id: Option<String>,
+    /// Model that answered; `None` before the first delta.
     pub model_id: Option<String>,
-    /// From the request to the end.
+    /// Duration from the request to the end of the stream.
     pub latency: Duration,
 }
 
-/// One provider of the chain, for status and health.
+/// Status of one provider, for status and health reports.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProviderStatus {
+    /// Provider id in the registry.
     pub id: String,
+    /// Wire protocol of the provider.
     #[serde(serialize_with = "kind_as_str")]
     pub kind: ProviderKind,
-    /// Its place in the chain, from 0; `None` outside of it.
+    /// Position in the chain, from 0; `None` outside the chain.
     pub order: Option<usize>,
+    /// Names of its configured models.
     pub models: Vec<String>,
+    /// Status of its circuit breaker.
     pub breaker: BreakerStatus,
 }
 

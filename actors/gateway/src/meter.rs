@@ -7,7 +7,7 @@ use muster_providers::{Adapter, Call, ChatReply, Choice, EmbedInput, EmbedReques
 use super::chain::Route;
 use super::options::TokenCounter;
 
-/// Counts what the provider gave no figures for, and prices it.
+/// Counts the tokens that the provider did not report, and prices usage.
 #[derive(Debug)]
 pub(super) struct Meter {
     counter: Arc<dyn TokenCounter>,
@@ -52,7 +52,7 @@ impl Meter {
     }
 }
 
-/// Usage of texts to be embedded: inputs that are tokens already count as themselves.
+/// Counts the tokens of texts to embed; inputs that are token lists count by their length.
 pub(super) fn inputs(counter: &dyn TokenCounter, model_id: &str, request: &EmbedRequest) -> Usage {
     let tokens = |input: &EmbedInput| match input {
         EmbedInput::Text(text) => counter.text(model_id, text),

@@ -1,4 +1,4 @@
-//! What the chain is made of.
+//! Options and members of the chain.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,28 +8,30 @@ use muster_providers::{Adapter, ChatRequest, ProviderKind, Timeouts};
 use super::breaker::BreakerOptions;
 use super::jitter::Jitter;
 
-/// The bounds of the chain's work.
+/// Limits of a request through the chain.
 #[derive(Debug, Clone)]
 pub struct ChainOptions {
-    /// Bounds of each phase of one call; the adapters keep them.
+    /// Time limits of each phase of one call, enforced by the adapters.
     pub timeouts: Timeouts,
-    /// Bounds the whole request, waits and all providers included: a whole answer to its end, a stream to its first
-    /// delta. A request may set its own.
+    /// Bounds the whole request including waits and all attempts: a complete answer until its end, a stream until its
+    /// first delta. A request may override it.
     pub deadline: Duration,
-    /// Bounds a stream as a whole, from the request.
+    /// Bounds the whole stream, measured from the request.
     pub stream_total: Duration,
-    /// Calls of providers for one request, at most.
+    /// Maximum number of provider calls per request.
     pub max_attempts: usize,
-    /// How often the chain is gone through again after transient faults, with back-off.
+    /// Additional rounds through the chain after transient faults, each after a back-off.
     pub retries: u32,
-    /// The first back-off is up to this long, and each next up to twice as long ...
+    /// Upper bound of the first back-off; it doubles with each round ...
     pub backoff: Duration,
     /// ... up to this.
     pub max_backoff: Duration,
-    /// Holds a stream back for this long after its first delta: a provider that breaks within it is still replaced
-    /// unseen.
+    /// Buffers a stream for this long after its first delta, so that a provider that breaks within it can still be
+    /// replaced without the client seeing it.
     pub hold_back: Option<Duration>,
+    /// Options of the circuit breakers.
     pub breaker: BreakerOptions,
+    /// Source of jitter for back-offs and cool-downs.
     pub jitter: Jitter,
 }
 
@@ -55,23 +57,25 @@ impl Default for ChainOptions {
     }
 }
 
-/// A provider and the way to speak to it.
+/// A provider and the adapter that calls it.
 #[derive(Debug, Clone)]
 pub struct Provider {
-    /// Its id in the registry.
+    /// Id in the registry.
     pub id: String,
+    /// Wire protocol of the provider.
     pub kind: ProviderKind,
-    /// The names of its models as configured, for status.
+    /// Configured model names, for status.
     pub models: Vec<String>,
+    /// Adapter that makes the calls.
     pub adapter: Arc<dyn Adapter>,
 }
 
-/// Counts tokens where a provider gives no figures and its adapter has no tokenizer. Called on the thread that serves
-/// the request: at most a few milliseconds.
+/// Counts tokens where a provider reports no usage and its adapter has no tokenizer. Called on the thread that serves
+/// the request, so a call must take at most a few milliseconds.
 pub trait TokenCounter: Send + Sync + std::fmt::Debug + 'static {
-    /// Tokens of the whole prompt.
+    /// Counts the tokens of the whole prompt.
     fn prompt(&self, model_id: &str, request: &ChatRequest) -> u32;
 
-    /// Tokens of a part of an answer.
+    /// Counts the tokens of a part of an answer.
     fn text(&self, model_id: &str, text: &str) -> u32;
 }

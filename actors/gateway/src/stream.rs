@@ -1,4 +1,4 @@
-//! A streamed answer after its first delta: passed on as it comes, and its end told to all who must know.
+//! A streamed answer after its first delta: forwards events and settles the stream at its end.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,128 +10,136 @@ use futures::{Stream, StreamExt};
 use muster_providers::{ChatEvent, ChatStream, Fault, Phase, Price};
 use tokio::time::Instant;
 
+use super::account::StreamAccount;
 use super::breaker::Permit;
-use super::failure;
+use super::error;
+use super::failover::Served;
 use super::messages::Attempt;
-use super::open::{Opened, cut_short};
 use super::options::ChainOptions;
-use super::settle::Account;
-use super::walk::Won;
-use super::watch::{Expired, Watch};
+use super::stream_open::{Opened, cut_short};
+use super::stream_timeouts::{Expired, StreamTimeouts};
 use muster_core::Error;
 
 /// A streamed answer: deltas, then exactly one `Done` (always with usage) or one error, then nothing. The first delta
-/// is in hand. Dropping it cancels the provider's work at once and settles on what was delivered.
-pub struct Streaming {
+/// has already arrived. Dropping it cancels the provider's call immediately and settles on what was delivered.
+pub struct AnswerStream {
+    /// Model that answers.
     pub model_id: String,
+    /// Provider that answers.
     pub provider_id: String,
+    /// Every attempt, the successful one last.
     pub attempts: Vec<Attempt>,
-    /// What the answering provider asks for the model; `None` where it is not known.
+    /// Price of the model at the answering provider; `None` when it is unknown.
     pub price: Option<Price>,
-    /// From the request to the first delta.
+    /// Time from the request to the first delta.
     pub first_delta_after: Duration,
-    // Dropped before the account, which may have to count first.
-    live: Option<Live>,
-    account: Account,
+    // Declared before `account` so that it is dropped first: the account may still have to count tokens.
+    active: Option<ActiveStream>,
+    account: StreamAccount,
 }
 
-/// What is let go when the stream ends.
-struct Live {
+/// State released when the stream ends.
+struct ActiveStream {
     head: VecDeque<ChatEvent>,
     rest: ChatStream,
     permit: Permit,
-    /// To the first delta of the attempt that won.
+    /// Latency of the successful attempt up to its first delta.
     latency: Duration,
-    watch: Watch,
+    timeouts: StreamTimeouts,
 }
 
-impl fmt::Debug for Streaming {
+impl fmt::Debug for AnswerStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Streaming")
+        f.debug_struct("AnswerStream")
             .field("model_id", &self.model_id)
             .field("provider_id", &self.provider_id)
-            .field("ended", &self.live.is_none())
+            .field("ended", &self.active.is_none())
             .finish_non_exhaustive()
     }
 }
 
-impl Streaming {
-    pub(super) fn new(won: Won<Opened>, account: Account, options: &ChainOptions, started: Instant) -> Self {
-        won.permit.alive();
-        let watch = Watch::new(options.timeouts.between_deltas, started + options.stream_total);
-        let Opened { head, rest } = won.value;
+impl AnswerStream {
+    pub(super) fn new(
+        served: Served<Opened>,
+        account: StreamAccount,
+        options: &ChainOptions,
+        started: Instant,
+    ) -> Self {
+        served.permit.alive();
+        let timeouts = StreamTimeouts::new(options.timeouts.between_deltas, started + options.stream_total);
+        let Opened { head, rest } = served.value;
         Self {
-            model_id: won.route.candidate.model_id,
-            provider_id: won.route.candidate.provider_id,
-            attempts: won.attempts,
-            price: won.route.candidate.price,
+            model_id: served.route.candidate.model_id,
+            provider_id: served.route.candidate.provider_id,
+            attempts: served.attempts,
+            price: served.route.candidate.price,
             first_delta_after: started.elapsed(),
             account,
-            live: Some(Live { head, rest, permit: won.permit, latency: won.latency, watch }),
+            active: Some(ActiveStream { head, rest, permit: served.permit, latency: served.latency, timeouts }),
         }
     }
 
-    fn pass_on(&mut self, event: ChatEvent) -> ChatEvent {
+    fn forward(&mut self, event: ChatEvent) -> ChatEvent {
         match event {
             ChatEvent::Delta(delta) => {
                 self.account.delivered(&delta);
                 ChatEvent::Delta(delta)
             }
             ChatEvent::Done { finish, usage } => {
-                if let Some(live) = self.live.take() {
-                    live.permit.done(live.latency);
+                if let Some(active) = self.active.take() {
+                    active.permit.done(active.latency);
                 }
                 ChatEvent::Done { finish, usage: Some(self.account.done(usage)) }
             }
         }
     }
 
-    fn break_off(&mut self, fault: Fault, blame: Blame) -> Error {
+    fn fail(&mut self, fault: Fault, cause: FailureCause) -> Error {
         tracing::warn!(provider = self.provider_id, phase = ?fault.phase, fault = fault.message, "stream broke off");
-        if let Some(live) = self.live.take()
-            && blame == Blame::Provider
+        if let Some(active) = self.active.take()
+            && cause == FailureCause::Provider
         {
-            live.permit.fault(&fault);
+            active.permit.fault(&fault);
         }
         self.account.fail();
-        failure::broken(&self.provider_id, fault)
+        error::broken(&self.provider_id, fault)
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Blame {
+enum FailureCause {
     Provider,
-    /// Our own bound on the whole.
-    Nobody,
+    /// The gateway's own limit on the total duration.
+    OwnLimit,
 }
 
-impl Stream for Streaming {
+impl Stream for AnswerStream {
     type Item = Result<ChatEvent, Error>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
-        let Some(live) = &mut this.live else { return Poll::Ready(None) };
-        if let Some(event) = live.head.pop_front() {
-            live.watch.progress();
-            return Poll::Ready(Some(Ok(this.pass_on(event))));
+        let Some(active) = &mut this.active else { return Poll::Ready(None) };
+        if let Some(event) = active.head.pop_front() {
+            active.timeouts.progress();
+            return Poll::Ready(Some(Ok(this.forward(event))));
         }
-        let item = match live.rest.poll_next_unpin(cx) {
+        let item = match active.rest.poll_next_unpin(cx) {
             Poll::Ready(item) => item.unwrap_or_else(|| Err(cut_short(Phase::BetweenDeltas))),
-            Poll::Pending => match std::task::ready!(live.watch.poll(cx)) {
+            Poll::Pending => match std::task::ready!(active.timeouts.poll(cx)) {
                 Expired::Gap(gap) => {
-                    let words = format!("no further text within {} ms", gap.as_millis());
-                    Err(Fault::transient(Phase::BetweenDeltas, words))
+                    let message = format!("no further text within {} ms", gap.as_millis());
+                    Err(Fault::transient(Phase::BetweenDeltas, message))
                 }
                 Expired::Total => {
-                    let fault = Fault::transient(Phase::Body, "the stream took longer than one may take in all");
-                    return Poll::Ready(Some(Err(this.break_off(fault, Blame::Nobody))));
+                    let fault = Fault::transient(Phase::Body, "the stream exceeded its maximum total duration");
+                    return Poll::Ready(Some(Err(this.fail(fault, FailureCause::OwnLimit))));
                 }
             },
         };
-        live.watch.progress();
+        active.timeouts.progress();
         Poll::Ready(Some(match item {
-            Ok(event) => Ok(this.pass_on(event)),
-            Err(fault) => Err(this.break_off(fault, Blame::Provider)),
+            Ok(event) => Ok(this.forward(event)),
+            Err(fault) => Err(this.fail(fault, FailureCause::Provider)),
         }))
     }
 }

@@ -1,4 +1,4 @@
-//! Who acts, as actors are told.
+//! Callers and actors of operations, as passed to actors.
 
 use std::sync::Arc;
 
@@ -6,31 +6,31 @@ use crate::keys::KeyRecord;
 use muster_core::principal::{Permission, Permissions, UserRole};
 use muster_core::{Error, Kind};
 
-/// A person with a live session, as it stood when the request was let in.
+/// A user with a live session, as it was when the request was admitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
     pub user_id: Arc<str>,
     pub email: Arc<str>,
     pub role: UserRole,
     pub session_id: Arc<str>,
-    /// What the role and single grants allow together.
+    /// The permissions of the role and of individual grants together.
     pub permissions: Permissions,
 }
 
-/// Who acts: what is written into timelines, approvals and the audit log.
+/// Who performs an operation, as recorded in timelines, approvals and the audit log.
 #[derive(Debug, Clone, PartialEq)]
 pub enum By {
     Person(Arc<Person>),
-    /// An API key: agents' tasks and their feed.
+    /// An API key, for tasks of agents and their feed.
     Key(Arc<KeyRecord>),
-    /// A device, by its own credential.
+    /// A device, authenticated by its own credential.
     Device(Arc<str>),
-    /// The server itself: a timer, a rule.
+    /// The server itself, such as a timer or a rule.
     System,
 }
 
 impl By {
-    /// The identifier that records keep: `usr_…`, `key_…`, `dev_…` or `system`.
+    /// Returns the identifier that records contain: `usr_…`, `key_…`, `dev_…` or `system`.
     pub fn id(&self) -> &str {
         match self {
             Self::Person(person) => &person.user_id,
@@ -40,7 +40,8 @@ impl By {
         }
     }
 
-    /// Whether it may. The server may everything that it does by itself; a device or a key has no permission of a person's.
+    /// Returns whether a permission is granted. The server may do everything; a device or a key has no user
+    /// permissions.
     pub fn may(&self, permission: Permission) -> bool {
         match self {
             Self::Person(person) => person.permissions.has(permission),
@@ -50,13 +51,13 @@ impl By {
     }
 
     /// # Errors
-    /// `Forbidden`, naming the permission that is needed.
+    /// `Forbidden`, naming the required permission.
     pub fn require(&self, permission: Permission) -> Result<(), Error> {
         if self.may(permission) { Ok(()) } else { Err(lacks(permission)) }
     }
 }
 
-/// The refusal of one who lacks a permission.
+/// Returns the error for a missing permission.
 pub fn lacks(permission: Permission) -> Error {
     Error::new(Kind::Forbidden, format!("this needs the permission `{}`", permission.name()))
         .coded("permission_denied")

@@ -1,14 +1,15 @@
-//! How devices are told from strangers: the port that the feature of devices fills.
+//! Authentication of devices: the trait that the device feature implements.
 
 use std::sync::Arc;
 
 use muster_core::{Error, Millis};
 
-/// Who knows the devices' public keys. Asked on every request of a device: no hop, no wait.
+/// Knows the public keys of devices. Called for every request of a device, so it must return without waiting for an
+/// actor.
 pub trait DeviceDirectory: Send + Sync + std::fmt::Debug {
-    /// The device (`dev_…`) that signed the token.
+    /// Returns the identifier (`dev_…`) of the device that signed the token.
     ///
     /// # Errors
-    /// `Unauthenticated` where the token is not good, or the device is blocked.
+    /// `Unauthenticated` if the token is invalid or the device is blocked.
     fn authenticate(&self, token: &str, now: Millis) -> Result<Arc<str>, Error>;
 }

@@ -1,23 +1,23 @@
-//! The pool that hashes passwords: as many at a time as there are cores, a bounded line before it.
+//! The password hashing pool: as many hashes at a time as there are cores, with a bounded queue.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use muster_auth::password::{Hasher, Verdict};
+use muster_auth::password::{Hasher, PasswordMatch};
 use tokio::sync::Semaphore;
 
 use super::users::Phc;
 use muster_core::{Error, Kind};
 
-/// Passwords that may wait.
+/// Largest number of waiting passwords.
 const QUEUE: usize = 64;
 
-/// What was found of a password.
+/// Result of a password check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Checked {
     Wrong,
-    /// With a hash of the present parameters where the stored one is of others.
+    /// The password is correct. Contains a new hash if the stored one has outdated parameters.
     Right(Option<Phc>),
 }
 
@@ -28,14 +28,14 @@ pub(super) struct HashingPool(Arc<Pool>);
 #[derive(Debug)]
 struct Pool {
     hasher: Hasher,
-    /// What a password is compared with where there is none: the same work.
+    /// A password hash to compare with if there is no account, so that both cases take the same time.
     dummy: Phc,
     cores: Arc<Semaphore>,
     waiting: AtomicUsize,
     done: AtomicU64,
 }
 
-/// A place in the line.
+/// A place in the queue.
 struct Place<'a>(&'a AtomicUsize);
 
 impl Drop for Place<'_> {
@@ -46,35 +46,35 @@ impl Drop for Place<'_> {
 
 impl HashingPool {
     /// # Errors
-    /// The parameters are none, or the system has no random numbers.
+    /// The parameters are invalid, or the system has no random numbers.
     pub fn new(hasher: Hasher, cores: usize) -> Result<Self, Error> {
         let dummy = Phc(hasher.dummy().map_err(internal)?);
         let cores = Arc::new(Semaphore::new(cores.max(1)));
         Ok(Self(Arc::new(Pool { hasher, dummy, cores, waiting: AtomicUsize::new(0), done: AtomicU64::new(0) })))
     }
 
-    /// Hashes that were made or compared since the start.
+    /// Returns the number of hashes computed or compared since the start.
     pub fn done(&self) -> u64 {
         self.0.done.load(Ordering::Relaxed)
     }
 
     /// # Errors
-    /// `Unavailable` where the line is full.
+    /// `Unavailable` if the queue is full.
     pub async fn hash(&self, password: String) -> Result<Phc, Error> {
         self.run(move |pool| hash(&pool.hasher, &password)).await?
     }
 
-    /// Compares a password with a person's, or with nobody's: both cost the same.
+    /// Compares a password with a user's hash, or with a dummy hash if there is no user: both take the same time.
     ///
     /// # Errors
-    /// `Unavailable` where the line is full.
+    /// `Unavailable` if the queue is full.
     pub async fn check(&self, password: String, stored: Option<Phc>) -> Result<Checked, Error> {
         self.run(move |pool| {
             let known = stored.is_some();
             let stored = stored.unwrap_or_else(|| pool.dummy.clone());
             match pool.hasher.verify(&password, &stored.0) {
-                Verdict::Match if known => Ok(Checked::Right(None)),
-                Verdict::MatchRehash if known => Ok(Checked::Right(Some(hash(&pool.hasher, &password)?))),
+                PasswordMatch::Match if known => Ok(Checked::Right(None)),
+                PasswordMatch::MatchRehash if known => Ok(Checked::Right(Some(hash(&pool.hasher, &password)?))),
                 _ => Ok(Checked::Wrong),
             }
         })
@@ -92,7 +92,7 @@ impl HashingPool {
         let core = Arc::clone(&pool.cores).acquire_owned().await.map_err(internal)?;
         drop(place);
         let done = tokio::task::spawn_blocking(move || {
-            // Held until the work is done: a caller that leaves frees no core.
+            // Held until the work is done: a caller that stops waiting does not free a core.
             let _core = core;
             pool.done.fetch_add(1, Ordering::Relaxed);
             work(&pool)

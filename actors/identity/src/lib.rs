@@ -1,8 +1,8 @@
-//! Who may log in, who is logged in, and what each may do.
+//! User accounts, sessions, signing keys and API keys: authentication and permissions.
 //!
-//! One actor, the registry, owns people and which sessions live; each session has an actor of its own that takes its
-//! refresh tokens one after the other. What requests need is published after each durable change: a token is let in by
-//! a look-up, and a socket that watches its session hears of its end in the turn in which it ends.
+//! One actor, the registry, owns users and the set of live sessions; each session has an actor of its own that
+//! processes its refresh tokens one after the other. What requests need is published after each durable change: a token
+//! is checked by a look-up, and a connection that watches its session is notified when it ends.
 
 mod caller;
 mod device;
@@ -22,7 +22,7 @@ mod users;
 pub use caller::{By, Person, lacks};
 pub use device::DeviceDirectory;
 pub use muster_auth::dpop::{BoundBearer, Scheme};
-pub use muster_auth::keys::{Change, Policy};
+pub use muster_auth::keys::{RotationPolicy, SigningKeyChange};
 pub use muster_auth::password::Hasher;
 pub use registry::Created;
 pub use service::{Admitted, FIRST_EMAIL, Identity, IdentityOptions, Login, proof_required};

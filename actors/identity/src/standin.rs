@@ -1,11 +1,11 @@
-//! What a person may do where API keys are asked for.
+//! Permissions of users on routes for API keys.
 
 use super::Person;
 use crate::keys::{KeyRecord, PlanA, PlanB, Role, Scope};
 use muster_core::principal::UserRole;
 
-/// The scopes of a role. `medical` is the operator's to give, so no role has it; who only looks on calls nothing that
-/// costs.
+/// Returns the scopes of a role. `medical` is granted by the operator only, so no role has it; viewers have no scope
+/// that causes costs.
 pub fn scopes(role: UserRole) -> Vec<Scope> {
     let works = [Scope::Agents, Scope::Chat, Scope::Memory, Scope::Engines];
     match role {
@@ -19,7 +19,7 @@ pub fn scopes(role: UserRole) -> Vec<Scope> {
     }
 }
 
-/// What a role decides where keys have roles.
+/// Returns the key roles of a user role.
 fn roles(role: UserRole) -> Vec<Role> {
     match role {
         UserRole::SuperAdmin => Role::ALL.to_vec(),
@@ -30,8 +30,8 @@ fn roles(role: UserRole) -> Vec<Role> {
     }
 }
 
-/// A key that stands for a person: its identifier, its role's scopes and roles. Administrators have the plan
-/// `enterprise`, since they could give it to a key; everybody else `pro`.
+/// Returns an API key that represents a user, with the scopes and roles of the user's role. Administrators have the
+/// plan `enterprise`, since they could give it to a key; all others have `pro`.
 pub fn stand_in(person: &Person) -> KeyRecord {
     let (plan_a, plan_b) = match person.role {
         UserRole::Admin | UserRole::SuperAdmin => (PlanA::Enterprise, PlanB::Enterprise),

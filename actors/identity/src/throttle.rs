@@ -1,8 +1,8 @@
-//! How often one may try to log in. Pure: time is an argument.
+//! Rate limits of logins. Pure: time is an argument.
 //!
-//! An attempt counts as a failure from its start and is taken back where it succeeds, so that a thousand at once guess
-//! no more than a thousand in a row. Accounts are counted by what was typed, known or not: a lock tells nobody who
-//! exists. Everything is bounded; what was not seen for longest is forgotten first.
+//! An attempt counts as a failure from its start and is undone if it succeeds, so that concurrent attempts guess no
+//! more than sequential ones. Accounts are counted by the e-mail that was sent, whether it exists or not, so that a
+//! lock does not reveal which accounts exist. All tables are bounded; the least recently used entry is removed first.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::IpAddr;
@@ -10,24 +10,24 @@ use std::time::Duration;
 
 use muster_core::Millis;
 
-/// Failures that cost nothing yet.
+/// Number of failures without a lock.
 const FREE: u32 = 5;
 const FIRST_LOCK: Duration = Duration::from_secs(1);
 const LONGEST_LOCK: Duration = Duration::from_secs(15 * 60);
-/// Failures past this make no lock longer, so they are not counted: 2^10 s is more than the longest lock.
+/// Failures above this number do not extend the lock, so they are not counted: 2^10 s exceeds the longest lock.
 const MOST: u32 = FREE + 10;
-/// A failure is forgotten after each of these.
+/// Time after which one failure is forgotten.
 const DECAY: Duration = Duration::from_secs(60);
 const WINDOW: Duration = Duration::from_secs(60);
-/// Accounts and addresses kept, each.
+/// Number of accounts, and of addresses, that are kept.
 const KEPT: usize = 10_000;
 
-/// How many attempts are let in, whoever is meant.
+/// Largest number of login attempts, whatever the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
-    /// Of one address (of IPv6: one /64) in a minute.
+    /// From one address (IPv6: one /64 network) per minute.
     pub per_address: usize,
-    /// Of all together in a minute.
+    /// From all addresses together per minute.
     pub of_all: usize,
 }
 
@@ -37,13 +37,13 @@ impl Default for Rates {
     }
 }
 
-/// What is made of an attempt.
+/// The decision on an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Try,
-    /// The account is locked: the password is not looked at, and nothing but that it is wrong is told.
+    /// The account is locked: the password is not compared, and the response is the same as for a wrong one.
     Locked,
-    /// Too many attempts from there, or of all.
+    /// Too many attempts from this address or in total.
     Flood(Duration),
 }
 
@@ -59,7 +59,7 @@ struct Account {
 struct Window(VecDeque<Millis>);
 
 impl Window {
-    /// How long until one more is let in; `None`: now.
+    /// Returns how long until another attempt is admitted; `None` means now.
     fn full(&mut self, limit: usize, now: Millis) -> Option<Duration> {
         while self.0.front().is_some_and(|&at| now.since(at) >= WINDOW) {
             self.0.pop_front();
@@ -71,7 +71,7 @@ impl Window {
     }
 }
 
-/// A map that forgets what was not used for longest.
+/// A map that removes the least recently used entry.
 #[derive(Debug)]
 struct Recent<V> {
     entries: HashMap<Box<str>, (u64, V)>,
@@ -100,7 +100,7 @@ impl<V: Default> Recent<V> {
     }
 }
 
-/// Every counter.
+/// All counters.
 #[derive(Debug)]
 pub(super) struct Throttle {
     rates: Rates,
@@ -114,7 +114,7 @@ impl Throttle {
         Self { rates, accounts: Recent::new(), addresses: Recent::new(), all: Window::default() }
     }
 
-    /// Counts an attempt, as one that fails.
+    /// Counts an attempt, initially as a failure.
     pub fn attempt(&mut self, account: &str, address: Option<IpAddr>, now: Millis) -> Verdict {
         if let Some(wait) = self.all.full(self.rates.of_all, now) {
             return Verdict::Flood(wait);
@@ -127,7 +127,7 @@ impl Throttle {
         self.all.0.push_back(now);
         let account = self.accounts.touch(account);
         if now < account.locked_until {
-            // What is tried meanwhile makes no lock longer: nobody can lock another out for ever.
+            // Attempts during a lock do not extend it, so that nobody can lock another user out permanently.
             return Verdict::Locked;
         }
         let forgotten = u32::try_from(now.since(account.last).as_secs() / DECAY.as_secs()).unwrap_or(u32::MAX);
@@ -140,13 +140,13 @@ impl Throttle {
         Verdict::Try
     }
 
-    /// The attempt succeeded: the account starts anew.
+    /// Resets an account after a successful attempt.
     pub fn succeeded(&mut self, account: &str) {
         *self.accounts.touch(account) = Account::default();
     }
 }
 
-/// Addresses of IPv6 are given out by the /64.
+/// Returns the network of an address; IPv6 networks are assigned as /64.
 fn network(address: Option<IpAddr>) -> String {
     match address {
         None => "unknown".to_owned(),
@@ -214,7 +214,7 @@ mod tests {
             let verdict = throttle.attempt(address, Some(address.parse().unwrap()), at(seconds));
             matches!(verdict, Verdict::Flood(_))
         };
-        // RFC 3849's prefix for documentation: two of one /64, and another.
+        // Addresses of RFC 3849's documentation prefix: two in one /64 network, and another.
         assert!(!attempt("2001:db8::1", 0) && !attempt("2001:db8::2", 0) && attempt("2001:db8::3", 0));
         assert!(!attempt("2001:db8:0:1::1", 0));
         assert!(!attempt("203.0.113.7", 1) && !attempt("::ffff:203.0.113.7", 1));
@@ -234,8 +234,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// However an attacker times attempts, nobody is locked for longer than a quarter of an hour, and no more
-        /// passwords are tried than the locks let through.
+        /// Whatever the timing of attempts, no account is locked for longer than a quarter of an hour, and no more
+        /// passwords are compared than the locks permit.
         #[test]
         fn a_lock_is_never_for_ever(gaps in prop::collection::vec(0_u64..120_000, 1..300)) {
             let mut throttle = open();

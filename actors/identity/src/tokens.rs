@@ -1,42 +1,44 @@
-//! Tokens of sessions: made, and taken.
+//! Issues and verifies the tokens of sessions.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use muster_auth::dpop::{self, BoundBearer, Expected, JtiLimits, JtiStore, Proof, Scheme};
-use muster_auth::{AccessClaims, Confirmation, Expect, KeySet, RefreshClaims, TokenCache, Typ, mint, verify};
+use muster_auth::{
+    AccessClaims, Confirmation, KeySet, RefreshClaims, TokenCache, TokenRequirements, TokenType, mint, verify,
+};
 use tokio::sync::watch;
 
 use super::sessions::{Lifetimes, Presented, SessionRecord};
 use super::users::UserRecord;
 use muster_core::{Error, Kind, Millis};
 
-/// A credential as a request shows it.
+/// A credential of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a> {
     pub scheme: Scheme,
     pub token: &'a str,
-    /// The header `DPoP`.
+    /// Value of the header `DPoP`.
     pub proof: Option<&'a str>,
     pub method: &'a str,
-    /// The address that the request was sent to, as its sender knows it.
+    /// URL of the request as its sender knows it.
     pub url: &'a str,
 }
 
-/// What a login or a refresh gives.
+/// The tokens issued by a login or a refresh.
 #[derive(Debug, Clone)]
 pub struct LoggedIn {
     pub token: String,
     pub refresh_token: String,
-    /// Of the access token, in seconds.
+    /// Lifetime of the access token, in seconds.
     pub expires_in: u64,
     pub user: Arc<UserRecord>,
     pub session_id: String,
-    /// Whether the tokens need proofs.
+    /// Whether the tokens are bound to a key.
     pub bound: bool,
 }
 
-/// Makes and takes tokens.
+/// Issues and verifies tokens.
 #[derive(Debug)]
 pub(super) struct Tokens {
     pub keys: watch::Receiver<Option<Arc<KeySet>>>,
@@ -51,7 +53,7 @@ pub(super) fn invalid(message: impl std::fmt::Display) -> Error {
     Error::new(Kind::Unauthenticated, format!("the token is not good: {message}"))
 }
 
-/// A proof of possession is missing or does not hold.
+/// The error for a missing or invalid proof of possession.
 pub(super) fn unproven(message: impl std::fmt::Display) -> Error {
     Error::new(Kind::Unauthenticated, message.to_string()).coded("invalid_dpop_proof")
 }
@@ -67,12 +69,12 @@ impl Tokens {
         Self { keys, issuer, lifetimes, bound_bearer, cache, proofs }
     }
 
-    /// The keys that count now.
+    /// Returns the present keys.
     pub fn keys(&self) -> Result<Arc<KeySet>, Error> {
         self.keys.borrow().clone().ok_or_else(|| Error::new(Kind::Unavailable, "the signing keys are being read"))
     }
 
-    /// The tokens of a session's present generation: always the same ones, while the keys are.
+    /// Issues the tokens of a session's present generation. They are the same each time, as long as the keys are.
     pub fn of(&self, session: &SessionRecord, user: Arc<UserRecord>) -> Result<LoggedIn, Error> {
         let keys = self.keys()?;
         let (iat, family) = (session.refresh.rotated_at.seconds(), &session.refresh);
@@ -80,7 +82,7 @@ impl Tokens {
         let expires_in = self.lifetimes.access.as_secs();
         let access = AccessClaims {
             iss: self.issuer.clone(),
-            aud: Typ::Access.audience().to_owned(),
+            aud: TokenType::Access.audience().to_owned(),
             sub: user.id.clone(),
             sid: session.id.clone(),
             jti: family.access_jti(),
@@ -93,7 +95,7 @@ impl Tokens {
         };
         let refresh = RefreshClaims {
             iss: self.issuer.clone(),
-            aud: Typ::Refresh.audience().to_owned(),
+            aud: TokenType::Refresh.audience().to_owned(),
             sub: user.id.clone(),
             sid: session.id.clone(),
             fam: family.fam.clone(),
@@ -105,8 +107,8 @@ impl Tokens {
         };
         let internal = |error: muster_auth::token::MintError| Error::new(Kind::Internal, error.to_string());
         Ok(LoggedIn {
-            token: mint(&keys, Typ::Access, &access).map_err(internal)?,
-            refresh_token: mint(&keys, Typ::Refresh, &refresh).map_err(internal)?,
+            token: mint(&keys, TokenType::Access, &access).map_err(internal)?,
+            refresh_token: mint(&keys, TokenType::Refresh, &refresh).map_err(internal)?,
             expires_in,
             user,
             session_id: session.id.clone(),
@@ -114,16 +116,16 @@ impl Tokens {
         })
     }
 
-    /// Signs a token of a minute, takes it, and sees that it is not taken with another signature. It is of no session, and
-    /// so lets nobody in. Gives how long the key has signed.
+    /// Signs a token valid for a minute, verifies it, and checks that it is rejected with another signature. It belongs
+    /// to no session, so it authenticates nobody. Returns how long the key has been signing.
     ///
     /// # Errors
-    /// What does not hold.
+    /// A check failed.
     pub fn prove(&self, now: Millis) -> Result<Duration, Error> {
         let (keys, at) = (self.keys()?, now.seconds());
         let claims = AccessClaims {
             iss: self.issuer.clone(),
-            aud: Typ::Access.audience().to_owned(),
+            aud: TokenType::Access.audience().to_owned(),
             sub: "health".to_owned(),
             sid: "health".to_owned(),
             jti: "health".to_owned(),
@@ -135,8 +137,8 @@ impl Tokens {
             cnf: None,
         };
         let broken = |what: String| Error::new(Kind::Internal, what);
-        let token = mint(&keys, Typ::Access, &claims).map_err(|error| broken(error.to_string()))?;
-        let take = |token: &str| verify::<AccessClaims>(&keys, token, Expect::access(&self.issuer), at);
+        let token = mint(&keys, TokenType::Access, &claims).map_err(|error| broken(error.to_string()))?;
+        let take = |token: &str| verify::<AccessClaims>(&keys, token, TokenRequirements::access(&self.issuer), at);
         take(&token).map_err(|error| broken(format!("a token that was signed here is refused: {error}")))?;
         let (signed, signature) = token.rsplit_once('.').unwrap_or_default();
         let other = if signature.starts_with('A') { "B" } else { "A" };
@@ -147,26 +149,27 @@ impl Tokens {
         Ok(Duration::from_secs(at.saturating_sub(keys.current().use_from())))
     }
 
-    /// The claims of a good access token. Whether its session lives is not looked at.
+    /// Verifies an access token and returns its claims. Its session is not checked.
     pub fn access(&self, token: &str, now: Millis) -> Result<Arc<AccessClaims>, Error> {
         if let Some(claims) = self.cache.get(token, now.seconds()) {
             return Ok(claims);
         }
-        let expected = Expect::access(&self.issuer);
+        let expected = TokenRequirements::access(&self.issuer);
         let claims: AccessClaims = verify(&*self.keys()?, token, expected, now.seconds()).map_err(invalid)?;
         let claims = Arc::new(claims);
         self.cache.insert(token, Arc::clone(&claims), claims.exp);
         Ok(claims)
     }
 
-    /// What a good refresh token says; `jkt` is the key that the request proved to hold.
+    /// Verifies a refresh token and returns its content; `jkt` is the thumbprint of the key that the request proved to
+    /// hold.
     pub fn refresh(&self, token: &str, jkt: Option<String>, now: Millis) -> Result<Presented, Error> {
-        let expected = Expect::refresh(&self.issuer);
+        let expected = TokenRequirements::refresh(&self.issuer);
         let claims: RefreshClaims = verify(&*self.keys()?, token, expected, now.seconds()).map_err(invalid)?;
         Ok(Presented { sid: claims.sid, fam: claims.fam, generation: claims.generation, jti: claims.jti, jkt })
     }
 
-    /// Checks that whoever shows a token holds the key that it is bound to.
+    /// Checks that the sender of a token holds the key that the token is bound to.
     pub fn possession(&self, shown: &Shown<'_>, claims: &AccessClaims, now: Millis) -> Result<(), Error> {
         let proof = match (&claims.cnf, shown.proof) {
             (Some(_), Some(proof)) => Some(self.proof(shown, proof, Some(shown.token), now)?),
@@ -179,7 +182,7 @@ impl Tokens {
         }
     }
 
-    /// The key that a request without an access token proves to hold.
+    /// Returns the key that a request without an access token proves to hold.
     pub fn holder(&self, shown: &Shown<'_>, now: Millis) -> Result<Option<String>, Error> {
         let Some(proof) = shown.proof else { return Ok(None) };
         let proof = self.proof(shown, proof, None, now)?;

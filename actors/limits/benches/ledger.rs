@@ -1,7 +1,7 @@
-//! What a post and a reservation cost, beside the bare write that a post is made of, measured in the same run.
+//! Measures a post and a reservation beside the bare write that a post consists of, in the same run.
 //!
-//! `cargo bench -p muster-limits --bench ledger` prints a table. The journal is in a real folder (the system's temporary
-//! one); the store is one in memory, which a request's path never waits for.
+//! `cargo bench -p muster-limits --bench ledger` prints a table. The journal is in a real (temporary) folder; the store
+//! is in memory, because a request never waits for it.
 
 use std::error::Error;
 use std::fs::File;
@@ -19,7 +19,7 @@ use muster_store::{MemStore, StoreHandle};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// No more than a reader that is kept from its thread may lag behind.
+/// Bounded so that a reader that is kept from its thread does not lag too far behind.
 const POSTS: usize = 100_000;
 const ASKS: usize = 50_000;
 const IN_FLIGHT: usize = 64;
@@ -50,7 +50,7 @@ fn start(group: &Group, arbiter: &ArbiterHandle, folder: &std::path::Path) -> Re
     Ok(Ledger::start(group, arbiter.clone(), &store, folder, &Clock::system(), LedgerOptions::default())?)
 }
 
-/// One write of as many bytes as a post's frame.
+/// Measures a single write of the size of a post's frame.
 fn floor() -> Result<()> {
     let home = tempfile::tempdir()?;
     let mut file = File::create(home.path().join("floor"))?;
@@ -100,7 +100,7 @@ async fn posts(ledger: &Ledger, place: &str) -> Result<()> {
         }
     });
     println!("  … from 2 threads at once: {:.0} posts/s", POSTS as f64 / begun.elapsed().as_secs_f64());
-    // What was posted is counted before the next row begins.
+    // All posts are counted before the next row begins.
     ledger.status().await?;
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! What a rate decision costs, and a supervised ask, each beside its floor, measured in the same run.
+//! Measures a rate decision and a supervised call, each beside its floor, in the same run.
 //!
-//! `cargo bench -p muster-limits --bench limits` prints a table. The store is one in memory: what a durable write costs
-//! is measured where the store is.
+//! `cargo bench -p muster-limits --bench limits` prints a table. The store is in memory; the cost of durable writes is
+//! measured in the store's own bench.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -26,7 +26,7 @@ const WARM: usize = 5_000;
 const SEQUENTIAL: usize = 100_000;
 const IN_FLIGHT: usize = 100;
 
-/// Answers with nothing: the floor of an ask.
+/// An empty reply: the floor of a call.
 struct Empty;
 
 impl Actor for Empty {
@@ -62,7 +62,7 @@ fn main() -> Outcome<()> {
     })
 }
 
-/// A counter in a sharded map behind mutexes: what a decision could cost at the very least.
+/// A counter in a sharded map behind mutexes: the least that a decision could cost.
 fn floor_of_a_map() {
     let shards: Vec<Mutex<HashMap<String, u64>>> = (0..16).map(|_| Mutex::default()).collect();
     let keys: Vec<String> = (0..1_000).map(|n| format!("key_{n}")).collect();
@@ -81,7 +81,7 @@ fn floor_of_a_map() {
     row("floor: counter in a map of 16 mutexes", per_op(start.elapsed(), SEQUENTIAL), None);
 }
 
-/// A bare ask, and one through a supervised handle.
+/// A bare actor call, and one through a supervised handle.
 async fn asks(group: &Group, place: &str, arbiter: &ArbiterHandle) -> Outcome<()> {
     let (to, from) = tokio::sync::oneshot::channel();
     arbiter.spawn_fn(move || drop(to.send(Empty.start())));
@@ -94,7 +94,7 @@ async fn asks(group: &Group, place: &str, arbiter: &ArbiterHandle) -> Outcome<()
     Ok(())
 }
 
-/// Decisions of one shard: within a lease, with the lease writes of real plans, and refusals.
+/// Decisions of one shard: within a lease, with the lease writes of real plans, and rejections.
 async fn decisions(group: &Group, place: &str, arbiter: &ArbiterHandle) -> Outcome<()> {
     let store: Arc<dyn Store> = Arc::new(MemStore::default());
     let limiter =
@@ -137,7 +137,7 @@ async fn until_running<T, E, Fut: Future<Output = Result<T, E>>>(ask: impl Fn() 
     }
 }
 
-/// One after the other, each timed; then a hundred at a time.
+/// Sequential calls, each timed; then a hundred concurrent ones.
 async fn measure(name: &str, ask: impl AsyncFn(u64) -> bool) {
     let mut failed = 0;
     for n in 0..WARM {

@@ -1,4 +1,4 @@
-//! One bucket as its shard holds it: the counters, their durable side, and who waits for the disk.
+//! A bucket as held by its shard: counters, durable state, and callers that wait for the disk.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -14,7 +14,7 @@ use super::shard::{Decision, Reply};
 use super::subject::BucketKey;
 use muster_core::Error;
 
-/// A lease is this part of the smallest limit, and at least 1.
+/// A lease is this fraction of the smallest limit, and at least 1.
 const LEASE_PART: u64 = 20;
 
 /// A bucket in memory.
@@ -23,29 +23,29 @@ pub(super) struct Account {
     pub(super) bucket: Bucket,
     /// `None` for subjects that are never stored.
     pub(super) durable: Option<Durable>,
-    /// Its place in the order of use, and when that was.
+    /// Position in the order of use, and time of the last use.
     pub(super) place: u64,
     pub(super) used_at: u64,
-    /// To be let go once the store says exactly what it says.
+    /// Whether the bucket is to be removed from memory once the store contains its exact state.
     pub(super) leaving: bool,
-    /// The write on its way is one of those that the shard counts.
+    /// Whether the write in progress is one of those that the shard counts.
     pub(super) flushing: bool,
 }
 
-/// What is known of a bucket's records.
+/// Durable state of a bucket.
 #[derive(Debug, Default)]
 pub(super) struct Durable {
     lease: Lease,
-    /// The lease to ask for, from the rules last seen.
+    /// The lease to request, according to the most recent rules.
     grant: Spend,
-    /// Segments in the store, or possibly so.
+    /// Segments that are, or may be, in the store.
     stored: BTreeSet<u64>,
-    /// Segments on their way.
+    /// Segments being written.
     writing: BTreeSet<u64>,
     waiting: VecDeque<Waiter>,
 }
 
-/// An admission that is charged but not yet covered by a durable record. In the order of their charges.
+/// An admission that is charged but not covered by a durable record yet. In the order of the charges.
 #[derive(Debug)]
 struct Waiter {
     total: Spend,
@@ -59,7 +59,7 @@ impl Account {
         Self::new(Bucket::new(EventLog::default(), first_hold(now)), None, now)
     }
 
-    /// From the store. A lease found there was perhaps used: it is charged now.
+    /// Restores a bucket from the store. A lease found there may have been used, so it is charged now.
     pub(super) fn restore(stored: Option<Stored>, now: u64) -> Self {
         let Some(Stored { head, events, first, segments }) = stored else {
             let bucket = Bucket::new(EventLog::default(), first_hold(now));
@@ -80,7 +80,7 @@ impl Account {
         Self { bucket, durable, place: 0, used_at: now, leaving: false, flushing: false }
     }
 
-    /// Answers an admission as soon as a crash could not undo it.
+    /// Acknowledges an admission as soon as a crash could not undo it.
     pub(super) fn acknowledge(&mut self, rules: &[Rule], charge: Charge, decision: Decision) -> Reply<Decision> {
         let Some(durable) = &mut self.durable else { return Reply::Now(Ok(decision)) };
         durable.grant = grant(rules, durable.grant);
@@ -93,7 +93,7 @@ impl Account {
         Reply::Later(answer)
     }
 
-    /// Notes what a settlement charged beyond its reservation.
+    /// Records what a settlement charged beyond its reservation.
     pub(super) fn charged(&mut self, spend: Spend) {
         if let Some(durable) = &mut self.durable {
             durable.lease.charge(spend);
@@ -112,7 +112,7 @@ impl Account {
         self.durable.as_ref().is_some_and(|durable| durable.lease.wants_renewal())
     }
 
-    /// The store says exactly what this says, or need not.
+    /// Returns whether the store contains the exact state, or does not need to.
     pub(super) fn is_exact(&self) -> bool {
         self.durable.as_ref().is_none_or(|durable| durable.lease.is_exact()) && !self.has_unstored()
     }
@@ -121,19 +121,19 @@ impl Account {
         self.durable.is_some() && self.bucket.log.is_dirty()
     }
 
-    /// The lease that the next admissions want.
+    /// Returns the lease needed by the next admissions.
     pub(super) fn grant(&self) -> Spend {
         self.durable.as_ref().map_or(Spend::default(), |durable| durable.grant)
     }
 
-    /// The write that makes all charges durable, with a lease of `grant` beyond them.
+    /// Returns the batch that makes all charges durable, with a lease of `grant` beyond them.
     pub(super) fn begin_write(&mut self, key: &BucketKey, grant: Spend, now: u64) -> Result<Batch, StoreError> {
         self.bucket.log.advance(now);
         let log = &mut self.bucket.log;
         let Some(durable) = &mut self.durable else { return Ok(Batch::default()) };
         let oldest = record::oldest_segment(log);
         let mut changed = log.take_dirty();
-        // Of a write still on its way, where a shard ends: it may fail after all.
+        // Includes the segments of a write that is still in progress when a shard ends, because it may fail.
         changed.append(&mut durable.writing);
         changed.retain(|&segment| segment >= oldest);
         let gone: Vec<u64> = durable.stored.range(..oldest).copied().collect();
@@ -144,7 +144,7 @@ impl Account {
         batch
     }
 
-    /// The write is durable: answers whom it covers.
+    /// Processes a successful write: replies to the callers that it covers.
     pub(super) fn written(&mut self) {
         let Some(durable) = &mut self.durable else { return };
         durable.lease.done();
@@ -152,12 +152,12 @@ impl Account {
         let oldest = record::oldest_segment(&self.bucket.log);
         durable.stored.retain(|&segment| segment >= oldest);
         while let Some(waiter) = durable.waiting.pop_front_if(|waiter| durable.lease.covers(waiter.total)) {
-            // A caller that has gone keeps its charge, as any client that leaves does.
+            // If the caller is gone its charge is kept, as for any client that disconnects.
             let _ = waiter.reply.send(Ok(waiter.decision));
         }
     }
 
-    /// The write failed, or nobody knows: whoever waited is refused, and pays nothing.
+    /// Processes a write that failed or whose outcome is unknown: waiting callers are rejected without being charged.
     pub(super) fn not_written(&mut self, error: &Error) {
         let Some(durable) = &mut self.durable else { return };
         durable.lease.failed();
@@ -169,7 +169,7 @@ impl Account {
     }
 }
 
-/// The lease for these rules; where they say nothing of a unit, as before.
+/// Returns the lease for these rules; a unit without rules keeps its previous value.
 fn grant(rules: &[Rule], before: Spend) -> Spend {
     let of = |unit: Unit, before: u64| {
         let least = rules.iter().filter(|rule| rule.unit == unit).map(|rule| rule.limit).min();
@@ -178,8 +178,8 @@ fn grant(rules: &[Rule], before: Spend) -> Spend {
     Spend { requests: of(Unit::Requests, before.requests), tokens: of(Unit::Tokens, before.tokens) }
 }
 
-/// Reservations of an earlier life are not to be found in this one: numbers begin at the time, with room for a
-/// thousand of them in each millisecond.
+/// Returns the first reservation number. It is derived from the time, with a thousand numbers per millisecond, so that
+/// reservations of an earlier incarnation do not exist in this one.
 fn first_hold(now: u64) -> u64 {
     now.saturating_mul(1_000)
 }

@@ -1,4 +1,4 @@
-//! One bucket: judges a request by all its rules at once, keeps token reservations. Pure.
+//! A bucket: evaluates a request against all its rules at once, and keeps token reservations. Pure.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -7,21 +7,22 @@ use super::log::{EventLog, Spend};
 use super::rule::{Rule, Unit};
 use super::view::{LimitView, RuleView};
 
-/// Most reservations of one bucket that are not settled; the one that ends first is then taken as settled.
+/// Maximum number of unsettled reservations of a bucket; beyond it, the one with the earliest deadline is treated as
+/// settled.
 const MAX_HELD: usize = 4_096;
 
-/// How many tokens a call is thought to cost.
+/// Estimated token usage of a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Estimate {
-    /// Counted; spent as soon as the call is made.
+    /// Prompt tokens, counted; consumed as soon as the call is made.
     pub prompt: u64,
-    /// At most so many more (`max_tokens`, or the model's cap). 0 for calls that generate nothing.
+    /// Upper bound of further tokens (`max_tokens`, or the model's limit). 0 for calls that generate nothing.
     pub completion: u64,
 }
 
 impl Estimate {
-    /// What must be left for the call to make sense: its prompt, and one token of an answer. A call that costs no
-    /// tokens at all is not judged by token rules.
+    /// Returns the least amount that must be available for the call to make sense: its prompt and one token of output.
+    /// Token rules do not apply to a call without tokens.
     fn least(&self) -> u64 {
         self.prompt.saturating_add(self.completion.min(1))
     }
@@ -31,23 +32,23 @@ impl Estimate {
     }
 }
 
-/// What was charged for one admitted request.
+/// The charge of an admitted request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Charge {
     pub(super) spend: Spend,
-    /// The event that holds it.
+    /// The event that contains it.
     event: u64,
-    /// The reservation, where tokens were charged.
+    /// The reservation, if tokens were charged.
     pub(super) hold: Option<u64>,
 }
 
-/// Why a request was refused. Nothing was charged.
+/// Why a request was rejected. Nothing was charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Refusal {
     /// The rule with the longest wait.
     pub(super) rule: Rule,
-    /// Milliseconds until all rules would let it pass, if nothing else is admitted; the window's length where one
-    /// never will (the limit itself is too small).
+    /// Milliseconds until all rules would admit the request, provided that nothing else is admitted; the window's
+    /// length if they never will because the limit itself is too small.
     pub(super) wait: u64,
 }
 
@@ -58,7 +59,7 @@ struct Held {
     deadline: u64,
 }
 
-/// The counters of one subject and category.
+/// The counters of a subject and category.
 #[derive(Debug, Default)]
 pub(super) struct Bucket {
     pub(super) log: EventLog,
@@ -67,12 +68,13 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// `first_hold` must lie above every reservation given out in an earlier life.
+    /// Creates a bucket. `first_hold` must be greater than every reservation number of an earlier incarnation.
     pub(super) fn new(log: EventLog, first_hold: u64) -> Self {
         Self { log, held: HashMap::new(), next_hold: first_hold }
     }
 
-    /// Charges all rules, or none and says why. Tokens are reserved as estimated, clipped to what is left.
+    /// Charges all rules, or rejects the request without charging any. Tokens are reserved according to the estimate,
+    /// limited to what is available.
     pub(super) fn admit(
         &mut self,
         rules: &[Rule],
@@ -80,7 +82,7 @@ impl Bucket {
         hold_for: Duration,
         now: u64,
     ) -> Result<Charge, Refusal> {
-        self.turn_to(rules, now);
+        self.advance_windows(rules, now);
         let (mut requests, mut tokens) = (0, None);
         let mut refusal: Option<Refusal> = None;
         for rule in rules {
@@ -107,7 +109,7 @@ impl Bucket {
         }
     }
 
-    fn turn_to(&mut self, rules: &[Rule], now: u64) {
+    fn advance_windows(&mut self, rules: &[Rule], now: u64) {
         self.log.advance(now);
         for rule in rules {
             self.log.watch(rule.window, now);
@@ -120,7 +122,7 @@ impl Bucket {
     }
 
     fn charge(&mut self, spend: Spend, hold_for: Duration, now: u64) -> Charge {
-        // No call has four thousand million tokens: bodies end at some MiB.
+        // No call has four thousand million tokens: bodies are limited to a few MiB.
         let tokens = u32::try_from(spend.tokens).unwrap_or(u32::MAX);
         let spend = Spend { requests: spend.requests, tokens: tokens.into() };
         if spend == Spend::default() {
@@ -147,12 +149,12 @@ impl Bucket {
         id
     }
 
-    /// Past its deadline a reservation counts as settled at its estimate.
+    /// After its deadline a reservation is treated as settled at its estimate.
     fn drop_past_holds(&mut self, now: u64) {
         self.held.retain(|_, held| held.deadline > now);
     }
 
-    /// Takes back an admission that was never acknowledged.
+    /// Reverts an admission that was never acknowledged.
     pub(super) fn undo(&mut self, charge: &Charge) {
         if let Some(hold) = charge.hold {
             self.held.remove(&hold);
@@ -160,11 +162,11 @@ impl Bucket {
         self.log.refund(charge.event, charge.spend);
     }
 
-    /// Replaces a reservation by what was spent; what is charged on top of it is answered.
+    /// Replaces a reservation by the actual usage; returns the additional charge.
     ///
-    /// Less is taken back where it was charged. More is charged now, though it may put a window over its limit: the
-    /// tokens are gone, and the next ones wait for it. A reservation settled before, or past its deadline, keeps its
-    /// estimate.
+    /// If less was used, the difference is refunded where it was charged. If more was used, it is charged now, even if
+    /// a window then exceeds its limit: the tokens have been consumed, and later requests wait for them. A reservation
+    /// that was settled before or is past its deadline keeps its estimate.
     pub(super) fn settle(&mut self, hold: u64, spent: u64, now: u64) -> Spend {
         let Some(held) = self.held.remove(&hold).filter(|held| now < held.deadline) else { return Spend::default() };
         self.log.advance(now);
@@ -177,9 +179,9 @@ impl Bucket {
         Spend { requests: 0, tokens: more.into() }
     }
 
-    /// The rules as they stand now.
+    /// Returns the current state of the rules.
     pub(super) fn view(&mut self, rules: &[Rule], now: u64) -> LimitView {
-        self.turn_to(rules, now);
+        self.advance_windows(rules, now);
         LimitView { rules: rules.iter().map(|rule| self.rule_view(rule, now)).collect() }
     }
 
@@ -194,7 +196,7 @@ impl Bucket {
         }
     }
 
-    /// No reservation is open.
+    /// Returns whether no reservation is open.
     pub(super) fn is_settled(&mut self, now: u64) -> bool {
         self.drop_past_holds(now);
         self.held.is_empty()

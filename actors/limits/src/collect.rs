@@ -1,45 +1,39 @@
-//! Clears away stored buckets that nobody asked for again and in which nothing counts any more.
+//! Removes stored buckets that are unused and in which nothing counts any more.
 
-use muster_store::{Batch, Expect, Order, Record, Scan, Store, StoreError, Tree};
+use muster_store::{Batch, Expect, PageRequest, Record, Store, StoreError, Tree};
 
 use super::record::{Head, prefix_of_head};
 use super::rule::Window;
 
-/// Most batches of one round, and most deletions in each.
+/// Maximum number of batches of one round, and of deletions in each.
 const ROUND: usize = 64;
 const BATCH: usize = 2_000;
 
-/// The batches that clear away what is over. Blocking: reads every stored bucket.
+/// Returns the batches that remove expired buckets. Blocking: reads every stored bucket.
 ///
-/// A bucket goes only while its head is what was read, so one that comes back to life meanwhile stays. A lease left by
-/// an earlier run of the server was used before `started`, if at all.
+/// A bucket is removed only if its head is unchanged, so one that is used again meanwhile stays. A lease left by an
+/// earlier run of the server was used before `started`, if at all.
 pub(super) fn rounds(store: &dyn Store, started: u64, now: u64) -> Result<Vec<Batch>, StoreError> {
     let mut batches = Vec::new();
-    let mut scan = Scan { limit: 1_000, order: Order::Ascending, ..Scan::default() };
     let mut over: Option<(Vec<u8>, Batch)> = None;
-    loop {
-        let page = store.scan(Tree::Limits, &scan)?;
-        for (key, rec) in page.items {
-            match (&mut over, prefix_of_head(&key)) {
-                (_, Some(prefix)) => {
-                    batches.extend(over.take().map(|(_, batch)| batch));
-                    let head = Head::decode(&rec)?;
-                    if is_over(&head, started, now) {
-                        let batch = Batch::delete(Tree::Limits, key.clone());
-                        over = Some((prefix.to_vec(), batch.when(Tree::Limits, key.clone(), Expect::Is(rec))));
-                    }
+    for entry in store.entries(Tree::Limits, [], PageRequest::default()) {
+        let (key, rec) = entry?;
+        match (&mut over, prefix_of_head(&key)) {
+            (_, Some(prefix)) => {
+                batches.extend(over.take().map(|(_, batch)| batch));
+                if batches.len() >= ROUND {
+                    return Ok(batches);
                 }
-                (Some((prefix, batch)), None) if key.starts_with(prefix) && batch.ops.len() < BATCH => {
-                    batch.ops.push(muster_store::Op::Delete { tree: Tree::Limits, key });
+                let head = Head::decode(&rec)?;
+                if is_over(&head, started, now) {
+                    let batch = Batch::delete(Tree::Limits, key.clone());
+                    over = Some((prefix.to_vec(), batch.when(Tree::Limits, key.clone(), Expect::Is(rec))));
                 }
-                _ => {}
             }
-        }
-        match page.next {
-            Some(next) if batches.len() < ROUND => scan.from = Some(next),
-            // The last one may have more segments on the next page: it is left for the next round.
-            Some(_) => return Ok(batches),
-            None => break,
+            (Some((prefix, batch)), None) if key.starts_with(prefix) && batch.ops.len() < BATCH => {
+                batch.ops.push(muster_store::Op::Delete { tree: Tree::Limits, key });
+            }
+            _ => {}
         }
     }
     batches.extend(over.map(|(_, batch)| batch));

@@ -1,26 +1,27 @@
 //! What may be admitted before the next durable write. Pure.
 //!
-//! A durable record says: "this was charged when I was written, and up to so much more (the *lease*) may have been
-//! charged since". Whoever finds such a record after an unclean end charges the whole lease at that moment: it is at
-//! least as much as was admitted unseen, and at a time no earlier. So no window ever admits more than its limit, even
-//! across `kill -9`, and at most one lease is lost.
+//! A durable record states: "this was charged when I was written, and up to this much more (the *lease*) may have been
+//! charged since". When such a record is read after an unclean end, the whole lease is charged at that moment: it is at
+//! least as much as was admitted without a record, at a time that is no earlier. No window therefore ever admits more
+//! than its limit, even across `kill -9`, and at most one lease is lost.
 //!
-//! All is counted as a total charged since the bucket came into memory, which only grows; a lease is a ceiling for it.
+//! Amounts are totals charged since the bucket was loaded into memory, which only increase; a lease is a ceiling for
+//! the total.
 
 use super::log::Spend;
 
-/// One bucket's lease.
+/// The lease of a bucket.
 #[derive(Debug, Default)]
 pub(super) struct Lease {
     total: Spend,
-    /// How far the total may go under every record that may be the durable one.
+    /// Ceiling of the total under every record that may be the durable one.
     ceiling: Spend,
-    /// The lease of the record that is durable.
+    /// Lease of the durable record.
     grant: Spend,
     flight: Option<Flight>,
 }
 
-/// A record on its way to the disk.
+/// A record being written.
 #[derive(Debug, Clone, Copy)]
 struct Flight {
     ceiling: Spend,
@@ -28,23 +29,23 @@ struct Flight {
 }
 
 impl Lease {
-    /// Of a bucket read from the store, where a record with this lease stands (none: zero). None of it may be used.
+    /// Creates the lease of a bucket read from the store with this lease (zero if none). None of it may be used.
     pub(super) fn restore(stored: Spend) -> Self {
         Self { grant: stored, ..Self::default() }
     }
 
-    /// Notes a charge. The total with it: [`Self::covers`] tells whether that may be acknowledged.
+    /// Records a charge. Returns the new total; [`Self::covers`] states whether it may be acknowledged.
     pub(super) fn charge(&mut self, amount: Spend) -> Spend {
         self.total = self.total.plus(amount);
         self.total
     }
 
-    /// Whether a crash now would still count what was charged up to this total.
+    /// Returns whether everything charged up to this total would still count after a crash.
     pub(super) fn covers(&self, total: Spend) -> bool {
         total.within(&self.ceiling) && self.flight.is_none_or(|flight| total.within(&flight.ceiling))
     }
 
-    /// Half of the lease is used, or more was charged than it covers; and no write is on its way.
+    /// Returns whether half of the lease is used, or more was charged than it covers, and no write is in progress.
     pub(super) fn wants_renewal(&self) -> bool {
         let left = self.ceiling.minus(self.total);
         let half_used = |grant: u64, left: u64| grant > 0 && left <= grant / 2;
@@ -58,12 +59,12 @@ impl Lease {
         self.flight.is_some()
     }
 
-    /// A record of everything charged so far goes to the disk, with a lease of `grant` beyond it.
+    /// Begins writing a record of everything charged so far, with a lease of `grant` beyond it.
     pub(super) fn begin(&mut self, grant: Spend) {
         self.flight = Some(Flight { ceiling: self.total.plus(grant), grant });
     }
 
-    /// That record is durable.
+    /// The record is durable.
     pub(super) fn done(&mut self) {
         if let Some(flight) = self.flight.take() {
             self.ceiling = flight.ceiling;
@@ -71,14 +72,14 @@ impl Lease {
         }
     }
 
-    /// That record may be durable or not: only what both allow may be admitted.
+    /// The record may be durable or not: only what both records allow may be admitted.
     pub(super) fn failed(&mut self) {
         if let Some(flight) = self.flight.take() {
             self.ceiling = self.ceiling.least(flight.ceiling);
         }
     }
 
-    /// The durable record says exactly what was charged.
+    /// Returns whether the durable record states exactly what was charged.
     pub(super) fn is_exact(&self) -> bool {
         self.flight.is_none() && self.grant == Spend::default() && self.covers(self.total)
     }
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn renews_at_half_and_stays_within_both_records_while_the_next_is_on_its_way() {
+    fn renews_at_half_and_respects_both_records_during_a_write() {
         let mut lease = Lease::default();
         lease.begin(requests(4));
         lease.done();
@@ -113,21 +114,21 @@ mod tests {
         assert!(lease.covers(one) && !lease.wants_renewal());
         lease.charge(requests(1));
         assert!(lease.wants_renewal());
-        // The next record allows 2 + 1; the one that stands allows 4.
+        // The next record allows 2 + 1; the durable one allows 4.
         lease.begin(requests(1));
         let third = lease.charge(requests(1));
         assert!(lease.covers(third));
         let fourth = lease.charge(requests(1));
         assert!(!lease.covers(fourth));
         lease.failed();
-        assert!(!lease.covers(fourth), "the failed record may yet have reached the disk");
+        assert!(!lease.covers(fourth), "the failed record may have reached the disk");
         lease.begin(requests(1));
         lease.done();
         assert!(lease.covers(fourth));
     }
 
     #[test]
-    fn a_lease_found_in_the_store_is_not_exact_until_it_is_written_over() {
+    fn a_restored_lease_is_not_exact_until_overwritten() {
         let mut lease = Lease::restore(requests(3));
         assert!(!lease.is_exact());
         lease.begin(Spend::default());

@@ -1,16 +1,15 @@
-//! Rate and quota limits, exact: in any span of a window's length no more than the limit is admitted, however many
-//! requests race and whatever dies meanwhile, and a client that paces itself is never refused.
+//! Exact rate and quota limits: in any span of a window's length no more than the limit is admitted, whatever the
+//! concurrency and whatever fails meanwhile, and a client that paces itself is never rejected.
 //!
-//! [`RateLimiter`] is the way in. Behind it, [`RateShard`] actors each keep the buckets of their part of the subjects.
-//! A bucket ([`BucketKey`]: subject and category) is one exact log of what was admitted, which serves minute, hour and
-//! day alike; requests are judged by all rules at once. What was admitted is covered by a durable record with a small
-//! lease, see `lease`: a restart, clean or not, is no way round a quota.
+//! [`RateLimiter`] is the public interface. Each of its [`RateShard`] actors keeps the buckets of a part of the
+//! subjects. A bucket ([`BucketKey`]: subject and category) is one exact log of admissions that serves the minute, hour
+//! and day windows alike; a request is evaluated against all rules at once. Admissions are covered by a durable record
+//! with a small lease (see `lease`), so a restart, clean or not, does not reset a quota.
 //!
-//! What is promised less: anonymous subjects (by client address) are kept in memory alone, so a restart of their shard
-//! forgets them, and so does their being pushed out by more recent ones. Times are of the machine's clock, in
-//! milliseconds; one that is set forward ends windows early. Tokens are charged by estimate and corrected: a window may
-//! hold more than its limit by as much as calls spent beyond their reservations; what they do not have to be charged is
-//! given back when they settle.
+//! Limitations: anonymous subjects (by client address) are kept in memory only, so a restart of their shard or their
+//! eviction by more recent ones resets them. Times are those of the machine's clock, in milliseconds; setting it
+//! forward ends windows early. Tokens are charged by estimate and corrected later: a window may exceed its limit by
+//! what calls used beyond their reservations; unused tokens are refunded when a call is settled.
 
 mod account;
 mod bucket;

@@ -1,4 +1,4 @@
-//! The way in: which shard, asked how.
+//! Public interface of the rate limits.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct RateLimiter {
     shards: Arc<[Shard]>,
 }
 
-/// One shard: asked for decisions, told the rest beside its mailbox.
+/// A shard: decisions are requested by messages, settlements are queued beside its mailbox.
 #[derive(Debug)]
 struct Shard {
     handle: Handle<RateShard>,
@@ -56,17 +56,18 @@ impl RateLimiter {
         Self { shards: shards.collect() }
     }
 
-    /// Waits until every shard has read its buckets back and answers.
+    /// Waits until every shard is running.
     pub async fn up(&self) {
         for shard in self.shards.iter() {
             shard.handle.up().await;
         }
     }
 
-    /// Judges a request by all its rules. Without rules the subject is unlimited.
+    /// Evaluates a request against all its rules. Without rules the subject is unlimited.
     ///
     /// # Errors
-    /// `Unavailable` where the shard is restarting or overloaded, or where what is admitted could not be recorded.
+    ///
+    /// `Unavailable` if the shard is restarting or overloaded, or if the admission could not be recorded.
     pub async fn admit(&self, admit: Admit) -> Result<Decision, Error> {
         if admit.rules.is_empty() {
             return Ok(Decision::Admitted { view: LimitView::default(), reservation: None });
@@ -74,26 +75,29 @@ impl RateLimiter {
         self.shard(&admit.key.subject)?.handle.ask(admit).await?
     }
 
-    /// Replaces a reservation by what was spent, in either direction; with 0 the tokens of a call that was never made
-    /// are given back, and the request itself stays counted.
+    /// Replaces a reservation by the actual usage, higher or lower. With 0 the tokens of a call that was never made are
+    /// refunded; the request itself stays counted.
     ///
-    /// Wakes nobody: the shard takes what was settled before its next decision, so no decision is made without it.
+    /// This wakes no actor: the shard processes settlements before its next decision, so no decision is made without
+    /// them.
     pub fn settle(&self, reservation: Reservation, tokens: u64) {
         if let Ok(shard) = self.shard(&reservation.key.subject) {
             shard.settled.push(Settle { reservation, tokens });
         }
     }
 
-    /// How a subject's bucket stands under these rules. Charges nothing.
+    /// Returns the state of a subject's bucket under these rules, without charging it.
     ///
     /// # Errors
-    /// `Unavailable` where the shard is restarting or overloaded.
+    ///
+    /// `Unavailable` if the shard is restarting or overloaded.
     pub async fn peek(&self, subject: &Subject, category: Category, rules: Arc<[Rule]>) -> Result<LimitView, Error> {
         let key = BucketKey { subject: subject.clone(), category };
         self.shard(subject)?.handle.ask(Peek { key, rules }).await?
     }
 
-    /// The shard that keeps a subject, as long as this process lives: nothing stored depends on it.
+    /// Returns the shard of a subject. The assignment lasts for the lifetime of the process; nothing stored depends on
+    /// it.
     fn shard(&self, subject: &Subject) -> Result<&Shard, Error> {
         let mut hasher = DefaultHasher::new();
         subject.hash(&mut hasher);

@@ -1,24 +1,24 @@
-//! The exact sliding log of one bucket: what was admitted, when, and how much of it each window still holds. Pure.
+//! The exact sliding log of a bucket: what was admitted, when, and how much of it is inside each window. Pure.
 //!
-//! One log serves every window: a window is a place in the log before which all has left it, and the sum of the rest.
-//! An admission at `t` leaves a window of length `w` at `t + w`, no sooner and no later (to the millisecond, the clock's
-//! resolution), which gives both promises: no span of length `w` holds more than was allowed, and a client that keeps
-//! `w / limit` between its requests always finds the oldest of them gone.
+//! One log serves every window: a window is a position in the log, before which everything has left it, and the sum of
+//! the rest. An admission at `t` leaves a window of length `w` at exactly `t + w` (in milliseconds, the clock's
+//! resolution), which provides both guarantees: no span of length `w` contains more than was allowed, and a client that
+//! waits `w / limit` between its requests always finds the oldest of them gone.
 //!
-//! Buckets of whole seconds or minutes cannot give the second: counting the oldest bucket whole refuses a client that
-//! paces itself. So times are kept one by one, 16 bytes each, up to [`EXACT`]; beyond that neighbours within 1/100,000
-//! of the longest window (864 ms in a day) share an entry that leaves with the last of them. Still nothing is admitted
-//! too much, and a client 1/100,000 slower than the limit is never refused.
+//! Counters for whole seconds or minutes cannot provide the second guarantee: counting the oldest interval in full
+//! rejects a client that paces itself. Times are therefore kept individually, 16 bytes each, up to [`EXACT`]. Beyond
+//! that, neighbours within 1/100,000 of the longest window (864 ms in a day) share an entry that leaves with the last
+//! of them. Limits are still never exceeded, and a client slower than the limit by 1/100,000 is never rejected.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use super::rule::{Unit, Window};
 
-/// Entries that are all exact. Limits up to this many per window are therefore exact.
+/// Number of entries that are all exact. Limits up to this number per window are therefore exact.
 pub(super) const EXACT: usize = 131_072;
-/// Into how many parts the longest window is divided for what goes beyond [`EXACT`].
+/// Number of parts into which the longest window is divided beyond [`EXACT`].
 const PARTS: u64 = 100_000;
-/// Entries stored together, see `record`.
+/// Number of entries stored together, see `record`.
 pub(super) const SEGMENT: u64 = 256;
 
 /// An amount of each unit.
@@ -54,7 +54,7 @@ impl Spend {
         Self { requests: self.requests.min(other.requests), tokens: self.tokens.min(other.tokens) }
     }
 
-    /// No more than `other` in either unit.
+    /// Returns whether both units are at most those of `other`.
     pub(super) fn within(&self, other: &Self) -> bool {
         self.requests <= other.requests && self.tokens <= other.tokens
     }
@@ -63,7 +63,7 @@ impl Spend {
 /// What was admitted at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Event {
-    /// Milliseconds since the epoch. Never later than when it happened is known to have been over.
+    /// Milliseconds since the epoch.
     pub(super) at: u64,
     pub(super) requests: u32,
     pub(super) tokens: u32,
@@ -75,30 +75,30 @@ impl Event {
     }
 }
 
-/// One window's place in the log.
+/// Position of a window in the log.
 #[derive(Debug, Clone, Copy)]
 struct View {
     window: Window,
-    /// The first event inside, by its number.
+    /// Number of the first event inside.
     head: u64,
-    /// The sum of the events inside.
+    /// Sum of the events inside.
     inside: Spend,
 }
 
-/// The log. Its events are numbered from 0 for ever; `first` is the number of the oldest one kept.
+/// The log. Its events are numbered from 0; `first` is the number of the oldest one kept.
 #[derive(Debug, Default)]
 pub(super) struct EventLog {
     events: VecDeque<Event>,
     first: u64,
     views: Vec<View>,
-    /// When each unit was last charged.
+    /// Time at which each unit was last charged.
     latest: [u64; 2],
     /// Segments changed since they were last taken for storing.
     dirty: BTreeSet<u64>,
 }
 
 impl EventLog {
-    /// A log read back. Windows that had been watched are watched again.
+    /// Restores a log, including the windows it was watching.
     pub(super) fn restore(first: u64, events: VecDeque<Event>, windows: &[Window], now: u64) -> Self {
         let mut log = Self { first, ..Self::default() };
         for event in &events {
@@ -112,7 +112,7 @@ impl EventLog {
         log
     }
 
-    /// Lets leave what is past. To be called with the present time before anything is asked or charged.
+    /// Removes what has left the windows. Must be called with the current time before any query or charge.
     pub(super) fn advance(&mut self, now: u64) {
         self.hold_to_clock(now);
         for view in &mut self.views {
@@ -125,7 +125,8 @@ impl EventLog {
         self.trim();
     }
 
-    /// A clock that was set back: what happened did so by now at the latest, so it leaves one window from now.
+    /// Handles a clock that was set back: events ahead of it happened by now at the latest, so they leave a window's
+    /// length from now.
     fn hold_to_clock(&mut self, now: u64) {
         let ahead = self.events.iter().rev().take_while(|event| event.at > now).count();
         if ahead == 0 {
@@ -152,7 +153,7 @@ impl EventLog {
         }
     }
 
-    /// Keeps count of a window from now on; what the log still holds of it counts.
+    /// Starts counting a window, including what the log still contains of it.
     pub(super) fn watch(&mut self, window: Window, now: u64) {
         if self.views.iter().any(|view| view.window == window) {
             return;
@@ -162,7 +163,7 @@ impl EventLog {
         self.views.push(View { window, head: self.first + gone as u64, inside });
     }
 
-    /// Charges at `now`, not before the last call of `advance`. The number of the event that holds it.
+    /// Charges at `now`, which must not be before the last call of `advance`. Returns the number of the event.
     pub(super) fn push(&mut self, now: u64, requests: u32, tokens: u32) -> u64 {
         let charged = Spend { requests: requests.into(), tokens: tokens.into() };
         for view in &mut self.views {
@@ -177,7 +178,7 @@ impl EventLog {
         number
     }
 
-    /// Adds to the newest event where that loses nothing, or where the log has become too long.
+    /// Adds to the newest event if that loses nothing, or if the log is too long.
     fn merge(&mut self, now: u64, requests: u32, tokens: u32) -> bool {
         let grain = if self.events.len() < EXACT { 1 } else { (self.longest() / PARTS).max(1) };
         let Some(last) = self.events.back_mut().filter(|last| last.at / grain == now / grain) else { return false };
@@ -198,12 +199,12 @@ impl EventLog {
         }
     }
 
-    /// Takes back part of what was charged at an event; what has left every window is not there to be taken back.
+    /// Refunds part of what was charged at an event; what has left every window cannot be refunded.
     pub(super) fn refund(&mut self, number: u64, amount: Spend) {
         let Some(place) = number.checked_sub(self.first).and_then(|place| usize::try_from(place).ok()) else { return };
         let Some(event) = self.events.get_mut(place) else { return };
         let amount = amount.least(event.spend());
-        // Both fit: neither is more than the event's own.
+        // Both fit: neither exceeds the event's own amount.
         event.requests -= u32::try_from(amount.requests).unwrap_or(0);
         event.tokens -= u32::try_from(amount.tokens).unwrap_or(0);
         for view in self.views.iter_mut().filter(|view| view.head <= number) {
@@ -212,12 +213,12 @@ impl EventLog {
         self.dirty.insert(number / SEGMENT);
     }
 
-    /// How much of a unit a watched window holds.
+    /// Returns the amount of a unit inside a watched window.
     pub(super) fn used(&self, unit: Unit, window: Window) -> u64 {
         self.view(window).map_or(0, |view| view.inside.of(unit))
     }
 
-    /// When at least `amount` of what a window holds will have left it; `None` where it holds less.
+    /// Returns when at least `amount` will have left a window; `None` if it contains less.
     pub(super) fn frees(&self, unit: Unit, window: Window, amount: u64) -> Option<u64> {
         let mut left = 0_u64;
         self.inside(window).find_map(|event| {
@@ -226,7 +227,7 @@ impl EventLog {
         })
     }
 
-    /// When all that a window holds will have left it; `None` where it is empty.
+    /// Returns when a window will be empty; `None` if it is.
     pub(super) fn full_again(&self, unit: Unit, window: Window) -> Option<u64> {
         let [requests, tokens] = self.latest;
         let latest = match unit {
@@ -257,7 +258,7 @@ impl EventLog {
         self.windows().map(Window::millis).max().unwrap_or(0)
     }
 
-    /// From when on nothing of it counts.
+    /// Returns the time from which nothing counts any more.
     pub(super) fn over_at(&self) -> u64 {
         self.events.back().map_or(0, |event| event.at + self.longest())
     }
@@ -266,7 +267,7 @@ impl EventLog {
         self.first
     }
 
-    /// The number that the next event will have.
+    /// Returns the number of the next event.
     pub(super) fn next(&self) -> u64 {
         self.first + self.events.len() as u64
     }
@@ -275,18 +276,18 @@ impl EventLog {
         !self.dirty.is_empty()
     }
 
-    /// The segments changed since this was last asked.
+    /// Removes and returns the changed segments.
     pub(super) fn take_dirty(&mut self) -> BTreeSet<u64> {
         std::mem::take(&mut self.dirty)
     }
 
-    /// Segments that could not be stored after all.
+    /// Marks segments as changed again, because storing them failed.
     pub(super) fn put_back_dirty(&mut self, segments: BTreeSet<u64>) {
         let oldest = self.first / SEGMENT;
         self.dirty.extend(segments.into_iter().filter(|&segment| segment >= oldest));
     }
 
-    /// The number of a segment's first event still kept, and its events.
+    /// Returns the number of a segment's first event that is still kept, and its events.
     pub(super) fn segment(&self, segment: u64) -> (u64, impl Iterator<Item = Event>) {
         let from = (segment * SEGMENT).max(self.first);
         let until = (segment + 1) * SEGMENT;

@@ -1,4 +1,4 @@
-//! The plans and categories with their limits, as the product's documents set them; each can be set otherwise.
+//! Plans and categories with their limits. The defaults are those of the product's documents; each can be configured.
 
 use std::sync::Arc;
 
@@ -10,7 +10,9 @@ use super::rule::{Rule, Window};
 /// A limit, or none. Written as a number, or as `"unlimited"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quota {
+    /// At most this amount.
     Limited(u64),
+    /// No limit.
     Unlimited,
 }
 
@@ -39,22 +41,27 @@ impl<'de> Deserialize<'de> for Quota {
     }
 }
 
-/// Limits of one plan, or those that a key has of its own. A field left out keeps what stands below it (a key's plan,
-/// a plan's default); where nothing stands below, there is no limit.
+/// Limits of a plan, or of an individual key. A missing field inherits from the level below (a key's plan, a plan's
+/// default); if no level defines it, there is no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PlanLimits {
+    /// Requests in any minute.
     pub requests_per_minute: Option<Quota>,
+    /// Requests in any hour.
     pub requests_per_hour: Option<Quota>,
     /// A day is the last 24 hours, rolling.
     pub requests_per_day: Option<Quota>,
+    /// Tokens in any minute.
     pub tokens_per_minute: Option<Quota>,
+    /// Tokens in any hour.
     pub tokens_per_hour: Option<Quota>,
+    /// Tokens in any 24 hours.
     pub tokens_per_day: Option<Quota>,
 }
 
 impl PlanLimits {
-    /// These limits, and `below` where they say nothing.
+    /// Returns these limits, with missing fields taken from `below`.
     #[must_use]
     pub fn over(&self, below: &Self) -> Self {
         Self {
@@ -67,7 +74,7 @@ impl PlanLimits {
         }
     }
 
-    /// As rules; none where all is unlimited.
+    /// Returns the limits as rules; empty if everything is unlimited.
     pub fn rules(&self) -> Arc<[Rule]> {
         let requests = [
             (self.requests_per_minute, Window::Minute),
@@ -89,13 +96,18 @@ impl PlanLimits {
     }
 }
 
-/// Plans of interface A: requests per minute and day, tokens per day. `enterprise` is unlimited but for what a key says.
+/// Plans of interface A: requests per minute and day, tokens per day. `enterprise` is unlimited except for limits of
+/// the key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, from = "SetPlansA")]
 pub struct PlansA {
+    /// Limits of the plan `free`.
     pub free: PlanLimits,
+    /// Limits of the plan `starter`.
     pub starter: PlanLimits,
+    /// Limits of the plan `pro`.
     pub pro: PlanLimits,
+    /// Limits of the plan `enterprise`.
     pub enterprise: PlanLimits,
 }
 
@@ -103,12 +115,15 @@ pub struct PlansA {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, from = "SetPlansB")]
 pub struct PlansB {
+    /// Limits of the plan `free`.
     pub free: PlanLimits,
+    /// Limits of the plan `pro`.
     pub pro: PlanLimits,
+    /// Limits of the plan `enterprise`.
     pub enterprise: PlanLimits,
 }
 
-/// What a settings file says of interface A's plans.
+/// Settings of interface A's plans, as in a settings file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct SetPlansA {
@@ -118,7 +133,7 @@ struct SetPlansA {
     enterprise: PlanLimits,
 }
 
-/// What a settings file says of interface B's plans.
+/// Settings of interface B's plans, as in a settings file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct SetPlansB {
@@ -179,16 +194,23 @@ impl Default for PlansB {
     }
 }
 
-/// Requests per minute of each category of the agent platform, by key.
+/// Requests per minute of each category of the agent platform, per key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentLimits {
-    /// Health and status; reads of agents, tasks, keys and governance; handshakes of WebSockets.
+    /// Health and status; reads of agents, tasks, keys and governance; WebSocket handshakes.
     pub health: Quota,
+    /// Chat completions.
     pub chat: Quota,
+    /// Runs and controls of agents' tasks.
     pub agents: Quota,
+    /// Semantic memory.
     pub memory: Quota,
+    /// Direct calls of engines.
     pub engines: Quota,
+    /// Control of tasks (pause, resume, redirect, kill, one or many), over HTTP and sockets: a category of its own, so that
+    /// no number of runs keeps a kill from being heard.
+    pub control: Quota,
 }
 
 impl Default for AgentLimits {
@@ -199,24 +221,28 @@ impl Default for AgentLimits {
             agents: Quota::Limited(60),
             memory: Quota::Limited(300),
             engines: Quota::Limited(240),
+            control: Quota::Limited(600),
         }
     }
 }
 
-/// Every limit of the house.
+/// All configurable limits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitTable {
+    /// Plans of interface A.
     pub plan_a: PlansA,
+    /// Plans of interface B.
     pub plan_b: PlansB,
+    /// Limits of the agent platform.
     pub agent: AgentLimits,
-    /// Requests per minute of the medical interface, by key.
+    /// Requests per minute of the medical interface, per key.
     pub medical: Quota,
-    /// Requests per minute of a person of the disaster network.
+    /// Requests per minute of a user of the disaster network.
     pub person: Quota,
     /// Requests per minute of a device.
     pub device: Quota,
-    /// Tries per minute of each address and e-mail.
+    /// Login attempts per minute of each address and e-mail.
     pub login: Quota,
     /// Requests per minute of a client address without a key.
     pub unauthenticated: Quota,
@@ -238,7 +264,7 @@ impl Default for LimitTable {
 }
 
 impl Quota {
-    /// As a rule for requests per minute; none where unlimited.
+    /// Returns a rule for requests per minute; empty if unlimited.
     pub fn per_minute(self) -> Arc<[Rule]> {
         PlanLimits { requests_per_minute: Some(self), ..PlanLimits::default() }.rules()
     }
@@ -248,9 +274,9 @@ impl Quota {
 mod tests {
     use super::*;
 
-    /// The tables of the seeds.
+    /// The tables of the seed documents.
     #[test]
-    fn the_defaults_are_the_documents_values() {
+    fn the_defaults_are_those_of_the_documents() {
         let table = LimitTable::default();
         let a = |minute, day, tokens| {
             vec![
@@ -276,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_changes_what_it_names_and_nothing_else() {
+    fn a_setting_changes_only_what_it_names() {
         let table: LimitTable = serde_json::from_str(
             r#"{"plan_a": {"free": {"requests_per_minute": 20}, "pro": {"tokens_per_day": "unlimited"}},
                 "agent": {"chat": 7}}"#,
@@ -293,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keys_own_limits_go_over_its_plans() {
+    fn a_keys_own_limits_override_its_plan() {
         let own = PlanLimits { requests_per_minute: Some(Quota::Limited(1_000)), ..PlanLimits::default() };
         let table = LimitTable::default();
         assert_eq!(own.over(&table.plan_b.enterprise).rules().to_vec(), [Rule::requests(1_000, Window::Minute)]);

@@ -1,4 +1,4 @@
-//! Who was seen when: the order in which subjects are let go.
+//! Order of last use, in which subjects are evicted.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ impl<K> Default for Recency<K> {
 }
 
 impl<K> Recency<K> {
-    /// Puts a new key last. Its place, to be given to `touch` and `remove`.
+    /// Adds a key as the most recent one. Returns its position, for `touch` and `remove`.
     pub(super) fn insert(&mut self, key: K) -> u64 {
         let place = self.next;
         self.next += 1;
@@ -24,7 +24,7 @@ impl<K> Recency<K> {
         place
     }
 
-    /// Puts the key at `place` last. Its new place.
+    /// Makes the key at `place` the most recent one. Returns its new position.
     pub(super) fn touch(&mut self, place: u64) -> u64 {
         if place + 1 == self.next {
             return place;
@@ -39,7 +39,7 @@ impl<K> Recency<K> {
         self.order.remove(&place);
     }
 
-    /// From the one not used for longest.
+    /// Iterates from the least recently used key.
     pub(super) fn oldest(&self) -> impl Iterator<Item = &K> {
         self.order.values()
     }

@@ -1,13 +1,13 @@
-//! How a bucket is stored: a head with the lease, and the log in segments of 256 events, so that a write costs what
-//! changed and not what the day holds.
+//! Storage of a bucket: a head with the lease, and the log in segments of 256 events, so that the cost of a write
+//! depends on what changed and not on the size of the log.
 //!
-//! Keys: `<subject> NUL <category> NUL h` for the head, `… NUL s <number, big-endian>` for a segment: the head is read
-//! first. A head newer than a segment cannot be read then, only segments newer than their head: what they hold beyond
-//! its `next` is left out (the head's lease covers it). What lies before its `first` is over.
+//! Keys: `<subject> NUL <category> NUL h` for the head, `… NUL s <number, big-endian>` for a segment. The head is read
+//! first, so segments may be newer than the head but not older: events beyond its `next` are ignored (the head's lease
+//! covers them), and events before its `first` have expired.
 
 use std::collections::{BTreeSet, VecDeque};
 
-use muster_store::{Batch, Record, Scan, Store, StoreError, Tree};
+use muster_store::{Batch, PageRequest, Rec, Record, Store, StoreError, Tree};
 use serde::{Deserialize, Serialize};
 
 use super::log::{Event, EventLog, SEGMENT, Spend};
@@ -15,8 +15,8 @@ use super::rule::Window;
 use super::subject::BucketKey;
 
 const HEAD: u8 = b'h';
-const PART: u8 = b's';
-/// How often a bucket is read anew that changes while it is read. One write can be on its way.
+const SEGMENT_KEY: u8 = b's';
+/// Number of times that a bucket is read again if it changes meanwhile. At most one write can be in progress.
 const READS: usize = 3;
 
 /// The head of a stored bucket.
@@ -24,9 +24,9 @@ const READS: usize = 3;
 pub(super) struct Head {
     /// Milliseconds since the epoch, as all times here.
     pub(super) written_at: u64,
-    /// From when on nothing charged by then counts any more.
+    /// Time from which nothing charged so far counts any more.
     pub(super) over_at: u64,
-    /// The first event stored, and the one after the last.
+    /// Numbers of the first stored event, and of the one after the last.
     first: u64,
     next: u64,
     /// How much more may have been charged since.
@@ -42,7 +42,8 @@ impl Record for Head {
     const SCHEMA: u16 = 1;
 }
 
-/// A segment: its first event's number and time, then each event as milliseconds since the one before, requests, tokens.
+/// A segment: number and time of its first event, then each event as milliseconds since the previous one, requests,
+/// tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Segment {
     first: u64,
@@ -115,7 +116,7 @@ pub(super) fn head_key(key: &BucketKey) -> Vec<u8> {
 }
 
 fn segment_key(prefix: &[u8], number: u64) -> Vec<u8> {
-    with(prefix.to_vec(), PART, &number.to_be_bytes())
+    with(prefix.to_vec(), SEGMENT_KEY, &number.to_be_bytes())
 }
 
 fn with(mut prefix: Vec<u8>, kind: u8, rest: &[u8]) -> Vec<u8> {
@@ -124,25 +125,25 @@ fn with(mut prefix: Vec<u8>, kind: u8, rest: &[u8]) -> Vec<u8> {
     prefix
 }
 
-/// The bucket that a stored key's head belongs to, as its prefix; `None` for what is not a head.
+/// Returns the prefix of the bucket whose head has this key; `None` if the key is not that of a head.
 pub(super) fn prefix_of_head(key: &[u8]) -> Option<&[u8]> {
     let (last, prefix) = key.split_last()?;
     (*last == HEAD && prefix.ends_with(b"\0")).then_some(prefix)
 }
 
-/// A bucket as it was found.
+/// A bucket as read from the store.
 #[derive(Debug)]
 pub(super) struct Stored {
     pub(super) head: Head,
     pub(super) events: VecDeque<Event>,
-    /// The number of the first of them.
+    /// Number of the first of the events.
     pub(super) first: u64,
-    /// The segments that are there.
+    /// The stored segments.
     pub(super) segments: BTreeSet<u64>,
 }
 
-/// Reads a bucket. Blocking: a few short reads. A write that lands between them (one of an actor that has just died) may
-/// have taken away what was over by then; it is read anew.
+/// Reads a bucket. Blocking: a few short reads. A concurrent write (of an actor that has just died) may have removed
+/// expired segments in between; the bucket is then read again.
 pub(super) fn read(store: &dyn Store, key: &BucketKey) -> Result<Option<Stored>, StoreError> {
     let mut head = store.get(Tree::Limits, &head_key(key))?;
     for _ in 0..READS {
@@ -162,7 +163,7 @@ pub(super) fn read(store: &dyn Store, key: &BucketKey) -> Result<Option<Stored>,
 fn read_under(store: &dyn Store, key: &BucketKey, head: Head) -> Result<Stored, StoreError> {
     let kept = head.first..head.next;
     let mut stored = Stored { first: kept.end, head, events: VecDeque::new(), segments: BTreeSet::new() };
-    for (number, rec) in parts(store, &prefix(key))? {
+    for (number, rec) in resources(store, &prefix(key))? {
         stored.segments.insert(number);
         for (number, event) in Segment::decode(&rec)?.events().filter(|(number, _)| kept.contains(number)) {
             stored.first = stored.first.min(number);
@@ -173,33 +174,27 @@ fn read_under(store: &dyn Store, key: &BucketKey, head: Head) -> Result<Stored, 
 }
 
 impl Stored {
-    /// Every event that the head speaks of is there. Segments do not overlap, so a count tells.
+    /// Returns whether every event named by the head is present. Segments do not overlap, so counting is sufficient.
     fn is_whole(&self) -> bool {
         self.first == self.head.first && self.events.len() as u64 == self.head.next.saturating_sub(self.head.first)
     }
 }
 
-/// All segments under a bucket's prefix, in order.
-fn parts(store: &dyn Store, prefix: &[u8]) -> Result<Vec<(u64, muster_store::Rec)>, StoreError> {
-    let prefix = with(prefix.to_vec(), PART, &[]);
-    let mut found = Vec::new();
-    let mut from = None;
-    loop {
-        let page = store.scan(Tree::Limits, &Scan { prefix: prefix.clone(), from, limit: 1_000, ..Scan::default() })?;
-        for (key, rec) in page.items {
-            let number = key.strip_prefix(prefix.as_slice()).and_then(|rest| <[u8; 8]>::try_from(rest).ok());
-            let number = number.ok_or_else(|| StoreError::Corrupt("limits: a key that no program wrote".to_owned()))?;
-            found.push((u64::from_be_bytes(number), rec));
-        }
-        match page.next {
-            Some(next) => from = Some(next),
-            None => return Ok(found),
-        }
-    }
+/// Returns all segments under a bucket's prefix, in order.
+fn resources(store: &dyn Store, prefix: &[u8]) -> Result<Vec<(u64, Rec)>, StoreError> {
+    let prefix = with(prefix.to_vec(), SEGMENT_KEY, &[]);
+    let entries = store.entries(Tree::Limits, prefix.as_slice(), PageRequest::default());
+    let numbered = |entry: Result<(Vec<u8>, Rec), StoreError>| {
+        let (key, rec) = entry?;
+        let number = key.strip_prefix(prefix.as_slice()).and_then(|rest| <[u8; 8]>::try_from(rest).ok());
+        let number = number.ok_or_else(|| StoreError::Corrupt("limits: a key that no program wrote".to_owned()))?;
+        Ok((u64::from_be_bytes(number), rec))
+    };
+    entries.map(numbered).collect()
 }
 
-/// The batch that makes the store say what the log says, with a lease beyond it. `changed` are the segments to write,
-/// `gone` those to delete; a log that holds nothing, without a lease, leaves nothing behind.
+/// Returns the batch that stores the log, with a lease beyond it. `changed` are the segments to write, `gone` those to
+/// delete; an empty log without a lease leaves no record.
 pub(super) fn batch(
     key: &BucketKey,
     log: &EventLog,
@@ -223,7 +218,7 @@ pub(super) fn batch(
     Ok(batch)
 }
 
-/// The last segment that still holds anything of a log; those before are to be deleted.
+/// Returns the number of the oldest segment with events; earlier ones are to be deleted.
 pub(super) fn oldest_segment(log: &EventLog) -> u64 {
     if log.is_empty() { u64::MAX } else { log.first() / SEGMENT }
 }

@@ -1,4 +1,4 @@
-//! What is limited: requests or tokens, over a rolling window.
+//! Rules: limits of requests or tokens over a rolling window.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub enum Unit {
     Tokens,
 }
 
-/// The length of a rolling window: the last minute, hour or day before any moment.
+/// Length of a rolling window: the last minute, hour or day before any moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Window {
@@ -37,7 +37,7 @@ impl Window {
     }
 }
 
-/// At most `limit` of `unit` in any span of the window's length. A limit of 0 refuses everything.
+/// At most `limit` of `unit` in any span of the window's length. A limit of 0 rejects everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct Rule {
     pub unit: Unit,
@@ -54,7 +54,7 @@ impl Rule {
         Self { unit: Unit::Tokens, window, limit }
     }
 
-    /// A name for headers and messages, such as the policy names of `RateLimit-Policy`.
+    /// Returns a name for headers and messages, such as the policy names of `RateLimit-Policy`.
     pub const fn name(&self) -> &'static str {
         match (self.unit, self.window) {
             (Unit::Requests, Window::Minute) => "minute",
@@ -67,14 +67,14 @@ impl Rule {
     }
 }
 
-/// Which of a subject's buckets a request counts in. The name is part of a stored key: never rename one.
+/// The bucket of a subject in which a request counts. The name is part of stored keys and must never change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
-    /// Health, status, reads of agents, tasks, keys and governance, handshakes of WebSockets.
+    /// Health, status, reads of agents, tasks, keys and governance, WebSocket handshakes.
     Health,
     Chat,
-    /// People of the disaster network.
+    /// Users of the disaster network.
     Person,
     /// Devices of the disaster network.
     Device,
@@ -87,10 +87,12 @@ pub enum Category {
     PlanA,
     /// Interface B, by plan.
     PlanB,
+    /// Control of agents' tasks, over HTTP and over sockets.
+    Control,
 }
 
 impl Category {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Health,
         Self::Chat,
         Self::Person,
@@ -102,6 +104,7 @@ impl Category {
         Self::Login,
         Self::PlanA,
         Self::PlanB,
+        Self::Control,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -117,6 +120,7 @@ impl Category {
             Self::Login => "login",
             Self::PlanA => "plan_a",
             Self::PlanB => "plan_b",
+            Self::Control => "control",
         }
     }
 }

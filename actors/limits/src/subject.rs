@@ -1,4 +1,4 @@
-//! Whom a bucket belongs to.
+//! Subjects, to which buckets belong.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -8,10 +8,10 @@ use sha2::{Digest, Sha256};
 
 use super::rule::Category;
 
-/// Longest name kept as it is, in bytes; a longer one is replaced by its SHA-256.
+/// Maximum length of a name, in bytes; a longer one is replaced by its SHA-256.
 const LONGEST: usize = 128;
 
-/// Who is limited. Cheap to clone, of bounded size whatever text it was made of.
+/// The subject of limits. Cheap to clone, and of bounded size.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Subject {
     name: Arc<str>,
@@ -25,14 +25,14 @@ enum SubjectKind {
 }
 
 impl Subject {
-    /// An authenticated principal, by its identifier. Its counters survive restarts.
+    /// Creates the subject of an authenticated principal. Its counters survive restarts.
     pub fn principal(id: &str) -> Self {
         Self { name: bounded(id), kind: SubjectKind::Principal }
     }
 
-    /// Anyone else: a client address, or address and e-mail of a login. Strangers make these up at will, so they are
-    /// never written to the store (nobody unknown may cause disk writes), their number is bounded, and the one not
-    /// seen for longest is forgotten first.
+    /// Creates the subject of an unauthenticated client: a client address, or address and e-mail of a login. Clients
+    /// can create any number of these, so they are never written to the store (an unauthenticated client must not cause
+    /// disk writes), their number is bounded, and the least recently used one is evicted first.
     pub fn anonymous(name: &str) -> Self {
         Self { name: bounded(name), kind: SubjectKind::Anonymous }
     }
@@ -41,6 +41,7 @@ impl Subject {
         self.kind == SubjectKind::Principal
     }
 
+    /// Returns the name used in stored keys.
     pub fn as_str(&self) -> &str {
         &self.name
     }
@@ -65,10 +66,12 @@ fn bounded(name: &str) -> Arc<str> {
     Arc::from(hex)
 }
 
-/// One bucket: a subject and a category.
+/// Identifies a bucket: subject and category.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BucketKey {
+    /// The subject.
     pub subject: Subject,
+    /// The category.
     pub category: Category,
 }
 
@@ -77,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_bounded_and_never_holds_a_nul() {
+    fn a_name_is_bounded_and_never_contains_a_nul() {
         assert_eq!(Subject::principal("key_1").as_str(), "key_1");
         // FIPS 180-2, appendix B.3: a million times "a".
         let million = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0";

@@ -1,8 +1,8 @@
-//! What semantic memory costs without its indexes: durable stores a second, how soon one is answered, reads, and a start
-//! on a store that holds many.
+//! Cost of semantic memory without its indexes: durable stores per second, their latency, reads, and a start with many
+//! entries.
 //!
-//! `cargo bench -p muster-memory --bench memory` prints a table; `-- stores`, `-- reads` or `-- start` a part of it, and
-//! `-- million` the start and the reads with 1,000,000 entries. The store is on this machine's disk; an entry is a
+//! `cargo bench -p muster-memory --bench memory` prints a table; `-- stores`, `-- reads` or `-- start` a part of it,
+//! and `-- million` the start and the reads with 1,000,000 entries. The store is on the local disk; an entry is a
 //! sentence of 120 characters with three tags.
 
 use std::error::Error;
@@ -26,7 +26,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const READS: usize = 20_000;
 
-/// An index that costs nothing.
+/// An index without cost.
 #[derive(Debug)]
 struct Nothing;
 
@@ -126,7 +126,7 @@ async fn stores(waiting: usize, count: usize) -> Outcome<()> {
     Ok(())
 }
 
-/// A thousand keys, each replaced again and again: with its history.
+/// A thousand keys, each replaced repeatedly, with history.
 async fn replaced() -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let store: StoreHandle = SledStore::open(Options::new(folder.path()))?.store;
@@ -140,7 +140,7 @@ async fn replaced() -> Outcome<()> {
     Ok(())
 }
 
-/// Values that the store keeps in files of their own.
+/// Values that the store keeps in separate files.
 async fn large() -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let store: StoreHandle = SledStore::open(Options::new(folder.path()))?.store;
@@ -162,7 +162,7 @@ async fn large() -> Outcome<()> {
     Ok(())
 }
 
-/// Many entries: what reads cost beside them, and a start.
+/// Many entries: the cost of reads and of a start.
 async fn filled(count: usize) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let store: StoreHandle = SledStore::open(Options::new(folder.path()))?.store;

@@ -1,8 +1,7 @@
-//! What a start of semantic memory's indexes costs, from the store alone and from checkpoints, and what searches cost
-//! then.
+//! Cost of starting semantic memory's indexes, from the store alone and from checkpoints, and of searches afterwards.
 //!
-//! `cargo bench -p muster-memory --bench memory_index` prints a table; `-- 1000000` says with how many entries (100,000). The
-//! store and the checkpoints are on this machine's disk; half of the entries have vectors of 384 numbers.
+//! `cargo bench -p muster-memory --bench memory_index` prints a table; `-- 1000000` sets the number of entries
+//! (100,000). The store and the checkpoints are on the local disk; half of the entries have vectors of 384 numbers.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -14,19 +13,19 @@ use muster_core::supervise::Tree;
 use muster_core::{Clock, Millis};
 use muster_memory::{
     Embedder, EntryId, EntryRecord, IndexAsk, IndexHealth, IndexOptions, IndexStats, Indexes, Mode, ModelTag, Owner,
-    Place, Readiness, Searcher, Space, VectorRecord, Vectors, entry_key, vector_key,
+    Place, Query, Readiness, Searcher, Space, VectorRecord, Vectors, entry_key, vector_key,
 };
 use muster_store::{Batch, Options, Record, SledStore, StoreHandle, Tree as StoreTree};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const DIMENSIONS: usize = 384;
-/// Different words of all entries; the n-th is as frequent as 1/n.
+/// Distinct words of all entries; the n-th has the frequency 1/n.
 const WORDS: u64 = 50_000;
 const WORDS_OF_ENTRY: u64 = 25;
 const SEARCHES: u64 = 1_000;
 
-/// SplitMix64 (Steele, Lea, Flood 2014): the same entries at each run.
+/// SplitMix64 (Steele, Lea, Flood 2014): the same entries in each run.
 fn random(seed: u64) -> u64 {
     let mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -34,12 +33,12 @@ fn random(seed: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// A share of one, from 0.
+/// Uniform number in `0..1`.
 fn share(seed: u64) -> f64 {
     (random(seed) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// A word by Zipf's law, told in letters.
+/// A word by Zipf's law, spelled in letters.
 fn word(seed: u64) -> String {
     let mut rank = (WORDS as f64).powf(share(seed)) as u64;
     let mut word = String::from("w");
@@ -56,7 +55,7 @@ fn unit(seed: u64) -> Vec<f32> {
     raw.into_iter().map(|part| part / norm).collect()
 }
 
-/// Its vectors are there at once, so that what is measured is the index.
+/// Returns vectors immediately, so that only the index is measured.
 #[derive(Debug)]
 struct Instantly;
 
@@ -163,17 +162,13 @@ async fn searches(indexes: &Indexes, mode: Mode) -> Outcome<()> {
         let ask = IndexAsk {
             owner: Owner::new("key_1"),
             namespace: Some("default".into()),
-            query: words.join(" ").into(),
-            mode,
-            offset: 0,
-            limit: 10,
-            tags_all: if number % 2 == 0 { vec![] } else { vec!["tag3".to_owned()] },
-            tags_any: vec![],
-            key_prefix: None,
-            thread: None,
-            min_score: None,
-            half_life: None,
-            mmr: None,
+            query: Query {
+                text: words.join(" ").into(),
+                mode,
+                limit: 10,
+                tags_all: if number % 2 == 0 { vec![] } else { vec!["tag3".to_owned()] },
+                ..Query::default()
+            },
             now: Millis(2),
         };
         let begun = Instant::now();

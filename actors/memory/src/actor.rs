@@ -1,4 +1,4 @@
-//! The actor that writes: a thin shell around what a change brings with it, and the order of what was decided.
+//! Writer actor: applies changes in memory and hands decisions to the journal in order.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,52 +7,47 @@ use std::time::Duration;
 
 use actix::{Actor, AsyncContext, Context};
 use futures::FutureExt;
-use muster_store::{Batch, Rec, StoreError, StoreHandle, Tree};
+use muster_store::{Batch, StoreError, StoreHandle};
 
 use super::answers::Waiting;
-use super::decision::{self, Decision, Reply, Then};
-use super::facade::MemoryOptions;
+use super::decision::{self, Decision, Effect, Reply};
 use super::forget::{self, Forgetting};
-use super::place;
 use super::port::{Applied, Taken};
 use super::record::{EntryRecord, Owner, Place};
-use super::retell;
-use super::state::Turn;
+use super::republish;
+use super::service::MemoryOptions;
+use super::state::Transaction;
 use super::stored;
 use super::sweep::Sweep;
 use super::tallies::Tallies;
-use muster_core::journal::{Journal, Journalled, Landed};
+use muster_core::journal::{Committed, Journal, Journalled};
 use muster_core::supervise::BuildError;
-use muster_core::{Error, Kind, Millis};
+use muster_core::{Error, Millis};
 
-/// How often it looks at what has expired.
+/// Interval at which expired entries are swept.
 const TICK: Duration = Duration::from_secs(1);
-/// How long an answer waits for the indexes.
+/// How long a response waits for the indexes.
 const INDEXING: Duration = Duration::from_secs(2);
-/// How long one waits that is not true before they are done.
+/// How long a response waits that is only correct once the indexes are done.
 const PATIENT: Duration = Duration::from_secs(30);
-/// Most bytes that are decided and not durable; with more of them a caller is turned away.
-const MAX_UNDURABLE: usize = 64 << 20;
 
-/// Writes entries.
+/// Writes entries. The only writer of semantic memory.
 pub(super) struct MemoryWriter {
     pub(super) options: MemoryOptions,
     journal: Journal<Decision>,
-    /// What stands at places of which a decision is not durable yet, and that decision's number.
+    /// Entries at places whose last decision is not durable yet, with that decision's number.
     overlay: HashMap<Place, (u64, Option<Arc<EntryRecord>>)>,
     pub(super) tallies: Tallies,
-    /// First answers that are not durable yet.
+    /// First responses that are not durable yet.
     pub(super) answers: HashMap<(String, String), Waiting>,
-    /// Of the last change.
+    /// Number of the last change.
     seq: u64,
-    /// Of the last change that was handed to the indexes. Outlives the actor.
-    told: Arc<AtomicU64>,
-    /// What an incarnation before stored, and did not hand over any more.
-    untold: Vec<Applied>,
+    /// Number of the last change passed to the indexes. Outlives the actor.
+    announced: Arc<AtomicU64>,
+    /// Changes that an earlier incarnation stored but did not pass to the indexes.
+    unannounced: Vec<Applied>,
     pub(super) sweep: Sweep,
     pub(super) forgetting: HashMap<Owner, Forgetting>,
-    /// The store takes no more.
-    read_only: bool,
 }
 
 impl std::fmt::Debug for MemoryWriter {
@@ -61,32 +56,26 @@ impl std::fmt::Debug for MemoryWriter {
     }
 }
 
-/// Reads back what it needs to go on.
-pub(super) async fn load(options: MemoryOptions, told: Arc<AtomicU64>) -> Result<MemoryWriter, BuildError> {
-    let read_only = options.store.stats().poisoned.is_some();
-    if !read_only {
-        // The store writes in order: what an incarnation before handed to it is written before this is.
-        let boot = Rec { schema: 1, bytes: Vec::new() };
-        options.store.commit(Batch::put(Tree::MemoryIds, place::BOOT, boot)).await?;
-    }
-    let (store, known) = (Arc::clone(&options.store), told.load(Ordering::Acquire));
-    let (seq, untold, forgetting) = tokio::task::spawn_blocking(move || {
+/// Loads the state needed to continue.
+pub(super) async fn load(options: MemoryOptions, announced: Arc<AtomicU64>) -> Result<MemoryWriter, BuildError> {
+    let journal = Journal::open(&options.store).await?;
+    let (store, known) = (Arc::clone(&options.store), announced.load(Ordering::Acquire));
+    let (seq, unannounced, forgetting) = tokio::task::spawn_blocking(move || {
         let seq = stored::last_change(&store)?;
-        Ok::<_, StoreError>((seq, retell::changes(&store, known)?, forget::under_way(&store)?))
+        Ok::<_, StoreError>((seq, republish::changes(&store, known)?, forget::under_way(&store)?))
     })
     .await??;
     Ok(MemoryWriter {
         options,
-        journal: Journal::default(),
+        journal,
         overlay: HashMap::new(),
         tallies: Tallies::default(),
         answers: HashMap::new(),
         seq,
-        told,
-        untold,
+        announced,
+        unannounced,
         sweep: Sweep::default(),
         forgetting,
-        read_only,
     })
 }
 
@@ -94,15 +83,15 @@ impl Actor for MemoryWriter {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Context<Self>) {
-        let untold = std::mem::take(&mut self.untold);
-        self.tell(untold, Replies::default());
+        let unannounced = std::mem::take(&mut self.unannounced);
+        self.announce(unannounced, Replies::default());
         self.tick(context);
         context.run_interval(TICK, |actor, context| actor.tick(context));
     }
 }
 
 impl Journalled for MemoryWriter {
-    type Then = Decision;
+    type Effects = Decision;
 
     fn journal(&mut self) -> &mut Journal<Decision> {
         &mut self.journal
@@ -112,36 +101,33 @@ impl Journalled for MemoryWriter {
         &self.options.store
     }
 
-    fn depart(&mut self) -> Option<(u64, Batch)> {
-        let (number, mut batch) = self.journal.depart()?;
-        match decision::totals(self.journal.aboard(number)) {
+    fn next_batch(&mut self) -> Option<(u64, Batch)> {
+        let (number, mut batch) = self.journal.next_batch()?;
+        match decision::totals(self.journal.effects_of(number)) {
             Ok(ops) => batch.ops.extend(ops),
             Err(error) => {
-                self.fault(&error);
+                tracing::error!(%error, "the totals of a batch cannot be encoded");
+                self.journal.reject(number, error);
                 return None;
             }
         }
         Some((number, batch))
     }
 
-    fn follow(&mut self, landed: Landed<Decision>, context: &mut Context<Self>) {
-        let Landed { last, then: decisions, outcome } = landed;
-        match outcome {
-            Ok(()) => {
-                let (mut all, mut replies) = (Vec::new(), Replies::default());
-                for Decision { applied, then, .. } in decisions {
-                    all.extend(applied);
-                    then.into_iter().for_each(|each| self.act(each, last, &mut replies, context));
-                }
-                self.tell(all, replies);
-            }
-            Err(error) => {
-                tracing::error!(%error, "changes of memory were not stored: starting again from what is");
-                for each in decisions.into_iter().flat_map(|decision| decision.then) {
-                    if let Then::Reply(reply) | Then::PatientReply(reply) = each {
-                        reply(Err(Error::from(error.clone())));
-                    }
-                }
+    fn on_committed(&mut self, committed: Committed<Decision>, context: &mut Context<Self>) {
+        let Committed { last, effects: decisions } = committed;
+        let (mut all, mut replies) = (Vec::new(), Replies::default());
+        for Decision { applied, effects, .. } in decisions {
+            all.extend(applied);
+            effects.into_iter().for_each(|each| self.act(each, last, &mut replies, context));
+        }
+        self.announce(all, replies);
+    }
+
+    fn on_failed(&mut self, decisions: Vec<Decision>, error: &Error) {
+        for effect in decisions.into_iter().flat_map(|decision| decision.effects) {
+            if let Effect::Reply(reply) | Effect::PatientReply(reply) = effect {
+                reply(Err(error.clone()));
             }
         }
     }
@@ -156,31 +142,17 @@ impl MemoryWriter {
         if self.journal.undurable() == 0 {
             self.tallies.ease();
         }
-        if !self.read_only {
+        if self.options.store.writable().is_ok() {
             self.begin_sweep();
             self.resume_forgetting(context);
         }
         self.flush(context);
     }
 
-    /// # Errors
-    /// Nothing can be stored now.
-    pub(super) fn room(&self) -> Result<(), Error> {
-        let full =
-            |message: &str, after| Err(Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(after)));
-        if self.read_only {
-            return full("the store does not accept writes now", 30);
-        }
-        if self.journal.bytes() > MAX_UNDURABLE {
-            return full("as much waits for the disk as may: try again", 1);
-        }
-        Ok(())
-    }
-
-    /// What stands at a place after everything that was decided, expired or not. Figures of its space are at hand then.
+    /// Returns the entry at a place after all decisions so far, expired or not, and loads the tallies of its space.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The store cannot be read.
     pub(super) fn present(&mut self, place: &Place) -> Result<Option<Arc<EntryRecord>>, StoreError> {
         self.tallies.hold(&self.options.store, &place.space)?;
         match self.overlay.get(place) {
@@ -189,25 +161,25 @@ impl MemoryWriter {
         }
     }
 
-    pub(super) fn turn(&self) -> Turn {
-        Turn::new(self.now(), self.seq)
+    pub(super) fn transaction(&self) -> Transaction {
+        Transaction::new(self.now(), self.seq)
     }
 
-    /// Takes a turn over: from now on it is what the next one finds.
-    pub(super) fn take(&mut self, turn: Turn, into: &mut Decision) {
-        for (space, delta) in turn.deltas {
+    /// Applies a turn to the in-memory state, so that the next one sees it.
+    pub(super) fn take(&mut self, transaction: Transaction, into: &mut Decision) {
+        for (space, delta) in transaction.deltas {
             into.tallies.extend(self.tallies.count(&space, delta));
         }
-        (self.seq, into.seq) = (turn.seq, turn.seq);
-        into.ops.extend(turn.ops);
-        into.applied.extend(turn.applied);
-        for (place, there) in turn.there {
-            into.then.push(Then::Settled(place.clone()));
-            self.overlay.insert(place, (self.journal.next(), there));
+        (self.seq, into.seq) = (transaction.seq, transaction.seq);
+        into.ops.extend(transaction.ops);
+        into.applied.extend(transaction.applied);
+        for (place, there) in transaction.there {
+            into.effects.push(Effect::Settled(place.clone()));
+            self.overlay.insert(place, (self.journal.next_number(), there));
         }
     }
 
-    /// Hands a decision over to be written.
+    /// Submits a decision for writing.
     pub(super) fn seal(&mut self, mut decision: Decision) {
         let ops = std::mem::take(&mut decision.ops);
         if ops.is_empty() {
@@ -216,42 +188,42 @@ impl MemoryWriter {
         self.journal.push(ops, decision);
     }
 
-    /// What is in memory cannot be stored: started again, the actor has what is.
+    /// The in-memory state cannot be stored: the restarted actor loads the durable state.
     pub(super) fn fault(&mut self, error: &StoreError) {
         tracing::error!(%error, "a change of memory cannot be written");
-        self.journal.fail();
+        self.journal.fail(error.clone());
     }
 
-    /// Does what waited for a decision to be durable.
-    fn act(&mut self, then: Then, last: u64, replies: &mut Replies, context: &mut Context<Self>) {
-        match then {
-            Then::Reply(reply) => replies.soon.push(reply),
-            Then::PatientReply(reply) => replies.patient.push(reply),
-            Then::Settled(place) => {
+    /// Runs a follow-up of a durable decision.
+    fn act(&mut self, effect: Effect, last: u64, replies: &mut Replies, context: &mut Context<Self>) {
+        match effect {
+            Effect::Reply(reply) => replies.soon.push(reply),
+            Effect::PatientReply(reply) => replies.patient.push(reply),
+            Effect::Settled(place) => {
                 if self.overlay.get(&place).is_some_and(|(decided, _)| *decided <= last) {
                     self.overlay.remove(&place);
                 }
             }
-            Then::Answered(key) => drop(self.answers.remove(&key)),
-            Then::Swept => self.swept(),
-            Then::Forget(owner) => self.forget_next(&owner, context),
+            Effect::Answered(key) => drop(self.answers.remove(&key)),
+            Effect::SweepSlice => self.swept(),
+            Effect::Forget(owner) => self.forget_next(&owner, context),
         }
     }
 
-    /// Hands durable changes to the indexes, and answers once they have them or that takes too long.
-    fn tell(&self, applied: Vec<Applied>, replies: Replies) {
+    /// Passes durable changes to the indexes, and responds once they are indexed or the wait is over.
+    fn announce(&self, applied: Vec<Applied>, replies: Replies) {
         let Replies { soon, patient } = replies;
         let Some(last) = applied.last().map(|applied| applied.seq) else {
             return soon.into_iter().chain(patient).for_each(|reply| reply(Ok(Taken::All)));
         };
         let taken = self.options.index.apply(applied.into()).shared();
-        self.told.fetch_max(last, Ordering::AcqRel);
+        self.announced.fetch_max(last, Ordering::AcqRel);
         for (replies, patience) in [(soon, INDEXING), (patient, PATIENT)] {
             if replies.is_empty() {
                 continue;
             }
             let taken = taken.clone();
-            // Beside the actor: its end keeps nobody from an answer that is true.
+            // Runs beside the actor: its end must not withhold a correct response.
             actix_rt::spawn(async move {
                 let taken = tokio::time::timeout(patience, taken).await.unwrap_or(Taken::Partly);
                 replies.into_iter().for_each(|reply| reply(Ok(taken)));
@@ -260,7 +232,7 @@ impl MemoryWriter {
     }
 }
 
-/// Who waits for the indexes to have what is durable.
+/// Responses that wait until the indexes have the durable changes.
 #[derive(Default)]
 struct Replies {
     soon: Vec<Reply>,

@@ -1,4 +1,4 @@
-//! First answers to requests that name themselves. They hold no value of an entry: the same request sends it again.
+//! First responses to idempotent requests. They contain no entry values: the repeated request carries them again.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use super::state::{Draft, Refused, Stored};
 use muster_core::idempotency::Idempotency;
 use muster_core::{Error, Kind, Millis};
 
-/// What was answered of one entry.
+/// Outcome for one entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Said {
-    Stored(Gist),
+pub(super) enum EntryOutcome {
+    Stored(ResponseExtras),
     Refused(Refused),
 }
 
-/// What an answer has that its request had not.
+/// Parts of a response that are not in its request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Gist {
+pub(super) struct ResponseExtras {
     id: EntryId,
     version: u32,
     text_version: u32,
@@ -34,30 +34,30 @@ pub(super) struct Gist {
     expires_at: Option<Millis>,
 }
 
-/// The answer to a whole request, as it is kept.
+/// Stored response to a whole request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Answer {
-    /// One for each entry.
-    pub(super) memory: Vec<Said>,
+    /// One per entry.
+    pub(super) memory: Vec<EntryOutcome>,
 }
 
-/// Whether a kept answer is one of memory's.
+/// Returns whether a stored response belongs to memory.
 pub(super) fn is_ours(answer: &Value) -> bool {
     answer.get("memory").is_some()
 }
 
-/// One that is not durable yet.
+/// A response that is not durable yet.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) digest: [u8; 32],
     pub(super) answer: Answer,
 }
 
-impl Said {
+impl EntryOutcome {
     pub(super) fn of(outcome: &Result<Stored, Refused>) -> Self {
         match outcome {
             Err(refused) => Self::Refused(*refused),
-            Ok(Stored { record, created }) => Self::Stored(Gist {
+            Ok(Stored { record, created }) => Self::Stored(ResponseExtras {
                 id: record.id,
                 version: record.version,
                 text_version: record.text_version,
@@ -70,7 +70,7 @@ impl Said {
         }
     }
 
-    /// The first answer once more, with what the request says again.
+    /// Rebuilds the first response, with the values from the repeated request.
     pub(super) fn again(self, draft: Draft) -> Result<StoreReply, Error> {
         let gist = match self {
             Self::Refused(refused) => return Err(refused.into()),
@@ -97,7 +97,7 @@ impl Said {
     }
 }
 
-/// The answer to a store, given what became of it.
+/// Response to a store request, given its outcome.
 pub(super) fn reply(outcome: Result<Stored, Refused>, taken: Taken) -> Result<StoreReply, Error> {
     let Stored { record, created } = outcome?;
     let index_state = match taken {
@@ -108,10 +108,10 @@ pub(super) fn reply(outcome: Result<Stored, Refused>, taken: Taken) -> Result<St
 }
 
 impl MemoryWriter {
-    /// The first answer to the same request, durable or about to be.
+    /// Returns the first response to the same request, durable or pending.
     ///
     /// # Errors
-    /// `IdempotencyConflict`; it cannot be read.
+    /// `IdempotencyConflict`; the store cannot be read.
     pub(super) fn answered(&self, asked: &Idempotency) -> Result<Option<Answer>, Error> {
         if let Some(waiting) = self.answers.get(&(asked.principal.clone(), asked.key.clone())) {
             if waiting.digest == asked.digest {

@@ -142,17 +142,18 @@ pub(super) fn owner(owner: &Owner) -> Result<(), Error> {
 /// `Invalid` with every failed check.
 pub(super) fn search(ask: &SearchAsk) -> Result<(), Error> {
     let mut checks = Checks { at: &["query"], failed: Vec::new() };
-    if ask.query.trim().is_empty() {
-        checks.fail("q", "must not be empty: list entries without a query by the list", shown(&ask.query));
-    } else if ask.query.len() > MAX_QUERY {
-        checks.fail("q", format!("may have {MAX_QUERY} bytes, not {}", ask.query.len()), json!(ask.query.len()));
+    let query = &ask.query;
+    if query.text.trim().is_empty() {
+        checks.fail("q", "must not be empty: list entries without a query by the list", shown(&query.text));
+    } else if query.text.len() > MAX_QUERY {
+        checks.fail("q", format!("may have {MAX_QUERY} bytes, not {}", query.text.len()), json!(query.text.len()));
     }
-    checks.tags("tags", &ask.tags);
-    checks.tags("tags_any", &ask.tags_any);
-    filters(&mut checks, ask.namespace.as_deref(), ask.key_prefix.as_deref(), ask.thread.as_deref());
-    checks.share("min_score", ask.min_score);
-    checks.share("mmr", ask.mmr);
-    if ask.half_life.is_some_and(|half_life| half_life.is_zero()) {
+    checks.tags("tags", &query.tags_all);
+    checks.tags("tags_any", &query.tags_any);
+    filters(&mut checks, ask.namespace.as_deref(), query.key_prefix.as_deref(), query.thread.as_deref());
+    checks.share("min_score", query.min_score);
+    checks.share("mmr", query.mmr);
+    if query.half_life.is_some_and(|half_life| half_life.is_zero()) {
         checks.fail("half_life_days", "must be greater than 0", json!(0));
     }
     checks.done()
@@ -179,6 +180,8 @@ fn filters(checks: &mut Checks<'_>, namespace: Option<&str>, key_prefix: Option<
 
 #[cfg(test)]
 mod tests {
+    use muster_retrieval::Query;
+
     use super::*;
 
     fn checked(new: NewEntry) -> Result<Draft, Error> {
@@ -247,7 +250,10 @@ mod tests {
 
     #[test]
     fn a_query_says_something_within_its_bound() {
-        let ask = |query: String| search(&SearchAsk { query, ..SearchAsk::default() });
+        let ask = |text: String| {
+            let query = Query { text: text.into(), ..Query::default() };
+            search(&SearchAsk { query, ..SearchAsk::default() })
+        };
         assert_eq!(ask(" ".to_owned()).unwrap_err().fields[0].loc, ["query", "q"]);
         assert!(ask("q".repeat(MAX_QUERY + 1)).is_err());
         assert!(ask("\" OR 1=1 -- (a+)+$ \u{0}".to_owned()).is_ok(), "no character means anything");

@@ -1,4 +1,5 @@
-//! Cursors of lists and searches: where the next page begins, and of what. One of another list or search is refused.
+//! Cursors of lists and searches: the start of the next page, bound to the request. A cursor of another request is
+//! rejected.
 
 use std::fmt::{Debug, Display};
 
@@ -7,21 +8,21 @@ use sha2::{Digest, Sha256};
 
 use muster_core::{Error, Kind};
 
-/// What makes two questions the same.
+/// Hash that identifies a request.
 fn mark(question: &impl Debug) -> String {
     let digest = Sha256::digest(format!("{question:?}"));
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The cursor of the page that begins at `at`.
+/// Returns the cursor of the page that begins at `at`.
 pub(super) fn cursor(at: impl Display, question: &impl Debug) -> String {
     format!("{at}.{}", mark(question))
 }
 
-/// Where a cursor says that the page begins.
+/// Parses a cursor.
 ///
 /// # Errors
-/// `Invalid`: it is of another question, or no cursor.
+/// `Invalid`: it belongs to another request, or is not a cursor.
 pub(super) fn read<T: std::str::FromStr>(cursor: &str, question: &impl Debug) -> Result<T, Error> {
     let at = cursor.rsplit_once('.').filter(|(_, marked)| *marked == mark(question));
     at.and_then(|(at, _)| at.parse().ok()).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! A decision about entries: what it writes, and what follows once that is durable.
+//! Decisions about entries: writes, and their effects once durable.
 
 use std::collections::BTreeMap;
 
@@ -11,36 +11,36 @@ use muster_core::Error;
 
 pub(super) type Reply = Box<dyn FnOnce(Result<Taken, Error>) + Send>;
 
-/// What is done once a decision is durable.
-pub(super) enum Then {
-    /// Somebody is answered, once the indexes have it: also that it could not be stored.
+/// Effect of a decision once it is durable.
+pub(super) enum Effect {
+    /// Responds once the indexes have the changes, and also if storing failed.
     Reply(Reply),
-    /// The same, of somebody who must know that the indexes have it, however long that takes.
+    /// Responds once the indexes have the changes, however long it takes.
     PatientReply(Reply),
-    /// What was decided of a place is in the store and need not be kept beside it.
+    /// The place's last decision is durable; its overlay entry can be dropped.
     Settled(Place),
-    /// An answer is in the store and need not be kept beside it.
+    /// The response is durable; its pending copy can be dropped.
     Answered((String, String)),
-    /// The next part of what is swept.
-    Swept,
-    /// The next part of an owner's traces.
+    /// Continues the sweep.
+    SweepSlice,
+    /// Continues the deletion of an owner.
     Forget(Owner),
 }
 
-/// Writes that stand together, and what follows them.
+/// Writes of one atomic batch, and their effects.
 #[derive(Default)]
 pub(super) struct Decision {
-    /// Until it is pushed: the journal has them then.
+    /// Empty once pushed: the journal then has them.
     pub(super) ops: Vec<Op>,
-    /// Of the last change so far; none of what writes nothing.
+    /// Number of the last change so far; `None` if it writes nothing.
     pub(super) seq: u64,
-    /// Figures as they are after it.
+    /// Tallies after this decision.
     pub(super) tallies: Vec<(Space, Tally)>,
     pub(super) applied: Vec<Applied>,
-    pub(super) then: Vec<Then>,
+    pub(super) effects: Vec<Effect>,
 }
 
-/// What is written once for all decisions of a batch: the last change's number, and the last figures.
+/// Writes made once for all decisions of a batch: the last change's number, and the final tallies.
 ///
 /// # Errors
 /// They cannot be encoded.

@@ -1,5 +1,5 @@
-//! Every trace of an owner is deleted, some at a time. A durable mark begins it, so that it goes on after a crash; while
-//! it stands nothing of the owner's is written.
+//! Deletion of all data of an owner, in slices. A durable marker starts it, so that it continues after a crash; while
+//! the marker exists, nothing of the owner's is written.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use std::time::Duration;
 use actix::fut::ActorFutureExt;
 use actix::{AsyncContext, Context, Handler, Message, ResponseFuture, WrapFuture};
 use futures::future::ready;
-use muster_store::{Op, Order, Record, Scan, StoreError, StoreHandle, Tree};
+use muster_store::{Op, PageRequest, Record, StoreError, StoreHandle, Tree};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::actor::MemoryWriter;
-use super::decision::{Decision, Reply, Then};
+use super::decision::{Decision, Effect, Reply};
 use super::messages::Forgotten;
 use super::place;
 use super::port::{AppliedKind, Taken};
@@ -25,7 +25,7 @@ use muster_core::journal::Journalled;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::By;
 
-/// Deletes every trace of an owner; answers once nothing is left.
+/// Deletes all data of an owner; responds once nothing is left.
 #[derive(Message)]
 #[rtype(result = "Result<Forgotten, Error>")]
 pub(super) struct Forget {
@@ -33,14 +33,14 @@ pub(super) struct Forget {
     pub(super) by: By,
 }
 
-/// The durable mark of an owner who is being forgotten.
+/// Durable marker of an owner whose data is being deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Mark {
     owner: Owner,
     at: Millis,
-    /// Who asked.
+    /// Requesting principal.
     by: String,
-    /// So far.
+    /// Counts so far.
     forgotten: Forgotten,
 }
 
@@ -49,11 +49,11 @@ impl Record for Mark {
     const SCHEMA: u16 = 1;
 }
 
-/// An owner who is being forgotten.
+/// Deletion in progress.
 pub(super) struct Forgetting {
     mark: Mark,
     stage: Stage,
-    /// A part is being read or written.
+    /// A slice is being read or written.
     under_way: bool,
     waiters: Vec<oneshot::Sender<Result<Forgotten, Error>>>,
 }
@@ -64,27 +64,16 @@ impl Forgetting {
     }
 }
 
-/// Owners who were being forgotten when the server ended. Blocking.
+/// Returns deletions that were in progress when the server ended. Blocking.
 ///
 /// # Errors
-/// They cannot be read.
+/// The store cannot be read.
 pub(super) fn under_way(store: &StoreHandle) -> Result<HashMap<Owner, Forgetting>, StoreError> {
-    let (mut all, mut from) = (HashMap::new(), None);
-    loop {
-        let scan = Scan { prefix: place::GONE.to_vec(), from, limit: 1_000, order: Order::Ascending };
-        let page = store.scan(Tree::MemoryIds, &scan)?;
-        for (_, rec) in &page.items {
-            let mark = Mark::decode(rec)?;
-            all.insert(mark.owner.clone(), Forgetting::new(mark));
-        }
-        from = page.next;
-        if from.is_none() {
-            return Ok(all);
-        }
-    }
+    let marks = store.records::<Mark>(place::GONE, PageRequest::default()).values();
+    marks.map(|mark| mark.map(|mark| (mark.owner.clone(), Forgetting::new(mark)))).collect()
 }
 
-/// Nothing is said to be forgotten that an index's files may still hold.
+/// Deletion is not confirmed while an index file may still contain data.
 fn done(taken: Taken, forgotten: Forgotten) -> Result<Forgotten, Error> {
     match taken {
         Taken::All => Ok(forgotten),
@@ -96,23 +85,26 @@ fn done(taken: Taken, forgotten: Forgotten) -> Result<Forgotten, Error> {
 }
 
 impl MemoryWriter {
-    /// The mark, the audit log's entry and the indexes' order to drop everything, in one decision.
+    /// Writes the marker, the audit entry and the order to the indexes in one decision.
     fn begin_forgetting(&mut self, owner: &Owner, by: &By) -> Result<(), StoreError> {
-        let mut turn = self.turn();
-        let mark = Mark { owner: owner.clone(), at: turn.now, by: by.id().to_owned(), forgotten: Forgotten::default() };
-        turn.put(Tree::MemoryIds, place::gone(owner), &mark)?;
-        turn.ops.push(AuditEntry::new(turn.now, by.id(), "memory_forget", owner.as_str(), json!({})).op()?);
-        let seq = turn.change(&Change::OwnerGone { owner: owner.clone() })?;
-        turn.tell(seq, AppliedKind::OwnerGone { owner: owner.clone() });
+        let mut transaction = self.transaction();
+        let mark =
+            Mark { owner: owner.clone(), at: transaction.now, by: by.id().to_owned(), forgotten: Forgotten::default() };
+        transaction.put(Tree::MemoryIds, place::gone(owner), &mark)?;
+        transaction
+            .ops
+            .push(AuditEntry::new(transaction.now, by.id(), "memory_forget", owner.as_str(), json!({})).op()?);
+        let seq = transaction.change(&Change::OwnerGone { owner: owner.clone() })?;
+        transaction.record(seq, AppliedKind::OwnerGone { owner: owner.clone() });
         let mut decision = Decision::default();
-        self.take(turn, &mut decision);
-        decision.then.push(Then::Forget(owner.clone()));
+        self.take(transaction, &mut decision);
+        decision.effects.push(Effect::Forget(owner.clone()));
         self.seal(decision);
         self.forgetting.insert(owner.clone(), Forgetting { under_way: true, ..Forgetting::new(mark) });
         Ok(())
     }
 
-    /// Goes on where a part could not be read, or a start found a mark.
+    /// Continues after a failed read, or after a start that found a marker.
     pub(super) fn resume_forgetting(&mut self, context: &mut Context<Self>) {
         let idle = self.forgetting.iter().filter(|(_, forgetting)| !forgetting.under_way);
         for owner in idle.map(|(owner, _)| owner.clone()).collect::<Vec<_>>() {
@@ -120,7 +112,7 @@ impl MemoryWriter {
         }
     }
 
-    /// Everything of the owner's that was decided is durable: reads the next part.
+    /// Everything decided for the owner is durable: reads the next slice.
     pub(super) fn forget_next(&mut self, owner: &Owner, context: &mut Context<Self>) {
         let Some(forgetting) = self.forgetting.get_mut(owner) else { return };
         forgetting.under_way = true;
@@ -153,36 +145,36 @@ impl MemoryWriter {
         if !decision.ops.is_empty() {
             let (key, rec) = (place::gone(owner), forgetting.mark.encode()?);
             decision.ops.push(Op::Put { tree: Tree::MemoryIds, key, rec });
-            decision.seq = self.turn().seq;
+            decision.seq = self.transaction().seq;
         }
-        decision.then.push(Then::Forget(owner.clone()));
+        decision.effects.push(Effect::Forget(owner.clone()));
         self.seal(decision);
         Ok(())
     }
 
-    /// Nothing is left but the mark. The indexes are told again: one that was built anew meanwhile may have read what was
-    /// still there.
+    /// Only the marker is left. The indexes are notified again: one that was rebuilt meanwhile may have read data
+    /// before it was deleted.
     fn end_forgetting(&mut self, owner: &Owner, ops: Vec<Op>) -> Result<(), StoreError> {
-        let mut turn = self.turn();
-        turn.ops.extend(ops);
-        turn.delete(Tree::MemoryIds, place::gone(owner));
-        let seq = turn.change(&Change::OwnerGone { owner: owner.clone() })?;
-        turn.tell(seq, AppliedKind::OwnerGone { owner: owner.clone() });
+        let mut transaction = self.transaction();
+        transaction.ops.extend(ops);
+        transaction.delete(Tree::MemoryIds, place::gone(owner));
+        let seq = transaction.change(&Change::OwnerGone { owner: owner.clone() })?;
+        transaction.record(seq, AppliedKind::OwnerGone { owner: owner.clone() });
         let Some(forgetting) = self.forgetting.get(owner) else { return Ok(()) };
         let Mark { at, by, forgotten, .. } = forgetting.mark.clone();
         let details = json!({ "asked_at": at, "forgotten": forgotten });
-        let entry = AuditEntry::new(turn.now, &by, "memory_forgotten", owner.as_str(), details);
-        turn.ops.push(entry.op()?);
+        let entry = AuditEntry::new(transaction.now, &by, "memory_forgotten", owner.as_str(), details);
+        transaction.ops.push(entry.op()?);
         let waiters = self.forgetting.remove(owner).map(|forgetting| forgetting.waiters).unwrap_or_default();
         let mut decision = Decision::default();
-        self.take(turn, &mut decision);
+        self.take(transaction, &mut decision);
         self.tallies.forget(owner);
-        decision.then.extend(waiters.into_iter().map(|waiter| {
+        decision.effects.extend(waiters.into_iter().map(|waiter| {
             let reply: Reply = Box::new(move |stored| {
-                // Whoever asked may wait no more.
+                // The caller may have stopped waiting.
                 let _ = waiter.send(stored.and_then(|taken| done(taken, forgotten)));
             });
-            Then::PatientReply(reply)
+            Effect::PatientReply(reply)
         }));
         self.seal(decision);
         Ok(())
@@ -193,7 +185,7 @@ impl Handler<Forget> for MemoryWriter {
     type Result = ResponseFuture<Result<Forgotten, Error>>;
 
     fn handle(&mut self, forget: Forget, context: &mut Context<Self>) -> Self::Result {
-        let begun = self.room().and_then(|()| {
+        let begun = self.admit().and_then(|()| {
             if self.forgetting.contains_key(&forget.owner) {
                 return Ok(());
             }

@@ -11,7 +11,6 @@ mod checkpoint;
 mod cursor;
 mod decision;
 mod embed;
-mod facade;
 mod forget;
 mod index;
 mod messages;
@@ -20,8 +19,9 @@ mod place;
 mod port;
 mod reads;
 mod record;
-mod retell;
+mod republish;
 mod search;
+mod service;
 mod settings;
 mod snippets;
 mod state;
@@ -36,18 +36,19 @@ mod write;
 
 pub use check::{MAX_QUERY, MAX_TAGS, MAX_TTL, MAX_VALUE};
 pub use embed::{EmbedFault, EmbedFigures, Embedder, ModelTag, Readiness, Vectors};
-pub use facade::{Memory, MemoryOptions};
 pub use index::{IndexOptions, IndexStats, Indexes, Ranking, ShardStats};
 pub use messages::{
-    Forgotten, Hit, IndexState, ListAsk, Mode, NewEntry, Precondition, SearchAsk, SearchReply, SpaceStats, Stats,
+    Forgotten, FoundEntry, IndexState, ListAsk, NewEntry, Precondition, SearchAsk, SearchReply, SpaceStats, Stats,
     StoreReply,
 };
+pub use muster_retrieval::{Explain, Hit, Mode, Query};
 pub use names::{MAX_KEY, MAX_NAME, NAMESPACE, Unfit, is_namespace, unfit};
 pub use place::{change as change_key, entry as entry_key, of_owner, of_space, vector as vector_key};
 pub use port::{
-    Applied, AppliedKind, Candidate, Candidates, Explain, Highlight, Index, IndexAsk, IndexFigures, IndexHealth,
-    IndexSink, NewVector, PutVectors, Searcher, Taken,
+    Applied, AppliedKind, Candidate, Candidates, Highlight, Index, IndexAsk, IndexFigures, IndexHealth, IndexSink,
+    NewVector, PutVectors, Searcher, Taken,
 };
 pub use record::{Change, EntryId, EntryRecord, Kept, NoEntryId, Owner, Place, Space, Tally, VectorRecord};
+pub use service::{Memory, MemoryOptions};
 pub use settings::{DEFAULT_NAMESPACE, MemorySettings};
 pub use stored::{changes, entries, entry, entry_by_id, last_change, place_of, vector};

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::port::{Explain, Highlight, IndexFigures, IndexHealth};
-use super::record::{EntryId, EntryRecord, Tally};
+use super::port::{Highlight, IndexFigures, IndexHealth};
+use super::record::{EntryRecord, Tally};
 use muster_core::page::PageAsk;
 use muster_core::precondition::IfMatch;
+use muster_retrieval::{Hit, Mode, Query};
 
 /// An entry to be stored: a known key of the namespace is replaced.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -66,36 +67,15 @@ pub struct StoreReply {
     pub replayed: bool,
 }
 
-/// Which ranking a search uses.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    #[default]
-    Hybrid,
-    Text,
-    Semantic,
-}
-
 /// A search.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SearchAsk {
-    pub query: String,
-    pub mode: Mode,
-    /// All of the asker's own namespaces where none is said; a shared one must be.
+    /// What to find. Its limit, 1 to 200, is the size of the page; its offset is determined by `after`.
+    pub query: Query,
+    /// `None`: all namespaces of the caller's own. A shared one must be named.
     pub namespace: Option<String>,
-    /// Every one of them.
-    pub tags: Vec<String>,
-    /// At least one of them.
-    pub tags_any: Vec<String>,
-    pub key_prefix: Option<String>,
-    pub thread: Option<String>,
-    /// 0 to 1.
-    pub min_score: Option<f32>,
-    /// The age at which a score is halved.
-    pub half_life: Option<Duration>,
-    /// How much of a hit's rank is its relevance rather than how it differs from those above it, 0 to 1.
-    pub mmr: Option<f32>,
-    pub page: PageAsk,
+    /// `next` of the page before, of the same search.
+    pub after: Option<String>,
 }
 
 /// What a search found.
@@ -104,7 +84,7 @@ pub struct SearchReply {
     /// The ranking that was used: `Text` where there is no model.
     pub mode: Mode,
     /// Best first.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<FoundEntry>,
     /// Entries that match, those on other pages among them.
     pub total: usize,
     /// The cursor of the next page; `None` at the end.
@@ -116,19 +96,13 @@ pub struct SearchReply {
 
 /// An entry that answers a search, as it is stored now.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Hit {
+pub struct FoundEntry {
     pub record: Arc<EntryRecord>,
     /// From 1, over all pages.
     pub rank: usize,
-    /// 0 to 1.
-    pub score: f32,
-    pub text: Option<f32>,
-    pub semantic: Option<f32>,
-    pub explain: Explain,
+    /// Its scores and its neighbours in its thread.
+    pub hit: Hit,
     pub highlights: Vec<Highlight>,
-    /// Its neighbours in its thread.
-    pub prev: Option<EntryId>,
-    pub next: Option<EntryId>,
 }
 
 /// Which entries a list shows.

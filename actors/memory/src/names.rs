@@ -1,13 +1,13 @@
-//! What keys, tags, threads, owners and namespaces may be called: the one rule of whoever reads such a name.
+//! Rules for keys, tags, threads, owners and namespaces, shared by all callers.
 
 /// Longest key, in bytes.
 pub const MAX_KEY: usize = 512;
 /// Longest tag, thread, owner or namespace, in bytes.
 pub const MAX_NAME: usize = 128;
-/// What a namespace's name is, for a refusal to say.
+/// Description of valid namespace names, for error messages.
 pub const NAMESPACE: &str = "1 to 128 of A-Z a-z 0-9 . _ : / -";
 
-/// What keeps a text from being a name.
+/// Why a text is not a valid name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unfit {
     /// Empty, or too long.
@@ -16,7 +16,7 @@ pub enum Unfit {
     Control,
 }
 
-/// What keeps a text from being a key, a tag, a thread or an owner of at most `most` bytes.
+/// Returns why a text is not a valid key, tag, thread or owner of at most `most` bytes; `None` if it is.
 pub fn unfit(text: &str, most: usize) -> Option<Unfit> {
     if text.is_empty() || text.len() > most {
         return Some(Unfit::Length);
@@ -24,7 +24,7 @@ pub fn unfit(text: &str, most: usize) -> Option<Unfit> {
     text.chars().any(char::is_control).then_some(Unfit::Control)
 }
 
-/// Whether a namespace can be called so.
+/// Returns whether this is a valid namespace name.
 pub fn is_namespace(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._:/-".contains(&byte);
     (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(fits)

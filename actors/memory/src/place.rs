@@ -20,78 +20,76 @@ use super::record::{EntryId, Owner, Place, Space};
 use muster_core::Millis;
 
 pub(super) const SEQ: &[u8] = b"seq";
-/// Written at each start: what an earlier incarnation handed to the store is in it by then.
-pub(super) const BOOT: &[u8] = b"boot";
 pub(super) const GONE: &[u8] = b"gone/";
 
-/// Before every entry of an owner, in `Tree::Memory`.
+/// Prefix of all entries of an owner, in `Tree::Memory`.
 pub fn of_owner(owner: &Owner) -> Vec<u8> {
     [owner.as_str().as_bytes(), b"\0"].concat()
 }
 
-/// Before every entry of a space, in `Tree::Memory`.
+/// Prefix of all entries of a space, in `Tree::Memory`.
 pub fn of_space(space: &Space) -> Vec<u8> {
     [space.owner.as_str().as_bytes(), b"\0", space.namespace.as_bytes(), b"\0"].concat()
 }
 
-/// An entry, in `Tree::Memory`.
+/// Key of an entry, in `Tree::Memory`.
 pub fn entry(place: &Place) -> Vec<u8> {
     let mut key = of_space(&place.space);
     key.extend_from_slice(place.key.as_bytes());
     key
 }
 
-/// Before every entry of an owner by identifier, in `Tree::MemoryIds`.
+/// Prefix of an owner's entries by id, in `Tree::MemoryIds`.
 pub(super) fn ids_of_owner(owner: &Owner) -> Vec<u8> {
     [b"by/", owner.as_str().as_bytes(), b"\0"].concat()
 }
 
-/// An owner's entry by identifier, in `Tree::MemoryIds`.
+/// Key of an owner's entry by id, in `Tree::MemoryIds`.
 pub(super) fn id(owner: &Owner, id: EntryId) -> Vec<u8> {
     [ids_of_owner(owner).as_slice(), &id.0.to_be_bytes()].concat()
 }
 
-/// Before every entry of a space by identifier, in `Tree::MemoryIds`.
+/// Prefix of a space's entries by id, in `Tree::MemoryIds`.
 pub(super) fn ids_of_space(space: &Space) -> Vec<u8> {
     [b"in/".as_slice(), &of_space(space)].concat()
 }
 
-/// A space's entry by identifier, in `Tree::MemoryIds`.
+/// Key of a space's entry by id, in `Tree::MemoryIds`.
 pub(super) fn id_in(space: &Space, id: EntryId) -> Vec<u8> {
     [ids_of_space(space).as_slice(), &id.0.to_be_bytes()].concat()
 }
 
-/// Before the figures of an owner's spaces, in `Tree::MemoryIds`; this itself is where the owner's own stand.
+/// Prefix of the tallies of an owner's spaces, in `Tree::MemoryIds`; itself the key of the owner's own tally.
 pub(super) fn tallies(owner: &Owner) -> Vec<u8> {
     [b"n/", owner.as_str().as_bytes(), b"\0"].concat()
 }
 
-/// Figures of a space, in `Tree::MemoryIds`.
+/// Key of a space's tally, in `Tree::MemoryIds`.
 pub(super) fn tally(space: &Space) -> Vec<u8> {
     [tallies(&space.owner).as_slice(), space.namespace.as_bytes()].concat()
 }
 
-/// An owner who is being forgotten, in `Tree::MemoryIds`.
+/// Key of the deletion marker of an owner, in `Tree::MemoryIds`.
 pub(super) fn gone(owner: &Owner) -> Vec<u8> {
     [GONE, owner.as_str().as_bytes()].concat()
 }
 
-/// A replaced version, in `Tree::MemoryHistory`.
+/// Key of a replaced version, in `Tree::MemoryHistory`.
 pub(super) fn version(id: EntryId, version: u32) -> Vec<u8> {
     [id.0.to_be_bytes().as_slice(), &version.to_be_bytes()].concat()
 }
 
-/// An entry's vector, in `Tree::MemoryVectors`.
+/// Key of an entry's vector, in `Tree::MemoryVectors`.
 pub fn vector(id: EntryId) -> Vec<u8> {
     id.0.to_be_bytes().to_vec()
 }
 
-/// The end of a version, in `Tree::MemoryExpiry`.
+/// Key of a version's expiry, in `Tree::MemoryExpiry`.
 pub(super) fn end(at: Millis, id: EntryId, version: u32) -> Vec<u8> {
     [at.0.to_be_bytes().as_slice(), &id.0.to_be_bytes(), &version.to_be_bytes()].concat()
 }
 
-/// What a key of `Tree::MemoryExpiry` says.
+/// Parses a key of `Tree::MemoryExpiry`.
 pub(super) fn read_end(key: &[u8]) -> Option<(Millis, EntryId, u32)> {
     let (at, rest) = key.split_first_chunk()?;
     let (id, version) = rest.split_first_chunk()?;
@@ -99,12 +97,12 @@ pub(super) fn read_end(key: &[u8]) -> Option<(Millis, EntryId, u32)> {
     Some((Millis(u64::from_be_bytes(*at)), EntryId(u128::from_be_bytes(*id)), version))
 }
 
-/// A change, in `Tree::MemoryChanges`.
+/// Key of a change, in `Tree::MemoryChanges`.
 pub fn change(seq: u64) -> Vec<u8> {
     seq.to_be_bytes().to_vec()
 }
 
-/// The identifier at the end of a key of `Tree::MemoryIds`.
+/// Parses the id at the end of a key of `Tree::MemoryIds`.
 pub(super) fn read_id(key: &[u8]) -> Option<EntryId> {
     key.last_chunk().map(|bytes| EntryId(u128::from_be_bytes(*bytes)))
 }

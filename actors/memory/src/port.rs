@@ -2,13 +2,11 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::future::BoxFuture;
-use muster_retrieval::Language;
+use muster_retrieval::{Hit, Mode, Query};
 use serde::{Deserialize, Serialize};
 
-use super::messages::Mode;
 use super::record::{EntryId, EntryRecord, Owner, Place, Space};
 use muster_core::{Error, Millis};
 
@@ -75,24 +73,10 @@ pub struct IndexAsk {
     pub owner: Owner,
     /// `None` is all of the owner's.
     pub namespace: Option<Arc<str>>,
-    pub query: Arc<str>,
-    pub mode: Mode,
-    /// Hits from `offset` on, at most `limit`.
-    pub offset: usize,
-    pub limit: usize,
-    pub tags_all: Vec<String>,
-    pub tags_any: Vec<String>,
-    pub key_prefix: Option<String>,
-    pub thread: Option<String>,
-    pub min_score: Option<f32>,
-    pub half_life: Option<Duration>,
-    pub mmr: Option<f32>,
+    pub query: Query,
     /// What expired by then is not found.
     pub now: Millis,
 }
-
-/// Every part of a score.
-pub type Explain = serde_json::Value;
 
 /// A part of a value that answers a query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,17 +93,7 @@ pub struct Highlight {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     pub namespace: Arc<str>,
-    pub id: EntryId,
-    /// That was scored.
-    pub version: u32,
-    /// By which its words are known.
-    pub language: Language,
-    pub score: f32,
-    pub text: Option<f32>,
-    pub semantic: Option<f32>,
-    pub explain: Explain,
-    pub prev: Option<EntryId>,
-    pub next: Option<EntryId>,
+    pub hit: Hit,
 }
 
 /// What indexes found.

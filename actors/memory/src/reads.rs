@@ -1,34 +1,33 @@
-//! Entries, read for their owners: what is over by the time of the answer is not there. Blocking.
+//! Reads of entries for their owners; entries that expire before the response are omitted. Blocking.
 
 use std::sync::Arc;
 
-use muster_store::{Order, Scan, StoreError, StoreHandle, Tree};
+use muster_store::{PageRequest, StoreError, StoreHandle, Tree};
 
 use super::cursor;
-use super::facade::MemoryOptions;
 use super::messages::{ListAsk, SpaceStats};
 use super::names::MAX_KEY;
 use super::place;
 use super::record::{EntryId, EntryRecord, Owner, Place, Space, Tally};
+use super::service::MemoryOptions;
 use super::stored;
 use super::tallies::whole;
 use muster_core::page::Page;
 use muster_core::{Error, Millis};
 use muster_identity::By;
 
-/// Most identifiers that one page of a list looks at: a filter that lets little through gives a short page, and says
-/// where to go on.
+/// Maximum number of ids examined for a page of a list: a selective filter returns a short page with a cursor.
 const MOST: usize = 2_000;
-/// Identifiers read at a time.
+/// Ids read per page.
 const PAGE: usize = 200;
-/// Most namespaces that figures are told of.
+/// Maximum number of namespaces in statistics.
 const MAX_SPACES: usize = 1_000;
 
-/// The entry that a caller names, expired or not. Keys are of the namespace; an identifier is looked for among the caller's
-/// own and the shared.
+/// Returns the entry that a caller names, expired or not. Keys are looked up in the namespace, ids among the caller's
+/// own and shared entries.
 ///
 /// # Errors
-/// It cannot be read.
+/// The store cannot be read.
 pub(super) fn named(
     options: &MemoryOptions,
     namespace: Option<&str>,
@@ -46,31 +45,31 @@ pub(super) fn named(
     let own = stored::entry_by_id(store, &Owner::new(by.id()), id)?;
     let entry = match own {
         Some(entry) => Some(entry),
-        // One whose namespace is shared no more is nobody's to read.
+        // Entries of a namespace that is no longer shared cannot be read.
         None => stored::entry_by_id(store, &Owner::shared(), id)?.filter(|entry| settings.is_shared(entry.namespace())),
     };
     Ok(entry.filter(|entry| namespace.is_none_or(|namespace| namespace == entry.namespace())))
 }
 
-/// An entry's versions whose time is not over, newest first.
+/// Returns an entry's unexpired versions, newest first.
 ///
 /// # Errors
-/// They cannot be read.
+/// The store cannot be read.
 pub(super) fn versions(store: &StoreHandle, present: EntryRecord, now: Millis) -> Result<Vec<EntryRecord>, StoreError> {
     let kept: Vec<u32> = present.kept.iter().rev().map(|kept| kept.version).collect();
     let id = present.id;
     let mut versions = vec![present];
     for version in kept {
-        // One that was swept or pushed out since is not there any more.
+        // It may have been swept or evicted since.
         versions.extend(stored::version(store, id, version)?.filter(|version| !version.expired(now)));
     }
     Ok(versions)
 }
 
-/// A page of entries, what was made last first.
+/// Returns a page of entries, newest creation first.
 ///
 /// # Errors
-/// `Invalid` for a cursor of another list; they cannot be read.
+/// `Invalid` for a cursor of another list; the store cannot be read.
 pub(super) fn list(options: &MemoryOptions, ask: &ListAsk, by: &By) -> Result<Page<EntryRecord>, Error> {
     let (owner, namespace) = meant(options, ask.namespace.as_deref(), by);
     let space = namespace.map(|namespace| Space { owner: owner.clone(), namespace });
@@ -107,67 +106,62 @@ enum Go {
     Stop,
 }
 
-/// A walk over identifiers, newest first.
+/// Iteration over ids, newest first.
 struct Walk<'a> {
     store: &'a StoreHandle,
     prefix: Vec<u8>,
-    /// The one that all are of; otherwise each says its own.
+    /// The common space; otherwise each record has its own.
     space: Option<Space>,
     before: Option<EntryId>,
 }
 
 impl Walk<'_> {
-    /// `Stop` where more may follow: the visitor said so, or enough was looked at.
+    /// Returns `Stop` if more may follow: the visitor stopped, or the limit was reached.
     fn each(&self, mut visit: impl FnMut(Place, EntryId) -> Result<Go, StoreError>) -> Result<Go, StoreError> {
-        let mut from = self.before.map(|id| [self.prefix.as_slice(), &id.0.to_be_bytes()].concat());
+        let from = self.before.map(|id| [self.prefix.as_slice(), &id.0.to_be_bytes()].concat());
+        let page = PageRequest::of(PAGE).starting_at(from).descending();
         let mut looked = 0;
-        loop {
-            let scan = Scan { prefix: self.prefix.clone(), from, limit: PAGE, order: Order::Descending };
-            let page = self.store.scan(Tree::MemoryIds, &scan)?;
-            for (key, rec) in page.items {
-                let Some(id) = place::read_id(&key).filter(|id| self.before.is_none_or(|before| *id < before)) else {
-                    continue;
-                };
-                if looked == MOST {
-                    return Ok(Go::Stop);
-                }
-                looked += 1;
-                let place = match &self.space {
-                    Some(space) => Place { space: space.clone(), key: stored::read_key(rec.bytes)? },
-                    None => stored::read_place(&rec.bytes)?,
-                };
-                if visit(place, id)? == Go::Stop {
-                    return Ok(Go::Stop);
-                }
+        for entry in self.store.entries(Tree::MemoryIds, self.prefix.as_slice(), page) {
+            let (key, rec) = entry?;
+            let Some(id) = place::read_id(&key).filter(|id| self.before.is_none_or(|before| *id < before)) else {
+                continue;
+            };
+            if looked == MOST {
+                return Ok(Go::Stop);
             }
-            from = page.next;
-            if from.is_none() {
-                return Ok(Go::On);
+            looked += 1;
+            let place = match &self.space {
+                Some(space) => Place { space: space.clone(), key: stored::read_key(rec.bytes)? },
+                None => stored::read_place(&rec.bytes)?,
+            };
+            if visit(place, id)? == Go::Stop {
+                return Ok(Go::Stop);
             }
         }
+        Ok(Go::On)
     }
 }
 
-/// Figures of an owner and of its first namespaces.
+/// Returns the tallies of an owner and of its first namespaces.
 ///
 /// # Errors
-/// They cannot be read.
+/// The store cannot be read.
 pub(super) fn tallies(store: &StoreHandle, owner: &Owner) -> Result<(Tally, Vec<SpaceStats>), StoreError> {
     let prefix = place::tallies(owner);
-    let scan = Scan { prefix: prefix.clone(), from: None, limit: MAX_SPACES + 1, order: Order::Ascending };
     let mut spaces = Vec::new();
-    for (key, rec) in store.scan(Tree::MemoryIds, &scan)?.items {
+    // The owner's own figures are one of them.
+    for found in store.records::<Tally>(prefix.as_slice(), PageRequest::default()).take(MAX_SPACES + 1) {
+        let (key, tally) = found?;
         let namespace = key.get(prefix.len()..).unwrap_or_default();
         if namespace.is_empty() || spaces.len() == MAX_SPACES {
             continue;
         }
-        let tally = <Tally as muster_store::Record>::decode(&rec)?;
         spaces.push(SpaceStats { namespace: Arc::from(String::from_utf8_lossy(namespace)), tally });
     }
     Ok((stored::tally(store, &whole(owner))?, spaces))
 }
 
-/// The owner and namespace that a search or a list means.
+/// Resolves the owner and namespace of a search or list.
 pub(super) fn meant(options: &MemoryOptions, namespace: Option<&str>, by: &By) -> (Owner, Option<Arc<str>>) {
     match namespace {
         None => (Owner::new(by.id()), None),

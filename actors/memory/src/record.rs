@@ -1,4 +1,4 @@
-//! What is stored of semantic memory.
+//! Stored records of semantic memory.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,22 +12,25 @@ use ulid::Ulid;
 use muster_core::Millis;
 use muster_core::ids::{IdKind, new_id};
 
-/// Whose entries: a principal's identifier (`usr_…`, `key_…`), or [`Owner::SHARED`].
+/// Owner of entries: a principal's id (`usr_…`, `key_…`), or [`Owner::SHARED`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Owner(Arc<str>);
 
 impl Owner {
-    /// Who owns the entries of shared namespaces: no principal has this identifier.
+    /// Owner of the entries of shared namespaces; no principal has this id.
     pub const SHARED: &'static str = "shared";
 
+    /// Creates an owner from a principal's id.
     pub fn new(id: &str) -> Self {
         Self(Arc::from(id))
     }
 
+    /// Returns the owner of shared namespaces.
     pub fn shared() -> Self {
         Self::new(Self::SHARED)
     }
 
+    /// Returns the id.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -39,38 +42,44 @@ impl fmt::Display for Owner {
     }
 }
 
-/// One owner's namespace: what a search ranks together.
+/// One owner's namespace: the unit of ranking.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Space {
+    /// The owner.
     pub owner: Owner,
+    /// Name of the namespace.
     pub namespace: Arc<str>,
 }
 
 impl Space {
+    /// Creates a space.
     pub fn new(owner: Owner, namespace: &str) -> Self {
         Self { owner, namespace: Arc::from(namespace) }
     }
 }
 
-/// Where an entry stands: one key of a space holds one entry.
+/// Location of an entry: one key of a space holds one entry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Place {
+    /// The space.
     pub space: Space,
+    /// The key.
     pub key: Arc<str>,
 }
 
 impl Place {
+    /// Creates a place.
     pub fn new(space: Space, key: &str) -> Self {
         Self { space, key: Arc::from(key) }
     }
 }
 
-/// `mem_` and a ULID: stays over an entry's versions, greater than each that was made before.
+/// Id of an entry, `mem_` and a ULID: constant over its versions, and greater than every earlier id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryId(pub u128);
 
 impl EntryId {
-    /// A new identifier.
+    /// Generates an id.
     pub(super) fn fresh() -> Self {
         new_id(IdKind::Memory).parse().unwrap_or(Self(0))
     }
@@ -88,7 +97,7 @@ impl fmt::Debug for EntryId {
     }
 }
 
-/// Not an entry's identifier.
+/// Error: not an entry id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be `mem_` and a ULID")]
 pub struct NoEntryId;
@@ -99,7 +108,7 @@ impl FromStr for EntryId {
     fn from_str(text: &str) -> Result<Self, NoEntryId> {
         let ulid = text.strip_prefix(IdKind::Memory.prefix()).and_then(|rest| rest.strip_prefix('_'));
         let read = ulid.and_then(|ulid| Ulid::from_string(ulid).ok()).map(|ulid| Self(ulid.0)).ok_or(NoEntryId)?;
-        // One text for one entry: ULIDs are read in lower case, too, and with look-alike letters.
+        // One text per id: the ULID parser also accepts lower case and look-alike letters.
         if read.to_string() == text { Ok(read) } else { Err(NoEntryId) }
     }
 }
@@ -121,66 +130,75 @@ impl<'de> Deserialize<'de> for EntryId {
     }
 }
 
-/// A replaced version that is still kept, as the present one knows it.
+/// A retained replaced version, as listed by the current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
+    /// Number of the version.
     pub version: u32,
+    /// When it expires; `None` for never.
     pub expires_at: Option<Millis>,
 }
 
 /// One version of an entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EntryRecord {
+    /// Id of the entry.
     pub id: EntryId,
+    /// Location of the entry.
     pub place: Place,
+    /// The value.
     pub value: Arc<str>,
-    /// In the order given, none twice.
+    /// Tags in the given order, without duplicates.
     pub tags: Vec<String>,
+    /// Thread of the entry, such as a conversation.
     pub thread: Option<String>,
-    /// 0 to 1.
+    /// Importance, 0 to 1.
     pub importance: Option<f32>,
     /// A language tag (BCP 47), in lower case.
     pub language: Option<String>,
-    /// Of the first version.
+    /// When the first version was stored.
     pub created_at: Millis,
-    /// Of this version.
+    /// When this version was stored.
     pub stored_at: Millis,
-    /// From then on it is gone, whether it was swept or not.
+    /// From this time on the entry does not exist, whether it has been swept or not.
     pub expires_at: Option<Millis>,
-    /// From 1.
+    /// Version number, from 1.
     pub version: u32,
-    /// The version that brought the present value, tags and language: what a model made of them stands from it on.
+    /// Version that introduced the current value, tags and language: vectors are valid from it on.
     pub text_version: u32,
-    /// The change that brought this version.
+    /// Number of the change that stored this version.
     pub seq: u64,
-    /// Replaced versions that are kept, oldest first. Only the present version tells them.
+    /// Retained replaced versions, oldest first. Only set in the current version.
     pub kept: Vec<Kept>,
 }
 
 impl EntryRecord {
+    /// Returns the owner.
     pub fn owner(&self) -> &Owner {
         &self.place.space.owner
     }
 
+    /// Returns the namespace.
     pub fn namespace(&self) -> &str {
         &self.place.space.namespace
     }
 
+    /// Returns the key.
     pub fn key(&self) -> &str {
         &self.place.key
     }
 
-    /// Whether its time is over: from that millisecond on it is never shown.
+    /// Returns whether it has expired: from that millisecond on it is never returned.
     pub fn expired(&self, now: Millis) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
     }
 
-    /// Whether what a model made of that version still stands for this one.
+    /// Returns whether a vector of that version is still valid for this one.
     pub fn stands(&self, version: u32) -> bool {
         (self.text_version..=self.version).contains(&version)
     }
 
-    /// Key, value and tags, in bytes: what figures count.
+    /// Size of key, value and tags in bytes, as counted in tallies.
     pub fn bytes(&self) -> u64 {
         (self.key().len() + self.value.len() + self.tags.iter().map(String::len).sum::<usize>()) as u64
     }
@@ -191,18 +209,19 @@ impl Record for EntryRecord {
     const SCHEMA: u16 = 1;
 }
 
-/// What a model made of an entry.
+/// Vector of an entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VectorRecord {
-    /// Of the entry, as it was when its text was given to the model.
+    /// Version of the entry whose text was embedded.
     pub version: u32,
-    /// The weights that made it.
+    /// Hash of the model's weights.
     pub model: Arc<str>,
-    /// A unit vector.
+    /// The vector, of length 1.
     pub vector: Vec<f32>,
 }
 
 impl VectorRecord {
+    /// Returns the length of the vector.
     pub fn dimensions(&self) -> usize {
         self.vector.len()
     }
@@ -213,32 +232,43 @@ impl Record for VectorRecord {
     const SCHEMA: u16 = 1;
 }
 
-/// What happened, as `Tree::MemoryChanges` tells it: an index that missed it brings itself up by it.
+/// A change, as stored in `Tree::MemoryChanges`; indexes that missed changes read them there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
-    /// A version was stored: read the entry at its place. It may be at a later version by now, or gone.
+    /// A version was stored; the entry at its place may be newer by now, or deleted.
     Put {
+        /// Location of the entry.
         place: Place,
+        /// Id of the entry.
         id: EntryId,
+        /// The stored version.
         version: u32,
     },
-    /// A vector was stored: read it by its entry.
+    /// A vector was stored.
     Vector {
+        /// Location of the entry.
         place: Place,
+        /// Id of the entry.
         id: EntryId,
+        /// Version whose text was embedded.
         version: u32,
     },
+    /// An entry was deleted.
     Deleted {
+        /// Location of the entry.
         place: Place,
+        /// Id of the entry.
         id: EntryId,
     },
-    /// Nothing of that owner is left.
+    /// All data of an owner was deleted.
     OwnerGone {
+        /// The owner.
         owner: Owner,
     },
 }
 
 impl Change {
+    /// Returns the owner whose data changed.
     pub fn owner(&self) -> &Owner {
         match self {
             Self::Put { place, .. } | Self::Vector { place, .. } | Self::Deleted { place, .. } => &place.space.owner,
@@ -252,13 +282,14 @@ impl Record for Change {
     const SCHEMA: u16 = 1;
 }
 
-/// What a space, or all of an owner, holds. Expired entries count until they are swept.
+/// Content of a space, or of an owner. Expired entries count until they are swept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
+    /// Number of entries.
     pub entries: u64,
-    /// Replaced versions that are kept.
+    /// Number of retained replaced versions.
     pub versions: u64,
-    /// Of the present versions: keys, values and tags.
+    /// Bytes of keys, values and tags of the current versions.
     pub bytes: u64,
 }
 

@@ -7,15 +7,16 @@ use muster_store::StoreError;
 
 use super::check;
 use super::cursor;
-use super::facade::MemoryOptions;
-use super::messages::{Hit, SearchAsk, SearchReply};
+use super::messages::{FoundEntry, SearchAsk, SearchReply};
 use super::port::{Candidate, Candidates, IndexAsk};
 use super::reads::meant;
+use super::record::EntryId;
+use super::service::MemoryOptions;
 use super::snippets::Marker;
 use super::stored;
-use muster_core::page::PageAsk;
 use muster_core::{Error, Kind};
 use muster_identity::By;
+use muster_retrieval::Query;
 
 /// Times the index is asked for one page: once more where what it found has changed since.
 const ROUNDS: usize = 2;
@@ -28,31 +29,18 @@ pub(super) async fn search(options: &MemoryOptions, ask: SearchAsk, by: &By) -> 
     check::search(&ask)?;
     let begun = tokio::time::Instant::now();
     let (owner, namespace) = meant(options, ask.namespace.as_deref(), by);
-    let question = (owner.clone(), SearchAsk { page: PageAsk::default(), ..ask.clone() });
-    let begin = ask.page.after.as_deref().map(|cursor| cursor::read::<usize>(cursor, &question)).transpose()?;
-    let (limit, begin) = (ask.page.limit.clamp(1, 200), begin.unwrap_or(0).min(DEEPEST));
-    let mut ask = IndexAsk {
-        owner,
-        namespace,
-        query: Arc::from(ask.query),
-        mode: ask.mode,
-        offset: begin,
-        limit,
-        tags_all: ask.tags,
-        tags_any: ask.tags_any,
-        key_prefix: ask.key_prefix,
-        thread: ask.thread,
-        min_score: ask.min_score,
-        half_life: ask.half_life,
-        mmr: ask.mmr,
-        now: options.clock.now(),
-    };
+    // A cursor is valid for the same search, whatever the size of the page.
+    let question = (owner.clone(), ask.namespace, Query { limit: 0, offset: 0, ..ask.query.clone() });
+    let begin = ask.after.as_deref().map(|cursor| cursor::read::<usize>(cursor, &question)).transpose()?;
+    let (limit, begin) = (ask.query.limit.clamp(1, 200), begin.unwrap_or(0).min(DEEPEST));
+    let query = Query { limit, offset: begin, ..ask.query };
+    let mut ask = IndexAsk { owner, namespace, query, now: options.clock.now() };
     let mut round = Round::of(options, &ask).await?;
     for _ in 1..ROUNDS {
         if round.over || round.hits.len() >= limit {
             break;
         }
-        (ask.offset, ask.limit) = (round.at, limit - round.hits.len());
+        (ask.query.offset, ask.query.limit) = (round.at, limit - round.hits.len());
         // What was found stands where the index answers no more.
         let Ok(next) = Round::of(options, &ask).await else { break };
         (round.at, round.over) = (next.at, next.over);
@@ -69,7 +57,7 @@ pub(super) async fn search(options: &MemoryOptions, ask: SearchAsk, by: &By) -> 
 
 /// What the index found at one time, as the store has it.
 struct Round {
-    hits: Vec<Hit>,
+    hits: Vec<FoundEntry>,
     /// Where the next one begins: behind all that the index found, what was dropped of it among them.
     at: usize,
     /// The index has no more.
@@ -84,13 +72,13 @@ impl Round {
         let found = tokio::time::timeout(PATIENCE, options.index.search(ask.clone())).await;
         let mut found = found.map_err(|_| late())??;
         let candidates = std::mem::take(&mut found.hits);
-        let at = ask.offset + candidates.len();
-        let over = candidates.len() < ask.limit || at >= found.total;
+        let at = ask.query.offset + candidates.len();
+        let over = candidates.len() < ask.query.limit || at >= found.total;
         let (options, ask) = (options.clone(), ask.clone());
         let read = tokio::task::spawn_blocking(move || {
-            let mut marker = Marker::new(&ask.query);
-            let one = |found| hit(&options, &ask, found, &mut marker).transpose();
-            candidates.into_iter().filter_map(one).collect::<Result<Vec<Hit>, StoreError>>()
+            let mut marker = Marker::new(&ask.query.text);
+            let one = |found| entry(&options, &ask, found, &mut marker).transpose();
+            candidates.into_iter().filter_map(one).collect::<Result<Vec<FoundEntry>, StoreError>>()
         });
         let hits = read.await.map_err(|_| Error::new(Kind::Internal, "the search broke off"))??;
         Ok(Self { hits, at, over, found })
@@ -98,20 +86,20 @@ impl Round {
 }
 
 /// An entry as it is now; `None` where it is not what the index scored any more.
-fn hit(
+fn entry(
     options: &MemoryOptions,
     ask: &IndexAsk,
     found: Candidate,
     marker: &mut Marker<'_>,
-) -> Result<Option<Hit>, StoreError> {
-    let Some(record) = stored::entry_by_id(&options.store, &ask.owner, found.id)? else { return Ok(None) };
-    let same = record.version == found.version
-        && *record.namespace() == *found.namespace
+) -> Result<Option<FoundEntry>, StoreError> {
+    let Candidate { namespace, hit } = found;
+    let Some(record) = stored::entry_by_id(&options.store, &ask.owner, EntryId(hit.id))? else { return Ok(None) };
+    let same = record.version == hit.version
+        && *record.namespace() == *namespace
         && ask.namespace.as_deref().is_none_or(|namespace| namespace == record.namespace());
     if !same || record.expired(options.clock.now()) {
         return Ok(None);
     }
-    let Candidate { language, score, text, semantic, explain, prev, next, .. } = found;
-    let highlights = marker.mark(&record.value, language);
-    Ok(Some(Hit { record: Arc::new(record), rank: 0, score, text, semantic, explain, highlights, prev, next }))
+    let highlights = marker.mark(&record.value, hit.language);
+    Ok(Some(FoundEntry { record: Arc::new(record), rank: 0, hit, highlights }))
 }

@@ -1,18 +1,18 @@
-//! Which parts of the values that were found answer the query.
+//! Selects the parts of found values that match the query.
 
 use muster_retrieval::{Language, Languages, StopWords, TextQuery, highlights};
 
 use super::port::Highlight;
 
-/// Bytes of a value that are looked at.
+/// Bytes examined per value.
 const OF_VALUE: usize = 64 << 10;
-/// Bytes of all values of a page that are looked at.
+/// Bytes examined per page of results.
 const OF_PAGE: usize = 2 << 20;
 
-/// One query, as the entries of a page are marked by it.
+/// Highlights the entries of a page for one query.
 pub(super) struct Marker<'a> {
     query: &'a str,
-    /// As entries of a language may know it: most pages have one.
+    /// The query analysed per language: most pages have one.
     known: Vec<(Language, TextQuery)>,
     left: usize,
 }
@@ -22,8 +22,8 @@ impl<'a> Marker<'a> {
         Self { query, known: Vec::new(), left: OF_PAGE }
     }
 
-    /// Stretches of an entry's value, at most three; none where no word of the query occurs in what is looked at. The
-    /// language is the one by which the index knows its words: to find it out again costs more than the search.
+    /// Returns at most three snippets of a value; empty if no query word occurs in the examined part. The language is
+    /// the index's: detecting it again costs more than the search.
     pub(super) fn mark(&mut self, value: &str, language: Language) -> Vec<Highlight> {
         let most = OF_VALUE.min(self.left);
         let value = value.get(..value.floor_char_boundary(most)).unwrap_or_default();
@@ -38,7 +38,7 @@ impl<'a> Marker<'a> {
             self.known.push((language, query));
             self.known.len() - 1
         });
-        // It was found or pushed just now.
+        // Found or pushed above.
         #[allow(clippy::indexing_slicing)]
         &self.known[at].1
     }

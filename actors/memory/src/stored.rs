@@ -1,8 +1,8 @@
-//! Reads of what is stored. Blocking, each short and bounded.
+//! Reads of stored records. Blocking, each short and bounded.
 
 use std::sync::Arc;
 
-use muster_store::{Order, Record, Scan, StoreError, StoreHandle, Tree};
+use muster_store::{PageRequest, Record, StoreError, StoreHandle, Tree};
 
 use super::place;
 use super::record::{Change, EntryId, EntryRecord, Owner, Place, Space, Tally, VectorRecord};
@@ -11,37 +11,37 @@ pub(super) fn read<R: Record>(store: &StoreHandle, tree: Tree, key: &[u8]) -> Re
     store.get(tree, key)?.map(|rec| R::decode(&rec)).transpose()
 }
 
-/// The present version at a place, expired or not.
+/// Returns the current version at a place, expired or not.
 ///
 /// # Errors
-/// It cannot be read.
+/// The store cannot be read.
 pub fn entry(store: &StoreHandle, place: &Place) -> Result<Option<EntryRecord>, StoreError> {
     read(store, Tree::Memory, &place::entry(place))
 }
 
-/// Where an owner's entry stands.
+/// Returns the place of an owner's entry.
 ///
 /// # Errors
-/// It cannot be read.
+/// The store cannot be read.
 pub fn place_of(store: &StoreHandle, owner: &Owner, id: EntryId) -> Result<Option<Place>, StoreError> {
     let rec = store.get(Tree::MemoryIds, &place::id(owner, id))?;
     rec.map(|rec| read_place(&rec.bytes)).transpose()
 }
 
-/// An owner's entry, by identifier.
+/// Returns an owner's entry by id.
 ///
 /// # Errors
-/// It cannot be read.
+/// The store cannot be read.
 pub fn entry_by_id(store: &StoreHandle, owner: &Owner, id: EntryId) -> Result<Option<EntryRecord>, StoreError> {
     let Some(place) = place_of(store, owner, id)? else { return Ok(None) };
-    // Its place may have been taken by another since.
+    // Another entry may occupy its place by now.
     Ok(entry(store, &place)?.filter(|entry| entry.id == id))
 }
 
-/// What a model made of an entry. Whether it still stands, [`EntryRecord::stands`] says.
+/// Returns the vector of an entry; [`EntryRecord::stands`] decides whether it is still valid.
 ///
 /// # Errors
-/// It cannot be read.
+/// The store cannot be read.
 pub fn vector(store: &StoreHandle, id: EntryId) -> Result<Option<VectorRecord>, StoreError> {
     read(store, Tree::MemoryVectors, &place::vector(id))
 }
@@ -54,42 +54,39 @@ pub(super) fn tally(store: &StoreHandle, space: &Space) -> Result<Tally, StoreEr
     Ok(read(store, Tree::MemoryIds, &place::tally(space))?.unwrap_or_default())
 }
 
-/// A page of what happened behind that change, in order; empty at the end. Blocking.
+/// Returns a page of changes after a change number, in order; empty at the end. Blocking.
 ///
 /// # Errors
-/// It cannot be read.
+/// The store cannot be read.
 pub fn changes(store: &StoreHandle, behind: u64, limit: usize) -> Result<Vec<(u64, Change)>, StoreError> {
     let from = Some(place::change(behind.saturating_add(1)));
-    let scan = Scan { prefix: Vec::new(), from, limit, order: Order::Ascending };
-    let mut read = Vec::new();
-    for (key, rec) in store.scan(Tree::MemoryChanges, &scan)?.items {
+    let page = store.record_page::<Change>([], PageRequest::of(limit).starting_at(from))?;
+    let number = |(key, change): (Vec<u8>, _)| {
         let seq = key.try_into().map(u64::from_be_bytes);
         let seq = seq.map_err(|_| StoreError::Corrupt("memory_changes: a key that is no number".to_owned()))?;
-        read.push((seq, Change::decode(&rec)?));
-    }
-    Ok(read)
+        Ok((seq, change))
+    };
+    page.items.into_iter().map(number).collect()
 }
 
-/// A page of all entries, expired ones among them, and where the next begins. For an index that is built anew: take
-/// [`last_change`] before the first page, and what happened behind it after the last.
+/// Returns a page of all entries, expired ones included, and the start of the next page. To rebuild an index, read
+/// [`last_change`] before the first page and the changes after it at the end.
 ///
 /// # Errors
-/// They cannot be read.
+/// The store cannot be read.
 pub fn entries(
     store: &StoreHandle,
     from: Option<Vec<u8>>,
     limit: usize,
 ) -> Result<(Vec<EntryRecord>, Option<Vec<u8>>), StoreError> {
-    let scan = Scan { prefix: Vec::new(), from, limit, order: Order::Ascending };
-    let page = store.scan(Tree::Memory, &scan)?;
-    let entries = page.items.iter().map(|(_, rec)| EntryRecord::decode(rec)).collect::<Result<_, _>>()?;
-    Ok((entries, page.next))
+    let page = store.record_page([], PageRequest::of(limit).starting_at(from))?;
+    Ok((page.items.into_iter().map(|(_, entry)| entry).collect(), page.next))
 }
 
-/// The number of the last change that is durable; 0 before the first.
+/// Returns the number of the last durable change; 0 before the first.
 ///
 /// # Errors
-/// It cannot be read.
+/// The store cannot be read.
 pub fn last_change(store: &StoreHandle) -> Result<u64, StoreError> {
     let Some(rec) = store.get(Tree::MemoryIds, place::SEQ)? else { return Ok(0) };
     let seq = rec.bytes.as_slice().try_into().map(u64::from_be_bytes);
@@ -100,7 +97,7 @@ pub(super) fn read_place(bytes: &[u8]) -> Result<Place, StoreError> {
     postcard::from_bytes(bytes).map_err(|why| StoreError::Corrupt(format!("memory: a place: {why}")))
 }
 
-/// The key of an entry of a space, as `Tree::MemoryIds` holds it.
+/// Key of a space's entry, as stored in `Tree::MemoryIds`.
 pub(super) fn read_key(bytes: Vec<u8>) -> Result<Arc<str>, StoreError> {
     let key = String::from_utf8(bytes).map_err(|why| StoreError::Corrupt(format!("memory_ids: a key: {why}")))?;
     Ok(Arc::from(key))

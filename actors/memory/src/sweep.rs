@@ -1,12 +1,12 @@
-//! What has expired is deleted, some at a time, in the order of its end. No read ever waits for that.
+//! Deletes expired entries in slices, in the order of expiry. Reads never wait for it.
 
 use actix::{Context, Handler, Message, ResponseFuture};
 use futures::future::ready;
-use muster_store::{Op, Order, Scan, StoreError, Tree};
+use muster_store::{Op, PageRequest, StoreError, Tree};
 use tokio::sync::oneshot;
 
 use super::actor::MemoryWriter;
-use super::decision::{Decision, Then};
+use super::decision::{Decision, Effect};
 use super::place;
 use super::state::{self, End, Ended};
 use super::stored;
@@ -14,29 +14,29 @@ use super::write::restarting;
 use muster_core::Error;
 use muster_core::journal::Journalled;
 
-/// Ends that one decision looks at.
+/// Expiry rows examined per decision.
 const SLICE: usize = 256;
-/// Writes of one decision, about.
+/// Approximate number of writes per decision.
 const MAX_OPS: usize = 1_024;
 
-/// Deletes what has expired by now; answers how many entries and versions, once that is durable.
+/// Deletes everything expired by now; returns the number of entries and versions once that is durable.
 #[derive(Message)]
 #[rtype(result = "Result<usize, Error>")]
 pub(super) struct SweepNow;
 
-/// How far the sweep is.
+/// Progress of the sweep.
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
-    /// A slice is decided and not durable: what it deletes would be found again.
+    /// A slice is decided but not durable: reading again would return the same rows.
     under_way: bool,
-    /// Another slice follows at once.
+    /// Another slice follows immediately.
     more: bool,
     swept: usize,
     waiters: Vec<oneshot::Sender<usize>>,
 }
 
 impl MemoryWriter {
-    /// Begins a sweep where none is under way and something has expired.
+    /// Starts a sweep if none is running and something has expired.
     pub(super) fn begin_sweep(&mut self) {
         if self.sweep.under_way {
             return;
@@ -57,24 +57,31 @@ impl MemoryWriter {
     fn end_sweep(&mut self) {
         let swept = std::mem::take(&mut self.sweep.swept);
         for waiter in std::mem::take(&mut self.sweep.waiters) {
-            // Whoever asked may wait no more.
+            // The caller may have stopped waiting.
             let _ = waiter.send(swept);
         }
     }
 
-    /// A slice is durable.
+    /// Continues after a slice has become durable.
     pub(super) fn swept(&mut self) {
         self.sweep.under_way = false;
         if std::mem::take(&mut self.sweep.more) { self.begin_sweep() } else { self.end_sweep() }
     }
 
-    /// The next slice; `None` where nothing has expired. An owner's who is being forgotten are left to that.
+    /// Builds the next slice; `None` if nothing has expired. Owners being deleted are skipped.
     fn sweep_slice(&mut self) -> Result<Option<Decision>, StoreError> {
         let (store, now) = (self.options.store.clone(), self.now());
-        let scan = Scan { prefix: Vec::new(), from: None, limit: SLICE, order: Order::Ascending };
-        let page = store.scan(Tree::MemoryExpiry, &scan)?;
-        let (mut decision, mut looked, full) = (Decision::default(), 0, page.next.is_some());
-        for (key, rec) in page.items {
+        let (mut decision, mut looked) = (Decision::default(), 0);
+        for entry in store.entries(Tree::MemoryExpiry, [], PageRequest::of(SLICE)).take(SLICE) {
+            let (key, rec) = match entry {
+                Ok(entry) => entry,
+                Err(error) if looked == 0 => return Err(error),
+                // What was taken over so far stands.
+                Err(error) => {
+                    tracing::error!(%error, "what has expired cannot be read: tried again");
+                    break;
+                }
+            };
             let Some((at, id, version)) = place::read_end(&key).filter(|(at, ..)| *at <= now) else { break };
             looked += 1;
             match self.sweep_one(End { at, id, version }, &rec.bytes, &mut decision) {
@@ -83,7 +90,7 @@ impl MemoryWriter {
                     tracing::error!(%id, why, "what has expired cannot be read: left as it is");
                     decision.ops.push(Op::Delete { tree: Tree::MemoryExpiry, key });
                 }
-                // What was taken over so far stands.
+                // What has been applied so far remains.
                 Err(error) => {
                     tracing::error!(%error, "what has expired cannot be swept: tried again");
                     break;
@@ -96,8 +103,8 @@ impl MemoryWriter {
         if decision.ops.is_empty() {
             return Ok(None);
         }
-        self.sweep.more = looked == SLICE && full || decision.ops.len() > MAX_OPS;
-        decision.then.push(Then::Swept);
+        self.sweep.more = looked == SLICE || decision.ops.len() > MAX_OPS;
+        decision.effects.push(Effect::SweepSlice);
         Ok(Some(decision))
     }
 }
@@ -109,9 +116,9 @@ impl MemoryWriter {
             return Ok(Ended::Nothing);
         }
         let present = self.present(&place)?;
-        let mut turn = self.turn();
-        let ended = state::expire(&mut turn, present.as_deref(), end)?;
-        self.take(turn, into);
+        let mut transaction = self.transaction();
+        let ended = state::expire(&mut transaction, present.as_deref(), end)?;
+        self.take(transaction, into);
         Ok(ended)
     }
 }
@@ -120,7 +127,7 @@ impl Handler<SweepNow> for MemoryWriter {
     type Result = ResponseFuture<Result<usize, Error>>;
 
     fn handle(&mut self, _: SweepNow, context: &mut Context<Self>) -> Self::Result {
-        if let Err(refused) = self.room() {
+        if let Err(refused) = self.admit() {
             return Box::pin(ready(Err(refused)));
         }
         let (to, from) = oneshot::channel();

@@ -1,4 +1,4 @@
-//! Figures of spaces and owners, as they are after everything that was decided.
+//! Tallies of spaces and owners after all decisions so far.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,23 +9,23 @@ use super::record::{Owner, Space, Tally};
 use super::state::Delta;
 use super::stored;
 
-/// Most figures that are kept beside the store.
+/// Maximum number of cached tallies.
 const MAX_HELD: usize = 50_000;
 
-/// Read when they are first needed.
+/// Read from the store when first needed.
 #[derive(Debug, Default)]
 pub(super) struct Tallies(HashMap<Space, Tally>);
 
-/// Where an owner's own figures stand: no namespace is empty.
+/// Location of an owner's own tally: no namespace is empty.
 pub(super) fn whole(owner: &Owner) -> Space {
     Space::new(owner.clone(), "")
 }
 
 impl Tallies {
-    /// Has the figures of a space and its owner at hand.
+    /// Loads the tallies of a space and its owner.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// The store cannot be read.
     pub(super) fn hold(&mut self, store: &StoreHandle, space: &Space) -> Result<(), StoreError> {
         for space in [space.clone(), whole(&space.owner)] {
             if let Entry::Vacant(vacant) = self.0.entry(space) {
@@ -36,12 +36,12 @@ impl Tallies {
         Ok(())
     }
 
-    /// Figures that are at hand.
+    /// Returns a loaded tally.
     pub(super) fn held(&self, space: &Space) -> Tally {
         self.0.get(space).copied().unwrap_or_default()
     }
 
-    /// Moves the figures of a space at hand, and its owner's; gives them as they are now.
+    /// Updates the tallies of a loaded space and its owner, and returns them.
     pub(super) fn count(&mut self, space: &Space, delta: Delta) -> [(Space, Tally); 2] {
         [space.clone(), whole(&space.owner)].map(|space| {
             let tally = self.held(&space).moved(delta);
@@ -54,7 +54,7 @@ impl Tallies {
         self.0.retain(|space, _| space.owner != *owner);
     }
 
-    /// Lets go of what the store has: only while everything decided is durable.
+    /// Evicts tallies that the store has: only while everything decided is durable.
     pub(super) fn ease(&mut self) {
         if self.0.len() > MAX_HELD {
             self.0.clear();

@@ -1,12 +1,12 @@
-//! The thread of an entry whose client names none.
+//! Derives the thread of an entry without one from its tags.
 
 use super::names::MAX_NAME;
 
-/// Tags that say which conversation an entry is part of, from the widest to the narrowest.
+/// Tag prefixes that name a conversation, from the widest to the narrowest.
 const PREFIXES: [&str; 4] = ["conversation:", "conv:", "thread:", "session:"];
 
-/// The thread that tags such as `conv:26` and `session:1` name together: clients that mark a session by a tag get its
-/// neighbours without a second field. `None` where no tag does, or where two of one prefix disagree.
+/// Returns the thread named by tags such as `conv:26` and `session:1` together: clients that mark a session by a tag
+/// get its neighbours without another field. `None` if no tag names one, or if two of one prefix differ.
 pub(super) fn of_tags(tags: &[String]) -> Option<String> {
     let mut named = Vec::new();
     for prefix in PREFIXES {

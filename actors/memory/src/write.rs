@@ -1,4 +1,4 @@
-//! Stores, deletes and vectors, as the actor is asked for them.
+//! Handlers of stores, deletes and vectors.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::actor::MemoryWriter;
-use super::answers::{self, Answer, Said, Waiting};
-use super::decision::{Decision, Reply, Then};
+use super::answers::{self, Answer, EntryOutcome, Waiting};
+use super::decision::{Decision, Effect, Reply};
 use super::messages::{Precondition, StoreReply};
 use super::port::{NewVector, Taken};
 use super::record::{EntryId, Place};
@@ -20,10 +20,10 @@ use muster_core::idempotency::Idempotency;
 use muster_core::journal::Journalled;
 use muster_core::{Error, Kind};
 
-/// Writes of one decision: past it, what is left of a request goes into the next.
+/// Maximum writes per decision; the rest of a request goes into the next one.
 const MAX_OPS: usize = 2_048;
 
-/// Entries to be stored, each for itself, in order.
+/// Entries to be stored independently, in order.
 #[derive(Message)]
 #[rtype(result = "Result<Vec<Result<StoreReply, Error>>, Error>")]
 pub(super) struct Store {
@@ -36,7 +36,7 @@ pub(super) struct Store {
 #[rtype(result = "Result<bool, Error>")]
 pub(super) struct Delete {
     pub(super) place: Place,
-    /// Only this one.
+    /// If set, only this entry.
     pub(super) id: Option<EntryId>,
     pub(super) precondition: Precondition,
 }
@@ -46,13 +46,13 @@ pub(super) struct Delete {
 #[rtype(result = "Result<usize, Error>")]
 pub(super) struct Vectors(pub(super) Vec<NewVector>);
 
-/// An answer that is given once a decision is durable and told, and the reply that gives it.
+/// A response channel, and the effect that responds once a decision is durable and indexed.
 fn answer<T: Send + 'static>(
     finish: impl FnOnce(Taken) -> T + Send + 'static,
 ) -> (Reply, ResponseFuture<Result<T, Error>>) {
     let (to, from) = oneshot::channel();
     let reply: Reply = Box::new(move |stored: Result<Taken, Error>| {
-        // Whoever asked may wait no more.
+        // The caller may have stopped waiting.
         let _ = to.send(stored.map(finish));
     });
     (reply, Box::pin(async move { from.await.unwrap_or_else(|_| Err(restarting())) }))
@@ -73,11 +73,11 @@ impl MemoryWriter {
             Refused::Unreadable
         };
         let present = self.present(&draft.place).map_err(unreadable)?;
-        let (mut turn, most) = (self.turn(), self.options.settings.max_entries);
+        let (mut transaction, most) = (self.transaction(), self.options.settings.max_entries);
         let owned = self.tallies.held(&whole(owner));
-        let stored = state::store(&mut turn, present.as_deref(), draft, EntryId::fresh(), (owned, most));
+        let stored = state::store(&mut transaction, present.as_deref(), draft, EntryId::fresh(), (owned, most));
         let stored = stored.map_err(unreadable)??;
-        self.take(turn, into);
+        self.take(transaction, into);
         Ok(stored)
     }
 
@@ -93,15 +93,15 @@ impl MemoryWriter {
         if let Some(asked) = &store.idempotency
             && outcomes.iter().any(Result::is_ok)
         {
-            let said = Answer { memory: outcomes.iter().map(Said::of).collect() };
+            let said = Answer { memory: outcomes.iter().map(EntryOutcome::of).collect() };
             match asked.op(self.now(), json!(said)) {
                 Ok(op) => decision.ops.push(op),
-                // Every part of it is bounded: this is a fault of ours, and going on would store twice.
+                // Every part of it is bounded, so this is a bug; continuing would store twice.
                 Err(error) => self.fault(&error),
             }
             let key = (asked.principal.clone(), asked.key.clone());
             self.answers.insert(key.clone(), Waiting { digest: asked.digest, answer: said });
-            decision.then.push(Then::Answered(key));
+            decision.effects.push(Effect::Answered(key));
         }
         (outcomes, decision)
     }
@@ -112,9 +112,9 @@ impl MemoryWriter {
         }
         let present = self.present(&delete.place)?;
         let present = present.filter(|present| delete.id.is_none_or(|id| present.id == id));
-        let mut turn = self.turn();
-        let deleted = state::delete(&mut turn, present.as_deref(), delete.precondition)??;
-        self.take(turn, into);
+        let mut transaction = self.transaction();
+        let deleted = state::delete(&mut transaction, present.as_deref(), delete.precondition)??;
+        self.take(transaction, into);
         Ok(deleted)
     }
 
@@ -123,13 +123,13 @@ impl MemoryWriter {
             return Ok(false);
         }
         let present = self.present(&new.place)?;
-        let mut turn = self.turn();
-        let stored = state::vector(&mut turn, present.as_deref(), new)?;
-        self.take(turn, into);
+        let mut transaction = self.transaction();
+        let stored = state::vector(&mut transaction, present.as_deref(), new)?;
+        self.take(transaction, into);
         Ok(stored)
     }
 
-    /// Hands a decision over, and answers once it is durable and told.
+    /// Submits a decision, and responds once it is durable and indexed.
     fn conclude<T: Send + 'static>(
         &mut self,
         mut decision: Decision,
@@ -137,8 +137,8 @@ impl MemoryWriter {
         finish: impl FnOnce(Taken) -> T + Send + 'static,
     ) -> ResponseFuture<Result<T, Error>> {
         let (reply, answered) = answer(finish);
-        // Behind what it rests on, even where it writes nothing.
-        decision.then.push(Then::Reply(reply));
+        // Ordered after the decisions it depends on, even if it writes nothing.
+        decision.effects.push(Effect::Reply(reply));
         self.seal(decision);
         self.flush(context);
         answered
@@ -150,7 +150,7 @@ impl Handler<Store> for MemoryWriter {
 
     fn handle(&mut self, store: Store, context: &mut Context<Self>) -> Self::Result {
         let before = store.idempotency.as_ref().map(|asked| self.answered(asked)).transpose();
-        match before.and_then(|before| self.room().map(|()| before.flatten())) {
+        match before.and_then(|before| self.admit().map(|()| before.flatten())) {
             Err(refused) => Box::pin(ready(Err(refused))),
             Ok(Some(before)) => self.conclude(Decision::default(), context, move |_| {
                 before.memory.into_iter().zip(store.drafts).map(|(said, draft)| said.again(draft)).collect()
@@ -169,7 +169,7 @@ impl Handler<Delete> for MemoryWriter {
     type Result = ResponseFuture<Result<bool, Error>>;
 
     fn handle(&mut self, delete: Delete, context: &mut Context<Self>) -> Self::Result {
-        if let Err(refused) = self.room() {
+        if let Err(refused) = self.admit() {
             return Box::pin(ready(Err(refused)));
         }
         let mut decision = Decision::default();
@@ -183,7 +183,7 @@ impl Handler<Vectors> for MemoryWriter {
     type Result = ResponseFuture<Result<usize, Error>>;
 
     fn handle(&mut self, vectors: Vectors, context: &mut Context<Self>) -> Self::Result {
-        if let Err(refused) = self.room() {
+        if let Err(refused) = self.admit() {
             return Box::pin(ready(Err(refused)));
         }
         let (mut decision, mut stored) = (Decision::default(), 0);

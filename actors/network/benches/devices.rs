@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use actix_rt::Arbiter;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use muster_core::Clock;
-use muster_core::event::{Event, Latest, Publish, Review};
+use muster_core::event::{ChannelRestriction, Event, LatestValue, Publish};
 use muster_core::page::PageAsk;
 use muster_core::supervise::Tree;
 use muster_geo::{Geometry, Point};
@@ -32,13 +32,13 @@ struct Nobody;
 impl Publish for Nobody {
     fn publish(&self, _: Vec<Event>) {}
 
-    fn tell(&self, _: Vec<Event>) {}
+    fn publish_transient(&self, _: Vec<Event>) {}
 
-    fn review(&self, _: Review) {}
+    fn restrict(&self, _: ChannelRestriction) {}
 
-    fn told_less(&self) {}
+    fn mark_lost(&self) {}
 
-    fn latest(&self, _: Latest) {}
+    fn publish_latest(&self, _: LatestValue) {}
 }
 
 fn main() -> Outcome<()> {

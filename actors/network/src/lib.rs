@@ -5,3 +5,4 @@ pub mod device;
 pub mod firmware;
 pub mod geofence;
 pub mod incident;
+mod journal;

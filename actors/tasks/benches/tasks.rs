@@ -1,5 +1,5 @@
-//! What durable tasks cost: no-op tasks a second, a start with 100,000 of them, their memory, and how soon a kill is felt
-//! while 5,000 run and log as fast as they can.
+//! Measures durable tasks: tasks without work per second, a start with 100,000 queued tasks, their memory, and the
+//! latency of kills while 5,000 tasks run and log at full speed.
 //!
 //! `cargo bench -p muster-tasks --bench tasks` prints a table; `-- noops`, `-- queued` or `-- kills` a part of it. The
 //! store is on this machine's disk.
@@ -13,13 +13,13 @@ use actix_rt::Arbiter;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use muster_core::Clock;
-use muster_core::event::{Event, Latest, Publish, Review};
+use muster_core::event::{ChannelRestriction, Event, LatestValue, Publish};
 use muster_core::supervise::Tree;
 use muster_identity::By;
 use muster_store::{Options, SledStore, StoreHandle};
 use muster_tasks::task::{
-    Admission, Asker, Control, Desk, KillTimes, Level, NewTask, Next, Priority, StepAsk, StepError, StepKind,
-    StepOutput, StepSpec, TaskOptions, TaskSettings, Tasks, Usage, Verb, View, Work,
+    Admission, Asker, Control, KillLatency, Level, NewTask, Next, Priority, StepAsk, StepError, StepKind, StepOutput,
+    StepSink, StepSpec, TaskOptions, TaskSettings, Tasks, Usage, Verb, View, Work,
 };
 use serde_json::{Value, json};
 
@@ -29,29 +29,29 @@ const QUEUED: usize = 100_000;
 const RUNNING: usize = 5_000;
 const KILLS: usize = 200;
 
-/// Takes what is published, and leaves it.
+/// A publisher that discards everything.
 #[derive(Debug)]
 struct Nobody;
 
 impl Publish for Nobody {
     fn publish(&self, _: Vec<Event>) {}
 
-    fn tell(&self, _: Vec<Event>) {}
+    fn publish_transient(&self, _: Vec<Event>) {}
 
-    fn review(&self, _: Review) {}
+    fn restrict(&self, _: ChannelRestriction) {}
 
-    fn told_less(&self) {}
+    fn mark_lost(&self) {}
 
-    fn latest(&self, _: Latest) {}
+    fn publish_latest(&self, _: LatestValue) {}
 }
 
-/// Agents of one step: `noop` does nothing, `log` logs for ever.
+/// Agents with one step: `noop` does nothing, `log` logs forever.
 #[derive(Debug, Clone, Default)]
 struct Agents {
     dropped: Arc<Mutex<HashMap<String, Instant>>>,
 }
 
-/// Notes when a step was dropped.
+/// Records when a step was dropped.
 struct Guard(Agents, String);
 
 impl Drop for Guard {
@@ -74,7 +74,7 @@ impl Work for Agents {
         Ok(Next::Done(json!({ "done": true })))
     }
 
-    fn run(&self, ask: StepAsk, desk: Desk) -> BoxFuture<'static, Result<StepOutput, StepError>> {
+    fn run(&self, ask: StepAsk, desk: StepSink) -> BoxFuture<'static, Result<StepOutput, StepError>> {
         let guard = Guard(self.clone(), ask.key.task_id);
         Box::pin(async move {
             let _guard = guard;
@@ -127,7 +127,7 @@ async fn start(store: &StoreHandle, steps: &tokio::runtime::Runtime, slots: usiz
         work: Arc::new(agents.clone()),
         settings: TaskSettings { slots, per_key: slots, queue_per_key: 1_000_000, ..TaskSettings::default() },
         runtime: Some(steps.handle().clone()),
-        kill_times: KillTimes::default(),
+        kill_latency: KillLatency::default(),
     };
     let tasks = Tasks::start(&tree.group("agents"), other.handle(), options);
     tasks.up().await;
@@ -152,7 +152,7 @@ impl World {
     }
 }
 
-/// From the request to the durable end.
+/// Measures from the request to the durable end.
 async fn noops(steps: &tokio::runtime::Runtime, in_flight: usize) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let opened = SledStore::open(Options::new(folder.path()))?.store;
@@ -183,7 +183,7 @@ async fn noops(steps: &tokio::runtime::Runtime, in_flight: usize) -> Outcome<()>
     Ok(())
 }
 
-/// A start with 100,000 queued tasks, and what each takes.
+/// Measures a start with 100,000 queued tasks, and their memory.
 async fn queued(steps: &tokio::runtime::Runtime) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let store: StoreHandle = SledStore::open(Options::new(folder.path()))?.store;
@@ -206,7 +206,7 @@ async fn queued(steps: &tokio::runtime::Runtime) -> Outcome<()> {
     Ok(())
 }
 
-/// From asking to the end of the step's future.
+/// Measures from the request to the end of the step's future.
 async fn kills(steps: &tokio::runtime::Runtime) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let store: StoreHandle = SledStore::open(Options::new(folder.path()))?.store;
@@ -214,7 +214,7 @@ async fn kills(steps: &tokio::runtime::Runtime) -> Outcome<()> {
     let ids: Vec<String> =
         stream::iter(0..RUNNING).map(|_| world.run("log")).buffer_unordered(512).try_collect().await?;
     let asker = Asker::of(By::System);
-    let (mut felt, mut answered) = (Vec::new(), Vec::new());
+    let (mut latencies, mut answered) = (Vec::new(), Vec::new());
     for (n, id) in ids.iter().take(KILLS).enumerate() {
         let control = Control { verb: Verb::Kill, request_id: format!("r{n}"), if_seq: None, reason: None };
         let asked = Instant::now();
@@ -223,19 +223,19 @@ async fn kills(steps: &tokio::runtime::Runtime) -> Outcome<()> {
         loop {
             let dropped = world.agents.dropped.lock().unwrap_or_else(PoisonError::into_inner).get(id).copied();
             if let Some(at) = dropped {
-                felt.push(at.duration_since(asked));
+                latencies.push(at.duration_since(asked));
                 break;
             }
             tokio::task::yield_now().await;
         }
     }
     percentiles("kill to answer, 5,000 running and logging", answered);
-    percentiles("kill to step dropped, 5,000 running and logging", felt);
+    percentiles("kill to step dropped, 5,000 running and logging", latencies);
     world.stop().await;
     Ok(())
 }
 
-/// Resident memory, in KiB.
+/// Returns the resident memory, in KiB.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,4 +1,4 @@
-//! Agents and what they run on: the pool of engine processes, the agent catalogue, and durable tasks.
+//! Agents and their execution: the pool of engine processes, the agent catalogue, and durable tasks.
 
 pub mod agent;
 pub mod engine;

@@ -1,14 +1,15 @@
-//! Tokens that were verified, by their whole SHA-256.
+//! Cache of verified tokens, keyed by their whole SHA-256.
 //!
-//! Two tokens never share an entry however much of them is equal: the key is the digest of all bytes, signature
-//! included. What a hit does not say: whether the session lives and the permissions stand; that is asked every time.
+//! Two tokens never share an entry, however similar they are: the key is the digest of all bytes, including the
+//! signature. A hit does not imply that the session is still active or that permissions are unchanged; the caller
+//! checks those on every request.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use sha2::{Digest, Sha256};
 
-/// How many tokens are kept.
+/// Maximum number of cached tokens.
 pub const CAPACITY: usize = 64 * 1024;
 const SHARDS: usize = 16;
 
@@ -21,11 +22,11 @@ struct Entry<T> {
 
 struct Shard<T> {
     entries: HashMap<Digest256, Entry<T>>,
-    /// In the order they came; each digest of `entries` once.
+    /// Insertion order; contains each digest of `entries` once.
     order: VecDeque<Digest256>,
 }
 
-/// Verified tokens and what they said. Bounded: the oldest goes when it is full.
+/// Bounded cache of verified tokens and their claims. The oldest entry of a shard is evicted when the shard is full.
 pub struct TokenCache<T> {
     shards: Vec<RwLock<Shard<T>>>,
     each: usize,
@@ -44,20 +45,20 @@ impl<T> Default for TokenCache<T> {
 }
 
 impl<T> TokenCache<T> {
-    /// A cache of about `capacity` tokens, at least one for each shard.
+    /// Creates a cache for about `capacity` tokens, and at least one per shard.
     pub fn with_capacity(capacity: usize) -> Self {
         let shard = || RwLock::new(Shard { entries: HashMap::new(), order: VecDeque::new() });
         Self { shards: (0..SHARDS).map(|_| shard()).collect(), each: capacity.div_ceil(SHARDS).max(1) }
     }
 
-    /// What the token said, if it was kept and has not ended at `now` (seconds).
+    /// Returns the claims of a token that is cached and has not expired at `now` (seconds).
     pub fn get(&self, token: &str, now: u64) -> Option<Arc<T>> {
         let digest = digest(token);
         let shard = self.shard(&digest)?.read().unwrap_or_else(PoisonError::into_inner);
         shard.entries.get(&digest).filter(|entry| now < entry.exp).map(|entry| entry.value.clone())
     }
 
-    /// Keeps what a verified token said until `exp` (seconds).
+    /// Caches the claims of a verified token until `exp` (seconds).
     pub fn insert(&self, token: &str, value: Arc<T>, exp: u64) {
         let digest = digest(token);
         let Some(shard) = self.shard(&digest) else { return };
@@ -71,7 +72,7 @@ impl<T> TokenCache<T> {
         }
     }
 
-    /// Forgets everything; after a signing key was revoked.
+    /// Removes all entries. Required after a signing key was revoked.
     pub fn clear(&self) {
         for shard in &self.shards {
             let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
@@ -80,10 +81,12 @@ impl<T> TokenCache<T> {
         }
     }
 
+    /// Returns the number of cached tokens.
     pub fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.read().unwrap_or_else(PoisonError::into_inner).entries.len()).sum()
     }
 
+    /// Returns whether the cache is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,70 +1,89 @@
-//! What our tokens say.
+//! Claims of the tokens issued by this server.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::TokenError;
 
-/// How far two clocks may be apart, seconds.
+/// Maximum accepted difference between two clocks, in seconds.
 pub const LEEWAY: u64 = 30;
 
-/// Whose key a token is bound to (RFC 7800, RFC 9449 §6.1).
+/// The key that a token is bound to (RFC 7800, RFC 9449 §6.1).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confirmation {
-    /// The thumbprint of the key that must prove itself with each request.
+    /// JWK thumbprint of the key whose possession must be proven with each request.
     pub jkt: String,
 }
 
-/// An access token: who it is and in which session. What they may do is looked up, never read from here.
+/// Claims of an access token: the user and the session. Permissions are looked up, never read from the token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccessClaims {
+    /// Issuer.
     pub iss: String,
+    /// Audience: `muster`.
     pub aud: String,
+    /// Subject: the identifier of the user.
     pub sub: String,
+    /// Identifier of the session.
     pub sid: String,
+    /// Identifier of the token.
     pub jti: String,
+    /// Time of issue, in seconds.
     pub iat: u64,
+    /// Time before which the token is not valid, in seconds.
     pub nbf: u64,
+    /// Expiry time, in seconds.
     pub exp: u64,
+    /// Role of the user at the time of issue.
     pub role: String,
-    /// The version of the user's permissions when the token was made.
+    /// Version of the user's permissions at the time of issue.
     pub pv: u64,
+    /// Key that the token is bound to, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cnf: Option<Confirmation>,
 }
 
-/// A refresh token: generation `generation` of the family `fam` of a session.
+/// Claims of a refresh token: generation `generation` of the token family `fam` of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefreshClaims {
+    /// Issuer.
     pub iss: String,
+    /// Audience: `muster-refresh`.
     pub aud: String,
+    /// Subject: the identifier of the user.
     pub sub: String,
+    /// Identifier of the session.
     pub sid: String,
+    /// Identifier of the token family.
     pub fam: String,
-    /// `gen` on the wire; the word is Rust's.
+    /// Serialized as `gen`, which is a reserved word in Rust.
     #[serde(rename = "gen")]
     pub generation: u64,
+    /// Identifier of the token.
     pub jti: String,
+    /// Time of issue, in seconds.
     pub iat: u64,
+    /// Expiry time, in seconds.
     pub exp: u64,
+    /// Key that the token is bound to, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cnf: Option<Confirmation>,
 }
 
-/// The last second of the year 9999: no date of ours is later, and no sum with it overflows.
+/// Last second of the year 9999. No valid date is later, and no sum with it overflows.
 const LAST_DATE: u64 = 253_402_300_799;
 
-/// When a token was made and ends.
+/// Issue and expiry times of a token.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Times {
+pub(crate) struct TokenTimes {
     pub iat: u64,
     pub exp: u64,
 }
 
-/// Checks `exp`, `iat` and `nbf` against `now`: whole seconds, not negative, within [`LEEWAY`].
-pub(crate) fn times(claims: &Map<String, Value>, now: u64) -> Result<Times, TokenError> {
-    let exp = date(claims, "exp")?.ok_or(TokenError::Malformed("it has no exp"))?;
-    let iat = date(claims, "iat")?.ok_or(TokenError::Malformed("it has no iat"))?;
+/// Checks `exp`, `iat` and `nbf` against `now`: whole, non-negative seconds, with a tolerance of [`LEEWAY`].
+pub(crate) fn check_times(claims: &Map<String, Value>, now: u64) -> Result<TokenTimes, TokenError> {
+    let exp = date(claims, "exp")?.ok_or(TokenError::Malformed("exp is missing"))?;
+    let iat = date(claims, "iat")?.ok_or(TokenError::Malformed("iat is missing"))?;
     let nbf = date(claims, "nbf")?.unwrap_or(iat);
     if now >= exp + LEEWAY {
         return Err(TokenError::Expired);
@@ -72,7 +91,7 @@ pub(crate) fn times(claims: &Map<String, Value>, now: u64) -> Result<Times, Toke
     if iat.max(nbf) > now.saturating_add(LEEWAY) {
         return Err(TokenError::NotYet);
     }
-    Ok(Times { iat, exp })
+    Ok(TokenTimes { iat, exp })
 }
 
 fn date(claims: &Map<String, Value>, name: &str) -> Result<Option<u64>, TokenError> {
@@ -80,15 +99,15 @@ fn date(claims: &Map<String, Value>, name: &str) -> Result<Option<u64>, TokenErr
         None => Ok(None),
         Some(value) => match value.as_u64() {
             Some(at) if at <= LAST_DATE => Ok(Some(at)),
-            _ => Err(TokenError::Malformed("a date of it is no whole number of seconds since 1970")),
+            _ => Err(TokenError::Malformed("exp, iat or nbf is not a whole number of seconds since 1970")),
         },
     }
 }
 
-/// A claim that must be there, a text and not empty.
+/// Returns a claim that must be a non-empty string.
 pub(crate) fn text<'a>(claims: &'a Map<String, Value>, name: &str) -> Result<&'a str, TokenError> {
     match claims.get(name).and_then(Value::as_str) {
         Some(value) if !value.is_empty() => Ok(value),
-        _ => Err(TokenError::Malformed("iss, aud, sub or jti is not there, empty or no text")),
+        _ => Err(TokenError::Malformed("iss, aud, sub or jti is missing, empty or not a string")),
     }
 }

@@ -1,42 +1,56 @@
-//! Why a token is refused. Never holds a part of the token: it came from outside and may be a secret.
+//! Errors of tokens. They never contain a part of the token, which is untrusted and may be a secret.
 
-/// A token that is not accepted. To the caller all are one 401; the difference is for the log.
+/// Reason for which a token is not accepted. Callers receive the same 401 for all of them; the distinction is for the
+/// log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    #[error("the token is longer than is read")]
+    /// The token exceeds the maximum length.
+    #[error("the token exceeds the maximum length")]
     TooLong,
+    /// The token does not have the required form.
     #[error("the token is malformed: {0}")]
     Malformed(&'static str),
-    #[error("the token is not signed with the one algorithm that is accepted")]
+    /// The algorithm is not the accepted one.
+    #[error("the token is not signed with EdDSA, the only accepted algorithm")]
     WrongAlgorithm,
-    #[error("the token is of another type than is asked for here")]
+    /// The `typ` is not the required one.
+    #[error("the token is of a type that is not accepted here")]
     WrongType,
-    #[error("the token names a key that nobody here knows")]
+    /// The key is unknown.
+    #[error("the token was signed by an unknown key")]
     UnknownKey,
-    #[error("the token's key was not in use when the token says it was made, or is in use no longer")]
+    /// The key was not in use at the time of issue, or is no longer in use.
+    #[error("the token's key was not in use at the token's time of issue, or is no longer in use")]
     KeyNotInUse,
+    /// The signature does not match.
     #[error("the token's signature does not match")]
     BadSignature,
+    /// The token has expired.
     #[error("the token has expired: get a new one")]
     Expired,
+    /// The token is not valid yet.
     #[error("the token is not valid yet: check the clock of the machine that made it")]
     NotYet,
+    /// The lifetime exceeds the maximum.
     #[error("the token is valid for longer than is allowed")]
     TooLongLived,
+    /// The audience is not the required one.
     #[error("the token is for another audience")]
     WrongAudience,
+    /// The issuer is not the required one.
     #[error("the token is of another issuer")]
     WrongIssuer,
-    #[error("the token is about somebody else")]
+    /// The subject is not the required one.
+    #[error("the token is for another subject")]
     WrongSubject,
 }
 
-/// The system gave no randomness; nothing can be made without.
+/// The operating system provided no randomness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the operating system gives no randomness")]
+#[error("the operating system provides no randomness")]
 pub struct RandomError;
 
-/// `N` unpredictable bytes.
+/// Returns `N` unpredictable bytes.
 pub fn random<const N: usize>() -> Result<[u8; N], RandomError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|_| RandomError)?;

@@ -9,38 +9,44 @@ use sha2::{Digest, Sha256};
 use crate::error::{RandomError, random};
 use crate::{Secret, b64};
 
-/// Why a JWK is no key for us.
+/// Reason for which a JWK cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum JwkError {
-    #[error("the key is no JWK of kty OKP and crv Ed25519 with an x of 32 bytes in base64url")]
+    /// The JWK is not an Ed25519 public key.
+    #[error("the key is not a JWK with kty OKP, crv Ed25519 and an x of 32 bytes in base64url")]
     NotEd25519,
-    #[error("the JWK holds a private part: send the public key only, and make a new pair, for this one was shown")]
+    #[error(
+        "the JWK contains a private part: send the public key only, and generate a new key pair, because this one has been disclosed"
+    )]
+    /// The JWK contains a private part.
     Private,
-    #[error("the JWK holds no private part d that belongs to its x")]
+    /// The JWK has no matching private part.
+    #[error("the JWK contains no private part d that matches its x")]
     NotPrivate,
-    #[error("the key has a low order: everybody can sign for it; make a new pair")]
+    /// The key is of low order.
+    #[error("the key has a low order, so anyone can sign for it: generate a new key pair")]
     Weak,
 }
 
 /// Members that only private and symmetric keys have (RFC 7518 §6, RFC 8037 §2).
 const PRIVATE_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-/// Refuses a JWK that shows a secret.
-pub(crate) fn refuse_private(jwk: &Value) -> Result<(), JwkError> {
+/// Rejects a JWK that contains a secret.
+pub(crate) fn reject_private(jwk: &Value) -> Result<(), JwkError> {
     match PRIVATE_MEMBERS.iter().any(|name| jwk.get(name).is_some()) {
         true => Err(JwkError::Private),
         false => Ok(()),
     }
 }
 
-/// The thumbprint of RFC 7638 over a key's required members, which are given in the order of their names.
+/// Computes the RFC 7638 thumbprint over a key's required members, which must be in lexicographic order.
 pub(crate) fn thumbprint(members: &[(&str, &str)]) -> String {
     let members: Vec<String> =
         members.iter().map(|(name, value)| format!("{}:{}", Value::from(*name), Value::from(*value))).collect();
     b64::encode(Sha256::digest(format!("{{{}}}", members.join(","))))
 }
 
-/// A public Ed25519 key of full order.
+/// A public Ed25519 key that is not of low order.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PublicKey(VerifyingKey);
 
@@ -51,15 +57,16 @@ impl fmt::Debug for PublicKey {
 }
 
 impl PublicKey {
-    /// The key of 32 bytes. Low orders are refused: a signature for them holds for every message.
+    /// Creates a key from its 32 bytes. Keys of low order are rejected: a signature for them is valid for every
+    /// message.
     pub fn from_bytes(bytes: &[u8; 32]) -> Result<Self, JwkError> {
         let key = VerifyingKey::from_bytes(bytes).map_err(|_| JwkError::NotEd25519)?;
         if key.is_weak() { Err(JwkError::Weak) } else { Ok(Self(key)) }
     }
 
-    /// The key that a public JWK holds; members beside kty, crv and x are not looked at, unless they are private.
+    /// Reads a public JWK. Members other than kty, crv and x are ignored, but private ones are rejected.
     pub fn from_jwk(jwk: &Value) -> Result<Self, JwkError> {
-        refuse_private(jwk)?;
+        reject_private(jwk)?;
         Self::from_members(jwk)
     }
 
@@ -72,32 +79,34 @@ impl PublicKey {
         Self::from_bytes(&x)
     }
 
-    /// The JWK: kty, crv, x.
+    /// Returns the JWK with the members kty, crv and x.
     pub fn to_jwk(&self) -> Value {
         json!({"kty": "OKP", "crv": "Ed25519", "x": self.x()})
     }
 
-    /// The 32 bytes in base64url, as a JWK's `x`.
+    /// Returns the 32 bytes in base64url, as in a JWK's `x`.
     pub fn x(&self) -> String {
         b64::encode(self.0.as_bytes())
     }
 
+    /// Returns the 32 bytes of the key.
     pub fn as_bytes(&self) -> &[u8; 32] {
         self.0.as_bytes()
     }
 
-    /// The RFC 7638 thumbprint: our `kid` and `jkt`.
+    /// Returns the RFC 7638 thumbprint, which is used as `kid` and `jkt`.
     pub fn thumbprint(&self) -> String {
         thumbprint(&[("crv", "Ed25519"), ("kty", "OKP"), ("x", &self.x())])
     }
 
-    /// Strict verification (RFC 8032 with small orders refused, no cofactor): what one verifier takes, all take.
+    /// Verifies a signature strictly (RFC 8032 with points of small order rejected, without cofactor), so that all
+    /// verifiers agree.
     pub fn verifies(&self, message: &[u8], signature: &[u8; 64]) -> bool {
         self.0.verify_strict(message, &Signature::from_bytes(signature)).is_ok()
     }
 }
 
-/// A private Ed25519 key. Overwritten in memory when dropped; printed as its thumbprint.
+/// A private Ed25519 key. It is zeroized on drop; its `Debug` output is its thumbprint.
 #[derive(Clone)]
 pub struct PrivateKey(SigningKey);
 
@@ -108,17 +117,17 @@ impl fmt::Debug for PrivateKey {
 }
 
 impl PrivateKey {
-    /// A new key from the system's randomness.
+    /// Generates a key.
     pub fn generate() -> Result<Self, RandomError> {
         Ok(Self::from_seed(&random()?))
     }
 
-    /// The key of RFC 8032's 32 secret bytes.
+    /// Creates a key from the 32 secret bytes of RFC 8032.
     pub fn from_seed(seed: &[u8; 32]) -> Self {
         Self(SigningKey::from_bytes(seed))
     }
 
-    /// The key of a private JWK, whose x must be its own.
+    /// Reads a private JWK, whose x must match its d.
     pub fn from_jwk(jwk: &Value) -> Result<Self, JwkError> {
         let public = PublicKey::from_members(jwk)?;
         let d = jwk.get("d").and_then(Value::as_str).and_then(b64::decode_exact).ok_or(JwkError::NotPrivate)?;
@@ -126,7 +135,7 @@ impl PrivateKey {
         if key.public() == public { Ok(key) } else { Err(JwkError::NotPrivate) }
     }
 
-    /// The private JWK: kty, crv, x, d.
+    /// Returns the private JWK with the members kty, crv, x and d.
     pub fn to_jwk(&self) -> Secret<Value> {
         let mut jwk = self.public().to_jwk();
         if let Some(members) = jwk.as_object_mut() {
@@ -135,15 +144,17 @@ impl PrivateKey {
         Secret::new(jwk)
     }
 
+    /// Returns the public key.
     pub fn public(&self) -> PublicKey {
         PublicKey(self.0.verifying_key())
     }
 
+    /// Signs a message.
     pub fn sign(&self, message: &[u8]) -> [u8; 64] {
         self.0.sign(message).to_bytes()
     }
 
-    /// A compact JWS over `payload` with the header `{alg, typ, kid}`.
+    /// Creates a compact JWS over `payload` with the given header.
     pub(crate) fn sign_compact(&self, header: &Value, payload: &[u8]) -> String {
         let signed = crate::jws::signing_input(header, payload);
         let signature = b64::encode(self.sign(signed.as_bytes()));

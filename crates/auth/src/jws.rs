@@ -1,23 +1,23 @@
-//! The compact form of a signed text (RFC 7515 §3.1): three parts with dots between.
+//! Compact serialization of a JWS (RFC 7515 §3.1): three parts separated by dots.
 
 use serde_json::{Map, Value};
 
 use crate::error::TokenError;
 use crate::{b64, strict};
 
-/// A token in its three parts, not yet believed.
+/// The parts of a token that has not been verified.
 #[derive(Clone, Copy)]
-pub struct Compact<'a> {
+pub struct CompactJws<'a> {
     header: &'a str,
     payload: &'a str,
     pub signature: &'a str,
-    /// What the signature is over.
+    /// The signing input.
     pub signed: &'a str,
 }
 
-/// The three parts of `token`, which is looked at no further when it is longer than `max` bytes.
-pub fn split(token: &str, max: usize) -> Result<Compact<'_>, TokenError> {
-    const SHAPE: TokenError = TokenError::Malformed("it has not three parts");
+/// Splits `token` into its parts. A token longer than `max` bytes is rejected without being decoded.
+pub fn split(token: &str, max: usize) -> Result<CompactJws<'_>, TokenError> {
+    const SHAPE: TokenError = TokenError::Malformed("it does not have three parts");
     if token.len() > max {
         return Err(TokenError::TooLong);
     }
@@ -26,14 +26,14 @@ pub fn split(token: &str, max: usize) -> Result<Compact<'_>, TokenError> {
     if payload.contains('.') || header.is_empty() || payload.is_empty() {
         return Err(SHAPE);
     }
-    Ok(Compact { header, payload, signature, signed })
+    Ok(CompactJws { header, payload, signature, signed })
 }
 
-impl Compact<'_> {
+impl CompactJws<'_> {
     pub fn header(&self) -> Result<Map<String, Value>, TokenError> {
         b64::decode(self.header)
             .and_then(|bytes| strict::object(&bytes, strict::FLAT))
-            .ok_or(TokenError::Malformed("its header is not one flat JSON object with each name once"))
+            .ok_or(TokenError::Malformed("its header is not a flat JSON object without duplicate names"))
     }
 
     pub fn payload(&self) -> Result<Vec<u8>, TokenError> {
@@ -42,16 +42,17 @@ impl Compact<'_> {
 
     pub fn claims(&self) -> Result<Map<String, Value>, TokenError> {
         strict::object(&self.payload()?, strict::FLAT)
-            .ok_or(TokenError::Malformed("its claims are not one flat JSON object with each name once"))
+            .ok_or(TokenError::Malformed("its claims are not a flat JSON object without duplicate names"))
     }
 
-    /// The 64 bytes that a signature of Ed25519 and one of P-256 have.
+    /// Decodes the signature: 64 bytes for both Ed25519 and P-256.
     pub fn signature(&self) -> Result<[u8; 64], TokenError> {
-        b64::decode_exact(self.signature).ok_or(TokenError::Malformed("its signature has not 64 bytes"))
+        b64::decode_exact(self.signature).ok_or(TokenError::Malformed("its signature is not 64 bytes long"))
     }
 
-    /// The header's `kid`, if the header has `alg`, `typ` and `kid` and nothing else, and the first two are as they
-    /// must be. So `jku`, `x5u`, `jwk`, `crit` and whatever comes next are refused, and nothing is ever fetched.
+    /// Returns the header's `kid`, provided that the header consists of `alg`, `typ` and `kid` only and the first two
+    /// have the required values. This rejects `jku`, `x5u`, `jwk`, `crit` and any future member, so that nothing is
+    /// ever fetched.
     pub fn kid(&self, typ: &str) -> Result<String, TokenError> {
         let mut header = self.header()?;
         if header.get("alg").and_then(Value::as_str) != Some("EdDSA") {
@@ -67,10 +68,10 @@ impl Compact<'_> {
     }
 }
 
-/// Longest name of a key that is looked up, bytes; a thumbprint has 43.
+/// Maximum length of a `kid`, in bytes; a thumbprint has 43.
 const MAX_KID: usize = 128;
 
-/// The signed text for a header and a payload; the caller adds a dot and the signature.
+/// Returns the signing input for a header and a payload; the caller appends a dot and the signature.
 pub fn signing_input(header: &Value, payload: &[u8]) -> String {
     format!("{}.{}", b64::encode(header.to_string()), b64::encode(payload))
 }

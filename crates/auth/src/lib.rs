@@ -1,7 +1,10 @@
-//! Tokens, proofs of possession and passwords: pure functions over bytes and times. Knows nobody.
+//! Tokens, proofs of possession, signing keys and passwords, as pure functions over bytes and times.
 //!
-//! No clock is read here: every time is an argument, in seconds since the epoch. The only randomness is the system's,
-//! for keys, salts and identifiers of proofs; the only files are the signing keys'.
+//! No clock is read: every time is an argument, in seconds since the Unix epoch. The only source of randomness is the
+//! operating system's, for keys, salts and identifiers of proofs; the only files are those of the signing keys. This
+//! crate depends on no other crate of the workspace.
+
+#![warn(missing_docs)]
 
 mod b64;
 pub mod cache;
@@ -24,6 +27,6 @@ pub use cache::TokenCache;
 pub use claims::{AccessClaims, Confirmation, LEEWAY, RefreshClaims};
 pub use error::{RandomError, TokenError};
 pub use jwk::{JwkError, PrivateKey, PublicKey};
-pub use keys::{Change, KeyError, KeyRing, KeySet, Policy};
+pub use keys::{KeyError, KeyRing, KeySet, RotationPolicy, SigningKeyChange};
 pub use secret::Secret;
-pub use token::{Expect, MAX_TOKEN, MintError, Typ, mint, verify};
+pub use token::{MAX_TOKEN, MintError, TokenRequirements, TokenType, mint, verify};

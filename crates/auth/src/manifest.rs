@@ -1,4 +1,4 @@
-//! Signed documents, such as a firmware's manifest: a compact JWS with EdDSA over a JSON object.
+//! Signed documents, such as firmware manifests: a compact JWS with EdDSA over a JSON object.
 
 use serde_json::json;
 
@@ -6,12 +6,16 @@ use crate::error::TokenError;
 use crate::jwk::{PrivateKey, PublicKey};
 use crate::{jws, strict};
 
-/// Longest signed document, bytes.
+/// Maximum length of a signed document, in bytes.
 pub const MAX: usize = 64 * 1024;
-/// How deep a document may be.
+/// Maximum nesting depth of a document.
 const DEPTH: u8 = 16;
 
-/// `payload`, a JSON object, signed; `typ` says what it is, so that one document is not taken for another.
+/// Signs `payload`, a JSON object. `typ` states the kind of document, so that one kind is not accepted as another.
+///
+/// # Errors
+///
+/// Fails if the payload is not an unambiguous JSON object or the result is longer than [`MAX`].
 pub fn sign(key: &PrivateKey, typ: &str, payload: &[u8]) -> Result<String, TokenError> {
     check(payload)?;
     let header = json!({"alg": "EdDSA", "typ": typ, "kid": key.public().thumbprint()});
@@ -19,17 +23,25 @@ pub fn sign(key: &PrivateKey, typ: &str, payload: &[u8]) -> Result<String, Token
     if jws.len() > MAX { Err(TokenError::TooLong) } else { Ok(jws) }
 }
 
-/// A checked document.
+/// A verified document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signed {
-    /// The key that signed it.
+pub struct SignedDocument {
+    /// Identifier of the key that signed it.
     pub kid: String,
-    /// The bytes as they were signed: a JSON object in which each name stands once.
+    /// The signed bytes: a JSON object without duplicate names.
     pub payload: Vec<u8>,
 }
 
-/// The document in `jws`, which must be of `typ` and signed by a key that `key_of` knows by its kid.
-pub fn verify(jws: &str, typ: &str, key_of: impl FnOnce(&str) -> Option<PublicKey>) -> Result<Signed, TokenError> {
+/// Verifies a document, which must be of type `typ` and signed by a key that `key_of` returns for its kid.
+///
+/// # Errors
+///
+/// Returns the first reason for which the document is not accepted.
+pub fn verify(
+    jws: &str,
+    typ: &str,
+    key_of: impl FnOnce(&str) -> Option<PublicKey>,
+) -> Result<SignedDocument, TokenError> {
     let parts = jws::split(jws, MAX)?;
     let kid = parts.kid(typ)?;
     let signature = parts.signature()?;
@@ -39,11 +51,11 @@ pub fn verify(jws: &str, typ: &str, key_of: impl FnOnce(&str) -> Option<PublicKe
     }
     let payload = parts.payload()?;
     check(&payload)?;
-    Ok(Signed { kid, payload })
+    Ok(SignedDocument { kid, payload })
 }
 
 fn check(payload: &[u8]) -> Result<(), TokenError> {
     strict::object(payload, DEPTH)
         .map(drop)
-        .ok_or(TokenError::Malformed("the document is not one JSON object with each name once"))
+        .ok_or(TokenError::Malformed("the document is not a JSON object without duplicate names"))
 }

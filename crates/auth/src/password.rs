@@ -1,4 +1,4 @@
-//! Passwords as argon2id hashes (RFC 9106) in PHC form.
+//! Passwords as argon2id hashes (RFC 9106) in PHC format.
 
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
@@ -6,39 +6,45 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::error::random;
 
-/// Longest password, bytes, as it is typed and as it is hashed.
+/// Maximum length of a password, in bytes, before and after normalization.
 pub const MAX_PASSWORD: usize = 1024;
 
-/// Why a password cannot be hashed.
+/// Reason for which a password cannot be hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PasswordError {
+    /// The password exceeds [`MAX_PASSWORD`].
     #[error("the password is longer than 1,024 bytes: choose a shorter one")]
     TooLong,
-    #[error("the password has a NUL in it: choose one without")]
+    /// The password contains a NUL character.
+    #[error("the password contains a NUL character: choose one without")]
     Nul,
-    #[error("the parameters of argon2 do not fit: m_kib must be at least 8 for each of p, t and p at least 1")]
+    /// The argon2 parameters are invalid.
+    #[error("invalid argon2 parameters: m_kib must be at least 8 for each of p, t and p at least 1")]
     Parameters,
+    /// The operating system provided no randomness.
     #[error(transparent)]
     Random(#[from] crate::RandomError),
 }
 
-/// What a comparison came to.
+/// Result of comparing a password with a hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PasswordMatch {
+    /// The password matches.
     Match,
-    /// The password is right, and its hash was made with other parameters: hash it again.
+    /// The password matches, but the hash was created with other parameters: hash it again.
     MatchRehash,
+    /// The password does not match.
     Mismatch,
 }
 
-/// The cost of a hash. OWASP's first choice: 19 MiB, two passes, one lane.
+/// Cost parameters of the hash. The default is OWASP's first choice: 19 MiB, two passes, one lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hasher {
-    /// Memory, KiB.
+    /// Memory, in KiB.
     pub m_kib: u32,
-    /// Passes over it.
+    /// Number of passes.
     pub t: u32,
-    /// Lanes.
+    /// Number of lanes.
     pub p: u32,
 }
 
@@ -49,7 +55,12 @@ impl Default for Hasher {
 }
 
 impl Hasher {
-    /// The PHC text of a password. Slow on purpose, and takes `m_kib` of memory: never on a thread that serves.
+    /// Hashes a password; returns the PHC string. Slow by design, and uses `m_kib` of memory: never call it on a thread
+    /// that serves requests.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the password is invalid, the parameters are invalid, or there is no randomness.
     pub fn hash(&self, password: &str) -> Result<String, PasswordError> {
         let password = prepare(password)?;
         let salt = SaltString::encode_b64(&random::<16>()?).map_err(|_| PasswordError::Parameters)?;
@@ -57,25 +68,31 @@ impl Hasher {
         Ok(hash.to_string())
     }
 
-    /// Compares in constant time. A text that is no hash of ours, one that costs far more than ours (16 times, or
-    /// 256 MiB once), or a password that could never have been hashed, is a mismatch.
-    pub fn verify(&self, password: &str, phc: &str) -> Verdict {
-        let (Ok(password), Ok(hash)) = (prepare(password), PasswordHash::new(phc)) else { return Verdict::Mismatch };
-        let Ok(params) = Params::try_from(&hash) else { return Verdict::Mismatch };
-        // A hash from a foreign place must not take all memory of the machine.
+    /// Compares a password with a hash in constant time. A malformed hash, a hash that costs far more than this
+    /// hasher's (16 times, and at least 256 MiB in one pass), and a password that cannot be hashed are mismatches.
+    pub fn verify(&self, password: &str, phc: &str) -> PasswordMatch {
+        let (Ok(password), Ok(hash)) = (prepare(password), PasswordHash::new(phc)) else {
+            return PasswordMatch::Mismatch;
+        };
+        let Ok(params) = Params::try_from(&hash) else { return PasswordMatch::Mismatch };
+        // A hash of foreign origin must not exhaust the machine's memory.
         let cost = |m: u32, t: u32| u64::from(m) * u64::from(t);
         if cost(params.m_cost(), params.t_cost()) > cost(self.m_kib, self.t).saturating_mul(16).max(1 << 18) {
-            return Verdict::Mismatch;
+            return PasswordMatch::Mismatch;
         }
         match Argon2::default().verify_password(password.as_bytes(), &hash) {
-            Ok(()) if self.made(&hash, &params) => Verdict::Match,
-            Ok(()) => Verdict::MatchRehash,
-            Err(_) => Verdict::Mismatch,
+            Ok(()) if self.made(&hash, &params) => PasswordMatch::Match,
+            Ok(()) => PasswordMatch::MatchRehash,
+            Err(_) => PasswordMatch::Mismatch,
         }
     }
 
-    /// A hash that no password matches, at this cost: an unknown name is verified against it, so that it takes as long
-    /// as a known one. Make it once, at start.
+    /// Creates a hash of this cost that no password matches. Verifying unknown user names against it makes them take as
+    /// long as known ones. Create it once, at start.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Hasher::hash`].
     pub fn dummy(&self) -> Result<String, PasswordError> {
         let unknown: String = random::<32>()?.iter().map(|byte| format!("{byte:02x}")).collect();
         self.hash(&unknown)
@@ -93,8 +110,8 @@ impl Hasher {
     }
 }
 
-/// The password as it is hashed: NFC, so that it does not depend on the keyboard how an accent is written. The bound is
-/// checked before the work and after it, for some texts grow.
+/// Normalizes a password to NFC, so that the result does not depend on how a keyboard composes accents. The length is
+/// checked before and after, because some text grows.
 fn prepare(password: &str) -> Result<String, PasswordError> {
     if password.len() > MAX_PASSWORD {
         return Err(PasswordError::TooLong);
@@ -106,7 +123,11 @@ fn prepare(password: &str) -> Result<String, PasswordError> {
     if composed.len() > MAX_PASSWORD { Err(PasswordError::TooLong) } else { Ok(composed) }
 }
 
-/// Whether a password can be hashed, without hashing it.
+/// Checks whether a password can be hashed, without hashing it.
+///
+/// # Errors
+///
+/// Returns the reason for which it cannot.
 pub fn check(password: &str) -> Result<(), PasswordError> {
     prepare(password).map(drop)
 }

@@ -1,15 +1,16 @@
-//! What must not be printed.
+//! Values that must not be printed.
 
-/// A value that shows itself to nobody who does not ask: its `Debug` hides it, and it has no `Display`.
+/// A secret value. Its `Debug` output hides it, and it has no `Display`.
 #[derive(Clone)]
 pub struct Secret<T>(T);
 
 impl<T> Secret<T> {
+    /// Wraps a value.
     pub fn new(value: T) -> Self {
         Self(value)
     }
 
-    /// The value, for the one place that needs it.
+    /// Returns the value.
     pub fn expose(&self) -> &T {
         &self.0
     }

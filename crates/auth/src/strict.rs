@@ -1,18 +1,18 @@
-//! JSON as a token may hold it: one object, no name twice, not deep.
+//! Strict JSON for tokens: a single object without duplicate names and of bounded depth.
 //!
-//! serde takes the last of two equal names for what it does not know and the first error for what it does; two readers
-//! of one token could so see two tokens.
+//! For duplicate names, serde keeps the last value of an unknown member and fails for a known one, so two readers could
+//! interpret the same token differently.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// How deep claims and headers may be: `cnf.jkt` needs two.
+/// Maximum depth of claims and headers; `cnf.jkt` needs two.
 pub const FLAT: u8 = 4;
 
-/// The object that `bytes` are; nothing if they are anything else, are ambiguous or are deeper than `depth` objects and
-/// arrays.
+/// Parses an object. Returns `None` if the input is anything else, contains duplicate names, or is nested deeper than
+/// `depth`.
 pub fn object(bytes: &[u8], depth: u8) -> Option<Map<String, Value>> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = Node { depth }.deserialize(&mut reader).ok()?;
@@ -29,7 +29,7 @@ struct Node {
 }
 
 impl Node {
-    fn below<E: Error>(self) -> Result<Self, E> {
+    fn nested<E: Error>(self) -> Result<Self, E> {
         let depth = self.depth.checked_sub(1).ok_or_else(|| E::custom("too deep"))?;
         Ok(Self { depth })
     }
@@ -79,22 +79,22 @@ impl<'de> Visitor<'de> for Node {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-        let below = self.below()?;
+        let nested = self.nested()?;
         let mut items = Vec::new();
-        while let Some(item) = seq.next_element_seed(below)? {
+        while let Some(item) = seq.next_element_seed(nested)? {
             items.push(item);
         }
         Ok(Value::Array(items))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let below = self.below()?;
+        let nested = self.nested()?;
         let mut map = Map::new();
         while let Some(name) = members.next_key::<String>()? {
             if map.contains_key(&name) {
-                return Err(A::Error::custom("a name stands twice"));
+                return Err(A::Error::custom("duplicate name"));
             }
-            let value = members.next_value_seed(below)?;
+            let value = members.next_value_seed(nested)?;
             map.insert(name, value);
         }
         Ok(Value::Object(map))
@@ -106,14 +106,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_flat_object_is_read_as_serde_json_reads_it() {
+    fn a_flat_object_is_parsed_like_serde_json_does() {
         let text = br#"{"a":1,"b":-2,"c":1.5,"d":"x","e":null,"f":true,"g":[1,{"h":"\u00e9"}]}"#;
         let expected: Value = serde_json::from_slice(text).unwrap();
         assert_eq!(object(text, FLAT).map(Value::Object), Some(expected));
     }
 
     #[test]
-    fn ambiguity_depth_and_other_kinds_are_refused() {
+    fn ambiguous_deep_and_non_object_input_is_rejected() {
         for text in [
             r#"{"a":1,"a":1}"#,
             r#"{"a":1,"\u0061":2}"#,

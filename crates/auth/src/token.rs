@@ -1,27 +1,29 @@
-//! Our own tokens: made by the current key, read by every key that is or was in use.
+//! The server's own tokens: signed by the current key, verified by every key that is or was in use.
 
 use jsonwebtoken::{Algorithm, Header, Validation};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::claims::{text, times};
+use crate::claims::{check_times, text};
 use crate::error::TokenError;
 use crate::jws;
 use crate::keys::KeySet;
 
-/// Longest token that is read, bytes; what is longer is refused before anything of it is decoded.
+/// Maximum length of a token, in bytes; a longer one is rejected without being decoded.
 pub const MAX_TOKEN: usize = 8 * 1024;
 
-/// The kinds of tokens that we make. One is never taken for the other (RFC 8725 §3.11).
+/// Types of tokens. One type is never accepted as the other (RFC 8725 §3.11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Typ {
+pub enum TokenType {
+    /// An access token.
     Access,
+    /// A refresh token.
     Refresh,
 }
 
-impl Typ {
-    /// The header's `typ`.
+impl TokenType {
+    /// Returns the header's `typ`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Access => "at+jwt",
@@ -29,7 +31,7 @@ impl Typ {
         }
     }
 
-    /// The audience of this kind.
+    /// Returns the audience of this type.
     pub const fn audience(self) -> &'static str {
         match self {
             Self::Access => "muster",
@@ -38,33 +40,40 @@ impl Typ {
     }
 }
 
-/// What a token must be to be accepted.
+/// Requirements for accepting a token.
 #[derive(Debug, Clone, Copy)]
-pub struct Expect<'a> {
-    pub typ: Typ,
+pub struct TokenRequirements<'a> {
+    /// Required type.
+    pub typ: TokenType,
+    /// Required audience.
     pub aud: &'a str,
+    /// Required issuer.
     pub iss: &'a str,
 }
 
-impl<'a> Expect<'a> {
-    /// An access token that `iss` made.
+impl<'a> TokenRequirements<'a> {
+    /// Requires an access token issued by `iss`.
     pub const fn access(iss: &'a str) -> Self {
-        Self { typ: Typ::Access, aud: Typ::Access.audience(), iss }
+        Self { typ: TokenType::Access, aud: TokenType::Access.audience(), iss }
     }
 
-    /// A refresh token that `iss` made.
+    /// Requires a refresh token issued by `iss`.
     pub const fn refresh(iss: &'a str) -> Self {
-        Self { typ: Typ::Refresh, aud: Typ::Refresh.audience(), iss }
+        Self { typ: TokenType::Refresh, aud: TokenType::Refresh.audience(), iss }
     }
 }
 
-/// The claims could not be written as JSON, or the token would be too long to be read again.
+/// The claims cannot be serialized as JSON, or the token would be too long to be accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the claims are no JSON object of at most 6 KiB")]
+#[error("the claims are not a JSON object of at most 6 KiB")]
 pub struct MintError;
 
-/// A token with these claims, signed by the current key. About 50 µs.
-pub fn mint<C: Serialize>(keys: &KeySet, typ: Typ, claims: &C) -> Result<String, MintError> {
+/// Creates a token with these claims, signed by the current key. Takes about 50 µs.
+///
+/// # Errors
+///
+/// Fails if the claims are not a JSON object or are too large.
+pub fn mint<C: Serialize>(keys: &KeySet, typ: TokenType, claims: &C) -> Result<String, MintError> {
     let key = keys.current();
     let mut header = Header::new(Algorithm::EdDSA);
     header.typ = Some(typ.as_str().to_owned());
@@ -73,34 +82,44 @@ pub fn mint<C: Serialize>(keys: &KeySet, typ: Typ, claims: &C) -> Result<String,
     if token.len() > MAX_TOKEN { Err(MintError) } else { Ok(token) }
 }
 
-/// The claims of a token that is what `expect` says, at `now` (seconds). About 60 µs; keep a [`crate::TokenCache`] in
-/// front.
+/// Verifies a token against the requirements at `now` (seconds) and returns its claims. Takes about 60 µs; use a
+/// [`crate::TokenCache`] in front of it.
 ///
-/// Everything that can be seen without cryptography is checked first, so that rubbish is cheap. The times are checked
-/// here and not by the library, which would ask the system's clock.
-pub fn verify<C: DeserializeOwned>(keys: &KeySet, token: &str, expect: Expect<'_>, now: u64) -> Result<C, TokenError> {
+/// Everything that needs no cryptography is checked first, so that invalid tokens are cheap. Times are checked here
+/// rather than by the library, which would read the system clock.
+///
+/// # Errors
+///
+/// Returns the first reason for which the token is not accepted.
+pub fn verify<C: DeserializeOwned>(
+    keys: &KeySet,
+    token: &str,
+    requirements: TokenRequirements<'_>,
+    now: u64,
+) -> Result<C, TokenError> {
     let parts = jws::split(token, MAX_TOKEN)?;
-    let kid = parts.kid(expect.typ.as_str())?;
+    let kid = parts.kid(requirements.typ.as_str())?;
     parts.signature()?;
     let claims = parts.claims()?;
-    let when = times(&claims, now)?;
+    let when = check_times(&claims, now)?;
     let key = keys.in_use(&kid, when.iat, now)?;
-    if text(&claims, "aud")? != expect.aud {
+    if text(&claims, "aud")? != requirements.aud {
         return Err(TokenError::WrongAudience);
     }
-    if text(&claims, "iss")? != expect.iss {
+    if text(&claims, "iss")? != requirements.iss {
         return Err(TokenError::WrongIssuer);
     }
     text(&claims, "sub")?;
-    jsonwebtoken::decode::<Value>(token, key.decoding(), &validation(expect)).map_err(|_| TokenError::BadSignature)?;
-    serde_json::from_value(Value::Object(claims)).map_err(|_| TokenError::Malformed("a claim is missing or of no use"))
+    jsonwebtoken::decode::<Value>(token, key.decoding(), &validation(requirements))
+        .map_err(|_| TokenError::BadSignature)?;
+    serde_json::from_value(Value::Object(claims)).map_err(|_| TokenError::Malformed("a claim is missing or invalid"))
 }
 
-fn validation(expect: Expect<'_>) -> Validation {
+fn validation(requirements: TokenRequirements<'_>) -> Validation {
     let mut validation = Validation::new(Algorithm::EdDSA);
     validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
-    validation.set_audience(&[expect.aud]);
-    validation.set_issuer(&[expect.iss]);
+    validation.set_audience(&[requirements.aud]);
+    validation.set_issuer(&[requirements.iss]);
     validation.validate_exp = false;
     validation.validate_nbf = false;
     validation

@@ -1,39 +1,47 @@
-//! Alerts as an Atom feed (RFC 4287): one entry for each, which leads to its document.
+//! Writes alerts as an Atom feed (RFC 4287), with one entry per alert that links to its CAP document.
 
 use std::fmt::Write;
 
 use quick_xml::escape::escape;
 
-/// A feed. Times are RFC 3339.
+/// An Atom feed. All times are RFC 3339.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feed {
-    /// Permanent and unique, such as a URN.
+    /// Permanent, globally unique identifier of the feed, such as a URN.
     pub id: String,
+    /// Title of the feed.
     pub title: String,
+    /// Name of the feed's author.
     pub author: String,
-    /// When the newest entry changed.
+    /// Time at which the most recent entry changed.
     pub updated: String,
-    /// Where the feed itself is.
+    /// URL of the feed itself (`rel="self"`).
     pub link: String,
+    /// Entries in the order in which they are written.
     pub entries: Vec<Entry>,
 }
 
-/// One alert of a feed.
+/// An entry of a [`Feed`]: one alert.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
+    /// Permanent, globally unique identifier of the entry.
     pub id: String,
+    /// Title of the entry.
     pub title: String,
+    /// Time at which the alert last changed.
     pub updated: String,
+    /// Time at which the alert was first published.
     pub published: String,
+    /// Short description of the alert.
     pub summary: Option<String>,
-    /// Where the alert's document is.
+    /// URL of the alert's CAP document (`rel="alternate"`).
     pub link: String,
-    /// What it is about: CAP's categories.
+    /// Categories of the alert, by CAP's names.
     pub categories: Vec<String>,
 }
 
 impl Feed {
-    /// The feed as an XML document.
+    /// Serializes the feed as an XML document.
     pub fn to_xml(&self) -> String {
         let mut out =
             String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n");
@@ -68,6 +76,6 @@ impl Entry {
 }
 
 fn line(out: &mut String, name: &str, text: &str) {
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(out, "  <{name}>{}</{name}>", escape(text));
 }

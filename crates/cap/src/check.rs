@@ -1,12 +1,19 @@
-//! What must hold of an alert beyond the shape of its elements.
+//! Rules of the standard that hold across elements, beyond the types of single values.
 
 use crate::{Alert, Area, CapError, Circle, Info, MsgType, Polygon, Scope};
 
+/// Checks an alert against the rules of the standard.
+///
 /// # Errors
-/// The first rule that is broken, and where.
+///
+/// Returns the first rule that is violated, with the element concerned.
 pub(crate) fn check(alert: &Alert) -> Result<(), CapError> {
     for (name, value) in [("identifier", &alert.identifier), ("sender", &alert.sender)] {
-        ensure(is_name(value), &format!("alert/{name}"), "must be a text without spaces, commas, `<` and `&`")?;
+        ensure(
+            is_name(value),
+            &format!("alert/{name}"),
+            "must not be empty, and must not contain spaces, commas, `<` and `&`",
+        )?;
     }
     ensure(
         (alert.scope == Scope::Restricted) <= alert.restriction.is_some(),
@@ -27,7 +34,7 @@ pub(crate) fn check(alert: &Alert) -> Result<(), CapError> {
     ensure(
         alert.addresses.iter().chain(&alert.incidents).all(|value| !value.contains('"')),
         "alert",
-        "an address or an incident must not hold a double quote",
+        "an address or an incident must not contain a double quote",
     )?;
     alert.infos.iter().enumerate().try_for_each(|(at, info)| check_info(info, &format!("alert/info[{}]", at + 1)))
 }
@@ -52,16 +59,12 @@ fn check_area(area: &Area, place: &str) -> Result<(), CapError> {
     for (at, circle) in area.circles.iter().enumerate() {
         check_circle(*circle, &format!("{place}/circle[{}]", at + 1))?;
     }
-    ensure(
-        area.ceiling.is_some() <= area.altitude.is_some(),
-        &format!("{place}/ceiling"),
-        "must not stand without an altitude",
-    )
+    ensure(area.ceiling.is_some() <= area.altitude.is_some(), &format!("{place}/ceiling"), "requires an altitude")
 }
 
 fn check_polygon(Polygon(positions): &Polygon, place: &str) -> Result<(), CapError> {
     ensure(positions.len() >= 4, place, "must have at least four positions")?;
-    ensure(positions.first() == positions.last(), place, "must end where it begins")?;
+    ensure(positions.first() == positions.last(), place, "must end with its first position")?;
     positions.iter().try_for_each(|position| check_position(*position, place))
 }
 
@@ -72,6 +75,6 @@ fn check_circle(circle: Circle, place: &str) -> Result<(), CapError> {
 
 fn check_position((latitude, longitude): (f64, f64), place: &str) -> Result<(), CapError> {
     let fits = (-90.0..=90.0).contains(&latitude) && (-180.0..=180.0).contains(&longitude);
-    let why = "is not on the globe: a position is `latitude,longitude`, the latitude from -90 to 90 first";
+    let why = "is out of range: a position is `latitude,longitude`, the latitude from -90 to 90 first";
     ensure(fits, place, why)
 }

@@ -1,4 +1,4 @@
-//! CAP's enumerations, each with exactly the values of section 3.2 of the standard.
+//! CAP enumerations, each with exactly the values of section 3.2 of the standard.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,21 +7,25 @@ macro_rules! values {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum $name {
-            $(#[serde(rename = $text)] $value,)*
+            $(
+                #[doc = concat!("`", $text, "`")]
+                #[serde(rename = $text)]
+                $value,
+            )*
         }
 
         impl $name {
-            /// Every value, in the order of the standard.
+            /// All values, in the order of the standard.
             pub const ALL: &[Self] = &[$(Self::$value,)*];
 
-            /// The value as the standard writes it.
+            /// Returns the value as written in a CAP document.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$value => $text,)*
                 }
             }
 
-            /// The value of that name; upper and lower case count.
+            /// Parses a value. The comparison is case-sensitive.
             pub fn parse(text: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|value| value.name() == text)
             }
@@ -30,19 +34,19 @@ macro_rules! values {
 }
 
 values! {
-    /// How an alert is to be handled.
+    /// Intended handling of an alert message.
     Status { Actual = "Actual", Exercise = "Exercise", System = "System", Test = "Test", Draft = "Draft", }
 }
 values! {
-    /// What a message is.
+    /// Type of an alert message.
     MsgType { Alert = "Alert", Update = "Update", Cancel = "Cancel", Ack = "Ack", Error = "Error", }
 }
 values! {
-    /// Whom a message is for.
+    /// Intended distribution of an alert message.
     Scope { Public = "Public", Restricted = "Restricted", Private = "Private", }
 }
 values! {
-    /// The kind of event.
+    /// Category of the event that an alert is about.
     Category {
         Geo = "Geo",
         Met = "Met",
@@ -59,7 +63,7 @@ values! {
     }
 }
 values! {
-    /// What the audience is to do.
+    /// Recommended action for the target audience.
     ResponseType {
         Shelter = "Shelter",
         Evacuate = "Evacuate",
@@ -73,20 +77,21 @@ values! {
     }
 }
 values! {
-    /// How soon.
+    /// Time available to prepare.
     Urgency { Immediate = "Immediate", Expected = "Expected", Future = "Future", Past = "Past", Unknown = "Unknown", }
 }
 values! {
-    /// How bad.
+    /// Intensity of the impact.
     Severity { Extreme = "Extreme", Severe = "Severe", Moderate = "Moderate", Minor = "Minor", Unknown = "Unknown", }
 }
 values! {
-    /// How sure. CAP 1.0's `Very Likely` is read as `Likely`, as the standard asks.
+    /// Confidence in the observation or prediction. CAP 1.0's `Very Likely` is read as `Likely`, as the standard
+    /// requires.
     Certainty { Observed = "Observed", Likely = "Likely", Possible = "Possible", Unlikely = "Unlikely", Unknown = "Unknown", }
 }
 
 impl Severity {
-    /// 0 Unknown, 1 Minor, 2 Moderate, 3 Severe, 4 Extreme: what filters compare.
+    /// Returns the rank that filters compare: 0 Unknown, 1 Minor, 2 Moderate, 3 Severe, 4 Extreme.
     pub const fn rank(self) -> u8 {
         match self {
             Self::Unknown => 0,

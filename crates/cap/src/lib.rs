@@ -1,8 +1,11 @@
-//! The Common Alerting Protocol 1.2 (OASIS Standard CAP-V1.2, 2010): alerts read, checked and written, and lists of them
-//! as an Atom feed (RFC 4287).
+//! The Common Alerting Protocol 1.2 (OASIS Standard CAP-V1.2, 2010): parses, validates and writes alerts, and lists
+//! them as an Atom feed (RFC 4287).
 //!
-//! Pure: bytes in, values out; knows nobody. What is read is bounded in size, depth and number of elements, and no entity
-//! is ever expanded but XML's own five and characters by number.
+//! This crate is pure: bytes in, values out. It depends on no other crate of the workspace. Input is bounded in size,
+//! depth and number of elements. No entity is expanded except the five predefined ones of XML and numeric character
+//! references.
+
+#![warn(missing_docs)]
 
 mod atom;
 mod check;
@@ -20,13 +23,13 @@ pub use model::{Alert, Area, Circle, Info, NamedValue, Polygon, Reference, Resou
 pub use read::{MAX_BYTES, parse};
 pub use time::CapTime;
 
-/// Why a document is no CAP alert.
+/// Describes why a document or a value is not a valid CAP alert.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {why}")]
 pub struct CapError {
-    /// The element, such as `alert/info[1]/area[2]/polygon[1]`.
+    /// Path of the element, such as `alert/info[1]/area[2]/polygon[1]`.
     pub place: String,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and what would be valid.
     pub why: String,
 }
 

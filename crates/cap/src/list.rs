@@ -1,9 +1,9 @@
-//! Lists in one text: values divided by white space, those with white space inside in double quotes (section 3.2.1,
-//! `addresses` and `incidents`), and references as `sender,identifier,sent`.
+//! List-valued elements: values separated by white space, where a value that contains white space is enclosed in double
+//! quotes (section 3.2.1, `addresses` and `incidents`), and references written as `sender,identifier,sent`.
 
 use crate::{CapTime, Reference};
 
-/// The values of a list.
+/// Splits a list into its values.
 pub(crate) fn split(text: &str) -> Vec<String> {
     let (mut values, mut rest) = (Vec::new(), text.trim_start());
     while !rest.is_empty() {
@@ -17,7 +17,7 @@ pub(crate) fn split(text: &str) -> Vec<String> {
     values
 }
 
-/// The list of these values.
+/// Joins values into a list, quoting those that need it.
 pub(crate) fn join(values: &[String]) -> String {
     let quoted = |value: &String| {
         let plain = !value.is_empty() && !value.starts_with('"') && !value.contains(char::is_whitespace);
@@ -26,7 +26,7 @@ pub(crate) fn join(values: &[String]) -> String {
     values.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// References; the text of the first that is none is the error.
+/// Parses a list of references. The error is the text of the first invalid one.
 pub(crate) fn references(text: &str) -> Result<Vec<Reference>, String> {
     text.split_whitespace().map(|triple| reference(triple).ok_or_else(|| triple.to_owned())).collect()
 }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_with_spaces_stand_in_quotes() {
+    fn values_with_spaces_are_quoted() {
         let list = " alpha \"two words\"  gamma ";
         assert_eq!(split(list), ["alpha", "two words", "gamma"]);
         assert_eq!(join(&split(list)), "alpha \"two words\" gamma");

@@ -1,20 +1,21 @@
-//! A document read into an [`Alert`], and checked.
+//! Parses and validates a document into an [`Alert`].
 
 use crate::check::check;
 use crate::list::{references, split};
 use crate::xml::{self, Element};
 use crate::{Alert, Area, CapError, CapTime, Certainty, Circle, Info, NamedValue, Polygon, Resource};
 
-/// A longer document is refused, in bytes.
+/// Largest document that [`parse`] accepts, in bytes.
 pub const MAX_BYTES: usize = 1 << 20;
-/// CAP 1.2, and its forerunners, which it can read.
+/// Namespaces of CAP 1.2 and of the earlier versions that can be read.
 const NAMESPACES: [&str; 3] =
     ["urn:oasis:names:tc:emergency:cap:1.2", "urn:oasis:names:tc:emergency:cap:1.1", "http://www.incident.com/cap/1.0"];
 
-/// Reads and checks an alert.
+/// Parses and validates an alert.
 ///
 /// # Errors
-/// What is wrong first, and where.
+///
+/// Returns the first violation, with the path of the element concerned.
 pub fn parse(bytes: &[u8]) -> Result<Alert, CapError> {
     if bytes.len() > MAX_BYTES {
         return Err(CapError::new("document", format!("is larger than {MAX_BYTES} bytes")));
@@ -29,7 +30,7 @@ pub fn parse(bytes: &[u8]) -> Result<Alert, CapError> {
     Ok(alert)
 }
 
-/// The children of an element, by name.
+/// Accessors for the children of an element by name.
 struct Fields<'a> {
     element: &'a Element,
     place: String,
@@ -45,17 +46,17 @@ impl<'a> Fields<'a> {
         format!("{}/{name}", self.place)
     }
 
-    /// The text of an element that stands at most once; an empty one counts as left out.
+    /// Returns the text of an element that may occur at most once. An empty element counts as absent.
     fn text(&self, name: &str) -> Result<Option<String>, CapError> {
         let mut found = self.all(name);
         let first = found.next();
         if found.next().is_some() {
-            return Err(CapError::new(self.at(name), "must stand only once"));
+            return Err(CapError::new(self.at(name), "must occur at most once"));
         }
         Ok(first.map(|element| element.text.clone()).filter(|text| !text.is_empty()))
     }
 
-    fn needed(&self, name: &str) -> Result<String, CapError> {
+    fn required(&self, name: &str) -> Result<String, CapError> {
         self.text(name)?.ok_or_else(|| CapError::new(self.at(name), "is missing"))
     }
 
@@ -63,10 +64,10 @@ impl<'a> Fields<'a> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         read(&text)
             .map(Some)
-            .ok_or_else(|| CapError::new(self.at(name), format!("must be {must}, not `{}`", brief(&text))))
+            .ok_or_else(|| CapError::new(self.at(name), format!("must be {must}, not `{}`", truncated(&text))))
     }
 
-    fn read_needed<T>(&self, name: &str, read: impl Fn(&str) -> Option<T>, must: &str) -> Result<T, CapError> {
+    fn read_required<T>(&self, name: &str, read: impl Fn(&str) -> Option<T>, must: &str) -> Result<T, CapError> {
         self.read(name, read, must)?.ok_or_else(|| CapError::new(self.at(name), "is missing"))
     }
 
@@ -75,7 +76,7 @@ impl<'a> Fields<'a> {
             let why = || {
                 CapError::new(
                     format!("{}[{}]", self.at(name), number + 1),
-                    format!("must be {must}, not `{}`", brief(&element.text)),
+                    format!("must be {must}, not `{}`", truncated(&element.text)),
                 )
             };
             read(&element.text).ok_or_else(why)
@@ -83,7 +84,7 @@ impl<'a> Fields<'a> {
         self.all(name).enumerate().map(one).collect()
     }
 
-    fn below<T>(&self, name: &str, read: impl Fn(&Fields<'a>) -> Result<T, CapError>) -> Result<Vec<T>, CapError> {
+    fn children<T>(&self, name: &str, read: impl Fn(&Fields<'a>) -> Result<T, CapError>) -> Result<Vec<T>, CapError> {
         let place = |number: usize| format!("{}[{}]", self.at(name), number + 1);
         let one = |(number, element)| read(&Fields { element, place: place(number) });
         self.all(name).enumerate().map(one).collect()
@@ -96,8 +97,8 @@ impl<'a> Fields<'a> {
 
 const TIME: &str = "a time with an offset, such as 2002-05-24T16:49:00-07:00 (UTC is -00:00, never Z)";
 
-/// Not a megabyte of what was wrong.
-fn brief(text: &str) -> String {
+/// Truncates input quoted in an error message.
+fn truncated(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
@@ -112,24 +113,24 @@ fn alert(from: &Fields<'_>) -> Result<Alert, CapError> {
     let listed = |name: &str| Ok::<_, CapError>(from.text(name)?.map(|text| split(&text)).unwrap_or_default());
     let named = from.text("references")?.unwrap_or_default();
     let wrong = |triple: String| {
-        let why = format!("must be `sender,identifier,sent` each, not `{}`", brief(&triple));
+        let why = format!("must be `sender,identifier,sent` each, not `{}`", truncated(&triple));
         CapError::new(from.at("references"), why)
     };
     Ok(Alert {
-        identifier: from.needed("identifier")?,
-        sender: from.needed("sender")?,
-        sent: from.read_needed("sent", CapTime::parse, TIME)?,
-        status: from.read_needed("status", Status::parse, one_of!(Status))?,
-        msg_type: from.read_needed("msgType", MsgType::parse, one_of!(MsgType))?,
+        identifier: from.required("identifier")?,
+        sender: from.required("sender")?,
+        sent: from.read_required("sent", CapTime::parse, TIME)?,
+        status: from.read_required("status", Status::parse, one_of!(Status))?,
+        msg_type: from.read_required("msgType", MsgType::parse, one_of!(MsgType))?,
         source: from.text("source")?,
-        scope: from.read_needed("scope", Scope::parse, one_of!(Scope))?,
+        scope: from.read_required("scope", Scope::parse, one_of!(Scope))?,
         restriction: from.text("restriction")?,
         addresses: listed("addresses")?,
-        codes: from.each("code", text, "a text")?,
+        codes: from.each("code", text, "text")?,
         note: from.text("note")?,
         references: references(&named).map_err(wrong)?,
         incidents: listed("incidents")?,
-        infos: from.below("info", info)?,
+        infos: from.children("info", info)?,
     })
 }
 
@@ -146,13 +147,13 @@ fn info(from: &Fields<'_>) -> Result<Info, CapError> {
     Ok(Info {
         language: from.text("language")?.unwrap_or_else(|| "en-US".to_owned()),
         categories: from.each("category", Category::parse, one_of!(Category))?,
-        event: from.needed("event")?,
+        event: from.required("event")?,
         response_types: from.each("responseType", ResponseType::parse, one_of!(ResponseType))?,
-        urgency: from.read_needed("urgency", Urgency::parse, one_of!(Urgency))?,
-        severity: from.read_needed("severity", Severity::parse, one_of!(Severity))?,
-        certainty: from.read_needed("certainty", certainty, one_of!(Certainty))?,
+        urgency: from.read_required("urgency", Urgency::parse, one_of!(Urgency))?,
+        severity: from.read_required("severity", Severity::parse, one_of!(Severity))?,
+        certainty: from.read_required("certainty", certainty, one_of!(Certainty))?,
         audience: from.text("audience")?,
-        event_codes: from.below("eventCode", named_value)?,
+        event_codes: from.children("eventCode", named_value)?,
         effective: from.time("effective")?,
         onset: from.time("onset")?,
         expires: from.time("expires")?,
@@ -162,20 +163,20 @@ fn info(from: &Fields<'_>) -> Result<Info, CapError> {
         instruction: from.text("instruction")?,
         web: from.text("web")?,
         contact: from.text("contact")?,
-        parameters: from.below("parameter", named_value)?,
-        resources: from.below("resource", resource)?,
-        areas: from.below("area", area)?,
+        parameters: from.children("parameter", named_value)?,
+        resources: from.children("resource", resource)?,
+        areas: from.children("area", area)?,
     })
 }
 
 fn named_value(from: &Fields<'_>) -> Result<NamedValue, CapError> {
-    Ok(NamedValue { name: from.needed("valueName")?, value: from.text("value")?.unwrap_or_default() })
+    Ok(NamedValue { name: from.required("valueName")?, value: from.text("value")?.unwrap_or_default() })
 }
 
 fn resource(from: &Fields<'_>) -> Result<Resource, CapError> {
     Ok(Resource {
-        description: from.needed("resourceDesc")?,
-        mime_type: from.needed("mimeType")?,
+        description: from.required("resourceDesc")?,
+        mime_type: from.required("mimeType")?,
         size: from.read("size", |text| text.parse().ok(), "a number of bytes")?,
         uri: from.text("uri")?,
         deref_uri: from.text("derefUri")?,
@@ -186,10 +187,10 @@ fn resource(from: &Fields<'_>) -> Result<Resource, CapError> {
 fn area(from: &Fields<'_>) -> Result<Area, CapError> {
     let feet = |name| from.read(name, number, "a number of feet");
     Ok(Area {
-        description: from.needed("areaDesc")?,
-        polygons: from.each("polygon", polygon, "pairs `latitude,longitude` divided by spaces")?,
+        description: from.required("areaDesc")?,
+        polygons: from.each("polygon", polygon, "pairs `latitude,longitude` separated by spaces")?,
         circles: from.each("circle", circle, "`latitude,longitude radius` with the radius in kilometres")?,
-        geocodes: from.below("geocode", named_value)?,
+        geocodes: from.children("geocode", named_value)?,
         altitude: feet("altitude")?,
         ceiling: feet("ceiling")?,
     })

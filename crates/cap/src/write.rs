@@ -1,4 +1,4 @@
-//! An [`Alert`] written as a document, its elements in the order of the standard's schema.
+//! Serializes an [`Alert`], with its elements in the order of the standard's schema.
 
 use std::fmt::Write;
 
@@ -9,10 +9,11 @@ use crate::list::{join, join_references};
 use crate::{Alert, Area, CapError, CapTime, Info, NamedValue, Polygon, Resource};
 
 impl Alert {
-    /// The alert as an XML document of CAP 1.2.
+    /// Serializes the alert as a CAP 1.2 XML document.
     ///
     /// # Errors
-    /// The alert breaks a rule of the standard.
+    ///
+    /// Returns the first rule of the standard that the alert violates.
     pub fn to_xml(&self) -> Result<String, CapError> {
         check(self)?;
         let mut out = Writer { text: String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"), depth: 0 };
@@ -44,7 +45,7 @@ struct Writer {
 impl Writer {
     fn line(&mut self, line: std::fmt::Arguments<'_>) {
         let indent = self.depth * 2;
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.text, "{:indent$}{line}", "");
     }
 
@@ -59,7 +60,7 @@ impl Writer {
     }
 
     fn text(&mut self, name: &str, value: &str) {
-        // A bare carriage return would be read back as a line feed.
+        // XML parsers normalize a bare carriage return to a line feed.
         let value = escape(value).replace('\r', "&#13;");
         self.line(format_args!("<{name}>{value}</{name}>"));
     }

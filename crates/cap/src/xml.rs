@@ -1,4 +1,4 @@
-//! XML as a bounded tree of elements: what CAP needs, and no more. No document type, so no entity of its own.
+//! Parses XML into a bounded tree of elements. Document types are rejected, so a document cannot define entities.
 
 use quick_xml::events::{BytesRef, Event};
 use quick_xml::name::ResolveResult;
@@ -9,16 +9,16 @@ use crate::CapError;
 const MAX_DEPTH: usize = 16;
 const MAX_ELEMENTS: usize = 50_000;
 
-/// An element of the alert's own namespace.
+/// An element in the namespace of the document's root.
 #[derive(Debug)]
 pub(crate) struct Element {
     pub(crate) name: String,
-    /// The text of the element itself, without that of its children; trimmed.
+    /// Text of the element without that of its children, trimmed.
     pub(crate) text: String,
     pub(crate) children: Vec<Element>,
 }
 
-/// A document: the namespace of its root, and the root.
+/// A parsed document.
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) namespace: String,
@@ -29,10 +29,10 @@ fn broken(why: impl Into<String>) -> CapError {
     CapError::new("document", why)
 }
 
-/// An element that is being read; `None` of a foreign namespace, whose content is passed over.
+/// An element that is still open; `None` for one in a foreign namespace, whose content is skipped.
 type Open = Option<Element>;
 
-/// Reads a document. Elements of other namespaces, such as a signature, are left out.
+/// Parses a document. Elements in namespaces other than the root's, such as signatures, are skipped.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, CapError> {
     let text = std::str::from_utf8(bytes).map_err(|_| broken("must be UTF-8"))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -40,12 +40,13 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, CapError> {
     reader.config_mut().expand_empty_elements = true;
     let (mut open, mut root, mut namespace, mut elements) = (Vec::<Open>::new(), None, None, 0usize);
     loop {
-        let (bound, event) = reader.read_resolved_event().map_err(|error| broken(format!("is no XML: {error}")))?;
+        let (bound, event) =
+            reader.read_resolved_event().map_err(|error| broken(format!("is not well-formed XML: {error}")))?;
         match event {
             Event::Start(start) => {
                 elements += 1;
                 if elements > MAX_ELEMENTS || open.len() >= MAX_DEPTH {
-                    return Err(broken("has too many elements, or too deep ones"));
+                    return Err(broken("has too many or too deeply nested elements"));
                 }
                 if root.is_some() {
                     return Err(broken("has more than one root"));
@@ -62,7 +63,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, CapError> {
                 open.push(own.then(|| Element { name, text: String::new(), children: Vec::new() }));
             }
             Event::End(_) => {
-                let Some(done) = open.pop() else { return Err(broken("closes what was not opened")) };
+                let Some(done) = open.pop() else { return Err(broken("has an end tag without a start tag")) };
                 if let Some(mut element) = done {
                     element.text = element.text.trim().to_owned();
                     match open.last_mut() {
@@ -77,13 +78,13 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, CapError> {
             Event::GeneralRef(reference) => append(&mut open, &resolve(&reference)?),
             Event::DocType(_) => return Err(broken("must not have a document type: entities are never expanded")),
             Event::Decl(_) | Event::Comment(_) | Event::PI(_) => {}
-            Event::Empty(_) => return Err(broken("is no XML")),
+            Event::Empty(_) => return Err(broken("is not well-formed XML")),
             Event::Eof => break,
         }
     }
     match (root, namespace, open.is_empty()) {
         (Some(root), Some(namespace), true) => Ok(Document { namespace, root }),
-        _ => Err(broken("ends before its root does")),
+        _ => Err(broken("ends before its root element is closed")),
     }
 }
 
@@ -93,11 +94,11 @@ fn append(open: &mut [Open], text: &str) {
     }
 }
 
-/// XML's own five, and characters by number.
+/// Resolves the five predefined XML entities and numeric character references.
 fn resolve(reference: &BytesRef<'_>) -> Result<String, CapError> {
     if reference.is_char_ref() {
         let found = reference.resolve_char_ref().ok().flatten();
-        return found.map(String::from).ok_or_else(|| broken("has a reference to no character"));
+        return found.map(String::from).ok_or_else(|| broken("contains an invalid character reference"));
     }
     let name = reference.xml10_content();
     let text = match &*name {

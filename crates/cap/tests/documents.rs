@@ -1,4 +1,5 @@
-//! Documents read and refused. The examples are those of the standard's Appendix A, shortened in their prose.
+//! Parsing of valid and invalid documents. The valid examples are those of the standard's Appendix A, with shortened
+//! prose.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test's helpers may fail it")]
 
@@ -6,7 +7,7 @@ use muster_cap::{
     Category, Certainty, Circle, MAX_BYTES, MsgType, Polygon, ResponseType, Scope, Severity, Status, Urgency, parse,
 };
 
-/// Appendix A.2.
+/// Example of Appendix A.2.
 const THUNDERSTORM: &str = r#"<?xml version = "1.0" encoding = "UTF-8"?>
 <alert xmlns = "urn:oasis:names:tc:emergency:cap:1.2">
   <identifier>KSTO1055887203</identifier>
@@ -42,7 +43,7 @@ const THUNDERSTORM: &str = r#"<?xml version = "1.0" encoding = "UTF-8"?>
   </info>
 </alert>"#;
 
-/// Appendix A.3.
+/// Example of Appendix A.3.
 const EARTHQUAKE: &str = r#"<alert xmlns = "urn:oasis:names:tc:emergency:cap:1.2">
   <identifier>TRI13970876.2</identifier>
   <sender>trinet@caltech.edu</sender>
@@ -66,19 +67,19 @@ const EARTHQUAKE: &str = r#"<alert xmlns = "urn:oasis:names:tc:emergency:cap:1.2
   </info>
 </alert>"#;
 
-/// The earthquake with a piece replaced; the piece must be there.
+/// Returns the earthquake example with one passage replaced; fails if the passage does not occur.
 fn altered(from: &str, to: &str) -> String {
     assert!(EARTHQUAKE.contains(from), "{from}");
     EARTHQUAKE.replacen(from, to, 1)
 }
 
-fn refused(document: &str, place: &str) {
+fn assert_rejected(document: &str, place: &str) {
     let error = parse(document.as_bytes()).unwrap_err();
     assert_eq!(error.place, place, "{error}");
 }
 
 #[test]
-fn the_standards_thunderstorm_is_read() {
+fn the_thunderstorm_example_is_parsed() {
     let alert = parse(THUNDERSTORM.as_bytes()).unwrap();
     assert_eq!((alert.status, alert.msg_type, alert.scope), (Status::Actual, MsgType::Alert, Scope::Public));
     let [info] = &alert.infos[..] else { unreachable!("one info") };
@@ -98,7 +99,7 @@ fn the_standards_thunderstorm_is_read() {
 }
 
 #[test]
-fn the_standards_update_names_the_alert_before() {
+fn the_update_example_references_the_earlier_alert() {
     let alert = parse(EARTHQUAKE.as_bytes()).unwrap();
     let [before] = &alert.references[..] else { unreachable!("one reference") };
     assert_eq!((before.sender.as_str(), before.identifier.as_str()), ("trinet@caltech.edu", "TRI13970876.1"));
@@ -109,22 +110,22 @@ fn the_standards_update_names_the_alert_before() {
 }
 
 #[test]
-fn forerunners_are_read_by_todays_names() {
+fn earlier_versions_are_parsed_with_current_names() {
     let old = altered("urn:oasis:names:tc:emergency:cap:1.2", "http://www.incident.com/cap/1.0");
     let old = old.replace("<certainty>Observed", "<certainty>Very Likely");
     assert_eq!(parse(old.as_bytes()).unwrap().infos[0].certainty, Certainty::Likely);
-    refused(&altered("emergency:cap:1.2", "emergency:cap:9.9"), "document");
+    assert_rejected(&altered("emergency:cap:1.2", "emergency:cap:9.9"), "document");
 }
 
 #[test]
-fn a_signature_and_other_strangers_are_passed_over() {
+fn elements_of_other_namespaces_are_skipped() {
     let signature = "<ds:Signature xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\"><ds:status>Test</ds:status></ds:Signature></alert>";
     let signed = parse(altered("</alert>", signature).as_bytes()).unwrap();
     assert_eq!(signed, parse(EARTHQUAKE.as_bytes()).unwrap());
 }
 
 #[test]
-fn prefixes_and_entities_of_xml_itself_are_read() {
+fn namespace_prefixes_and_predefined_entities_are_supported() {
     let prefixed = EARTHQUAKE.replace("</", "</cap:").replace('<', "<cap:").replace("<cap:/cap:", "</cap:");
     let prefixed = prefixed.replace("xmlns =", "xmlns:cap =").replace("Earthquake", "A &amp; B &#x41;<![CDATA[ < ]]>");
     assert_eq!(parse(prefixed.as_bytes()).unwrap().infos[0].event, "A & B A <");
@@ -134,57 +135,60 @@ fn prefixes_and_entities_of_xml_itself_are_read() {
 fn a49_entities_are_never_expanded() {
     let external =
         format!("<!DOCTYPE alert [<!ENTITY x SYSTEM \"file:///etc/passwd\">]>{}", altered("Earthquake", "&x;"));
-    refused(&external, "document");
+    assert_rejected(&external, "document");
     let laughs = (1..10).fold("<!ENTITY l0 \"lol\">".to_owned(), |all, n| {
         format!("{all}<!ENTITY l{n} \"{}\">", format!("&l{};", n - 1).repeat(10))
     });
-    refused(&format!("<!DOCTYPE alert [{laughs}]>{}", altered("Earthquake", "&l9;")), "document");
-    refused(&altered("Earthquake", "&unknown;"), "document");
+    assert_rejected(&format!("<!DOCTYPE alert [{laughs}]>{}", altered("Earthquake", "&l9;")), "document");
+    assert_rejected(&altered("Earthquake", "&unknown;"), "document");
 }
 
 #[test]
-fn a49_shapes_that_are_none_are_refused_by_their_place() {
+fn a49_invalid_shapes_are_rejected_with_their_path() {
     let circle = "<circle>32.9525,-115.5527 0</circle>";
     let area = |shape: &str| altered(circle, shape);
     let place = "alert/info[1]/area[1]";
-    refused(&area("<polygon>1,1 1,2 1,1</polygon>"), &format!("{place}/polygon[1]"));
-    refused(&area("<polygon>1,1 1,2 2,2 2,1</polygon>"), &format!("{place}/polygon[1]"));
-    refused(
+    assert_rejected(&area("<polygon>1,1 1,2 1,1</polygon>"), &format!("{place}/polygon[1]"));
+    assert_rejected(&area("<polygon>1,1 1,2 2,2 2,1</polygon>"), &format!("{place}/polygon[1]"));
+    assert_rejected(
         &area("<polygon>-120.1,38.4 -119.9,38.3 -119.7,38.5 -120.1,38.4</polygon>"),
         &format!("{place}/polygon[1]"),
     );
-    refused(&area("<polygon>1,1 1,x 2,2 1,1</polygon>"), &format!("{place}/polygon[1]"));
-    refused(&area("<polygon>1,1 1,NaN 2,2 1,1</polygon>"), &format!("{place}/polygon[1]"));
-    refused(&area("<circle>1,1</circle>"), &format!("{place}/circle[1]"));
-    refused(&area("<circle>1,1 -5</circle>"), &format!("{place}/circle[1]"));
-    refused(&area("<circle>115,33 5</circle>"), &format!("{place}/circle[1]"));
+    assert_rejected(&area("<polygon>1,1 1,x 2,2 1,1</polygon>"), &format!("{place}/polygon[1]"));
+    assert_rejected(&area("<polygon>1,1 1,NaN 2,2 1,1</polygon>"), &format!("{place}/polygon[1]"));
+    assert_rejected(&area("<circle>1,1</circle>"), &format!("{place}/circle[1]"));
+    assert_rejected(&area("<circle>1,1 -5</circle>"), &format!("{place}/circle[1]"));
+    assert_rejected(&area("<circle>115,33 5</circle>"), &format!("{place}/circle[1]"));
 }
 
 #[test]
-fn a49_messages_that_break_a_rule_are_refused_by_their_place() {
+fn a49_messages_that_violate_a_rule_are_rejected_with_the_path() {
     let references = "<references>trinet@caltech.edu,TRI13970876.1,2003-06-11T20:30:00-07:00</references>";
-    refused(&altered(references, ""), "alert/references");
-    refused(&altered(references, "<references>trinet@caltech.edu,TRI1</references>"), "alert/references");
-    refused(&altered("20:56:00-07:00", "20:56:00Z"), "alert/sent");
-    refused(&altered("TRI13970876.2", "TRI 2"), "alert/identifier");
-    refused(&altered("trinet@caltech.edu</sender>", "a,b</sender>"), "alert/sender");
-    refused(&altered("<scope>Public", "<scope>Restricted"), "alert/restriction");
-    refused(&altered("<scope>Public", "<scope>Private"), "alert/addresses");
-    refused(&altered("<urgency>Past", "<urgency>past"), "alert/info[1]/urgency");
-    refused(&altered("<category>Geo</category>", ""), "alert/info[1]/category");
-    refused(&altered("<status>Actual</status>", "<status>Actual</status><status>Test</status>"), "alert/status");
+    assert_rejected(&altered(references, ""), "alert/references");
+    assert_rejected(&altered(references, "<references>trinet@caltech.edu,TRI1</references>"), "alert/references");
+    assert_rejected(&altered("20:56:00-07:00", "20:56:00Z"), "alert/sent");
+    assert_rejected(&altered("TRI13970876.2", "TRI 2"), "alert/identifier");
+    assert_rejected(&altered("trinet@caltech.edu</sender>", "a,b</sender>"), "alert/sender");
+    assert_rejected(&altered("<scope>Public", "<scope>Restricted"), "alert/restriction");
+    assert_rejected(&altered("<scope>Public", "<scope>Private"), "alert/addresses");
+    assert_rejected(&altered("<urgency>Past", "<urgency>past"), "alert/info[1]/urgency");
+    assert_rejected(&altered("<category>Geo</category>", ""), "alert/info[1]/category");
+    assert_rejected(
+        &altered("<status>Actual</status>", "<status>Actual</status><status>Test</status>"),
+        "alert/status",
+    );
 }
 
 #[test]
-fn a49_what_is_too_large_too_deep_or_broken_is_refused() {
+fn a49_documents_too_large_too_deep_or_malformed_are_rejected() {
     let large = altered("Earthquake", &"x".repeat(10 << 20));
     assert!(large.len() > MAX_BYTES);
-    refused(&large, "document");
-    refused(&altered("Earthquake", &format!("{}{}", "<a>".repeat(100), "</a>".repeat(100))), "document");
-    refused(&altered("Earthquake", &"<a/>".repeat(60_000)), "document");
-    refused("", "document");
-    refused("<alert", "document");
-    refused("<html/>", "document");
+    assert_rejected(&large, "document");
+    assert_rejected(&altered("Earthquake", &format!("{}{}", "<a>".repeat(100), "</a>".repeat(100))), "document");
+    assert_rejected(&altered("Earthquake", &"<a/>".repeat(60_000)), "document");
+    assert_rejected("", "document");
+    assert_rejected("<alert", "document");
+    assert_rejected("<html/>", "document");
     assert!(parse(&[0xff, 0xfe, 0x00]).is_err());
     for cut in (0..EARTHQUAKE.len() - 8).step_by(7) {
         assert!(parse(&EARTHQUAKE.as_bytes()[..cut]).is_err(), "cut at {cut}");

@@ -1,4 +1,4 @@
-//! What is written is read back as it was, whatever an alert holds.
+//! Property tests: any alert that is written is parsed back unchanged.
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers may fail it")]
 
@@ -11,7 +11,7 @@ use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Any text as XML can hold it, its ends not white space.
+/// Any text that XML can represent and that neither starts nor ends with white space.
 fn text() -> impl Strategy<Value = String> {
     "[ -~äßЖ漢😀\n\t\r]{1,24}".prop_map(|text| text.trim().to_owned()).prop_filter("not empty", |text| !text.is_empty())
 }
@@ -137,13 +137,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn a50_what_is_written_is_read_back(alert in alert()) {
+    fn a50_written_alerts_are_parsed_back_unchanged(alert in alert()) {
         let document = alert.to_xml().unwrap();
         prop_assert_eq!(parse(document.as_bytes()).unwrap(), alert);
     }
 
     #[test]
-    fn a49_no_bytes_make_the_reader_fall(bytes in vec(any::<u8>(), 0..200)) {
+    fn a49_arbitrary_bytes_never_panic_the_parser(bytes in vec(any::<u8>(), 0..200)) {
         let _ = parse(&bytes);
     }
 }
@@ -168,7 +168,7 @@ fn plain(msg_type: MsgType, identifier: &str, references: Vec<Reference>) -> Ale
 }
 
 #[test]
-fn a50_each_value_of_each_enumeration_comes_back() {
+fn a50_each_value_of_each_enumeration_round_trips() {
     let mut info = Info::new(Category::Met, "Flood", Urgency::Past, Severity::Minor, Certainty::Likely);
     info.categories = Category::ALL.to_vec();
     info.response_types = ResponseType::ALL.to_vec();
@@ -188,18 +188,18 @@ fn a50_each_value_of_each_enumeration_comes_back() {
 }
 
 #[test]
-fn a50_languages_stand_side_by_side() {
-    let say = |language: &str, event: &str| {
+fn a50_several_languages_round_trip() {
+    let info_in = |language: &str, event: &str| {
         let info = Info::new(Category::Met, event, Urgency::Expected, Severity::Severe, Certainty::Likely);
         Info { language: language.into(), ..info }
     };
     let mut alert = plain(MsgType::Alert, "flood", Vec::new());
-    alert.infos = vec![say("en-US", "Flood"), say("de-DE", "Überschwemmung"), say("ja-JP", "洪水")];
+    alert.infos = vec![info_in("en-US", "Flood"), info_in("de-DE", "Überschwemmung"), info_in("ja-JP", "洪水")];
     assert_eq!(parse(alert.to_xml().unwrap().as_bytes()).unwrap(), alert);
 }
 
 #[test]
-fn a50_a_chain_of_messages_names_all_before() {
+fn a50_a_cancel_references_all_earlier_messages() {
     let first = plain(MsgType::Alert, "a", Vec::new());
     let update = plain(MsgType::Update, "b", vec![first.reference()]);
     let cancel = plain(MsgType::Cancel, "c", vec![first.reference(), update.reference()]);
@@ -212,6 +212,6 @@ fn a50_a_chain_of_messages_names_all_before() {
 }
 
 #[test]
-fn an_alert_that_breaks_a_rule_is_not_written() {
+fn an_alert_that_violates_a_rule_is_not_written() {
     assert_eq!(plain(MsgType::Update, "b", Vec::new()).to_xml().unwrap_err().place, "alert/references");
 }

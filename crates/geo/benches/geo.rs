@@ -1,4 +1,5 @@
-//! What finding and moving cost: `cargo bench -p muster-geo`. Synthetic and uniform, fixed numbers, one thread.
+//! Measures searches and updates of the indexes: `cargo bench -p muster-geo`. Synthetic, uniformly distributed data
+//! with a fixed seed, one thread.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ impl Random {
     }
 }
 
-fn gon(center: Point, radius: f64, corners: u32) -> Result<Shape, GeometryError> {
+fn regular_polygon(center: Point, radius: f64, corners: u32) -> Result<Shape, GeometryError> {
     let step = std::f64::consts::TAU / f64::from(corners);
     let corner = |n: u32| (f64::from(n % corners) * step).sin_cos();
     let at =
@@ -60,7 +61,7 @@ fn points(count: u32) -> Result<(), GeometryError> {
         hits += index.near(&random.place(), 500_000.0, 1_000).len()
     });
     println!("    {} hits each", hits / 2_000);
-    let shapes: Result<Vec<Shape>, _> = (0..500).map(|_| gon(random.place(), 6.0, 32)).collect();
+    let shapes: Result<Vec<Shape>, _> = (0..500).map(|_| regular_polygon(random.place(), 6.0, 32)).collect();
     let (shapes, mut next, mut hits) = (shapes?, 0, 0);
     measure(&format!("within a 32-gon of 12 degrees, of {count}"), 500, || {
         hits += shapes.get(next).map_or(0, |shape| index.within(shape).count());
@@ -73,10 +74,10 @@ fn points(count: u32) -> Result<(), GeometryError> {
 fn fences(count: u32) -> Result<(), GeometryError> {
     let mut random = Random(11);
     let mut index = ShapeIndex::default();
-    // As many hits for each number of fences: 11, as in the contract's figures.
+    // The size keeps the number of hits constant for each number of fences: 11, as in the contract's figures.
     let radius = (11.0 * 360.0 * 170.0 / (std::f64::consts::PI * f64::from(count))).sqrt();
     for key in 0..count {
-        index.insert(key, Arc::new(gon(random.place(), radius.min(30.0), 32)?));
+        index.insert(key, Arc::new(regular_polygon(random.place(), radius.min(30.0), 32)?));
     }
     let mut hits = 0;
     measure(&format!("fences a point is in, of {count}"), 50_000, || hits += index.containing(&random.place()).len());
@@ -93,7 +94,9 @@ fn main() -> Result<(), GeometryError> {
     }
     let mut random = Random(3);
     measure("H3 cell of a point, resolution 7", 200_000, || h3_cell(&random.place(), 7));
-    measure("check and prepare a ring of 9,999 corners", 20, || gon(Point::new(0.0, 0.0), 10.0, 9_999).is_ok());
+    measure("check and prepare a ring of 9,999 corners", 20, || {
+        regular_polygon(Point::new(0.0, 0.0), 10.0, 9_999).is_ok()
+    });
     let comb = |n: u32| Point::new(f64::from(n) * 1e-3 + f64::from(n % 2) * 50.0, f64::from(n % 2) * 50.0);
     let mut comb: Vec<Point> = (0..9_000).map(comb).collect();
     comb.extend([Point::new(80.0, 60.0), Point::new(-10.0, 60.0)]);

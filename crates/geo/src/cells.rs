@@ -1,4 +1,4 @@
-//! Names of areas: H3 cells and geohashes.
+//! Identifiers of cells: H3 and geohash.
 
 use std::collections::BTreeSet;
 
@@ -6,29 +6,31 @@ use h3o::{CellIndex, LatLng, Resolution};
 
 use crate::{GeometryError, Point, Shape};
 
-/// The H3 cell of a point, as 15 hexadecimal digits. Resolutions are 0 (4,250 km across) to 15 (1 m); more is 15.
+/// Returns the H3 cell of a point, as 15 hexadecimal digits. The resolution ranges from 0 (4,250 km across) to 15 (1
+/// m); larger values are treated as 15.
 ///
 /// # Errors
-/// As [`Point::check`].
+///
+/// As for [`Point::check`].
 pub fn h3_cell(point: &Point, resolution: u8) -> Result<String, GeometryError> {
     point.check()?;
     let cell = cell(point, level(resolution));
     Ok(cell.map(|cell| cell.to_string()).unwrap_or_default())
 }
 
-/// The cells that cover a shape.
+/// H3 cells that cover a shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cells {
-    /// At most what was asked for: where those were too many, coarser ones.
+    /// Resolution of the cells: the requested one, or a coarser one if that needed too many cells.
     pub resolution: u8,
-    /// Sorted.
+    /// Identifiers of the cells, sorted.
     pub cells: Vec<String>,
 }
 
 impl Cells {
-    /// The cells that a shape's edge runs through or whose centre is in it: the finest resolution up to `resolution`
-    /// that needs at most `max` of them. One of which the edge cuts off a corner narrower than half a cell's side may be
-    /// left out. At resolution 0 there are at most 122, whatever `max` is.
+    /// Returns the cells that a shape's edge passes through or whose centre is inside the shape, at the finest
+    /// resolution up to `resolution` that needs at most `max` cells. A cell of which the edge cuts off a corner
+    /// narrower than half a cell's side may be missing. At resolution 0 there are at most 122 cells, whatever `max` is.
     pub fn covering(shape: &Shape, resolution: u8, max: usize) -> Self {
         let mut level = level(resolution);
         loop {
@@ -43,10 +45,10 @@ impl Cells {
     }
 }
 
-/// Every cell that is needed; `None` where those are more than `max`.
+/// Returns all required cells; `None` if there are more than `max`.
 fn cover(shape: &Shape, level: Resolution, max: usize) -> Option<BTreeSet<CellIndex>> {
     let mut cells = BTreeSet::new();
-    // A cell is at least one and a half of its edges wide, and cells differ in size by up to two.
+    // A cell is at least 1.5 of its edges wide, and the sizes of cells differ by a factor of up to two.
     for point in shape.outline(level.edge_length_m() / 2.0) {
         cells.extend(cell(&point, level));
         if cells.len() > max {
@@ -78,13 +80,14 @@ fn cell(point: &Point, level: Resolution) -> Option<CellIndex> {
 
 fn centre(cell: CellIndex) -> Point {
     let at = LatLng::from(cell);
-    Point::new(crate::polygon::home(at.lng()), at.lat().clamp(-90.0, 90.0))
+    Point::new(crate::polygon::normalize_lon(at.lng()), at.lat().clamp(-90.0, 90.0))
 }
 
-/// The geohash of a point (G. Niemeyer, geohash.org), 1 to 12 characters; 0 is taken as 1, more as 12.
+/// Returns the geohash of a point (G. Niemeyer, geohash.org) with 1 to 12 characters; other lengths are clamped.
 ///
 /// # Errors
-/// As [`Point::check`].
+///
+/// As for [`Point::check`].
 pub fn geohash(point: &Point, length: usize) -> Result<String, GeometryError> {
     const ALPHABET: &[u8; 32] = b"0123456789bcdefghjkmnpqrstuvwxyz";
     point.check()?;

@@ -1,11 +1,12 @@
-//! The one point that stands for a geometry.
+//! Representative point of a geometry.
 
 use crate::{Geometry, Point};
 
 impl Geometry {
-    /// The point itself; of a circle its centre; of polygons the centroid of their outer rings, in longitude and latitude
-    /// (so that one across the antimeridian has it there); of a collection that of its first area, else of its first
-    /// point. `None` of one that [`Geometry::check`] refuses as empty. A centroid may lie outside of what is bent.
+    /// Returns a representative point: a point itself; a circle's centre; for polygons the centroid of their outer
+    /// rings in longitude and latitude, across the antimeridian if they cross it; for a collection that of its first
+    /// area, or else of its first point. Returns `None` for geometries that [`Geometry::check`] rejects as empty. The
+    /// centroid of a concave geometry may lie outside of it.
     pub fn centroid(&self) -> Option<Point> {
         match self {
             Self::Point(point) => Some(*point),
@@ -20,7 +21,7 @@ impl Geometry {
     }
 }
 
-/// Sums of the shoelace formula: twice the area, and the moments that are six times the area's.
+/// Sums of the shoelace formula: twice the area, and six times the moments.
 #[derive(Debug, Clone, Copy, Default)]
 struct Moments {
     twice: f64,
@@ -34,7 +35,7 @@ fn of_rings<'a>(rings: impl IntoIterator<Item = &'a Vec<Point>>) -> Option<Point
     for ring in rings {
         let from = *origin.get_or_insert(*ring.first()?);
         let ring = moments(ring, from);
-        // Rings may go either way round: each counts as an area.
+        // Rings may have either orientation: each one counts as a positive area.
         let sign = ring.twice.signum();
         sum.twice += sign * ring.twice;
         sum.lon += sign * ring.lon;
@@ -48,7 +49,7 @@ fn of_rings<'a>(rings: impl IntoIterator<Item = &'a Vec<Point>>) -> Option<Point
     Some(Point::new((lon + 180.0).rem_euclid(360.0) - 180.0, origin.lat + sum.lat / (3.0 * sum.twice)))
 }
 
-/// Relative to `from`, each edge going the shorter way around the globe.
+/// Computes the moments relative to `from`, with each edge taking the shorter way around the globe.
 fn moments(ring: &[Point], from: Point) -> Moments {
     let mut sum = Moments::default();
     let Some(first) = ring.first() else { return sum };
@@ -64,7 +65,7 @@ fn moments(ring: &[Point], from: Point) -> Moments {
     sum
 }
 
-/// A difference of longitudes, brought to -180 to 180.
+/// Normalizes a difference of longitudes to -180 to 180.
 fn shorter(difference: f64) -> f64 {
     (difference + 180.0).rem_euclid(360.0) - 180.0
 }
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_triangles_centroid_is_the_mean_of_its_corners_whichever_way_round() {
+    fn the_centroid_of_a_triangle_is_the_mean_of_its_corners_in_either_orientation() {
         let (one, other) = ([(0.0, 0.0), (6.0, 0.0), (0.0, 3.0)], [(0.0, 0.0), (0.0, 3.0), (6.0, 0.0)]);
         for corners in [one, other] {
             near(&Geometry::Polygon(vec![ring(&corners)]), 2.0, 1.0);
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn across_the_antimeridian_it_is_there() {
+    fn the_centroid_across_the_antimeridian_is_correct() {
         let fiji = ring(&[(177.0, -20.0), (-179.0, -20.0), (-179.0, -16.0), (177.0, -16.0)]);
         near(&Geometry::Polygon(vec![fiji]), 179.0, -18.0);
         let split = vec![
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_count_by_their_area_and_points_beside_areas_do_not() {
+    fn parts_are_weighted_by_area_and_points_are_ignored_beside_areas() {
         let parts = vec![
             vec![ring(&[(0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0)])],
             vec![ring(&[(10.0, 0.0), (11.0, 0.0), (11.0, 1.0), (10.0, 1.0)])],

@@ -1,66 +1,74 @@
-//! Geometries as they are sent and stored: GeoJSON's (RFC 7946), and a circle.
+//! Geometries as sent and stored: those of GeoJSON (RFC 7946), and circles.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::point::Position;
 use crate::polygon::Polygon;
-use crate::shape::Part;
-use crate::{BBox, GeometryError, HALF_AROUND_M, Point, Shape, Wrong};
+use crate::shape::ShapePart;
+use crate::{BBox, GeometryError, GeometryErrorKind, MAX_DISTANCE_M, Point, Shape};
 
-/// Positions of a geometry, all together.
+/// Maximum number of positions in a geometry.
 pub const MAX_VERTICES: usize = 10_000;
 
-/// Polygons or geometries of one geometry.
+/// Maximum number of polygons or geometries in a geometry.
 pub const MAX_MEMBERS: usize = 1_000;
 
-/// A geometry. Reading one from JSON looks at its form only: [`Geometry::check`] or [`Geometry::shape`] at the rest. It
-/// is told apart by its `type`, so only self-describing encodings (JSON) can hold it.
+/// A geometry. Deserialization checks its structure only; use [`Geometry::check`] or [`Geometry::shape`] to validate
+/// it. It is tagged by its `type`, so only self-describing formats (JSON) can represent it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Geometry {
+    /// A single position.
     Point(Point),
-    /// The outer ring first, then holes. Either may go either way round.
+    /// Outer ring first, followed by holes. Rings may have either orientation.
     Polygon(Vec<Vec<Point>>),
+    /// Several polygons, each as in `Polygon`.
     MultiPolygon(Vec<Vec<Vec<Point>>>),
+    /// Several geometries; collections must not be nested.
     GeometryCollection(Vec<Geometry>),
-    /// Not GeoJSON's: `{"type":"Circle","center":[lon,lat],"radius_m":…}`.
+    /// A circle, which GeoJSON does not define: `{"type":"Circle","center":[lon,lat],"radius_m":…}`.
     Circle {
+        /// Centre of the circle.
         center: Point,
+        /// Radius in metres, along great circles.
         radius_m: f64,
     },
 }
 
 impl Geometry {
-    /// Whether it is one: positions in range, rings closed and simple, holes inside, not too large.
+    /// Validates the geometry: positions in range, rings closed and simple, holes inside, sizes within bounds.
     ///
     /// # Errors
-    /// What is wrong, and where.
+    ///
+    /// Returns the first problem and its path.
     pub fn check(&self) -> Result<(), GeometryError> {
         self.shape().map(drop)
     }
 
-    /// Checks it and makes it ready to be asked. An edge goes the shorter way around the globe; a ring around a pole
-    /// encloses the nearer one.
+    /// Validates the geometry and converts it for fast queries. Edges take the shorter way around the globe; a ring
+    /// around a pole encloses the nearer one.
     ///
     /// # Errors
-    /// As [`Geometry::check`].
+    ///
+    /// As for [`Geometry::check`].
     pub fn shape(&self) -> Result<Shape, GeometryError> {
         if self.vertices() > MAX_VERTICES {
-            return Err(GeometryError::new("coordinates", Wrong::TooManyVertices));
+            return Err(GeometryError::new("coordinates", GeometryErrorKind::TooManyVertices));
         }
         let mut parts = Vec::new();
         self.collect(&mut parts)?;
-        Shape::of(parts).ok_or_else(|| GeometryError::new(self.place(), Wrong::Empty))
+        Shape::of(parts).ok_or_else(|| GeometryError::new(self.place(), GeometryErrorKind::Empty))
     }
 
-    /// The box around it (RFC 7946, 5): west > east where it crosses the antimeridian.
+    /// Returns the bounding box (RFC 7946, 5), with west > east if it crosses the antimeridian.
     ///
     /// # Errors
-    /// As [`Geometry::check`].
+    ///
+    /// As for [`Geometry::check`].
     pub fn bbox(&self) -> Result<BBox, GeometryError> {
         Ok(self.shape()?.bbox())
     }
 
-    /// How many positions it has.
+    /// Returns the number of positions.
     pub fn vertices(&self) -> usize {
         let polygon = |rings: &Vec<Vec<Point>>| rings.iter().map(Vec::len).sum::<usize>();
         match self {
@@ -79,38 +87,38 @@ impl Geometry {
         }
     }
 
-    fn collect(&self, parts: &mut Vec<Part>) -> Result<(), GeometryError> {
+    fn collect(&self, parts: &mut Vec<ShapePart>) -> Result<(), GeometryError> {
         let bounded = |members: usize| match members {
             0..=MAX_MEMBERS => Ok(()),
-            _ => Err(GeometryError::new(self.place(), Wrong::TooManyMembers)),
+            _ => Err(GeometryError::new(self.place(), GeometryErrorKind::TooManyMembers)),
         };
         match self {
             Self::Point(point) => {
                 point.check()?;
-                parts.push(Part::Point(*point));
+                parts.push(ShapePart::Point(*point));
             }
             Self::Circle { center, radius_m } => {
                 center.check().map_err(|error| GeometryError { at: "center".to_owned(), ..error })?;
-                if !(*radius_m > 0.0 && *radius_m <= HALF_AROUND_M) {
-                    return Err(GeometryError::new("radius_m", Wrong::Radius(*radius_m)));
+                if !(*radius_m > 0.0 && *radius_m <= MAX_DISTANCE_M) {
+                    return Err(GeometryError::new("radius_m", GeometryErrorKind::Radius(*radius_m)));
                 }
-                parts.push(Part::circle(*center, *radius_m));
+                parts.push(ShapePart::circle(*center, *radius_m));
             }
-            Self::Polygon(rings) => parts.push(Part::Polygon(Polygon::new(rings, "coordinates")?)),
+            Self::Polygon(rings) => parts.push(ShapePart::Polygon(Polygon::new(rings, "coordinates")?)),
             Self::MultiPolygon(polygons) => {
                 bounded(polygons.len())?;
                 for (n, rings) in polygons.iter().enumerate() {
-                    parts.push(Part::Polygon(Polygon::new(rings, &format!("coordinates[{n}]"))?));
+                    parts.push(ShapePart::Polygon(Polygon::new(rings, &format!("coordinates[{n}]"))?));
                 }
             }
             Self::GeometryCollection(members) => {
                 bounded(members.len())?;
                 for (n, member) in members.iter().enumerate() {
                     if matches!(member, Self::GeometryCollection(_)) {
-                        return Err(GeometryError::new(format!("geometries[{n}]"), Wrong::Nested));
+                        return Err(GeometryError::new(format!("geometries[{n}]"), GeometryErrorKind::Nested));
                     }
                     let within =
-                        |error: GeometryError| GeometryError::new(format!("geometries[{n}].{}", error.at), error.wrong);
+                        |error: GeometryError| GeometryError::new(format!("geometries[{n}].{}", error.at), error.kind);
                     member.collect(parts).map_err(within)?;
                 }
             }
@@ -119,7 +127,7 @@ impl Geometry {
     }
 }
 
-/// The JSON of a geometry.
+/// JSON representation of a geometry.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type")]
 enum Object {

@@ -1,12 +1,13 @@
-//! Exact predicates in the plane of longitude and latitude.
+//! Exact geometric predicates in the plane of longitude and latitude.
 
 use std::cmp::Ordering;
 
 /// x, y.
 pub(crate) type Xy = [f64; 2];
 
-/// On which side of the line from `a` to `b` lies `c`: `Greater` is left, `Equal` on it. Exact: where rounding could
-/// change the sign, the determinant is summed without any (Shewchuk, Adaptive Precision Floating-Point Arithmetic, 1997).
+/// Returns on which side of the line from `a` to `b` the point `c` lies: `Greater` is left, `Equal` is on the line.
+/// Exact: if rounding could change the sign, the determinant is summed without error (Shewchuk, Adaptive Precision
+/// Floating-Point Arithmetic, 1997).
 pub(crate) fn side([ax, ay]: Xy, [bx, by]: Xy, [cx, cy]: Xy) -> Ordering {
     // Shewchuk's ccwerrboundA, (3 + 16 ε) ε with ε = 2^-53.
     const BOUND: f64 = 3.330_669_073_875_471_6e-16;
@@ -19,7 +20,7 @@ pub(crate) fn side([ax, ay]: Xy, [bx, by]: Xy, [cx, cy]: Xy) -> Ordering {
     sign_of_sum(products)
 }
 
-/// The sign of a sum of products, exact but for underflow.
+/// Returns the sign of a sum of products, exactly unless it underflows.
 fn sign_of_sum<const N: usize>(products: [(f64, f64); N]) -> Ordering {
     let mut expansion: Vec<f64> = Vec::with_capacity(2 * N);
     for (x, y) in products {
@@ -40,46 +41,46 @@ fn sign_of_sum<const N: usize>(products: [(f64, f64); N]) -> Ordering {
     leading.map_or(Ordering::Equal, |part| part.total_cmp(&0.0))
 }
 
-/// Whether `c`, which is on the line through `a` and `b`, lies between them or on one of them.
+/// Returns whether `c`, which lies on the line through `a` and `b`, is on the segment between them.
 fn between([ax, ay]: Xy, [bx, by]: Xy, [cx, cy]: Xy) -> bool {
     cx >= ax.min(bx) && cx <= ax.max(bx) && cy >= ay.min(by) && cy <= ay.max(by)
 }
 
-/// Whether `c` is on the segment.
+/// Returns whether `c` is on the segment.
 pub(crate) fn on_segment(a: Xy, b: Xy, c: Xy) -> bool {
     between(a, b, c) && side(a, b, c) == Ordering::Equal
 }
 
-/// How two segments meet.
+/// Relation of two segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Meet {
+pub(crate) enum SegmentRelation {
     Apart,
-    /// An end of one lies on the other.
+    /// An end of one segment lies on the other.
     Touch,
-    /// Each passes through the inside of the other.
+    /// The segments cross in their interiors.
     Cross,
 }
 
-/// How the segments `ab` and `cd` meet.
-pub(crate) fn meet(a: Xy, b: Xy, c: Xy, d: Xy) -> Meet {
+/// Returns the relation of the segments `ab` and `cd`.
+pub(crate) fn segment_relation(a: Xy, b: Xy, c: Xy, d: Xy) -> SegmentRelation {
     let (c_side, d_side) = (side(a, b, c), side(a, b, d));
     if c_side == d_side && c_side != Ordering::Equal {
-        return Meet::Apart;
+        return SegmentRelation::Apart;
     }
     let (a_side, b_side) = (side(c, d, a), side(c, d, b));
     let on_line = |side: Ordering| side == Ordering::Equal;
     if [c_side, d_side, a_side, b_side].iter().all(|&side| !on_line(side)) {
-        return if a_side == b_side { Meet::Apart } else { Meet::Cross };
+        return if a_side == b_side { SegmentRelation::Apart } else { SegmentRelation::Cross };
     }
     let touch = on_line(c_side) && between(a, b, c)
         || on_line(d_side) && between(a, b, d)
         || on_line(a_side) && between(c, d, a)
         || on_line(b_side) && between(c, d, b);
-    if touch { Meet::Touch } else { Meet::Apart }
+    if touch { SegmentRelation::Touch } else { SegmentRelation::Apart }
 }
 
-/// Whether the way from `a` over `b` to `c` turns back on itself.
-pub(crate) fn turns_back(a: Xy, b: Xy, c: Xy) -> bool {
+/// Returns whether the path from `a` over `b` to `c` reverses its direction.
+pub(crate) fn reverses(a: Xy, b: Xy, c: Xy) -> bool {
     let dot = (b[0] - a[0]) * (c[0] - b[0]) + (b[1] - a[1]) * (c[1] - b[1]);
     dot < 0.0 && side(a, b, c) == Ordering::Equal
 }
@@ -88,10 +89,10 @@ pub(crate) fn turns_back(a: Xy, b: Xy, c: Xy) -> bool {
 mod tests {
     use super::*;
 
-    /// By construction: (0.5, 0.5) moved by single units in the last place around the line y = x, where naive
-    /// arithmetic errs (Kettner et al., Classroom Examples of Robustness Problems, 2008).
+    /// (0.5, 0.5) moved by units in the last place around the line y = x, where naive arithmetic is wrong (Kettner et
+    /// al., Classroom Examples of Robustness Problems, 2008).
     #[test]
-    fn the_side_is_exact_where_rounding_would_hide_it() {
+    fn the_side_is_exact_where_rounding_would_be_wrong() {
         let unit = f64::EPSILON / 2.0;
         for i in 0..64_u32 {
             for j in 0..64_u32 {
@@ -103,12 +104,12 @@ mod tests {
 
     #[test]
     fn segments_cross_touch_or_are_apart() {
-        let meet = |c, d| super::meet([0.0, 0.0], [4.0, 0.0], c, d);
-        assert_eq!(meet([2.0, -1.0], [2.0, 1.0]), Meet::Cross);
-        assert_eq!(meet([2.0, 0.0], [2.0, 1.0]), Meet::Touch);
-        assert_eq!(meet([4.0, 0.0], [6.0, 0.0]), Meet::Touch);
-        assert_eq!(meet([5.0, 0.0], [6.0, 0.0]), Meet::Apart);
-        assert_eq!(meet([5.0, -1.0], [5.0, 1.0]), Meet::Apart);
-        assert_eq!(meet([1.0, 0.0], [3.0, 0.0]), Meet::Touch);
+        let segment_relation = |c, d| super::segment_relation([0.0, 0.0], [4.0, 0.0], c, d);
+        assert_eq!(segment_relation([2.0, -1.0], [2.0, 1.0]), SegmentRelation::Cross);
+        assert_eq!(segment_relation([2.0, 0.0], [2.0, 1.0]), SegmentRelation::Touch);
+        assert_eq!(segment_relation([4.0, 0.0], [6.0, 0.0]), SegmentRelation::Touch);
+        assert_eq!(segment_relation([5.0, 0.0], [6.0, 0.0]), SegmentRelation::Apart);
+        assert_eq!(segment_relation([5.0, -1.0], [5.0, 1.0]), SegmentRelation::Apart);
+        assert_eq!(segment_relation([1.0, 0.0], [3.0, 0.0]), SegmentRelation::Touch);
     }
 }

@@ -1,40 +1,44 @@
-//! A point: as GeoJSON's object in JSON, and as a position within other geometries.
+//! A point, serialized as a GeoJSON object, or as a position inside other geometries.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{GeometryError, Wrong};
+use crate::{GeometryError, GeometryErrorKind};
 
-/// A position on WGS 84. In JSON it is GeoJSON's `{"type":"Point","coordinates":[lon,lat,alt?]}`.
+/// A position on WGS 84. Serialized as GeoJSON's `{"type":"Point","coordinates":[lon,lat,alt?]}`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
     /// Degrees east.
     pub lon: f64,
     /// Degrees north.
     pub lat: f64,
-    /// Metres above the ellipsoid. Nothing here looks at it.
+    /// Height above the ellipsoid in metres. Stored, but not used in any computation.
     pub alt: Option<f64>,
 }
 
 impl Point {
+    /// Creates a point without altitude.
     pub const fn new(lon: f64, lat: f64) -> Self {
         Self { lon, lat, alt: None }
     }
 
+    /// Validates the position.
+    ///
     /// # Errors
-    /// A longitude outside -180 to 180, a latitude outside -90 to 90, anything that is not finite.
+    ///
+    /// Fails if the longitude is outside -180 to 180, the latitude is outside -90 to 90, or a number is not finite.
     pub fn check(&self) -> Result<(), GeometryError> {
         if !(-180.0..=180.0).contains(&self.lon) {
-            return Err(GeometryError::new("coordinates", Wrong::Longitude(self.lon)));
+            return Err(GeometryError::new("coordinates", GeometryErrorKind::Longitude(self.lon)));
         }
         self.check_lat("coordinates")
     }
 
     pub(crate) fn check_lat(&self, at: &str) -> Result<(), GeometryError> {
         if !(-90.0..=90.0).contains(&self.lat) {
-            return Err(GeometryError::new(at, Wrong::Latitude(self.lat)));
+            return Err(GeometryError::new(at, GeometryErrorKind::Latitude(self.lat)));
         }
         match self.alt {
-            Some(alt) if !alt.is_finite() => Err(GeometryError::new(at, Wrong::Altitude(alt))),
+            Some(alt) if !alt.is_finite() => Err(GeometryError::new(at, GeometryErrorKind::Altitude(alt))),
             _ => Ok(()),
         }
     }
@@ -44,7 +48,7 @@ impl Point {
     }
 }
 
-/// GeoJSON's position: an array. What follows an altitude is ignored (RFC 7946, 3.1.1).
+/// A GeoJSON position: an array. Elements after the altitude are ignored (RFC 7946, 3.1.1).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Position(pub Point);
 

@@ -1,4 +1,4 @@
-//! Points that move, and which of them are where.
+//! Index of moving points.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -9,19 +9,21 @@ use rstar::{AABB, RTree};
 use crate::earth::circle_box;
 use crate::{BBox, Point, Shape, distance_m};
 
-/// A place in the tree, and which entry is there.
+/// A position in the tree and the slot of its entry.
 type Entry = GeomWithData<[f64; 2], u32>;
 
-/// A point that was found.
+/// Result of [`PointIndex::near`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Near<'a, K> {
+pub struct Neighbor<'a, K> {
+    /// Key of the point.
     pub key: &'a K,
+    /// Position of the point.
     pub point: Point,
-    /// Along a great circle, in metres.
+    /// Great-circle distance in metres.
     pub distance_m: f64,
 }
 
-/// Points by their keys, in an R-tree.
+/// Points by key, in an R-tree.
 #[derive(Debug, Clone)]
 pub struct PointIndex<K> {
     slots: HashMap<K, u32>,
@@ -37,8 +39,8 @@ impl<K> Default for PointIndex<K> {
 }
 
 impl<K: Clone + Eq + Hash> PointIndex<K> {
-    /// All at once, which is quicker and gives a better tree; of a key that comes twice the last counts. Points that
-    /// [`Point::check`] would refuse are left out.
+    /// Builds an index at once, which is faster and yields a better tree than repeated inserts. If a key occurs more
+    /// than once, its last point is used. Points that [`Point::check`] rejects are skipped.
     pub fn bulk(points: impl IntoIterator<Item = (K, Point)>) -> Self {
         let mut index = Self::default();
         for (key, point) in points {
@@ -52,19 +54,22 @@ impl<K: Clone + Eq + Hash> PointIndex<K> {
         index
     }
 
+    /// Returns the number of points.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
+    /// Returns whether the index is empty.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
+    /// Returns the position of a key.
     pub fn get(&self, key: &K) -> Option<Point> {
         self.entry(*self.slots.get(key)?).map(|(_, point)| *point)
     }
 
-    /// Sets where a key is; gives where it was. A point that [`Point::check`] would refuse is taken as none.
+    /// Sets the position of a key; returns the previous one. A point that [`Point::check`] rejects removes the key.
     pub fn insert(&mut self, key: K, point: Point) -> Option<Point> {
         if point.check().is_err() {
             return self.remove(&key);
@@ -81,7 +86,7 @@ impl<K: Clone + Eq + Hash> PointIndex<K> {
         before
     }
 
-    /// Forgets a key; gives where it was.
+    /// Removes a key; returns its position.
     pub fn remove(&mut self, key: &K) -> Option<Point> {
         let slot = self.slots.remove(key)?;
         let (_, point) = self.entries.get_mut(usize::try_from(slot).ok()?)?.take()?;
@@ -90,17 +95,18 @@ impl<K: Clone + Eq + Hash> PointIndex<K> {
         Some(point)
     }
 
-    /// The nearest `limit` of those at most `radius_m` away, nearest first; over the antimeridian and the poles too.
-    pub fn near(&self, center: &Point, radius_m: f64, limit: usize) -> Vec<Near<'_, K>> {
+    /// Returns the nearest `limit` points within `radius_m`, nearest first, including those across the antimeridian and
+    /// the poles.
+    pub fn near(&self, center: &Point, radius_m: f64, limit: usize) -> Vec<Neighbor<'_, K>> {
         if center.check().is_err() || radius_m.is_nan() || radius_m < 0.0 {
             return Vec::new();
         }
-        let mut found: Vec<Near<'_, K>> = self
+        let mut found: Vec<Neighbor<'_, K>> = self
             .in_box(circle_box(center, radius_m))
-            .map(|(key, point)| Near { key, point: *point, distance_m: distance_m(center, point) })
+            .map(|(key, point)| Neighbor { key, point: *point, distance_m: distance_m(center, point) })
             .filter(|near| near.distance_m <= radius_m)
             .collect();
-        let order = |one: &Near<'_, K>, other: &Near<'_, K>| one.distance_m.total_cmp(&other.distance_m);
+        let order = |one: &Neighbor<'_, K>, other: &Neighbor<'_, K>| one.distance_m.total_cmp(&other.distance_m);
         if limit > 0 && limit < found.len() {
             found.select_nth_unstable_by(limit - 1, order);
         }
@@ -109,28 +115,30 @@ impl<K: Clone + Eq + Hash> PointIndex<K> {
         found
     }
 
-    /// Those in a shape or on its edge, in no order.
+    /// Returns the points inside a shape or on its edge, in no particular order.
     pub fn within<'a>(&'a self, shape: &'a Shape) -> impl Iterator<Item = (&'a K, Point)> {
         self.in_box(shape.bbox()).filter(|(_, point)| shape.contains(point)).map(|(key, point)| (key, *point))
     }
 
-    /// Those in a box or on its edge, in no order.
+    /// Returns the points inside a box or on its edge, in no particular order.
     pub fn within_bbox(&self, bbox: BBox) -> impl Iterator<Item = (&K, Point)> {
         self.in_box(bbox).filter(move |(_, point)| bbox.contains(point)).map(|(key, point)| (key, *point))
     }
 
+    /// Iterates over all points in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (&K, Point)> {
         self.entries.iter().flatten().map(|(key, point)| (key, *point))
     }
 
-    /// Those of the tree in a box, and what is the same place as its edge: 180 and -180, every longitude of a pole.
+    /// Returns the entries inside a box, including those at the same place as its edge: 180 and -180, and every
+    /// longitude of a pole.
     fn in_box(&self, bbox: BBox) -> impl Iterator<Item = &(K, Point)> {
         let BBox { west, south, east, north } = bbox;
         let strip = |lon: f64| Some(([lon, south], [lon, north]));
         let pole = |lat: f64| Some(([-180.0, lat], [180.0, lat]));
         let (crosses, whole) = (bbox.crosses_antimeridian(), west <= -180.0 && east >= 180.0);
         let single = !crosses && !whole;
-        // Each place is in one of them only, so that nothing is found twice.
+        // The rectangles are disjoint, so no entry is found twice.
         let beyond_east = if single && west <= -180.0 { strip(180.0) } else { None };
         let beyond_west = if single && east >= 180.0 { strip(-180.0) } else { None };
         let north_pole = if !whole && north >= 90.0 { pole(90.0) } else { None };
@@ -150,7 +158,7 @@ impl<K: Clone + Eq + Hash> PointIndex<K> {
         self.entries.get(usize::try_from(slot).ok()?)?.as_ref()
     }
 
-    /// Keeps a key's place everywhere but in the tree.
+    /// Sets a key's position in everything but the tree.
     fn place(&mut self, key: K, point: Point) -> (u32, Option<Point>) {
         if let Some(&slot) = self.slots.get(&key) {
             let entry = usize::try_from(slot).ok().and_then(|slot| self.entries.get_mut(slot));

@@ -1,22 +1,22 @@
-//! A polygon: a ring, and rings that are cut out of it.
+//! A polygon: an outer ring and holes.
 
 use rstar::primitives::{GeomWithData, Rectangle};
 use rstar::{AABB, RTree};
 
 use crate::bbox::Rect;
-use crate::plane::{Meet, Xy, meet, turns_back};
-use crate::ring::{Place, Ring};
-use crate::{BBox, GeometryError, Point, Wrong};
+use crate::plane::{SegmentRelation, Xy, reverses, segment_relation};
+use crate::ring::{PointLocation, Ring};
+use crate::{BBox, GeometryError, GeometryErrorKind, Point};
 
-/// A polygon whose rings were checked.
+/// A polygon with validated rings.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Polygon {
-    /// The outer one first.
+    /// The outer ring first.
     rings: Vec<Ring>,
     pub bbox: BBox,
 }
 
-/// An edge's box, and the ring and edge that it is of.
+/// Bounding box of an edge, and the indexes of its ring and edge.
 type Edge = GeomWithData<Rectangle<Xy>, (usize, usize)>;
 
 impl Polygon {
@@ -24,7 +24,7 @@ impl Polygon {
         let name = |n: usize| format!("{at}[{n}]");
         let rings: Result<Vec<Ring>, _> = rings.iter().enumerate().map(|(n, ring)| Ring::new(ring, &name(n))).collect();
         let rings = rings?;
-        let outer = rings.first().ok_or_else(|| GeometryError::new(at, Wrong::NoRing))?;
+        let outer = rings.first().ok_or_else(|| GeometryError::new(at, GeometryErrorKind::NoRing))?;
         let bbox = ring_box(outer);
         for (n, ring) in rings.iter().enumerate() {
             let next = ring.points.get(1).map(|&[x, y]| {
@@ -33,27 +33,27 @@ impl Polygon {
                 [x + (last_x - first_x), y]
             });
             let back = ring.points.iter().copied().chain(next).collect::<Vec<_>>();
-            if back.windows(3).any(|way| matches!(*way, [a, b, c] if turns_back(a, b, c))) {
-                return Err(GeometryError::new(name(n), Wrong::Flat));
+            if back.windows(3).any(|way| matches!(*way, [a, b, c] if reverses(a, b, c))) {
+                return Err(GeometryError::new(name(n), GeometryErrorKind::Degenerate));
             }
         }
-        if let Some((n, wrong)) = crossing(&rings) {
-            return Err(GeometryError::new(name(n), wrong));
+        if let Some((n, kind)) = crossing(&rings) {
+            return Err(GeometryError::new(name(n), kind));
         }
         for (n, hole) in rings.iter().enumerate().skip(1) {
-            let place = |&[lon, lat]: &Xy| outer.place([home(lon), lat]);
-            if hole.points.iter().any(|xy| place(xy) == Place::Outside) {
-                return Err(GeometryError::new(name(n), Wrong::HoleOutside));
+            let place = |&[lon, lat]: &Xy| outer.place([normalize_lon(lon), lat]);
+            if hole.points.iter().any(|xy| place(xy) == PointLocation::Outside) {
+                return Err(GeometryError::new(name(n), GeometryErrorKind::HoleOutside));
             }
         }
         Ok(Self { rings, bbox })
     }
 
-    /// Whether it is inside or on an edge, also on one of a hole.
+    /// Returns whether a point is inside or on an edge, including the edges of holes.
     pub fn contains(&self, point: &Point) -> bool {
         let mut rings = self.rings.iter();
-        let outer = rings.next().map_or(Place::Outside, |ring| ring.place(point.xy()));
-        outer != Place::Outside && rings.all(|hole| hole.place(point.xy()) != Place::Inside)
+        let outer = rings.next().map_or(PointLocation::Outside, |ring| ring.place(point.xy()));
+        outer != PointLocation::Outside && rings.all(|hole| hole.place(point.xy()) != PointLocation::Inside)
     }
 
     pub fn intersects(&self, (low, high): Rect) -> bool {
@@ -66,7 +66,7 @@ impl Polygon {
         let sides: Vec<(Xy, Xy)> = sides.map(|(from, to)| (*from, *to)).collect();
         let meets = |a: Xy, b: Xy| {
             let inside = |[x, y]: Xy| (west..=east).contains(&x) && (south..=north).contains(&y);
-            inside(a) || inside(b) || sides.iter().any(|&(c, d)| meet(a, b, c, d) != Meet::Apart)
+            inside(a) || inside(b) || sides.iter().any(|&(c, d)| segment_relation(a, b, c, d) != SegmentRelation::Apart)
         };
         self.rings.iter().flat_map(Ring::edges).any(|(a, b)| {
             [-720.0, -360.0, 0.0, 360.0].iter().any(|by| {
@@ -78,14 +78,14 @@ impl Polygon {
         })
     }
 
-    /// Every edge, its longitudes running on over ±180.
+    /// Returns every edge, with longitudes that continue beyond ±180.
     pub fn edges(&self) -> impl Iterator<Item = (Xy, Xy)> {
         self.rings.iter().flat_map(Ring::edges)
     }
 }
 
-/// A longitude moved to -180 to 180.
-pub(crate) fn home(lon: f64) -> f64 {
+/// Normalizes a longitude to -180 to 180.
+pub(crate) fn normalize_lon(lon: f64) -> f64 {
     if (-180.0..=180.0).contains(&lon) { lon } else { lon - 360.0 * ((lon + 180.0) / 360.0).floor() }
 }
 
@@ -100,12 +100,12 @@ fn ring_box(ring: &Ring) -> BBox {
     BBox { west: ring.west, south, east: if ring.east > 180.0 { ring.east - 360.0 } else { ring.east }, north }
 }
 
-/// Pairs of edges with overlapping boxes that are looked at: a coastline of 10,000 positions has some 100,000, and an
-/// adversary's comb of long teeth as many millions as it takes to hold a thread up for a second.
+/// Maximum number of edge pairs with overlapping boxes that are compared. A coastline of 10,000 positions has about
+/// 100,000; a malicious comb of long teeth would otherwise occupy a thread for seconds.
 const MAX_PAIRS: usize = 1_000_000;
 
-/// The first ring that meets itself or another where it must not.
-fn crossing(rings: &[Ring]) -> Option<(usize, Wrong)> {
+/// Returns the first ring that intersects itself or another ring in an invalid way.
+fn crossing(rings: &[Ring]) -> Option<(usize, GeometryErrorKind)> {
     let boxed = |n: usize, (e, (a, b)): (usize, (Xy, Xy))| Edge::new(Rectangle::from_corners(a, b), (n, e));
     let all = rings.iter().enumerate().flat_map(|(n, ring)| ring.edges().enumerate().map(move |edge| boxed(n, edge)));
     let tree: RTree<Edge> = RTree::bulk_load(all.collect());
@@ -124,19 +124,21 @@ fn crossing(rings: &[Ring]) -> Option<(usize, Wrong)> {
                     let (m, f) = other.data;
                     pairs += 1;
                     if pairs > MAX_PAIRS {
-                        return Some((n, Wrong::Intricate));
+                        return Some((n, GeometryErrorKind::TooComplex));
                     }
                     let neighbours = e.abs_diff(f) <= 1 || e.abs_diff(f) == last;
                     if m < n || (m == n && (f <= e || neighbours)) {
                         continue;
                     }
-                    let met = edge((m, f)).map_or(Meet::Apart, |(c, d)| meet(a, b, c, d));
-                    match met {
-                        Meet::Cross if m != n => return Some((m, Wrong::RingsCross)),
-                        Meet::Cross => return Some((n, Wrong::SelfIntersecting)),
-                        // A ring once around meets itself at its seam; a hole may touch its polygon.
-                        Meet::Touch if m == n && by == 0.0 => return Some((n, Wrong::SelfIntersecting)),
-                        Meet::Touch | Meet::Apart => {}
+                    let relation = edge((m, f)).map_or(SegmentRelation::Apart, |(c, d)| segment_relation(a, b, c, d));
+                    match relation {
+                        SegmentRelation::Cross if m != n => return Some((m, GeometryErrorKind::RingsCross)),
+                        SegmentRelation::Cross => return Some((n, GeometryErrorKind::SelfIntersecting)),
+                        // A ring around a pole touches itself at its seam; a hole may touch its polygon.
+                        SegmentRelation::Touch if m == n && by == 0.0 => {
+                            return Some((n, GeometryErrorKind::SelfIntersecting));
+                        }
+                        SegmentRelation::Touch | SegmentRelation::Apart => {}
                     }
                 }
             }

@@ -1,22 +1,22 @@
-//! A geometry that was checked, made ready to be asked.
+//! A validated geometry, prepared for queries.
 
 use crate::earth::{circle_box, distance_to_rect_m};
 use crate::plane::Xy;
-use crate::polygon::{Polygon, home};
+use crate::polygon::{Polygon, normalize_lon};
 use crate::{BBox, Point, distance_m};
 
-/// A checked geometry, in a form that is quick to ask: made by [`Geometry::shape`](crate::Geometry::shape).
+/// A validated geometry in a form that is fast to query, created by [`Geometry::shape`](crate::Geometry::shape).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shape {
-    parts: Vec<Part>,
+    parts: Vec<ShapePart>,
     bbox: BBox,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Part {
+pub(crate) enum ShapePart {
     Point(Point),
     Polygon(Polygon),
-    /// What is at most `radius_m` away along a great circle.
+    /// All points within `radius_m` along a great circle.
     Circle {
         centre: Point,
         radius_m: f64,
@@ -24,7 +24,7 @@ pub(crate) enum Part {
     },
 }
 
-impl Part {
+impl ShapePart {
     pub fn circle(centre: Point, radius_m: f64) -> Self {
         Self::Circle { centre, radius_m, bbox: circle_box(&centre, radius_m) }
     }
@@ -39,7 +39,7 @@ impl Part {
 
     fn contains(&self, point: &Point) -> bool {
         match self {
-            // 180 is -180, and a pole is one place whatever its longitude.
+            // 180 equals -180, and a pole is one place at any longitude.
             Self::Point(own) => own.lat == point.lat && self.bbox().contains(point),
             Self::Polygon(polygon) => polygon.bbox.contains(point) && polygon.contains(point),
             Self::Circle { centre, radius_m, bbox } => bbox.contains(point) && distance_m(centre, point) <= *radius_m,
@@ -59,39 +59,39 @@ impl Part {
 }
 
 impl Shape {
-    pub(crate) fn of(parts: Vec<Part>) -> Option<Self> {
-        let boxes: Vec<BBox> = parts.iter().map(Part::bbox).collect();
+    pub(crate) fn of(parts: Vec<ShapePart>) -> Option<Self> {
+        let boxes: Vec<BBox> = parts.iter().map(ShapePart::bbox).collect();
         let bbox = BBox::around(&boxes)?;
         Some(Self { parts, bbox })
     }
 
-    /// The box around it, west > east where it crosses the antimeridian.
+    /// Returns the bounding box, with west > east if it crosses the antimeridian.
     pub const fn bbox(&self) -> BBox {
         self.bbox
     }
 
-    /// Whether the point is in it or on its edge.
+    /// Returns whether the point is inside the shape or on its edge.
     pub fn contains(&self, point: &Point) -> bool {
         self.parts.iter().any(|part| part.contains(point))
     }
 
-    /// Whether it shares a point with the box.
+    /// Returns whether the shape shares a point with the box.
     pub fn intersects(&self, bbox: &BBox) -> bool {
         self.parts.iter().any(|part| part.intersects(bbox))
     }
 
-    /// The boxes of its parts.
+    /// Returns the bounding boxes of the parts.
     pub(crate) fn boxes(&self) -> impl Iterator<Item = BBox> {
-        self.parts.iter().map(Part::bbox)
+        self.parts.iter().map(ShapePart::bbox)
     }
 
-    /// Points along its edges, less than `step_m` apart, and one within each part that has no edge.
+    /// Returns points along the edges, less than `step_m` apart, and one point within each part that has no edge.
     pub(crate) fn outline(&self, step_m: f64) -> impl Iterator<Item = Point> {
         self.parts.iter().flat_map(move |part| -> Box<dyn Iterator<Item = Point> + '_> {
             match part {
-                Part::Point(point) => Box::new(std::iter::once(*point)),
-                Part::Polygon(polygon) => Box::new(polygon.edges().flat_map(move |(a, b)| along(a, b, step_m))),
-                Part::Circle { centre, radius_m, .. } => {
+                ShapePart::Point(point) => Box::new(std::iter::once(*point)),
+                ShapePart::Polygon(polygon) => Box::new(polygon.edges().flat_map(move |(a, b)| along(a, b, step_m))),
+                ShapePart::Circle { centre, radius_m, .. } => {
                     Box::new(std::iter::once(*centre).chain(around(*centre, *radius_m, step_m)))
                 }
             }
@@ -99,18 +99,18 @@ impl Shape {
     }
 }
 
-/// From `a` on towards `b`.
+/// Returns points from `a` towards `b`.
 fn along([ax, ay]: Xy, [bx, by]: Xy, step_m: f64) -> impl Iterator<Item = Point> {
     const DEGREE_M: f64 = crate::EARTH_RADIUS_M * std::f64::consts::PI / 180.0;
     let widest = ay.abs().min(by.abs()).to_radians().cos();
     let widest = if ay * by < 0.0 { 1.0 } else { widest };
     let length = DEGREE_M * ((bx - ax).abs() * widest + (by - ay).abs());
     let steps = (length / step_m).ceil().max(1.0);
-    let at = move |n: f64| Point::new(home(ax + (bx - ax) * n / steps), ay + (by - ay) * n / steps);
+    let at = move |n: f64| Point::new(normalize_lon(ax + (bx - ax) * n / steps), ay + (by - ay) * n / steps);
     std::iter::successors(Some(0.0), move |n| (n + 1.0 < steps).then_some(n + 1.0)).map(at)
 }
 
-/// Along a circle's edge (Snyder, Map Projections, 1987, equations 5-5 and 5-6).
+/// Returns points along a circle's edge (Snyder, Map Projections, 1987, equations 5-5 and 5-6).
 fn around(centre: Point, radius_m: f64, step_m: f64) -> impl Iterator<Item = Point> {
     let angle = radius_m / crate::EARTH_RADIUS_M;
     let steps = (std::f64::consts::TAU * crate::EARTH_RADIUS_M * angle.sin().abs() / step_m).ceil().max(6.0);
@@ -119,7 +119,7 @@ fn around(centre: Point, radius_m: f64, step_m: f64) -> impl Iterator<Item = Poi
         let bearing = std::f64::consts::TAU * n / steps;
         let sin = (lat.sin() * angle.cos() + lat.cos() * angle.sin() * bearing.cos()).clamp(-1.0, 1.0);
         let east = (bearing.sin() * angle.sin() * lat.cos()).atan2(angle.cos() - lat.sin() * sin);
-        Point::new(home(centre.lon + east.to_degrees()), sin.asin().to_degrees())
+        Point::new(normalize_lon(centre.lon + east.to_degrees()), sin.asin().to_degrees())
     };
     std::iter::successors(Some(0.0), move |n| (n + 1.0 < steps).then_some(n + 1.0)).map(at)
 }

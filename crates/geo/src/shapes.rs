@@ -1,4 +1,4 @@
-//! Shapes, and which of them a point is in.
+//! Index of shapes.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -9,10 +9,10 @@ use rstar::{AABB, RTree};
 
 use crate::{BBox, Point, Shape};
 
-/// A box of a shape, and which entry it is of.
+/// Bounding box of a part of a shape, and the slot of its entry.
 type Entry = GeomWithData<Rectangle<[f64; 2]>, u32>;
 
-/// Shapes by their keys, their boxes in an R-tree.
+/// Shapes by key, with their bounding boxes in an R-tree.
 #[derive(Debug, Clone)]
 pub struct ShapeIndex<K> {
     slots: HashMap<K, u32>,
@@ -28,19 +28,22 @@ impl<K> Default for ShapeIndex<K> {
 }
 
 impl<K: Clone + Eq + Hash> ShapeIndex<K> {
+    /// Returns the number of shapes.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
+    /// Returns whether the index is empty.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
+    /// Returns the shape of a key.
     pub fn get(&self, key: &K) -> Option<&Arc<Shape>> {
         self.entry(*self.slots.get(key)?).map(|(_, shape)| shape)
     }
 
-    /// Sets a key's shape; gives the one before.
+    /// Sets the shape of a key; returns the previous one.
     pub fn insert(&mut self, key: K, shape: Arc<Shape>) -> Option<Arc<Shape>> {
         let before = self.remove(&key);
         let slot = self.free.pop().unwrap_or_else(|| {
@@ -57,7 +60,7 @@ impl<K: Clone + Eq + Hash> ShapeIndex<K> {
         before
     }
 
-    /// Forgets a key; gives its shape.
+    /// Removes a key; returns its shape.
     pub fn remove(&mut self, key: &K) -> Option<Arc<Shape>> {
         let slot = self.slots.remove(key)?;
         let (_, shape) = self.entries.get_mut(usize::try_from(slot).ok()?)?.take()?;
@@ -68,7 +71,7 @@ impl<K: Clone + Eq + Hash> ShapeIndex<K> {
         Some(shape)
     }
 
-    /// The shapes that a point is in or on the edge of, in no order.
+    /// Returns the shapes that contain a point or have it on their edge, in no particular order.
     pub fn containing(&self, point: &Point) -> Vec<&K> {
         let Point { lon, lat, .. } = *point;
         if point.check().is_err() {
@@ -84,7 +87,7 @@ impl<K: Clone + Eq + Hash> ShapeIndex<K> {
         self.of(slots).filter(|(_, shape)| shape.contains(point)).map(|(key, _)| key).collect()
     }
 
-    /// The shapes that share a point with a box, in no order.
+    /// Returns the shapes that share a point with a box, in no particular order.
     pub fn intersecting(&self, bbox: &BBox) -> Vec<&K> {
         let pole = |lat: f64| (bbox.south..=bbox.north).contains(&lat).then_some(([-180.0, lat], [180.0, lat]));
         let edge = |at: f64| {

@@ -1,6 +1,6 @@
-//! `cargo bench -p muster-models`: tokens a second of the embedded models beside the figures of the design
-//! (models.md 1.2 and 1.4: 2 cores with AVX2, 2 threads, quiet) and beside the ceiling that memory sets:
-//! each generated token reads the weights once, so one sequence cannot be faster than bandwidth over bytes.
+//! `cargo bench -p muster-models`: tokens per second of the embedded chat models, beside the figures of the design (2
+//! cores with AVX2, 2 threads, idle machine) and beside the memory-bandwidth ceiling: each generated token reads the
+//! weights once, so one sequence cannot be faster than bandwidth divided by model size.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use muster_models::{
-    ChatModel, Format, GenerateEvent, GenerateRequest, Generation, LocalModel, Manifest, ModelEntry, Options, Role,
-    Selection, Status, TokenUsage, Turn,
+    ChatModel, ChatTurn, Format, GenerateEvent, GenerateRequest, Generation, LocalModel, Manifest, ModelEntry,
+    ModelOptions, ModelStatus, Role, Selection, TokenUsage,
 };
 
 type Failure = Box<dyn std::error::Error>;
 
-/// The design's figures: prompt, generated at 1 sequence, generated at 4 together; tokens a second.
+/// Design figures in tokens per second: prompt, generation with 1 sequence, generation with 4 sequences.
 const DESIGN: [(&str, [&str; 3]); 2] = [("small", ["149", "84", "113"]), ("standard", ["70-80", "25", "46"])];
 
 const PROMPT: &str = "The harbour was quiet in the morning, and the boats lay in two rows along the wall. ";
@@ -41,7 +41,7 @@ fn main() -> Result<(), Failure> {
 async fn measure(entry: &ModelEntry, dir: &Path, design: [&str; 3], bandwidth: f64) -> Result<(), Failure> {
     let begin = Instant::now();
     let selection = Selection::Id(entry.id.clone());
-    let model = LocalModel::start(Options { selection, cache_dir: dir.to_owned(), ..Options::default() });
+    let model = LocalModel::start(ModelOptions { selection, cache_dir: dir.to_owned(), ..ModelOptions::default() });
     ready(&model).await?;
     let loaded = begin.elapsed();
     // The first step maps the weights into memory.
@@ -66,7 +66,7 @@ async fn measure(entry: &ModelEntry, dir: &Path, design: [&str; 3], bandwidth: f
     Ok(())
 }
 
-/// Tokens a second of all sequences, from the first text of any to the end of the last.
+/// Returns tokens per second over all sequences, from the first text of any to the end of the last.
 async fn generate(model: &Arc<LocalModel>, sequences: usize) -> Result<f64, Failure> {
     let request = ask("Write a very long story about the sea.", GENERATED);
     let running: Result<Vec<_>, _> = (0..sequences).map(|_| model.generate(request.clone())).collect();
@@ -82,7 +82,7 @@ async fn generate(model: &Arc<LocalModel>, sequences: usize) -> Result<f64, Fail
 
 fn ask(content: &str, max_tokens: u32) -> GenerateRequest {
     GenerateRequest {
-        turns: vec![Turn::text(Role::User, content)],
+        turns: vec![ChatTurn::text(Role::User, content)],
         max_tokens,
         temperature: 0.0,
         top_p: 1.0,
@@ -100,14 +100,14 @@ async fn ready(model: &LocalModel) -> Result<(), Failure> {
     loop {
         let status = changes.borrow_and_update().clone();
         match status {
-            Status::Ready => return Ok(()),
-            Status::Loading { .. } => changes.changed().await?,
+            ModelStatus::Ready => return Ok(()),
+            ModelStatus::Loading { .. } => changes.changed().await?,
             other => return Err(format!("{other:?}").into()),
         }
     }
 }
 
-/// When the first text came, and what was used.
+/// Returns when the first text arrived, and the usage.
 async fn finish(mut generation: Generation) -> Result<(Instant, TokenUsage), Failure> {
     let mut first = None;
     while let Some(event) = generation.events.recv().await {
@@ -130,7 +130,7 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Bytes a second that all threads together read from memory.
+/// Returns the bytes per second that all threads together read from memory.
 fn bandwidth() -> f64 {
     const WORDS: usize = 32 << 20;
     const ROUNDS: usize = 3;

@@ -1,14 +1,14 @@
-//! `cargo bench -p muster-models --bench embed`: texts a second of the embedding model beside the figures of the
-//! design (models.md 2: candle, 2 threads, quiet: 17 ms a text of 17 tokens, 183 texts a second in batches of 32).
+//! `cargo bench -p muster-models --bench embed`: texts per second of the embedding model, beside the figures of the
+//! design (candle, 2 threads, idle machine: 17 ms per text of 17 tokens, 183 texts per second in batches of 32).
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use muster_models::{EmbedError, EmbedModel, EmbedOptions, LocalEmbedder, Status};
+use muster_models::{EmbedError, EmbedModel, EmbedOptions, LocalEmbedder, ModelStatus};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// 17 word pieces with the marks.
+/// 17 word pieces including the two special tokens.
 const TEXT: &str = "There is smoke near the racks of the data centre, please send help.";
 const ROUNDS: usize = 30;
 
@@ -23,8 +23,8 @@ async fn measure(cache_dir: PathBuf) -> Result<(), Failure> {
     let begin = Instant::now();
     let model = LocalEmbedder::start(EmbedOptions { cache_dir, ..EmbedOptions::default() });
     let mut status = model.watch_status();
-    let status = status.wait_for(|status| !matches!(status, Status::Loading { .. })).await?.clone();
-    if status != Status::Ready {
+    let status = status.wait_for(|status| !matches!(status, ModelStatus::Loading { .. })).await?.clone();
+    if status != ModelStatus::Ready {
         println!("skipped: {status:?}");
         return Ok(());
     }
@@ -50,7 +50,7 @@ async fn measure(cache_dir: PathBuf) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Texts a second, `together` in a request.
+/// Returns texts per second with `together` texts per request.
 async fn rate(model: &LocalEmbedder, together: usize) -> Result<f64, EmbedError> {
     let begin = Instant::now();
     for _ in 0..ROUNDS {
@@ -59,7 +59,7 @@ async fn rate(model: &LocalEmbedder, together: usize) -> Result<f64, EmbedError>
     Ok((ROUNDS * together) as f64 / begin.elapsed().as_secs_f64())
 }
 
-/// Of this process, its own and the system's for it. A tick is a hundredth on every Linux (`proc_pid_stat(5)`).
+/// CPU time of this process, user and system. A clock tick is 1/100 s on every Linux (`proc_pid_stat(5)`).
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(')').next().unwrap_or_default();

@@ -1,4 +1,7 @@
-//! Inference in this process, behind small traits. Knows nobody: no actor, no HTTP.
+//! In-process inference behind small traits: chat models on llama.cpp and sentence embeddings. Contains no actor and no
+//! HTTP.
+
+#![warn(missing_docs)]
 
 mod chat;
 mod embed;
@@ -7,6 +10,8 @@ mod manifest;
 mod select;
 mod tool;
 
+#[cfg(feature = "llm")]
+mod answer_parser;
 #[cfg(feature = "llm")]
 mod engine;
 #[cfg(not(feature = "llm"))]
@@ -25,8 +30,6 @@ mod restart;
 #[cfg(feature = "llm")]
 mod schema;
 #[cfg(feature = "llm")]
-mod speech;
-#[cfg(feature = "llm")]
 mod stop;
 #[cfg(feature = "llm")]
 mod utf8;
@@ -34,11 +37,11 @@ mod utf8;
 mod verify;
 
 pub use chat::{
-    ChatModel, Finish, Format, GenerateEvent, GenerateRequest, Generation, ModelError, ModelInfo, ModelStats, Role,
-    Status, TokenUsage, Turn,
+    ChatModel, ChatTurn, Finish, Format, GenerateEvent, GenerateRequest, Generation, ModelError, ModelInfo, ModelStats,
+    ModelStatus, Role, TokenUsage,
 };
 pub use embed::{EmbedError, EmbedFuture, EmbedInfo, EmbedModel, EmbedOptions, EmbedStats, Embeddings, LocalEmbedder};
-pub use local::{LocalModel, Options};
+pub use local::{LocalModel, ModelOptions};
 pub use manifest::{EmbeddingEntry, FileRole, HubSource, Manifest, ManifestError, ModelEntry, ModelFile, PackagePart};
 pub use select::Selection;
 pub use tool::{MAX_CALLS, Tool, ToolCall, ToolChoice, Toolbox};

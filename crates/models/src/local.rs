@@ -1,4 +1,4 @@
-//! The chat model of this process.
+//! The in-process chat model.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,28 +6,29 @@ use std::thread::available_parallelism;
 
 use tokio::sync::watch;
 
-use crate::chat::{ChatModel, GenerateRequest, Generation, ModelError, ModelInfo, ModelStats, Status, Turn};
+use crate::chat::{ChatModel, ChatTurn, GenerateRequest, Generation, ModelError, ModelInfo, ModelStats, ModelStatus};
 use crate::engine::Engine;
 use crate::select::Selection;
 use crate::tool::Tool;
 
-/// How the model is chosen and run.
+/// ModelOptions of the chat model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct ModelOptions {
+    /// Which model to load.
     pub selection: Selection,
     /// Folder of the model files.
     pub cache_dir: PathBuf,
-    /// Threads of computation, at least 1.
+    /// Number of compute threads, at least 1.
     pub threads: usize,
-    /// Requests computed together, 1 to 32.
+    /// Number of requests computed together, 1 to 32.
     pub slots: usize,
-    /// Tokens of prompt and answer of one request, at least 64; less where the model or the memory sets a bound.
+    /// Prompt and answer tokens of one request, at least 64; less if the model or the memory requires it.
     pub context_per_slot: u32,
-    /// Requests that may wait for a slot; more are refused as busy.
+    /// Maximum number of requests waiting for a slot; more are rejected as busy.
     pub queue: usize,
 }
 
-impl Default for Options {
+impl Default for ModelOptions {
     fn default() -> Self {
         Self {
             selection: Selection::Auto,
@@ -40,8 +41,8 @@ impl Default for Options {
     }
 }
 
-impl Options {
-    /// Every figure within its bounds.
+impl ModelOptions {
+    /// Clamps every value to its bounds.
     fn clamped(mut self) -> Self {
         self.threads = self.threads.clamp(1, 256);
         self.slots = self.slots.clamp(1, 32);
@@ -51,29 +52,30 @@ impl Options {
     }
 }
 
-/// A model on a thread of its own. The thread ends when the last reference is dropped, within one step.
+/// A chat model on its own thread. The thread exits within one step after the last reference is dropped.
 #[derive(Debug)]
 pub struct LocalModel {
     engine: Engine,
 }
 
 impl LocalModel {
-    /// Returns at once: the file is checked and loaded in the background, and [`ChatModel::status`] tells how far it is.
-    pub fn start(options: Options) -> Arc<Self> {
+    /// Starts the model and returns immediately. The file is verified and loaded in the background;
+    /// [`ChatModel::status`] reports progress.
+    pub fn start(options: ModelOptions) -> Arc<Self> {
         Arc::new(Self { engine: Engine::start(options.clamped()) })
     }
 
-    /// Looks for the model's file again: after it was fetched, or replaced. Running requests end first.
+    /// Looks for the model's file again, after it was downloaded or replaced. Running requests finish first.
     pub fn reload(&self) {
         self.engine.reload();
     }
 
-    /// The status, for those who wait for a change of it; of several changes in a row only the last may be seen.
-    pub fn watch_status(&self) -> watch::Receiver<Status> {
+    /// Subscribes to status changes; of several quick changes only the last may be observed.
+    pub fn watch_status(&self) -> watch::Receiver<ModelStatus> {
         self.engine.watch_status()
     }
 
-    /// Makes the engine's thread panic, for fault-injection tests. Nothing in the product calls it.
+    /// Makes the engine's thread panic, for fault-injection tests. Production code does not call it.
     pub fn inject_panic(&self) {
         self.engine.inject_panic();
     }
@@ -84,7 +86,7 @@ impl ChatModel for LocalModel {
         self.engine.info()
     }
 
-    fn status(&self) -> Status {
+    fn status(&self) -> ModelStatus {
         self.engine.status()
     }
 
@@ -92,7 +94,7 @@ impl ChatModel for LocalModel {
         self.engine.stats()
     }
 
-    fn count(&self, turns: &[Turn], tools: &[Tool]) -> Option<u32> {
+    fn count(&self, turns: &[ChatTurn], tools: &[Tool]) -> Option<u32> {
         self.engine.count(turns, tools)
     }
 

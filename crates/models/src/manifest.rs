@@ -1,23 +1,30 @@
-//! The models that this build knows: `models.toml`.
+//! Manifest of the models known to this build: `models.toml`.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-/// The manifest that this crate carries.
+/// The manifest embedded in this crate.
 const EMBEDDED: &str = include_str!("../models.toml");
 /// The id of the embedding model that this build runs.
 const EMBEDDING: &str = "minilm";
 const NOT_UNIQUE: &str = "id and file must be unique";
 
-/// Why a manifest is refused.
+/// Why a manifest is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
+    /// The text is not valid TOML of the expected form.
     #[error("models.toml: {0}")]
     Syntax(#[from] toml::de::Error),
+    /// An entry is invalid.
     #[error("models.toml, model {id}: {why}")]
-    Entry { id: String, why: String },
+    Entry {
+        /// Id of the model.
+        id: String,
+        /// What is wrong with its entry.
+        why: String,
+    },
 }
 
 /// All known models.
@@ -30,81 +37,92 @@ pub struct Manifest {
     embeddings: Vec<EmbeddingEntry>,
 }
 
-/// One model: what it is, and where its file comes from.
+/// A chat model and the sources of its file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelEntry {
+    /// Id, as used in settings.
     pub id: String,
+    /// Display name.
     pub name: String,
     /// File name inside the cache folder.
     pub file: String,
-    /// Of the whole file, 64 lower-case hexadecimal digits.
+    /// SHA-256 of the file: 64 lower-case hexadecimal digits.
     pub sha256: String,
+    /// Size of the file in bytes.
     pub bytes: u64,
-    /// SPDX expression, of the weights.
+    /// SPDX expression of the weights' licence.
     pub licence: String,
-    /// Tokens that the model was trained for.
+    /// Context length in tokens for which the model was trained.
     pub context: u32,
-    /// Most tokens of one answer.
+    /// Maximum number of tokens in one answer.
     pub max_tokens: u32,
-    /// Bytes that must be available before the model is chosen by itself.
+    /// Bytes of memory that must be available for automatic selection of this model.
     pub min_free_memory: u64,
-    /// The publisher's own place.
+    /// Source on the publisher's model hub.
     pub hub: Option<HubSource>,
-    /// Registry packages whose members, joined in this order, are the file.
+    /// Registry packages whose members, concatenated in this order, are the file.
     #[serde(rename = "part", default)]
     pub parts: Vec<PackagePart>,
 }
 
-/// An embedding model: what it is, and where its files come from.
+/// An embedding model and the sources of its files.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EmbeddingEntry {
+    /// Id, as used in settings.
     pub id: String,
+    /// Display name.
     pub name: String,
-    /// SPDX expression, of the weights.
+    /// SPDX expression of the weights' licence.
     pub licence: String,
     /// Length of each vector.
     pub dimensions: u32,
-    /// Tokens of the longest text, with the two marks around it.
+    /// Maximum number of tokens in a text, including the two special tokens.
     pub max_tokens: u32,
+    /// The files of the model.
     #[serde(rename = "file")]
     pub files: Vec<ModelFile>,
 }
 
-/// A file of a model that has several.
+/// One file of a model that has several.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelFile {
+    /// Purpose of the file.
     pub role: FileRole,
     /// File name inside the cache folder.
     pub file: String,
-    /// Of the whole file, 64 lower-case hexadecimal digits.
+    /// SHA-256 of the file: 64 lower-case hexadecimal digits.
     pub sha256: String,
+    /// Size of the file in bytes.
     pub bytes: u64,
-    /// The publisher's own place.
+    /// Source on the publisher's model hub.
     pub hub: Option<HubSource>,
-    /// Registry packages whose members, joined in this order, are the file.
+    /// Registry packages whose members, concatenated in this order, are the file.
     #[serde(rename = "part", default)]
     pub parts: Vec<PackagePart>,
 }
 
-/// What a file is for.
+/// Purpose of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileRole {
-    /// safetensors.
+    /// Weights in safetensors format.
     Weights,
-    /// WordPiece, one piece a line.
+    /// WordPiece vocabulary, one piece per line.
     Vocabulary,
 }
 
-/// A file of a model hub.
+/// A file on a model hub.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HubSource {
+    /// Repository, `owner/name`.
     pub repo: String,
+    /// Commit hash.
     pub revision: String,
+    /// Path of the file in the repository.
     pub file: String,
 }
 
@@ -114,11 +132,15 @@ pub struct HubSource {
 pub struct PackagePart {
     /// `name==version`.
     pub package: String,
+    /// Path of the file inside the package.
     pub member: String,
 }
 
 impl Manifest {
-    /// Reads and checks a manifest.
+    /// Parses and checks a manifest.
+    ///
+    /// # Errors
+    /// [`ManifestError`] for invalid TOML or an invalid entry.
     pub fn parse(text: &str) -> Result<Self, ManifestError> {
         let manifest: Self = toml::from_str(text)?;
         let (mut ids, mut names) = (HashSet::new(), HashSet::new());
@@ -140,31 +162,34 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The manifest that this crate carries.
+    /// Returns the manifest embedded in this crate.
     pub fn embedded() -> Result<Self, ManifestError> {
         Self::parse(EMBEDDED)
     }
 
+    /// Returns all chat models.
     pub fn models(&self) -> &[ModelEntry] {
         &self.models
     }
 
+    /// Returns the chat model with this id.
     pub fn get(&self, id: &str) -> Option<&ModelEntry> {
         self.models.iter().find(|entry| entry.id == id)
     }
 
+    /// Returns all embedding models.
     pub fn embeddings(&self) -> &[EmbeddingEntry] {
         &self.embeddings
     }
 
-    /// The embedding model that this build runs.
+    /// Returns the embedding model that this build runs.
     pub(crate) fn embedding_entry() -> Result<EmbeddingEntry, ManifestError> {
         let found = Self::embedded()?.embeddings.into_iter().find(|entry| entry.id == EMBEDDING);
         found.ok_or_else(|| refusal(EMBEDDING, "it is not there"))
     }
 }
 
-/// What is said of a file, wherever it stands in the manifest.
+/// Source fields that both kinds of entries share.
 struct Source<'a> {
     file: &'a str,
     sha256: &'a str,
@@ -202,25 +227,26 @@ fn refusal(id: &str, why: &str) -> ManifestError {
 }
 
 impl ModelEntry {
-    /// Where the file is kept.
+    /// Returns the path of the file in the cache folder.
     pub fn path(&self, cache_dir: &Path) -> PathBuf {
         cache_dir.join(&self.file)
     }
 }
 
 impl ModelFile {
-    /// Where the file is kept.
+    /// Returns the path of the file in the cache folder.
     pub fn path(&self, cache_dir: &Path) -> PathBuf {
         cache_dir.join(&self.file)
     }
 }
 
 impl EmbeddingEntry {
+    /// Returns the file with this purpose.
     pub fn file(&self, role: FileRole) -> Option<&ModelFile> {
         self.files.iter().find(|file| file.role == role)
     }
 
-    /// Whether all its files are there; their content is not looked at.
+    /// Returns whether all files exist; their content is not checked.
     pub fn is_present(&self, cache_dir: &Path) -> bool {
         self.files.iter().all(|file| file.path(cache_dir).is_file())
     }
@@ -234,7 +260,7 @@ mod tests {
     fn the_embedded_manifest_has_the_pinned_models() {
         let manifest = Manifest::embedded().unwrap();
         let pinned: Vec<_> = manifest.models().iter().map(|m| (m.id.as_str(), m.bytes, m.parts.len())).collect();
-        // shared/design/models.md 1.1.
+        // The pinned figures of the design.
         assert_eq!(pinned, [("small", 98_362_432, 1), ("standard", 491_400_064, 6), ("better", 1_117_320_768, 22)]);
         assert!(manifest.get("small").unwrap().sha256.starts_with("b179c9523d0e6a0f"));
         assert!(manifest.get("large").is_none());
@@ -244,7 +270,7 @@ mod tests {
     fn the_embedding_model_is_the_published_one() {
         let entry = Manifest::embedding_entry().unwrap();
         let hashes: Vec<_> = entry.files.iter().map(|file| (file.role, file.bytes, &file.sha256[..16])).collect();
-        // shared/design/models.md 2; the vocabulary is that of google-research's uncased BERT.
+        // As published; the vocabulary is that of google-research's uncased BERT.
         let expected =
             [(FileRole::Weights, 90_868_376, "53aa51172d142c89"), (FileRole::Vocabulary, 231_508, "07eced375cec144d")];
         assert_eq!(hashes, expected);
@@ -266,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_name_the_problem() {
         assert!(with(|text| text.replace("b179", "B179")).contains("model small: sha256 must be"));
         assert!(with(|text| text.replace("file = \"", "file = \"../")).contains("plain file name"));
         assert!(with(|text| text.replace("==0.1.2", "")).contains("pinned"));

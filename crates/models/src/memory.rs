@@ -1,6 +1,6 @@
-//! How much memory the machine has to spare.
+//! Available memory of the machine.
 
-/// Bytes that can be taken without swapping; `None` where the system does not say.
+/// Returns the bytes that can be allocated without swapping; `None` where the system does not report it.
 pub(crate) fn available() -> Option<u64> {
     parse_available(&std::fs::read_to_string("/proc/meminfo").ok()?)
 }

@@ -1,21 +1,21 @@
-//! The engine of a build without the feature `llm`: it is absent, and says so.
+//! Substitute engine of a build without the feature `llm`: always absent.
 
 use tokio::sync::watch;
 
-use crate::chat::{GenerateRequest, Generation, ModelError, ModelInfo, ModelStats, Status, Turn};
-use crate::local::Options;
+use crate::chat::{ChatTurn, GenerateRequest, Generation, ModelError, ModelInfo, ModelStats, ModelStatus};
+use crate::local::ModelOptions;
 use crate::tool::Tool;
 
 const MEND: &str = "this build has no embedded model engine: build with the feature `llm`";
 
 #[derive(Debug)]
 pub(crate) struct Engine {
-    status: watch::Sender<Status>,
+    status: watch::Sender<ModelStatus>,
 }
 
 impl Engine {
-    pub(crate) fn start(_options: Options) -> Self {
-        Self { status: watch::Sender::new(Status::Absent { mend: MEND.to_owned() }) }
+    pub(crate) fn start(_options: ModelOptions) -> Self {
+        Self { status: watch::Sender::new(ModelStatus::Absent { mend: MEND.to_owned() }) }
     }
 
     pub(crate) fn reload(&self) {}
@@ -26,11 +26,11 @@ impl Engine {
         ModelInfo { id: "none".to_owned(), name: "none".to_owned(), context: 0, max_tokens: 0 }
     }
 
-    pub(crate) fn status(&self) -> Status {
+    pub(crate) fn status(&self) -> ModelStatus {
         self.status.borrow().clone()
     }
 
-    pub(crate) fn watch_status(&self) -> watch::Receiver<Status> {
+    pub(crate) fn watch_status(&self) -> watch::Receiver<ModelStatus> {
         self.status.subscribe()
     }
 
@@ -38,7 +38,7 @@ impl Engine {
         ModelStats::default()
     }
 
-    pub(crate) fn count(&self, _turns: &[Turn], _tools: &[Tool]) -> Option<u32> {
+    pub(crate) fn count(&self, _turns: &[ChatTurn], _tools: &[Tool]) -> Option<u32> {
         None
     }
 

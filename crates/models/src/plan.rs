@@ -1,18 +1,19 @@
-//! Pure decisions of the scheduler: what goes into one step, how large the context may be, how long a caller waits.
+//! Pure scheduling decisions: the content of a step, the size of the context, the retry time of rejected callers.
 
 use std::time::Duration;
 
-/// Most tokens of one step, prompt and generated together: the bound of a step's length, and so of a cancellation.
+/// Maximum number of tokens in one step, prompt and generated together. It bounds the length of a step and therefore
+/// the latency of cancellation.
 pub(crate) const STEP_TOKENS: usize = 128;
 
-/// Most prompt tokens of a step while some sequence is generating, so that its next token is not far away.
+/// Maximum number of prompt tokens in a step while some sequence generates, which bounds the delay of its next token.
 pub(crate) const STEP_PROMPT_TOKENS_BESIDE_DECODING: usize = 48;
 
-/// Prompt tokens that each sequence gets in the next step.
+/// Returns the number of prompt tokens that each sequence gets in the next step.
 ///
-/// `remaining` has one entry a sequence, oldest first: prompt tokens not yet computed, 0 where it is generating.
-/// Every generating sequence has one token in every step; what is left is shared equally among the prompts, so that
-/// a long prompt does not keep a short one waiting, and shares that a prompt cannot use go to the oldest that can.
+/// `remaining` has one entry per sequence, oldest first: prompt tokens not yet computed, 0 if it generates. Every
+/// generating sequence gets one token in every step. The rest is shared equally among the prompts, so that a long
+/// prompt does not delay a short one; shares that a prompt cannot use go to the oldest prompt that can.
 pub(crate) fn share_prompt_tokens(remaining: &[usize]) -> Vec<usize> {
     let decoding = remaining.iter().filter(|left| **left == 0).count();
     let prompts = remaining.len() - decoding;
@@ -20,8 +21,8 @@ pub(crate) fn share_prompt_tokens(remaining: &[usize]) -> Vec<usize> {
     if prompts == 0 {
         return shares;
     }
-    let room = STEP_TOKENS.saturating_sub(decoding);
-    let mut budget = if decoding > 0 { room.min(STEP_PROMPT_TOKENS_BESIDE_DECODING) } else { room };
+    let available = STEP_TOKENS.saturating_sub(decoding);
+    let mut budget = if decoding > 0 { available.min(STEP_PROMPT_TOKENS_BESIDE_DECODING) } else { available };
     let equal = (budget / prompts).max(1);
     for bound in [equal, usize::MAX] {
         for (share, left) in shares.iter_mut().zip(remaining) {
@@ -33,7 +34,7 @@ pub(crate) fn share_prompt_tokens(remaining: &[usize]) -> Vec<usize> {
     shares
 }
 
-/// Shape of a model that decides what its cache costs.
+/// Model dimensions that determine the size of the key-value cache.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CacheShape {
     pub(crate) layers: u64,
@@ -42,17 +43,17 @@ pub(crate) struct CacheShape {
 }
 
 impl CacheShape {
-    /// Bytes of keys and values of one token: two 16-bit vectors a layer.
+    /// Bytes of keys and values per token: two 16-bit vectors per layer.
     pub(crate) fn bytes_per_token(self) -> u64 {
         self.layers * self.kv_heads * self.head_size * 2 * 2
     }
 }
 
-/// Smallest context of one request that is worth serving.
+/// Smallest useful context of one request, in tokens.
 const MIN_CONTEXT: u32 = 512;
 
-/// Tokens of context for each of `slots` requests: what was asked for, no more than the model was trained for, and
-/// halved until the cache of all slots takes at most half of the available memory.
+/// Returns the context in tokens for each of `slots` requests: the requested size, at most the trained one, and halved
+/// until the cache of all slots takes at most half of the available memory.
 pub(crate) fn context_per_slot(
     wanted: u32,
     trained: u32,
@@ -68,7 +69,7 @@ pub(crate) fn context_per_slot(
     context
 }
 
-/// When a refused caller may try again: the time that the line ahead takes, between 1 and 60 seconds.
+/// Returns when a rejected caller may retry: the time that the queue ahead takes, between 1 and 60 seconds.
 pub(crate) fn retry_after(ahead: usize, slots: usize, mean_request: Duration) -> Duration {
     let rounds = ahead.div_ceil(slots.max(1)).max(1);
     let estimate = mean_request.saturating_mul(u32::try_from(rounds).unwrap_or(u32::MAX));

@@ -1,4 +1,4 @@
-//! Which file to load.
+//! Resolves a selection to the file to load.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,12 @@ use crate::select::Selection;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) path: PathBuf,
-    /// What the file must be; `None` for a file of the operator's own.
+    /// Manifest entry of the file; `None` for an operator's own file.
     pub(crate) entry: Option<ModelEntry>,
 }
 
-/// The file to load, or how to mend that there is none. `available`: bytes of memory to spare, where known.
+/// Returns the file to load, or the status that explains why there is none. `available` is the available memory in
+/// bytes, if known.
 pub(crate) fn resolve(
     selection: &Selection,
     manifest: &Manifest,
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_or_unknown_model_says_how_to_mend_it() {
+    fn a_missing_or_unknown_model_reports_the_remedy() {
         let id = |id: &str| Selection::Id(id.to_owned());
         assert_eq!(choose(&["better"], &id("better"), 0).unwrap(), "better");
         assert!(choose(&[], &id("better"), 0).unwrap_err().contains("muster models pull better"));

@@ -1,29 +1,29 @@
-//! When a dead engine is started again.
+//! Restart policy of a dead engine.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Deaths within [`WINDOW`] after which restarting at once is given up.
+/// Number of deaths within [`WINDOW`] after which immediate restarts end.
 const INTENSITY: usize = 5;
 const WINDOW: Duration = Duration::from_secs(60);
 const FIRST_DELAY: Duration = Duration::from_millis(100);
 
 /// What to do after a death.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum RestartDecision {
     RestartAfter(Duration),
-    /// It dies too often: say that it failed, and try again only after this time.
+    /// It dies too often: report failure, and retry only after this time.
     GiveUpFor(Duration),
 }
 
-/// Remembers the deaths of the last minute. Times are counted from any fixed moment.
+/// Tracks the deaths of the last minute. Times are measured from any fixed origin.
 #[derive(Debug, Default)]
 pub(crate) struct Restarts {
     deaths: VecDeque<Duration>,
 }
 
 impl Restarts {
-    pub(crate) fn died(&mut self, now: Duration) -> Verdict {
+    pub(crate) fn died(&mut self, now: Duration) -> RestartDecision {
         while self.deaths.front().is_some_and(|death| now.saturating_sub(*death) > WINDOW) {
             self.deaths.pop_front();
         }
@@ -31,9 +31,9 @@ impl Restarts {
         let count = self.deaths.len();
         if count > INTENSITY {
             self.deaths.clear();
-            return Verdict::GiveUpFor(WINDOW);
+            return RestartDecision::GiveUpFor(WINDOW);
         }
-        Verdict::RestartAfter(FIRST_DELAY * (1 << (count - 1)))
+        RestartDecision::RestartAfter(FIRST_DELAY * (1 << (count - 1)))
     }
 }
 
@@ -45,15 +45,18 @@ mod tests {
     fn delays_double_and_the_sixth_death_in_a_minute_gives_up() {
         let mut restarts = Restarts::default();
         let delays: Vec<_> = (0..6).map(|second| restarts.died(Duration::from_secs(second))).collect();
-        let after = |millis| Verdict::RestartAfter(Duration::from_millis(millis));
-        assert_eq!(delays, [after(100), after(200), after(400), after(800), after(1600), Verdict::GiveUpFor(WINDOW)]);
+        let after = |millis| RestartDecision::RestartAfter(Duration::from_millis(millis));
+        assert_eq!(
+            delays,
+            [after(100), after(200), after(400), after(800), after(1600), RestartDecision::GiveUpFor(WINDOW)]
+        );
     }
 
     #[test]
     fn deaths_of_long_ago_do_not_count() {
         let mut restarts = Restarts::default();
         for hour in 0..20 {
-            assert_eq!(restarts.died(Duration::from_secs(3600 * hour)), Verdict::RestartAfter(FIRST_DELAY));
+            assert_eq!(restarts.died(Duration::from_secs(3600 * hour)), RestartDecision::RestartAfter(FIRST_DELAY));
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Which JSON Schemas may become a grammar.
+//! Decides which JSON Schemas may be turned into a grammar.
 //!
-//! llama.cpp turns a schema into a grammar by recursion without bounds, silently ignores keywords that it cannot
-//! express, and searches rules for left recursion in exponential time. So a schema is admitted only where every keyword
-//! that constrains the document is one that the grammar enforces, and where the schema, with each `$ref` written out,
-//! stays within bounds that were chosen so that building the grammar takes milliseconds.
+//! llama.cpp converts a schema by unbounded recursion, silently ignores keywords that it cannot express, and searches
+//! rules for left recursion in exponential time. So a schema is admitted only if the grammar enforces every keyword
+//! that constrains the document, and if the schema with each `$ref` expanded stays within bounds that keep the
+//! construction of the grammar within milliseconds.
 
 mod keywords;
 
@@ -11,46 +11,47 @@ use serde_json::{Map, Value};
 
 use keywords::Kind;
 
-/// Bytes of the schema as JSON.
+/// Maximum bytes of the schema as JSON.
 const MAX_BYTES: usize = 64 * 1024;
-/// Schemas within schemas, references followed.
+/// Maximum nesting of schemas, references followed.
 const MAX_DEPTH: usize = 32;
-/// Schemas in all, references written out. Bounds the search for left recursion.
+/// Maximum number of schemas, references expanded. Bounds the search for left recursion.
 const MAX_NODES: usize = 1000;
-/// The grammar of n optional properties takes time of the order of n³.
+/// Maximum number of properties; the grammar of n optional properties takes time of the order of n³.
 const MAX_PROPERTIES: usize = 64;
-/// Bytes of a property's name; the grammar's builder recurses over them.
+/// Maximum bytes of a property's name; the grammar builder recurses over them.
 const MAX_NAME: usize = 64;
-/// Values of all `enum` and `const` together.
+/// Maximum number of values of all `enum` and `const` together.
 const MAX_VALUES: usize = 500;
 /// Beyond 2000 repetitions llama.cpp refuses a minimum and ignores a maximum.
 const MAX_REPETITIONS: u64 = 2000;
-/// Integers that a JSON number carries exactly.
+/// Largest integer that a JSON number represents exactly.
 const MAX_INTEGER: f64 = 9_007_199_254_740_991.0;
 
-/// Says why the grammar cannot hold what the schema asks for, with the place as a JSON pointer.
+/// Checks that the grammar can enforce the schema. The error names the place as a JSON pointer.
 pub(crate) fn check(schema: &Value) -> Result<(), String> {
     check_all([schema]).map_err(|(_, why)| why)
 }
 
-/// Several schemas of one grammar, within the same bounds together; which of them it cannot hold, and why.
+/// Checks several schemas of one grammar against the shared bounds. The error has the index of the schema and the
+/// reason.
 pub(crate) fn check_all<'a>(schemas: impl IntoIterator<Item = &'a Value>) -> Result<(), (usize, String)> {
-    let mut spent = Spent::default();
+    let mut cost = SchemaCost::default();
     for (index, schema) in schemas.into_iter().enumerate() {
-        spent.bytes = spent.bytes.saturating_add(serde_json::to_vec(schema).map_or(usize::MAX, |json| json.len()));
-        if spent.bytes > MAX_BYTES {
+        cost.bytes = cost.bytes.saturating_add(serde_json::to_vec(schema).map_or(usize::MAX, |json| json.len()));
+        if cost.bytes > MAX_BYTES {
             return Err((index, format!("the schema is larger than {MAX_BYTES} bytes")));
         }
-        let mut check = Check { root: schema, spent, following: Vec::new() };
+        let mut check = Check { root: schema, cost, following: Vec::new() };
         check.node(schema, "#", 0).map_err(|why| (index, why))?;
-        spent = check.spent;
+        cost = check.cost;
     }
     Ok(())
 }
 
-/// What schemas cost so far.
+/// Resources used by schemas so far.
 #[derive(Clone, Copy, Default)]
-struct Spent {
+struct SchemaCost {
     bytes: usize,
     nodes: usize,
     values: usize,
@@ -59,15 +60,15 @@ struct Spent {
 
 struct Check<'a> {
     root: &'a Value,
-    spent: Spent,
-    /// References being written out: a cycle ends at its first repetition, as it does in the grammar.
+    cost: SchemaCost,
+    /// References being expanded: a cycle ends at its first repetition, as it does in the grammar.
     following: Vec<&'a str>,
 }
 
 impl<'a> Check<'a> {
     fn node(&mut self, schema: &'a Value, path: &str, depth: usize) -> Result<(), String> {
-        self.spent.nodes += 1;
-        if self.spent.nodes > MAX_NODES {
+        self.cost.nodes += 1;
+        if self.cost.nodes > MAX_NODES {
             return Err(format!("the schema has more than {MAX_NODES} parts with every $ref written out"));
         }
         if depth > MAX_DEPTH {
@@ -128,7 +129,7 @@ impl<'a> Check<'a> {
     }
 
     fn values(&mut self, object: &Map<String, Value>, path: &str) -> Result<(), String> {
-        self.spent.values += match object.get("enum") {
+        self.cost.values += match object.get("enum") {
             Some(values) => values.as_array().map_or(0, Vec::len),
             None => 1,
         };
@@ -136,7 +137,7 @@ impl<'a> Check<'a> {
             Some(values) if values.as_array().is_none_or(Vec::is_empty) => {
                 Err(format!("{path}: enum must be a non-empty array"))
             }
-            _ if self.spent.values > MAX_VALUES => {
+            _ if self.cost.values > MAX_VALUES => {
                 Err(format!("{path}: more than {MAX_VALUES} values of enum and const"))
             }
             _ => Ok(()),
@@ -191,13 +192,13 @@ impl<'a> Check<'a> {
             let count = value.as_u64().filter(|count| *count <= MAX_REPETITIONS);
             *bound =
                 count.ok_or_else(|| format!("{path}: {word} must be an integer between 0 and {MAX_REPETITIONS}"))?;
-            self.spent.repetitions += *bound;
+            self.cost.repetitions += *bound;
         }
         let [min, max] = bounds;
         if min > max {
             return Err(format!("{path}: {} is above {}", words[0], words[1]));
         }
-        if self.spent.repetitions > 2 * MAX_REPETITIONS {
+        if self.cost.repetitions > 2 * MAX_REPETITIONS {
             return Err(format!("the lengths and numbers of items add up to more than {}", 2 * MAX_REPETITIONS));
         }
         Ok(())

@@ -1,16 +1,16 @@
-//! Which model the operator asks for.
+//! The operator's selection of a model.
 
 use std::path::PathBuf;
 
-/// What the operator asks for.
+/// Which chat model to load.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Selection {
-    /// `standard` where its file is present and the memory for it is available, else `small` where present.
+    /// `standard` if its file is present and its memory is available, otherwise `small` if present.
     #[default]
     Auto,
-    /// A model of the manifest.
+    /// The model with this id in the manifest.
     Id(String),
-    /// Any local GGUF file; its content is not checked.
+    /// Any local GGUF file; its content is not verified.
     Path(PathBuf),
     /// No embedded model.
     None,

@@ -1,15 +1,15 @@
-//! Stop sequences: text that could be the beginning of one is held back until it is known not to be.
+//! Stop sequences: text that may be the beginning of one is held back until it is decided.
 
-/// What may be sent after a piece of text.
+/// What to send after a piece of text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Emit {
-    /// Go on; the text (perhaps empty) is surely not part of a stop sequence.
+    /// Continue; the text (perhaps empty) is not part of a stop sequence.
     Text(String),
-    /// A stop sequence came; this is the text before it.
+    /// A stop sequence was found; this is the text before it.
     Stopped(String),
 }
 
-/// Watches a text for the first of several stop sequences. Holds less than the longest of them.
+/// Searches a stream of text for the first of several stop sequences. Holds back less than the longest of them.
 #[derive(Debug)]
 pub(crate) struct StopMatcher {
     stops: Vec<String>,
@@ -33,13 +33,13 @@ impl StopMatcher {
         Emit::Text(std::mem::replace(&mut self.held, kept))
     }
 
-    /// What was held back, now that nothing more comes.
+    /// Returns the held-back text at the end of the answer.
     pub(crate) fn finish(&mut self) -> String {
         std::mem::take(&mut self.held)
     }
 }
 
-/// Bytes of the longest end of `text` that `stop` begins with.
+/// Returns the length in bytes of the longest suffix of `text` that is a prefix of `stop`.
 pub(crate) fn overlap(text: &str, stop: &str) -> usize {
     let starts = stop.char_indices().skip(1).filter_map(|(at, _)| stop.get(..at));
     starts.filter(|start| text.ends_with(start)).map(str::len).max().unwrap_or(0)
@@ -99,7 +99,7 @@ mod tests {
             let stops: Vec<&str> = stops.iter().map(String::as_str).collect();
             let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
             let (sent, stopped) = run(&stops, &pieces);
-            // By construction: the text before the stop that is complete first, else all of it.
+            // Expected: the text before the stop sequence that completes first, otherwise all of it.
             let ends = (0..=whole.len()).filter(|&at| whole.is_char_boundary(at));
             let first = ends.into_iter().find(|&end| stops.iter().any(|stop| whole[..end].ends_with(stop)));
             prop_assert_eq!(stopped, first.is_some());

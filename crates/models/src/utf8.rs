@@ -1,15 +1,15 @@
-//! Bytes of tokens to whole characters: a token may end in the middle of one.
+//! Joins the bytes of tokens to whole characters: a token may end in the middle of one.
 
-/// Holds back the bytes of an unfinished character (3 at most).
+/// Holds back the bytes of an incomplete character (at most 3).
 #[derive(Debug, Default)]
 pub(crate) struct Utf8Buffer {
     pending: Vec<u8>,
 }
 
 impl Utf8Buffer {
-    /// The whole characters known so far; bytes that can never be one become U+FFFD.
+    /// Appends bytes and returns the completed characters; invalid bytes become U+FFFD.
     ///
-    /// What is still unfinished when the text ends is dropped with the buffer: half a character is no text.
+    /// An incomplete character at the end of the text is dropped with the buffer.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> String {
         self.pending.extend_from_slice(bytes);
         let mut text = String::new();
@@ -31,7 +31,7 @@ impl Utf8Buffer {
     }
 }
 
-/// Whether more bytes could make a character of these.
+/// Returns whether more bytes could complete a character.
 fn is_prefix(bytes: &[u8]) -> bool {
     matches!(std::str::from_utf8(bytes), Err(error) if error.error_len().is_none())
 }
@@ -82,7 +82,7 @@ mod tests {
         ) {
             let mut buffer = Utf8Buffer::default();
             let mut got: String = pieces.iter().map(|piece| buffer.push(piece)).collect();
-            // A character that ends the text is forced out so that the held bytes show.
+            // A character that ends the text flushes the held bytes.
             got.push_str(&buffer.push(b"."));
             let mut whole = pieces.concat();
             whole.push(b'.');

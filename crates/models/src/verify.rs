@@ -1,4 +1,5 @@
-//! Is the file what the manifest says? A file once hashed is remembered beside itself, so that later starts are quick.
+//! Verifies files against the manifest. The result of hashing is cached in a sidecar file, so that later starts are
+//! quick.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -26,7 +27,7 @@ pub(crate) enum VerifyError {
     Stopped,
 }
 
-/// What the sidecar remembers. It guards against accidents, not against somebody who can write to the folder.
+/// Content of the sidecar file. It guards against accidents, not against an attacker with write access to the folder.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Verified {
     bytes: u64,
@@ -34,13 +35,13 @@ struct Verified {
     sha256: String,
 }
 
-/// Compares a file with its entry. `progress` gets whole percents and says whether to go on.
+/// Verifies a file against its entry. `progress` receives whole percentages and returns whether to continue.
 #[cfg(any(feature = "llm", test))]
 pub(crate) fn verify(path: &Path, entry: &ModelEntry, progress: impl FnMut(u8) -> bool) -> Result<(), VerifyError> {
     verify_file(path, entry.bytes, &entry.sha256, progress)
 }
 
-/// Compares a file with its size and hash. `progress` as above.
+/// Verifies a file's size and hash. `progress` as above.
 pub(crate) fn verify_file(
     path: &Path,
     bytes: u64,
@@ -80,7 +81,7 @@ fn read_sidecar(path: &Path) -> Option<Verified> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
-/// A folder that cannot be written to only costs the next start its time.
+/// A read-only folder only costs the next start its time.
 fn write_sidecar(path: &Path, verified: &Verified) {
     let written = serde_json::to_vec(verified).map_err(io::Error::other).and_then(|json| fs::write(path, json));
     if let Err(error) = written {
@@ -88,7 +89,7 @@ fn write_sidecar(path: &Path, verified: &Verified) {
     }
 }
 
-/// Lower-case hexadecimal SHA-256, `None` where `progress` said to stop.
+/// Returns the lower-case hexadecimal SHA-256; `None` if `progress` stopped it.
 fn hash(mut file: impl Read, bytes: u64, progress: &mut impl FnMut(u8) -> bool) -> io::Result<Option<String>> {
     let mut digest = Sha256::new();
     let mut block = vec![0; BLOCK];
@@ -127,14 +128,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("model.gguf");
         fs::write(&path, b"abc").unwrap();
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         verify(&path, &entry(3, ABC), |percent| {
-            told.push(percent);
+            reported.push(percent);
             true
         })
         .unwrap();
-        assert_eq!(told, [100]);
-        // Remembered: nothing is read, so nothing is told.
+        assert_eq!(reported, [100]);
+        // Cached: nothing is read, so no progress is reported.
         verify(&path, &entry(3, ABC), |_| panic!("hashed again")).unwrap();
 
         fs::write(&path, b"abd").unwrap();

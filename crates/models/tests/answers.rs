@@ -1,4 +1,4 @@
-//! What the small model answers, and how the answer ends.
+//! Answers of the small model, and how they end.
 
 #![cfg(feature = "llm")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test's helpers may fail it")]
@@ -6,11 +6,11 @@
 mod common;
 
 use common::{answer, ask, installed, options, start, user};
-use muster_models::{ChatModel, Finish, Format, GenerateRequest, ModelError, Role, Turn};
+use muster_models::{ChatModel, ChatTurn, Finish, Format, GenerateRequest, ModelError, Role};
 
 const CAPITAL: &str = "What is the capital of Australia? Give one fact about it.";
 
-/// shared/design/models.md 1.3: SmolLM2, greedy with repeat penalty, answers "…is Canberra."
+/// Design figures: SmolLM2, greedy with repeat penalty, answers "…is Canberra."
 #[tokio::test]
 async fn knows_the_capital_of_australia() {
     if !installed("small") {
@@ -23,7 +23,7 @@ async fn knows_the_capital_of_australia() {
     assert!(got.deltas > 1, "it streams: {got:?}");
 }
 
-/// shared/design/models.md 1.3: Qwen2.5-Coder-0.5B, greedy with repeat penalty, answers "…is Canberra." too.
+/// Design figures: Qwen2.5-Coder-0.5B, greedy with repeat penalty, answers "…is Canberra." too.
 #[tokio::test]
 async fn the_standard_model_knows_it_too() {
     if !installed("standard") {
@@ -64,7 +64,7 @@ async fn stop_sequences_end_the_text_before_them() {
     }
     let model = start(options("small")).await;
     let whole = answer(&model, ask(CAPITAL, 64)).await;
-    // The stop begins inside one word and ends inside the next, so it lies across tokens.
+    // The stop sequence begins inside one word and ends inside the next, so it spans tokens.
     let at = whole.text.find("capital").expect("the answer repeats the question") + 4;
     let stop = whole.text[at..at + 8].to_owned();
     let request = GenerateRequest { stop: vec!["never said".to_owned(), stop], ..ask(CAPITAL, 64) };
@@ -87,17 +87,17 @@ async fn max_tokens_ends_the_text_and_is_counted_exactly() {
 }
 
 #[tokio::test]
-async fn usage_is_what_count_says() {
+async fn usage_equals_count() {
     if !installed("small") {
         return;
     }
     let model = start(options("small")).await;
     let before = model.stats();
     let turns = vec![
-        Turn::text(Role::System, "You are brief."),
-        Turn::text(Role::User, "Grüße an 東京 🌏!"),
-        Turn::text(Role::Assistant, "Hello."),
-        Turn::text(Role::User, CAPITAL),
+        ChatTurn::text(Role::System, "You are brief."),
+        ChatTurn::text(Role::User, "Grüße an 東京 🌏!"),
+        ChatTurn::text(Role::Assistant, "Hello."),
+        ChatTurn::text(Role::User, CAPITAL),
     ];
     let got = answer(&model, GenerateRequest { turns: turns.clone(), ..ask("", 8) }).await;
     assert_eq!(Some(got.usage.prompt), model.count(&turns, &[]));
@@ -126,7 +126,7 @@ async fn control_tokens_in_a_text_stay_text() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_served_is_refused_at_once() {
+async fn unsupported_requests_are_rejected_at_once() {
     if !installed("small") {
         return;
     }
@@ -148,7 +148,7 @@ async fn an_answer_ends_with_the_context() {
     if !installed("small") {
         return;
     }
-    let model = start(muster_models::Options { context_per_slot: 64, ..options("small") }).await;
+    let model = start(muster_models::ModelOptions { context_per_slot: 64, ..options("small") }).await;
     let request = GenerateRequest { max_tokens: 10_000, ..common::endless(0) };
     let prompt = model.count(&request.turns, &[]).unwrap();
     let got = answer(&model, request).await;
@@ -156,7 +156,7 @@ async fn an_answer_ends_with_the_context() {
     assert_eq!(prompt + got.usage.completion, model.info().context);
 }
 
-/// Megabytes without a space are where tokenizers recurse or go quadratic.
+/// Megabytes without a space make tokenizers recurse or take quadratic time.
 #[tokio::test]
 async fn hostile_texts_are_counted() {
     if !installed("small") {
@@ -176,7 +176,7 @@ async fn hostile_texts_are_counted() {
             "{piece:?}: {least} of {tokens}"
         );
     }
-    // A text with the marks that this crate puts into templates is a text like any other.
+    // A text with this crate's template placeholders is a text like any other.
     assert_eq!(
         model.count(&user("\u{2}0\u{3}"), &[]),
         model.count_text("\u{2}0\u{3}").map(|n| n + model.count(&user(""), &[]).unwrap())

@@ -1,7 +1,7 @@
-//! The embedding model against its reference implementation, and its life.
+//! The embedding model against its reference implementation, and its lifecycle.
 //!
-//! `fixtures/minilm_reference.json` is what Hugging Face's own tokenizer and BERT say; `fixtures/minilm_reference.py`
-//! made it, and tells with which versions.
+//! `fixtures/minilm_reference.json` holds the output of Hugging Face's own tokenizer and BERT;
+//! `fixtures/minilm_reference.py` generated it and records the versions.
 
 #![cfg(feature = "embed")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test's helpers may fail it")]
@@ -15,12 +15,12 @@ use std::time::Duration;
 
 use common::models_dir;
 use muster_models::{
-    EmbedError, EmbedModel, EmbedOptions, EmbeddingEntry, Embeddings, LocalEmbedder, Manifest, Status,
+    EmbedError, EmbedModel, EmbedOptions, EmbeddingEntry, Embeddings, LocalEmbedder, Manifest, ModelStatus,
 };
 use serde::Deserialize;
 
-/// Far beyond any answer of these tests on a slow machine: a hang becomes a failure.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Far longer than any answer of these tests on a slow machine, so that a hang becomes a failure.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 #[derive(Deserialize)]
 struct Reference {
@@ -45,7 +45,7 @@ fn entry() -> EmbeddingEntry {
     Manifest::embedded().unwrap().embeddings().first().unwrap().clone()
 }
 
-/// Whether the model's files are there; says how to get them where they are not.
+/// Returns whether the model's files are present; prints how to get them if not.
 fn installed() -> bool {
     let present = entry().is_present(&models_dir());
     if !present {
@@ -60,19 +60,19 @@ fn in_dir(dir: &Path) -> EmbedOptions {
 
 async fn start() -> Arc<LocalEmbedder> {
     let model = LocalEmbedder::start(in_dir(&models_dir()));
-    wait_for(&model, |status| *status == Status::Ready).await;
+    wait_for(&model, |status| *status == ModelStatus::Ready).await;
     model
 }
 
-async fn wait_for(model: &LocalEmbedder, wanted: impl Fn(&Status) -> bool) -> Status {
+async fn wait_for(model: &LocalEmbedder, wanted: impl Fn(&ModelStatus) -> bool) -> ModelStatus {
     let mut changes = model.watch_status();
     let waiting = async { changes.wait_for(|status| wanted(status)).await.expect("the model lives").clone() };
-    tokio::time::timeout(PATIENCE, waiting).await.expect("the wanted status in time")
+    tokio::time::timeout(TIMEOUT, waiting).await.expect("the wanted status in time")
 }
 
 async fn embed(model: &LocalEmbedder, texts: &[&str]) -> Result<Embeddings, EmbedError> {
     let texts = texts.iter().map(ToString::to_string).collect();
-    tokio::time::timeout(PATIENCE, model.embed(texts)).await.expect("an answer in time")
+    tokio::time::timeout(TIMEOUT, model.embed(texts)).await.expect("an answer in time")
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f32 {
@@ -105,7 +105,7 @@ async fn vectors_are_those_of_the_reference() {
     assert_eq!((stats.texts, stats.tokens, stats.waiting), (10, u64::from(got.total_tokens()), 0));
 }
 
-/// What the model is for: related texts are nearer than unrelated ones, whatever the exact figures.
+/// Related texts are nearer than unrelated ones, whatever the exact figures.
 #[tokio::test]
 async fn related_texts_are_near() {
     if !installed() {
@@ -148,7 +148,7 @@ async fn a_text_that_is_too_long_is_refused_by_its_place_and_none_is_cut() {
         return;
     }
     let model = start().await;
-    // "boat" is one piece; 254 of them and the two marks are what the model card allows.
+    // "boat" is one piece; 254 of them and the two special tokens are the maximum of the model card.
     let (most, more) = ("boat ".repeat(254), "boat ".repeat(255));
     assert_eq!(embed(&model, &[&most]).await.unwrap().tokens, [256]);
     let refused = embed(&model, &["ok", &more, &more]).await.unwrap_err();
@@ -158,13 +158,16 @@ async fn a_text_that_is_too_long_is_refused_by_its_place_and_none_is_cut() {
 }
 
 #[tokio::test]
-async fn missing_files_are_told_and_found_once_they_are_there() {
+async fn missing_files_are_reported_and_found_once_present() {
     let dir = tempfile::tempdir().unwrap();
     let model = LocalEmbedder::start(in_dir(dir.path()));
-    let status = wait_for(&model, |status| matches!(status, Status::Absent { .. })).await;
-    assert!(matches!(&status, Status::Absent { mend } if mend.contains("muster models pull minilm")), "{status:?}");
+    let status = wait_for(&model, |status| matches!(status, ModelStatus::Absent { .. })).await;
+    assert!(
+        matches!(&status, ModelStatus::Absent { mend } if mend.contains("muster models pull minilm")),
+        "{status:?}"
+    );
     assert!(matches!(embed(&model, &["a"]).await, Err(EmbedError::Absent { .. })));
-    // Known before there is anything.
+    // Known before the files are present.
     let info = model.info();
     assert_eq!((info.id.as_str(), info.dimensions, info.max_tokens), ("minilm", 384, 256));
     assert_eq!(info.sha256, entry().files[0].sha256);
@@ -175,9 +178,9 @@ async fn missing_files_are_told_and_found_once_they_are_there() {
         fs::copy(file.path(&models_dir()), file.path(dir.path())).unwrap();
     }
     model.reload();
-    wait_for(&model, |status| *status == Status::Ready).await;
+    wait_for(&model, |status| *status == ModelStatus::Ready).await;
     assert_eq!(embed(&model, &["a"]).await.unwrap().vectors.len(), 1);
-    // Nothing changed: it is served on. What is called from now on waits for the look.
+    // Unchanged files: serving continues. Requests made from now on wait for the check.
     model.reload();
     assert!(embed(&model, &["a"]).await.is_ok());
     assert_eq!(model.stats().restarts, 0);
@@ -191,15 +194,15 @@ async fn files_that_differ_are_refused() {
         fs::File::create(file.path(dir.path())).unwrap().set_len(file.bytes).unwrap();
     }
     let model = LocalEmbedder::start(in_dir(dir.path()));
-    let status = wait_for(&model, |status| matches!(status, Status::Failed { .. })).await;
-    let Status::Failed { why, mend } = status else { unreachable!() };
+    let status = wait_for(&model, |status| matches!(status, ModelStatus::Failed { .. })).await;
+    let ModelStatus::Failed { why, mend } = status else { unreachable!() };
     assert!(why.contains("sha256") && why.contains("53aa51172d142c89"), "{why}");
     assert!(mend.contains("muster models pull minilm"), "{mend}");
     assert!(matches!(embed(&model, &["a"]).await, Err(EmbedError::Failed { .. })));
 }
 
 #[tokio::test]
-async fn a_panic_fails_what_is_computed_and_the_engine_is_back() {
+async fn a_panic_fails_the_running_batch_and_the_engine_restarts() {
     if !installed() {
         return;
     }
@@ -207,13 +210,13 @@ async fn a_panic_fails_what_is_computed_and_the_engine_is_back() {
     model.inject_panic();
     let died = embed(&model, &["a"]).await;
     assert!(matches!(&died, Err(EmbedError::Failed { why }) if why.contains("injected")), "{died:?}");
-    // Asked while it is down, answered by the next life.
+    // Sent while the engine is down, answered after the restart.
     assert!(embed(&model, &["a"]).await.is_ok());
-    assert_eq!((model.stats().restarts, model.status()), (1, Status::Ready));
+    assert_eq!((model.stats().restarts, model.status()), (1, ModelStatus::Ready));
 }
 
 #[tokio::test]
-async fn an_engine_that_keeps_dying_says_that_it_failed() {
+async fn an_engine_that_keeps_dying_reports_failure() {
     if !installed() {
         return;
     }
@@ -222,21 +225,21 @@ async fn an_engine_that_keeps_dying_says_that_it_failed() {
         model.inject_panic();
         assert!(embed(&model, &["a"]).await.is_err());
     }
-    wait_for(&model, |status| matches!(status, Status::Failed { .. })).await;
+    wait_for(&model, |status| matches!(status, ModelStatus::Failed { .. })).await;
     assert!(matches!(embed(&model, &["a"]).await, Err(EmbedError::Failed { .. })));
-    // The operator need not wait for the next try.
+    // The operator need not wait for the next retry.
     model.reload();
-    wait_for(&model, |status| *status == Status::Ready).await;
+    wait_for(&model, |status| *status == ModelStatus::Ready).await;
     assert!(embed(&model, &["a"]).await.is_ok());
 }
 
 #[tokio::test]
-async fn who_goes_away_makes_room_and_a_full_line_is_told() {
+async fn a_cancelled_request_frees_its_place_and_a_full_queue_is_reported() {
     if !installed() {
         return;
     }
     let model = LocalEmbedder::start(EmbedOptions { queue: 64, threads: 1, ..in_dir(&models_dir()) });
-    wait_for(&model, |status| *status == Status::Ready).await;
+    wait_for(&model, |status| *status == ModelStatus::Ready).await;
     let long = "boat ".repeat(250);
     let many = || model.embed(vec![long.clone(); 64]);
     let first = many();

@@ -1,4 +1,4 @@
-//! Answers in the form that was asked for, and schemas that are refused.
+//! Answers in a required form, and schemas that are rejected.
 
 #![cfg(feature = "llm")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test's helpers may fail it")]
@@ -15,7 +15,7 @@ fn formatted(prompt: &str, format: Format) -> GenerateRequest {
     GenerateRequest { format, ..ask(prompt, 200) }
 }
 
-/// The answer as JSON; a document cut at `max_tokens` cannot be one.
+/// Parses the answer as JSON; a document cut at `max_tokens` is not valid JSON.
 async fn document(model: &LocalModel, prompt: &str, schema: Value) -> Value {
     let got = answer(model, formatted(prompt, Format::JsonSchema(schema))).await;
     assert_eq!(got.finish, Finish::Stop, "{got:?}");
@@ -83,7 +83,7 @@ async fn any_object_is_an_object() {
 }
 
 #[tokio::test]
-async fn bad_and_hostile_schemas_are_refused_at_once_and_harm_nothing() {
+async fn bad_and_hostile_schemas_are_rejected_at_once_without_side_effects() {
     if !installed("small") {
         return;
     }
@@ -103,7 +103,7 @@ async fn bad_and_hostile_schemas_are_refused_at_once_and_harm_nothing() {
         json!({"const": "x".repeat(1 << 20)}),
         json!({"type": "array", "items": {"type": "array", "items": {}, "minItems": 2000}, "minItems": 1_000_000_000}),
         json!({"type": "object", "properties": wide}),
-        // Refers only to itself: there is no finite document.
+        // Refers only to itself: no finite document conforms.
         json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}),
         json!({"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "null"}]}}}),
         json!({"$ref": "#/$defs/d0", "$defs": doubling}),
@@ -121,7 +121,7 @@ async fn bad_and_hostile_schemas_are_refused_at_once_and_harm_nothing() {
     assert!(answer(&model, ask("What is the capital of Australia?", 32)).await.text.contains("Canberra"));
 }
 
-/// The largest schemas that are let in: building their grammar is quick, and a token of it too.
+/// The largest schemas that are admitted: building their grammar is quick, and so is each token.
 #[tokio::test]
 async fn schemas_at_the_bounds_are_served() {
     if !installed("small") {

@@ -1,4 +1,4 @@
-//! Loading, refusing wrong files, and surviving the death of the engine.
+//! Loading, rejection of wrong files, and recovery of the engine.
 
 #![cfg(feature = "llm")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test's helpers may fail it")]
@@ -8,18 +8,24 @@ mod common;
 use std::fs::{self, File};
 
 use common::{answer, ask, endless, installed, models_dir, next, options, start, wait_for};
-use muster_models::{ChatModel, GenerateEvent, LocalModel, Manifest, ModelError, Options, Selection, Status};
+use muster_models::{ChatModel, GenerateEvent, LocalModel, Manifest, ModelError, ModelOptions, ModelStatus, Selection};
 
-fn in_dir(dir: &tempfile::TempDir, selection: Selection) -> Options {
-    Options { selection, cache_dir: dir.path().to_owned(), threads: 1, context_per_slot: 256, ..Options::default() }
+fn in_dir(dir: &tempfile::TempDir, selection: Selection) -> ModelOptions {
+    ModelOptions {
+        selection,
+        cache_dir: dir.path().to_owned(),
+        threads: 1,
+        context_per_slot: 256,
+        ..ModelOptions::default()
+    }
 }
 
 #[tokio::test]
-async fn a_missing_file_is_absent_with_the_command_that_helps() {
+async fn a_missing_file_is_absent_with_the_command_that_fixes_it() {
     let dir = tempfile::tempdir().unwrap();
     let model = LocalModel::start(in_dir(&dir, Selection::Auto));
-    let status = wait_for(&model, |status| matches!(status, Status::Absent { .. })).await;
-    assert!(matches!(&status, Status::Absent { mend } if mend.contains("make models")), "{status:?}");
+    let status = wait_for(&model, |status| matches!(status, ModelStatus::Absent { .. })).await;
+    assert!(matches!(&status, ModelStatus::Absent { mend } if mend.contains("make models")), "{status:?}");
     assert!(
         matches!(model.generate(ask("hello", 1)), Err(ModelError::Absent { mend }) if mend.contains("make models"))
     );
@@ -34,21 +40,21 @@ async fn a_file_that_differs_is_refused() {
     // The right length, all zeros.
     File::create(small.path(dir.path())).unwrap().set_len(small.bytes).unwrap();
     let model = LocalModel::start(in_dir(&dir, Selection::Id("small".to_owned())));
-    let status = wait_for(&model, |status| matches!(status, Status::Failed { .. })).await;
-    let Status::Failed { why, mend } = status else { unreachable!() };
+    let status = wait_for(&model, |status| matches!(status, ModelStatus::Failed { .. })).await;
+    let ModelStatus::Failed { why, mend } = status else { unreachable!() };
     assert!(why.contains("sha256") && why.contains(&small.sha256), "{why}");
     assert!(mend.contains("muster models pull small"), "{mend}");
     assert!(matches!(model.generate(ask("hello", 1)), Err(ModelError::Failed { .. })));
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_model_is_refused() {
+async fn a_file_that_is_not_a_model_is_rejected() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("notes.gguf");
     fs::write(&path, b"GGUF, or so it says").unwrap();
     let model = LocalModel::start(in_dir(&dir, Selection::Path(path)));
-    let status = wait_for(&model, |status| matches!(status, Status::Failed { .. })).await;
-    assert!(matches!(&status, Status::Failed { why, .. } if why.contains("notes.gguf")), "{status:?}");
+    let status = wait_for(&model, |status| matches!(status, ModelStatus::Failed { .. })).await;
+    assert!(matches!(&status, ModelStatus::Failed { why, .. } if why.contains("notes.gguf")), "{status:?}");
 }
 
 #[tokio::test]
@@ -58,14 +64,14 @@ async fn files_that_appear_later_are_picked_up() {
     }
     let dir = tempfile::tempdir().unwrap();
     let model = LocalModel::start(in_dir(&dir, Selection::Auto));
-    wait_for(&model, |status| matches!(status, Status::Absent { .. })).await;
+    wait_for(&model, |status| matches!(status, ModelStatus::Absent { .. })).await;
     let manifest = Manifest::embedded().unwrap();
     let small = manifest.get("small").unwrap();
     fs::copy(small.path(&models_dir()), small.path(dir.path())).unwrap();
     model.reload();
-    let told = wait_for(&model, |status| !matches!(status, Status::Absent { .. })).await;
-    assert!(matches!(told, Status::Loading { .. } | Status::Ready), "{told:?}");
-    wait_for(&model, |status| *status == Status::Ready).await;
+    let reported = wait_for(&model, |status| !matches!(status, ModelStatus::Absent { .. })).await;
+    assert!(matches!(reported, ModelStatus::Loading { .. } | ModelStatus::Ready), "{reported:?}");
+    wait_for(&model, |status| *status == ModelStatus::Ready).await;
     assert_eq!((model.info().id.as_str(), model.info().context), ("small", 256));
     assert!(answer(&model, ask("What is the capital of Australia?", 32)).await.text.contains("Canberra"));
 }
@@ -89,10 +95,10 @@ async fn a_reload_loads_a_changed_file_after_what_runs_and_leaves_an_unchanged_o
     let later = fs::metadata(&path).unwrap().modified().unwrap() + std::time::Duration::from_secs(2);
     File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
     model.reload();
-    wait_for(&model, |status| matches!(status, Status::Loading { .. })).await;
+    wait_for(&model, |status| matches!(status, ModelStatus::Loading { .. })).await;
     assert!(matches!(model.generate(ask("hello", 4)), Err(ModelError::Loading { .. })));
     assert_eq!(common::read(running).await.unwrap().usage.completion, 200, "what ran has ended by itself");
-    wait_for(&model, |status| *status == Status::Ready).await;
+    wait_for(&model, |status| *status == ModelStatus::Ready).await;
     assert!(answer(&model, ask("What is the capital of Australia?", 32)).await.text.contains("Canberra"));
 }
 
@@ -102,13 +108,13 @@ async fn any_gguf_of_a_chat_model_can_be_named_by_path() {
         return;
     }
     let path = Manifest::embedded().unwrap().get("small").unwrap().path(&models_dir());
-    let model = start(Options { selection: Selection::Path(path), ..options("small") }).await;
+    let model = start(ModelOptions { selection: Selection::Path(path), ..options("small") }).await;
     assert_eq!(model.info().id, "local");
     assert!(model.count_text("hello").is_some());
 }
 
 #[tokio::test]
-async fn a_panic_fails_what_runs_and_the_engine_is_back() {
+async fn a_panic_fails_running_requests_and_the_engine_restarts() {
     if !installed("small") {
         return;
     }
@@ -122,14 +128,14 @@ async fn a_panic_fails_what_runs_and_the_engine_is_back() {
     for generation in running {
         assert!(matches!(common::read(generation).await, Err(ModelError::Failed { .. })));
     }
-    // What only waited is served by the next life.
+    // Waiting requests are served after the restart.
     assert!(common::read(waiting).await.unwrap().text.contains("Canberra"));
     assert_eq!(model.stats().restarts, 1);
-    assert_eq!(model.status(), Status::Ready);
+    assert_eq!(model.status(), ModelStatus::Ready);
 }
 
 #[tokio::test]
-async fn an_engine_that_keeps_dying_says_that_it_failed() {
+async fn an_engine_that_keeps_dying_reports_failure() {
     if !installed("small") {
         return;
     }
@@ -138,13 +144,13 @@ async fn an_engine_that_keeps_dying_says_that_it_failed() {
         model.inject_panic();
         wait_for(&model, |_| model.stats().restarts == death).await;
         if death < 6 {
-            wait_for(&model, |status| *status == Status::Ready).await;
+            wait_for(&model, |status| *status == ModelStatus::Ready).await;
         }
     }
-    wait_for(&model, |status| matches!(status, Status::Failed { .. })).await;
+    wait_for(&model, |status| matches!(status, ModelStatus::Failed { .. })).await;
     assert!(matches!(model.generate(ask("hello", 1)), Err(ModelError::Failed { .. })));
-    // The operator need not wait for the next try.
+    // The operator need not wait for the next retry.
     model.reload();
-    wait_for(&model, |status| !matches!(status, Status::Failed { .. })).await;
-    wait_for(&model, |status| *status == Status::Ready).await;
+    wait_for(&model, |status| !matches!(status, ModelStatus::Failed { .. })).await;
+    wait_for(&model, |status| *status == ModelStatus::Ready).await;
 }

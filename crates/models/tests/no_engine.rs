@@ -2,11 +2,11 @@
 
 #![cfg(not(feature = "llm"))]
 
-use muster_models::{ChatModel, LocalModel, Options, Status};
+use muster_models::{ChatModel, LocalModel, ModelOptions, ModelStatus};
 
 #[test]
-fn says_that_it_has_no_engine_and_what_helps() {
-    let model = LocalModel::start(Options::default());
-    assert!(matches!(model.status(), Status::Absent { mend } if mend.contains("build with the feature `llm`")));
+fn reports_the_missing_engine_and_the_remedy() {
+    let model = LocalModel::start(ModelOptions::default());
+    assert!(matches!(model.status(), ModelStatus::Absent { mend } if mend.contains("build with the feature `llm`")));
     assert_eq!(model.count_text("hello"), None);
 }

@@ -1,4 +1,4 @@
-//! Several requests at once: nobody starves, and what is left is freed.
+//! Concurrent requests: none starves, and cancelled ones free their slots.
 
 #![cfg(feature = "llm")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test's helpers may fail it")]
@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use common::{answer, ask, endless, installed, next, options, start};
 use futures_order::Order;
-use muster_models::{ChatModel, Finish, GenerateEvent, LocalModel, ModelError, Options};
+use muster_models::{ChatModel, Finish, GenerateEvent, LocalModel, ModelError, ModelOptions};
 
-/// Records in which order things happened across tasks.
+/// Records the order of events across tasks.
 mod futures_order {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -53,7 +53,7 @@ async fn four_requests_progress_together() {
     assert!(last_first < first_last, "one finished before another had begun: {times:?}");
 }
 
-/// A generating sequence gets on while a prompt of several steps is read.
+/// A generating sequence continues while a prompt of several steps is processed.
 #[tokio::test]
 async fn a_long_prompt_does_not_stop_the_others() {
     if !installed("small") {
@@ -88,7 +88,7 @@ async fn occupy(model: &LocalModel, count: usize) -> Vec<muster_models::Generati
 }
 
 #[tokio::test]
-async fn leaving_frees_the_slot_for_the_next() {
+async fn cancelling_frees_the_slot_for_the_next_request() {
     if !installed("small") {
         return;
     }
@@ -100,7 +100,7 @@ async fn leaving_frees_the_slot_for_the_next() {
     let before = model.stats().completion_tokens;
     running.pop();
     assert!(matches!(next(&mut fifth).await, Some(GenerateEvent::Delta(_))));
-    // The cancelled one had some 900 tokens to go; a step of each is what it takes, and some for this thread to wake.
+    // The cancelled one had some 900 tokens to go; cancellation takes one step, plus the time for this thread to wake.
     let meanwhile = model.stats().completion_tokens - before;
     assert!(meanwhile < 200, "{meanwhile} tokens were generated before the slot was free");
     // The three others still run, in the same context.
@@ -109,13 +109,13 @@ async fn leaving_frees_the_slot_for_the_next() {
     }
 }
 
-/// What a freed slot computed before must not be seen by its next request.
+/// The next request of a freed slot must not see what the slot computed before.
 #[tokio::test]
-async fn a_slot_forgets() {
+async fn a_freed_slot_keeps_no_state() {
     if !installed("small") {
         return;
     }
-    let model = start(Options { slots: 1, ..options("small") }).await;
+    let model = start(ModelOptions { slots: 1, ..options("small") }).await;
     let question = ask("What is the capital of Australia?", 16);
     let fresh = answer(&model, question.clone()).await;
     drop(occupy(&model, 1).await);
@@ -123,31 +123,31 @@ async fn a_slot_forgets() {
 }
 
 #[tokio::test]
-async fn a_full_line_is_busy_and_says_when_to_come_back() {
+async fn a_full_queue_is_busy_and_returns_a_retry_time() {
     if !installed("small") {
         return;
     }
-    let model = start(Options { slots: 1, queue: 1, ..options("small") }).await;
+    let model = start(ModelOptions { slots: 1, queue: 1, ..options("small") }).await;
     let running = occupy(&model, 1).await;
     let waiting = model.generate(ask("x", 1)).unwrap();
     match model.generate(ask("x", 1)) {
         Err(ModelError::Busy { retry_after }) => assert!((1..=60).contains(&retry_after.as_secs())),
         other => panic!("{other:?}"),
     }
-    // One that leaves the line makes room in it.
+    // A cancelled waiting request frees its place.
     drop(waiting);
     let waiting = model.generate(ask("x", 1)).unwrap();
     drop(running);
     assert_eq!(common::read(waiting).await.unwrap().finish, Finish::Length);
 }
 
-/// A reader that reads nothing costs the others nothing, and loses nothing.
+/// A reader that does not read delays no other request, and loses nothing.
 #[tokio::test]
-async fn a_slow_reader_stalls_nobody() {
+async fn a_slow_reader_does_not_delay_other_requests() {
     if !installed("small") {
         return;
     }
-    let model = start(Options { slots: 2, ..options("small") }).await;
+    let model = start(ModelOptions { slots: 2, ..options("small") }).await;
     let slow = model.generate(endless(300)).unwrap();
     let quick = answer(&model, endless(300)).await;
     assert_eq!(quick.usage.completion, 300);

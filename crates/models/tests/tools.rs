@@ -1,4 +1,4 @@
-//! Tools: what the grammar holds a real model to, and how its calls are told.
+//! Tools: what the grammar enforces on a real model, and how its calls are reported.
 
 #![cfg(feature = "llm")]
 #![allow(
@@ -15,8 +15,8 @@ use std::time::Instant;
 
 use common::{Answer, answer, ask, installed, next, options, start};
 use muster_models::{
-    ChatModel, Finish, Format, GenerateEvent, GenerateRequest, LocalModel, ModelError, Options, Role, Tool, ToolCall,
-    ToolChoice, Toolbox, Turn,
+    ChatModel, ChatTurn, Finish, Format, GenerateEvent, GenerateRequest, LocalModel, ModelError, ModelOptions, Role,
+    Tool, ToolCall, ToolChoice, Toolbox,
 };
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ fn with_tools(prompt: &str, choice: ToolChoice, most: u32) -> GenerateRequest {
     GenerateRequest { tools: Some(toolbox), ..ask(prompt, 160) }
 }
 
-/// Fails unless each call is of a tool, with arguments as its schema says.
+/// Fails unless each call names a tool, with arguments that conform to its schema.
 fn check(got: &Answer) {
     for (name, arguments) in &got.calls {
         let arguments: Value = serde_json::from_str(arguments).unwrap_or_else(|error| panic!("{error}: {got:?}"));
@@ -139,9 +139,9 @@ async fn a_plain_question_is_answered_in_words() {
     }
 }
 
-/// Whatever is said, the marks of a call are no text.
+/// The markers of a call never appear as text, whatever the model generates.
 #[tokio::test]
-async fn words_hold_no_mark_of_a_call() {
+async fn text_contains_no_call_marker() {
     if !installed("small") {
         return;
     }
@@ -158,7 +158,7 @@ async fn words_hold_no_mark_of_a_call() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_cut_says_so() {
+async fn a_cut_call_is_reported_as_cut() {
     if !installed("small") {
         return;
     }
@@ -166,7 +166,7 @@ async fn a_call_that_is_cut_says_so() {
     let named = || with_tools(SMOKE, ToolChoice::Named("create_incident".to_owned()), 1);
     let whole = answer(&model, named()).await;
     let arguments = &whole.calls[0].1;
-    // Its last token ends the arguments: one fewer cuts them.
+    // Its last token ends the arguments: one token fewer cuts them.
     let cut = answer(&model, GenerateRequest { max_tokens: whole.usage.completion - 1, ..named() }).await;
     assert_eq!((cut.finish, cut.calls.len()), (Finish::Length, 1), "{cut:?}");
     assert!(arguments.starts_with(&cut.calls[0].1) && cut.calls[0].1.len() < arguments.len(), "{cut:?}");
@@ -179,11 +179,11 @@ async fn a_call_that_is_cut_says_so() {
 }
 
 #[tokio::test]
-async fn a_left_call_frees_its_slot() {
+async fn a_cancelled_call_frees_its_slot() {
     if !installed("small") {
         return;
     }
-    let model = start(Options { slots: 1, ..options("small") }).await;
+    let model = start(ModelOptions { slots: 1, ..options("small") }).await;
     let endless = tool(
         "count",
         "Count",
@@ -223,7 +223,7 @@ async fn a_document_may_stand_in_place_of_calls() {
 }
 
 #[tokio::test]
-async fn what_no_grammar_holds_is_refused_by_its_place() {
+async fn what_no_grammar_can_enforce_is_rejected_by_field() {
     if !installed("small") {
         return;
     }
@@ -249,7 +249,7 @@ async fn what_no_grammar_holds_is_refused_by_its_place() {
     }
 }
 
-/// No arguments, schemas with references of the same names, and a conversation with calls behind it.
+/// No arguments, schemas with references of the same names, and earlier calls in the conversation.
 #[tokio::test]
 async fn tools_of_every_kind_stand_together() {
     if !installed("small") {
@@ -269,10 +269,10 @@ async fn tools_of_every_kind_stand_together() {
     ];
     let asked = ToolCall { name: "ping".to_owned(), arguments: "{}".to_owned() };
     let turns = vec![
-        Turn::text(Role::User, "Ping, please."),
-        Turn { calls: vec![asked], ..Turn::text(Role::Assistant, "") },
-        Turn::text(Role::Tool, "{\"ok\": true}"),
-        Turn::text(Role::User, "Now the next one."),
+        ChatTurn::text(Role::User, "Ping, please."),
+        ChatTurn { calls: vec![asked], ..ChatTurn::text(Role::Assistant, "") },
+        ChatTurn::text(Role::Tool, "{\"ok\": true}"),
+        ChatTurn::text(Role::User, "Now the next one."),
     ];
     for (name, holds) in [
         ("flag", (|got| got["x"].is_boolean()) as fn(&Value) -> bool),
@@ -290,7 +290,7 @@ async fn tools_of_every_kind_stand_together() {
     }
 }
 
-/// shared/design/models.md 1.3: Qwen2.5-Coder-0.5B chooses create_incident and high, with a grammar and without.
+/// Design figures: Qwen2.5-Coder-0.5B chooses create_incident and high, with a grammar and without.
 #[tokio::test]
 async fn the_standard_model_reports_the_smoke() {
     if !installed("standard") {

@@ -1,8 +1,8 @@
-//! What an answer costs on its way in: CPU of the client's thread for a whole answer and for each event of a streamed
-//! one, from a server on the loopback that has its bytes ready. `cargo bench -p muster-providers`.
+//! Client CPU cost of an answer, whole and per event of a streamed one, from a loopback server whose bytes are ready.
+//! `cargo bench -p muster-providers`.
 //!
-//! Counted is the time that the client's thread was on a processor, so that a busy machine changes little; the best
-//! of several rounds counts. Without Linux's `/proc` it is the time that passed.
+//! Measured is the time that the client's thread was on a processor, so that a busy machine changes little; the best of
+//! several rounds counts. Without Linux's `/proc` it is wall-clock time.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -52,14 +52,14 @@ fn main() -> Outcome<()> {
             writeln!(
                 out,
                 "{name:<10} streamed, {:<11} {stream:>8.2} us a call, {event:>6.2} us and {waits:.2} waits an event",
-                said(writes)
+                write_mode(writes)
             )?;
         }
     }
     Ok(())
 }
 
-fn said(writes: Writes) -> &'static str {
+fn write_mode(writes: Writes) -> &'static str {
     match writes {
         Writes::Together => "together",
         Writes::Apiece => "apiece",
@@ -97,7 +97,7 @@ async fn complete(adapter: &OpenAiAdapter, call: &Call) -> Outcome<()> {
     Ok(())
 }
 
-/// In a local task, as a handler of the server runs. Gives how often it had to wait.
+/// Runs in a local task, as a request handler of the server does. Returns how often it had to wait.
 async fn in_a_task(adapter: OpenAiAdapter, call: Call) -> Outcome<usize> {
     let tasks = tokio::task::LocalSet::new();
     let task = tasks.spawn_local(async move { stream(&adapter, &call).await.map_err(|e| e.to_string()) });
@@ -130,7 +130,7 @@ async fn stream(adapter: &OpenAiAdapter, call: &Call) -> Outcome<usize> {
     Ok(waits)
 }
 
-/// Microseconds of a call.
+/// Returns the best time of a call in microseconds.
 fn best(mut round: impl FnMut() -> Outcome<()>) -> Outcome<f64> {
     let mut best = f64::INFINITY;
     for _ in 0..ROUNDS {
@@ -141,7 +141,7 @@ fn best(mut round: impl FnMut() -> Outcome<()>) -> Outcome<f64> {
     Ok(best)
 }
 
-/// The time of this thread on a processor; the first figure of its `schedstat`, in nanoseconds.
+/// CPU time of this thread: the first value of its `schedstat`, in nanoseconds.
 fn cpu() -> Duration {
     let figures = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let on_cpu = figures.and_then(|f| f.split_whitespace().next()?.parse().ok());

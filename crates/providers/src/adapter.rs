@@ -1,30 +1,30 @@
-//! The port to a provider.
+//! Interface to a provider.
 
 use futures::future::BoxFuture;
 
 use crate::{Call, ChatReply, ChatRequest, ChatStream, EmbedCall, EmbedReply, Fault};
 
-/// One way to speak to one provider. Classifies every failure; holds no state but its connections.
+/// Calls one provider over one wire protocol. Classifies every failure; holds no state except connections.
 pub trait Adapter: Send + Sync + std::fmt::Debug + 'static {
-    /// The whole answer at once. Dropping the future cancels the call.
+    /// Returns a complete answer. Dropping the future cancels the call.
     fn complete(&self, call: Call) -> BoxFuture<'static, Result<ChatReply, Fault>>;
 
-    /// A streamed answer; resolves when the first content delta (or a proper end) is there, so that every failure
-    /// before it is still an `Err` here and the chain can go on to the next provider unseen.
+    /// Returns a streamed answer. Resolves when the first content delta (or a proper end) has arrived, so that every
+    /// earlier failure is an `Err` here and the caller can fail over to another provider invisibly.
     fn stream(&self, call: Call) -> BoxFuture<'static, Result<ChatStream, Fault>>;
 
-    /// Whether it passes a verbatim request on with all its fields.
-    fn takes_verbatim(&self, _request: &ChatRequest) -> bool {
+    /// Returns whether this adapter forwards the verbatim request with all its fields.
+    fn forwards_verbatim(&self, _request: &ChatRequest) -> bool {
         false
     }
 
-    /// Vectors of texts. Dropping the future cancels the call.
+    /// Returns embedding vectors. Dropping the future cancels the call.
     fn embed(&self, _call: EmbedCall) -> BoxFuture<'static, Result<EmbedReply, Fault>> {
         let fault = Fault::unsupported("model", "this provider gives no embeddings");
         Box::pin(std::future::ready(Err(fault)))
     }
 
-    /// Tokens of a request as this provider's model counts them; `None` where the tokenizer is not at hand.
+    /// Counts the tokens of a request as this provider's model does; `None` without its tokenizer.
     fn count_prompt(&self, _call: &Call) -> Option<u32> {
         None
     }

@@ -1,4 +1,5 @@
-//! The one internal form of a chat: every client dialect is parsed into it, every provider is spoken to from it.
+//! Provider-independent form of chats and embeddings: every client dialect is parsed into it, and every adapter encodes
+//! from it.
 
 use std::borrow::Cow;
 use std::pin::Pin;
@@ -11,48 +12,56 @@ use serde_json::Value;
 
 use crate::Fault;
 
-/// Who speaks.
+/// Author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
+    /// Instructions of the application.
     System,
+    /// Instructions of the developer; `system` where a provider does not know it.
     Developer,
+    /// The user.
     User,
+    /// The model.
     Assistant,
+    /// The result of a tool call.
     Tool,
 }
 
-/// One turn of the conversation.
+/// One message of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
+    /// Author of the message.
     pub role: Role,
-    /// Empty where an assistant's turn has only tool calls.
+    /// Content; empty for an assistant message that only calls tools.
     pub content: Content,
+    /// Name of the author, if given.
     pub name: Option<String>,
-    /// Of an assistant's turn: the tools that it asked for.
+    /// Tool calls made by an assistant message.
     pub tool_calls: Vec<ToolCall>,
-    /// Of a tool's turn: the call that this answers.
+    /// For a tool message: id of the call that it answers.
     pub tool_call_id: Option<String>,
 }
 
 impl Message {
-    /// A turn of plain text.
+    /// Creates a text message.
     pub fn text(role: Role, text: impl Into<String>) -> Self {
         let content = Content::Text(text.into());
         Self { role, content, name: None, tool_calls: Vec::new(), tool_call_id: None }
     }
 }
 
-/// What a turn says.
+/// Content of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
+    /// Plain text.
     Text(String),
-    /// In the order given; at least one.
-    Parts(Vec<Part>),
+    /// Parts in order; at least one.
+    Parts(Vec<ContentPart>),
 }
 
 impl Content {
-    /// Its text, the parts joined; images are left out.
+    /// Returns the text, with parts concatenated and images omitted.
     pub fn text(&self) -> Cow<'_, str> {
         match self {
             Self::Text(text) => Cow::Borrowed(text),
@@ -60,29 +69,31 @@ impl Content {
         }
     }
 
-    /// The pieces of its text, without copying.
+    /// Iterates over the text parts without copying.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let (whole, parts) = match self {
             Self::Text(text) => (Some(text.as_str()), [].as_slice()),
             Self::Parts(parts) => (None, parts.as_slice()),
         };
         whole.into_iter().chain(parts.iter().filter_map(|part| match part {
-            Part::Text(text) => Some(text.as_str()),
-            Part::Image(_) => None,
+            ContentPart::Text(text) => Some(text.as_str()),
+            ContentPart::Image(_) => None,
         }))
     }
 
+    /// Iterates over the images.
     pub fn images(&self) -> impl Iterator<Item = &Image> {
         let parts = match self {
             Self::Text(_) => [].as_slice(),
             Self::Parts(parts) => parts.as_slice(),
         };
         parts.iter().filter_map(|part| match part {
-            Part::Image(image) => Some(image),
-            Part::Text(_) => None,
+            ContentPart::Image(image) => Some(image),
+            ContentPart::Text(_) => None,
         })
     }
 
+    /// Returns whether there is neither text nor image.
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Text(text) => text.is_empty(),
@@ -91,244 +102,290 @@ impl Content {
     }
 }
 
-/// A part of a turn.
+/// A part of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum ContentPart {
+    /// Text.
     Text(String),
+    /// An image.
     Image(Image),
 }
 
-/// A picture to look at.
+/// An image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
+    /// Where the image is.
     pub source: ImageSource,
-    /// `auto`, `low` or `high`, where the caller said so.
+    /// `auto`, `low` or `high`, if given.
     pub detail: Option<String>,
 }
 
-/// Where a picture is.
+/// Location of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImageSource {
-    /// To be fetched by the provider: `http` or `https`.
+    /// `http` or `https` URL that the provider fetches.
     Url(String),
+    /// Inline data.
     Data {
-        /// Such as `image/png`.
+        /// Media type such as `image/png`.
         media_type: String,
-        /// Standard base64 with padding; checked by the edge.
+        /// Standard base64 with padding; validated by the HTTP layer.
         base64: String,
     },
 }
 
-/// A function that the model may ask the caller to call.
+/// A function that the model may request its caller to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tool {
+    /// Function name.
     pub name: String,
+    /// Description for the model.
     pub description: Option<String>,
     /// JSON Schema of its arguments, an object.
     pub parameters: Value,
+    /// Whether the arguments must follow the schema strictly.
     pub strict: Option<bool>,
 }
 
-/// Whether and which tools are to be asked for.
+/// Whether and which tools must be called.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ToolChoice {
-    /// As the model sees fit.
+    /// The model decides.
     #[default]
     Auto,
+    /// No tool.
     None,
-    /// At least one, whichever.
+    /// At least one call of any tool.
     Required,
+    /// This tool.
     Named(String),
 }
 
-/// A tool that the model asks for.
+/// A tool call made by the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolCall {
-    /// Ties the tool's answer to this call; unique within the conversation.
+    /// Id that links the tool's result to this call; unique within the conversation.
     pub id: String,
+    /// Function name.
     pub name: String,
-    /// JSON text, as the model wrote it: it may be no valid JSON.
+    /// Arguments as JSON text from the model, which may be invalid.
     pub arguments: String,
 }
 
-/// A piece of a tool call of a streamed answer.
+/// A fragment of a tool call in a streamed answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolDelta {
-    /// Which of the answer's calls, from 0.
+    /// Index of the call within the answer, from 0.
     pub index: u32,
-    /// In the first piece of a call.
+    /// Id of the call, in its first fragment.
     pub id: Option<String>,
-    /// In the first piece of a call.
+    /// Function name, in its first fragment.
     pub name: Option<String>,
     /// More of the arguments' JSON text.
     pub arguments: String,
 }
 
-/// What the answer must look like.
+/// Required form of the answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum ResponseFormat {
+    /// Free text.
     #[default]
     Text,
+    /// Any JSON object.
     JsonObject,
+    /// JSON that conforms to a schema.
     JsonSchema {
+        /// Name of the schema.
         name: String,
+        /// The JSON Schema.
         schema: Value,
+        /// Whether the answer must follow the schema strictly.
         strict: Option<bool>,
     },
 }
 
-/// How tokens are chosen. `None` leaves it to the provider.
+/// Sampling parameters. `None` leaves them to the provider.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sampling {
+    /// Temperature, 0 to 2.
     pub temperature: Option<f32>,
+    /// Nucleus sampling threshold, 0 to 1.
     pub top_p: Option<f32>,
+    /// Penalty for tokens that have already occurred.
     pub presence_penalty: Option<f32>,
+    /// Penalty for tokens by how often they have occurred.
     pub frequency_penalty: Option<f32>,
+    /// Random seed.
     pub seed: Option<i64>,
-    /// At most four.
+    /// Stop sequences, at most four.
     pub stop: Vec<String>,
 }
 
-/// A chat request as the chain carries it; the model is chosen by the chain, not by this.
+/// A chat request, without its model: the gateway chooses the model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChatRequest {
+    /// The conversation, oldest message first.
     pub messages: Vec<Message>,
+    /// Sampling parameters.
     pub sampling: Sampling,
+    /// Maximum number of answer tokens; `None` leaves it to the provider.
     pub max_tokens: Option<u32>,
+    /// Required form of the answer.
     pub format: ResponseFormat,
-    /// The caller's end user, passed on where a provider takes it.
+    /// Id of the caller's end user, forwarded where a provider accepts it.
     pub user: Option<String>,
+    /// Tools that the model may call.
     pub tools: Vec<Tool>,
+    /// Whether and which tools must be called.
     pub tool_choice: ToolChoice,
-    /// Whether one answer may ask for several tools; `None` leaves it to the provider.
+    /// Whether one answer may contain several tool calls; `None` leaves it to the provider.
     pub parallel_tool_calls: Option<bool>,
-    /// Answers wanted: 1 to 4; 0 is taken as 1.
+    /// Number of answers, 1 to 4; 0 counts as 1.
     pub n: u32,
-    /// The request as its client sent it, in OpenAI's form, a JSON object: a provider of that wire forwards it with
-    /// only what must change, so that fields unknown to us arrive too. Set only by the edge that reads that form, and
-    /// then answers may come verbatim too.
+    /// The request as its client sent it, a JSON object in OpenAI's form. A provider with that wire protocol forwards
+    /// it with only the necessary changes, so that fields unknown to us arrive too. Set only by the HTTP route that
+    /// reads that form; answers may then be verbatim too.
     pub verbatim: Option<Bytes>,
-    /// A field that was set and has no place in this form: only a provider that gets the request verbatim honours it,
-    /// any other would answer something else than what was asked for.
-    pub beyond: Option<&'static str>,
+    /// A field of the request that this form cannot represent: only a provider that gets the request verbatim honours
+    /// it; any other would answer a different request.
+    pub unsupported_field: Option<&'static str>,
 }
 
 impl ChatRequest {
-    /// Answers wanted, at least one.
+    /// Returns the number of answers, at least one.
     pub fn choices(&self) -> u32 {
         self.n.max(1)
     }
 }
 
-/// Why the answer ended.
+/// Why an answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
+    /// Natural end or stop sequence.
     Stop,
+    /// Token limit.
     Length,
+    /// Tool calls.
     ToolCalls,
+    /// Content filter.
     ContentFilter,
 }
 
-/// Tokens of one call.
+/// Token counts of one call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
+    /// Tokens of the prompt.
     pub prompt_tokens: u32,
+    /// Tokens of the answers.
     pub completion_tokens: u32,
-    /// The provider gave no figures: these were counted here.
+    /// Counted here, because the provider reported no usage.
     pub estimated: bool,
 }
 
 impl Usage {
+    /// Returns prompt and completion tokens together; saturates.
     pub fn total(self) -> u32 {
         self.prompt_tokens.saturating_add(self.completion_tokens)
     }
 }
 
-/// One answer of those that were asked for.
+/// One of the requested answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
+    /// Text of the answer.
     pub content: String,
+    /// Tool calls of the answer.
     pub tool_calls: Vec<ToolCall>,
+    /// Why the answer ended.
     pub finish: FinishReason,
 }
 
 impl Choice {
-    /// An answer of plain text.
+    /// Creates a text answer.
     pub fn text(content: impl Into<String>, finish: FinishReason) -> Self {
         Self { content: content.into(), tool_calls: Vec::new(), finish }
     }
 }
 
-/// A whole answer.
+/// A complete reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatReply {
+    /// The first answer.
     pub first: Choice,
-    /// The further ones where several were asked for, in order.
+    /// Further answers, in order, if several were requested.
     pub more: Vec<Choice>,
-    /// `None` where the provider gave no figures.
+    /// Usage as reported by the provider, if it was.
     pub usage: Option<Usage>,
-    /// The name under which the provider says it answered.
+    /// Model name reported by the provider.
     pub model: String,
-    /// The answer as the provider sent it, in OpenAI's form, a whole JSON object; only where the request was verbatim.
+    /// The reply as the provider sent it, a JSON object in OpenAI's form; only if the request was verbatim.
     pub verbatim: Option<Bytes>,
 }
 
 impl ChatReply {
-    /// A single answer of plain text.
+    /// Creates a reply with a single text answer.
     pub fn text(content: impl Into<String>, finish: FinishReason, usage: Option<Usage>, model: String) -> Self {
         Self { first: Choice::text(content, finish), more: Vec::new(), usage, model, verbatim: None }
     }
 
-    /// All answers, in order.
+    /// Iterates over all answers, in order.
     pub fn choices(&self) -> impl Iterator<Item = &Choice> {
         std::iter::once(&self.first).chain(&self.more)
     }
 }
 
-/// A part of a streamed answer: deltas, then exactly one `Done`.
+/// Event of a streamed answer: deltas, then exactly one `Done`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChatEvent {
+    /// More content.
     Delta(Delta),
-    /// The end of all answers.
+    /// End of all answers.
     Done {
-        /// Of the first answer.
+        /// Why the first answer ended.
         finish: FinishReason,
+        /// Usage as reported by the provider, if it was.
         usage: Option<Usage>,
     },
 }
 
 impl ChatEvent {
-    /// More text of the first answer.
+    /// Creates a text delta of the first answer.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Delta(Delta::Text { choice: 0, text: text.into() })
     }
 }
 
-/// More of a streamed answer.
+/// More content of a streamed answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delta {
-    /// Never empty.
+    /// More text; never empty.
     Text {
-        /// Which answer, from 0.
+        /// Index of the answer, from 0.
         choice: u32,
+        /// The text.
         text: String,
     },
+    /// A fragment of a tool call.
     Tool {
+        /// Index of the answer, from 0.
         choice: u32,
+        /// The fragment.
         call: ToolDelta,
     },
-    /// One of the further answers has ended; the first one ends with `Done`.
+    /// End of a further answer; the first one ends with `Done`.
     Finish {
+        /// Index of the answer.
         choice: u32,
+        /// Why it ended.
         finish: FinishReason,
     },
-    /// More text as the provider sent it; only where the request was verbatim.
+    /// More text as the provider sent it; only if the request was verbatim.
     Verbatim(Verbatim),
 }
 
 impl Delta {
-    /// The text that it brings, where it brings any.
+    /// Returns the text of the delta, if any.
     pub fn text(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Text { text, .. } => Some(Cow::Borrowed(text)),
@@ -338,91 +395,102 @@ impl Delta {
     }
 }
 
-/// A chunk of a streamed answer in OpenAI's form that holds nothing but more text: no end, no usage, no tool call.
+/// A chunk of a streamed answer in OpenAI's form that contains only text: no end, no usage, no tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verbatim {
     /// The value of its `choices`, a JSON array.
     pub choices: Bytes,
-    /// Its text, still escaped as in JSON, without the quotes: for counting.
+    /// Its text, JSON-escaped without the quotes, for counting.
     pub escaped: Bytes,
 }
 
 impl Verbatim {
-    /// Its text.
+    /// Returns the decoded text.
     pub fn text(&self) -> String {
         let mut quoted = Vec::with_capacity(self.escaped.len() + 2);
         quoted.push(b'"');
         quoted.extend_from_slice(&self.escaped);
         quoted.push(b'"');
-        // It was read as a JSON string before.
+        // The parser has already read it as a JSON string.
         serde_json::from_slice(&quoted).unwrap_or_default()
     }
 }
 
-/// A streamed answer. Ends after `Done` or after the first `Err`; dropping it cancels the provider's work at once.
+/// A streamed answer. Ends after `Done` or after the first `Err`; dropping it cancels the provider's call immediately.
 pub type ChatStream = Pin<Box<dyn Stream<Item = Result<ChatEvent, Fault>> + Send>>;
 
-/// Bounds of each phase of one call. Keep-alives and empty deltas do not count as progress.
+/// Time limits of each phase of one call. Keep-alives and empty deltas do not count as progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
+    /// To establish the connection.
     pub connect: Duration,
-    /// From the request written to the response's headers.
+    /// From the end of the request to the response headers.
     pub headers: Duration,
-    /// From the headers to the first content delta (or to the whole body, when not streamed).
+    /// From the headers to the first content delta (to the whole body if not streamed).
     pub first_delta: Duration,
+    /// Between content deltas.
     pub between_deltas: Duration,
 }
 
-/// One call of one provider.
+/// One chat call to one provider.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// The provider's own name of the model.
+    /// Name of the model at the provider.
     pub upstream_model: String,
-    /// Whether the model takes sampling parameters at all; they are dropped where it does not.
+    /// Whether the model accepts sampling parameters; otherwise they are dropped.
     pub takes_sampling: bool,
+    /// The chat.
     pub request: std::sync::Arc<ChatRequest>,
+    /// Time limits.
     pub timeouts: Timeouts,
-    /// Passed on as `X-Request-Id` and `traceparent`.
+    /// Forwarded as `X-Request-Id`.
     pub request_id: String,
+    /// W3C trace context, forwarded as `traceparent`.
     pub traceparent: Option<String>,
 }
 
-/// Texts to be turned into vectors.
+/// Texts to embed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EmbedRequest {
-    /// 1 to 2,048.
+    /// 1 to 2,048 inputs.
     pub inputs: Vec<EmbedInput>,
-    /// The length wanted of each vector, where the model can be cut.
+    /// Requested vector length, for models that can shorten their vectors.
     pub dimensions: Option<u32>,
+    /// Id of the caller's end user, forwarded where a provider accepts it.
     pub user: Option<String>,
 }
 
-/// A text to be turned into a vector.
+/// An input to embed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EmbedInput {
+    /// A text.
     Text(String),
-    /// Already in the tokens of the provider's model.
+    /// Token ids of the provider's model.
     Tokens(Vec<u32>),
 }
 
-/// The vectors, in the order of the inputs.
+/// Embedding vectors, in the order of the inputs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EmbedReply {
+    /// The vectors.
     pub vectors: Vec<Vec<f32>>,
-    /// `None` where the provider gave no figures. An embedding has no completion tokens.
+    /// Usage as reported by the provider, if it was. An embedding has no completion tokens.
     pub usage: Option<Usage>,
-    /// The name under which the provider says it answered.
+    /// Model name reported by the provider.
     pub model: String,
 }
 
-/// One call of one provider for vectors.
+/// One embedding call to one provider.
 #[derive(Debug, Clone)]
 pub struct EmbedCall {
-    /// The provider's own name of the model.
+    /// Name of the model at the provider.
     pub upstream_model: String,
+    /// The inputs.
     pub request: std::sync::Arc<EmbedRequest>,
+    /// Time limits.
     pub timeouts: Timeouts,
-    /// Passed on as `X-Request-Id` and `traceparent`.
+    /// Forwarded as `X-Request-Id`.
     pub request_id: String,
+    /// W3C trace context, forwarded as `traceparent`.
     pub traceparent: Option<String>,
 }

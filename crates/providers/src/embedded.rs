@@ -1,4 +1,4 @@
-//! The model in this process, as one more provider.
+//! Adapter of the in-process models.
 
 mod answers;
 mod fault;
@@ -19,12 +19,12 @@ use answers::Answers;
 use fault::fault;
 pub(crate) use fault::{ABSENT_RETRY, LOADING_RETRY};
 
-/// How long a request may stand in the model's own line, on top of the call's bound of the first delta: the line is
-/// bounded by the model and moves at the pace of a CPU, so waiting in it is no sign of a failure. The chain's deadline
-/// for the whole request bounds it further.
-pub const QUEUE_PATIENCE: Duration = Duration::from_secs(120);
+/// How long a request may wait in the model's own queue, in addition to the call's first-delta limit. The queue is
+/// bounded by the model and moves at the speed of a CPU, so waiting in it is no failure. The gateway's deadline still
+/// applies.
+pub const QUEUE_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The adapter of [`ChatModel`].
+/// Adapter for an in-process [`ChatModel`].
 #[derive(Debug, Clone)]
 pub struct EmbeddedAdapter {
     model: Arc<dyn ChatModel>,
@@ -32,18 +32,19 @@ pub struct EmbeddedAdapter {
 }
 
 impl EmbeddedAdapter {
+    /// Creates the adapter without embeddings.
     pub fn new(model: Arc<dyn ChatModel>) -> Self {
         Self { model, vectors: None }
     }
 
-    /// With an embedding model too; without one it gives no vectors.
+    /// Adds an embedding model; without one, embedding requests are rejected.
     #[must_use]
     pub fn with_embeddings(mut self, model: Arc<dyn EmbedModel>) -> Self {
         self.vectors = Some(model);
         self
     }
 
-    /// All answers or none: those that were let in are cancelled by being dropped where a further one is not.
+    /// Starts all answers or none: if one is not admitted, those already admitted are cancelled by being dropped.
     fn start(&self, call: &Call) -> Result<Answers, Fault> {
         let requests = request::generate_requests(&call.request, self.model.info().max_tokens)?;
         let started: Result<Vec<Generation>, _> =
@@ -78,7 +79,7 @@ impl Adapter for EmbeddedAdapter {
         let started = self.start(&call);
         async move {
             let mut answers = started?;
-            // A break before it says anything is told here, where the chain can still ask another provider.
+            // A failure before the first text is returned here, so that the gateway can still fail over.
             let first = answers.next().await?;
             let answers = matches!(first, ChatEvent::Delta(_)).then_some(answers);
             let rest = futures::stream::unfold(answers, |answers| async move {
@@ -131,7 +132,7 @@ fn add(choices: &mut [Choice], delta: Delta) {
     }
 }
 
-/// The model says its calls one after the other.
+/// The model generates its calls one after the other.
 fn add_call(calls: &mut Vec<ToolCall>, delta: ToolDelta) {
     if let (Some(id), Some(name)) = (delta.id, delta.name) {
         calls.push(ToolCall { id, name, arguments: String::new() });

@@ -1,4 +1,4 @@
-//! The embedding model in this process, as the embedded provider's answer to requests for vectors.
+//! Embedding requests to the in-process model.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use tokio::time::timeout;
 
 use crate::embedded::{ABSENT_RETRY, LOADING_RETRY};
 use crate::{
-    ClientFault, EmbedCall, EmbedInput, EmbedReply, EmbedRequest, Fault, FaultClass, Phase, QUEUE_PATIENCE, Usage,
+    ClientFault, EmbedCall, EmbedInput, EmbedReply, EmbedRequest, Fault, FaultClass, Phase, QUEUE_TIMEOUT, Usage,
 };
 
-/// Vectors of the model. Admitted at the call; dropping the future cancels.
+/// Computes vectors. The request is admitted at the call; dropping the future cancels it.
 pub(crate) fn embed(model: &Arc<dyn EmbedModel>, call: EmbedCall) -> BoxFuture<'static, Result<EmbedReply, Fault>> {
     let running = texts(&call.request, model.info().dimensions).map(|texts| model.embed(texts));
     async move {
-        let wait = QUEUE_PATIENCE + call.timeouts.first_delta;
+        let wait = QUEUE_TIMEOUT + call.timeouts.first_delta;
         match timeout(wait, running?).await {
             Ok(Ok(embeddings)) => Ok(reply(embeddings, call.upstream_model)),
             Ok(Err(error)) => Err(fault(error)),
@@ -32,7 +32,7 @@ fn reply(embeddings: Embeddings, model: String) -> EmbedReply {
     EmbedReply { vectors: embeddings.vectors, usage: Some(usage), model }
 }
 
-/// What the model can be asked for, or why it cannot. Its vectors cannot be cut: it was not trained for that.
+/// Checks what the model supports. Its vectors cannot be shortened: it was not trained for that.
 fn texts(request: &EmbedRequest, dimensions: u32) -> Result<Vec<String>, Fault> {
     if let Some(wanted) = request.dimensions.filter(|wanted| *wanted != dimensions) {
         let message = format!(

@@ -1,44 +1,51 @@
-//! What a provider's failure means for the chain.
+//! Faults of providers, classified by their consequence.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// What the chain does about a fault.
+/// Consequence of a fault for failover and circuit breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultClass {
-    /// Connect, 408, 5xx, a time-out of any phase, a malformed answer, an error or an end before the first delta:
-    /// next provider, counts against the breaker.
+    /// Connect, 408, 5xx, a time-out of any phase, a malformed answer, an error or an end before the first delta: next
+    /// provider; counts against the breaker.
     Transient,
-    /// 429: next provider; `retry_after` is the floor of the cool-down.
+    /// 429: next provider; `retry_after` is the minimum cool-down.
     Throttled,
-    /// 401, 403, billing: next provider, a long cool-down, a loud log.
+    /// 401, 403, billing: next provider; long cool-down and an error in the log.
     Hard,
-    /// 400, 413, 422, context too long: returned at once, no penalty.
+    /// 400, 413, 422, context too long: returned at once; no penalty.
     Client,
 }
 
-/// Where in the call it happened.
+/// Phase of the call in which the fault occurred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
+    /// Establishing the connection.
     Connect,
+    /// Waiting for the response headers.
     Headers,
+    /// Waiting for the first delta.
     FirstDelta,
+    /// Waiting for a further delta.
     BetweenDeltas,
+    /// Reading the body.
     Body,
 }
 
-/// The client's own faults that have a code of their own.
+/// Client faults that have their own error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientFault {
+    /// The prompt and answer do not fit the model's context.
     ContextLengthExceeded,
+    /// A value is not supported.
     UnsupportedValue,
+    /// The request is invalid.
     InvalidRequest,
-    /// Nothing is wrong with the request: this provider, as its adapter knows without asking it, cannot do what it
-    /// asks for. Another one may.
+    /// The request is valid, but its adapter knows that this provider does not support it. Another one may.
     Unsupported,
 }
 
@@ -46,33 +53,37 @@ pub enum ClientFault {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Fault {
+    /// Consequence of the fault.
     pub class: FaultClass,
+    /// Phase in which it occurred.
     pub phase: Phase,
-    /// The provider's HTTP status, where there was one.
+    /// HTTP status of the provider, if there was one.
     pub status: Option<u16>,
+    /// Wait requested by the provider.
     pub retry_after: Option<Duration>,
     /// Set for `FaultClass::Client`.
     pub client: Option<ClientFault>,
-    /// The request field at fault, where known.
+    /// Request field at fault, if known.
     pub param: Option<String>,
-    /// For people; never holds a secret or the prompt; at most 500 characters of the provider's own words.
+    /// Message for people: never contains a secret or the prompt; at most 500 characters are quoted from the provider.
     pub message: String,
 }
 
-/// How much of a provider's own words a fault carries, in characters.
-pub const MAX_FAULT_WORDS: usize = 500;
+/// Maximum number of characters quoted from a provider's message.
+pub const MAX_FAULT_MESSAGE_CHARS: usize = 500;
 
 impl Fault {
-    /// A fault with no more to say than its class, its phase and its words.
+    /// Creates a fault with a class, a phase and a message.
     pub fn new(class: FaultClass, phase: Phase, message: impl Into<String>) -> Self {
         Self { class, phase, status: None, retry_after: None, client: None, param: None, message: message.into() }
     }
 
+    /// Creates a transient fault.
     pub fn transient(phase: Phase, message: impl Into<String>) -> Self {
         Self::new(FaultClass::Transient, phase, message)
     }
 
-    /// A provider that cannot do what a field asks for; told without a call.
+    /// Creates the fault for a field that the provider does not support, known without a call.
     pub fn unsupported(param: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             client: Some(ClientFault::Unsupported),
@@ -81,6 +92,7 @@ impl Fault {
         }
     }
 
+    /// Sets the wait requested by the provider.
     pub fn with_retry_after(mut self, wait: impl Into<Option<Duration>>) -> Self {
         self.retry_after = wait.into();
         self

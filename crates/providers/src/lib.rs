@@ -1,6 +1,9 @@
-//! Language-model providers: one internal chat form, an adapter for each wire, the catalogue of models.
+//! Language-model providers: a provider-independent chat form, an adapter for each wire protocol, the model catalogue
+//! and the registry.
 //!
-//! Knows no actor and no server: the chain and the breakers stand above.
+//! Contains no actor and no server: failover and circuit breakers are in the gateway crate.
+
+#![warn(missing_docs)]
 
 mod adapter;
 mod anthropic;
@@ -26,12 +29,12 @@ pub use catalogue::{
     ModelEntry, Price, ProviderEntry, cost_nanos, cost_usd,
 };
 pub use chat::{
-    Call, ChatEvent, ChatReply, ChatRequest, ChatStream, Choice, Content, Delta, EmbedCall, EmbedInput, EmbedReply,
-    EmbedRequest, FinishReason, Image, ImageSource, Message, Part, ResponseFormat, Role, Sampling, Timeouts, Tool,
-    ToolCall, ToolChoice, ToolDelta, Usage, Verbatim,
+    Call, ChatEvent, ChatReply, ChatRequest, ChatStream, Choice, Content, ContentPart, Delta, EmbedCall, EmbedInput,
+    EmbedReply, EmbedRequest, FinishReason, Image, ImageSource, Message, ResponseFormat, Role, Sampling, Timeouts,
+    Tool, ToolCall, ToolChoice, ToolDelta, Usage, Verbatim,
 };
-pub use embedded::{EmbeddedAdapter, QUEUE_PATIENCE};
-pub use fault::{ClientFault, Fault, FaultClass, MAX_FAULT_WORDS, Phase};
+pub use embedded::{EmbeddedAdapter, QUEUE_TIMEOUT};
+pub use fault::{ClientFault, Fault, FaultClass, MAX_FAULT_MESSAGE_CHARS, Phase};
 pub use gemini::GeminiAdapter;
 pub use members::with_members;
 pub use openai::OpenAiAdapter;

@@ -1,4 +1,4 @@
-//! JSON objects changed in single members, everything else byte for byte as it was.
+//! Replaces single members of JSON objects and keeps everything else byte for byte.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The object with these members in place of its own of the same names; `None` where the text is no JSON object.
+/// Returns the object with these members replaced or added; `None` if the text is not a JSON object.
 pub fn with_members(object: &[u8], ours: &[(&str, Value)]) -> Option<Vec<u8>> {
     let members: Members<'_> = serde_json::from_slice(object).ok()?;
     let mut out = Object::with_capacity(object.len() + 64);
@@ -23,7 +23,7 @@ pub fn with_members(object: &[u8], ours: &[(&str, Value)]) -> Option<Vec<u8>> {
     Some(out.close())
 }
 
-/// A JSON object on its way out.
+/// Writer of a JSON object.
 pub(crate) struct Object {
     text: Vec<u8>,
 }
@@ -40,7 +40,7 @@ impl Object {
         serde_json::to_writer(&mut self.text, value).ok()
     }
 
-    /// `key` with its quotes.
+    /// Writes a member; `key` includes its quotes.
     pub(crate) fn put_raw(&mut self, key: &str, value: &str) {
         self.comma();
         self.text.extend_from_slice(key.as_bytes());
@@ -66,19 +66,19 @@ impl Object {
     }
 }
 
-/// The members of an object, in their order, duplicates too.
+/// The members of an object, in order, including duplicates.
 pub(crate) struct Members<'a>(pub(crate) Vec<Member<'a>>);
 
 pub(crate) struct Member<'a> {
-    /// As it reads.
+    /// Decoded name.
     pub(crate) name: Cow<'a, str>,
-    /// As it was written, with its quotes.
+    /// Name as written, with its quotes.
     pub(crate) key: &'a str,
     pub(crate) value: &'a str,
 }
 
 impl Members<'_> {
-    /// The value that most parsers take.
+    /// Returns the last value of this name, which is the one most parsers use.
     pub(crate) fn last(&self, name: &str) -> Option<&str> {
         self.0.iter().rev().find(|member| member.name == name).map(|member| member.value)
     }
@@ -110,7 +110,7 @@ impl<'de> Visitor<'de> for MembersVisitor {
     }
 }
 
-/// The text of a JSON string.
+/// Decodes a JSON string.
 fn read(quoted: &str) -> serde_json::Result<Cow<'_, str>> {
     match quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         Some(plain) if !plain.contains('\\') => Ok(Cow::Borrowed(plain)),

@@ -1,25 +1,26 @@
-//! A value that must never be printed.
+//! Values that must never be printed.
 
 use std::fmt;
 
-/// An API key. Shows itself only through [`Secret::expose`]; `Debug` prints a placeholder.
+/// An API key. `Debug` prints a placeholder; the value is only available through [`Secret::expose`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
-/// Shortest shared beginning by which a masked copy of the key (`sk-ab***yz`) is recognised.
+/// Shortest prefix by which a masked copy of the key (`sk-ab***yz`) is recognised.
 const MASK_PREFIX: usize = 4;
 
 impl Secret {
+    /// Wraps a secret value.
     pub fn new(value: impl Into<String>) -> Self {
         Self(value.into())
     }
 
-    /// The value itself, for the wire only.
+    /// Returns the value, for the wire only.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// `text` without this key: providers like to quote it, whole or masked, when they refuse it.
+    /// Removes this key from a text: providers often quote it, in full or masked, when they reject it.
     pub fn scrub(&self, text: &str) -> String {
         if self.0.is_empty() {
             return text.to_owned();

@@ -1,53 +1,55 @@
-//! A parser of server-sent events: bytes in, events out, whatever the chunking.
+//! Incremental parser of server-sent events, independent of the chunking.
 //!
-//! Follows the WHATWG HTML standard, section "Interpreting an event stream". `id` and `retry` are read over: they
-//! serve reconnection, and a chat answer is never resumed.
+//! Follows the WHATWG HTML standard, section "Interpreting an event stream". `id` and `retry` are ignored: they serve
+//! reconnection, and a chat answer is never resumed.
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 use bytestring::ByteString;
 
-/// One dispatched event. Its texts are slices of the received bytes wherever they came in one piece.
+/// One dispatched event. Its texts are slices of the received bytes if they arrived in one chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseEvent {
-    /// `message` unless the stream named another.
+    /// Event type; `message` unless the stream names another.
     pub kind: ByteString,
+    /// Data lines, joined by LF.
     pub data: ByteString,
 }
 
-/// An event grew past the parser's bound.
+/// An event exceeded the parser's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event of the stream is larger than {limit} bytes")]
 pub struct EventTooLarge {
+    /// The limit in bytes.
     pub limit: usize,
 }
 
-/// The largest event of a provider that is accepted, in bytes.
+/// Maximum size of a provider's event, in bytes.
 pub const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
 const BOM: &[u8] = &[0xEF, 0xBB, 0xBF];
 
-/// Incremental parser. Lines end in LF, CR or CRLF; the text is decoded line by line, and as no line end can be inside
-/// a UTF-8 character, a character may be split over chunks anywhere.
+/// Incremental parser. Lines end in LF, CR or CRLF. Text is decoded line by line; as no line end can be inside a UTF-8
+/// character, a character may be split between chunks anywhere.
 ///
-/// A line that came whole is read where it lies; only one that was cut by the end of a chunk is copied.
+/// A line contained in one chunk is read in place; only a line cut by the end of a chunk is copied.
 #[derive(Debug)]
 pub struct SseParser {
     limit: usize,
-    /// The beginning of a line whose end has not come yet.
+    /// Beginning of an incomplete line.
     line: Vec<u8>,
-    /// The last byte ended a line as CR: an LF that follows belongs to it.
+    /// The last byte was CR: an LF that follows belongs to it.
     after_cr: bool,
     first_line: bool,
     kind: Option<ByteString>,
     data: Data,
 }
 
-/// The data of an event so far.
+/// Data of the current event.
 #[derive(Debug, Default)]
 enum Data {
-    /// No `data` field was seen; an event of empty data is another thing.
+    /// No `data` field was seen, which differs from empty data.
     #[default]
     None,
     One(ByteString),
@@ -93,12 +95,12 @@ impl Default for SseParser {
 }
 
 impl SseParser {
-    /// `limit`: the largest event in bytes.
+    /// Creates a parser; `limit` is the maximum size of an event in bytes.
     pub fn new(limit: usize) -> Self {
         Self { limit, line: Vec::new(), after_cr: false, first_line: true, kind: None, data: Data::None }
     }
 
-    /// Takes the next bytes and appends the events that they complete. After an error the parser is of no more use.
+    /// Parses the next bytes and appends completed events. The parser must not be used after an error.
     pub fn push(&mut self, chunk: &Bytes, events: &mut VecDeque<SseEvent>) -> Result<(), EventTooLarge> {
         let mut rest: &[u8] = chunk;
         if self.after_cr && !rest.is_empty() {
@@ -130,7 +132,7 @@ impl SseParser {
         Ok(())
     }
 
-    /// `end` is the line, or what was missing of it; it lies in `chunk`.
+    /// `end` is the line, or its missing rest; it lies in `chunk`.
     fn end_line(&mut self, end: &[u8], chunk: &Bytes, events: &mut VecDeque<SseEvent>) -> Result<(), EventTooLarge> {
         self.check(end)?;
         if self.line.is_empty() {
@@ -139,7 +141,7 @@ impl SseParser {
             let mut line = std::mem::take(&mut self.line);
             line.extend_from_slice(end);
             self.whole_line(&line, None, events);
-            // Gives the buffer back, so that a stream needs one allocation and not one a line.
+            // Returns the buffer, so that a stream needs one allocation and not one per line.
             line.clear();
             self.line = line;
         }
@@ -183,7 +185,7 @@ impl SseParser {
     }
 }
 
-/// A slice of the chunk that the value lies in, or a copy where it lies in none or is no UTF-8.
+/// Returns a slice of the containing chunk, or a copy if there is none or it is not UTF-8.
 fn text(value: &[u8], within: Option<&Bytes>) -> ByteString {
     within
         .and_then(|chunk| ByteString::try_from(chunk.slice_ref(value)).ok())

@@ -51,7 +51,7 @@ fn every_reference_resolves_and_every_word_is_known() {
 }
 
 #[test]
-fn every_provider_that_is_spoken_to_has_an_address() {
+fn every_provider_with_an_adapter_has_a_base_url() {
     for provider in catalogue().providers() {
         let embedded = provider.id == EMBEDDED_PROVIDER;
         assert_eq!(provider.base_url.is_none(), embedded, "{}", provider.id);
@@ -60,7 +60,7 @@ fn every_provider_that_is_spoken_to_has_an_address() {
 }
 
 #[test]
-fn the_embedded_model_says_what_it_is() {
+fn the_embedded_model_has_an_entry() {
     let info = ModelInfo { id: "standard".to_owned(), name: "A model".to_owned(), context: 4096, max_tokens: 2048 };
     let before = catalogue();
     assert_eq!(before.model(EMBEDDED_MODEL).unwrap().context_window, None);

@@ -1,4 +1,4 @@
-//! The adapter of the model in this process, over a model that says what a test tells it to.
+//! Adapter of the in-process chat model, over a scripted model.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -14,25 +14,25 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use muster_models::{
-    ChatModel, Finish, Format, GenerateEvent, GenerateRequest, Generation, ModelError, ModelInfo, ModelStats,
-    Role as Speaker, Status, TokenUsage, Tool as ModelTool, ToolCall as ModelCall, ToolChoice as ModelChoice, Toolbox,
-    Turn,
+    ChatModel, ChatTurn, Finish, Format, GenerateEvent, GenerateRequest, Generation, ModelError, ModelInfo, ModelStats,
+    ModelStatus, Role as Speaker, TokenUsage, Tool as ModelTool, ToolCall as ModelCall, ToolChoice as ModelChoice,
+    Toolbox,
 };
 use muster_providers::{
-    Adapter, Call, ChatEvent, ChatRequest, Choice, ClientFault, Content, Delta, EmbeddedAdapter, FaultClass,
-    FinishReason, Image, ImageSource, Message, Part, Phase, ResponseFormat, Role, Sampling, Tool, ToolCall, ToolChoice,
-    ToolDelta, Usage,
+    Adapter, Call, ChatEvent, ChatRequest, Choice, ClientFault, Content, ContentPart, Delta, EmbeddedAdapter,
+    FaultClass, FinishReason, Image, ImageSource, Message, Phase, ResponseFormat, Role, Sampling, Tool, ToolCall,
+    ToolChoice, ToolDelta, Usage,
 };
 use support::{LONG, SHORT, call, call_within};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// Says its script to whoever asks; without a script it refuses.
+/// Plays its script for every request; without a script it rejects.
 #[derive(Debug)]
 struct Scripted {
-    /// One request after the other, then from the first again.
+    /// One entry per request, cyclically.
     answers: Vec<Result<Vec<GenerateEvent>, ModelError>>,
-    /// Keeps the line open after the script, as an engine does that is stuck or at work.
+    /// Keeps the channel open after the script, like an engine that hangs.
     hangs: bool,
     asked: Mutex<Vec<GenerateRequest>>,
     open: Mutex<Vec<mpsc::Sender<GenerateEvent>>>,
@@ -60,15 +60,15 @@ impl ChatModel for Scripted {
         ModelInfo { id: "scripted".to_owned(), name: "Scripted".to_owned(), context: 4096, max_tokens: 1024 }
     }
 
-    fn status(&self) -> Status {
-        Status::Ready
+    fn status(&self) -> ModelStatus {
+        ModelStatus::Ready
     }
 
     fn stats(&self) -> ModelStats {
         ModelStats::default()
     }
 
-    fn count(&self, turns: &[Turn], tools: &[ModelTool]) -> Option<u32> {
+    fn count(&self, turns: &[ChatTurn], tools: &[ModelTool]) -> Option<u32> {
         let tools = u32::try_from(tools.len()).ok();
         turns.iter().map(|turn| self.count_text(&turn.content)).chain([tools]).sum()
     }
@@ -165,7 +165,7 @@ async fn a_request_is_translated_field_by_field() {
     let plain = Call { request: Arc::default(), ..core_call() };
     adapter.complete(plain).await.unwrap();
     let asked = model.asked.lock().unwrap();
-    let turn = |role, content: &str| Turn::text(role, content);
+    let turn = |role, content: &str| ChatTurn::text(role, content);
     assert_eq!(
         asked[0],
         GenerateRequest {
@@ -176,7 +176,7 @@ async fn a_request_is_translated_field_by_field() {
                 turn(Speaker::Assistant, "a"),
                 turn(Speaker::Tool, "t"),
             ],
-            // The model's own bound.
+            // The model's own limit.
             max_tokens: 1024,
             temperature: 0.2,
             top_p: 0.9,
@@ -188,7 +188,7 @@ async fn a_request_is_translated_field_by_field() {
             tools: None,
         }
     );
-    // Contract 2: temperature 0.7 where nothing is said.
+    // Contract 2: temperature 0.7 by default.
     assert_eq!((asked[1].temperature, asked[1].top_p, asked[1].seed), (0.7, 1.0, None));
     assert_eq!((asked[1].max_tokens, &asked[1].format), (1024, &Format::Text));
 }
@@ -228,7 +228,7 @@ async fn each_refusal_has_its_class() {
 }
 
 #[tokio::test]
-async fn a_break_is_hidden_before_the_first_text_and_told_after_it() {
+async fn a_break_is_invisible_before_the_first_text_and_reported_after_it() {
     let failed = GenerateEvent::Failed(ModelError::Failed { why: "it broke".into() });
     for end in [vec![failed], vec![]] {
         let (adapter, _) = self::adapter(Scripted::new(Ok(end.clone())));
@@ -266,7 +266,7 @@ async fn dropping_cancels_the_work() {
     assert!(!model.cancel.is_cancelled());
     drop(stream);
     assert!(model.cancel.is_cancelled());
-    // Also while it waits for the first text, and before anyone has asked for it at all.
+    // Also while it waits for the first text, and before it is polled at all.
     let mut model = Scripted::new(Ok(vec![]));
     model.hangs = true;
     let (adapter, model) = self::adapter(model);
@@ -364,9 +364,9 @@ async fn tools_and_earlier_calls_are_handed_on() {
             request.parallel_tool_calls = parallel;
             request.messages.extend([earlier.clone(), result.clone()]);
         });
-        let told = if expected.is_some() { 2 } else { 0 };
-        // Two words of the user, one of each other turn.
-        assert_eq!(adapter.count_prompt(&call), Some(4 + told));
+        let reported = if expected.is_some() { 2 } else { 0 };
+        // Two words of the user, one of each other message.
+        assert_eq!(adapter.count_prompt(&call), Some(4 + reported));
         adapter.complete(call).await.unwrap();
         let asked = model.asked.lock().unwrap().pop().unwrap();
         let tool = |name: &str| ModelTool {
@@ -377,8 +377,8 @@ async fn tools_and_earlier_calls_are_handed_on() {
         let toolbox = expected.map(|(choice, most)| Toolbox { tools: vec![tool("f"), tool("g")], choice, most });
         assert_eq!(asked.tools, toolbox);
         let call = ModelCall { name: "f".to_owned(), arguments: "{}".to_owned() };
-        assert_eq!(asked.turns[1], Turn { calls: vec![call], ..Turn::text(Speaker::Assistant, "") });
-        assert_eq!(asked.turns[2], Turn::text(Speaker::Tool, "done"));
+        assert_eq!(asked.turns[1], ChatTurn { calls: vec![call], ..ChatTurn::text(Speaker::Assistant, "") });
+        assert_eq!(asked.turns[2], ChatTurn::text(Speaker::Tool, "done"));
     }
 }
 
@@ -402,7 +402,7 @@ async fn several_answers_are_one() {
     assert_eq!(reply.first, Choice::text("one", FinishReason::Stop));
     assert_eq!((reply.more[0].finish, reply.more[0].tool_calls[0].name.as_str()), (FinishReason::ToolCalls, "f"));
     assert_eq!(reply.more[1], Choice::text("three", FinishReason::Length));
-    // Five tokens of prompt, read for all; two generated by each.
+    // Five prompt tokens, read once for all; two generated by each answer.
     let figures = Some(Usage { prompt_tokens: 5, completion_tokens: 6, estimated: false });
     assert_eq!((reply.usage, reply.more.len()), (figures, 2));
 
@@ -426,7 +426,7 @@ async fn several_answers_are_one() {
 }
 
 #[tokio::test]
-async fn several_answers_are_let_in_together_or_not_at_all() {
+async fn several_answers_are_admitted_together_or_not_at_all() {
     let busy = ModelError::Busy { retry_after: Duration::from_secs(7) };
     let mut model = Scripted::several(vec![Ok(vec![delta("a")]), Err(busy)]);
     model.hangs = true;
@@ -450,10 +450,10 @@ async fn one_broken_answer_breaks_them_all() {
 }
 
 #[tokio::test]
-async fn images_are_refused_unasked() {
+async fn images_are_rejected_without_a_call() {
     let (adapter, model) = adapter(Scripted::new(Ok(vec![done(Finish::Stop)])));
     let image = Image { source: ImageSource::Url("https://example.org/cat.png".to_owned()), detail: None };
-    let look = tool_call(|request| request.messages[0].content = Content::Parts(vec![Part::Image(image)]));
+    let look = tool_call(|request| request.messages[0].content = Content::Parts(vec![ContentPart::Image(image)]));
     let fault = adapter.complete(look).await.unwrap_err();
     assert_eq!((fault.client, fault.param.as_deref()), (Some(ClientFault::Unsupported), Some("messages")));
     assert!(model.asked.lock().unwrap().is_empty());

@@ -1,4 +1,4 @@
-//! The adapter of the embedding model in this process, over a model that says what a test tells it to.
+//! Adapter of the in-process embedding model, over a scripted model.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -9,21 +9,21 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use muster_models::{
-    ChatModel, EmbedError, EmbedFuture, EmbedInfo, EmbedModel, EmbedStats, Embeddings, LocalModel, Options, Selection,
-    Status,
+    ChatModel, EmbedError, EmbedFuture, EmbedInfo, EmbedModel, EmbedStats, Embeddings, LocalModel, ModelOptions,
+    ModelStatus, Selection,
 };
 use muster_providers::{
-    Adapter, ClientFault, EmbedCall, EmbedInput, EmbedRequest, EmbeddedAdapter, FaultClass, Phase, QUEUE_PATIENCE,
+    Adapter, ClientFault, EmbedCall, EmbedInput, EmbedRequest, EmbeddedAdapter, FaultClass, Phase, QUEUE_TIMEOUT,
     Timeouts, Usage,
 };
 use tokio::sync::{oneshot, watch};
 
-/// Answers `answer`, or never where there is none.
+/// Returns `answer`, or never completes without one.
 #[derive(Debug)]
 struct Scripted {
     answer: Option<Result<Embeddings, EmbedError>>,
     asked: Mutex<Vec<Vec<String>>>,
-    /// Of those who are never answered.
+    /// Requests that never complete.
     waiting: Mutex<Vec<oneshot::Sender<()>>>,
 }
 
@@ -39,12 +39,12 @@ impl EmbedModel for Scripted {
         EmbedInfo { id, name, dimensions: 2, max_tokens: 256, sha256 }
     }
 
-    fn status(&self) -> Status {
-        Status::Ready
+    fn status(&self) -> ModelStatus {
+        ModelStatus::Ready
     }
 
-    fn watch_status(&self) -> watch::Receiver<Status> {
-        watch::Sender::new(Status::Ready).subscribe()
+    fn watch_status(&self) -> watch::Receiver<ModelStatus> {
+        watch::Sender::new(ModelStatus::Ready).subscribe()
     }
 
     fn stats(&self) -> EmbedStats {
@@ -66,7 +66,7 @@ impl EmbedModel for Scripted {
 }
 
 fn chat() -> Arc<dyn ChatModel> {
-    LocalModel::start(Options { selection: Selection::None, ..Options::default() })
+    LocalModel::start(ModelOptions { selection: Selection::None, ..ModelOptions::default() })
 }
 
 fn adapter(model: &Arc<Scripted>) -> EmbeddedAdapter {
@@ -104,7 +104,7 @@ async fn vectors_come_in_order_with_the_tokens_that_were_read() {
 }
 
 #[tokio::test]
-async fn what_the_model_cannot_do_is_told_by_its_field_without_asking_it() {
+async fn unsupported_fields_are_reported_without_calling_the_model() {
     let model = Scripted::new(Some(Ok(embeddings())));
     for (inputs, dimensions, param) in [
         (vec![text("a"), EmbedInput::Tokens(vec![1, 2])], None, "input"),
@@ -137,7 +137,7 @@ async fn each_refusal_has_its_class() {
         let model = Scripted::new(Some(Err(error.clone())));
         let fault = adapter(&model).embed(call(vec![text("a")], None)).await.unwrap_err();
         assert_eq!((fault.class, fault.client, fault.retry_after.is_some()), (class, kind, waits), "{error}");
-        // What is not ready is not broken: Connect, without a status.
+        // Not ready is not broken: Connect, without a status.
         assert_eq!((fault.phase, fault.status, fault.message), (Phase::Connect, None, error.to_string()));
         assert_eq!(fault.param.as_deref(), kind.map(|_| "input"));
         if matches!(error, EmbedError::Busy { .. }) {
@@ -153,6 +153,6 @@ async fn a_model_that_never_answers_runs_into_the_bound_and_is_cancelled() {
     let begin = tokio::time::Instant::now();
     let fault = adapter(&model).embed(call(vec![text("a")], None)).await.unwrap_err();
     assert_eq!((fault.class, fault.phase), (FaultClass::Transient, Phase::Body));
-    assert_eq!(begin.elapsed().as_secs(), (QUEUE_PATIENCE + Duration::from_secs(1)).as_secs());
+    assert_eq!(begin.elapsed().as_secs(), (QUEUE_TIMEOUT + Duration::from_secs(1)).as_secs());
     assert!(model.waiting.lock().unwrap().iter().all(oneshot::Sender::is_closed));
 }

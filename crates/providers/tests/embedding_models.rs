@@ -1,4 +1,4 @@
-//! Embedding models: the catalogue's, and who is asked for which. Never another model than the asked one.
+//! Embedding models: the catalogue, and the resolution of names. A request never gets another model.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -97,7 +97,7 @@ fn without_a_name_the_embedded_model_serves_and_it_alone() {
 }
 
 #[test]
-fn a_named_model_is_served_by_those_who_have_it_and_by_no_other() {
+fn a_named_model_is_served_only_by_providers_that_have_it() {
     let registry = registry(&[
         provider("openai", &["gpt-5.6", "text-embedding-3-small"]),
         provider("mistral", &["codestral", "*"]),
@@ -109,7 +109,7 @@ fn a_named_model_is_served_by_those_who_have_it_and_by_no_other() {
         // Its own by the catalogue, taken by its star.
         ("mistral-embed", &["mistral:mistral-embed"]),
         ("nomic-embed-text", &["corp:nomic-embed-text"]),
-        // Nobody names it: who takes any name is asked for exactly this one.
+        // No provider names it: those that accept any name get exactly this one.
         ("text-embedding-ada-002", &["mistral:text-embedding-ada-002"]),
         ("mistral/other-embed", &["mistral:other-embed"]),
     ];
@@ -132,7 +132,7 @@ fn a_model_for_chats_gives_no_vectors_and_an_embedding_model_no_chats() {
         let expected = ResolveError::NotFound { model: name.to_owned() };
         assert_eq!(registry.resolve_embedding(Some(name)), Err(expected), "{name}");
     }
-    // The chain takes the first model for chats of a provider, wherever it stands among its names.
+    // The chain uses a provider's first chat model, wherever it is among its names.
     let chain = registry.resolve(None).unwrap();
     assert_eq!(chain[0].upstream_model, "gpt-5.6");
     assert!(registry.list().iter().all(|model| model.id != "text-embedding-3-small"));
@@ -160,7 +160,7 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
-fn the_list_says_who_serves_what_or_what_to_set() {
+fn the_list_names_the_provider_or_the_missing_setting() {
     let registry =
         registry(&[keyed("openai", &["text-embedding-3-small"], "OPENAI_API_KEY"), provider("mistral", &["*"])]);
     let rows: Vec<_> =
@@ -183,7 +183,7 @@ fn the_list_says_who_serves_what_or_what_to_set() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Whatever is configured: every candidate is asked for the model that was asked for, under its one upstream name.
+    /// Property: every candidate is the requested model, under its one upstream name.
     #[test]
     fn no_candidate_has_another_model(
         lists in proptest::collection::vec(proptest::sample::subsequence(

@@ -103,7 +103,7 @@ async fn a_malformed_answer_or_a_wrong_count_is_transient() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_transient_in_connecting() {
+async fn an_unreachable_server_is_transient_while_connecting() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let gone = listener.local_addr().unwrap();
     drop(listener);
@@ -130,7 +130,7 @@ async fn a_hang_runs_into_its_bound() {
 
 /// A vector of another length than asked for would be compared with nothing.
 #[tokio::test]
-async fn a_length_that_the_provider_cannot_give_is_told() {
+async fn an_unsupported_vector_length_is_reported() {
     let mut call = embed_call(&["a", "b"]);
     Arc::make_mut(&mut call.request).dimensions = Some(256);
     let fault = adapter(answering(http("200 OK", "", ANSWER)).await).embed(call).await.unwrap_err();

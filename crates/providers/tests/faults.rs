@@ -1,4 +1,4 @@
-//! The fault matrix: what a provider does, and what the chain is told, over real sockets.
+//! Fault matrix over real sockets: server behaviour, and the reported fault.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -10,10 +10,9 @@ mod support;
 
 use std::time::{Duration, SystemTime};
 
+use jiff::Timestamp;
 use muster_providers::{Adapter, ClientFault, Fault, FaultClass, Phase, Timeouts};
 use support::{KEY, LONG, SHORT, adapter, adapter_at, answering, call, call_within, http, serve};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc2822;
 use tokio::net::TcpListener;
 
 /// The fault of a call in either mode.
@@ -102,7 +101,7 @@ async fn a_prompt_that_is_too_long_is_recognised_in_each_dialect() {
             assert_eq!(fault.client, Some(ClientFault::ContextLengthExceeded), "{body}");
         }
     }
-    // A limit of pace that speaks of tokens is not one of length.
+    // A rate limit that mentions tokens is not a length limit.
     let pace = error("Rate limit reached: maximum context length of tokens per minute", "tokens", "x");
     for fault in faults_of(http("429 Too Many Requests", "", &pace)).await {
         assert_eq!(fault.class, FaultClass::Throttled);
@@ -127,8 +126,8 @@ async fn retry_after_is_read_as_seconds_as_date_and_as_milliseconds() {
     for fault in faults_of(with("Retry-After: 7\r\nretry-after-ms: 6500\r\n")).await {
         assert_eq!(fault.retry_after, Some(Duration::from_millis(6500)));
     }
-    let date = OffsetDateTime::from(SystemTime::now() + Duration::from_secs(100));
-    let date = date.format(&Rfc2822).unwrap().replace("+0000", "GMT");
+    let date = Timestamp::try_from(SystemTime::now() + Duration::from_secs(100)).unwrap();
+    let date = date.strftime("%a, %d %b %Y %H:%M:%S GMT");
     for fault in faults_of(with(&format!("Retry-After: {date}\r\n"))).await {
         let wait = fault.retry_after.unwrap().as_secs();
         assert!((60..=100).contains(&wait), "{wait}");
@@ -186,7 +185,7 @@ async fn a_malformed_answer_is_transient() {
 }
 
 #[tokio::test]
-async fn nobody_there_and_no_such_name_are_transient_in_connecting() {
+async fn an_unreachable_server_and_an_unknown_host_are_transient_while_connecting() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let gone = listener.local_addr().unwrap();
     drop(listener);

@@ -227,10 +227,10 @@ fn a_name_made_up_by_a_client_is_not_the_providers_fault() {
     let mut fault = Fault::new(FaultClass::Hard, Phase::Headers, "no such model");
     fault.status = Some(404);
     let candidates = registry.resolve(Some("made-up")).unwrap();
-    let excused: Vec<bool> = candidates.iter().map(|c| c.excuses(&fault)).collect();
+    let excused: Vec<bool> = candidates.iter().map(|c| c.is_unknown_client_model(&fault)).collect();
     assert_eq!(excused, [true, false, false]);
     fault.status = Some(401);
-    assert!(!candidates[0].excuses(&fault));
+    assert!(!candidates[0].is_unknown_client_model(&fault));
 }
 
 #[test]
@@ -276,9 +276,13 @@ fn sampling_follows_the_catalogue_and_the_reasoning_families() {
     // Not the price, though: a proxy's is its own.
     assert_eq!(first(&registry, "gpt-5.6").price, None);
     let price = Price { input_per_million: 1.0, output_per_million: 2.0 };
-    let told = |id| ProviderSettings { price: Some(price), ..provider(id, &["gpt-5.6"]) };
+    let reported = |id| ProviderSettings { price: Some(price), ..provider(id, &["gpt-5.6"]) };
     for id in ["corp", "openai"] {
-        assert_eq!(first(&self::registry(&[told(id)]), "gpt-5.6").price, Some(price), "what the settings say: {id}");
+        assert_eq!(
+            first(&self::registry(&[reported(id)]), "gpt-5.6").price,
+            Some(price),
+            "what the settings say: {id}"
+        );
     }
 }
 
@@ -363,7 +367,7 @@ fn bad_settings_are_refused_with_what_to_do() {
     type Row<'a> = (Vec<ProviderSettings>, Option<&'a [&'a str]>, &'a str);
     let rows: [Row<'_>; 12] = [
         (with(|p| p.id.clear()), None, "has no id"),
-        (vec![provider("p", &["m"]), provider("p", &["n"])], None, "\"p\" is there twice"),
+        (vec![provider("p", &["m"]), provider("p", &["n"])], None, "\"p\" occurs twice"),
         (with(|p| p.kind = "bedrock".into()), None, "kind \"bedrock\" is unknown"),
         (
             with(|p| p.kind = "bedrock".into()),
@@ -379,7 +383,7 @@ fn bad_settings_are_refused_with_what_to_do() {
             None,
             "\"e1\" is it already",
         ),
-        (with(|_| {}), Some(&["p", "q"]), "\"q\", which is no [[provider]]; accepted: p, embedded"),
+        (with(|_| {}), Some(&["p", "q"]), "\"q\", which is not a configured [[provider]]; accepted: p, embedded"),
         (with(|_| {}), Some(&["p", "p"]), "\"p\" twice"),
         (with(|_| {}), Some(&[]), "order is empty"),
     ];

@@ -65,10 +65,10 @@ async fn what_counts_as_a_complete_answer() {
         ("a stumble after the end", format!("{hi}{}data: {{oops\n\n", finish("stop")), done(Stop, None)),
     ];
     for (name, body, end) in rows {
-        let said = collect(open(events(&body), call()).await.unwrap()).await;
-        assert_eq!(text(&said), "Hey", "{name}");
-        assert_eq!(said.last(), Some(&end), "{name}");
-        assert_eq!(said.len(), 3, "{name}: {said:?}");
+        let events = collect(open(events(&body), call()).await.unwrap()).await;
+        assert_eq!(text(&events), "Hey", "{name}");
+        assert_eq!(events.last(), Some(&end), "{name}");
+        assert_eq!(events.len(), 3, "{name}: {events:?}");
     }
 }
 
@@ -82,8 +82,8 @@ async fn an_answer_without_text_but_with_a_reason_is_proper() {
 async fn an_answer_in_one_piece_becomes_one_delta() {
     let body = r#"{"model":"m-1","choices":[{"index":0,"message":{"role":"assistant","content":"Hey"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":2}}"#;
     let addr = answering(http("200 OK", "", body)).await;
-    let said = collect(adapter(addr).stream(call()).await.unwrap()).await;
-    assert_eq!(said, [Ok(ChatEvent::text("Hey")), done(FinishReason::Stop, FIGURES)]);
+    let events = collect(adapter(addr).stream(call()).await.unwrap()).await;
+    assert_eq!(events, [Ok(ChatEvent::text("Hey")), done(FinishReason::Stop, FIGURES)]);
     let reply = adapter(addr).complete(call()).await.unwrap();
     assert_eq!((reply.first.content.as_str(), reply.model.as_str()), ("Hey", "m-1"));
     assert_eq!((reply.first.finish, reply.usage), (FinishReason::Stop, FIGURES));
@@ -105,7 +105,7 @@ async fn an_end_before_the_first_text_is_still_hidden() {
 
 /// Ten deltas, then each way to break: the reader gets the ten, then the truth, then the end.
 #[tokio::test]
-async fn a_break_after_ten_deltas_is_told() {
+async fn a_break_after_ten_deltas_is_reported() {
     let ten: String = (0..10).map(|n| delta(&n.to_string())).collect();
     let chunk = format!("{:x}\r\n{ten}\r\n", ten.len());
     let chunked =
@@ -128,10 +128,10 @@ async fn a_break_after_ten_deltas_is_told() {
         ("a giant event", events(&format!("{ten}data: {}", "x".repeat(1024 * 1024 + 1))), FaultClass::Transient),
     ];
     for (name, response, class) in rows {
-        let said = collect(open(response, call()).await.unwrap()).await;
-        assert_eq!(text(&said), "0123456789", "{name}");
-        assert_eq!(said.len(), 11, "{name}");
-        let fault = said[10].clone().unwrap_err();
+        let events = collect(open(response, call()).await.unwrap()).await;
+        assert_eq!(text(&events), "0123456789", "{name}");
+        assert_eq!(events.len(), 11, "{name}");
+        let fault = events[10].clone().unwrap_err();
         assert_eq!((fault.class, fault.phase), (class, Phase::BetweenDeltas), "{name}: {fault:?}");
     }
 }
@@ -170,9 +170,9 @@ async fn keep_alives_and_empty_deltas_do_not_hold_off_the_next_delta() {
     for event in [": keep-alive\n\n", EMPTY] {
         let addr = serve(move |conn| keep_busy(conn, delta("a"), event)).await;
         let stream = adapter(addr).stream(call_with(LONG, SHORT)).await.unwrap();
-        let said = collect(stream).await;
-        assert_eq!(said.len(), 2, "{event}");
-        let fault = said[1].clone().unwrap_err();
+        let events = collect(stream).await;
+        assert_eq!(events.len(), 2, "{event}");
+        let fault = events[1].clone().unwrap_err();
         assert_eq!((fault.class, fault.phase), (FaultClass::Transient, Phase::BetweenDeltas));
     }
 }
@@ -180,8 +180,8 @@ async fn keep_alives_and_empty_deltas_do_not_hold_off_the_next_delta() {
 #[tokio::test]
 async fn a_finished_answer_does_not_wait_for_usage_for_ever() {
     let addr = serve(|conn| keep_busy(conn, format!("{}{}", delta("a"), finish("stop")), ": hm\n\n")).await;
-    let said = collect(adapter(addr).stream(call_with(LONG, SHORT)).await.unwrap()).await;
-    assert_eq!(said.last(), Some(&done(FinishReason::Stop, None)));
+    let events = collect(adapter(addr).stream(call_with(LONG, SHORT)).await.unwrap()).await;
+    assert_eq!(events.last(), Some(&done(FinishReason::Stop, None)));
 }
 
 /// The clock of the next delta runs only while somebody waits for it.

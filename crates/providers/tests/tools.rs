@@ -71,12 +71,12 @@ async fn a_stop_with_tool_calls_is_a_call_for_tools() {
         assert_eq!(whole(&body, 1).await.unwrap().first.finish, FinishReason::ToolCalls, "{reason}");
     }
     for end in [finish("stop"), finish("tool_calls"), String::new()] {
-        let said = streamed(&format!("{}{end}{DONE}", piece(&call)), 1).await;
-        assert_eq!(said.last(), Some(&Ok(ChatEvent::Done { finish: FinishReason::ToolCalls, usage: None })), "{end}");
+        let events = streamed(&format!("{}{end}{DONE}", piece(&call)), 1).await;
+        assert_eq!(events.last(), Some(&Ok(ChatEvent::Done { finish: FinishReason::ToolCalls, usage: None })), "{end}");
     }
 }
 
-/// `function_call` of before; arguments that are no text; no identifier.
+/// The older `function_call`; arguments that are not text; no id.
 #[tokio::test]
 async fn calls_in_the_variants_of_servers() {
     for message in [
@@ -91,13 +91,13 @@ async fn calls_in_the_variants_of_servers() {
         assert!(call.id.starts_with("call_") && call.id.len() <= 40, "{}", call.id);
         assert_eq!(reply.first.finish, FinishReason::ToolCalls);
         let delta = chunk(&json!([{"index": 0, "delta": body["choices"][0]["message"]}]));
-        let said = streamed(&format!("{delta}{}{DONE}", finish("tool_calls")), 1).await;
+        let events = streamed(&format!("{delta}{}{DONE}", finish("tool_calls")), 1).await;
         let first = ToolDelta { index: 0, id: Some(call.id), name: Some("f".into()), arguments: call.arguments };
-        assert_eq!(said[0], Ok(ChatEvent::Delta(Delta::Tool { choice: 0, call: first })), "{body}");
+        assert_eq!(events[0], Ok(ChatEvent::Delta(Delta::Tool { choice: 0, call: first })), "{body}");
     }
 }
 
-/// By the API reference: the first piece of each call brings identifier and name, all pieces the index.
+/// By the API reference: the first fragment of each call has id and name, all fragments have the index.
 #[tokio::test]
 async fn two_parallel_calls_come_interleaved() {
     let begin = |index: u32, id: &str| {
@@ -143,9 +143,9 @@ async fn two_parallel_calls_come_interleaved() {
 #[tokio::test]
 async fn a_stream_that_breaks_in_a_tool_call_is_broken_in_the_middle() {
     let call = json!([{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{"}}]);
-    let said = streamed(&piece(&call), 1).await;
-    assert_eq!(said.len(), 2, "{said:?}");
-    let fault = said[1].clone().unwrap_err();
+    let events = streamed(&piece(&call), 1).await;
+    assert_eq!(events.len(), 2, "{events:?}");
+    let fault = events[1].clone().unwrap_err();
     assert_eq!((fault.class, fault.phase), (FaultClass::Transient, Phase::BetweenDeltas));
 }
 
@@ -154,8 +154,8 @@ async fn a_flood_of_calls_is_malformed() {
     let calls: Vec<Value> = (0..200).map(|n| json!({"index": n, "id": format!("c{n}"), "function": {}})).collect();
     let fault = whole(&json!({"choices": [{"index": 0, "message": {"tool_calls": calls}}]}), 1).await.unwrap_err();
     assert_eq!(fault.class, FaultClass::Transient);
-    let said = adapter(answering(events(&piece(&json!(calls)))).await).stream(call()).await;
-    assert_eq!(said.map(|_| ()).unwrap_err().class, FaultClass::Transient);
+    let events = adapter(answering(events(&piece(&json!(calls)))).await).stream(call()).await;
+    assert_eq!(events.map(|_| ()).unwrap_err().class, FaultClass::Transient);
 }
 
 #[tokio::test]
@@ -168,9 +168,9 @@ async fn two_whole_answers_come_in_order() {
     assert_eq!(reply.more, [Choice::text("b", FinishReason::Length)]);
     // In one piece although a stream was asked for.
     let addr = answering(http("200 OK", "", &body.to_string())).await;
-    let said = collect(adapter(addr).stream(call_for(2)).await.unwrap()).await;
+    let events = collect(adapter(addr).stream(call_for(2)).await.unwrap()).await;
     assert_eq!(
-        said,
+        events,
         [
             Ok(ChatEvent::text("a")),
             Ok(ChatEvent::Delta(Delta::Text { choice: 1, text: "b".into() })),
@@ -211,20 +211,20 @@ async fn two_streamed_answers_come_interleaved() {
         }),
     ];
     for (name, rest, expected) in rows {
-        let said = streamed(&format!("{begin}{}", rest.concat()), 2).await;
-        assert_eq!(said, [begun.to_vec(), expected].concat(), "{name}");
+        let events = streamed(&format!("{begin}{}", rest.concat()), 2).await;
+        assert_eq!(events, [begun.to_vec(), expected].concat(), "{name}");
     }
-    // One is whole, the other one is not, and no marker says that this is all.
-    let said = streamed(&format!("{begin}{}", end_of(0, "stop")), 2).await;
-    assert_eq!(said.last().unwrap().clone().unwrap_err().phase, Phase::BetweenDeltas);
+    // One is complete, the other is not, and there is no end marker.
+    let events = streamed(&format!("{begin}{}", end_of(0, "stop")), 2).await;
+    assert_eq!(events.last().unwrap().clone().unwrap_err().phase, Phase::BetweenDeltas);
 }
 
 #[tokio::test]
-async fn two_answers_in_one_chunk_are_told_apart() {
+async fn two_answers_in_one_chunk_are_separated() {
     let both = chunk(&json!([{"index": 0, "delta": {"content": "a"}}, {"index": 1, "delta": {"content": "b"}}]));
-    let said = streamed(&format!("{both}{}{}{DONE}", end_of(0, "stop"), end_of(1, "stop")), 2).await;
+    let events = streamed(&format!("{both}{}{}{DONE}", end_of(0, "stop"), end_of(1, "stop")), 2).await;
     assert_eq!(
-        said[..2],
+        events[..2],
         [Ok(ChatEvent::text("a")), Ok(ChatEvent::Delta(Delta::Text { choice: 1, text: "b".into() }))]
     );
 }

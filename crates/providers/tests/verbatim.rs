@@ -1,4 +1,4 @@
-//! Requests that came in OpenAI's form, and their answers: what passes as it is, and what does not.
+//! Requests in OpenAI's form and their answers: what is forwarded unchanged, and what is not.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -91,7 +91,7 @@ async fn a_second_model_does_not_get_through_however_it_is_spelt() {
     );
 }
 
-/// A turn that the server cannot say, or a body that is no object: written anew, and read as usual.
+/// A role that the server does not know, or a body that is not an object: encoded, and parsed as usual.
 #[tokio::test]
 async fn what_cannot_be_forwarded_is_written_anew() {
     let mut developer = verbatim(r#"{"messages":[{"role":"developer","content":"be brief"}],"unknown":1}"#);
@@ -118,11 +118,11 @@ async fn a_whole_answer_comes_as_it_is_besides_what_was_read() {
     assert_eq!(answered(body, call()).await.verbatim, None);
 }
 
-/// What only a lenient reader understands is not passed on to a client that may not be one.
+/// What only a lenient parser understands is not forwarded verbatim.
 #[tokio::test]
-async fn an_answer_that_is_not_by_the_book_goes_the_long_way() {
+async fn a_non_standard_answer_is_parsed_and_encoded() {
     let call = r#"{"type":"function","function":{"name":"f","arguments":"{}"}}"#;
-    for (choice, by_the_book) in [
+    for (choice, standard_stream) in [
         (r#"{"index":0,"message":{"content":"x"},"finish_reason":"length"}"#.to_owned(), true),
         (r#"{"message":{"content":"x"},"finish_reason":"stop"}"#.to_owned(), false),
         (r#"{"index":0,"message":{"content":"x"},"finish_reason":"eos"}"#.to_owned(), false),
@@ -145,7 +145,7 @@ async fn an_answer_that_is_not_by_the_book_goes_the_long_way() {
         ),
     ] {
         let reply = answered(&format!(r#"{{"choices":[{choice}]}}"#), verbatim("{}")).await;
-        assert_eq!(reply.verbatim.is_some(), by_the_book, "{choice}");
+        assert_eq!(reply.verbatim.is_some(), standard_stream, "{choice}");
     }
 }
 
@@ -159,14 +159,16 @@ async fn chunks_of_text_come_as_they_are_and_the_rest_is_read() {
         "data: {role}\n\ndata: {{\"id\":\"c1\",\"choices\":{choices},\"usage\":null}}\n\ndata: {last}\n\n{USAGE}{DONE}"
     );
     let stream = adapter(answering(events(&body)).await).stream(verbatim("{}")).await.unwrap();
-    let said = collect(stream).await;
+    let events = collect(stream).await;
     let chunk = Verbatim {
         choices: Bytes::copy_from_slice(choices.as_bytes()),
         escaped: Bytes::from_static(r#"a \"quoted\" é\n"#.as_bytes()),
     };
     assert_eq!(chunk.text(), "a \"quoted\" é\n");
-    assert_eq!(said[..2], [Ok(ChatEvent::Delta(Delta::Verbatim(chunk))), Ok(ChatEvent::text("!"))]);
-    let Ok(ChatEvent::Done { finish: FinishReason::Stop, usage: Some(usage) }) = &said[2] else { panic!("{said:?}") };
+    assert_eq!(events[..2], [Ok(ChatEvent::Delta(Delta::Verbatim(chunk))), Ok(ChatEvent::text("!"))]);
+    let Ok(ChatEvent::Done { finish: FinishReason::Stop, usage: Some(usage) }) = &events[2] else {
+        panic!("{events:?}")
+    };
     assert_eq!((usage.prompt_tokens, usage.completion_tokens), (5, 2));
 }
 
@@ -181,10 +183,10 @@ async fn several_answers_pass_while_they_last() {
     let body = format!("{}{end}{late}{unasked}{}{DONE}", event(&both), finish("stop"));
     let mut call = verbatim("{}");
     Arc::make_mut(&mut call.request).n = 2;
-    let said = collect(adapter(answering(events(&body)).await).stream(call).await.unwrap()).await;
+    let events = collect(adapter(answering(events(&body)).await).stream(call).await.unwrap()).await;
     let chunk = Verbatim { choices: both.to_string().into(), escaped: "ab".into() };
     assert_eq!(
-        said,
+        events,
         [
             Ok(ChatEvent::Delta(Delta::Verbatim(chunk))),
             Ok(ChatEvent::Delta(Delta::Finish { choice: 1, finish: FinishReason::Stop })),
@@ -194,12 +196,12 @@ async fn several_answers_pass_while_they_last() {
     );
 }
 
-/// Without the request in this form the same stream is texts.
+/// Without a verbatim request, the same stream yields texts.
 #[tokio::test]
-async fn a_stream_says_the_same_either_way() {
+async fn a_stream_has_the_same_content_either_way() {
     let body = format!("{}{}{}{DONE}", delta("Hé \"you\""), delta("\u{1F600}\n"), finish("stop"));
     for call in [call(), verbatim("{}")] {
-        let said = collect(adapter(answering(events(&body)).await).stream(call).await.unwrap()).await;
-        assert_eq!((text(&said).as_str(), said.len()), ("Hé \"you\"\u{1F600}\n", 3));
+        let events = collect(adapter(answering(events(&body)).await).stream(call).await.unwrap()).await;
+        assert_eq!((text(&events).as_str(), events.len()), ("Hé \"you\"\u{1F600}\n", 3));
     }
 }

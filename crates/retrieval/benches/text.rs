@@ -1,7 +1,6 @@
-//! What storing and finding by words cost: `cargo bench -p muster-retrieval --bench text` (`-- 100000` for that number of
-//! entries). Synthetic entries of about 20
-//! words of a Zipf vocabulary, fixed numbers, one thread; times are the thread's own on its processor, so that other load
-//! does not count.
+//! Cost of storing and finding by words: `cargo bench -p muster-retrieval --bench text` (`-- 100000` for that number of
+//! entries). Synthetic entries of about 20 words of a Zipf vocabulary, fixed seeds, one thread; times are CPU times of
+//! the thread, so that other load does not count.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -13,7 +12,7 @@ use muster_retrieval::{
 use roaring::RoaringBitmap;
 use rustix::time::{ClockId, clock_gettime};
 
-/// When something began, on the thread's clock.
+/// A point in time on the thread's CPU clock.
 #[derive(Clone, Copy)]
 struct Instant(Duration);
 
@@ -46,7 +45,7 @@ impl Random {
     }
 }
 
-/// Words of which the nth is as frequent as 1 / (n + 2), which is about English (Zipf, Mandelbrot).
+/// Words with the frequency 1 / (n + 2) of the nth, approximately English (Zipf, Mandelbrot).
 struct Vocabulary {
     words: Vec<String>,
     up_to: Vec<f64>,
@@ -68,7 +67,7 @@ impl Vocabulary {
         self.words.get(self.up_to.partition_point(|up_to| *up_to < at)).map_or("", String::as_str)
     }
 
-    /// Without the commonest, which are stop words in a language.
+    /// Without the most frequent words, which are stop words in a language.
     fn question(&self, random: &mut Random, words: u32) -> String {
         let commonest = self.words.get(..100).unwrap_or_default();
         let mut picked =
@@ -81,7 +80,7 @@ impl Vocabulary {
     }
 }
 
-/// Syllables by the digits of a number: pronounceable, and of a length as in English.
+/// Syllables by the digits of a number: pronounceable, with lengths as in English.
 fn word(mut number: u32) -> String {
     const SYLLABLES: [&str; 16] =
         ["ba", "ko", "ri", "lem", "tu", "sa", "nor", "di", "ve", "mo", "pal", "gu", "fi", "ran", "che", "lo"];
@@ -122,7 +121,7 @@ fn float(number: usize) -> f64 {
     number as f64
 }
 
-/// Times in ms: the middle, 99 of 100, the longest.
+/// Times in ms: median, 99th percentile, maximum.
 fn spread(what: &str, mut times: Vec<Duration>) {
     times.sort_unstable();
     let at = |hundredths: usize| times.get((times.len() * hundredths / 100).min(times.len() - 1));

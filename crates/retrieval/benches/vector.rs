@@ -1,9 +1,9 @@
-//! What a search by vector finds and costs: `cargo bench -p muster-retrieval --bench vector`, one thread.
+//! Recall and cost of vector search: `cargo bench -p muster-retrieval --bench vector`, one thread.
 //!
-//! Synthetic: 1,000 clusters about random centres in 384 dimensions, each spread over 30 directions of its own, and a
-//! little noise in all (so that the intrinsic dimension is about that of sentence embeddings); queries are further draws.
-//! Sizes are arguments (`-- 1000000`); without, 10,000 to 100,000. `MUSTER_BENCH_VECTORS` names a file of f32 vectors
-//! (little-endian, 384 numbers each) to draw from instead, mixed pairwise so that there are enough.
+//! Synthetic data: 1,000 clusters around random centres in 384 dimensions, each spread over 30 directions of its own,
+//! with a little noise in all (so that the intrinsic dimension is about that of sentence embeddings); queries are
+//! further draws. Sizes are arguments (`-- 1000000`); the default is 10,000 to 100,000. `MUSTER_BENCH_VECTORS` names a
+//! file of f32 vectors (little-endian, 384 numbers each) to draw from instead, mixed pairwise to get enough.
 
 use std::hint::black_box;
 use std::io::{self, Write};
@@ -32,7 +32,7 @@ impl Random {
         (self.next() >> 11) as usize % limit
     }
 
-    /// Normal, nearly: the sum of twelve uniform ones less six.
+    /// Approximately normal: the sum of twelve uniform numbers minus six.
     fn normal(&mut self) -> f32 {
         (0..12).map(|_| (self.next() >> 40) as f32 / (1_u32 << 24) as f32).sum::<f32>() - 6.0
     }
@@ -99,7 +99,7 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     lanes.iter().sum()
 }
 
-/// The ten nearest by f32, as a user of the vectors would have them.
+/// The ten nearest by f32 arithmetic.
 fn truth(vectors: &[Vec<f32>], queries: &[Vec<f32>]) -> Vec<Vec<u32>> {
     let nearest = |query: &Vec<f32>| {
         let mut scored: Vec<(f32, u32)> =
@@ -112,8 +112,8 @@ fn truth(vectors: &[Vec<f32>], queries: &[Vec<f32>]) -> Vec<Vec<u32>> {
 
 type Timed = (Duration, Vec<(DocNo, f32)>);
 
-/// Searches, and tells how much of the truth was found and how long it took: p50 and p99, and p99 of the best of three
-/// tries, which is what is left where other programs take the processor away.
+/// Searches and reports recall and time: p50, p99, and p99 of the best of three tries, which excludes time taken by
+/// other programs.
 fn measure(what: &str, index: &VectorIndex, queries: &[Vec<f32>], filter: Filter<'_>, truth: &[Vec<u32>]) {
     let timed = |query: &Vec<f32>| {
         let begun = Instant::now();
@@ -156,7 +156,7 @@ fn fill(vectors: &[Vec<f32>], options: VectorOptions) -> Result<VectorIndex, Bad
     Ok(index)
 }
 
-/// Seconds this process has had of the processor, where the system tells: what building costs beside other programs.
+/// CPU seconds of this process, if the system reports them: the cost of building independent of other programs.
 fn processor() -> Option<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     let mut ticks = stat.rsplit(')').next()?.split_whitespace().skip(11).map_while(|field| field.parse::<f64>().ok());
@@ -220,7 +220,7 @@ fn stored(index: &VectorIndex) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Half is replaced, a tenth at a time, and the graph kept up: does it find as much after?
+/// Replaces half of the vectors, a tenth at a time, while the graph is maintained, and measures recall again.
 fn churn(
     index: &mut VectorIndex,
     vectors: &mut [Vec<f32>],

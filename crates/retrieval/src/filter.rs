@@ -2,7 +2,7 @@ use roaring::RoaringBitmap;
 
 use crate::DocNo;
 
-/// Which documents a search may find.
+/// Documents that a search may return.
 #[derive(Debug, Clone, Copy)]
 pub enum Filter<'a> {
     All,
@@ -18,7 +18,7 @@ impl Filter<'_> {
         }
     }
 
-    /// How many documents of `total` it may admit.
+    /// Maximum number of admitted documents out of `total`.
     #[must_use]
     pub fn len(&self, total: usize) -> usize {
         match self {
@@ -27,7 +27,7 @@ impl Filter<'_> {
         }
     }
 
-    /// Whether it can admit none of `total`.
+    /// Returns whether it admits none of `total`.
     #[must_use]
     pub fn is_empty(&self, total: usize) -> bool {
         self.len(total) == 0

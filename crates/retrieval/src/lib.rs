@@ -1,11 +1,10 @@
-//! Ranked search over entries held in memory: words and vectors, scored together.
+//! Ranked in-memory search over entries: words and vectors, scored together.
 //!
-//! Pure: no clock, no store, no network, no actor; the same entries and query always give the same answer.
+//! Pure: no clock, store, network or actor; the same entries and query always give the same result.
 //!
-//! A [`Collection`] holds what is known of one namespace's entries, without their values. [`search`] asks one or several
-//! of one owner. How an entry is ranked stands in [`rank`], what its words count in [`text`], how near vectors are found
-//! in [`vector`]; every figure that was chosen is a named constant or option with its reason. `make bench-retrieval`
-//! measures it.
+//! A [`Collection`] indexes one namespace's entries, without their values. [`search`] searches one or several
+//! collections of one owner. Ranking is described in [`rank`], word scores in [`text`], vector search in [`vector`];
+//! every chosen figure is a named constant or option with its reason. Measured by `make bench-retrieval`.
 
 pub mod analysis;
 mod best_first;
@@ -23,6 +22,6 @@ pub use collection::{Collection, CollectionOptions, DecodeError, Document, passa
 pub use doc_no::DocNo;
 pub use filter::Filter;
 pub use highlight::{Highlight, highlights};
-pub use rank::{Explain, Found, Hit, Mode, Query, search};
+pub use rank::{Explain, Found, Hit, Mode, Query, QueryContext, search};
 pub use text::{Bm25, Neighbours, Resolved, Statistics, StopWords, TermPart, TextIndex, TextOptions, TextQuery};
 pub use vector::{BadVector, VectorIndex, VectorOptions};

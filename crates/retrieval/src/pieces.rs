@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-/// A growing array in pieces of `2^BITS` that clones share until one of them writes.
+/// A growable array in chunks of `2^BITS`, shared between clones until written.
 #[derive(Debug, Clone)]
 pub(super) struct Pieces<T, const BITS: u32> {
     pieces: Vec<Arc<Vec<T>>>,
@@ -50,7 +50,7 @@ impl<T: Clone, const BITS: u32> Pieces<T, BITS> {
         self.pieces.iter().flat_map(|piece| piece.iter())
     }
 
-    /// On the heap, without what its values point to.
+    /// Heap size in bytes, without what its values point to.
     pub(super) fn bytes(&self) -> usize {
         let held: usize = self.pieces.iter().map(|piece| piece.capacity() * size_of::<T>()).sum();
         held + self.pieces.capacity() * size_of::<usize>() + self.pieces.len() * (16 + size_of::<Vec<T>>())

@@ -1,6 +1,7 @@
-//! What a durable commit costs: alone and with 20 and 200 waiting, beside two floors of the same disk in the same run,
-//! measured before and after. The lower floor writes in place in a file that has its blocks and syncs (the least a
-//! durable write can do), the other one appends, which also syncs the file's length. `cargo bench -p muster-store`.
+//! Measures the cost of a durable commit with 1, 20 and 200 concurrent writers, beside two floors on the same disk in
+//! the same run, measured before and after. The lower floor overwrites allocated blocks of a file and syncs (the least
+//! that a durable write can cost); the other one appends, which also syncs the file's length. Run with `cargo bench -p
+//! muster-store`.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -12,7 +13,7 @@ const KEY: usize = 16;
 const VALUE: usize = 128;
 const SPAN: Duration = Duration::from_secs(2);
 const FLOOR_SPAN: Duration = Duration::from_secs(1);
-/// Writes that are not counted: the first ones pay for new blocks.
+/// Uncounted writes at the start: the first ones allocate new blocks.
 const WARM_UP: usize = 50;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -44,8 +45,8 @@ fn run(home: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The disk of a shared machine answers in 0.1 ms one second and in 4 ms the next: the ratio is to a disk that always
-/// answers as fast as the better half of the floor's syncs.
+/// Prints the results. A sync on a shared machine takes 0.1 ms in one second and 4 ms in the next, so the ratio
+/// compares with a disk that is always as fast as the better half of the floor's syncs.
 fn print(rows: &[(String, Figures)]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let floor =
@@ -127,7 +128,7 @@ impl Figures {
         self.each.len() as f64 / self.took.as_secs_f64()
     }
 
-    /// In microseconds.
+    /// Returns a percentile in microseconds.
     fn percentile(&self, percent: usize) -> u128 {
         let mut us: Vec<_> = self.each.iter().map(Duration::as_micros).collect();
         us.sort_unstable();

@@ -1,5 +1,5 @@
-//! Large values, each in a file named by its SHA-256. The engine never sees them: it would spill them into files
-//! that it does not sync.
+//! Large values, each stored in a file named by its SHA-256. They are kept out of sled because it would spill them into
+//! files that it does not sync.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::envelope::BlobId;
 use crate::files::{self, hex, io_at};
 use crate::{Durability, MAX_VALUE, StoreError};
 
-/// The folder of large values.
+/// The folder that holds large values.
 #[derive(Debug)]
 pub(crate) struct Blobs {
     dir: PathBuf,
@@ -20,7 +20,7 @@ pub(crate) struct Blobs {
 }
 
 impl Blobs {
-    /// Opens the folder, removes interrupted writes and every file that `is_referenced` denies.
+    /// Opens the folder and removes files of interrupted writes and files for which `is_referenced` returns false.
     pub(crate) fn open(
         dir: PathBuf,
         durability: Durability,
@@ -41,7 +41,7 @@ impl Blobs {
         Ok(Self { dir, durability, bytes: AtomicU64::new(bytes) })
     }
 
-    /// Writes a value; durable only after `sync`. A good file of that name is left as it is.
+    /// Writes a value, which is durable only after `sync`. An intact file with the same content is reused.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<BlobId, StoreError> {
         let id: BlobId = Sha256::digest(bytes).into();
         if self.read(&id).is_ok() {
@@ -53,7 +53,7 @@ impl Blobs {
         Ok(id)
     }
 
-    /// Makes the names of the values written so far durable.
+    /// Makes the directory entries of the values written so far durable.
     pub(crate) fn sync(&self) -> Result<(), StoreError> {
         match self.durability {
             Durability::PowerCut => files::sync_dir(&self.dir),
@@ -61,22 +61,22 @@ impl Blobs {
         }
     }
 
-    /// The value of that name, compared with its name.
+    /// Reads a value and verifies it against its SHA-256.
     pub(crate) fn read(&self, id: &BlobId) -> Result<Vec<u8>, StoreError> {
         let path = self.path(id);
         let corrupt = |why: String| StoreError::Corrupt(format!("{}: {why}", path.display()));
         let len = fs::metadata(&path).map_err(|e| corrupt(e.to_string()))?.len();
         if len > MAX_VALUE as u64 {
-            return Err(corrupt(format!("{len} bytes, more than any value has")));
+            return Err(corrupt(format!("{len} bytes exceed the maximum size of a value")));
         }
         let bytes = fs::read(&path).map_err(|e| corrupt(e.to_string()))?;
         if BlobId::from(Sha256::digest(&bytes)) != *id {
-            return Err(corrupt("the bytes are not those the name says".into()));
+            return Err(corrupt("the content does not match its SHA-256".into()));
         }
         Ok(bytes)
     }
 
-    /// Bytes of the values in the folder.
+    /// Returns the total size of the values in the folder, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_verified_by_its_name_and_swept_when_nobody_refers_to_it() {
+    fn a_value_is_verified_by_its_hash_and_removed_when_unreferenced() {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join("blobs.d");
         let blobs = Blobs::open(dir.clone(), Durability::PowerCut, |_| true).unwrap();
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flipped_bit_is_seen_and_mended_by_the_next_write() {
+    fn a_flipped_bit_is_detected_and_repaired_by_the_next_write() {
         let home = tempfile::tempdir().unwrap();
         let blobs = Blobs::open(home.path().join("blobs.d"), Durability::PowerCut, |_| true).unwrap();
         let value = vec![7; 17_000];

@@ -1,23 +1,23 @@
-//! What a request may ask for. Checked once, at the port, the same for every store.
+//! Bounds of requests to the store, checked once at the port and identical for every implementation.
 
 use crate::{Batch, Op, Rec, Scan, StoreError};
 
-/// Longest key, in bytes.
+/// Largest key, in bytes.
 pub const MAX_KEY: usize = 4 << 10;
-/// Longest value kept inside the engine, in bytes; longer ones become files of their own.
+/// Largest value stored inside the engine, in bytes; larger ones become files of their own.
 pub const MAX_INLINE: usize = 16 << 10;
-/// Longest value, in bytes.
+/// Largest value, in bytes.
 pub const MAX_VALUE: usize = 4 << 20;
-/// Most writes and preconditions, each, in one batch.
+/// Maximum number of writes, and of preconditions, in one batch.
 pub const MAX_BATCH_OPS: usize = 4_096;
-/// Most bytes of keys and values in one batch.
+/// Maximum total size of the keys and values in one batch, in bytes.
 pub const MAX_BATCH_BYTES: usize = 16 << 20;
-/// Most records in one page of a scan.
+/// Maximum number of records in one page of a scan.
 pub const MAX_PAGE: usize = 1_000;
 /// A page ends early once its values exceed this many bytes.
 pub(crate) const MAX_PAGE_BYTES: usize = 8 << 20;
 
-/// Refuses what is out of bounds; answers how many bytes the batch holds.
+/// Rejects a batch that is out of bounds; returns its size in bytes.
 pub(crate) fn check_batch(batch: &Batch) -> Result<usize, StoreError> {
     if batch.ops.len() > MAX_BATCH_OPS || batch.expect.len() > MAX_BATCH_OPS {
         return Err(bad(format!("a batch holds at most {MAX_BATCH_OPS} writes and as many preconditions")));
@@ -41,7 +41,7 @@ pub(crate) fn check_batch(batch: &Batch) -> Result<usize, StoreError> {
     Ok(bytes)
 }
 
-/// Refuses an empty or overlong key; answers its length.
+/// Rejects an empty or overlong key; returns its length.
 pub(crate) fn check_key(key: &[u8]) -> Result<usize, StoreError> {
     match key.len() {
         0 => Err(bad("a key must not be empty".into())),
@@ -57,7 +57,7 @@ fn check_value(rec: &Rec) -> Result<usize, StoreError> {
     }
 }
 
-/// How many records the page may hold.
+/// Returns the maximum number of records for a page of this scan.
 pub(crate) fn check_scan(scan: &Scan) -> Result<usize, StoreError> {
     match scan.limit {
         0 => Err(bad("a scan's limit must be at least 1".into())),

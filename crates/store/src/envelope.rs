@@ -1,7 +1,7 @@
-//! What a record looks like inside the engine.
+//! The encoding of a record inside the engine.
 //!
-//! `magic(1) kind(1) schema(u16 LE) crc32c(u32 LE) body`. The checksum covers the tree's name, the key, kind, schema
-//! and body, so that neither a flipped bit nor a record moved under another key passes for the right one.
+//! `magic(1) kind(1) schema(u16 LE) crc32c(u32 LE) body`. The checksum covers the tree's name, the key, the kind, the
+//! schema and the body, so that both flipped bits and a record stored under a different key are detected.
 
 use crate::files::hex;
 use crate::{StoreError, Tree};
@@ -11,12 +11,12 @@ const HEADER: usize = 8;
 const INLINE: u8 = 0;
 const BLOB: u8 = 1;
 
-/// The name of a value kept in a file of its own: its SHA-256.
+/// Name of a value kept in a file of its own: its SHA-256.
 pub(crate) type BlobId = [u8; 32];
 
-/// A record's body: the value, or where it is.
+/// The value of a record, or a reference to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Body {
+pub(crate) enum StoredValue {
     Inline(Vec<u8>),
     Blob(BlobId),
 }
@@ -25,14 +25,14 @@ pub(crate) enum Body {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sealed {
     pub(crate) schema: u16,
-    pub(crate) body: Body,
+    pub(crate) body: StoredValue,
 }
 
-/// The envelope's bytes for this place.
+/// Encodes an envelope for a tree and key.
 pub(crate) fn seal(tree: Tree, key: &[u8], sealed: &Sealed) -> Vec<u8> {
     let (kind, body) = match &sealed.body {
-        Body::Inline(bytes) => (INLINE, bytes.as_slice()),
-        Body::Blob(id) => (BLOB, id.as_slice()),
+        StoredValue::Inline(bytes) => (INLINE, bytes.as_slice()),
+        StoredValue::Blob(id) => (BLOB, id.as_slice()),
     };
     let mut out = Vec::with_capacity(HEADER + body.len());
     out.extend([MAGIC, kind]);
@@ -42,36 +42,36 @@ pub(crate) fn seal(tree: Tree, key: &[u8], sealed: &Sealed) -> Vec<u8> {
     out
 }
 
-/// Opens the envelope found at this place.
+/// Decodes the envelope stored under a tree and key.
 pub(crate) fn unseal(tree: Tree, key: &[u8], bytes: &[u8]) -> Result<Sealed, StoreError> {
     let corrupt = |why: &str| StoreError::Corrupt(format!("{}: {why}", place(tree, key)));
     let Some((header, body)) = bytes.split_first_chunk::<HEADER>() else {
-        return Err(corrupt("shorter than an envelope"));
+        return Err(corrupt("too short for a record"));
     };
     let &[magic, kind, s0, s1, c0, c1, c2, c3] = header;
     if magic != MAGIC {
-        return Err(corrupt("not an envelope"));
+        return Err(corrupt("not a record"));
     }
     let schema = u16::from_le_bytes([s0, s1]);
     if checksum(tree, key, kind, schema, body) != u32::from_le_bytes([c0, c1, c2, c3]) {
-        return Err(corrupt("the checksum does not hold"));
+        return Err(corrupt("checksum mismatch"));
     }
     let body = match kind {
-        INLINE => Body::Inline(body.to_vec()),
-        BLOB => Body::Blob(body.try_into().map_err(|_| corrupt("a pointer of the wrong length"))?),
-        _ => return Err(corrupt("an unknown kind of record")),
+        INLINE => StoredValue::Inline(body.to_vec()),
+        BLOB => StoredValue::Blob(body.try_into().map_err(|_| corrupt("a blob reference of the wrong length"))?),
+        _ => return Err(corrupt("unknown kind of record")),
     };
     Ok(Sealed { schema, body })
 }
 
-/// A place as people read it: `tree/key-in-hex`.
+/// Formats a location for messages: `tree/key-in-hex`.
 pub(crate) fn place(tree: Tree, key: &[u8]) -> String {
     format!("{}/{}", tree.name(), hex(key))
 }
 
 fn checksum(tree: Tree, key: &[u8], kind: u8, schema: u16, body: &[u8]) -> u32 {
     let name = tree.name().as_bytes();
-    // Lengths keep (tree, key, body) from running into one another.
+    // The lengths separate tree, key and body unambiguously.
     let crc = crc32c::crc32c(&(name.len() as u32).to_le_bytes());
     let crc = crc32c::crc32c_append(crc, name);
     let crc = crc32c::crc32c_append(crc, &(key.len() as u32).to_le_bytes());
@@ -86,12 +86,12 @@ mod tests {
     use super::*;
 
     fn sample() -> Sealed {
-        Sealed { schema: 3, body: Body::Inline(b"value".to_vec()) }
+        Sealed { schema: 3, body: StoredValue::Inline(b"value".to_vec()) }
     }
 
     #[test]
-    fn what_was_sealed_opens_at_its_own_place_only() {
-        for sealed in [sample(), Sealed { schema: u16::MAX, body: Body::Blob([9; 32]) }] {
+    fn an_envelope_decodes_under_its_own_tree_and_key_only() {
+        for sealed in [sample(), Sealed { schema: u16::MAX, body: StoredValue::Blob([9; 32]) }] {
             let bytes = seal(Tree::Keys, b"k", &sealed);
             assert_eq!(unseal(Tree::Keys, b"k", &bytes), Ok(sealed));
             assert!(matches!(unseal(Tree::Keys, b"j", &bytes), Err(StoreError::Corrupt(_))));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn every_single_bit_flip_and_every_truncation_is_seen() {
+    fn every_single_bit_flip_and_every_truncation_is_detected() {
         let bytes = seal(Tree::Keys, b"k", &sample());
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();

@@ -1,27 +1,26 @@
-//! Files that are there after a power cut, or not at all.
+//! File operations that are atomic and durable across a power cut.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use time::OffsetDateTime;
-use time::macros::format_description;
+use jiff::Timestamp;
 
 use crate::StoreError;
 
-/// An I/O error with the path it happened at and, where one is known, what to do about it.
+/// Creates an I/O error with the path and, where one is known, a remedy.
 pub(crate) fn io_at(path: &Path, error: &io::Error) -> StoreError {
-    let mend = match error.kind() {
+    let remedy = match error.kind() {
         io::ErrorKind::PermissionDenied => ": give this user write access to it, or set another data folder",
         io::ErrorKind::ReadOnlyFilesystem => ": remount it writable, or set another data folder",
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ": free some space there",
-        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => ": a file is in the way of a folder",
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => ": a file exists where a folder is needed",
         _ => "",
     };
-    StoreError::Io(format!("{}: {error}{mend}", path.display()))
+    StoreError::Io(format!("{}: {error}{remedy}", path.display()))
 }
 
-/// Makes a folder's entries (creations, renames) durable.
+/// Makes the entries of a folder (creations, renames) durable.
 pub(crate) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
     File::open(dir).and_then(|dir| dir.sync_all()).map_err(|e| io_at(dir, &e))
 }
@@ -35,7 +34,7 @@ pub(crate) fn create_dir(dir: &Path) -> Result<(), StoreError> {
     dir.parent().filter(|parent| parent.is_dir()).map_or(Ok(()), sync_dir)
 }
 
-/// Removes a folder with all that is in it, if it is there.
+/// Removes a folder with its content, if it exists.
 pub(crate) fn remove_dir(dir: &Path) -> Result<(), StoreError> {
     if !dir.exists() {
         return Ok(());
@@ -43,14 +42,14 @@ pub(crate) fn remove_dir(dir: &Path) -> Result<(), StoreError> {
     fs::remove_dir_all(dir).map_err(|e| io_at(dir, &e))
 }
 
-/// Renames and makes both folders' entries durable.
+/// Renames a file or folder and makes the entry in the target's folder durable.
 pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
     fs::rename(from, to).map_err(|e| io_at(from, &e))?;
     to.parent().map_or(Ok(()), sync_dir)
 }
 
-/// Writes a whole file or none: to a temporary name, synced, then renamed. The folder's own sync is the caller's, so
-/// that several files may share it.
+/// Writes a file atomically: to a temporary name, synced, then renamed. Syncing the folder is left to the caller, so
+/// that several files can share one sync.
 pub(crate) fn write_atomic<T>(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> Result<T, StoreError>,
@@ -62,7 +61,7 @@ pub(crate) fn write_atomic<T>(
         Ok(value)
     });
     if renamed.is_err() {
-        // The error already told is the one that matters; what is left behind is swept at the next open.
+        // The first error is the one returned; a leftover file is removed at the next open.
         let _ = fs::remove_file(&temporary);
     }
     renamed
@@ -86,7 +85,7 @@ fn temporary_name(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Removes what an interrupted `write_atomic` left in a folder.
+/// Removes what interrupted calls of `write_atomic` left in a folder.
 pub(crate) fn sweep_temporary(dir: &Path) {
     for path in entries(dir) {
         if path.extension().is_some_and(|ext| ext == TEMPORARY)
@@ -97,12 +96,12 @@ pub(crate) fn sweep_temporary(dir: &Path) {
     }
 }
 
-/// The paths in a folder; none where it cannot be read.
+/// Returns the paths in a folder; empty if it cannot be read.
 pub(crate) fn entries(dir: &Path) -> Vec<PathBuf> {
     fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// Lower-case hexadecimal.
+/// Formats bytes as lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
@@ -111,8 +110,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Now, in UTC, for a file's name: it sorts as text, to the millisecond.
+/// Returns the current UTC time for use in file names: it sorts as text and has a resolution of one millisecond.
 pub(crate) fn utc_stamp() -> String {
-    let format = format_description!("[year][month][day]T[hour][minute][second].[subsecond digits:3]Z");
-    OffsetDateTime::now_utc().format(format).unwrap_or_else(|_| "unknown-time".into())
+    Timestamp::now().strftime("%Y%m%dT%H%M%S.%3fZ").to_string()
 }

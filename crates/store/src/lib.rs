@@ -1,7 +1,9 @@
-//! Storage of the house: one port, an embedded engine behind it.
+//! The storage layer: a port and an embedded engine behind it.
 //!
-//! Knows nobody: no actor, no HTTP. A write that was acknowledged survives `kill -9`, and a power cut as far as the
-//! disk keeps its word.
+//! This crate depends on no other crate of the workspace, and on no actor or HTTP framework. An acknowledged write
+//! survives `kill -9`, and a power cut provided that the disk honours sync requests.
+
+#![warn(missing_docs)]
 
 mod blobs;
 mod bounds;
@@ -16,24 +18,28 @@ mod migrate;
 mod port;
 mod range;
 mod record;
+mod records;
 
+mod high_water;
 mod snapshot;
-mod witness;
 
 use std::sync::Arc;
 
 pub use bounds::{MAX_BATCH_BYTES, MAX_BATCH_OPS, MAX_INLINE, MAX_KEY, MAX_PAGE, MAX_VALUE};
 pub use engine::{
-    Compacted, Durability, Folder, Inspection, JournalFile, Opened, Options, Progress, RESTORED, Replace, Restored,
-    SledStore, TreeCount, inspect_file,
+    CompactReport, DataFolder, Durability, Inspection, JournalFile, OpenedStore, Options, Progress, RESTORE_MARK,
+    ReplacePolicy, RestoreReport, SledStore, TreeCount, inspect_file,
 };
 pub use error::StoreError;
-pub use journal::{Followed, Frames, Journal, JournalOptions, JournalStats, Kept, MAX_FRAME, Replayed};
+pub use journal::{
+    AppendOutcome, FollowerStart, Frames, Journal, JournalOptions, JournalStats, MAX_FRAME, ReplayStats,
+};
 pub use memory::MemStore;
-pub use migrate::{FORMAT, Migrated, Migration, migrate};
-pub use port::{Batch, Expect, Op, Order, Page, Rec, Report, Scan, Store, StoreStats, Tree};
+pub use migrate::{FORMAT, MigratedTree, Migration, migrate};
+pub use port::{Batch, Expect, Op, Order, Page, Rec, Scan, Store, StoreStats, Tree, VerifyReport};
 pub use record::{Encoding, Record};
+pub use records::{Entries, PageRequest, RecordPage, Records};
 pub use snapshot::{restore_from_file, snapshot_to_file};
 
-/// A store shared by whoever needs one.
+/// A shared store.
 pub type StoreHandle = Arc<dyn Store>;

@@ -1,4 +1,4 @@
-//! A store in memory, for the tests of whoever uses one: the same port and bounds, and switches for what goes wrong.
+//! A store in memory for tests: the same port and bounds, with switches to simulate failures.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
@@ -10,16 +10,16 @@ use tokio::sync::{oneshot, watch};
 use crate::bounds::{check_batch, check_key, check_scan};
 use crate::range::{Paging, key_range};
 use crate::snapshot::SnapshotWriter;
-use crate::{Batch, Expect, Op, Order, Page, Rec, Report, Scan, Store, StoreError, StoreStats, Tree};
+use crate::{Batch, Expect, Op, Order, Page, Rec, Scan, Store, StoreError, StoreStats, Tree, VerifyReport};
 
 type Trees = BTreeMap<&'static str, BTreeMap<Vec<u8>, Rec>>;
-type Answer = oneshot::Sender<Result<(), StoreError>>;
+type ReplySender = oneshot::Sender<Result<(), StoreError>>;
 
-/// Acknowledges at once, unless told otherwise; nothing outlives it.
+/// A store in memory. It acknowledges immediately unless configured otherwise; nothing is persisted.
 #[derive(Debug)]
 pub struct MemStore {
     inner: Mutex<Inner>,
-    /// How many commits are held.
+    /// Number of commits that are held.
     held: watch::Sender<usize>,
 }
 
@@ -28,7 +28,7 @@ struct Inner {
     trees: Trees,
     commits: u64,
     failing: Option<StoreError>,
-    holding: Option<VecDeque<(Batch, Answer)>>,
+    holding: Option<VecDeque<(Batch, ReplySender)>>,
 }
 
 impl Default for MemStore {
@@ -38,22 +38,22 @@ impl Default for MemStore {
 }
 
 impl MemStore {
-    /// Every commit from now on fails with this error and writes nothing; `None` ends it.
+    /// Makes every further commit fail with this error and write nothing; `None` ends this.
     pub fn fail_commits(&self, with: Option<StoreError>) {
         self.lock().failing = with;
     }
 
-    /// Commits from now on are accepted but neither applied nor acknowledged until `release`.
+    /// Accepts further commits but neither applies nor acknowledges them until `release`.
     pub fn hold_commits(&self) {
         self.lock().holding.get_or_insert_default();
     }
 
-    /// Applies and acknowledges what was held, in order, and holds no more.
+    /// Applies and acknowledges the held commits in order, and stops holding.
     pub fn release(&self) {
         let mut inner = self.lock();
         for (batch, answer) in inner.holding.take().unwrap_or_default() {
             let outcome = inner.apply(batch);
-            // A caller that no longer waits is no error.
+            // The caller may have dropped its future.
             let _ = answer.send(outcome);
         }
         drop(inner);
@@ -63,7 +63,7 @@ impl MemStore {
     /// Waits until at least this many commits are held.
     pub async fn held(&self, at_least: usize) {
         let mut held = self.held.subscribe();
-        // The sender lives as long as `self`, so this cannot fail.
+        // Cannot fail: the sender lives as long as `self`.
         let _ = held.wait_for(|count| *count >= at_least).await;
     }
 
@@ -121,7 +121,7 @@ impl Store for MemStore {
             Order::Ascending => keys.next(),
             Order::Descending => keys.next_back(),
         } {
-            if !page.has_room(key) {
+            if !page.accepts(key) {
                 break;
             }
             page.push(key.clone(), rec.clone());
@@ -168,9 +168,9 @@ impl Store for MemStore {
         }
     }
 
-    fn verify(&self) -> Result<Report, StoreError> {
+    fn verify(&self) -> Result<VerifyReport, StoreError> {
         let inner = self.lock();
-        Ok(inner.records().fold(Report::default(), |mut report, (_, _, rec)| {
+        Ok(inner.records().fold(VerifyReport::default(), |mut report, (_, _, rec)| {
             report.records += 1;
             report.bytes += rec.bytes.len() as u64;
             report

@@ -1,41 +1,44 @@
-//! Bringing records of older programs up to date, while the store opens.
+//! Migrates records written by older versions of the program while the store opens.
 //!
-//! In `Tree::Meta`, under `store/`: the format of the store, and for each tree the schema all its records have
-//! reached. A migration commits in steps, each with the place it has come to, so that an interrupted one goes on
-//! there; a tree that a newer program has begun to write is refused before anything is read.
+//! `Tree::Meta` contains, under `store/`, the format of the store, and for each tree the schema that all its records
+//! have reached. A migration commits in steps, each together with its progress, so that an interrupted one resumes
+//! there. A tree that a newer version has begun to write is rejected before anything is changed.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Batch, Expect, Op, Rec, Record, Scan, Store, StoreError, Tree};
 
-/// The format of the store itself: envelopes, trees, snapshots.
+/// Format of the store itself: envelopes, trees, snapshots.
 pub const FORMAT: u16 = 1;
 
 const FORMAT_KEY: &[u8] = b"store/format";
 const SCHEMA_KEY: &str = "store/schema/";
-/// Records read, and at most rewritten, in one step.
+/// Maximum number of records read and rewritten in one step.
 const STEP: usize = 256;
 /// A step commits once it has rewritten this many bytes.
 const STEP_BYTES: usize = 2 << 20;
 
-/// One step from a schema to a later one, for every record of a tree.
+/// A migration from one schema to a later one, for every record of a tree.
 #[derive(Debug, Clone, Copy)]
 pub struct Migration {
-    /// Any tree but `Meta`, which holds the store's own facts.
+    /// The tree to migrate; any but `Meta`, which holds the store's own metadata.
     pub tree: Tree,
+    /// Schema version of the records that `apply` accepts.
     pub from: u16,
-    /// The schema of what `apply` answers; greater than `from`.
+    /// Schema of the records that `apply` returns; greater than `from`.
     pub to: u16,
-    /// Pure: it may run twice on the same record.
+    /// Converts a record. It must be pure: it may run twice on the same record.
     pub apply: fn(&Rec) -> Result<Rec, StoreError>,
 }
 
-/// A tree that was brought up to date.
+/// Result of migrating a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Migrated {
+pub struct MigratedTree {
+    /// The migrated tree.
     pub tree: Tree,
+    /// Schema version of its records after the migration.
     pub to: u16,
-    /// Records rewritten this time.
+    /// Number of records rewritten by this run.
     pub records: u64,
 }
 
@@ -49,12 +52,12 @@ impl Record for Format {
     const SCHEMA: u16 = 1;
 }
 
-/// How far a tree has come.
+/// Migration progress of a tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Progress {
     /// Every record has at least this schema.
     schema: u16,
-    /// The schema records are being brought to, and the key the next step starts at.
+    /// Target schema of a migration in progress, and the key at which its next step starts.
     moving: Option<(u16, Vec<u8>)>,
 }
 
@@ -63,13 +66,15 @@ impl Record for Progress {
     const SCHEMA: u16 = 1;
 }
 
-/// Brings every tree to the newest schema its migrations reach (1 where there are none).
+/// Migrates every tree to the newest schema that its migrations reach (1 if it has none).
 ///
 /// # Errors
-/// `NewerSchema` if a newer program wrote here; `BadRequest` if a step is missing or wrong.
-pub async fn migrate(store: &dyn Store, migrations: &[Migration]) -> Result<Vec<Migrated>, StoreError> {
+///
+/// - `NewerSchema` if a newer version of the program wrote to this store.
+/// - `BadRequest` if a migration is missing or invalid.
+pub async fn migrate(store: &dyn Store, migrations: &[Migration]) -> Result<Vec<MigratedTree>, StoreError> {
     if let Some(wrong) = migrations.iter().find(|m| m.to <= m.from || m.tree == Tree::Meta) {
-        return Err(StoreError::BadRequest(format!("a migration of {} cannot be: {wrong:?}", wrong.tree.name())));
+        return Err(StoreError::BadRequest(format!("invalid migration of {}: {wrong:?}", wrong.tree.name())));
     }
     check_format(store).await?;
     let trees = Tree::ALL.into_iter().filter(|tree| *tree != Tree::Meta);
@@ -79,12 +84,12 @@ pub async fn migrate(store: &dyn Store, migrations: &[Migration]) -> Result<Vec<
         let known = steps.iter().map(|m| m.to).max().unwrap_or(1);
         let progress = read::<Progress>(store, &schema_key(tree))?.unwrap_or_default();
         let found = progress.moving.as_ref().map_or(progress.schema, |(to, _)| progress.schema.max(*to));
-        // All trees are looked at before any is touched.
+        // All trees are checked before any is changed.
         if found > known {
             return Err(StoreError::NewerSchema { found, known });
         }
         if progress != (Progress { schema: known, moving: None }) {
-            plans.push(Plan { tree, steps, known, progress });
+            plans.push(TreeMigration { tree, steps, known, progress });
         }
     }
     let mut done = Vec::new();
@@ -110,15 +115,15 @@ fn schema_key(tree: Tree) -> Vec<u8> {
     [SCHEMA_KEY, tree.name()].concat().into_bytes()
 }
 
-struct Plan {
+struct TreeMigration {
     tree: Tree,
     steps: Vec<Migration>,
     known: u16,
     progress: Progress,
 }
 
-impl Plan {
-    async fn run(self, store: &dyn Store) -> Result<Option<Migrated>, StoreError> {
+impl TreeMigration {
+    async fn run(self, store: &dyn Store) -> Result<Option<MigratedTree>, StoreError> {
         let mut from = match &self.progress.moving {
             Some((to, next)) if *to == self.known => next.clone(),
             _ => Vec::new(),
@@ -151,10 +156,10 @@ impl Plan {
                 None => break,
             }
         }
-        Ok((records > 0).then_some(Migrated { tree: self.tree, to: self.known, records }))
+        Ok((records > 0).then_some(MigratedTree { tree: self.tree, to: self.known, records }))
     }
 
-    /// The record at the newest schema; `None` if it is there already.
+    /// Returns the record at the newest schema; `None` if it has that schema already.
     fn upgrade(&self, rec: &Rec) -> Result<Option<Rec>, StoreError> {
         if rec.schema > self.known {
             return Err(StoreError::NewerSchema { found: rec.schema, known: self.known });
@@ -172,7 +177,9 @@ impl Plan {
             let out = (step.apply)(now)?;
             if out.schema != step.to {
                 let (tree, found, to) = (self.tree.name(), out.schema, step.to);
-                return Err(StoreError::BadRequest(format!("{tree}: a migration to schema {to} answered {found}")));
+                return Err(StoreError::BadRequest(format!(
+                    "{tree}: a migration to schema {to} returned schema {found}"
+                )));
             }
             upgraded = Some(out);
         }

@@ -1,4 +1,5 @@
-//! The storage port: what the rest of the house knows of storage. Nothing above this crate knows the engine.
+//! The storage port: the interface through which the rest of the workspace uses storage. No other crate knows the
+//! engine.
 
 use std::io::Write;
 
@@ -7,74 +8,74 @@ use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 
-/// One concern of the house, kept in a tree of its own. The name is the tree's name on disk: never rename one.
+/// A namespace of keys for one kind of record. [`Tree::name`] is the name on disk and must never change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Tree {
-    /// The store's own facts: schema versions, migration cursors.
+    /// The store's own metadata: schema versions, migration progress.
     Meta,
     /// API keys.
     Keys,
     /// Rate and quota counters.
     Limits,
-    /// Spending by key, model and day.
+    /// Usage and cost by key, model and day.
     Ledger,
-    /// People who may log in.
+    /// User accounts.
     Users,
-    /// Logins and the generations of their refresh tokens.
+    /// Login sessions and the generations of their refresh tokens.
     Sessions,
-    /// Devices of the network.
+    /// Devices of the disaster network.
     Devices,
-    /// The latest telemetry of devices.
+    /// Latest telemetry of each device.
     Telemetry,
-    /// What devices were asked to do.
+    /// Commands sent to devices.
     Commands,
     /// Incidents.
     Incidents,
-    /// What happened to each incident, append-only.
+    /// History of each incident, append-only.
     Timeline,
     /// Published and imported CAP alerts.
     Alerts,
-    /// Geofences and who is inside.
+    /// Geofences and the devices inside them.
     Geofences,
     /// Firmware artifacts (their images are files).
     Artifacts,
     /// Firmware jobs.
     Jobs,
-    /// Firmware jobs, device by device.
+    /// Executions of firmware jobs, by device.
     Executions,
-    /// Events that were committed, until the feed has journalled them.
+    /// Committed events that the feed has not journalled yet.
     Outbox,
-    /// The feed's own facts: epochs, offsets.
+    /// The feed's own metadata: epochs, offsets.
     Feed,
-    /// First answers by `Idempotency-Key`.
+    /// First responses by `Idempotency-Key`.
     Idempotency,
-    /// Security-relevant acts, append-only.
+    /// Security-relevant actions, append-only.
     Audit,
-    /// Agents' runs.
+    /// Agents' tasks.
     Tasks,
-    /// What finished steps of tasks gave.
+    /// Outputs of finished steps of tasks.
     Steps,
-    /// What happened to each task, append-only.
+    /// History of each task, append-only.
     TaskLog,
-    /// How long agents' runs took.
+    /// Durations of past tasks, for estimates.
     Estimates,
-    /// Semantic memory: entries as they stand, by owner, namespace and key.
+    /// Semantic memory: current entries by owner, namespace and key.
     Memory,
-    /// Where each entry stands, by identifier.
+    /// Location of each memory entry, by identifier.
     MemoryIds,
-    /// Replaced versions of entries.
+    /// Replaced versions of memory entries.
     MemoryHistory,
-    /// What a model made of entries.
+    /// Embedding vectors of memory entries.
     MemoryVectors,
-    /// When entries end, in order of time.
+    /// Expiry times of memory entries, in order of time.
     MemoryExpiry,
-    /// What happened to entries since the indexes' last checkpoints, in order.
+    /// Changes of memory entries since the indexes' last checkpoints, in order.
     MemoryChanges,
 }
 
 impl Tree {
-    /// Every tree, in a fixed order.
+    /// All trees, in a fixed order.
     pub const ALL: [Self; 30] = [
         Self::Meta,
         Self::Keys,
@@ -108,7 +109,7 @@ impl Tree {
         Self::MemoryChanges,
     ];
 
-    /// The tree's name on disk and in snapshots.
+    /// Returns the tree's name on disk and in snapshots.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -145,61 +146,80 @@ impl Tree {
         }
     }
 
-    /// The tree of that name, if this program knows it.
+    /// Returns the tree of that name, if this version of the program has it.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tree| tree.name() == name)
     }
 }
 
-/// A stored record as the caller sees it: what it is, which schema it was written with, its bytes.
+/// An encoded record as stored: schema version and bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rec {
-    /// Schema version of `bytes`; a reader upgrades what is older and refuses what is newer.
+    /// Schema version of `bytes`; readers upgrade older versions and reject newer ones.
     pub schema: u16,
+    /// The encoded record.
     pub bytes: Vec<u8>,
 }
 
-/// What must hold for a key before a batch may be applied.
+/// A precondition on one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expect {
-    /// The key is not there.
+    /// The key does not exist.
     Absent,
     /// The key holds exactly this record (compare-and-swap).
     Is(Rec),
 }
 
-/// One write of a batch.
+/// A single write of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Op {
-    Put { tree: Tree, key: Vec<u8>, rec: Rec },
-    Delete { tree: Tree, key: Vec<u8> },
+    /// Inserts or replaces a record.
+    Put {
+        /// Tree of the record.
+        tree: Tree,
+        /// Key of the record.
+        key: Vec<u8>,
+        /// The new record.
+        rec: Rec,
+    },
+    /// Deletes a record, if it exists.
+    Delete {
+        /// Tree of the record.
+        tree: Tree,
+        /// Key of the record.
+        key: Vec<u8>,
+    },
 }
 
-/// Writes that become durable together or not at all, behind preconditions checked in the same transaction.
+/// Writes that become durable atomically, with preconditions that are checked in the same transaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
+    /// Preconditions; all must hold for the batch to be applied.
     pub expect: Vec<(Tree, Vec<u8>, Expect)>,
+    /// Writes, applied in order.
     pub ops: Vec<Op>,
 }
 
 impl Batch {
-    /// A batch of one put.
+    /// Creates a batch with one put.
     pub fn put(tree: Tree, key: impl Into<Vec<u8>>, rec: Rec) -> Self {
         Self::default().and_put(tree, key, rec)
     }
 
-    /// A batch of one delete.
+    /// Creates a batch with one delete.
     pub fn delete(tree: Tree, key: impl Into<Vec<u8>>) -> Self {
         Self::default().and_delete(tree, key)
     }
 
+    /// Appends a put.
     #[must_use]
     pub fn and_put(mut self, tree: Tree, key: impl Into<Vec<u8>>, rec: Rec) -> Self {
         self.ops.push(Op::Put { tree, key: key.into(), rec });
         self
     }
 
+    /// Appends a delete.
     #[must_use]
     pub fn and_delete(mut self, tree: Tree, key: impl Into<Vec<u8>>) -> Self {
         self.ops.push(Op::Delete { tree, key: key.into() });
@@ -214,75 +234,97 @@ impl Batch {
     }
 }
 
-/// A page of a scan; `next` is where to go on, `None` at the end.
+/// A page of a scan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Page {
+    /// Keys and records, in the order of the scan.
     pub items: Vec<(Vec<u8>, Rec)>,
+    /// Start of the next page; `None` after the last one.
     pub next: Option<Vec<u8>>,
 }
 
-/// Which way and from where a scan goes. Keys are ordered as bytes.
+/// Range, direction and page size of a scan. Keys are ordered bytewise.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scan {
-    /// Only keys that start with this.
+    /// Restricts the scan to keys with this prefix.
     pub prefix: Vec<u8>,
-    /// Where to start (inclusive), in the direction of the scan; `Page::next` of the page before.
+    /// Start of the page (inclusive), in the direction of the scan; usually the previous [`Page::next`].
     pub from: Option<Vec<u8>>,
-    /// At most this many records; 0 is refused, the store caps it at 1,000.
+    /// Maximum number of records; 0 is rejected, and values above 1,000 are capped.
     pub limit: usize,
+    /// Direction of the scan.
     pub order: Order,
 }
 
+/// Direction of a scan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Order {
+    /// From the smallest to the largest key.
     #[default]
     Ascending,
+    /// From the largest to the smallest key.
     Descending,
 }
 
 /// Figures for health, status and metrics.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct StoreStats {
+    /// Size of the engine's log and of the large values, in bytes.
     pub bytes_on_disk: u64,
     /// Commit requests waiting for the writer.
     pub queue_depth: usize,
+    /// Batches committed since the store was opened.
     pub commits: u64,
-    /// Groups written: `commits / groups` is how many requests shared one sync.
+    /// Groups written; `commits / groups` is the number of requests that shared one sync.
     pub groups: u64,
-    /// Duration of the last write-and-sync, in microseconds.
+    /// Duration of the last write and sync, in microseconds.
     pub last_sync_us: u64,
-    /// Why writes are refused, once a sync has failed; such a store only reads until it is reopened.
+    /// Why writes are rejected after a failed sync; such a store is read-only until it is reopened.
     pub poisoned: Option<String>,
-    /// A folder that was set aside at open because it was corrupt.
+    /// Description of a folder that was set aside while opening because it was corrupt.
     pub quarantined: Option<String>,
-    /// Files the engine itself spilled beside its log. It never syncs them, so more than 0 is a fault (health: red).
+    /// Files that the engine spilled beside its log. It never syncs them, so any value above 0 is a fault (health:
+    /// red).
     pub spilled: u64,
 }
 
-/// What `verify` found: every record is read and its checksum compared.
+/// Result of [`Store::verify`], which reads every record and checks its checksum.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct VerifyReport {
+    /// Number of records read.
     pub records: u64,
+    /// Total size of the intact values, in bytes.
     pub bytes: u64,
-    /// `tree/key-in-hex: why`, at most 100 of them.
+    /// Corrupt records as `tree/key-in-hex: reason`, at most 100.
     pub corrupt: Vec<String>,
 }
 
-/// The port. Reads are synchronous and short; a write is acknowledged once it is durable.
+/// The storage port. Reads are synchronous and short; a write is acknowledged once it is durable.
 pub trait Store: Send + Sync + 'static {
-    /// The record at a key. A record whose checksum does not hold is `StoreError::Corrupt`, never a wrong value.
+    /// Returns the record at a key. A record that fails its checksum yields `StoreError::Corrupt`, never a wrong value.
     fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Rec>, StoreError>;
 
-    /// One page of a scan.
+    /// Returns one page of a scan.
     fn scan(&self, tree: Tree, scan: &Scan) -> Result<Page, StoreError>;
 
-    /// Applies a batch; resolves after it is durable. Dropping the future does not undo the batch.
+    /// Applies a batch; the future resolves once it is durable. Dropping the future does not cancel the batch. Batches are
+    /// applied in the order of the calls, so an empty one resolves after all that were submitted before it.
     fn commit(&self, batch: Batch) -> BoxFuture<'static, Result<(), StoreError>>;
 
-    /// Writes every record as a checked stream to `to`.
+    /// Writes every record to `to` as a stream with checksums; returns the number of records.
     fn snapshot(&self, to: &mut dyn Write) -> Result<u64, StoreError>;
 
+    /// Returns current figures.
     fn stats(&self) -> StoreStats;
 
-    fn verify(&self) -> Result<Report, StoreError>;
+    /// Whether writes are accepted. Cheap: asked before each decision that will be written.
+    ///
+    /// # Errors
+    /// `Poisoned`: the store only reads until it is reopened.
+    fn writable(&self) -> Result<(), StoreError> {
+        self.stats().poisoned.map_or(Ok(()), |why| Err(StoreError::Poisoned(why)))
+    }
+
+    /// Reads every record and checks its checksum.
+    fn verify(&self) -> Result<VerifyReport, StoreError>;
 }

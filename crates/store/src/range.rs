@@ -1,4 +1,4 @@
-//! From a scan to the bounds of the keys it covers, the same for every store.
+//! Converts a scan into the range of keys that it covers, identically for every store.
 
 use std::ops::Bound;
 
@@ -8,7 +8,7 @@ use crate::{Order, Page, Rec, Scan};
 /// Bounds of a range of keys.
 pub(crate) type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
-/// The keys a scan covers; `None` if there can be none (a start beyond the prefix).
+/// Returns the range of keys that a scan covers; `None` if it is empty (a start beyond the prefix).
 pub(crate) fn key_range(scan: &Scan) -> Option<KeyRange> {
     let mut low = scan.prefix.clone();
     let mut high = successor(&scan.prefix).map_or(Bound::Unbounded, Bound::Excluded);
@@ -25,7 +25,7 @@ pub(crate) fn key_range(scan: &Scan) -> Option<KeyRange> {
     Some((Bound::Included(low), high))
 }
 
-/// The first key after every key with this prefix; `None` if there is no such key.
+/// Returns the first key after every key with this prefix; `None` if there is no such key.
 fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
@@ -37,7 +37,7 @@ fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     None
 }
 
-/// Fills a page until its count or its bytes are spent.
+/// Collects a page up to its limit of records and bytes.
 #[derive(Debug)]
 pub(crate) struct Paging {
     page: Page,
@@ -50,13 +50,13 @@ impl Paging {
         Self { page: Page::default(), limit, bytes: 0 }
     }
 
-    /// Whether one more record fits. Once it does not, `key` is where the next page starts.
-    pub(crate) fn has_room(&mut self, key: &[u8]) -> bool {
-        let room = self.page.items.len() < self.limit && self.bytes < MAX_PAGE_BYTES;
-        if !room {
+    /// Returns whether one more record fits. If not, `key` becomes the start of the next page.
+    pub(crate) fn accepts(&mut self, key: &[u8]) -> bool {
+        let accepts = self.page.items.len() < self.limit && self.bytes < MAX_PAGE_BYTES;
+        if !accepts {
             self.page.next = Some(key.to_vec());
         }
-        room
+        accepts
     }
 
     pub(crate) fn push(&mut self, key: Vec<u8>, rec: Rec) {
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_start_never_leaves_the_prefix() {
+    fn the_range_never_leaves_the_prefix() {
         use Bound::{Excluded, Included, Unbounded};
         let all = |low: &[u8], high| Some((Included(low.to_vec()), high));
         assert_eq!(range(b"", None, Order::Ascending), all(b"", Unbounded));

@@ -1,36 +1,37 @@
-//! Typed records with a version: what callers store, and how they read what an older program wrote.
+//! Typed records with a schema version.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::{Rec, StoreError, Tree};
 
-/// How a record's bytes are written.
+/// Encoding of a record's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
-    /// Small and fast; the order of the fields is the format.
+    /// Compact and fast; the order of the fields is part of the format.
     Postcard,
-    /// For what a person should be able to read.
+    /// Human-readable.
     Json,
 }
 
-/// A type that is stored. Change its fields, raise `SCHEMA`, and teach `upgrade` the version before.
+/// A type that can be stored. When its fields change, increase `SCHEMA` and handle the previous version in `upgrade`.
 pub trait Record: Serialize + DeserializeOwned {
-    /// The tree it lives in.
+    /// Tree that contains the records.
     const TREE: Tree;
-    /// The version this program writes; the first one is 1.
+    /// Schema version that this program writes; the first one is 1.
     const SCHEMA: u16;
+    /// Encoding of the bytes.
     const ENCODING: Encoding = Encoding::Postcard;
 
-    /// Reads the bytes of an older version.
+    /// Reads the bytes of an older schema version.
     fn upgrade(from_schema: u16, _bytes: &[u8]) -> Result<Self, StoreError> {
         Err(StoreError::Corrupt(format!(
-            "{}: schema {from_schema} was never written, or its upgrade is missing",
+            "{}: schema {from_schema} is unknown, or its upgrade is missing",
             Self::TREE.name()
         )))
     }
 
-    /// The record as it is stored.
+    /// Encodes the record.
     fn encode(&self) -> Result<Rec, StoreError> {
         let bytes = match Self::ENCODING {
             Encoding::Postcard => postcard::to_stdvec(self).map_err(|e| e.to_string()),
@@ -40,7 +41,7 @@ pub trait Record: Serialize + DeserializeOwned {
         Ok(Rec { schema: Self::SCHEMA, bytes })
     }
 
-    /// Reads a stored record, whichever version wrote it; one newer than this program is refused.
+    /// Decodes a record of the current or an older schema version; a newer one is rejected.
     fn decode(rec: &Rec) -> Result<Self, StoreError> {
         if rec.schema > Self::SCHEMA {
             return Err(StoreError::NewerSchema { found: rec.schema, known: Self::SCHEMA });
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_its_own_version_and_the_one_before_and_refuses_the_next() {
+    fn reads_its_own_and_the_previous_version_and_rejects_a_newer_one() {
         let now = Counter { used: 3, limit: 4 };
         assert_eq!(now.encode().unwrap(), Rec { schema: 2, bytes: vec![3, 4] });
         assert_eq!(Counter::decode(&now.encode().unwrap()), Ok(now));

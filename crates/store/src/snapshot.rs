@@ -1,8 +1,9 @@
-//! All records as one checked stream: for backup, and to start again from when the engine is corrupt.
+//! All records as one stream with checksums, for backups and for recovery from a corrupt engine.
 //!
-//! Header `"MUSTSNP1" group(u64) crc(u32)`; a record is `1 len(u32) body crc(u32)`, a piece of a journal's file `2 len(u32)
-//! body crc(u32)`; the trailer is `255 count(u64) crc(u32)` and nothing may follow. Integers are little-endian. Each checksum goes on from the one before, so that a
-//! record that is missing, twice there or out of order is seen as well as a flipped bit.
+//! Header `"MUSTSNP1" group(u64) crc(u32)`; a record is `1 len(u32) body crc(u32)`, a piece of a journal file `2
+//! len(u32) body crc(u32)`; the trailer is `255 count(u64) crc(u32)` and nothing may follow it. Integers are
+//! little-endian. Each checksum continues the one before, so that missing, duplicated and reordered records are
+//! detected as well as flipped bits.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
@@ -15,7 +16,7 @@ const MAGIC: [u8; 8] = *b"MUSTSNP1";
 const RECORD: u8 = 1;
 const PIECE: u8 = 2;
 const TRAILER: u8 = 255;
-/// Longest body: a tree's name, a key, a value and their lengths.
+/// Maximum size of a body: tree name, key, value and their lengths.
 const MAX_BODY: usize = 512 + MAX_KEY + MAX_VALUE;
 /// A restore commits once it holds this many records or bytes.
 const STEP_RECORDS: usize = 256;
@@ -23,29 +24,31 @@ const STEP_BYTES: usize = 2 << 20;
 
 pub(crate) const EXTENSION: &str = "snap";
 
-/// A name for a new snapshot; later ones sort after it.
+/// Returns a name for a new snapshot, which sorts after earlier ones.
 pub(crate) fn file_name() -> String {
     format!("{}.{EXTENSION}", files::utc_stamp())
 }
 
-/// Writes a snapshot to a file: whole and durable, or not at all. Answers how many records it holds. Blocks, and
-/// commits to the store wait meanwhile.
+/// Writes a snapshot to a file, atomically and durably; returns the number of records. Blocks, and commits to the store
+/// wait meanwhile.
 pub fn snapshot_to_file(store: &dyn Store, path: &Path) -> Result<u64, StoreError> {
     let records = files::write_atomic(path, |to| store.snapshot(to))?;
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).map_or(Ok(()), files::sync_dir)?;
     Ok(records)
 }
 
-/// Puts a snapshot's records into an empty store; answers how many. The whole file is verified first. Open the store
-/// again afterwards, so that migrations run on what was restored.
+/// Loads the records of a snapshot into an empty store; returns their number. The whole file is verified first. Reopen
+/// the store afterwards, so that migrations run on the restored records.
 ///
 /// # Errors
-/// `BadRequest` if the store holds records; `Corrupt` if the file is damaged.
+///
+/// - `BadRequest` if the store contains records.
+/// - `Corrupt` if the file is damaged.
 pub async fn restore_from_file(store: &dyn Store, path: &Path) -> Result<u64, StoreError> {
     for tree in Tree::ALL.into_iter().filter(|tree| *tree != Tree::Meta) {
         let page = store.scan(tree, &Scan { limit: 1, ..Scan::default() })?;
         if !page.items.is_empty() {
-            return Err(StoreError::BadRequest("a snapshot is restored into an empty store only".into()));
+            return Err(StoreError::BadRequest("a snapshot can only be restored into an empty store".into()));
         }
     }
     verify_file(path)?;
@@ -66,19 +69,19 @@ pub async fn restore_from_file(store: &dyn Store, path: &Path) -> Result<u64, St
     Ok(count)
 }
 
-/// Reads a whole snapshot; answers how many records it holds.
+/// Reads and verifies a whole snapshot; returns the number of its items.
 pub(crate) fn verify_file(path: &Path) -> Result<u64, StoreError> {
     let mut records = SnapshotReader::open(path)?;
     while records.next_item()?.is_some() {}
     Ok(records.count)
 }
 
-/// What a stream is made of.
+/// An item of the stream.
 pub(crate) enum Item {
     Record(Tree, Vec<u8>, Rec),
-    /// More of a journal's file; pieces of one file follow each other.
+    /// A part of a journal file; the pieces of one file are consecutive.
     Piece {
-        /// `journal/file`
+        /// Name in the form `journal/file`.
         name: String,
         bytes: Vec<u8>,
     },
@@ -93,7 +96,7 @@ pub(crate) struct SnapshotWriter<'a> {
 }
 
 impl<'a> SnapshotWriter<'a> {
-    /// `group` orders snapshots of one store: the number of its last group of commits.
+    /// Begins a stream. `group` orders the snapshots of one store: it is the number of its last group of commits.
     pub(crate) fn start(to: &'a mut dyn Write, group: u64) -> Result<Self, StoreError> {
         let mut out = Self { to, chain: 0, records: 0, pieces: 0 };
         out.checked(&[&MAGIC, &group.to_le_bytes()])?;
@@ -116,21 +119,21 @@ impl<'a> SnapshotWriter<'a> {
         ])
     }
 
-    /// Adds to a journal's file; at most 1 MiB at a time.
+    /// Adds a piece of a journal file, of at most 1 MiB.
     pub(crate) fn piece(&mut self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let length = u8::try_from(name.len())
-            .map_err(|_| StoreError::BadRequest(format!("{name}: a journal's file has a shorter name")))?;
+            .map_err(|_| StoreError::BadRequest(format!("{name}: the name of a journal file is too long")))?;
         let body = 1 + name.len() + bytes.len();
         self.pieces += 1;
         self.checked(&[&[PIECE], &(body as u32).to_le_bytes(), &[length], name.as_bytes(), bytes])
     }
 
-    /// Records so far.
+    /// Returns the number of records so far.
     pub(crate) fn records(&self) -> u64 {
         self.records
     }
 
-    /// Ends the stream; answers how many records it holds.
+    /// Ends the stream; returns the number of records.
     pub(crate) fn finish(mut self) -> Result<u64, StoreError> {
         let count = self.records + self.pieces;
         self.checked(&[&[TRAILER], &count.to_le_bytes()])?;
@@ -146,7 +149,7 @@ impl<'a> SnapshotWriter<'a> {
     }
 }
 
-/// Reads the stream; every record it answers has been checked.
+/// Reads the stream; every item is verified before it is returned.
 pub(crate) struct SnapshotReader {
     from: BufReader<File>,
     path: String,
@@ -169,12 +172,12 @@ impl SnapshotReader {
         Ok(reader)
     }
 
-    /// The last group of commits the snapshot holds.
+    /// Returns the last group of commits that the snapshot contains.
     pub(crate) fn group(&self) -> u64 {
         self.group
     }
 
-    /// What comes next; `None` after the trailer, however often it is asked.
+    /// Returns the next item; `None` after the trailer.
     pub(crate) fn next_item(&mut self) -> Result<Option<Item>, StoreError> {
         if self.ended {
             return Ok(None);
@@ -183,17 +186,17 @@ impl SnapshotReader {
             [RECORD] => self.record().map(|(tree, key, rec)| Some(Item::Record(tree, key, rec))),
             [PIECE] => self.piece().map(Some),
             [TRAILER] => self.trailer().map(|()| None),
-            _ => Err(self.corrupt("neither a record nor the end")),
+            _ => Err(self.corrupt("unknown type of item")),
         }
     }
 
-    /// The next record of a stream that has nothing but records, as the server's own snapshots.
+    /// Returns the next record of a stream without journal pieces, as the server's own snapshots are.
     pub(crate) fn next_record(&mut self) -> Result<Option<(Tree, Vec<u8>, Rec)>, StoreError> {
         match self.next_item()? {
             Some(Item::Record(tree, key, rec)) => Ok(Some((tree, key, rec))),
             None => Ok(None),
             Some(Item::Piece { .. }) => Err(StoreError::BadRequest(format!(
-                "{}: it carries journals too: put it in place with `muster restore`",
+                "{}: it also contains journals: restore it with `muster restore`",
                 self.path
             ))),
         }
@@ -202,7 +205,7 @@ impl SnapshotReader {
     fn body(&mut self) -> Result<Vec<u8>, StoreError> {
         let len = u32::from_le_bytes(self.take()?) as usize;
         if len > MAX_BODY {
-            return Err(self.corrupt("a record longer than any"));
+            return Err(self.corrupt("a record exceeds the maximum size"));
         }
         let mut body = vec![0; len];
         self.fill(&mut body)?;
@@ -214,18 +217,18 @@ impl SnapshotReader {
     fn piece(&mut self) -> Result<Item, StoreError> {
         let body = self.body()?;
         let parts = body.split_first_chunk::<1>().and_then(|(&[len], rest)| rest.split_at_checked(len.into()));
-        let (name, bytes) = parts.ok_or_else(|| self.corrupt("a piece cut short"))?;
-        let name = std::str::from_utf8(name).map_err(|_| self.corrupt("a file's name that is no text"))?;
+        let (name, bytes) = parts.ok_or_else(|| self.corrupt("an incomplete journal piece"))?;
+        let name = std::str::from_utf8(name).map_err(|_| self.corrupt("a file name is not UTF-8"))?;
         Ok(Item::Piece { name: name.to_owned(), bytes: bytes.to_vec() })
     }
 
     fn record(&mut self) -> Result<(Tree, Vec<u8>, Rec), StoreError> {
         let body = self.body()?;
-        let (name, key, schema, bytes) = split(&body).ok_or_else(|| self.corrupt("a record cut short"))?;
+        let (name, key, schema, bytes) = split(&body).ok_or_else(|| self.corrupt("an incomplete record"))?;
         let tree = std::str::from_utf8(name).ok().and_then(Tree::from_name);
         let tree = tree.ok_or_else(|| {
             StoreError::BadRequest(format!(
-                "{}: it holds a tree this program does not know: run the newer one",
+                "{}: it contains a tree that this version does not know: use the newer version",
                 self.path
             ))
         })?;
@@ -242,7 +245,7 @@ impl SnapshotReader {
                 self.ended = true;
                 Ok(())
             }
-            (true, _) => Err(self.corrupt("something follows the end")),
+            (true, _) => Err(self.corrupt("data follows the trailer")),
             (false, _) => Err(self.corrupt("records are missing")),
         }
     }
@@ -262,12 +265,12 @@ impl SnapshotReader {
     fn check(&mut self) -> Result<(), StoreError> {
         let mut crc = [0; 4];
         self.from.read_exact(&mut crc).map_err(|e| self.unreadable(&e))?;
-        if u32::from_le_bytes(crc) == self.chain { Ok(()) } else { Err(self.corrupt("the checksum does not hold")) }
+        if u32::from_le_bytes(crc) == self.chain { Ok(()) } else { Err(self.corrupt("checksum mismatch")) }
     }
 
     fn unreadable(&self, error: &std::io::Error) -> StoreError {
         match error.kind() {
-            std::io::ErrorKind::UnexpectedEof => self.corrupt("it ends too early"),
+            std::io::ErrorKind::UnexpectedEof => self.corrupt("the file is truncated"),
             _ => StoreError::Io(format!("{}: {error}", self.path)),
         }
     }
@@ -278,10 +281,10 @@ impl SnapshotReader {
 }
 
 /// Tree, key, schema and value of a record.
-type Parts<'a> = (&'a [u8], &'a [u8], u16, &'a [u8]);
+type RecordParts<'a> = (&'a [u8], &'a [u8], u16, &'a [u8]);
 
-/// Takes a record's body apart; `None` if it is cut short.
-fn split(body: &[u8]) -> Option<Parts<'_>> {
+/// Splits a record's body; `None` if it is too short.
+fn split(body: &[u8]) -> Option<RecordParts<'_>> {
     let (&[len], rest) = body.split_first_chunk::<1>()?;
     let (name, rest) = rest.split_at_checked(len.into())?;
     let (len, rest) = rest.split_first_chunk::<2>()?;
@@ -305,7 +308,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_restored_store_holds_the_same_and_is_empty_before() {
+    async fn a_restore_copies_all_records_and_requires_an_empty_store() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("a.snap");
         let store = filled().await;
@@ -319,7 +322,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_flipped_bit_and_no_cut_passes() {
+    async fn every_flipped_bit_and_every_truncation_is_detected() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("a.snap");
         snapshot_to_file(&filled().await, &path).unwrap();

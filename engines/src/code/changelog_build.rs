@@ -45,13 +45,13 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Commits of one changelog.
+/// Maximum number of commits in one call.
 const MAX_COMMITS: usize = 10_000;
 /// The sections of Keep a Changelog 1.1.0, in its order.
 const SECTIONS: [&str; 6] = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"];
-/// Where commits go that users do not notice; not in the changelog.
+/// Section of commits that are invisible to users; it is not in the changelog.
 const OTHER: &str = "Other";
-/// As much of a commit's id as git shows.
+/// Length of an abbreviated commit id, as git prints it.
 const SHORT: usize = 7;
 
 #[derive(Deserialize)]
@@ -83,7 +83,7 @@ struct Violation {
     message: String,
 }
 
-/// One line of the changelog.
+/// One entry of the changelog.
 struct Entry {
     section: &'static str,
     text: String,
@@ -133,7 +133,8 @@ fn build(input: Input, context: &Context) -> Result<Output, Failure> {
     })
 }
 
-/// Conventional Commits 1.0.0, "Summary": a break is a major, `feat` a minor, `fix` a patch; other types are nothing.
+/// Conventional Commits 1.0.0, "Summary": a breaking change is a major bump, `feat` a minor, `fix` a patch; other types
+/// do not bump.
 fn effect(commit: &Commit<'_>) -> Bump {
     let kind = commit.type_();
     if commit.breaking() {
@@ -147,7 +148,7 @@ fn effect(commit: &Commit<'_>) -> Bump {
     }
 }
 
-/// SemVer 2.0.0, section 4: before 1.0.0 anything may change, so that a break is a minor there.
+/// SemVer 2.0.0, section 4: before 1.0.0 anything may change, so a breaking change is a minor bump.
 fn next(current: &semver::Version, bump: Bump, context: &Context) -> Result<semver::Version, Failure> {
     let bump = if current.major == 0 { bump.min(Bump::Minor) } else { bump };
     if bump == Bump::None {
@@ -157,7 +158,7 @@ fn next(current: &semver::Version, bump: Bump, context: &Context) -> Result<semv
         .ok_or_else(|| Failure::invalid(&["current_version"], "is too large to be raised: a part of it is at its end"))
 }
 
-/// A break that is announced in a way that no tool hears: rule 15 wants the words in capitals.
+/// Detects a breaking change announced in a form that tools ignore: rule 15 requires the token in capitals.
 fn unheard(commit: &Commit<'_>) -> Option<String> {
     let announced = |line: &&str| {
         let start: String = line.chars().take("breaking change:".len()).collect();
@@ -206,7 +207,7 @@ fn markdown(
     let mut text = if next == current { format!("## [Unreleased]{date}\n") } else { format!("## [{next}]{date}\n") };
     for section in SECTIONS {
         let mut of: Vec<&Entry> = entries.iter().filter(|entry| entry.section == section).collect();
-        // What breaks is read first.
+        // Breaking changes come first.
         of.sort_by_key(|entry| entry.breaking.is_none());
         if !of.is_empty() {
             let _ = write!(text, "\n### {section}\n\n");

@@ -1,9 +1,8 @@
-//! The languages that this family reads source code of: their names, the ends of their files' names, and how their lines
-//! begin.
+//! Supported source languages: names, file extensions, and typical beginnings of lines.
 
-/// The longest source that is read, in bytes.
+/// Maximum length of a source, in bytes.
 pub const MAX_SOURCE: usize = 512 * 1024;
-/// How much of a source its language is guessed by, in bytes.
+/// Number of bytes used to guess the language.
 const SAMPLE: usize = 16 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +11,7 @@ pub enum Language {
     Python,
     JavaScript,
     TypeScript,
-    /// TypeScript with elements of JSX, where a cast cannot be written `<T>x`.
+    /// TypeScript with JSX, where a cast cannot be written `<T>x`.
     Tsx,
     Go,
     Java,
@@ -42,7 +41,7 @@ const EXTENSIONS: [(&str, Language); 19] = [
     ("es6", Language::JavaScript),
 ];
 
-/// What lines of one language begin with, and those of others seldom.
+/// Beginnings of lines that are typical of one language.
 const BEGINNINGS: [(Language, &[&str]); 7] = [
     (Language::Rust, &["fn ", "pub ", "use ", "impl", "let mut ", "#[", "mod ", "//!", "match "]),
     (Language::Python, &["def ", "class ", "elif ", "from ", "import ", "@", "async def ", "with ", "#!"]),
@@ -57,7 +56,7 @@ const BEGINNINGS: [(Language, &[&str]); 7] = [
 ];
 
 impl Language {
-    /// Each with its name; `Tsx` is told as TypeScript.
+    /// Languages with their names; `Tsx` is reported as TypeScript.
     pub const NAMES: [(Self, &'static str); 8] = [
         (Self::Rust, "rust"),
         (Self::Python, "python"),
@@ -73,19 +72,19 @@ impl Language {
         Self::NAMES.iter().find(|(language, _)| *language == self).map_or("", |(_, name)| name)
     }
 
-    /// `None` for `auto`.
+    /// Returns `None` for `auto`.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(_, known)| *known == name).map(|(language, _)| *language)
     }
 
-    /// The language that the end of a file's name tells.
+    /// Returns the language of a file extension.
     pub fn of_filename(name: &str) -> Option<Self> {
         let (_, extension) = name.rsplit_once('.')?;
         let extension = extension.to_ascii_lowercase();
         EXTENSIONS.iter().find(|(known, _)| *known == extension).map(|(_, language)| *language)
     }
 
-    /// The languages that are guessed, each with how many lines of a sample begin like its own.
+    /// Candidate languages with the number of sample lines that begin typically for them.
     pub fn alike(sample: &str) -> impl Iterator<Item = (Self, usize)> {
         BEGINNINGS.iter().map(|(language, beginnings)| {
             let begins = |line: &str| beginnings.iter().any(|beginning| line.starts_with(beginning));
@@ -94,7 +93,7 @@ impl Language {
     }
 }
 
-/// The first lines of a source, at most [`SAMPLE`] bytes of them.
+/// Returns the first lines of a source, at most [`SAMPLE`] bytes.
 pub fn sample(source: &str) -> &str {
     if source.len() <= SAMPLE {
         return source;

@@ -4,10 +4,12 @@ mod changelog_build;
 mod code_clones;
 #[cfg(feature = "ast")]
 mod code_complexity;
+#[cfg(feature = "ast")]
 mod code_outline;
 #[cfg(feature = "repository")]
 mod code_search;
 mod dependency_graph;
+#[cfg(feature = "ast")]
 mod language;
 mod licence_detect;
 mod openapi_diff;
@@ -33,6 +35,7 @@ pub static ENGINES: &[&Engine] = &[
     &repo_tree::ENGINE,
     #[cfg(feature = "repository")]
     &code_search::ENGINE,
+    #[cfg(feature = "ast")]
     &code_outline::ENGINE,
     #[cfg(feature = "ast")]
     &code_complexity::ENGINE,

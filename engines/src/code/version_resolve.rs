@@ -1,4 +1,4 @@
-//! q197: versions compared, chosen and raised.
+//! q197: version comparison, selection and increments.
 
 use std::sync::OnceLock;
 
@@ -39,7 +39,7 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Versions of one call.
+/// Maximum number of versions per call.
 const MAX_VERSIONS: usize = 100_000;
 
 #[derive(Deserialize)]
@@ -50,7 +50,7 @@ struct Input {
     bump: Bump,
 }
 
-/// Which part of a version goes up, from the least.
+/// Part of a version to increment, from the least significant.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Bump {
@@ -63,10 +63,10 @@ pub(super) enum Bump {
 
 #[derive(Serialize)]
 struct Output {
-    /// From the lowest; what is equal stays in its order.
+    /// Ascending; equal versions keep their order.
     sorted: Vec<String>,
     matching: Vec<String>,
-    /// The highest that matches; without a range the highest release, or pre-release where there are only those.
+    /// The highest matching version; without a range the highest release, or pre-release if there is no release.
     #[serde(skip_serializing_if = "Option::is_none")]
     best: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,7 +101,7 @@ fn resolve(input: Input, context: &Context) -> Result<Output, Failure> {
     Ok(Output { matching, best: chosen.best.and_then(text), next, sorted, invalid })
 }
 
-/// Places among the sorted versions.
+/// Indices into the sorted versions.
 struct Chosen {
     matching: Vec<usize>,
     best: Option<usize>,
@@ -129,7 +129,7 @@ fn raise(version: &Version, bump: Bump, context: &Context) -> Option<String> {
     raised
 }
 
-/// As node-semver's `inc`: a pre-release is raised to the release that it is for, where that is of the kind asked for.
+/// As node-semver's `inc`: a pre-release is raised to its release if that is of the requested kind.
 pub(super) fn raise_semver(version: &semver::Version, bump: Bump) -> Option<semver::Version> {
     let semver::Version { major, minor, patch, ref pre, .. } = *version;
     let new = semver::Version::new;
@@ -150,7 +150,7 @@ pub(super) fn raise_semver(version: &semver::Version, bump: Bump) -> Option<semv
     })
 }
 
-/// The last number of a pre-release goes up; where there is none, `0` is appended.
+/// Increments the last number of a pre-release; appends `0` if there is none.
 fn raise_pre(pre: &Prerelease) -> Option<Prerelease> {
     let mut parts: Vec<String> = pre.split('.').filter(|part| !part.is_empty()).map(str::to_owned).collect();
     match parts.iter_mut().rev().find_map(|part| part.parse::<u64>().ok().map(|number| (part, number))) {
@@ -160,7 +160,7 @@ fn raise_pre(pre: &Prerelease) -> Option<Prerelease> {
     Prerelease::new(&parts.join(".")).ok()
 }
 
-/// As Poetry's `version` command: the same rules, on a release of at least three numbers.
+/// As Poetry's `version` command: the same rules, for releases with at least three numbers.
 fn raise_python(version: &pep440_rs::Version, bump: Bump) -> Option<pep440_rs::Version> {
     let release = version.release();
     let part = |at: usize| release.get(at).copied().unwrap_or(0);
@@ -179,7 +179,7 @@ fn raise_python(version: &pep440_rs::Version, bump: Bump) -> Option<pep440_rs::V
         Bump::Prerelease => {
             let first = PythonPre { kind: PrereleaseKind::Alpha, number: 0 };
             let (patch, pre) = match version.pre() {
-                // `1.0a2.dev3` is on its way to `1.0a2`.
+                // `1.0a2.dev3` precedes `1.0a2`.
                 Some(pre) if version.is_dev() => (patch, pre),
                 Some(pre) => (patch, PythonPre { number: up(pre.number)?, ..pre }),
                 None if version.is_dev() && !version.is_post() => (patch, first),

@@ -1,4 +1,4 @@
-//! XML as a bounded tree: what reports and manifests need. Entities of a document's own are not expanded.
+//! Bounded XML trees for reports and manifests. Entities defined in a document are not expanded.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ const MAX_ELEMENTS: usize = 1_000_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Element {
-    /// Without its prefix.
+    /// Local name, without prefix.
     pub name: String,
     pub attributes: BTreeMap<String, String>,
-    /// Its own, without that of its children; trimmed.
+    /// Own text without that of children; trimmed.
     pub text: String,
     pub children: Vec<Element>,
 }
 
 impl Element {
-    /// An attribute's value; empty where there is none.
+    /// Returns an attribute's value; empty if absent.
     pub fn attribute(&self, name: &str) -> &str {
         self.attributes.get(name).map(String::as_str).unwrap_or_default()
     }
@@ -28,22 +28,22 @@ impl Element {
         self.children.iter().find(|child| child.name == name)
     }
 
-    /// The text of a child; empty where there is none.
+    /// Returns the text of a child; empty if absent.
     pub fn child_text(&self, name: &str) -> &str {
         self.child(name).map(|child| child.text.as_str()).unwrap_or_default()
     }
 
-    /// Itself and all below, in the document's order.
+    /// Visits itself and all descendants in document order.
     pub fn walk<'e>(&'e self, visit: &mut impl FnMut(&'e Self)) {
         visit(self);
         self.children.iter().for_each(|child| child.walk(visit));
     }
 }
 
-/// Reads a document's root.
+/// Parses a document and returns its root.
 ///
 /// # Errors
-/// What is wrong, for people.
+/// A description of the problem.
 pub(super) fn read(text: &str) -> Result<Element, String> {
     let mut reader = Reader::from_str(text.trim_start_matches('\u{feff}'));
     reader.config_mut().expand_empty_elements = true;
@@ -95,7 +95,7 @@ fn append(open: &mut [Element], text: &str) {
     }
 }
 
-/// XML's own five and characters by number; others stay as they are written.
+/// Resolves XML's predefined entities and character references; others stay as written.
 fn resolve(reference: &BytesRef<'_>) -> String {
     if let Ok(Some(character)) = reference.resolve_char_ref() {
         return character.to_string();

@@ -36,14 +36,14 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// What stands for a share of zero in the PSI.
+/// Replaces a share of zero in the PSI.
 const EPSILON: f64 = 1e-4;
 /// Siddiqi's thresholds of the PSI.
 const MODERATE: f64 = 0.1;
 const MAJOR: f64 = 0.25;
-/// Most new categories that are told of one column.
+/// Maximum number of new categories reported per column.
 const MAX_NEW: usize = 100;
-/// The KS test's p is exact up to this product of the two sizes, as it takes a step for each.
+/// Product of both sample sizes up to which the KS test's p is exact; exact computation takes one step per element.
 const MAX_EXACT: usize = 1_000_000;
 
 #[derive(Deserialize)]
@@ -56,7 +56,7 @@ struct Input {
 #[derive(Serialize)]
 struct Output {
     columns: Vec<Column>,
-    /// The share of columns that are not stable.
+    /// Share of columns that are not stable.
     drifted_share: f64,
 }
 
@@ -124,7 +124,7 @@ fn column(name: &str, baseline: &[Value], current: &[Value], bins: usize, contex
         all => values.iter().filter(|value| value.is_null()).count() as f64 / all as f64,
     };
     let psi = psi(&found.baseline, &found.current);
-    // A column whose values all vanished, or are all new, is another column.
+    // A column whose values all disappeared or are all new is treated as another column.
     let vanished = found.baseline.is_empty() != found.current.is_empty();
     let status = match psi {
         _ if vanished => Status::Major,
@@ -145,7 +145,7 @@ fn column(name: &str, baseline: &[Value], current: &[Value], bins: usize, contex
     }
 }
 
-/// Two distributions over the same bins; either is empty where it has no value at all.
+/// Two distributions over the same bins; either is empty if it has no values.
 struct Found {
     baseline: Vec<f64>,
     current: Vec<f64>,
@@ -166,7 +166,7 @@ fn of_numbers(baseline: &[f64], current: &[f64], bins: usize) -> Found {
     let counted = |values: &[f64]| {
         let mut counts = vec![0; edges.len().saturating_add(1)];
         for value in values {
-            // Bins are closed at their left end.
+            // Bins are closed on the left.
             if let Some(count) = counts.get_mut(edges.partition_point(|edge| edge <= value)) {
                 *count += 1;
             }
@@ -178,7 +178,7 @@ fn of_numbers(baseline: &[f64], current: &[f64], bins: usize) -> Found {
     Found { baseline: counted(baseline), current: counted(current), ks, p, new_values: vec![], left_out: 0 }
 }
 
-/// Linear between the two nearest (Hyndman & Fan 1996, type 7). `sorted` is.
+/// Linear interpolation (Hyndman & Fan 1996, type 7) of `sorted`.
 fn quantile(sorted: &[f64], at: f64) -> Option<f64> {
     let place = at * sorted.len().checked_sub(1)? as f64;
     let low = sorted.get(place.floor() as usize)?;
@@ -186,7 +186,7 @@ fn quantile(sorted: &[f64], at: f64) -> Option<f64> {
     Some(low + (high - low) * place.fract())
 }
 
-/// The largest distance between the two empirical distribution functions. Both are sorted.
+/// Maximum distance of the empirical distribution functions. Both inputs are sorted.
 fn statistic(one: &[f64], other: &[f64]) -> f64 {
     if one.is_empty() || other.is_empty() {
         return 0.0;
@@ -201,9 +201,8 @@ fn statistic(one: &[f64], other: &[f64]) -> f64 {
     most
 }
 
-/// How likely a distance of at least this is where both samples are of one distribution: exactly by counting the
-/// orders of the pooled sample (Hodges 1958), and for large samples by Kolmogorov's limit with Stephens' correction
-/// (1970).
+/// Probability of at least this distance if both samples have the same distribution: exact by counting the orders of
+/// the pooled sample (Hodges 1958), for large samples Kolmogorov's limit with Stephens' correction (1970).
 fn significance(distance: f64, one: usize, other: usize) -> f64 {
     if one == 0 || other == 0 || distance <= 0.0 {
         return 1.0;
@@ -217,10 +216,10 @@ fn significance(distance: f64, one: usize, other: usize) -> f64 {
     (2.0 * (1..=100).map(term).sum::<f64>()).clamp(0.0, 1.0)
 }
 
-/// One minus the share of lattice paths from (0, 0) to (fewer, more) that stay nearer to the diagonal than `distance`.
+/// One minus the share of lattice paths from (0, 0) to (fewer, more) that stay closer to the diagonal than `distance`.
 fn exact(distance: f64, fewer: usize, more: usize) -> f64 {
     let (m, n) = (fewer as f64, more as f64);
-    // Half a step below: distances are multiples of 1/(m n), and floating point is not.
+    // Half a step below: distances are multiples of 1/(m n), which floating point does not represent exactly.
     let limit = (0.5 + (distance * m * n - 1e-7).floor()) / (m * n);
     let mut row: Vec<f64> = (0..=more).map(|j| if j as f64 / n > limit { 0.0 } else { 1.0 }).collect();
     for i in 1..=fewer {

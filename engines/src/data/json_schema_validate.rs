@@ -31,7 +31,7 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Errors told of one document; the rest is said to be left out.
+/// Maximum number of errors per document; the rest is reported as omitted.
 const MAX_ERRORS: usize = 1_000;
 
 #[derive(Deserialize)]
@@ -74,7 +74,7 @@ fn validate(input: Input, context: &Context) -> Result<Output, Failure> {
         })
         .collect();
     if found.next().is_some() {
-        context.warn(format!("only the first {MAX_ERRORS} errors are told"));
+        context.warn(format!("only the first {MAX_ERRORS} errors are reported"));
     }
     Ok(Output { valid: errors.is_empty(), errors, draft: name(draft).to_owned() })
 }

@@ -1,4 +1,4 @@
-//! q114: Units and calculation.
+//! q114: unit conversion and calculation.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,20 +27,20 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Longest expression and longest target, in bytes.
+/// Maximum length of an expression and of a target, in bytes.
 const MAX_TEXT: usize = 500;
-/// Steps of one evaluation, as fend-core counts them: in place of a clock, so that the answer is always the same.
+/// Maximum steps of an evaluation, as counted by fend-core: unlike a clock this is deterministic.
 const MAX_STEPS: u32 = 10_000;
-/// The evaluator recurses once per operator; this holds the deepest expression of `MAX_TEXT` bytes.
+/// The evaluator recurses once per operator; this suffices for the deepest expression of `MAX_TEXT` bytes.
 const STACK: usize = 64 << 20;
-/// Digits asked for beyond those that are told, so that the last one told is rounded once and rightly.
+/// Extra digits requested, so that the last reported one is rounded once and correctly.
 const GUARD: usize = 30;
 /// Functions of reals are computed to about this many digits.
 const REAL_DIGITS: usize = 15;
-/// What fend writes before a number that it rounded.
+/// fend's prefix of a rounded number.
 const APPROXIMATELY: &str = "approx. ";
-/// Functions would recurse without a bound (`:`, `\`), shifts are done in one step however far they go, `@` asks for
-/// the evaluator's insides, `#` hides what follows.
+/// Functions would recurse without bound (`:`, `\`), shifts take one step however far, `@` accesses the evaluator's
+/// internals, `#` begins a comment.
 const REFUSED: [&str; 7] = [":", "\\", "=>", "<<", ">>", "@", "#"];
 
 #[derive(Deserialize)]
@@ -59,12 +59,12 @@ struct Output {
     exact: bool,
 }
 
-/// What the evaluator wrote.
+/// Output of the evaluator.
 struct Written {
     approximate: bool,
-    /// Without what says that it is approximate.
+    /// Without the prefix of approximate results.
     text: String,
-    /// Where the number ends and the unit begins.
+    /// End of the number and start of the unit.
     number: usize,
 }
 
@@ -82,10 +82,10 @@ fn calculate(input: Input, context: &Context) -> Result<Output, Failure> {
     };
     let fallen = || refusal("cannot be evaluated: write it more simply".to_owned());
     let (plain, long) = on_stack(context, STACK, fallen, both)?;
-    Ok(told(plain, long, input.digits, context))
+    Ok(reported(plain, long, input.digits, context))
 }
 
-/// `3 in` at an end, before an operator or a bracket is a length; elsewhere the evaluator takes `in` for a conversion.
+/// `3 in` at the end, before an operator or a bracket is a length; elsewhere the evaluator reads `in` as a conversion.
 fn inches(expression: &str) -> Cow<'_, str> {
     static INCHES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(\d\s*)in(\s*(?:[+\-*/^)]|$))").ok());
     INCHES.as_ref().map_or(Cow::Borrowed(expression), |inches| inches.replace_all(expression, "${1}inch${2}"))
@@ -135,8 +135,8 @@ fn refusal(why: String) -> Failure {
     }
 }
 
-/// An exact result stays as it is written, in whichever format was asked for; one that is not is rounded here.
-fn told(plain: Written, long: Option<Written>, digits: usize, context: &Context) -> Output {
+/// An exact result is kept as written, in any requested format; others are rounded here.
+fn reported(plain: Written, long: Option<Written>, digits: usize, context: &Context) -> Output {
     let parted = |written: &Written| {
         let (number, unit) = written.text.split_at_checked(written.number).unwrap_or_default();
         (number.to_owned(), unit.to_owned())
@@ -158,8 +158,8 @@ fn told(plain: Written, long: Option<Written>, digits: usize, context: &Context)
     Output { result, value, unit: unit.trim().to_owned(), exact }
 }
 
-/// A plain decimal to so many significant digits, half away from zero, and whether anything was dropped. The digits
-/// before the point are all kept.
+/// Rounds a plain decimal to significant digits, half away from zero; also returns whether anything was dropped. Digits
+/// before the point are kept.
 fn round(number: &str, digits: usize) -> Option<(String, bool)> {
     let (sign, magnitude) = number.strip_prefix('-').map_or(("", number), |magnitude| ("-", magnitude));
     let (whole, fraction) = magnitude.split_once('.').unwrap_or((magnitude, ""));
@@ -182,7 +182,7 @@ fn round(number: &str, digits: usize) -> Option<(String, bool)> {
     Some((format!("{sign}{whole}{point}{fraction}"), dropped.bytes().any(|byte| byte != b'0')))
 }
 
-/// Adds one to the last digit.
+/// Increments the last digit.
 fn carry(decimal: &mut Vec<u8>) {
     for digit in decimal.iter_mut().rev() {
         if *digit != b'9' {

@@ -39,9 +39,9 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Longest document, in bytes: parsers of nested markup are worse than linear.
+/// Maximum document size in bytes: parsers of nested markup are worse than linear.
 const MAX_CONTENT: usize = 1 << 20;
-/// Column of wrapped plain text.
+/// Line width of plain text.
 const WIDTH: usize = 100;
 
 #[derive(Deserialize)]
@@ -117,7 +117,7 @@ fn options() -> Options<'static> {
     options.extension.autolink = true;
     options.extension.tasklist = true;
     options.extension.footnotes = true;
-    // What is not wanted goes by the allow-list, which sees what a browser sees.
+    // Unwanted markup is removed by the allow-list, which sees what a browser sees.
     options.render.r#unsafe = true;
     options
 }
@@ -132,10 +132,10 @@ fn html<'a>(root: &'a AstNode<'a>, options: &Options<'_>) -> Result<String, Fail
     written(|out| format_html(root, options, out))
 }
 
-/// Headings, lists, emphasis, code and links; links by number, as Markdown's references.
+/// Headings, lists, emphasis, code and links; links are numbered Markdown references.
 fn to_markdown(html: &str) -> Result<String, Failure> {
     let config = html2text::config::plain().link_footnotes(true).no_table_borders().no_link_wrapping();
-    // By the allow-list first, so that scripts and styles are no text.
+    // The allow-list first, so that scripts and styles do not become text.
     config.string_from_read(ammonia::clean(html).as_bytes(), WIDTH).map_err(Failure::internal)
 }
 
@@ -144,7 +144,7 @@ fn plain(html: &str) -> Result<String, Failure> {
     config.string_from_read(ammonia::clean(html).as_bytes(), WIDTH).map_err(Failure::internal)
 }
 
-/// The allow-list of ammonia, and what footnotes and task lists need. What went is named by element.
+/// Applies ammonia's allow-list plus what footnotes and task lists need. Removed elements are reported by name.
 fn sanitised(raw: &str, removed: &mut Vec<String>) -> String {
     let mut allowed = ammonia::Builder::default();
     allowed.add_tags(["section", "input", "sup"]).add_tag_attributes("input", ["type", "checked", "disabled"]);
@@ -163,13 +163,13 @@ fn sanitised(raw: &str, removed: &mut Vec<String>) -> String {
     clean
 }
 
-/// The names of the elements that a text begins.
+/// Names of the elements that a text opens.
 fn elements(html: &str) -> BTreeSet<String> {
     let name = |tag: &str| tag.chars().take_while(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     html.split('<').skip(1).map(name).filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic())).collect()
 }
 
-/// Whether an element has an attribute that runs a script.
+/// Returns whether an element has an event handler attribute.
 fn handlers(html: &str) -> bool {
     html.split('<').skip(1).filter_map(|tag| tag.split('>').next()).any(|tag| {
         tag.split_whitespace().skip(1).any(|attribute| {
@@ -193,7 +193,7 @@ fn outline<'a>(root: &'a AstNode<'a>) -> Vec<Heading> {
     outline
 }
 
-/// As GitHub's: lower case, blanks to hyphens, other punctuation gone.
+/// As GitHub: lower case, blanks to hyphens, other punctuation removed.
 fn slug(text: &str) -> String {
     let kept =
         text.to_lowercase().chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_')).collect::<String>();
@@ -227,7 +227,7 @@ fn contents(outline: &[Heading]) -> String {
     format!("<nav>\n<ul>\n{items}</ul>\n</nav>\n")
 }
 
-/// Gives the headings of the body, which come in the outline's order, their anchors.
+/// Adds anchors to the headings of the body, which are in the order of the outline.
 fn anchored(body: &str, outline: &[Heading]) -> String {
     let (mut out, mut rest) = (String::with_capacity(body.len()), body);
     for heading in outline {

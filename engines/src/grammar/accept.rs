@@ -1,4 +1,4 @@
-//! The check of a value against its type: every problem with its place.
+//! Validates values against types and reports every problem with its path.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -7,15 +7,15 @@ use serde_json::{Map, Value};
 use super::{Field, Need, Prim, Range, Type, finding};
 use crate::context::{Problem, Wrong};
 
-/// Problems told of one input.
+/// Maximum number of problems per input.
 const MAX_PROBLEMS: usize = 50;
-/// The longest value that is shown back, in bytes of JSON.
+/// Maximum size of a value repeated in a problem, in bytes of JSON.
 const MAX_SHOWN: usize = 200;
 
-/// Checks an object against fields, closed, and completes it with the defaults. An optional field may be `null`.
+/// Validates an object against fields, rejects unknown ones, and fills in defaults. An optional field may be `null`.
 ///
 /// # Errors
-/// Every problem, the first 50.
+/// All problems, up to 50.
 pub fn accept(fields: &[Field], input: Value) -> Result<Map<String, Value>, Vec<Problem>> {
     let mut check = Check::default();
     let Value::Object(mut object) = input else {
@@ -48,7 +48,7 @@ pub fn accept(fields: &[Field], input: Value) -> Result<Map<String, Value>, Vec<
     if check.problems.is_empty() { Ok(object) } else { Err(check.problems) }
 }
 
-/// The problems of a value of a type; none where it fits.
+/// Returns the problems of a value; empty if it matches the type.
 pub fn check(kind: &Type, range: Range, value: &Value) -> Vec<Problem> {
     let mut check = Check::default();
     check.value(kind, range, value);
@@ -74,7 +74,7 @@ impl Check {
     }
 
     fn at(&mut self, step: impl Into<String>, kind: &Type, range: Range, value: &Value) {
-        // Past this nothing more is told, so nothing more is looked at.
+        // Further problems are not reported, so validation can stop.
         if self.problems.len() < MAX_PROBLEMS {
             self.path.push(step.into());
             self.value(kind, range, value);

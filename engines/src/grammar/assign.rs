@@ -1,9 +1,9 @@
-//! Whether a value of one type may stand where another is wanted.
+//! Assignability of types.
 
 use super::{Member, Prim, Type, finding};
 
-/// `None` where a value of `from` may be used where `to` is wanted; else why not. `any` goes both ways: it is checked
-/// when the value is there.
+/// Returns `None` if a value of `from` may be used where `to` is expected, otherwise why not. `any` is compatible in
+/// both directions: it is checked at run time.
 pub fn assignable(from: &Type, to: &Type) -> Option<String> {
     problem(from, to, "")
 }

@@ -19,13 +19,18 @@ pub use assign::assignable;
 pub use parse::{Malformed, parse_input, parse_output, parse_type};
 pub use schema::{input_schema, output_schema, type_schema};
 
-/// The types that are one word.
+/// Primitive types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prim {
+    /// Any number.
     Number,
+    /// A whole number.
     Integer,
+    /// True or false.
     Boolean,
+    /// A text.
     String,
+    /// Any JSON value.
     Any,
     /// RFC 3339.
     Datetime,
@@ -46,6 +51,7 @@ pub enum Prim {
 }
 
 impl Prim {
+    /// All primitive types with their names.
     pub const ALL: [(Self, &'static str); 13] = [
         (Self::Number, "number"),
         (Self::Integer, "integer"),
@@ -62,56 +68,72 @@ impl Prim {
         (Self::Finding, "finding"),
     ];
 
+    /// Returns the name in the grammar.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(prim, _)| *prim == self).map_or("any", |(_, name)| name)
     }
 }
 
-/// A type.
+/// A type of the grammar.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Type {
+    /// A primitive type.
     Prim(Prim),
+    /// One of the given texts.
     Enum(Vec<String>),
+    /// A list of one element type.
     Array(Box<Self>),
-    /// From any text to one type.
+    /// A map from texts to one type.
     Map(Box<Self>),
+    /// An object with the given members.
     Record(Vec<Member>),
 }
 
-/// One field of a record.
+/// A member of a record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Member {
+    /// Member name.
     pub name: String,
+    /// Member type.
     pub kind: Type,
+    /// Whether it may be absent.
     pub optional: bool,
-    /// Empty for none.
+    /// Unit; empty for none.
     pub unit: String,
 }
 
 /// Bounds of a number, or of the numbers of an array.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Range {
+    /// Lower bound, inclusive.
     pub least: Option<f64>,
+    /// Upper bound, inclusive.
     pub most: Option<f64>,
 }
 
-/// Whether an input has to be given.
+/// Whether an input must be given.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Need {
+    /// It must be given.
     Required,
+    /// It may be absent.
     Optional,
+    /// Value used if it is absent.
     Default(Value),
 }
 
-/// One input or output.
+/// An input or output field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
+    /// Field name.
     pub name: String,
+    /// Field type.
     pub kind: Type,
-    /// Empty for none.
+    /// Unit; empty for none.
     pub unit: String,
+    /// Bounds of the value.
     pub range: Range,
-    /// An output's is `Optional`.
+    /// For an output always `Optional`.
     pub need: Need,
 }
 
@@ -137,7 +159,7 @@ impl std::fmt::Display for Type {
     }
 }
 
-/// The members of a finding, as of a record.
+/// Members of a finding, as a record type.
 pub(crate) fn finding() -> Type {
     let string = || Type::Prim(Prim::String);
     let severities = ["info", "low", "medium", "high", "critical"].map(str::to_owned).to_vec();

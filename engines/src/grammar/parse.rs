@@ -1,21 +1,23 @@
-//! From the grammar's text to its types.
+//! Parser of the type grammar.
 
 use serde_json::Value;
 
 use super::{Field, Member, Need, Prim, Range, Type};
 
-/// A text that is not of the grammar.
+/// Error: a text does not follow the grammar.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} in {text:?}")]
 pub struct Malformed {
+    /// What is wrong.
     pub what: String,
+    /// The rejected text.
     pub text: String,
 }
 
-/// `name:type:unit:required|optional|=default`
+/// Parses `name:type:unit:required|optional|=default`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// [`Malformed`] with what is wrong.
 pub fn parse_input(text: &str) -> Result<Field, Malformed> {
     let [name, kind, unit, need] = parts(text)?;
     let need = match need.trim() {
@@ -29,26 +31,26 @@ pub fn parse_input(text: &str) -> Result<Field, Malformed> {
     field(name, kind, unit, need)
 }
 
-/// `name:type:unit`
+/// Parses `name:type:unit`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// [`Malformed`] with what is wrong.
 pub fn parse_output(text: &str) -> Result<Field, Malformed> {
     let [name, kind, unit] = parts(text)?;
     field(name, kind, unit, Need::Optional)
 }
 
-/// A type alone.
+/// Parses a type.
 ///
 /// # Errors
-/// What is wrong with it.
+/// [`Malformed`] with what is wrong.
 pub fn parse_type(text: &str) -> Result<Type, Malformed> {
     let mut reader = Reader { text, rest: text };
     let kind = reader.kind()?;
     if reader.rest.is_empty() { Ok(kind) } else { Err(malformed("trailing text", text)) }
 }
 
-/// JSON where it is JSON, else a text.
+/// Parses JSON; anything else is a text.
 pub(crate) fn literal(text: &str) -> Value {
     serde_json::from_str(text.trim()).unwrap_or_else(|_| Value::String(text.trim().to_owned()))
 }
@@ -75,7 +77,7 @@ fn field(name: &str, kind: &str, unit: &str, need: Need) -> Result<Field, Malfor
     Ok(Field { name: name.to_owned(), kind: parse_type(kind.trim())?, unit, range, need })
 }
 
-/// `deg[-90..90]` to its word and its range.
+/// Splits `deg[-90..90]` into unit and range.
 fn ranged(unit: &str) -> Result<(&str, Range), Malformed> {
     let Some((word, range)) = unit.strip_suffix(']').and_then(|open| open.split_once('[')) else {
         return Ok((unit, Range::default()));

@@ -8,7 +8,7 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 pub(super) const GEOMETRIES: [&str; 7] =
     ["Point", "MultiPoint", "LineString", "MultiLineString", "Polygon", "MultiPolygon", "GeometryCollection"];
 
-/// Closed: a field that is not known is refused.
+/// Returns a closed object schema: unknown fields are rejected.
 pub fn input_schema(fields: &[Field]) -> Value {
     let required: Vec<_> = fields.iter().filter(|field| field.need == Need::Required).map(|f| &f.name).collect();
     json!({
@@ -17,7 +17,7 @@ pub fn input_schema(fields: &[Field]) -> Value {
     })
 }
 
-/// Open: later versions may say more.
+/// Returns an open object schema: later versions may add fields.
 pub fn output_schema(fields: &[Field]) -> Value {
     json!({ "$schema": DIALECT, "type": "object", "properties": properties(fields) })
 }
@@ -38,7 +38,7 @@ fn properties(fields: &[Field]) -> Map<String, Value> {
     fields.iter().map(property).collect()
 }
 
-/// A type's schema; the range is that of its numbers.
+/// Returns a type's schema; the range applies to its numbers.
 pub fn type_schema(kind: &Type, range: Range) -> Value {
     match kind {
         Type::Prim(prim) => prim_schema(*prim, range),
@@ -102,7 +102,7 @@ fn prim_schema(prim: Prim, range: Range) -> Value {
     }
 }
 
-/// A whole number where it is one: `1`, not `1.0`.
+/// Writes whole numbers as `1`, not `1.0`.
 fn number(bound: f64) -> Value {
     if bound.fract() == 0.0 && bound.abs() < 9e15 { (bound as i64).into() } else { bound.into() }
 }

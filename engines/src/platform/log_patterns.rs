@@ -34,13 +34,13 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Children of a node of the tree; further words go to the wildcard (Drain's maxChild).
+/// Maximum children of a tree node; further words go to the wildcard (Drain's maxChild).
 const MAX_CHILDREN: usize = 100;
-/// Lines of one call.
+/// Maximum number of lines per call.
 const MAX_LINES: usize = 200_000;
-/// Words of a line that are looked at.
+/// Maximum number of words examined per line.
 const MAX_WORDS: usize = 400;
-/// Templates told.
+/// Maximum number of templates returned.
 const MAX_TEMPLATES: usize = 2_000;
 /// A template is rare below this share of all lines, and at most this many.
 const RARE_SHARE: f64 = 0.01;
@@ -98,7 +98,7 @@ fn mine(input: Input, context: &Context) -> Result<Output, Failure> {
         .collect();
     found.sort_by(|(_, a), (_, b)| b.count.cmp(&a.count).then(a.first.cmp(&b.first)));
     if found.len() > MAX_TEMPLATES {
-        context.warn(format!("only the {MAX_TEMPLATES} most frequent of {} templates are told", found.len()));
+        context.warn(format!("only the {MAX_TEMPLATES} most frequent of {} templates are reported", found.len()));
         found.truncate(MAX_TEMPLATES);
     }
     let is_new = |id: &usize| !input.baseline.is_empty() && *id >= before;
@@ -109,7 +109,7 @@ fn mine(input: Input, context: &Context) -> Result<Output, Failure> {
     Ok(Output { templates, new_templates, rare })
 }
 
-/// What varies by nature is masked before the tree sees it, as section III.A of the paper does.
+/// Variable parts are masked before clustering, as in section III.A of the paper.
 static MASKS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
     let masks = [
         (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<uuid>"),
@@ -131,7 +131,7 @@ fn masked(line: &str) -> Vec<String> {
                 let whole = found.get(0).map_or("", |all| all.as_str());
                 match found.get(1) {
                     Some(number) => whole.replacen(number.as_str(), name, 1),
-                    // A short word such as `a1` or `bed4` is a name more often than a hash.
+                    // A short word such as `a1` or `bed4` is more often a name than a hash.
                     None if *name == "<hex>" && !whole.starts_with("0x") && whole.len() < 8 => whole.to_owned(),
                     None => (*name).to_owned(),
                 }
@@ -141,15 +141,15 @@ fn masked(line: &str) -> Vec<String> {
     text.split_whitespace().take(MAX_WORDS).map(str::to_owned).collect()
 }
 
-/// Lines of one shape.
+/// Lines of one template.
 struct Group {
     words: Vec<String>,
     count: usize,
-    /// The first line of it; `None` while only the baseline has it.
+    /// Index of its first line; `None` while only the baseline has it.
     first: Option<usize>,
 }
 
-/// The tree: by the number of words, then by the first words, to groups of like lines.
+/// Parse tree: by number of words, then by the first words, to groups of similar lines.
 struct Drain {
     prefix: usize,
     similarity: f64,
@@ -159,7 +159,7 @@ struct Drain {
 }
 
 impl Drain {
-    /// The paper's depth counts the root and the layer of lengths: what is left are words.
+    /// The paper's depth includes the root and the length layer; the rest are word levels.
     fn new(depth: usize, similarity: f64) -> Self {
         let prefix = depth.saturating_sub(2).max(1);
         Self { prefix, similarity, leaves: HashMap::new(), children: BTreeMap::new(), groups: Vec::new() }
@@ -196,7 +196,7 @@ impl Drain {
         }
     }
 
-    /// The words by which the tree leads: those with digits, and those past a node's bound, lead by the wildcard.
+    /// Words that select the path: those with digits, and those beyond a node's limit, select the wildcard.
     fn path(&mut self, words: &[String]) -> Vec<String> {
         let mut path = Vec::with_capacity(self.prefix);
         for word in words.iter().take(self.prefix) {
@@ -214,7 +214,7 @@ impl Drain {
     }
 }
 
-/// The share of equal words, position by position (simSeq), and the number of wildcards, which decide a draw.
+/// Share of equal words by position (simSeq), and the number of wildcards, which breaks ties.
 fn likeness(template: &[String], words: &[String]) -> (f64, usize) {
     let equal = template.iter().zip(words).filter(|(a, b)| a == b).count();
     let wild = template.iter().filter(|word| *word == WILDCARD).count();

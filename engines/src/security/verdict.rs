@@ -1,4 +1,4 @@
-//! What the sentinels have in common: findings, the score they make together, and the verdict.
+//! Findings, score and verdict shared by the sentinel engines.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// How likely one such finding alone is thought to be a true danger.
+    /// Probability that a single finding of this severity is a real danger.
     const fn weight(self) -> f64 {
         match self {
             Self::Info => 0.05,
@@ -34,7 +34,7 @@ pub enum Verdict {
     Critical,
 }
 
-/// The catalogue's `finding`. The evidence never shows a secret.
+/// The catalogue's `finding` type. The evidence never contains a secret.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
     pub rule: String,
@@ -46,7 +46,7 @@ pub struct Finding {
     pub evidence: Option<String>,
 }
 
-/// The worst finding decides: critical; warn from medium on; notice below.
+/// The worst finding decides: critical; warn from medium; notice below.
 pub fn verdict(findings: &[Finding]) -> Verdict {
     match findings.iter().map(|finding| finding.severity).max() {
         None => Verdict::Clear,
@@ -56,7 +56,7 @@ pub fn verdict(findings: &[Finding]) -> Verdict {
     }
 }
 
-/// Independent signs together (noisy-OR, Pearl 1988): 1 - Π (1 - weight), to four places.
+/// Combines independent signs (noisy-OR, Pearl 1988): 1 - Π (1 - weight), to four decimals.
 pub fn score(findings: &[Finding]) -> f64 {
     let none: f64 = findings.iter().map(|finding| 1.0 - finding.severity.weight()).product();
     ((1.0 - none) * 1e4).round() / 1e4

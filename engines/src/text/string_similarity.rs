@@ -34,7 +34,7 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Characters of the query times those of all choices: what the quadratic measures cost.
+/// Maximum product of the query's and all choices' characters: the cost of the quadratic measures.
 const MAX_CELLS: usize = 100_000_000;
 
 #[derive(Deserialize)]
@@ -93,8 +93,8 @@ fn compare(input: Input, _: &Context) -> Result<Output, Failure> {
     Ok(Output { matches, phonetic: codes(&query) })
 }
 
-/// A similarity from 0 to 1, and what it was made of. `auto` folds case and script, and takes the best of what finds
-/// typing errors, other orders of words, and other spellings of a sound.
+/// Returns a similarity from 0 to 1 and its components. `auto` folds case and script, and takes the best of measures
+/// for typing errors, word order and phonetic spelling.
 fn measure(method: Method, a: &str, b: &str) -> (f64, BTreeMap<&'static str, f64>) {
     let one = |name, score: f64| (score, BTreeMap::from([(name, score)]));
     match method {
@@ -121,14 +121,14 @@ fn measure(method: Method, a: &str, b: &str) -> (f64, BTreeMap<&'static str, f64
                 ("token_set", token_set),
                 ("trigram", trigram),
             ]);
-            // A set of words that contains the other, and words that only sound alike, are less than equal.
+            // A superset of words, and words that only sound alike, score below equality.
             let best = [jaro_winkler, 0.95 * token_set, trigram, 0.8 * phonetic].into_iter().fold(0.0, f64::max);
             (if a == b { 1.0 } else { best.min(0.99) }, distances)
         }
     }
 }
 
-/// The longest common subsequence's share of both texts: 2 LCS / (|a| + |b|).
+/// Share of the longest common subsequence in both texts: 2 LCS / (|a| + |b|).
 fn indel(a: &str, b: &str) -> f64 {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.is_empty() && b.is_empty() {
@@ -146,7 +146,7 @@ fn indel(a: &str, b: &str) -> f64 {
     2.0 * row.last().copied().unwrap_or_default() as f64 / (a.len() + b.len()) as f64
 }
 
-/// The best of the common words, and the common words with those of either side (fuzzywuzzy's token set ratio).
+/// Best ratio of the common words with and without the remaining words of each side (fuzzywuzzy's token set ratio).
 fn token_set(a: &str, b: &str) -> f64 {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<BTreeSet<_>>();
     let (a, b) = (words(a), words(b));
@@ -168,7 +168,7 @@ fn token_set(a: &str, b: &str) -> f64 {
     best
 }
 
-/// Common trigrams of all (Jaccard), of words padded by two blanks before and one behind, as PostgreSQL's pg_trgm.
+/// Jaccard index of trigrams, with words padded by two blanks before and one after, as PostgreSQL's pg_trgm.
 fn trigram(a: &str, b: &str) -> f64 {
     let (a, b) = (trigrams(a), trigrams(b));
     let all = a.union(&b).count();
@@ -186,7 +186,7 @@ fn trigrams(text: &str) -> BTreeSet<[char; 3]> {
         .collect()
 }
 
-/// The share of equal characters of the words' codes, word by word: as SQL's DIFFERENCE, over 4.
+/// Share of equal code characters, word by word: as SQL's DIFFERENCE, divided by 4.
 fn phonetic(a: &str, b: &str) -> f64 {
     let (a, b) = (codes(a), codes(b));
     let most = a.split(' ').count().max(b.split(' ').count());
@@ -203,8 +203,8 @@ fn codes(text: &str) -> String {
     any_ascii(text).split_whitespace().filter_map(soundex).collect::<Vec<_>>().join(" ")
 }
 
-/// Russell's Soundex by the rules of the US National Archives: equal codes side by side, or with only H or W between,
-/// count once; a vowel parts them.
+/// Russell's Soundex by the rules of the US National Archives: equal codes that are adjacent, or separated only by H or
+/// W, count once; a vowel separates them.
 fn soundex(word: &str) -> Option<String> {
     let mut letters = word.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_uppercase());
     let first = letters.next()?;

@@ -34,11 +34,11 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Steps of the template's machine: a loop over a million items ends here.
+/// Maximum instructions of the template machine: it ends a loop over a million items.
 const FUEL: u64 = 5_000_000;
-/// Longest output, in bytes.
+/// Maximum output size, in bytes.
 const MAX_OUTPUT: usize = 4 << 20;
-/// Nested calls of macros and includes.
+/// Maximum nesting of macros and includes.
 const MAX_DEPTH: usize = 100;
 
 #[derive(Deserialize)]
@@ -95,7 +95,7 @@ fn render(input: Input, _: &Context) -> Result<Output, Failure> {
     Ok(Output { output, variables: variables.into_iter().collect(), warnings })
 }
 
-/// What is given and never asked for is often a name written wrong.
+/// Variables that are given but never used are often misspelled.
 fn unused(data: &Value, variables: &BTreeSet<String>) -> Vec<String> {
     let given = data.as_object().into_iter().flatten().map(|(name, _)| name);
     given.filter(|name| !variables.contains(*name)).map(|name| format!("`{name}` of the data is not used")).collect()
@@ -113,14 +113,14 @@ fn refused(error: &minijinja::Error) -> Failure {
     }
 }
 
-/// Refuses what is written past the bound, so that a small template cannot fill the memory.
+/// Rejects output beyond the limit, so that a small template cannot exhaust memory.
 struct Bounded(Vec<u8>);
 
 impl std::io::Write for Bounded {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let room = MAX_OUTPUT.saturating_sub(self.0.len());
-        self.0.extend(bytes.iter().take(room));
-        if bytes.len() > room { Err(std::io::Error::other("too long")) } else { Ok(bytes.len()) }
+        let remaining = MAX_OUTPUT.saturating_sub(self.0.len());
+        self.0.extend(bytes.iter().take(remaining));
+        if bytes.len() > remaining { Err(std::io::Error::other("too long")) } else { Ok(bytes.len()) }
     }
 
     fn flush(&mut self) -> std::io::Result<()> {

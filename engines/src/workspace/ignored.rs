@@ -1,4 +1,4 @@
-//! Ignore files, as gitignore(5) reads them: found by the walk, read through the door.
+//! Ignore files, with the semantics of gitignore(5), read through the workspace.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -8,20 +8,20 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::{Entry, Kind, Workspace};
 
-/// The names, the stronger first: `.ignore` is ripgrep's, for what git keeps and a search should not.
+/// File names, the stronger first: `.ignore` is ripgrep's, for tracked files that a search should skip.
 const NAMES: [&str; 2] = [".ignore", ".gitignore"];
-/// The largest ignore file, in bytes: each line becomes an automaton.
+/// Maximum size of an ignore file, in bytes: each line becomes an automaton.
 const MAX_RULES: u64 = 64 * 1024;
 
-/// One folder's rules, in the order of [`NAMES`].
+/// Rules of one folder, in the order of [`NAMES`].
 #[derive(Debug, Default)]
 pub(super) struct Rules([Option<Gitignore>; 2]);
 
-/// The rules of an open folder at `path`.
+/// Reads the rules of an open folder at `path`.
 pub(super) fn rules(workspace: &Workspace<'_>, folder: &Rc<OwnedFd>, path: &Path) -> Rules {
     let mut rules = Rules::default();
     for (slot, name) in rules.0.iter_mut().zip(NAMES) {
-        // A link by this name is no ignore file, to git neither.
+        // A link with this name is not an ignore file, as in git.
         let file = super::look(folder, path, name.into(), 0).filter(|entry| entry.kind == Kind::File);
         *slot = file.and_then(|file| parse(workspace, path, &file));
     }
@@ -44,8 +44,8 @@ fn parse(workspace: &Workspace<'_>, folder: &Path, file: &Entry) -> Option<Gitig
     builder.build().inspect_err(|error| workspace.context.warn(format!("{} is not obeyed: {error}", file.shown()))).ok()
 }
 
-/// Whether the rules leave an entry out. `levels` go from the workspace folder down to the entry's own: the deepest
-/// that says something decides, and any `.ignore` before any `.gitignore`.
+/// Returns whether the rules exclude an entry. `levels` go from the workspace folder down to the entry's own: the
+/// deepest matching rule decides, and any `.ignore` precedes any `.gitignore`.
 pub(super) fn is_ignored<'r>(levels: impl DoubleEndedIterator<Item = &'r Rules> + Clone, entry: &Entry) -> bool {
     let path = rooted(&entry.path);
     for slot in 0..NAMES.len() {
@@ -60,7 +60,7 @@ pub(super) fn is_ignored<'r>(levels: impl DoubleEndedIterator<Item = &'r Rules> 
     false
 }
 
-/// Rules match below a folder that begins with a slash; which is of no matter.
+/// Rules match below a folder that begins with a slash.
 pub(super) fn rooted(path: &Path) -> PathBuf {
     Path::new("/").join(path)
 }

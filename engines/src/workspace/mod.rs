@@ -1,10 +1,9 @@
-//! The one door through which engines reach files: below the workspace folder, and nowhere else.
+//! File access of engines, confined to the workspace folder.
 //!
-//! Every step goes from an open folder to one name in it, and follows no link (`openat` with `O_NOFOLLOW`): whatever is
-//! swapped between a look and its use, nothing outside is opened. The links of a path that is given are resolved here,
-//! in the workspace's own terms; a link that leads out is refused before what it names is even looked at. Links that a
-//! walk meets are told and never followed. Only regular files are opened, and of these only what fits the bounds is
-//! read.
+//! Every step goes from an open folder to one name in it and follows no link (`openat` with `O_NOFOLLOW`): even if
+//! entries are swapped concurrently, nothing outside is opened. Links in a given path are resolved here, within the
+//! workspace; a link that leads out is rejected before its target is examined. Links found in a traversal are reported
+//! and never followed. Only regular files are opened, and only within the size limits.
 
 mod ignored;
 mod path;
@@ -28,19 +27,19 @@ use crate::{Context, Failure};
 use path::Step;
 pub use walk::{Hidden, Walk};
 
-/// The largest file that is read, in bytes.
+/// Maximum size of a file, in bytes.
 pub const MAX_FILE: u64 = 8 * 1024 * 1024;
-/// What one call reads in all, in bytes.
+/// Maximum number of bytes read per call.
 pub const MAX_READ: u64 = 128 * 1024 * 1024;
-/// Names read of one folder.
+/// Maximum number of names read from a folder.
 pub const MAX_NAMES: usize = 50_000;
-/// Entries that one walk looks at, shown or not.
+/// Maximum number of entries visited in a traversal, reported or not.
 pub const MAX_VISITED: usize = 200_000;
-/// How many folders deep a walk goes.
+/// Maximum depth of a traversal.
 pub const MAX_DEPTH: usize = 32;
-/// As Linux resolves them (path_resolution(7)).
+/// As in Linux (path_resolution(7)).
 const MAX_LINKS: usize = 40;
-/// Steps of one path with those of its links.
+/// Maximum steps of a path including its links.
 const MAX_STEPS: usize = 1_000;
 
 /// The workspace folder during one call.
@@ -48,54 +47,62 @@ const MAX_STEPS: usize = 1_000;
 pub struct Workspace<'c> {
     context: &'c Context,
     root: Rc<OwnedFd>,
-    /// Where the folder is, for links that name it absolutely.
+    /// Real path of the folder, for links that name it absolutely.
     real: PathBuf,
     read: Cell<u64>,
 }
 
-/// What a name stands for.
+/// Type of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
+    /// A regular file.
     File,
+    /// A folder.
     Folder,
+    /// A symbolic link.
     Link,
 }
 
-/// A name in a folder of the workspace, as it was when it was looked at.
+/// An entry of the workspace at the time it was examined.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// From the workspace folder, without links; empty for itself.
+    /// Path from the workspace folder, without links; empty for itself.
     pub path: PathBuf,
+    /// Type of the entry.
     pub kind: Kind,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Folders between it and the start of the walk, itself included; 0 for what was asked for.
+    /// Distance from the start of the traversal; 0 for the requested entry.
     pub depth: usize,
     folder: Rc<OwnedFd>,
     name: OsString,
     identity: (u64, u64),
 }
 
-/// Why a file of a walk was not read.
+/// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unread {
+    /// It is too large.
     #[error("is larger than {MAX_FILE} bytes")]
     Large,
+    /// The call has read its maximum.
     #[error("was left out: a call reads {MAX_READ} bytes at most")]
     Spent,
+    /// It changed while it was being read.
     #[error("changed while it was looked at")]
     Changed,
+    /// The system rejected it.
     #[error("cannot be read: {0}")]
     Refused(Errno),
 }
 
 impl Entry {
-    /// The path as text: `.` for the workspace folder, and U+FFFD where the name is not UTF-8.
+    /// Path as text: `.` for the workspace folder, and U+FFFD for bytes that are not UTF-8.
     pub fn shown(&self) -> String {
         if self.path.as_os_str().is_empty() { ".".to_owned() } else { self.path.to_string_lossy().into_owned() }
     }
 
-    /// What a link says; nothing of any other entry.
+    /// Target of a link; `None` for other entries.
     pub fn target(&self) -> Option<String> {
         let target = (self.kind == Kind::Link).then(|| readlinkat(&*self.folder, &self.name, Vec::new()).ok())??;
         Some(target.to_string_lossy().into_owned())
@@ -103,8 +110,10 @@ impl Entry {
 }
 
 impl<'c> Workspace<'c> {
+    /// Opens the workspace folder.
+    ///
     /// # Errors
-    /// `NoWorkspace` where there is no such folder.
+    /// `NoWorkspace` if there is no such folder.
     pub fn open(context: &'c Context) -> Result<Self, Failure> {
         let given = context.workspace()?;
         let real = given.canonicalize().map_err(|_| Failure::NoWorkspace)?;
@@ -113,10 +122,10 @@ impl<'c> Workspace<'c> {
         Ok(Self { context, root: Rc::new(root), real, read: Cell::new(0) })
     }
 
-    /// The file or folder at a path that was given, in the field `path`.
+    /// Returns the file or folder at a given path, from the field `path`.
     ///
     /// # Errors
-    /// `Outside`, `NotFound`, or `Invalid` where the text is no path or names what can be neither walked nor read.
+    /// `Outside`, `NotFound`, or `Invalid` if the text is not a path or names a special file.
     pub fn find(&self, given: &str) -> Result<Entry, Failure> {
         let mut ahead = path::steps_of_input(given)?;
         ahead.reverse();
@@ -161,7 +170,7 @@ impl<'c> Workspace<'c> {
         Err(Failure::invalid(&["path"], format!("has more than {MAX_STEPS} steps with those of its links")))
     }
 
-    /// A file's bytes, at most [`MAX_FILE`].
+    /// Reads a file of at most [`MAX_FILE`] bytes.
     ///
     /// # Errors
     /// Why it was not read.
@@ -172,7 +181,7 @@ impl<'c> Workspace<'c> {
         if self.read.get().saturating_add(entry.size) > MAX_READ {
             return Err(Unread::Spent);
         }
-        // NONBLOCK: what was a file a moment ago could be a FIFO now, whose opening would wait for a writer.
+        // NONBLOCK: the file could have been replaced by a FIFO, whose opening would wait for a writer.
         let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = openat(&*entry.folder, &entry.name, how, Mode::empty()).map_err(|error| match error {
             Errno::LOOP | Errno::NOENT | Errno::NXIO => Unread::Changed,
@@ -186,11 +195,11 @@ impl<'c> Workspace<'c> {
         let outcome = File::from(file).take(MAX_FILE + 1).read_to_end(&mut bytes);
         self.read.set(self.read.get().saturating_add(bytes.len() as u64));
         outcome.map_err(|error| Unread::Refused(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
-        // It grew meanwhile, or its size was a lie.
+        // It has grown, or its size was wrong.
         if bytes.len() as u64 > MAX_FILE { Err(Unread::Large) } else { Ok(bytes) }
     }
 
-    /// [`Self::read`], where a file that is not read is told as a warning.
+    /// As [`Self::read`], but reports an unread file as a warning.
     pub fn read_or_warn(&self, entry: &Entry) -> Option<Vec<u8>> {
         self.read(entry).inspect_err(|unread| self.context.warn(format!("{} {unread}", entry.shown()))).ok()
     }
@@ -201,12 +210,12 @@ impl<'c> Workspace<'c> {
         Ok(found)
     }
 
-    /// A folder by its names from the root, none of them a link.
+    /// Opens a folder by its names from the root, none of them a link.
     fn folder(&self, names: &Path) -> Result<Rc<OwnedFd>, Errno> {
         names.iter().try_fold(Rc::clone(&self.root), |folder, name| open_folder(&folder, name).map(Rc::new))
     }
 
-    /// What a folder holds, by name. Devices, FIFOs and sockets are left out with a warning.
+    /// Entries of a folder, by name. Devices, FIFOs and sockets are skipped with a warning.
     fn list(&self, of: &Entry) -> Result<(Rc<OwnedFd>, Vec<Entry>), Errno> {
         let folder = Rc::new(open_folder(&of.folder, &of.name)?);
         if identity(&fstat(&*folder)?) != of.identity {
@@ -235,7 +244,7 @@ impl<'c> Workspace<'c> {
     }
 }
 
-/// A name in an open folder at `within`; `None` for a device, a FIFO or a socket, or where it is not there.
+/// Examines a name in an open folder at `within`; `None` for a device, a FIFO or a socket, or if it does not exist.
 fn look(folder: &Rc<OwnedFd>, within: &Path, name: OsString, depth: usize) -> Option<Entry> {
     let stat = statat(&**folder, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     Some(entry(within, name, kind(&stat)?, &stat, folder, depth))
@@ -268,7 +277,7 @@ fn refused(error: Errno, given: &str) -> Failure {
     let path = given.to_owned();
     match error {
         Errno::NOENT | Errno::NOTDIR => Failure::NotFound { path },
-        // A link where a folder was a moment ago.
+        // A folder was replaced by a link.
         Errno::LOOP => Failure::Outside { path },
         Errno::ACCESS | Errno::PERM => Failure::invalid(&["path"], "may not be read by the server"),
         Errno::NAMETOOLONG => Failure::invalid(&["path"], "has a name that is too long"),

@@ -1,4 +1,4 @@
-//! Paths, taken apart.
+//! Path parsing.
 
 use std::ffi::OsString;
 use std::path::{Component, Path};
@@ -14,13 +14,13 @@ const MAX_NAME: usize = 255;
 #[derive(Debug, PartialEq)]
 pub(super) enum Step {
     Into(OsString),
-    /// `..`, which only a link may say.
+    /// `..`, which is only allowed in links.
     Up,
     /// To the workspace folder.
     Top,
 }
 
-/// A path that a caller gave: only downwards, from the workspace folder.
+/// Parses a given path: only downwards, from the workspace folder.
 pub(super) fn steps_of_input(given: &str) -> Result<Vec<Step>, Failure> {
     let invalid = |message: &str| Err(Failure::invalid(&["path"], message));
     if given.is_empty() {
@@ -45,7 +45,7 @@ pub(super) fn steps_of_input(given: &str) -> Result<Vec<Step>, Failure> {
     Ok(steps)
 }
 
-/// What a link says, as steps; `None` where it is absolute and does not begin with the workspace folder.
+/// Parses a link's target; `None` if it is absolute and outside the workspace folder.
 pub(super) fn steps_of_link(target: &Path, root: &Path) -> Option<Vec<Step>> {
     let (mut steps, rest) = match target.is_absolute() {
         true => (vec![Step::Top], target.strip_prefix(root).ok()?),

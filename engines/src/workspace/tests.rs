@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A folder with a workspace in it and, beside that, a secret.
+/// A folder with a workspace and, beside it, a secret.
 struct Place {
     folder: TempDir,
     context: Context,
@@ -138,7 +138,7 @@ fn links_that_go_round_end() {
 fn devices_fifos_and_sockets_are_never_opened() {
     let place = Place::new();
     place.fifo("fifo");
-    // An ignore file that is a FIFO would wait for a writer, one that is /dev/zero would never end.
+    // A FIFO as ignore file would wait for a writer, /dev/zero would never end.
     place.fifo(".gitignore");
     place.link("/dev/zero", "docs/.gitignore");
     let _socket = std::os::unix::net::UnixListener::bind(place.at("socket")).unwrap();
@@ -159,7 +159,7 @@ fn what_is_swapped_after_the_look_is_not_read() {
     }];
     for (at, swap) in swaps.into_iter().enumerate() {
         let (workspace, entry) = (place.open(), place.find("docs/a.txt").unwrap());
-        // The old file stays, so that its number is not given to the new one.
+        // The old file stays, so that its inode number is not reused.
         fs::rename(place.at("docs/a.txt"), place.at(&format!("docs/old{at}"))).unwrap();
         swap();
         let read = workspace.read(&entry);
@@ -183,7 +183,7 @@ fn a_folder_that_becomes_a_link_leads_nowhere_else() {
     assert_eq!(workspace.read(&walked[0]).unwrap(), b"inside");
 }
 
-/// Someone swaps a folder for a link out as fast as they can; whatever is read is from inside.
+/// A thread swaps a folder for a link to the outside as fast as possible; only inside files are read.
 #[test]
 fn no_race_reads_what_is_outside() {
     let place = Place::new();

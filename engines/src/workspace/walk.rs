@@ -1,4 +1,4 @@
-//! A walk over what is below a folder: by name, a folder before what it holds.
+//! Traversal below a folder: by name, a folder before its entries.
 
 use std::path::Path;
 
@@ -7,29 +7,31 @@ use ignore::overrides::Override;
 use super::ignored::{self, Rules};
 use super::{Entry, Kind, MAX_DEPTH, MAX_VISITED, Workspace};
 
-/// What happens to names that begin with a dot. `.git` is left out in either case: it is git's, not the project's.
+/// Handling of hidden names. `.git` is always skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hidden {
+    /// Hidden names are visited.
     Shown,
+    /// Hidden names are skipped.
     LeftOut,
 }
 
-/// The entries below a folder, ignore files obeyed; of a file, itself.
+/// Iterator over the entries below a folder, with ignore files applied; for a file, itself.
 #[derive(Debug)]
 pub struct Walk<'w, 'c> {
     workspace: &'w Workspace<'c>,
     hidden: Hidden,
-    /// How many folders deep.
+    /// Maximum depth.
     depth: usize,
-    /// What is asked for or refused by name, whatever ignore files say.
+    /// Globs that override ignore files.
     overrides: Override,
-    /// Rules of the folders above and of the start.
+    /// Rules of the parent folders and the start.
     above: Vec<Rules>,
     open: Vec<Level>,
     visited: usize,
-    /// Folders that were as deep as the walk goes, and not entered.
+    /// Number of folders at the depth limit that were not entered.
     pub unentered: usize,
-    /// Whether the walk ended at its bound.
+    /// Whether the traversal ended at its entry limit.
     pub stopped: bool,
 }
 
@@ -40,6 +42,7 @@ struct Level {
 }
 
 impl<'w, 'c> Walk<'w, 'c> {
+    /// Starts a traversal at an entry.
     pub fn new(workspace: &'w Workspace<'c>, from: &Entry, depth: usize, hidden: Hidden) -> Self {
         let mut walk = Self {
             workspace,
@@ -61,7 +64,7 @@ impl<'w, 'c> Walk<'w, 'c> {
         walk
     }
 
-    /// With globs that go before ignore files; matched against paths from the workspace folder.
+    /// Sets globs that precede ignore files; they match paths from the workspace folder.
     pub fn with_overrides(mut self, overrides: Override) -> Self {
         self.overrides = overrides;
         self

@@ -8,7 +8,8 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::app::App;
-use crate::error::{ErrorAgent, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{self, CallErrors, NotFound, ReadErrors};
 use crate::guard::{AgentsRead, Guarded};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -104,11 +105,12 @@ fn planned(step: &PlanStep) -> PlanEntry {
     }
 }
 
-/// Lists the agents of this server. A key needs the scope `agents`, a person a role with that scope or the permission
-/// `agents:read`.
-#[utoipa::path(get, operation_id = "list_agents", path = "/api/v1/agents", tag = "agents", params(AgentQuery),
-    responses((status = 200, body = AgentList), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+/// List agents
+///
+/// Returns the agents of this server, optionally of one category or matching words.
+#[utoipa::path(get, path = "/api/v1/agents", tag = "agents", operation_id = "list_agents", params(AgentQuery),
+    responses((status = 200, description = "The agents and their categories", body = AgentList),
+        ReadErrors<sets::Agent>))]
 pub async fn list(
     _guard: Guarded<AgentsRead>,
     query: web::Query<AgentQuery>,
@@ -141,10 +143,12 @@ pub async fn list(
     Ok(web::Json(AgentList { agents, categories, next_cursor: None }))
 }
 
-/// One agent.
-#[utoipa::path(get, operation_id = "get_agent", path = "/api/v1/agents/{id}", tag = "agents", params(("id" = String, Path)),
-    responses((status = 200, body = AgentBody), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 404, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+/// Get an agent
+///
+/// Returns one agent with its parameters, engines, system prompt and plan.
+#[utoipa::path(get, path = "/api/v1/agents/{id}", tag = "agents", operation_id = "get_agent", params(("id" = String, Path)),
+    responses((status = 200, description = "The agent", body = AgentBody),
+        CallErrors<sets::Agent>, NotFound<sets::Agent>))]
 pub async fn get(
     _guard: Guarded<AgentsRead>,
     id: web::Path<String>,

@@ -12,7 +12,8 @@ use crate::app::App;
 use crate::ask;
 use crate::body::{Fields, FromJson};
 use crate::envelope::Given;
-use crate::error::{ErrorAgent, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Agent, NotFound, WriteErrors};
 use crate::guard::{AgentsRun, Sent, acting};
 
 const DEFAULT_SECONDS: u32 = 600;
@@ -69,16 +70,15 @@ pub struct TaskBegun {
     pub estimated_seconds: u64,
 }
 
-/// Has an agent do something. The task is durable when this answers: whatever happens to the server, it is done or its
-/// end is told. `GET /api/v1/tasks/{id}` tells how it stands. A key needs the scope `agents`, a person a role with that
-/// scope or the permission `agents:control`.
-#[utoipa::path(post, operation_id = "run_agent", path = "/api/v1/agents/{id}/run", tag = "agents", request_body = RunBody,
+/// Run an agent
+///
+/// Starts a task in which an agent follows an instruction. The task is durable when this returns: it is completed, or
+/// its failure is recorded, even if the server restarts. `GET /api/v1/tasks/{id}` returns its state.
+#[utoipa::path(post, path = "/api/v1/agents/{id}/run", tag = "agents", operation_id = "run_agent", request_body = RunBody,
     params(("id" = String, Path, description = "The agent's type"),
         ("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
-    responses((status = 201, body = TaskBegun), (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent),
-        (status = 403, body = ErrorAgent), (status = 404, body = ErrorAgent), (status = 409, body = ErrorAgent),
-        (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent), (status = 422, body = ErrorAgent),
-        (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+    responses((status = 201, description = "The accepted task", body = TaskBegun), WriteErrors<Agent>,
+        NotFound<Agent>))]
 pub async fn run(
     request: Sent<AgentsRun, RunBody>,
     agent: web::Path<String>,

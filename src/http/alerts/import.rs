@@ -11,25 +11,27 @@ use super::body::{Imported, missing};
 use crate::app::App;
 use crate::body;
 use crate::envelope::Data;
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Disaster, WriteErrors};
 use crate::guard::{Guarded, IncidentsWrite, by_of};
 
 /// Largest document, in bytes.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Imports a CAP 1.2 document; the same one (identifier, sender, sent) again changes nothing (200). An actual Alert opens
-/// a triaged incident; what is Exercise, Test, System or Draft is only kept. An Update or Cancel changes the incident of
-/// the message that it refers to; where that is not here yet, it is kept for a week and told so (409 `cap_parked`), and
-/// takes effect when that message comes. What is imported is not published again. Needs `incidents:write`.
+/// Import a CAP document
+///
+/// Imports a CAP 1.2 document of at most 1 MiB. A document with a known identifier, sender and time of sending changes
+/// nothing (200). An Alert with the status Actual creates a triaged incident; documents with another status are only
+/// stored. Imported documents are not published again.
+///
+/// An Update or Cancel changes the incident of the message that it refers to. If that message has not been imported,
+/// the document is stored for a week and 409 `cap_parked` is returned; it takes effect when the message arrives.
 #[utoipa::path(post, path = "/api/v1/cap", tag = "alerts", operation_id = "import_cap",
     request_body(content = String, content_type = "application/cap+xml",
         description = "At most 1 MiB; also `application/xml` and `text/xml`"),
-    security(("token" = [])),
-    responses((status = 201, body = Data<Imported>), (status = 200, body = Data<Imported>),
-        (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    responses((status = 201, description = "The imported alert and its incident", body = Data<Imported>),
+        (status = 200, description = "The alert, which was imported before", body = Data<Imported>),
+        WriteErrors<Disaster>))]
 pub async fn import(
     _guard: Guarded<IncidentsWrite>,
     http: HttpRequest,

@@ -8,22 +8,22 @@ use super::body::{AlertBody, ConfirmBody, DraftBody, DraftSchema, RejectBody, mi
 use crate::app::App;
 use crate::ask;
 use crate::envelope::{self, Data, Given};
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Disaster, NotFound, WriteErrors};
 use crate::guard::{AlertsPublish, Sent, by_of};
 
-/// Publishes a CAP Alert of an incident; where one stands, an Update of it. What is Severe or Extreme and Public waits for
-/// a second person (202, state `pending_second`) for 30 minutes. An incident whose status is not Actual is never
-/// published (409). Needs `alerts:publish`.
+/// Publish an alert
+///
+/// Publishes a CAP Alert for an incident; if an alert is already published, an Update of it. An alert that is public
+/// and Severe or Extreme waits up to 30 minutes for confirmation by a second person (202, state `pending_second`). An
+/// incident whose status is not Actual cannot be published (409).
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/alerts", tag = "alerts", operation_id = "publish_alert",
     params(("id" = String, Path),
         ("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
-    request_body = DraftSchema, security(("token" = [])),
-    responses((status = 201, body = Data<AlertBody>), (status = 202, body = Data<AlertBody>),
-        (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster),
-        (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+    request_body = DraftSchema,
+    responses((status = 201, description = "The published alert", body = Data<AlertBody>),
+        (status = 202, description = "The alert, which waits for a second person", body = Data<AlertBody>),
+        WriteErrors<Disaster>, NotFound<Disaster>))]
 pub async fn publish(
     request: Sent<AlertsPublish, DraftBody>,
     id: web::Path<String>,
@@ -41,14 +41,14 @@ pub async fn publish(
     Ok(response.json(Data { success: true, data: alert }))
 }
 
-/// The second person's yes: the alert is published now. Who proposed it is refused (403). Needs `alerts:publish`.
+/// Confirm an alert
+///
+/// Confirms an alert that waits for a second person, and publishes it. The person who proposed it cannot confirm it
+/// (403).
 #[utoipa::path(post, path = "/api/v1/alerts/{id}/confirm", tag = "alerts", operation_id = "confirm_alert",
-    params(("id" = String, Path)), request_body = ConfirmBody, security(("token" = [])),
-    responses((status = 200, body = Data<AlertBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    params(("id" = String, Path)), request_body = ConfirmBody,
+    responses((status = 200, description = "The published alert", body = Data<AlertBody>), WriteErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn confirm(
     _request: Sent<AlertsPublish, ConfirmBody>,
     id: web::Path<String>,
@@ -60,14 +60,13 @@ pub async fn confirm(
     Ok(envelope::record(alert.version, &*alert))
 }
 
-/// A no to an alert that waits: by anybody with `alerts:publish`; who proposed it takes it back so.
+/// Reject an alert
+///
+/// Rejects an alert that waits for a second person. The person who proposed it can withdraw it this way.
 #[utoipa::path(post, path = "/api/v1/alerts/{id}/reject", tag = "alerts", operation_id = "reject_alert",
-    params(("id" = String, Path)), request_body = RejectBody, security(("token" = [])),
-    responses((status = 200, body = Data<AlertBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    params(("id" = String, Path)), request_body = RejectBody,
+    responses((status = 200, description = "The rejected alert", body = Data<AlertBody>), WriteErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn reject(
     request: Sent<AlertsPublish, RejectBody>,
     id: web::Path<String>,

@@ -11,7 +11,8 @@ use super::body::{AlertBody, AlertList};
 use crate::app::App;
 use crate::ask;
 use crate::envelope::{self, Data};
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{CallErrors, Disaster, NotFound, ReadErrors};
 use crate::guard::{AlertsRead, Guarded, by_of};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -56,13 +57,12 @@ impl ListQuery {
     }
 }
 
-/// The alerts that the caller may see, newest first: what was published for everybody; to those who may write incidents
-/// also the rest: proposals, imports, what is for few. Needs `alerts:read`.
+/// List alerts
+///
+/// Returns a page of the alerts that the caller may see, newest first: public alerts; for callers with the permission
+/// `incidents:write` also proposals, imported and restricted alerts.
 #[utoipa::path(get, path = "/api/v1/alerts", tag = "alerts", operation_id = "list_alerts", params(ListQuery),
-    security(("token" = [])),
-    responses((status = 200, body = Data<AlertList>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    responses((status = 200, description = "A page of alerts", body = Data<AlertList>), ReadErrors<Disaster>))]
 pub async fn list(
     _guard: Guarded<AlertsRead>,
     query: web::Query<ListQuery>,
@@ -73,12 +73,12 @@ pub async fn list(
     Ok(envelope::list("alerts", &app.incidents.alerts(by_of(&http)?, query.filter()?, page).await?))
 }
 
-/// One alert. Needs `alerts:read`.
-#[utoipa::path(get, path = "/api/v1/alerts/{id}", tag = "alerts", operation_id = "get_alert",
-    params(("id" = String, Path)), security(("token" = [])),
-    responses((status = 200, body = Data<AlertBody>), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Get an alert
+///
+/// Returns one alert, with its version as `ETag`.
+#[utoipa::path(get, path = "/api/v1/alerts/{id}", tag = "alerts", operation_id = "get_alert", params(("id" = String, Path)),
+    responses((status = 200, description = "The alert", body = Data<AlertBody>), CallErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn get(
     _guard: Guarded<AlertsRead>,
     id: web::Path<String>,
@@ -89,13 +89,13 @@ pub async fn get(
     Ok(envelope::record(alert.version, &*alert))
 }
 
-/// An alert's CAP 1.2 document; of an imported one as it was received. Needs `alerts:read`.
+/// Get an alert as CAP
+///
+/// Returns the CAP 1.2 document of an alert. An imported document is returned unchanged.
 #[utoipa::path(get, path = "/api/v1/alerts/{id}.cap", tag = "alerts", operation_id = "get_alert_cap",
-    params(("id" = String, Path)), security(("token" = [])),
-    responses((status = 200, body = String, content_type = "application/cap+xml"),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+    params(("id" = String, Path)),
+    responses((status = 200, description = "The CAP 1.2 document", body = String, content_type = "application/cap+xml"),
+        CallErrors<Disaster>, NotFound<Disaster>))]
 pub async fn cap(
     _guard: Guarded<AlertsRead>,
     id: web::Path<String>,
@@ -106,13 +106,13 @@ pub async fn cap(
     Ok(HttpResponse::Ok().content_type("application/cap+xml; charset=utf-8").body(xml))
 }
 
-/// What was published for everybody and says what is to be done now, as an Atom feed that links to the CAP documents.
-/// Nothing imported, nothing that is not Actual. Needs `alerts:read`, as every route but the login needs a token.
+/// Get the public alerts as an Atom feed
+///
+/// Returns the public alerts in effect as an Atom feed with links to the CAP documents. Imported alerts and alerts
+/// whose status is not Actual are left out.
 #[utoipa::path(get, path = "/api/v1/alerts/feed.atom", tag = "alerts", operation_id = "get_alerts_feed",
-    security(("token" = [])),
-    responses((status = 200, body = String, content_type = "application/atom+xml"),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    responses((status = 200, description = "The Atom feed", body = String, content_type = "application/atom+xml"),
+        CallErrors<Disaster>))]
 pub async fn atom(
     _guard: Guarded<AlertsRead>,
     http: HttpRequest,

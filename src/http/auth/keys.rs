@@ -2,13 +2,14 @@
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_identity::Change;
+use muster_identity::SigningKeyChange;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::envelope::{self, Data};
-use crate::error::{ErrorAgent, ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Agent, CallErrors, Disaster, OpenErrors, Unavailable};
 use crate::guard::{Guarded, Open, SigningKeysRotate, by_of};
 
 /// A set of public keys (RFC 7517).
@@ -35,9 +36,13 @@ pub struct Jwk {
     pub r#use: String,
 }
 
-/// The public keys that this server's tokens are verified with.
-#[utoipa::path(get, path = "/.well-known/jwks.json", tag = "auth", security(()),
-    responses((status = 200, body = Jwks), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+/// List the public keys of session tokens
+///
+/// Returns the public keys by which session tokens are verified, as a JSON Web Key Set (RFC 7517): the current key, the
+/// next key before it signs, and retired keys while a token that they signed may still be valid. The response may be
+/// cached for 5 minutes.
+#[utoipa::path(get, path = "/.well-known/jwks.json", tag = "auth", operation_id = "get_jwks",
+    responses((status = 200, description = "The public keys", body = Jwks), OpenErrors<Agent>, Unavailable<Agent>))]
 pub async fn jwks(_open: Open, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
     let keys = app.identity.jwks()?;
     Ok(HttpResponse::Ok().insert_header((header::CACHE_CONTROL, "public, max-age=300")).json(keys))
@@ -58,26 +63,25 @@ pub struct KeyChange {
     pub use_from: Option<u64>,
 }
 
-impl From<Change> for KeyChange {
-    fn from(change: Change) -> Self {
+impl From<SigningKeyChange> for KeyChange {
+    fn from(change: SigningKeyChange) -> Self {
         let (change, kid, use_from) = match change {
-            Change::Published { kid, use_from } => ("published", kid, Some(use_from)),
-            Change::Promoted { kid, .. } => ("promoted", kid, None),
-            Change::Dropped { kid } => ("dropped", kid, None),
-            Change::Revoked { kid } => ("revoked", kid, None),
+            SigningKeyChange::Published { kid, use_from } => ("published", kid, Some(use_from)),
+            SigningKeyChange::Promoted { kid, .. } => ("promoted", kid, None),
+            SigningKeyChange::Dropped { kid } => ("dropped", kid, None),
+            SigningKeyChange::Revoked { kid } => ("revoked", kid, None),
         };
         Self { change, kid, use_from }
     }
 }
 
-/// Publishes the next signing key, which begins to sign once every verifier had time to learn of it
-/// (`auth.key_publish_ahead_hours`). Tokens of the present one stay good. Where a next key is published already, nothing
-/// changes. Needs `keys:write`.
+/// Rotate the signing keys
+///
+/// Publishes the next signing key, which begins to sign once every verifier has had time to fetch it
+/// (`auth.key_publish_ahead_hours`). Tokens of the current key stay valid. If a next key is already published, nothing
+/// changes.
 #[utoipa::path(post, path = "/api/v1/auth/keys/rotate", tag = "auth", operation_id = "rotate_signing_keys",
-    security(("token" = [])),
-    responses((status = 200, body = Data<Rotated>), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+    responses((status = 200, description = "The changes that were made", body = Data<Rotated>), CallErrors<Disaster>))]
 pub async fn rotate(
     _guard: Guarded<SigningKeysRotate>,
     http: HttpRequest,

@@ -8,17 +8,20 @@ use muster_identity::{Login, Origin};
 use super::body::{LoginBody, RefreshBody, Tokens, claim};
 use crate::app::App;
 use crate::envelope::{self, Data};
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Disaster, SessionBodyErrors};
 use crate::guard::{Anyone, address_of, admit_login, peer, shown_without_token};
 
-/// Logs in. Whatever is wrong with e-mail and password is one answer, given after the same work. More than 10 attempts
-/// a minute of one address for one e-mail are 429; after 5 failures an account is locked for a second, which doubles
-/// with each further failure up to 15 minutes, and is forgotten again.
-#[utoipa::path(post, path = "/api/v1/auth/login", tag = "auth", request_body = LoginBody, security(()),
-    responses((status = 200, body = Data<Tokens>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+/// Log in
+///
+/// Returns a session token, valid for 15 minutes, and a refresh token. A wrong e-mail address and a wrong password have
+/// the same error, returned after the same amount of work.
+///
+/// More than 10 attempts within a minute from one address for one e-mail address are rejected with 429. After 5
+/// failures the account is locked for a second; the lock doubles with every further failure, up to 15 minutes.
+#[utoipa::path(post, path = "/api/v1/auth/login", tag = "auth", operation_id = "login", request_body = LoginBody,
+    responses((status = 200, description = "The tokens of the new session", body = Data<Tokens>),
+        SessionBodyErrors<Disaster>))]
 pub async fn login(
     request: Anyone<LoginBody>,
     http: HttpRequest,
@@ -29,14 +32,14 @@ pub async fn login(
     log_in(&app, &http, body, None).await
 }
 
-/// Logs in with tokens that are bound to the key of a device: the header `DPoP` holds a proof of that key (RFC 9449),
-/// and so must every request with these tokens.
-#[utoipa::path(post, path = "/api/v1/auth/cli/login", tag = "auth", request_body = LoginBody, security(()),
+/// Log in with a key-bound session
+///
+/// Returns tokens that are bound to a key of the caller: the header `DPoP` contains a proof of possession of that key
+/// (RFC 9449), and every request with these tokens needs such a proof. The limits of `POST /api/v1/auth/login` apply.
+#[utoipa::path(post, path = "/api/v1/auth/cli/login", tag = "auth", operation_id = "cli_login", request_body = LoginBody,
     params(("DPoP" = String, Header, description = "A proof of the device's key, for this method and address")),
-    responses((status = 200, body = Data<Tokens>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+    responses((status = 200, description = "The tokens of the new session", body = Data<Tokens>),
+        SessionBodyErrors<Disaster>))]
 pub async fn cli_login(
     request: Anyone<LoginBody>,
     http: HttpRequest,
@@ -64,15 +67,15 @@ async fn log_in(
     Ok(secret(envelope::data(Tokens::from(done))))
 }
 
-/// Gives new tokens for a refresh token, which is good once. The same one again within 10 seconds, while its successor
-/// is unused, gives that successor again: an answer may be lost. Later it ends the session: it was stolen. A session
-/// that is bound to a key needs its proof in the header `DPoP`.
-#[utoipa::path(post, path = "/api/v1/auth/refresh", tag = "auth", request_body = RefreshBody, security(()),
+/// Refresh a session
+///
+/// Returns new tokens for a refresh token, which can be used once. If the same refresh token is sent again within 10
+/// seconds and its successor is unused, that successor is returned again, as a response can be lost. Later use ends the
+/// session: the refresh token is considered stolen. A session that is bound to a key needs a proof in the header
+/// `DPoP`.
+#[utoipa::path(post, path = "/api/v1/auth/refresh", tag = "auth", operation_id = "refresh", request_body = RefreshBody,
     params(("DPoP" = Option<String>, Header, description = "A proof of the key that the session is bound to")),
-    responses((status = 200, body = Data<Tokens>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+    responses((status = 200, description = "The new tokens", body = Data<Tokens>), SessionBodyErrors<Disaster>))]
 pub async fn refresh(
     request: Anyone<RefreshBody>,
     http: HttpRequest,

@@ -7,17 +7,16 @@ use muster_identity::By;
 use super::body::{LogoutBody, Me, PasswordBody, SessionBody, SessionList};
 use crate::app::App;
 use crate::envelope::{self, Data, Said};
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{BodyErrors, Disaster, NotFound, SessionBodyErrors, SessionErrors};
 use crate::guard::{AnyPerson, Guarded, Sent, peer, person_of};
 
-/// Closes the session of a token, and so revokes the token. It is one's own, or anybody's with `sessions:revoke`. A
-/// token that is unknown or has expired needs no revoking: that is a success too (RFC 7009).
-#[utoipa::path(post, path = "/api/v1/auth/logout", tag = "auth", request_body = LogoutBody,
-    security(("token" = [])),
-    responses((status = 200, body = Said), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+/// Log out
+///
+/// Closes the session of a token, which revokes the token: the caller's own, or with the permission `sessions:revoke`
+/// any. A token that is unknown or has expired is a success too (RFC 7009).
+#[utoipa::path(post, path = "/api/v1/auth/logout", tag = "auth", operation_id = "logout", request_body = LogoutBody,
+    responses((status = 200, description = "The session is closed", body = Said), BodyErrors<Disaster>))]
 pub async fn logout(
     request: Sent<AnyPerson, LogoutBody>,
     http: HttpRequest,
@@ -27,10 +26,11 @@ pub async fn logout(
     Ok(envelope::said("logged out"))
 }
 
-/// Closes every session of one's own, this one too.
-#[utoipa::path(post, path = "/api/v1/auth/logout-all", tag = "auth", security(("token" = [])),
-    responses((status = 200, body = Said), (status = 401, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+/// Close all own sessions
+///
+/// Closes every session of the caller, including the one of this request.
+#[utoipa::path(post, path = "/api/v1/auth/logout-all", tag = "auth", operation_id = "logout_all",
+    responses((status = 200, description = "The sessions are closed", body = Said), SessionErrors<Disaster>))]
 pub async fn logout_all(
     _guard: Guarded<AnyPerson>,
     http: HttpRequest,
@@ -42,12 +42,12 @@ pub async fn logout_all(
     Ok(envelope::said(format!("{ended} sessions ended")))
 }
 
-/// Changes one's own password. Every session ends, this one too. A wrong present password counts as a failed login.
-#[utoipa::path(post, path = "/api/v1/auth/password", tag = "auth", request_body = PasswordBody,
-    operation_id = "change_password", security(("token" = [])),
-    responses((status = 200, body = Said), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Change the own password
+///
+/// Sets a new password. Every session of the caller ends, including the one of this request. A wrong current password
+/// counts as a failed login.
+#[utoipa::path(post, path = "/api/v1/auth/password", tag = "auth", operation_id = "change_password", request_body = PasswordBody,
+    responses((status = 200, description = "The password is changed", body = Said), SessionBodyErrors<Disaster>))]
 pub async fn password(
     request: Sent<AnyPerson, PasswordBody>,
     http: HttpRequest,
@@ -58,10 +58,11 @@ pub async fn password(
     Ok(envelope::said("password changed: log in again"))
 }
 
-/// The current user, as it stands now, whatever the token says.
-#[utoipa::path(get, path = "/api/v1/auth/me", tag = "auth", security(("token" = [])),
-    responses((status = 200, body = Data<Me>), (status = 401, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Get the current user
+///
+/// Returns the account of the caller as it is now, which may differ from the claims of the token.
+#[utoipa::path(get, path = "/api/v1/auth/me", tag = "auth", operation_id = "get_current_user",
+    responses((status = 200, description = "The account of the caller", body = Data<Me>), SessionErrors<Disaster>))]
 pub async fn me(_guard: Guarded<AnyPerson>, http: HttpRequest, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
     let person = person_of(&http)?;
     let gone = || Error::new(Kind::Unauthenticated, "the person of this session is gone");
@@ -76,11 +77,11 @@ pub async fn me(_guard: Guarded<AnyPerson>, http: HttpRequest, app: web::Data<Ap
     }))
 }
 
-/// One's own live sessions, newest first.
+/// List the own sessions
+///
+/// Returns the active sessions of the caller, newest first.
 #[utoipa::path(get, path = "/api/v1/auth/sessions", tag = "auth", operation_id = "list_sessions",
-    security(("token" = [])),
-    responses((status = 200, body = Data<SessionList>), (status = 401, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    responses((status = 200, description = "The sessions", body = Data<SessionList>), SessionErrors<Disaster>))]
 pub async fn list(
     _guard: Guarded<AnyPerson>,
     http: HttpRequest,
@@ -92,12 +93,14 @@ pub async fn list(
     Ok(envelope::data(SessionList { sessions, next_cursor: None }))
 }
 
-/// Closes a session: one's own, or anybody's with `sessions:revoke`. It is over, for its sockets too, when this is
-/// answered.
+/// Close a session
+///
+/// Closes a session: one of the caller, or with the permission `sessions:revoke` any. When this returns, the session
+/// and its live connections have ended.
 #[utoipa::path(delete, path = "/api/v1/auth/sessions/{sid}", tag = "auth", operation_id = "end_session",
-    params(("sid" = String, Path)), security(("token" = [])),
-    responses((status = 200, body = Said), (status = 401, body = ErrorDisaster), (status = 404, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    params(("sid" = String, Path)),
+    responses((status = 200, description = "The session is closed", body = Said), SessionErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn end(
     _guard: Guarded<AnyPerson>,
     sid: web::Path<String>,

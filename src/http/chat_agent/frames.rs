@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 use muster_core::{Clock, Error, Millis};
-use muster_gateway::{Attempt, Chain, Streaming};
+use muster_gateway::{AnswerStream, Attempt, Chain};
 use muster_providers::{Delta, FinishReason, Price, Usage};
 use serde_json::json;
 
@@ -25,7 +25,7 @@ pub struct FramesAgent {
 }
 
 impl FramesAgent {
-    pub fn new(streaming: &Streaming, request_id: String, asked_at: Millis, clock: Clock) -> Self {
+    pub fn new(streaming: &AnswerStream, request_id: String, asked_at: Millis, clock: Clock) -> Self {
         Self {
             price: streaming.price,
             model: streaming.model_id.clone(),

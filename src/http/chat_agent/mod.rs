@@ -13,20 +13,21 @@ pub use request::{ChatAgentBody, GatewayBody};
 
 use crate::app::App;
 use crate::chat;
-use crate::error::{ErrorAgent, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Agent, BodyErrors, NotFound};
 use crate::guard::{ChatAgent, Metered};
 use crate::respond::RequestId;
 use crate::sse;
 use frames::{FramesAgent, FramesGateway};
 use reply::{BudgetView, latency};
 
-/// Chat with failover along the chain; 503 where no provider is left.
-#[utoipa::path(post, operation_id = "chat_agent", path = "/api/llm/chat", tag = "chat", request_body = ChatAgentBody,
-    responses((status = 200, description = "The reply; with `stream` true an event stream of `start` {model, provider, request_id}, `delta` {content}, then `done` (the whole reply) or `error` (the error body).",
-            content((ChatReplyAgent = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
-        (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 404, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
-        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+/// Chat with failover
+///
+/// Returns the reply of a model. If a provider fails, the next provider of the chain is tried; 503 is returned if none
+/// is left.
+#[utoipa::path(post, path = "/api/llm/chat", tag = "chat", operation_id = "chat_agent", request_body = ChatAgentBody,
+    responses((status = 200, description = "The reply; with `stream` true an event stream of `start` ({model, provider, request_id}), `delta` ({content}), then `done` (the whole reply) or `error` (the error body)", content((ChatReplyAgent = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
+        BodyErrors<Agent>, NotFound<Agent>))]
 pub async fn chat(
     request: Metered<ChatAgent, ChatAgentBody>,
     http: HttpRequest,
@@ -45,15 +46,15 @@ pub async fn chat(
     Ok(HttpResponse::Ok().json(ChatReplyAgent::new(answer, latency(&app.clock, asked_at))))
 }
 
-/// Chat with the call's own list of models, budget, tries, deadline and hedge. Budgets of keys and of models are kept by
-/// calendar month: what a call may cost is set aside before it, what it did cost is entered after it. A model without
-/// room is passed over; 429 `BUDGET_EXHAUSTED` where none is left.
-#[utoipa::path(post, operation_id = "chat_gateway", path = "/api/q159/llm/chat", tag = "chat", request_body = GatewayBody,
-    responses((status = 200, description = "The reply; with `stream` true an event stream of `start` {model, provider, request_id}, `delta` {content}, then `done` (the whole reply) or `error` (the error body).",
-            content((GatewayReply = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
-        (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 404, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
-        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+/// Chat with a routing policy
+///
+/// Returns the reply of a model, with the request's own list of models, budget, number of attempts, deadline and
+/// hedging. Budgets of keys and models are kept for each calendar month: the maximum cost of a call is reserved before
+/// it, its actual cost recorded after it. A model without remaining budget is skipped; 429 `BUDGET_EXHAUSTED` is
+/// returned if none is left.
+#[utoipa::path(post, path = "/api/q159/llm/chat", tag = "chat", operation_id = "chat_gateway", request_body = GatewayBody,
+    responses((status = 200, description = "The reply; with `stream` true an event stream of `start` ({model, provider, request_id}), `delta` ({content}), then `done` (the whole reply) or `error` (the error body)", content((GatewayReply = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
+        BodyErrors<Agent>, NotFound<Agent>))]
 pub async fn gateway(
     request: Metered<ChatAgent, GatewayBody>,
     http: HttpRequest,

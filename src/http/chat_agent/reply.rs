@@ -1,7 +1,7 @@
 //! What both chats of the agent platform answer.
 
 use muster_core::{Clock, Millis};
-use muster_gateway::{Answer, Attempt, BreakerState};
+use muster_gateway::{Attempt, BreakerState, CompletedChat};
 use muster_providers::{FinishReason, Usage};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -58,7 +58,7 @@ pub struct GatewayReply {
 }
 
 impl ChatReplyAgent {
-    pub fn new(answer: Answer, latency_ms: u64) -> Self {
+    pub fn new(answer: CompletedChat, latency_ms: u64) -> Self {
         Self {
             content: answer.reply.first.content,
             model: answer.model_id,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use muster_gateway::ChatAsk;
+use muster_gateway::GatewayChatRequest;
 use muster_limits::Estimate;
 use muster_limits::ledger::nanos_of_usd;
 use muster_providers::{ChatRequest, Message, Sampling};
@@ -133,7 +133,7 @@ impl Priced for GatewayBody {
 
 impl GatewayBody {
     /// Puts the call's own bounds into what the chain is asked.
-    pub fn bound(&self, mut ask: ChatAsk) -> ChatAsk {
+    pub fn bound(&self, mut ask: GatewayChatRequest) -> GatewayChatRequest {
         if let Some(models) = &self.models {
             ask.models.clone_from(models);
         }

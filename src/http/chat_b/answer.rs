@@ -1,6 +1,6 @@
 //! A whole answer, in OpenAI's words.
 
-use muster_gateway::Answer;
+use muster_gateway::CompletedChat;
 use muster_providers::{Choice, FinishReason, ToolCall, Usage};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -93,7 +93,7 @@ pub struct ChatCompletion {
 }
 
 impl ChatCompletion {
-    pub fn new(id: String, created: u64, answer: Answer) -> Self {
+    pub fn new(id: String, created: u64, answer: CompletedChat) -> Self {
         let usage = UsageB::from(answer.usage);
         let choices = std::iter::once(answer.reply.first).chain(answer.reply.more);
         let choices = (0..).zip(choices).map(|(index, choice)| ChoiceB::new(index, choice)).collect();

@@ -7,7 +7,7 @@ mod request;
 use actix_web::http::header::ContentType;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::ids::{IdKind, new_id};
-use muster_gateway::Answer;
+use muster_gateway::CompletedChat;
 use muster_providers::with_members;
 use serde_json::Value;
 
@@ -16,23 +16,25 @@ pub use request::ChatCompletionBody;
 
 use crate::app::App;
 use crate::chat;
-use crate::error::{ErrorB, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{OpenAi, RunErrors};
 use crate::guard::{ChatB, Metered};
 use crate::sse;
 use answer::UsageB;
 use frames::FramesB;
 
-/// Chat completion. A failing provider is passed over for the next of the chain; after the first content of a stream a
-/// failure ends it with an `error` object and no `[DONE]`.
+/// Create a chat completion
 ///
-/// Fields that are not listed here are passed on as they are to a provider that speaks OpenAI's wire; of those that are
-/// known (`logprobs`, `logit_bias`, `audio`, `functions` …), any other provider refuses with `unsupported_value`.
-#[utoipa::path(post, path = "/v1/chat/completions", tag = "interface B", request_body = ChatCompletionBody,
-    responses((status = 200, description = "The completion; with `stream` true an event stream of `chat.completion.chunk` objects, then `[DONE]`.",
-            content((ChatCompletion = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
-        (status = 400, body = ErrorB), (status = 401, body = ErrorB), (status = 403, body = ErrorB), (status = 404, body = ErrorB),
-        (status = 413, body = ErrorB), (status = 415, body = ErrorB), (status = 429, body = ErrorB), (status = 500, body = ErrorB),
-        (status = 502, body = ErrorB), (status = 503, body = ErrorB)))]
+/// Returns a chat completion in OpenAI's format. If a provider fails, the next provider of the chain is tried; after
+/// the first content of a stream, a failure ends the stream with an `error` object and without `[DONE]`.
+///
+/// Fields that are not listed here are forwarded unchanged to a provider with an OpenAI-compatible API. Any other
+/// provider rejects the known ones among them (`logprobs`, `logit_bias`, `audio`, `functions` and others) with
+/// `unsupported_value`.
+#[utoipa::path(post, path = "/v1/chat/completions", tag = "interface B", operation_id = "create_chat_completion",
+    request_body = ChatCompletionBody,
+    responses((status = 200, description = "The completion; with `stream` true an event stream of `chat.completion.chunk` objects, then `[DONE]`", content((ChatCompletion = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
+        RunErrors<OpenAi>))]
 pub async fn complete(
     request: Metered<ChatB, ChatCompletionBody>,
     http: HttpRequest,
@@ -55,7 +57,7 @@ pub async fn complete(
 }
 
 /// The answer as the provider sent it, under the name of our model, with the figures that it left out.
-fn verbatim(sent: &[u8], answer: &Answer) -> Option<Vec<u8>> {
+fn verbatim(sent: &[u8], answer: &CompletedChat) -> Option<Vec<u8>> {
     let mut ours = vec![("model", Value::from(answer.model_id.as_str()))];
     if answer.reply.usage.is_none() {
         ours.push(("usage", serde_json::to_value(UsageB::from(answer.usage)).ok()?));

@@ -91,7 +91,7 @@ pub struct ChatCompletionBody {
     /// Whether one answer may ask for several functions.
     pub parallel_tool_calls: Option<bool>,
     /// Answers wanted.
-    #[schema(minimum = 1, maximum = 4, default = 1)]
+    #[schema(value_type = Option<u32>, minimum = 1, maximum = 4, default = 1)]
     pub n: u32,
     /// A field that was set and that only a provider of OpenAI's own wire can honour.
     #[schema(ignore)]
@@ -208,7 +208,7 @@ impl ChatCompletionBody {
             parallel_tool_calls: self.parallel_tool_calls,
             n: self.n,
             verbatim: Some(sent),
-            beyond: self.beyond,
+            unsupported_field: self.beyond,
         }
     }
 }

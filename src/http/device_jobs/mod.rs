@@ -9,26 +9,20 @@ use muster_core::{Error, Kind};
 use muster_identity::By;
 use muster_network::firmware::{ExecError, ExecState, Report};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, OpenApi, ToSchema};
+use utoipa::{IntoParams, ToSchema};
 
 use crate::app::App;
 use crate::body::{Fields, FromJson};
 use crate::envelope::{self, Data};
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Disaster, NotFound, ReadErrors, WriteErrors};
 use crate::guard::{AnyDevice, Guarded, Sent, by_of};
-use crate::route::resource;
+use crate::route::operations;
 
-/// The routes of this room.
-pub fn routes(config: &mut web::ServiceConfig) {
-    config
-        .service(resource!("/api/v1/device/jobs/next", get => next))
-        .service(resource!("/api/v1/device/jobs/{id}", patch => report));
+operations! {
+    next,
+    report,
 }
-
-/// Their description.
-#[derive(OpenApi, Debug)]
-#[openapi(paths(next, report))]
-pub struct Api;
 
 /// What a device is to do.
 #[derive(Debug, Serialize, ToSchema)]
@@ -76,14 +70,14 @@ fn device_of(http: &HttpRequest) -> Result<Arc<str>, HttpError> {
     }
 }
 
-/// What the device is to do: the job that it has in hand, else the next one, waited for at most `wait_s`; 204 where none
-/// comes. A newer poll of the same device ends an older one. The same is told on the channel `devices:{id}` as
-/// `firmware.execution.changed`.
+/// Get the next firmware job
+///
+/// Returns the job in progress on the calling device, otherwise the next job, waiting for at most `wait_s` seconds. A
+/// newer call of the same device ends an older one that waits. The same information is published on the channel
+/// `devices:{id}` as `firmware.execution.changed`.
 #[utoipa::path(get, path = "/api/v1/device/jobs/next", tag = "device side", operation_id = "next_device_job", params(NextQuery),
-    security(("device" = [])),
-    responses((status = 200, body = Data<DeviceJobBody>), (status = 204, description = "None came in time"), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+    responses((status = 200, description = "The job", body = Data<DeviceJobBody>),
+        (status = 204, description = "No job arrived in time"), ReadErrors<Disaster>))]
 async fn next(
     _guard: Guarded<AnyDevice>,
     http: HttpRequest,
@@ -146,16 +140,16 @@ impl FromJson for DeviceReportBody {
     }
 }
 
-/// Reports how far the device is. The answer is the job as it then stands, with the `exec_version` of the next report. A
-/// stale version is 409 `stale_execution`, a move that is not allowed 409 `illegal_transition`, both with what is the
-/// case; another device's job is 404.
+/// Report the progress of a firmware job
+///
+/// Reports the progress of the calling device. The response has the `exec_version` for the next report.
+///
+/// A stale version is rejected with 409 `stale_execution`, a transition that is not allowed with 409
+/// `illegal_transition`; both contain the current state. A job of another device is 404.
 #[utoipa::path(patch, path = "/api/v1/device/jobs/{id}", tag = "device side", operation_id = "report_device_job",
-    request_body = DeviceReportBody, params(("id" = String, Path)), security(("device" = [])),
-    responses((status = 200, body = Data<DeviceJobBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster),
-        (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster)))]
+    request_body = DeviceReportBody, params(("id" = String, Path)),
+    responses((status = 200, description = "The job after the report", body = Data<DeviceJobBody>),
+        WriteErrors<Disaster>, NotFound<Disaster>))]
 async fn report(
     request: Sent<AnyDevice, DeviceReportBody>,
     http: HttpRequest,

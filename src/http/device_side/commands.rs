@@ -13,7 +13,8 @@ use super::device;
 use crate::app::App;
 use crate::body::{Fields, FromJson};
 use crate::envelope::{self, Data};
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Conflict, Disaster, NotFound, ReadErrors, SessionBodyErrors};
 use crate::guard::{AnyDevice, Guarded, Sent};
 
 /// Longest wait, seconds.
@@ -68,9 +69,15 @@ impl FromJson for AckBody {
     }
 }
 
-/// The device's next command: at once where one waits, else as soon as one is given; 204 where none came in time. It is
-/// handed out again until it is acknowledged, after 30 s at the earliest. Of two calls that wait, the later one goes on.
-#[utoipa::path(get, path = "/api/v1/device/commands/next", tag = "device side", operation_id = "next_device_command", params(WaitQuery), security(("device" = [])), responses((status = 200, body = Data<HandedCommand>), (status = 204, description = "None came in time"), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Get the next command
+///
+/// Returns the next command of the calling device, waiting for at most `wait_s` seconds. A command is delivered again,
+/// after 30 seconds at the earliest, until it is acknowledged. If two calls wait at the same time, only the later one
+/// receives a command.
+#[utoipa::path(get, path = "/api/v1/device/commands/next", tag = "device side", operation_id = "next_device_command",
+    params(WaitQuery),
+    responses((status = 200, description = "The command", body = Data<HandedCommand>),
+        (status = 204, description = "No command arrived in time"), ReadErrors<Disaster>))]
 pub async fn next(
     _guard: Guarded<AnyDevice>,
     query: web::Query<WaitQuery>,
@@ -87,8 +94,14 @@ pub async fn next(
     Ok(command.map_or_else(|| HttpResponse::NoContent().finish(), envelope::data))
 }
 
-/// Acknowledges a command. The same again is no error; another word on a command that ended is 409.
-#[utoipa::path(post, path = "/api/v1/device/commands/{id}/ack", tag = "device side", operation_id = "ack_device_command", request_body = AckBody, params(("id" = String, Path)), security(("device" = [])), responses((status = 200, body = Data<HandedCommand>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Acknowledge a command
+///
+/// Reports the outcome of a command. Repeating the same acknowledgement has no effect; a different one for a completed
+/// command is rejected with 409.
+#[utoipa::path(post, path = "/api/v1/device/commands/{id}/ack", tag = "device side", operation_id = "ack_device_command",
+    request_body = AckBody, params(("id" = String, Path)),
+    responses((status = 200, description = "The command", body = Data<HandedCommand>), SessionBodyErrors<Disaster>,
+        NotFound<Disaster>, Conflict<Disaster>))]
 pub async fn ack(
     request: Sent<AnyDevice, AckBody>,
     id: web::Path<String>,

@@ -14,7 +14,8 @@ use crate::app::App;
 use crate::ask;
 use crate::body::{Fields, FromJson};
 use crate::envelope::{Data, Given, etag};
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Disaster, WriteErrors};
 use crate::guard::{AnyDevice, Sent, by_of};
 
 /// An incident as a device reports it. Who works on it, who sees it and what was done is for people to say.
@@ -95,16 +96,16 @@ impl ReportedBody {
     }
 }
 
-/// A device reports an incident: 201, `reported_via` is `device`. Where no geometry is sent, it is where the device is. A
-/// report with the `dedup_key` of an open public incident attaches to it instead: 200, `attached`.
+/// Report an incident from a device
+///
+/// Reports an incident with `reported_via` set to `device`. If no geometry is sent, the position of the device is used.
+/// A report with the `dedup_key` of an open public incident is attached to that incident (200, `attached`).
 #[utoipa::path(post, path = "/api/v1/device/incidents", tag = "device side", operation_id = "report_device_incident",
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
-    request_body = ReportSchema, security(("device" = [])),
-    responses((status = 201, body = Data<ReportedBody>), (status = 200, body = Data<ReportedBody>),
-        (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = ReportSchema,
+    responses((status = 201, description = "The new incident", body = Data<ReportedBody>),
+        (status = 200, description = "The open incident to which the report was attached", body = Data<ReportedBody>),
+        WriteErrors<Disaster>))]
 pub async fn report(
     request: Sent<AnyDevice, ReportBody>,
     http: HttpRequest,

@@ -12,12 +12,19 @@ use super::record::{CommandBody, CommandList, DeviceBody, KeyedBody};
 use crate::app::App;
 use crate::ask;
 use crate::envelope::{self, Data, Given};
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Disaster, NotFound, ReadErrors, WriteErrors};
 use crate::guard::{DevicesCommand, DevicesRead, DevicesWrite, Guarded, Sent, by_of};
 
-/// Gives a device something to do. It gets it by its long poll or by the feed (`devices:{id}`), more than once if it
-/// must, and acknowledges it. A quarantined or retired device gets none. Needs `devices:command`.
-#[utoipa::path(post, path = "/api/v1/devices/{id}/commands", tag = "devices", operation_id = "command_device", request_body = NewCommandBody, params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")), security(("token" = [])), responses((status = 201, body = Data<CommandBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Send a command to a device
+///
+/// Queues a command for a device. The device receives it by long polling or by the live feed (channel `devices:{id}`),
+/// repeatedly if necessary, and acknowledges it. A quarantined or retired device receives no commands (409).
+#[utoipa::path(post, path = "/api/v1/devices/{id}/commands", tag = "devices", operation_id = "command_device",
+    request_body = NewCommandBody,
+    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
+    responses((status = 201, description = "The queued command", body = Data<CommandBody>), WriteErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn command(
     request: Sent<DevicesCommand, NewCommandBody>,
     id: web::Path<String>,
@@ -31,8 +38,13 @@ pub async fn command(
     Ok(envelope::created(ordered.command, given))
 }
 
-/// A device's commands, newest first; about 200 are kept. Needs `devices:read`.
-#[utoipa::path(get, path = "/api/v1/devices/{id}/commands", tag = "devices", operation_id = "list_device_commands", params(("id" = String, Path), PageQuery), security(("token" = [])), responses((status = 200, body = Data<CommandList>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// List the commands of a device
+///
+/// Returns the commands of a device, newest first. About 200 are kept.
+#[utoipa::path(get, path = "/api/v1/devices/{id}/commands", tag = "devices", operation_id = "list_device_commands",
+    params(("id" = String, Path), PageQuery),
+    responses((status = 200, description = "A page of commands", body = Data<CommandList>), ReadErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn commands(
     _guard: Guarded<DevicesRead>,
     id: web::Path<String>,
@@ -44,9 +56,13 @@ pub async fn commands(
     Ok(envelope::list("commands", &page))
 }
 
-/// Quarantines a device: its credentials are blocked, commands to it refused, until it is released. Needs
-/// `devices:write`.
-#[utoipa::path(post, path = "/api/v1/devices/{id}/quarantine", tag = "devices", operation_id = "quarantine_device", request_body = ReasonBody, params(("id" = String, Path)), security(("token" = [])), responses((status = 200, body = Data<DeviceBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Quarantine a device
+///
+/// Blocks the credentials of a device and rejects commands to it, until it is released.
+#[utoipa::path(post, path = "/api/v1/devices/{id}/quarantine", tag = "devices", operation_id = "quarantine_device",
+    request_body = ReasonBody, params(("id" = String, Path)),
+    responses((status = 200, description = "The changed device", body = Data<DeviceBody>), WriteErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn quarantine(
     request: Sent<DevicesWrite, ReasonBody>,
     id: web::Path<String>,
@@ -59,8 +75,13 @@ pub async fn quarantine(
     Ok(envelope::record(device.version, device))
 }
 
-/// Releases a device from quarantine: it is provisioned again. Needs `devices:write`.
-#[utoipa::path(post, path = "/api/v1/devices/{id}/release", tag = "devices", operation_id = "release_device", request_body = ReasonBody, params(("id" = String, Path)), security(("token" = [])), responses((status = 200, body = Data<DeviceBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Release a device from quarantine
+///
+/// Releases a device from quarantine. Its status is `provisioned` until its next heartbeat.
+#[utoipa::path(post, path = "/api/v1/devices/{id}/release", tag = "devices", operation_id = "release_device",
+    request_body = ReasonBody, params(("id" = String, Path)),
+    responses((status = 200, description = "The changed device", body = Data<DeviceBody>), WriteErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn release(
     request: Sent<DevicesWrite, ReasonBody>,
     id: web::Path<String>,
@@ -72,9 +93,14 @@ pub async fn release(
     Ok(envelope::record(device.version, device))
 }
 
-/// Begins or ends maintenance, in which silence does not count. At its end a device is online or offline, by whether it
-/// was heard of. A quarantined device is released first. Needs `devices:write`.
-#[utoipa::path(post, path = "/api/v1/devices/{id}/maintenance", tag = "devices", operation_id = "maintain_device", request_body = MaintenanceBody, params(("id" = String, Path)), security(("token" = [])), responses((status = 200, body = Data<DeviceBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Begin or end maintenance of a device
+///
+/// Begins or ends maintenance, during which missing heartbeats are ignored. When it ends, the device is online or
+/// offline by its last heartbeat. A quarantined device must be released first (409).
+#[utoipa::path(post, path = "/api/v1/devices/{id}/maintenance", tag = "devices", operation_id = "maintain_device",
+    request_body = MaintenanceBody, params(("id" = String, Path)),
+    responses((status = 200, description = "The changed device", body = Data<DeviceBody>), WriteErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn maintenance(
     request: Sent<DevicesWrite, MaintenanceBody>,
     id: web::Path<String>,
@@ -90,8 +116,13 @@ pub async fn maintenance(
     Ok(envelope::record(device.version, device))
 }
 
-/// Gives a device another key; the old one is taken for a grace period yet, so that both hold. Needs `devices:write`.
-#[utoipa::path(post, path = "/api/v1/devices/{id}/rotate-credentials", tag = "devices", operation_id = "rotate_device_credentials", request_body = RotateBody, params(("id" = String, Path)), security(("token" = [])), responses((status = 200, body = Data<KeyedBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Replace a device's key
+///
+/// Replaces the key of a device. The old key stays valid for a grace period, during which both keys are accepted.
+#[utoipa::path(post, path = "/api/v1/devices/{id}/rotate-credentials", tag = "devices",
+    operation_id = "rotate_device_credentials", request_body = RotateBody, params(("id" = String, Path)),
+    responses((status = 200, description = "The device and its new credentials", body = Data<KeyedBody>),
+        WriteErrors<Disaster>, NotFound<Disaster>))]
 pub async fn rotate(
     request: Sent<DevicesWrite, RotateBody>,
     id: web::Path<String>,

@@ -13,7 +13,8 @@ use super::record::{HeartbeatBody, HistoryList, TelemetryBody};
 use crate::app::App;
 use crate::ask;
 use crate::envelope::{self, Data};
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{CallErrors, Disaster, NotFound, ReadErrors, WriteErrors};
 use crate::guard::{DeviceOrPerson, DevicesRead, Guarded, Sent, by_of};
 
 /// Who speaks for a device: itself, or a person who may write devices.
@@ -27,10 +28,15 @@ fn speaker(http: &HttpRequest, id: &str) -> Result<By, HttpError> {
     Ok(by)
 }
 
-/// A heartbeat, by the device's own token or by a person with `devices:write`. It is answered at once; what it says of
-/// health and place is written within a minute, a change of status or firmware before the answer. A person's heartbeat
-/// says nothing of boots.
-#[utoipa::path(post, path = "/api/v1/devices/{id}/heartbeat", tag = "devices", operation_id = "device_heartbeat", request_body = HeartbeatReport, params(("id" = String, Path)), security(("token" = []), ("device" = [])), responses((status = 200, body = Data<HeartbeatBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Send a heartbeat
+///
+/// Reports that a device is alive, with its health and position. Health and position are stored within a minute; a
+/// change of status or firmware is stored before the response. A user who reports for a device needs the permission
+/// `devices:write`; such a heartbeat does not report restarts.
+#[utoipa::path(post, path = "/api/v1/devices/{id}/heartbeat", tag = "devices", operation_id = "device_heartbeat",
+    request_body = HeartbeatReport, params(("id" = String, Path)),
+    responses((status = 200, description = "The state of the device and what it should do next", body = Data<HeartbeatBody>),
+        WriteErrors<Disaster>, NotFound<Disaster>))]
 pub async fn heartbeat(
     request: Sent<DeviceOrPerson, HeartbeatReport>,
     id: web::Path<String>,
@@ -48,9 +54,15 @@ pub async fn heartbeat(
     }))
 }
 
-/// New readings, by the device's own token or by a person with `devices:write`. The newest of each name is kept, told on
-/// `devices:{id}:telemetry`, and written within a minute.
-#[utoipa::path(post, path = "/api/v1/devices/{id}/telemetry", tag = "devices", operation_id = "device_telemetry", request_body = ReadingsBody, params(("id" = String, Path)), security(("token" = []), ("device" = [])), responses((status = 200, body = Data<TelemetryBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Report telemetry
+///
+/// Stores readings of a device. The newest reading of each name is kept, published on the channel
+/// `devices:{id}:telemetry`, and stored within a minute. A user who reports for a device needs the permission
+/// `devices:write`.
+#[utoipa::path(post, path = "/api/v1/devices/{id}/telemetry", tag = "devices", operation_id = "device_telemetry",
+    request_body = ReadingsBody, params(("id" = String, Path)),
+    responses((status = 200, description = "The latest readings", body = Data<TelemetryBody>), WriteErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn measured(
     request: Sent<DeviceOrPerson, ReadingsBody>,
     id: web::Path<String>,
@@ -61,8 +73,13 @@ pub async fn measured(
     Ok(envelope::data(app.devices.measured(Arc::from(id.into_inner()), request.body.values, by).await?))
 }
 
-/// The latest readings of a device. Needs `devices:read`.
-#[utoipa::path(get, path = "/api/v1/devices/{id}/telemetry", tag = "devices", operation_id = "get_device_telemetry", params(("id" = String, Path)), security(("token" = [])), responses((status = 200, body = Data<TelemetryBody>), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Get the latest readings of a device
+///
+/// Returns the latest reading of each name that the device has reported.
+#[utoipa::path(get, path = "/api/v1/devices/{id}/telemetry", tag = "devices", operation_id = "get_device_telemetry",
+    params(("id" = String, Path)),
+    responses((status = 200, description = "The latest readings", body = Data<TelemetryBody>), CallErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn telemetry(
     _guard: Guarded<DevicesRead>,
     id: web::Path<String>,
@@ -71,9 +88,14 @@ pub async fn telemetry(
     Ok(envelope::data(app.devices.telemetry(id.into_inner()).await?))
 }
 
-/// What happened to a device, newest first: changes of status, commands, credentials, firmware. 200 entries are kept.
-/// Needs `devices:read`.
-#[utoipa::path(get, path = "/api/v1/devices/{id}/history", tag = "devices", operation_id = "get_device_history", params(("id" = String, Path), PageQuery), security(("token" = [])), responses((status = 200, body = Data<HistoryList>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Get the history of a device
+///
+/// Returns the events of a device, newest first: changes of status, commands, credentials and firmware. The last 200
+/// events are kept.
+#[utoipa::path(get, path = "/api/v1/devices/{id}/history", tag = "devices", operation_id = "get_device_history",
+    params(("id" = String, Path), PageQuery),
+    responses((status = 200, description = "A page of events", body = Data<HistoryList>), ReadErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn history(
     _guard: Guarded<DevicesRead>,
     id: web::Path<String>,

@@ -7,31 +7,10 @@ mod places;
 mod record;
 mod registry;
 
-use actix_web::web;
-use utoipa::OpenApi;
+use crate::route::operations;
 
-use crate::route::resource;
-
-/// The routes of this room. Those with a word in the place of an id come first.
-pub fn routes(config: &mut web::ServiceConfig) {
-    config
-        .service(resource!("/api/v1/devices/near", get => places::near))
-        .service(resource!("/api/v1/devices/within", post => places::within))
-        .service(resource!("/api/v1/devices", get => registry::list, post => registry::create))
-        .service(resource!("/api/v1/devices/{id}", get => registry::get, patch => registry::patch, delete => registry::retire))
-        .service(resource!("/api/v1/devices/{id}/heartbeat", post => life::heartbeat))
-        .service(resource!("/api/v1/devices/{id}/telemetry", get => life::telemetry, post => life::measured))
-        .service(resource!("/api/v1/devices/{id}/history", get => life::history))
-        .service(resource!("/api/v1/devices/{id}/commands", get => deeds::commands, post => deeds::command))
-        .service(resource!("/api/v1/devices/{id}/quarantine", post => deeds::quarantine))
-        .service(resource!("/api/v1/devices/{id}/release", post => deeds::release))
-        .service(resource!("/api/v1/devices/{id}/maintenance", post => deeds::maintenance))
-        .service(resource!("/api/v1/devices/{id}/rotate-credentials", post => deeds::rotate));
-}
-
-/// Their description.
-#[derive(OpenApi, Debug)]
-#[openapi(paths(
+// Paths with a word in the place of an identifier come first.
+operations! {
     places::near,
     places::within,
     registry::list,
@@ -49,5 +28,4 @@ pub fn routes(config: &mut web::ServiceConfig) {
     deeds::release,
     deeds::maintenance,
     deeds::rotate,
-))]
-pub struct Api;
+}

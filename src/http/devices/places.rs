@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, web};
 use muster_core::{Error, Kind};
-use muster_geo::{HALF_AROUND_M, Point};
+use muster_geo::{MAX_DISTANCE_M, Point};
 use serde_json::json;
 
 use super::body::{AreaBody, NearQuery};
@@ -10,11 +10,16 @@ use super::record::{NearList, WithinList};
 use crate::app::App;
 use crate::ask;
 use crate::envelope::{self, Data};
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{BodyErrors, Disaster, ReadErrors};
 use crate::guard::{DevicesRead, Guarded, Sent};
 
-/// The devices near a place, nearest first. Needs `devices:read`.
-#[utoipa::path(get, path = "/api/v1/devices/near", tag = "devices", operation_id = "devices_near", params(NearQuery), security(("token" = [])), responses((status = 200, body = Data<NearList>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Find devices near a point
+///
+/// Returns the devices within a distance of a point, nearest first.
+#[utoipa::path(get, path = "/api/v1/devices/near", tag = "devices", operation_id = "devices_near", params(NearQuery),
+    responses((status = 200, description = "The devices with their distances", body = Data<NearList>),
+        ReadErrors<Disaster>))]
 pub async fn near(
     _guard: Guarded<DevicesRead>,
     query: web::Query<NearQuery>,
@@ -28,7 +33,7 @@ pub async fn near(
     if radius < 0.0 {
         return Err(Error::field(Kind::Invalid, &["query", "r_m"], "must not be negative", json!(radius)).into());
     }
-    let near = app.devices.near(Point::new(lon, lat), radius.min(HALF_AROUND_M), limit).await?;
+    let near = app.devices.near(Point::new(lon, lat), radius.min(MAX_DISTANCE_M), limit).await?;
     let near = near.iter().map(|(device, distance_m)| json!({ "device": device, "distance_m": distance_m }));
     Ok(envelope::data(json!({ "devices": near.collect::<Vec<_>>() })))
 }
@@ -43,8 +48,11 @@ fn number(name: &str, text: Option<&str>, most: f64) -> Result<f64, Error> {
     })
 }
 
-/// The devices in an area or on its edge, newest first. Needs `devices:read`.
-#[utoipa::path(post, path = "/api/v1/devices/within", tag = "devices", operation_id = "devices_within", request_body = AreaBody, security(("token" = [])), responses((status = 200, body = Data<WithinList>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Find devices in an area
+///
+/// Returns a page of the devices inside an area or on its edge, newest first.
+#[utoipa::path(post, path = "/api/v1/devices/within", tag = "devices", operation_id = "devices_within", request_body = AreaBody,
+    responses((status = 200, description = "A page of devices", body = Data<WithinList>), BodyErrors<Disaster>))]
 pub async fn within(request: Sent<DevicesRead, AreaBody>, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
     let AreaBody { geometry, limit, cursor } = request.body;
     let missing = || Error::field(Kind::Invalid, &["body", "geometry"], "is required", json!(null));

@@ -12,11 +12,15 @@ use super::record::{DeviceBody, DeviceList, KeyedBody};
 use crate::app::App;
 use crate::ask;
 use crate::envelope::{self, Data, Given};
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{CallErrors, Conflict, Disaster, NotFound, ReadErrors, VersionErrors, WriteErrors};
 use crate::guard::{DevicesRead, DevicesWrite, Guarded, Sent, by_of};
 
-/// Devices, newest first. Needs `devices:read`.
-#[utoipa::path(get, path = "/api/v1/devices", tag = "devices", operation_id = "list_devices", params(ListQuery), security(("token" = [])), responses((status = 200, body = Data<DeviceList>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// List devices
+///
+/// Returns a page of the registered devices, newest first.
+#[utoipa::path(get, path = "/api/v1/devices", tag = "devices", operation_id = "list_devices", params(ListQuery),
+    responses((status = 200, description = "A page of devices", body = Data<DeviceList>), ReadErrors<Disaster>))]
 pub async fn list(
     _guard: Guarded<DevicesRead>,
     query: web::Query<ListQuery>,
@@ -48,11 +52,18 @@ fn named<T: DeserializeOwned>(field: &str, text: String) -> Result<T, Error> {
         .map_err(|error| Error::field(Kind::Invalid, &["query", field], error.to_string(), value.clone()))
 }
 
-/// Registers a device. It authenticates by tokens that it signs with its key: `Authorization: Bearer <JWT>`, header
-/// `{"typ":"dev+jwt","alg":"EdDSA","kid"}`, claims `{"sub": its id, "aud":"muster-device", "iat", "exp" (at most 5
-/// minutes after iat), "jti"}`. A private key that the server made is in the first answer only: lost, it is rotated.
-/// Needs `devices:write`.
-#[utoipa::path(post, path = "/api/v1/devices", tag = "devices", operation_id = "register_device", request_body = NewDeviceBody, params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")), security(("token" = [])), responses((status = 201, body = Data<KeyedBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Register a device
+///
+/// Registers a device and its Ed25519 public key. The device authenticates by tokens that it signs with its key:
+/// `Authorization: Bearer <JWT>` with the header `{"typ": "dev+jwt", "alg": "EdDSA", "kid"}` and the claims `sub` (the
+/// device's identifier), `aud` (`muster-device`), `iat`, `exp` (at most 5 minutes after `iat`) and `jti`.
+///
+/// If no public key is sent, the server generates a key pair. The private key is in the first response only; a lost key
+/// must be replaced.
+#[utoipa::path(post, path = "/api/v1/devices", tag = "devices", operation_id = "register_device", request_body = NewDeviceBody,
+    params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
+    responses((status = 201, description = "The new device and its credentials", body = Data<KeyedBody>),
+        WriteErrors<Disaster>))]
 pub async fn create(
     request: Sent<DevicesWrite, NewDeviceBody>,
     http: HttpRequest,
@@ -66,8 +77,12 @@ pub async fn create(
     Ok(envelope::created(KeyedBody { device: made.device, private_key }, given))
 }
 
-/// One device, with its version as ETag. Needs `devices:read`.
-#[utoipa::path(get, path = "/api/v1/devices/{id}", tag = "devices", operation_id = "get_device", params(("id" = String, Path)), security(("token" = [])), responses((status = 200, body = Data<DeviceBody>), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Get a device
+///
+/// Returns one device, with its version as `ETag`.
+#[utoipa::path(get, path = "/api/v1/devices/{id}", tag = "devices", operation_id = "get_device", params(("id" = String, Path)),
+    responses((status = 200, description = "The device", body = Data<DeviceBody>), CallErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn get(
     _guard: Guarded<DevicesRead>,
     id: web::Path<String>,
@@ -77,8 +92,14 @@ pub async fn get(
     Ok(envelope::record(device.version, device))
 }
 
-/// Changes what people say of a device. Needs `devices:write`.
-#[utoipa::path(patch, path = "/api/v1/devices/{id}", tag = "devices", operation_id = "patch_device", request_body = DeviceChanges, params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")), security(("token" = [])), responses((status = 200, body = Data<DeviceBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Update a device
+///
+/// Changes the fields of a device that users maintain. A field that is left out keeps its value.
+#[utoipa::path(patch, path = "/api/v1/devices/{id}", tag = "devices", operation_id = "patch_device",
+    request_body = DeviceChanges,
+    params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
+    responses((status = 200, description = "The changed device", body = Data<DeviceBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn patch(
     request: Sent<DevicesWrite, DevicePatchBody>,
     id: web::Path<String>,
@@ -90,9 +111,13 @@ pub async fn patch(
     Ok(envelope::record(device.version, device))
 }
 
-/// Retires a device: for good. Its credentials are destroyed, its commands refused; the record stays. Needs
-/// `devices:write`.
-#[utoipa::path(delete, path = "/api/v1/devices/{id}", tag = "devices", operation_id = "retire_device", params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")), security(("token" = [])), responses((status = 200, body = Data<DeviceBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 412, body = ErrorDisaster), (status = 428, body = ErrorDisaster), (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Retire a device
+///
+/// Retires a device permanently: its credentials are destroyed and its commands rejected. The record stays readable.
+#[utoipa::path(delete, path = "/api/v1/devices/{id}", tag = "devices", operation_id = "retire_device",
+    params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
+    responses((status = 200, description = "The retired device", body = Data<DeviceBody>), ReadErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>, Conflict<Disaster>))]
 pub async fn retire(
     _guard: Guarded<DevicesWrite>,
     id: web::Path<String>,

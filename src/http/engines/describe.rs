@@ -1,7 +1,11 @@
-//! The description of each engine's routes, from the registry: its own input and output, and its example.
+//! The description of each engine's operations, from the registry: its own input and output, and its example.
 
 use muster_engines::{Engine, Nature};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use utoipa::IntoResponses;
+
+use crate::error::sets::{Agent, CallErrors, EngineErrors};
+use crate::guard::Requirement;
 
 pub(super) fn nature(engine: &Engine) -> &'static str {
     match engine.nature {
@@ -10,33 +14,39 @@ pub(super) fn nature(engine: &Engine) -> &'static str {
     }
 }
 
-/// The paths of every engine, for `paths` of the description.
-pub fn paths() -> Map<String, Value> {
-    let both = |engine: &'static Engine| {
-        [
-            (engine.path(), json!({ "get": get(engine) })),
-            (format!("{}/run", engine.path()), json!({ "post": run(engine) })),
-        ]
-    };
-    muster_engines::all().flat_map(both).collect()
+/// The paths that describe an engine.
+pub(super) fn descriptions(requirement: &Requirement) -> Vec<(String, Value)> {
+    muster_engines::all().map(|engine| (engine.path(), json!({ "get": describe(engine, requirement) }))).collect()
 }
 
-fn get(engine: &Engine) -> Value {
+/// The paths that run an engine.
+pub(super) fn runs(requirement: &Requirement) -> Vec<(String, Value)> {
+    let run = |engine: &'static Engine| (format!("{}/run", engine.path()), json!({ "post": run(engine, requirement) }));
+    muster_engines::all().map(run).collect()
+}
+
+fn describe(engine: &Engine, requirement: &Requirement) -> Value {
     json!({
         "tags": ["engines"],
         "operationId": format!("get_q{}", engine.number),
-        "summary": format!("Describes q{}, {}.", engine.number, engine.name),
-        "responses": responses(
+        "summary": format!("Describe engine q{} ({})", engine.number, engine.id),
+        "description": format!(
+            "Returns the input and output schemas of engine q{} ({}), an example input, its method and the source of \
+             the method.\n\n{}",
+            engine.number, engine.name, requirement.sentence().unwrap_or_default(),
+        ),
+        "security": requirement.security(),
+        "responses": responses::<CallErrors<Agent>>(
+            "The engine with its schemas",
             json!({ "$ref": "#/components/schemas/EngineBody" }),
-            &["401", "403", "429", "503"],
         ),
     })
 }
 
-fn run(engine: &Engine) -> Value {
+fn run(engine: &Engine, requirement: &Requirement) -> Value {
     let reads = match engine.nature {
         Nature::Pure => "",
-        Nature::Workspace => " Reads files below the workspace folder; a path that leaves it is refused with 403.",
+        Nature::Workspace => " Reads files below the workspace folder; a path outside it is rejected with 403.",
     };
     let output = json!({
         "type": "object",
@@ -52,16 +62,17 @@ fn run(engine: &Engine) -> Value {
     json!({
         "tags": ["engines"],
         "operationId": format!("run_q{}", engine.number),
-        "summary": engine.summary,
-        "description": format!("{} {}{reads} A key needs the scope `engines`.", engine.name, engine.method),
+        "summary": format!("Run engine q{} ({})", engine.number, engine.id),
+        "description": format!(
+            "{}: {}{reads}\n\nMethod: {}\n\n{}",
+            engine.name, engine.summary, engine.method, requirement.sentence().unwrap_or_default(),
+        ),
+        "security": requirement.security(),
         "requestBody": {
             "required": true,
             "content": { "application/json": { "schema": inner(engine.input_schema()), "example": engine.example() } },
         },
-        "responses": responses(
-            output,
-            &["400", "401", "403", "404", "408", "413", "415", "422", "429", "500", "503"],
-        ),
+        "responses": responses::<EngineErrors<Agent>>("The output of the engine", output),
     })
 }
 
@@ -73,13 +84,11 @@ fn inner(mut schema: Value) -> Value {
     schema
 }
 
-fn responses(schema: Value, refusals: &[&str]) -> Value {
-    let content = |schema: Value| json!({ "application/json": { "schema": schema } });
-    let refused = |status: &&str| {
-        let body = content(json!({ "$ref": "#/components/schemas/ErrorAgent" }));
-        ((*status).to_owned(), json!({ "description": "", "content": body }))
-    };
-    let mut all: Map<String, Value> = refusals.iter().map(refused).collect();
-    all.insert("200".to_owned(), json!({ "description": "", "content": content(schema) }));
-    Value::Object(all)
+fn responses<Errors: IntoResponses>(description: &str, schema: Value) -> Value {
+    let mut all = json!(Errors::responses());
+    let success = json!({ "description": description, "content": { "application/json": { "schema": schema } } });
+    if let Some(all) = all.as_object_mut() {
+        all.insert("200".to_owned(), success);
+    }
+    all
 }

@@ -1,23 +1,20 @@
 //! Engines: the list of them, each one's description, and its run.
 
 mod body;
-pub mod describe;
+mod describe;
 mod run;
 
-use actix_web::web;
-use utoipa::OpenApi;
+use actix_web::http::Method;
 
-use crate::route::resource;
+pub use body::EngineBody;
 
-/// The routes of this room. Those of one engine are described by [`describe::paths`], each with its own types.
-pub fn routes(config: &mut web::ServiceConfig) {
-    config
-        .service(resource!("/api/engines", get => run::list))
-        .service(resource!("/api/q{number}", get => run::get))
-        .service(resource!("/api/q{number}/run", post => run::run));
+use crate::route::{Operation, operation};
+
+/// The operations of this feature. One pattern serves every engine; each engine is described with its own types.
+pub fn operations() -> Vec<Operation> {
+    vec![
+        operation!(run::list),
+        Operation::of_many((Method::GET, "/api/q{number}"), describe::descriptions, run::get),
+        Operation::of_many((Method::POST, "/api/q{number}/run"), describe::runs, run::run),
+    ]
 }
-
-/// Their description.
-#[derive(OpenApi, Debug)]
-#[openapi(paths(run::list), components(schemas(body::EngineBody)))]
-pub struct Api;

@@ -11,7 +11,8 @@ use utoipa::IntoParams;
 use super::body::{EngineBody, EngineEntry, EngineList, EngineRun};
 use crate::app::App;
 use crate::body::FromJson;
-use crate::error::{ErrorAgent, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Agent, ReadErrors};
 use crate::guard::{EnginesRead, EnginesRun, Guarded, Sent, acting};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -22,10 +23,11 @@ pub struct EngineQuery {
     q: Option<String>,
 }
 
-/// Lists the engines of this server. A key needs the scope `engines`.
-#[utoipa::path(get, operation_id = "list_engines", path = "/api/engines", tag = "engines", params(EngineQuery),
-    responses((status = 200, body = EngineList), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+/// List engines
+///
+/// Returns the engines of this server, optionally of one family or matching words.
+#[utoipa::path(get, path = "/api/engines", tag = "engines", operation_id = "list_engines", params(EngineQuery),
+    responses((status = 200, description = "The engines", body = EngineList), ReadErrors<Agent>))]
 pub async fn list(
     _guard: Guarded<EnginesRead>,
     query: web::Query<EngineQuery>,

@@ -8,7 +8,8 @@ use super::describe::{ArtifactBody, ArtifactList};
 use crate::app::App;
 use crate::ask;
 use crate::envelope::{self, Data, Given};
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Disaster, NotFound, ReadErrors, VersionFailed, WriteErrors};
 use crate::guard::{FirmwareRead, FirmwareWrite, Guarded, Sent, by_of};
 
 /// The version that the caller has read, where it says so.
@@ -16,13 +17,12 @@ pub(super) fn maybe_match(http: &HttpRequest) -> Result<IfMatch, HttpError> {
     if http.headers().contains_key("If-Match") { Ok(ask::if_match(http)?) } else { Ok(IfMatch::Any) }
 }
 
-/// Artifacts, newest first. Needs `firmware:read`.
+/// List firmware artifacts
+///
+/// Returns a page of the artifacts, newest first.
 #[utoipa::path(get, path = "/api/v1/firmware/artifacts", tag = "firmware", operation_id = "list_firmware_artifacts",
     params(PageQuery),
-    security(("token" = [])),
-    responses((status = 200, body = Data<ArtifactList>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+    responses((status = 200, description = "A page of artifacts", body = Data<ArtifactList>), ReadErrors<Disaster>))]
 pub async fn list(
     _guard: Guarded<FirmwareRead>,
     query: web::Query<PageQuery>,
@@ -32,14 +32,14 @@ pub async fn list(
     Ok(envelope::list("artifacts", &app.firmware.artifacts(page).await?))
 }
 
-/// Announces an image, which is then `uploading`: its content follows by `PUT …/content`. Needs `firmware:write`.
+/// Create a firmware artifact
+///
+/// Creates the record of an image from its manifest. Its state is `uploading` until the content is uploaded by `PUT
+/// /api/v1/firmware/artifacts/{id}/content`.
 #[utoipa::path(post, path = "/api/v1/firmware/artifacts", tag = "firmware", operation_id = "create_firmware_artifact",
     request_body = NewArtifactBody,
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
-    security(("token" = [])),
-    responses((status = 201, body = Data<ArtifactBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster)))]
+    responses((status = 201, description = "The new artifact", body = Data<ArtifactBody>), WriteErrors<Disaster>))]
 pub async fn create(
     request: Sent<FirmwareWrite, NewArtifactBody>,
     http: HttpRequest,
@@ -51,13 +51,13 @@ pub async fn create(
     Ok(envelope::created(made.data, Given::again_if(made.replayed)))
 }
 
-/// One artifact. Needs `firmware:read`.
+/// Get a firmware artifact
+///
+/// Returns one artifact with its state.
 #[utoipa::path(get, path = "/api/v1/firmware/artifacts/{id}", tag = "firmware", operation_id = "get_firmware_artifact",
     params(("id" = String, Path)),
-    security(("token" = [])),
-    responses((status = 200, body = Data<ArtifactBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster)))]
+    responses((status = 200, description = "The artifact", body = Data<ArtifactBody>), ReadErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn get(
     _guard: Guarded<FirmwareRead>,
     id: web::Path<String>,
@@ -67,16 +67,15 @@ pub async fn get(
     Ok(envelope::record(artifact.record_version, artifact))
 }
 
-/// Verifies an uploaded image: signature by a trusted key, manifest equal to the record, content of that size and
-/// SHA-256. The artifact is then `ready`, or `rejected` with the reason: `image_not_authentic`, `signing_key_revoked`,
-/// `manifest_expired`, `image_format`. Needs `firmware:write`.
-#[utoipa::path(post, path = "/api/v1/firmware/artifacts/{id}/verify", tag = "firmware", operation_id = "verify_firmware_artifact",
-    request_body = VerifyArtifactBody,
-    params(("id" = String, Path)),
-    security(("token" = [])),
-    responses((status = 200, body = Data<ArtifactBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster)))]
+/// Verify a firmware artifact
+///
+/// Verifies an uploaded image: the signature by a trusted key, the manifest against the record, and the size and
+/// SHA-256 of the content. The artifact is then `ready`, or `rejected` with the reason `image_not_authentic`,
+/// `signing_key_revoked`, `manifest_expired` or `image_format`.
+#[utoipa::path(post, path = "/api/v1/firmware/artifacts/{id}/verify", tag = "firmware",
+    operation_id = "verify_firmware_artifact", request_body = VerifyArtifactBody, params(("id" = String, Path)),
+    responses((status = 200, description = "The artifact after verification", body = Data<ArtifactBody>),
+        WriteErrors<Disaster>, NotFound<Disaster>))]
 pub async fn verify(
     request: Sent<FirmwareWrite, VerifyArtifactBody>,
     http: HttpRequest,
@@ -87,14 +86,14 @@ pub async fn verify(
     Ok(envelope::record(verified.record_version, verified))
 }
 
-/// Revokes an artifact for good: its jobs are aborted, and it is served no more. Needs `firmware:write`.
-#[utoipa::path(post, path = "/api/v1/firmware/artifacts/{id}/revoke", tag = "firmware", operation_id = "revoke_firmware_artifact",
-    request_body = RevokeArtifactBody,
+/// Revoke a firmware artifact
+///
+/// Revokes an artifact permanently: its jobs are aborted, and its content is no longer served.
+#[utoipa::path(post, path = "/api/v1/firmware/artifacts/{id}/revoke", tag = "firmware",
+    operation_id = "revoke_firmware_artifact", request_body = RevokeArtifactBody,
     params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
-    security(("token" = [])),
-    responses((status = 200, body = Data<ArtifactBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 412, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster)))]
+    responses((status = 200, description = "The revoked artifact", body = Data<ArtifactBody>), WriteErrors<Disaster>,
+        NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn revoke(
     request: Sent<FirmwareWrite, RevokeArtifactBody>,
     http: HttpRequest,

@@ -15,8 +15,9 @@ use serde_json::json;
 use super::describe::UploadBody;
 use crate::app::App;
 use crate::envelope::{self, Data};
-use crate::error::{ErrorDisaster, HttpError};
-use crate::guard::{AnyDevice, FirmwareRead, FirmwareWrite, Guarded, by_of};
+use crate::error::HttpError;
+use crate::error::sets::{Conflict, Disaster, NotFound, RangeNotSatisfiable, ReadErrors, TooLarge};
+use crate::guard::{AnyDevice, FirmwareRead, FirmwareWrite, Guard, Guarded, Requirement, by_of};
 
 /// A person with `firmware:read`, or a device by its own token.
 #[derive(Debug)]
@@ -38,17 +39,21 @@ impl FromRequest for Reader {
     }
 }
 
-/// Takes the image, whole or a piece of it: `Content-Range: bytes a-b/total`, each piece beginning where the one before
-/// ended. What is acknowledged is on the disk; after a break `HEAD` tells in `Upload-Offset` where to go on. A piece that
-/// begins elsewhere is 409 `wrong_offset` with `received`. Needs `firmware:write`.
+impl Guard for Reader {
+    const REQUIREMENT: Requirement = Requirement::of::<FirmwareRead>().or_devices();
+}
+
+/// Upload the content of an artifact
+///
+/// Uploads an image as a whole or in pieces. A piece has `Content-Range: bytes <first>-<last>/<total>` and begins where
+/// the previous one ended; a piece that begins elsewhere is rejected with 409 `wrong_offset` and `received`.
+/// Acknowledged bytes are durable. After an interruption, `HEAD` returns the position to continue at in
+/// `Upload-Offset`.
 #[utoipa::path(put, path = "/api/v1/firmware/artifacts/{id}/content", tag = "firmware", operation_id = "upload_firmware_content",
     request_body(content = String, content_type = "application/octet-stream"),
     params(("id" = String, Path), ("Content-Range" = Option<String>, Header, description = "bytes a-b/total")),
-    security(("token" = [])),
-    responses((status = 200, body = Data<UploadBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster),
-        (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster)))]
+    responses((status = 200, description = "The number of bytes received", body = Data<UploadBody>),
+        ReadErrors<Disaster>, NotFound<Disaster>, Conflict<Disaster>, TooLarge<Disaster>))]
 pub async fn put(
     _guard: Guarded<FirmwareWrite>,
     http: HttpRequest,
@@ -76,19 +81,18 @@ fn piece_of(text: &str) -> Option<Piece> {
     (start <= last && last < total).then_some(Piece { start, total })
 }
 
-/// The image of a `ready` artifact, or a range of it; its ETag is its SHA-256. For people with `firmware:read`, and for
-/// devices that have a job with it in hand. Each block is compared with what was verified before it is sent: of an image
-/// that was exchanged nothing is (409 `image_replaced`). `HEAD` of one that is `uploading` tells `Upload-Offset`.
+/// Download the content of an artifact
+///
+/// Returns the image of a `ready` artifact, or a range of it. The `ETag` is its SHA-256. A device needs a job with this
+/// artifact in progress. Each block is compared with the verified content before it is sent; a replaced image is
+/// rejected with 409 `image_replaced`. For an artifact in the state `uploading`, `HEAD` returns `Upload-Offset`.
 #[utoipa::path(get, path = "/api/v1/firmware/artifacts/{id}/content", tag = "firmware", operation_id = "get_firmware_content",
     params(("id" = String, Path), ("Range" = Option<String>, Header), ("If-Range" = Option<String>, Header),
         ("If-None-Match" = Option<String>, Header)),
-    security(("token" = []), ("device" = [])),
-    responses((status = 200, body = String, content_type = "application/octet-stream"),
-        (status = 206, body = String, content_type = "application/octet-stream"), (status = 304),
-        (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 416, body = ErrorDisaster)))]
+    responses((status = 200, description = "The image", body = String, content_type = "application/octet-stream"),
+        (status = 206, description = "The requested range of the image", body = String, content_type = "application/octet-stream"),
+        (status = 304, description = "The image matches `If-None-Match`"), ReadErrors<Disaster>, NotFound<Disaster>,
+        Conflict<Disaster>, RangeNotSatisfiable<Disaster>))]
 pub async fn get(
     _guard: Reader,
     http: HttpRequest,

@@ -14,7 +14,8 @@ use super::describe::{ExecutionList, FirmwareJobBody, FirmwareJobList};
 use crate::app::App;
 use crate::ask;
 use crate::envelope::{self, Data, Given};
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Disaster, NotFound, ReadErrors, VersionFailed, WriteErrors};
 use crate::guard::{FirmwareApprove, FirmwareExecute, FirmwareRead, Guarded, Sent, by_of, person_of};
 
 /// A word of the query.
@@ -25,13 +26,11 @@ fn word<T: DeserializeOwned>(name: &str, text: Option<&str>) -> Result<Option<T>
         .map_err(|error| HttpError(Error::field(Kind::Invalid, &["query", name], error.to_string(), text.into())))
 }
 
-/// Jobs, newest first. Needs `firmware:read`.
-#[utoipa::path(get, path = "/api/v1/firmware/jobs", tag = "firmware", operation_id = "list_firmware_jobs",
-    params(PageQuery),
-    security(("token" = [])),
-    responses((status = 200, body = Data<FirmwareJobList>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+/// List firmware jobs
+///
+/// Returns a page of the jobs, newest first.
+#[utoipa::path(get, path = "/api/v1/firmware/jobs", tag = "firmware", operation_id = "list_firmware_jobs", params(PageQuery),
+    responses((status = 200, description = "A page of jobs", body = Data<FirmwareJobList>), ReadErrors<Disaster>))]
 pub async fn list(
     _guard: Guarded<FirmwareRead>,
     query: web::Query<PageQuery>,
@@ -42,16 +41,16 @@ pub async fn list(
     Ok(envelope::list("jobs", &app.firmware.jobs(state, page).await?))
 }
 
-/// Makes a job, whose devices are chosen now. Devices that are named must fit the artifact; of a group or a query those
-/// that do not are `removed`. It needs two approvals of people with different roles for more than 100 devices and for a
-/// downgrade, else as many as `firmware.approvals` says. Needs `firmware:execute`.
+/// Create a firmware job
+///
+/// Creates a job and selects its devices. Devices given by identifier must fit the artifact; devices of a group or
+/// query that do not fit are `removed`. A job for more than 100 devices and a downgrade need two approvals by users
+/// with different roles; other jobs need as many approvals as `firmware.approvals` sets.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs", tag = "firmware", operation_id = "create_firmware_job",
     request_body = NewJobBody,
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
-    security(("token" = [])),
-    responses((status = 201, body = Data<FirmwareJobBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster)))]
+    responses((status = 201, description = "The new job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn create(
     request: Sent<FirmwareExecute, NewJobBody>,
     http: HttpRequest,
@@ -67,13 +66,13 @@ fn job(view: &Value) -> HttpResponse {
     envelope::record(view.get("version").and_then(Value::as_u64).unwrap_or(0), view)
 }
 
-/// One job with its counters. Needs `firmware:read`.
+/// Get a firmware job
+///
+/// Returns one job with its counters.
 #[utoipa::path(get, path = "/api/v1/firmware/jobs/{id}", tag = "firmware", operation_id = "get_firmware_job",
     params(("id" = String, Path)),
-    security(("token" = [])),
-    responses((status = 200, body = Data<FirmwareJobBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster)))]
+    responses((status = 200, description = "The job", body = Data<FirmwareJobBody>), ReadErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn get(
     _guard: Guarded<FirmwareRead>,
     id: web::Path<String>,
@@ -92,13 +91,13 @@ fn executions_page(page: Page<Execution>, dialect: Option<Dialect>) -> HttpRespo
     }
 }
 
-/// Executions of a job, by group and device. Needs `firmware:read`.
-#[utoipa::path(get, path = "/api/v1/firmware/jobs/{id}/executions", tag = "firmware", operation_id = "list_firmware_job_executions",
-    params(("id" = String, Path), PageQuery),
-    security(("token" = [])),
-    responses((status = 200, body = Data<ExecutionList>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster)))]
+/// List the executions of a firmware job
+///
+/// Returns a page of the executions of a job, by group and device.
+#[utoipa::path(get, path = "/api/v1/firmware/jobs/{id}/executions", tag = "firmware",
+    operation_id = "list_firmware_job_executions", params(("id" = String, Path), PageQuery),
+    responses((status = 200, description = "A page of executions", body = Data<ExecutionList>), ReadErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn executions(
     _guard: Guarded<FirmwareRead>,
     id: web::Path<String>,
@@ -111,13 +110,12 @@ pub async fn executions(
     Ok(executions_page(app.firmware.executions(&id, state, page).await?, dialect))
 }
 
-/// Executions of a device, newest job first. Needs `firmware:read`.
+/// List the firmware executions of a device
+///
+/// Returns a page of the executions on a device, newest job first.
 #[utoipa::path(get, path = "/api/v1/devices/{id}/executions", tag = "firmware", operation_id = "list_device_executions",
     params(("id" = String, Path), PageQuery),
-    security(("token" = [])),
-    responses((status = 200, body = Data<ExecutionList>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+    responses((status = 200, description = "A page of executions", body = Data<ExecutionList>), ReadErrors<Disaster>))]
 pub async fn executions_of(
     _guard: Guarded<FirmwareRead>,
     id: web::Path<String>,
@@ -140,14 +138,15 @@ async fn act(
     Ok(job(&app.firmware.act(id, act, by, body.note, at).await?))
 }
 
-/// Approves a job that waits for it: neither who made it nor who executes it, each person and each role once. Needs `firmware:approve`.
+/// Approve a firmware job
+///
+/// Approves a job that waits for approval. Neither its creator nor the user who executes it can approve it; each user
+/// and each role counts once.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/approve", tag = "firmware", operation_id = "approve_firmware_job",
     request_body = FirmwareNoteBody,
     params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
-    security(("token" = [])),
-    responses((status = 200, body = Data<FirmwareJobBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 412, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster)))]
+    responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
+        NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn approve(
     request: Sent<FirmwareApprove, FirmwareNoteBody>,
     http: HttpRequest,
@@ -157,14 +156,14 @@ pub async fn approve(
     act(Act::Approve, &http, id.into_inner(), request.body, &app).await
 }
 
-/// Denies a job that waits for approval, for good. Needs `firmware:approve`.
+/// Deny a firmware job
+///
+/// Denies a job that waits for approval, permanently.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/deny", tag = "firmware", operation_id = "deny_firmware_job",
     request_body = FirmwareNoteBody,
     params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
-    security(("token" = [])),
-    responses((status = 200, body = Data<FirmwareJobBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 412, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster)))]
+    responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
+        NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn deny(
     request: Sent<FirmwareApprove, FirmwareNoteBody>,
     http: HttpRequest,
@@ -174,14 +173,14 @@ pub async fn deny(
     act(Act::Deny, &http, id.into_inner(), request.body, &app).await
 }
 
-/// Pauses a rollout: what devices have in hand goes on, nobody else is told. Needs `firmware:execute`.
+/// Pause a firmware job
+///
+/// Pauses a rollout. Executions in progress continue; no further device is started.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/pause", tag = "firmware", operation_id = "pause_firmware_job",
     request_body = FirmwareNoteBody,
     params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
-    security(("token" = [])),
-    responses((status = 200, body = Data<FirmwareJobBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 412, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster)))]
+    responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
+        NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn pause(
     request: Sent<FirmwareExecute, FirmwareNoteBody>,
     http: HttpRequest,
@@ -191,14 +190,14 @@ pub async fn pause(
     act(Act::Pause, &http, id.into_inner(), request.body, &app).await
 }
 
-/// Goes on with a paused rollout; failures up to now do not count against the group any more. Needs `firmware:execute`.
+/// Resume a firmware job
+///
+/// Resumes a paused rollout. Failures so far no longer count towards the failure threshold of the group.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/resume", tag = "firmware", operation_id = "resume_firmware_job",
     request_body = FirmwareNoteBody,
     params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
-    security(("token" = [])),
-    responses((status = 200, body = Data<FirmwareJobBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 412, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster)))]
+    responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
+        NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn resume(
     request: Sent<FirmwareExecute, FirmwareNoteBody>,
     http: HttpRequest,
@@ -208,14 +207,15 @@ pub async fn resume(
     act(Act::Resume, &http, id.into_inner(), request.body, &app).await
 }
 
-/// Cancels a job. What was not begun is cancelled, what can be stopped is told to stop, the rest comes to its end. Needs `firmware:execute`.
+/// Cancel a firmware job
+///
+/// Cancels a job. Executions that have not begun are cancelled, those that can be stopped are instructed to stop, and
+/// the others are completed.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/cancel", tag = "firmware", operation_id = "cancel_firmware_job",
     request_body = FirmwareNoteBody,
     params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
-    security(("token" = [])),
-    responses((status = 200, body = Data<FirmwareJobBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 412, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster)))]
+    responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
+        NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn cancel(
     request: Sent<FirmwareExecute, FirmwareNoteBody>,
     http: HttpRequest,
@@ -225,14 +225,14 @@ pub async fn cancel(
     act(Act::Cancel, &http, id.into_inner(), request.body, &app).await
 }
 
-/// Ends a rollout and takes back every device that may run the new firmware, each to what it ran before. Needs `firmware:execute`.
+/// Roll back a firmware job
+///
+/// Ends a rollout and returns every device that may run the new firmware to its previous firmware.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/rollback", tag = "firmware", operation_id = "rollback_firmware_job",
     request_body = FirmwareNoteBody,
     params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
-    security(("token" = [])),
-    responses((status = 200, body = Data<FirmwareJobBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster), (status = 412, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster)))]
+    responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
+        NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn rollback(
     request: Sent<FirmwareExecute, FirmwareNoteBody>,
     http: HttpRequest,

@@ -7,27 +7,26 @@ use super::body::NewSigningKeyBody;
 use super::describe::{SigningKeyBody, SigningKeyList};
 use crate::app::App;
 use crate::envelope::{self, Data, Given};
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Disaster, NotFound, ReadErrors, WriteErrors};
 use crate::guard::{FirmwareRead, FirmwareWrite, Guarded, Sent, by_of};
 
-/// Every key, also revoked ones. Needs `firmware:read`.
+/// List firmware signing keys
+///
+/// Returns every trusted key, including revoked ones.
 #[utoipa::path(get, path = "/api/v1/firmware/keys", tag = "firmware", operation_id = "list_firmware_keys",
-    security(("token" = [])),
-    responses((status = 200, body = Data<SigningKeyList>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+    responses((status = 200, description = "The keys", body = Data<SigningKeyList>), ReadErrors<Disaster>))]
 pub async fn list(_guard: Guarded<FirmwareRead>, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
     let keys = app.firmware.keys().await?;
     Ok(envelope::list("keys", &Page { items: keys, next: None }))
 }
 
-/// Trusts a key: images whose manifests it signs can be verified. Needs `firmware:write`.
+/// Trust a firmware signing key
+///
+/// Adds a trusted public key. Images whose manifests it signs can be verified.
 #[utoipa::path(post, path = "/api/v1/firmware/keys", tag = "firmware", operation_id = "create_firmware_key",
     request_body = NewSigningKeyBody,
-    security(("token" = [])),
-    responses((status = 201, body = Data<SigningKeyBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster), (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster)))]
+    responses((status = 201, description = "The trusted key", body = Data<SigningKeyBody>), WriteErrors<Disaster>))]
 pub async fn create(
     request: Sent<FirmwareWrite, NewSigningKeyBody>,
     http: HttpRequest,
@@ -38,14 +37,14 @@ pub async fn create(
     Ok(envelope::created(key, Given::First))
 }
 
-/// Revokes a key for good: nothing that it has signed is rolled out any more, and running jobs of it are aborted. Needs
-/// `firmware:write`.
+/// Revoke a firmware signing key
+///
+/// Revokes a key permanently: images that it signed are no longer rolled out, and running jobs with such images are
+/// aborted.
 #[utoipa::path(delete, path = "/api/v1/firmware/keys/{id}", tag = "firmware", operation_id = "revoke_firmware_key",
     params(("id" = String, Path, description = "Its `kid`")),
-    security(("token" = [])),
-    responses((status = 200, body = Data<SigningKeyBody>), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster), (status = 404, body = ErrorDisaster)))]
+    responses((status = 200, description = "The revoked key", body = Data<SigningKeyBody>), ReadErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn revoke(
     _guard: Guarded<FirmwareWrite>,
     http: HttpRequest,

@@ -5,36 +5,31 @@ mod body;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::Kind;
-use utoipa::OpenApi;
 
 use body::{FenceBody, FenceList, FencePatchBody, InsideBody, InsideList, NewFenceBody, PageQuery};
 
 use crate::app::App;
 use crate::ask;
 use crate::envelope::{self, Data, Given, Said};
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{CallErrors, Disaster, NotFound, ReadErrors, VersionErrors, WriteErrors};
 use crate::guard::{DevicesRead, Guarded, IncidentsWrite, Sent, by_of};
-use crate::route::resource;
+use crate::route::operations;
 
-/// The routes of this room.
-pub fn routes(config: &mut web::ServiceConfig) {
-    config
-        .service(resource!("/api/v1/geofences", get => list, post => create))
-        .service(resource!("/api/v1/geofences/{id}", get => get, patch => patch, delete => delete))
-        .service(resource!("/api/v1/geofences/{id}/inside", get => inside));
+operations! {
+    list,
+    create,
+    get,
+    patch,
+    delete,
+    inside,
 }
 
-/// Their description.
-#[derive(OpenApi, Debug)]
-#[openapi(paths(list, create, get, patch, delete, inside))]
-pub struct Api;
-
-/// Geofences, newest first. Needs `devices:read`.
+/// List geofences
+///
+/// Returns a page of the geofences, newest first.
 #[utoipa::path(get, path = "/api/v1/geofences", tag = "geofences", operation_id = "list_geofences", params(PageQuery),
-    security(("token" = [])),
-    responses((status = 200, body = Data<FenceList>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    responses((status = 200, description = "A page of geofences", body = Data<FenceList>), ReadErrors<Disaster>))]
 async fn list(
     _guard: Guarded<DevicesRead>,
     query: web::Query<PageQuery>,
@@ -45,17 +40,14 @@ async fn list(
     Ok(envelope::list("geofences", &page.map(|fence| FenceBody::from(&*fence))))
 }
 
-/// Draws a geofence. What is inside already enters it at once: `geofence.entered` is told on `devices` and
-/// `devices:{id}`, `incidents` and `incidents:{id}`. Needs `incidents:write`.
+/// Create a geofence
+///
+/// Creates a geofence. Devices and incidents that are inside enter it at once: `geofence.entered` is published on the
+/// channels `devices` and `devices:{id}`, or `incidents` and `incidents:{id}`.
 #[utoipa::path(post, path = "/api/v1/geofences", tag = "geofences", operation_id = "create_geofence",
     request_body = NewFenceBody,
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
-    security(("token" = [])),
-    responses((status = 201, body = Data<FenceBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+    responses((status = 201, description = "The new geofence", body = Data<FenceBody>), WriteErrors<Disaster>))]
 async fn create(
     request: Sent<IncidentsWrite, NewFenceBody>,
     http: HttpRequest,
@@ -70,12 +62,13 @@ async fn create(
     Ok(envelope::created(FenceBody::from(&*made.fence), given))
 }
 
-/// One geofence, with its version as ETag. Needs `devices:read`.
+/// Get a geofence
+///
+/// Returns one geofence, with its version as `ETag`.
 #[utoipa::path(get, path = "/api/v1/geofences/{id}", tag = "geofences", operation_id = "get_geofence",
-    params(("id" = String, Path)), security(("token" = [])),
-    responses((status = 200, body = Data<FenceBody>), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    params(("id" = String, Path)),
+    responses((status = 200, description = "The geofence", body = Data<FenceBody>), CallErrors<Disaster>,
+        NotFound<Disaster>))]
 async fn get(
     _guard: Guarded<DevicesRead>,
     id: web::Path<String>,
@@ -85,16 +78,13 @@ async fn get(
     Ok(envelope::record(fence.version, FenceBody::from(&*fence)))
 }
 
-/// Changes a geofence; what is then inside or outside enters or leaves it. Needs `incidents:write` and `If-Match`.
+/// Update a geofence
+///
+/// Changes a geofence. Devices and incidents enter or leave it by its new area.
 #[utoipa::path(patch, path = "/api/v1/geofences/{id}", tag = "geofences", operation_id = "update_geofence",
     request_body = FencePatchBody, params(("id" = String, Path), ("If-Match" = String, Header)),
-    security(("token" = [])),
-    responses((status = 200, body = Data<FenceBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    responses((status = 200, description = "The changed geofence", body = Data<FenceBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 async fn patch(
     request: Sent<IncidentsWrite, FencePatchBody>,
     http: HttpRequest,
@@ -106,14 +96,13 @@ async fn patch(
     Ok(envelope::record(fence.version, FenceBody::from(&*fence)))
 }
 
-/// Deletes a geofence; what is inside leaves it. Needs `incidents:write` and `If-Match`.
+/// Delete a geofence
+///
+/// Deletes a geofence. Devices and incidents that are inside leave it.
 #[utoipa::path(delete, path = "/api/v1/geofences/{id}", tag = "geofences", operation_id = "delete_geofence",
-    params(("id" = String, Path), ("If-Match" = String, Header)), security(("token" = [])),
-    responses((status = 200, body = Said), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 412, body = ErrorDisaster),
-        (status = 428, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+    params(("id" = String, Path), ("If-Match" = String, Header)),
+    responses((status = 200, description = "The geofence is deleted", body = Said), ReadErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 async fn delete(
     _guard: Guarded<IncidentsWrite>,
     http: HttpRequest,
@@ -125,14 +114,13 @@ async fn delete(
     Ok(envelope::said("the geofence is deleted"))
 }
 
-/// What is inside a geofence, by kind and identifier; incidents that are restricted are not shown. Needs
-/// `devices:read`.
+/// List what is inside a geofence
+///
+/// Returns the devices and incidents inside a geofence, by kind and identifier. Restricted incidents are left out.
 #[utoipa::path(get, path = "/api/v1/geofences/{id}/inside", tag = "geofences", operation_id = "inside_geofence",
-    params(("id" = String, Path), PageQuery), security(("token" = [])),
-    responses((status = 200, body = Data<InsideList>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+    params(("id" = String, Path), PageQuery),
+    responses((status = 200, description = "A page of devices and incidents", body = Data<InsideList>),
+        ReadErrors<Disaster>, NotFound<Disaster>))]
 async fn inside(
     _guard: Guarded<DevicesRead>,
     id: web::Path<String>,

@@ -9,20 +9,21 @@ use super::shown::{IncidentBody, Reported, ReportedIncident, Shown, changed, of}
 use crate::app::App;
 use crate::ask;
 use crate::envelope::{self, Data, Given, etag};
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Disaster, NotFound, VersionErrors, WriteErrors};
 use crate::guard::{IncidentsWrite, Sent, by_of};
 
-/// Reports an incident: 201. A report with the `dedup_key` of an open one attaches to it instead: 200, `attached`. What a
-/// responder reports is assigned to it. Needs `incidents:write`; devices have
-/// `/api/v1/device/incidents`.
+/// Report an incident
+///
+/// Reports an incident. A report with the `dedup_key` of an open incident is attached to that incident (200,
+/// `attached`). An incident reported by a responder is assigned to the responder. Devices use `POST
+/// /api/v1/device/incidents`.
 #[utoipa::path(post, path = "/api/v1/incidents", tag = "incidents", operation_id = "report_incident",
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
-    request_body = ReportSchema, security(("token" = [])),
-    responses((status = 201, body = Data<ReportedIncident>), (status = 200, body = Data<ReportedIncident>),
-        (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = ReportSchema,
+    responses((status = 201, description = "The new incident", body = Data<ReportedIncident>),
+        (status = 200, description = "The open incident to which the report was attached", body = Data<ReportedIncident>),
+        WriteErrors<Disaster>))]
 pub async fn report(
     request: Sent<IncidentsWrite, ReportBody>,
     http: HttpRequest,
@@ -40,18 +41,17 @@ pub async fn report(
     Ok(response.json(Data { success: true, data }))
 }
 
-/// Changes what is known of an incident that is not over. Where an alert stands and severity, area, expiry or instruction
-/// change, an Update follows it; it waits for a second person where the alert is severe and public, or where the caller
-/// may not publish. Needs `incidents:write`.
+/// Update an incident
+///
+/// Changes an incident that is not over. A field that is left out keeps its value; null clears an optional field.
+///
+/// If an alert is published for the incident and severity, area, expiry or instruction change, a CAP Update is issued.
+/// The Update waits for a second person if the alert is severe and public, or if the caller may not publish alerts.
 #[utoipa::path(patch, path = "/api/v1/incidents/{id}", tag = "incidents", operation_id = "change_incident",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    request_body = PatchSchema, security(("token" = [])),
-    responses((status = 200, body = Data<IncidentBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = PatchSchema,
+    responses((status = 200, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn patch(
     request: Sent<IncidentsWrite, PatchBody>,
     id: web::Path<String>,
@@ -63,17 +63,16 @@ pub async fn patch(
     changed(&app.incidents.edit(by_of(&http)?, id.into_inner(), if_match, edit, note).await?)
 }
 
-/// Appends a note to the timeline, whatever state the incident is in. Takes no `If-Match`: notes do not overwrite one
-/// another. Needs `incidents:write`.
+/// Add a note to an incident
+///
+/// Appends a note to the timeline of an incident in any state. `If-Match` is not needed, as notes do not overwrite each
+/// other.
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/notes", tag = "incidents", operation_id = "annotate_incident",
     params(("id" = String, Path),
         ("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
-    request_body = NoteBody, security(("token" = [])),
-    responses((status = 201, body = Data<IncidentBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = NoteBody,
+    responses((status = 201, description = "The incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn note(
     request: Sent<IncidentsWrite, NoteBody>,
     id: web::Path<String>,
@@ -87,17 +86,15 @@ pub async fn note(
     Ok(envelope::created(Shown::new(of(&answer)?), Given::again_if(answer.replayed)))
 }
 
-/// Asks for a resource, or says that one is there. Needs `incidents:write`.
+/// Add a resource to an incident
+///
+/// Adds a resource that an incident needs or already has.
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/resources", tag = "incidents", operation_id = "add_incident_resource",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *"),
         ("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
-    request_body = ResourceBody, security(("token" = [])),
-    responses((status = 201, body = Data<IncidentBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = ResourceBody,
+    responses((status = 201, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn add(
     request: Sent<IncidentsWrite, ResourceBody>,
     id: web::Path<String>,
@@ -111,17 +108,15 @@ pub async fn add(
     Ok(envelope::created(Shown::new(of(&answer)?), Given::again_if(answer.replayed)))
 }
 
-/// Moves or changes a resource: one step on, or released. Needs `incidents:write`.
-#[utoipa::path(patch, path = "/api/v1/incidents/{id}/resources", tag = "incidents",
-    operation_id = "change_incident_resource",
+/// Update a resource of an incident
+///
+/// Changes a resource. Its status moves one step forward (requested, committed, en route, on scene), or to released;
+/// any other change of status is rejected with 409.
+#[utoipa::path(patch, path = "/api/v1/incidents/{id}/resources", tag = "incidents", operation_id = "change_incident_resource",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    request_body = ResourceChangeBody, security(("token" = [])),
-    responses((status = 200, body = Data<IncidentBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = ResourceChangeBody,
+    responses((status = 200, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn change(
     request: Sent<IncidentsWrite, ResourceChangeBody>,
     id: web::Path<String>,

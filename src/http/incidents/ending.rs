@@ -8,20 +8,24 @@ use super::shown::IncidentBody;
 use super::transitions::make;
 use crate::app::App;
 use crate::envelope::Data;
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Disaster, NotFound, VersionErrors, WriteErrors};
 use crate::guard::{IncidentsWrite, Sent};
 
-/// active, contained → resolved. Every resource must be released, or a note say what becomes of it. Where an alert stands,
-/// an Update follows it: urgency Past, response AllClear.
+/// Resolve an incident
+///
+/// Moves an active or contained incident to resolved. Every resource must be released, or a note must state what
+/// becomes of it.
+///
+/// If an alert is published for the incident, a CAP Update with the urgency Past and the response type AllClear is
+/// issued.
+///
+/// A transition that is not allowed is rejected with 409; `details.allowed` lists the allowed ones.
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/resolve", tag = "incidents", operation_id = "resolve_incident",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    request_body = MoveNote, security(("token" = [])),
-    responses((status = 200, body = Data<IncidentBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = MoveNote,
+    responses((status = 200, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn resolve(
     request: Sent<IncidentsWrite, MoveNote>,
     id: web::Path<String>,
@@ -31,16 +35,17 @@ pub async fn resolve(
     make(request, Action::Resolve, id.into_inner(), &http, &app).await
 }
 
-/// resolved → closed: by `incidents:close` at once, by `incidents:write` after 24 h. What is closed is only annotated.
+/// Close an incident
+///
+/// Moves a resolved incident to closed: with the permission `incidents:close` at once, otherwise after 24 hours. A
+/// closed incident accepts notes only.
+///
+/// A transition that is not allowed is rejected with 409; `details.allowed` lists the allowed ones.
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/close", tag = "incidents", operation_id = "close_incident",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    request_body = MoveNote, security(("token" = [])),
-    responses((status = 200, body = Data<IncidentBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = MoveNote,
+    responses((status = 200, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn close(
     request: Sent<IncidentsWrite, MoveNote>,
     id: web::Path<String>,
@@ -50,16 +55,16 @@ pub async fn close(
     make(request, Action::Close, id.into_inner(), &http, &app).await
 }
 
-/// resolved, closed (within 30 days) → active. Needs a reason.
+/// Reopen an incident
+///
+/// Moves an incident that is resolved, or was closed within the last 30 days, to active. A reason is required.
+///
+/// A transition that is not allowed is rejected with 409; `details.allowed` lists the allowed ones.
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/reopen", tag = "incidents", operation_id = "reopen_incident",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    request_body = ReasonBody, security(("token" = [])),
-    responses((status = 200, body = Data<IncidentBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = ReasonBody,
+    responses((status = 200, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn reopen(
     request: Sent<IncidentsWrite, ReasonBody>,
     id: web::Path<String>,
@@ -69,16 +74,16 @@ pub async fn reopen(
     make(request, Action::Reopen, id.into_inner(), &http, &app).await
 }
 
-/// An open incident is the same as another open one. Where an alert stands, a Cancel follows it.
+/// Mark an incident as a duplicate
+///
+/// Marks an open incident as a duplicate of another open incident.
+///
+/// If an alert is published for the incident, a CAP Cancel is issued.
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/duplicate", tag = "incidents", operation_id = "mark_incident_duplicate",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    request_body = DuplicateBody, security(("token" = [])),
-    responses((status = 200, body = Data<IncidentBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = DuplicateBody,
+    responses((status = 200, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn duplicate(
     request: Sent<IncidentsWrite, DuplicateBody>,
     id: web::Path<String>,
@@ -88,16 +93,16 @@ pub async fn duplicate(
     make(request, Action::MarkDuplicate, id.into_inner(), &http, &app).await
 }
 
-/// An open incident was none. Where an alert stands, a Cancel follows it.
+/// Mark an incident as a false alarm
+///
+/// Marks an open incident as a false alarm: it was reported but did not happen.
+///
+/// If an alert is published for the incident, a CAP Cancel is issued.
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/false-alarm", tag = "incidents", operation_id = "mark_incident_false_alarm",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    request_body = ReasonBody, security(("token" = [])),
-    responses((status = 200, body = Data<IncidentBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = ReasonBody,
+    responses((status = 200, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn false_alarm(
     request: Sent<IncidentsWrite, ReasonBody>,
     id: web::Path<String>,
@@ -107,16 +112,16 @@ pub async fn false_alarm(
     make(request, Action::FalseAlarm, id.into_inner(), &http, &app).await
 }
 
-/// An open incident is called off. Where an alert stands, a Cancel follows it.
+/// Cancel an incident
+///
+/// Cancels an open incident.
+///
+/// If an alert is published for the incident, a CAP Cancel is issued.
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/cancel", tag = "incidents", operation_id = "cancel_incident",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    request_body = ReasonBody, security(("token" = [])),
-    responses((status = 200, body = Data<IncidentBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = ReasonBody,
+    responses((status = 200, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn cancel(
     request: Sent<IncidentsWrite, ReasonBody>,
     id: web::Path<String>,

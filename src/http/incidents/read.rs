@@ -14,7 +14,8 @@ use super::shown::{IncidentBody, IncidentList, Shown, Timeline};
 use crate::app::App;
 use crate::ask;
 use crate::envelope::{self, Data};
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{CallErrors, Disaster, NotFound, ReadErrors};
 use crate::guard::{Guarded, IncidentsRead, by_of};
 
 /// Most features of one map.
@@ -69,12 +70,11 @@ impl ListQuery {
     }
 }
 
-/// The incidents that the caller may see, newest first. Needs `incidents:read`.
+/// List incidents
+///
+/// Returns a page of the incidents that the caller may see, newest first.
 #[utoipa::path(get, path = "/api/v1/incidents", tag = "incidents", operation_id = "list_incidents", params(ListQuery),
-    security(("token" = [])),
-    responses((status = 200, body = Data<IncidentList>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    responses((status = 200, description = "A page of incidents", body = Data<IncidentList>), ReadErrors<Disaster>))]
 pub async fn list(
     _guard: Guarded<IncidentsRead>,
     query: web::Query<ListQuery>,
@@ -88,12 +88,13 @@ pub async fn list(
     Ok(envelope::list("incidents", &muster_core::page::Page { items: shown, next }))
 }
 
-/// One incident. One that is not for the caller to see is 404, as one that is not there. Needs `incidents:read`.
+/// Get an incident
+///
+/// Returns one incident, with its version as `ETag`. An incident that the caller may not see is 404.
 #[utoipa::path(get, path = "/api/v1/incidents/{id}", tag = "incidents", operation_id = "get_incident",
-    params(("id" = String, Path)), security(("token" = [])),
-    responses((status = 200, body = Data<IncidentBody>), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    params(("id" = String, Path)),
+    responses((status = 200, description = "The incident", body = Data<IncidentBody>), CallErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn get(
     _guard: Guarded<IncidentsRead>,
     id: web::Path<String>,
@@ -112,13 +113,13 @@ pub struct PageQuery {
     cursor: Option<String>,
 }
 
-/// What happened to an incident, oldest first. Needs `incidents:read`.
+/// Get the timeline of an incident
+///
+/// Returns the events of an incident, oldest first.
 #[utoipa::path(get, path = "/api/v1/incidents/{id}/timeline", tag = "incidents", operation_id = "get_incident_timeline",
-    params(("id" = String, Path), PageQuery), security(("token" = [])),
-    responses((status = 200, body = Data<Timeline>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+    params(("id" = String, Path), PageQuery),
+    responses((status = 200, description = "A page of events", body = Data<Timeline>), ReadErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn timeline(
     _guard: Guarded<IncidentsRead>,
     id: web::Path<String>,
@@ -131,14 +132,14 @@ pub async fn timeline(
     Ok(envelope::list("entries", &app.incidents.timeline(by_of(&http)?, id.into_inner(), page).await?))
 }
 
-/// The incident as a CAP 1.2 document: its newest message; where none was sent, one with the status Draft, which nobody
-/// acts on. Needs `incidents:read`.
+/// Get an incident as CAP
+///
+/// Returns the latest CAP 1.2 message of an incident; if none was published, a message with the status Draft, on which
+/// no recipient acts.
 #[utoipa::path(get, path = "/api/v1/incidents/{id}.cap", tag = "incidents", operation_id = "get_incident_cap",
-    params(("id" = String, Path)), security(("token" = [])),
-    responses((status = 200, body = String, content_type = "application/cap+xml"),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+    params(("id" = String, Path)),
+    responses((status = 200, description = "The CAP 1.2 document", body = String, content_type = "application/cap+xml"),
+        CallErrors<Disaster>, NotFound<Disaster>))]
 pub async fn cap(
     _guard: Guarded<IncidentsRead>,
     id: web::Path<String>,
@@ -149,15 +150,15 @@ pub async fn cap(
     Ok(HttpResponse::Ok().content_type("application/cap+xml; charset=utf-8").body(xml))
 }
 
-/// The incidents that the caller may see as a GeoJSON FeatureCollection, newest first, with the filters of the list. A
-/// circle is its centre, with `radius_m` among the properties. `next_cursor` stands beside the features. Needs
-/// `incidents:read`.
+/// List incidents as GeoJSON
+///
+/// Returns the incidents that the caller may see as a GeoJSON `FeatureCollection`, newest first, with the filters of
+/// `GET /api/v1/incidents`. A circle is represented by its centre, with `radius_m` (metres) in the properties.
+/// `next_cursor` is a member beside `features`.
 #[utoipa::path(get, path = "/api/v1/incidents.geojson", tag = "incidents", operation_id = "get_incidents_geojson",
-    params(ListQuery), security(("token" = [])),
-    responses((status = 200, body = Object, content_type = "application/geo+json"),
-        (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+    params(ListQuery),
+    responses((status = 200, description = "A page of incidents as GeoJSON", body = Object, content_type = "application/geo+json"),
+        ReadErrors<Disaster>))]
 pub async fn geojson(
     _guard: Guarded<IncidentsRead>,
     query: web::Query<ListQuery>,

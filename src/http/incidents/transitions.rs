@@ -9,7 +9,8 @@ use super::shown::{IncidentBody, changed};
 use crate::app::App;
 use crate::ask;
 use crate::envelope::Data;
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Disaster, NotFound, VersionErrors, WriteErrors};
 use crate::guard::{IncidentsWrite, Sent, by_of};
 
 /// Asks for a transition, at the version that the caller has read.
@@ -25,17 +26,17 @@ pub async fn make<T: Asks>(
     changed(&answer)
 }
 
-/// reported → triaged. Severity, urgency and certainty must be set, here or before. Needs `incidents:write`; a responder
-/// only acts on incidents that are assigned to it. An illegal move is 409 with the allowed ones in `details.allowed`.
+/// Triage an incident
+///
+/// Moves a reported incident to triaged. Severity, urgency and certainty must be set, by this request or before. A
+/// responder can only act on incidents assigned to the responder.
+///
+/// A transition that is not allowed is rejected with 409; `details.allowed` lists the allowed ones.
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/triage", tag = "incidents", operation_id = "triage_incident",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    request_body = TriageBody, security(("token" = [])),
-    responses((status = 200, body = Data<IncidentBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = TriageBody,
+    responses((status = 200, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn triage(
     request: Sent<IncidentsWrite, TriageBody>,
     id: web::Path<String>,
@@ -45,16 +46,17 @@ pub async fn triage(
     make(request, Action::Triage, id.into_inner(), &http, &app).await
 }
 
-/// reported, triaged → acknowledged. Without activation within 30 minutes it is triaged again.
+/// Acknowledge an incident
+///
+/// Moves a reported or triaged incident to acknowledged. If it is not activated within 30 minutes, it returns to
+/// triaged.
+///
+/// A transition that is not allowed is rejected with 409; `details.allowed` lists the allowed ones.
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/acknowledge", tag = "incidents", operation_id = "acknowledge_incident",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    request_body = MoveNote, security(("token" = [])),
-    responses((status = 200, body = Data<IncidentBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = MoveNote,
+    responses((status = 200, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn acknowledge(
     request: Sent<IncidentsWrite, MoveNote>,
     id: web::Path<String>,
@@ -64,16 +66,16 @@ pub async fn acknowledge(
     make(request, Action::Acknowledge, id.into_inner(), &http, &app).await
 }
 
-/// triaged, acknowledged → active. A commander must be set, here or before.
+/// Activate an incident
+///
+/// Moves a triaged or acknowledged incident to active. A commander must be set, by this request or before.
+///
+/// A transition that is not allowed is rejected with 409; `details.allowed` lists the allowed ones.
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/activate", tag = "incidents", operation_id = "activate_incident",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    request_body = ActivateBody, security(("token" = [])),
-    responses((status = 200, body = Data<IncidentBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = ActivateBody,
+    responses((status = 200, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn activate(
     request: Sent<IncidentsWrite, ActivateBody>,
     id: web::Path<String>,
@@ -83,16 +85,16 @@ pub async fn activate(
     make(request, Action::Activate, id.into_inner(), &http, &app).await
 }
 
-/// active → contained. Needs a note.
+/// Mark an incident as contained
+///
+/// Moves an active incident to contained. A note is required.
+///
+/// A transition that is not allowed is rejected with 409; `details.allowed` lists the allowed ones.
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/contain", tag = "incidents", operation_id = "contain_incident",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    request_body = MoveNote, security(("token" = [])),
-    responses((status = 200, body = Data<IncidentBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = MoveNote,
+    responses((status = 200, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn contain(
     request: Sent<IncidentsWrite, MoveNote>,
     id: web::Path<String>,
@@ -102,16 +104,14 @@ pub async fn contain(
     make(request, Action::Contain, id.into_inner(), &http, &app).await
 }
 
-/// Changes the ICS type of an active incident by one, up or down. Needs a note.
+/// Escalate or de-escalate an incident
+///
+/// Changes the ICS type of an active incident by one, up or down. A note is required.
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/escalate", tag = "incidents", operation_id = "escalate_incident",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    request_body = EscalateBody, security(("token" = [])),
-    responses((status = 200, body = Data<IncidentBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = EscalateBody,
+    responses((status = 200, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn escalate(
     request: Sent<IncidentsWrite, EscalateBody>,
     id: web::Path<String>,
@@ -121,16 +121,14 @@ pub async fn escalate(
     make(request, Action::Escalate, id.into_inner(), &http, &app).await
 }
 
-/// Says who works on an open incident, and who commands. Not for responders.
+/// Assign an incident
+///
+/// Sets the assignees and the commander of an open incident. Responders cannot assign.
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/assign", tag = "incidents", operation_id = "assign_incident",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    request_body = AssignBody, security(("token" = [])),
-    responses((status = 200, body = Data<IncidentBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = AssignBody,
+    responses((status = 200, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn assign(
     request: Sent<IncidentsWrite, AssignBody>,
     id: web::Path<String>,
@@ -140,16 +138,15 @@ pub async fn assign(
     make(request, Action::Assign, id.into_inner(), &http, &app).await
 }
 
-/// Silences an open incident until a time: a flag, not a state. Its events are then never urgent.
+/// Silence an incident
+///
+/// Silences an open incident until a time: its events are not urgent until then. The state of the incident does not
+/// change.
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/silence", tag = "incidents", operation_id = "silence_incident",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    request_body = SilenceBody, security(("token" = [])),
-    responses((status = 200, body = Data<IncidentBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = SilenceBody,
+    responses((status = 200, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn silence(
     request: Sent<IncidentsWrite, SilenceBody>,
     id: web::Path<String>,

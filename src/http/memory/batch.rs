@@ -13,6 +13,7 @@ use crate::app::App;
 use crate::ask;
 use crate::body::{Fields, FromJson};
 use crate::envelope::Given;
+use crate::error::sets::{Agent, WriteErrors};
 use crate::error::{Dialect, ErrorAgent, HttpError, body, status};
 use crate::guard::{MemoryUse, Sent, acting};
 
@@ -72,15 +73,13 @@ fn told(app: &App, result: Result<StoreReply, Error>) -> BatchEntry {
     }
 }
 
-/// Stores up to 100 entries, each for itself and with an answer of its own; what was stored is durable when this answers.
-/// Where one of them is not well-formed, all failures are told with 422, and none is stored. The whole body has the bound
-/// of every body, 1 MiB.
-#[utoipa::path(post, operation_id = "store_memories", path = "/api/memory/batch", tag = "memory", request_body = BatchBody,
+/// Store several memory entries
+///
+/// Stores up to 100 entries, each with a result of its own. Stored entries are durable when this returns. If an entry
+/// is not well-formed, 422 lists every failure and nothing is stored. The body is limited to 1 MiB.
+#[utoipa::path(post, path = "/api/memory/batch", tag = "memory", operation_id = "store_memories", request_body = BatchBody,
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
-    responses((status = 200, body = BatchAnswer), (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent),
-        (status = 403, body = ErrorAgent), (status = 409, body = ErrorAgent), (status = 413, body = ErrorAgent),
-        (status = 415, body = ErrorAgent), (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent),
-        (status = 503, body = ErrorAgent)))]
+    responses((status = 200, description = "The result of each entry", body = BatchAnswer), WriteErrors<Agent>))]
 pub async fn store_many(
     request: Sent<MemoryUse, BatchBody>,
     http: HttpRequest,

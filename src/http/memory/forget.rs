@@ -9,7 +9,8 @@ use utoipa::ToSchema;
 
 use super::entry::unfit_owner;
 use crate::app::App;
-use crate::error::{ErrorAgent, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Agent, Conflict, ReadErrors};
 use crate::guard::{Guarded, MemoryForget, acting, caller_of};
 
 /// What was deleted, and where it may stand yet.
@@ -25,14 +26,15 @@ pub struct ForgottenBody {
     pub backups: Vec<String>,
 }
 
-/// Deletes every trace of an owner's memory: entries of all its namespaces, their history, vectors, and what the index
-/// keeps of them. One's own with the scope `memory`, anybody's and the shared namespaces' (`shared`) with `admin`. What
-/// revokes a key or deletes a person leaves its memory as it is: this call ends it. It is in the audit log.
-#[utoipa::path(delete, operation_id = "forget_memory", path = "/api/memory/owners/{owner}", tag = "memory",
+/// Delete all memory of an owner
+///
+/// Deletes every entry of an owner in all namespaces, with history, vectors and index data. The own memory needs the
+/// scope `memory`; the memory of another owner and of the shared namespaces (`shared`) needs the scope `admin`.
+/// Revoking a key or deleting a user does not delete its memory. The deletion is recorded in the audit log.
+#[utoipa::path(delete, path = "/api/memory/owners/{owner}", tag = "memory", operation_id = "forget_memory",
     params(("owner" = String, Path, description = "`key_…` or `usr_…`, or `shared`")),
-    responses((status = 200, body = ForgottenBody), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 409, body = ErrorAgent), (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent),
-        (status = 503, body = ErrorAgent)))]
+    responses((status = 200, description = "What was deleted", body = ForgottenBody), ReadErrors<Agent>,
+        Conflict<Agent>))]
 pub async fn forget(
     _guard: Guarded<MemoryForget>,
     owner: web::Path<String>,

@@ -12,7 +12,8 @@ use super::query::{Pairs, Query};
 use super::shown::EntryBody;
 use crate::app::App;
 use crate::envelope::etag;
-use crate::error::{ErrorAgent, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Agent, NotFound, ReadErrors};
 use crate::guard::{Guarded, MemoryUse, acting};
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -40,9 +41,11 @@ pub(super) fn missing(key: &str) -> Error {
     )
 }
 
-/// Lists the caller's entries, or those of a shared namespace, in the order in which their keys were first stored, newest
-/// first.
-#[utoipa::path(get, operation_id = "list_memory", path = "/api/memory", tag = "memory",
+/// List memory entries
+///
+/// Returns a page of the caller's entries, or of those of a shared namespace, in the order in which their keys were
+/// first stored, newest first.
+#[utoipa::path(get, path = "/api/memory", tag = "memory", operation_id = "list_memory",
     params(
         ("namespace" = Option<String>, Query, description = "All of the caller's own where it is left out; a shared one must be named"),
         ("key" = Option<String>, Query, description = "This key alone, of the namespace (`default`); the other filters do not count then"),
@@ -52,8 +55,7 @@ pub(super) fn missing(key: &str) -> Error {
         ("limit" = Option<String>, Query, description = "1 to 200, default 50"),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before, with the same filters"),
     ),
-    responses((status = 200, body = EntryList), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+    responses((status = 200, description = "A page of entries", body = EntryList), ReadErrors<Agent>))]
 pub async fn list(
     _guard: Guarded<MemoryUse>,
     query: web::Query<Pairs>,
@@ -85,15 +87,15 @@ fn shown(records: &[EntryRecord]) -> Vec<EntryBody> {
     records.iter().map(|record| EntryBody::new(record, None)).collect()
 }
 
-/// One entry, with its version as `ETag`. Another's is 404, as one that is not there or whose time is over.
-#[utoipa::path(get, operation_id = "get_memory", path = "/api/memory/{key}", tag = "memory",
+/// Get a memory entry
+///
+/// Returns one entry, with its version as `ETag`. An entry of another owner, or one that has expired, is 404.
+#[utoipa::path(get, path = "/api/memory/{key}", tag = "memory", operation_id = "get_memory",
     params(
         ("key" = String, Path, description = "The key, percent-encoded whatever it holds, or the id (`mem_…`) of an entry of any namespace"),
         ("namespace" = Option<String>, Query, description = "Of the key, `default` where it is left out"),
     ),
-    responses((status = 200, body = EntryBody), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 404, body = ErrorAgent), (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent),
-        (status = 503, body = ErrorAgent)))]
+    responses((status = 200, description = "The entry", body = EntryBody), ReadErrors<Agent>, NotFound<Agent>))]
 pub async fn get(
     _guard: Guarded<MemoryUse>,
     key: web::Path<String>,
@@ -111,15 +113,16 @@ pub async fn get(
     Ok(HttpResponse::Ok().insert_header(tag).json(EntryBody::new(&found, Some(state))))
 }
 
-/// The versions of an entry that are kept: the present one and what it replaced, each until its own time is over.
-#[utoipa::path(get, operation_id = "memory_history", path = "/api/memory/history", tag = "memory",
+/// Get the history of a memory entry
+///
+/// Returns the kept versions of an entry: the current one and those that it replaced, each until it expires.
+#[utoipa::path(get, path = "/api/memory/history", tag = "memory", operation_id = "memory_history",
     params(
         ("key" = String, Query, description = "The key or the id (`mem_…`)"),
         ("namespace" = Option<String>, Query, description = "Of the key, `default` where it is left out"),
     ),
-    responses((status = 200, body = EntryHistory), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 404, body = ErrorAgent), (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent),
-        (status = 503, body = ErrorAgent)))]
+    responses((status = 200, description = "The versions of the entry", body = EntryHistory), ReadErrors<Agent>,
+        NotFound<Agent>))]
 pub async fn history(
     _guard: Guarded<MemoryUse>,
     query: web::Query<Pairs>,

@@ -6,7 +6,8 @@ use super::query::{Pairs, Query};
 use super::read::missing;
 use super::store::precondition;
 use crate::app::App;
-use crate::error::{ErrorAgent, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Agent, Conflict, NotFound, ReadErrors, VersionFailed};
 use crate::guard::{Guarded, MemoryUse, acting};
 
 async fn carry_out(
@@ -23,16 +24,17 @@ async fn carry_out(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// Deletes an entry with its history and its vector: no search finds it from this answer on.
-#[utoipa::path(delete, operation_id = "delete_memory", path = "/api/memory/{key}", tag = "memory",
+/// Delete a memory entry
+///
+/// Deletes an entry with its history and its vector. No search finds it after this returns.
+#[utoipa::path(delete, path = "/api/memory/{key}", tag = "memory", operation_id = "delete_memory",
     params(
         ("key" = String, Path, description = "The key, percent-encoded whatever it holds, or the id (`mem_…`) of an entry of any namespace"),
         ("namespace" = Option<String>, Query, description = "Of the key, `default` where it is left out"),
         ("If-Match" = Option<String>, Header, description = "Only where the entry is at that version"),
     ),
-    responses((status = 204, description = "Deleted"), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 404, body = ErrorAgent), (status = 409, body = ErrorAgent), (status = 412, body = ErrorAgent),
-        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+    responses((status = 204, description = "The entry is deleted"), ReadErrors<Agent>, NotFound<Agent>,
+        Conflict<Agent>, VersionFailed<Agent>))]
 pub async fn delete(
     _guard: Guarded<MemoryUse>,
     key: web::Path<String>,
@@ -46,16 +48,18 @@ pub async fn delete(
     carry_out(&app, &http, namespace.as_deref(), &key).await
 }
 
-/// Deletes the entry of a key that cannot stand in a path, such as `search` or `..`.
-#[utoipa::path(delete, operation_id = "delete_memory_named", path = "/api/memory", tag = "memory",
+/// Delete a memory entry by query
+///
+/// Deletes an entry with its history and its vector. The key is a query parameter: use this for keys that cannot be
+/// part of a path, such as `search` or `..`.
+#[utoipa::path(delete, path = "/api/memory", tag = "memory", operation_id = "delete_memory_named",
     params(
         ("key" = String, Query, description = "The key"),
         ("namespace" = Option<String>, Query, description = "Of the key, `default` where it is left out"),
         ("If-Match" = Option<String>, Header, description = "Only where the entry is at that version"),
     ),
-    responses((status = 204, description = "Deleted"), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 404, body = ErrorAgent), (status = 409, body = ErrorAgent), (status = 412, body = ErrorAgent),
-        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+    responses((status = 204, description = "The entry is deleted"), ReadErrors<Agent>, NotFound<Agent>,
+        Conflict<Agent>, VersionFailed<Agent>))]
 pub async fn delete_named(
     _guard: Guarded<MemoryUse>,
     query: web::Query<Pairs>,

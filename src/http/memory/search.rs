@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, web};
 use muster_core::Millis;
-use muster_memory::{EntryId, Highlight, Hit, IndexHealth, Mode, SearchReply};
+use muster_memory::{EntryId, FoundEntry, Highlight, Hit, IndexHealth, Mode, SearchReply};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -10,7 +10,8 @@ use utoipa::ToSchema;
 use super::query::Pairs;
 use super::sought::{Sought, SoughtBody};
 use crate::app::App;
-use crate::error::{ErrorAgent, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Agent, BodyErrors, ReadErrors};
 use crate::guard::{Guarded, MemoryUse, Sent, acting};
 
 /// Of each way alone, as far as it was computed.
@@ -98,8 +99,9 @@ pub struct SearchBody {
     pub index: IndexHealth,
 }
 
-fn hit(hit: Hit, explained: bool) -> HitBody {
-    let Hit { record, rank, score, text, semantic, explain, highlights, prev, next } = hit;
+fn hit(found: FoundEntry, explained: bool) -> HitBody {
+    let FoundEntry { record, rank, hit, highlights } = found;
+    let Hit { score, text, semantic, explain, prev, next, .. } = hit;
     HitBody {
         id: record.id,
         key: record.key().to_owned(),
@@ -114,8 +116,8 @@ fn hit(hit: Hit, explained: bool) -> HitBody {
         highlights: highlights.into_iter().map(|part| highlight(part, &record.value)).collect(),
         stored_at: record.stored_at,
         expires_at: record.expires_at,
-        explain: explained.then_some(explain),
-        context: ContextBody { prev_id: prev, next_id: next },
+        explain: explained.then(|| serde_json::to_value(explain).unwrap_or_default()),
+        context: ContextBody { prev_id: prev.map(EntryId), next_id: next.map(EntryId) },
         value: record.value.to_string(),
     }
 }
@@ -137,10 +139,12 @@ fn name(mode: Mode) -> &'static str {
     }
 }
 
-/// Finds entries by words and by meaning, best first. A query is plain text: no character of it is an operator. Without
-/// the embedding model, or before it has read an entry, text alone counts, and `mode` and `warnings` say so. An entry
-/// past its time is never found.
-#[utoipa::path(get, operation_id = "search_memory", path = "/api/memory/search", tag = "memory",
+/// Search memory
+///
+/// Finds entries by words and by meaning, best first. The query is plain text without operators. Without the embedding
+/// model, and for entries that it has not processed, only words are compared; `mode` and `warnings` state this. Expired
+/// entries are never found.
+#[utoipa::path(get, path = "/api/memory/search", tag = "memory", operation_id = "search_memory",
     params(
         ("q" = String, Query, description = "What to look for; its first 512 words count. An address has room for about 60 KB: longer ones by POST"),
         ("mode" = Option<String>, Query, description = "`hybrid` (default), `text` or `semantic` (also `vector`)"),
@@ -156,8 +160,7 @@ fn name(mode: Mode) -> &'static str {
         ("mmr" = Option<String>, Query, description = "0 to 1: below 1, what resembles a better hit moves down (maximal marginal relevance)"),
         ("explain" = Option<String>, Query, description = "`true`: every part of each score"),
     ),
-    responses((status = 200, body = SearchBody), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+    responses((status = 200, description = "The matching entries", body = SearchBody), ReadErrors<Agent>))]
 pub async fn search(
     _guard: Guarded<MemoryUse>,
     query: web::Query<Pairs>,
@@ -167,12 +170,13 @@ pub async fn search(
     found(Sought::in_query(&query)?, &http, &app).await
 }
 
-/// The same with everything in the body, for queries that are longer than an address may be.
-#[utoipa::path(post, operation_id = "search_memory_by_body", path = "/api/memory/search", tag = "memory",
+/// Search memory with a request body
+///
+/// Finds entries as `GET /api/memory/search` does, with the parameters in the body, for queries that are too long for a
+/// URL.
+#[utoipa::path(post, path = "/api/memory/search", tag = "memory", operation_id = "search_memory_by_body",
     request_body = SoughtBody,
-    responses((status = 200, body = SearchBody), (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent),
-        (status = 403, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
-        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+    responses((status = 200, description = "The matching entries", body = SearchBody), BodyErrors<Agent>))]
 pub async fn search_by_body(
     request: Sent<MemoryUse, Sought>,
     http: HttpRequest,
@@ -183,7 +187,7 @@ pub async fn search_by_body(
 
 async fn found(sought: Sought, http: &HttpRequest, app: &App) -> Result<web::Json<SearchBody>, HttpError> {
     let Sought { ask, explain } = sought;
-    let text = ask.query.clone();
+    let text = ask.query.text.to_string();
     let reply = app.memory.entries.search(ask, &acting(http)?).await?;
     let SearchReply { mode, hits, total, next, took, mut warnings, index } = reply;
     if let IndexHealth::Rebuilding { percent } = index {

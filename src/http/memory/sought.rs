@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use muster_core::Error;
 use muster_core::page::PageAsk;
-use muster_memory::{MAX_QUERY, Mode, SearchAsk};
+use muster_memory::{MAX_QUERY, Mode, Query, SearchAsk};
 use utoipa::ToSchema;
 
 use super::entry::{fit, tags, unfit_key, unfit_namespace, unfit_thread};
-use super::query::{MAX_CURSOR, NO_CURSOR, Query};
+use super::query::{MAX_CURSOR, NO_CURSOR, Query as Parameters};
 use crate::body::{Fields, FromJson};
 
 const DEFAULT_LIMIT: usize = 10;
@@ -71,24 +71,29 @@ impl Sought {
     /// # Errors
     /// `Invalid` with every failed check.
     pub(super) fn in_query(pairs: &[(String, String)]) -> Result<Self, Error> {
-        let mut query = Query::new(pairs);
+        let mut query = Parameters::new(pairs);
         let text = query.required("q").unwrap_or_default().to_owned();
         if let Some(why) = unfit_text(&text) {
             query.fail("q", why);
         }
-        let ask = SearchAsk {
-            query: text,
-            mode: query.fit("mode", unfit_mode).and_then(|name| mode(&name)).unwrap_or_default(),
-            namespace: query.namespace(),
-            tags: query.tags("tags"),
+        // In the order of the failures that are reported.
+        let mode = query.fit("mode", unfit_mode).and_then(|name| mode(&name)).unwrap_or_default();
+        let namespace = query.namespace();
+        let mut search = Query {
+            text: text.into(),
+            mode,
+            tags_all: query.tags("tags"),
             tags_any: query.tags("tags_any"),
             key_prefix: query.key_prefix(),
             thread: query.thread(),
             min_score: query.number("min_score", 0.0..=1.0),
             half_life: query.number("half_life_days", 0.001..=MAX_HALF_LIFE_DAYS).map(days),
             mmr: query.number("mmr", 0.0..=1.0),
-            page: query.page(DEFAULT_LIMIT),
+            ..Query::default()
         };
+        let PageAsk { limit, after } = query.page(DEFAULT_LIMIT);
+        search.limit = limit;
+        let ask = SearchAsk { query: search, namespace, after };
         let explain = query.flag("explain");
         query.finish()?;
         Ok(Self { ask, explain })
@@ -101,21 +106,23 @@ impl FromJson for Sought {
         let mode = fit(fields, "mode", unfit_mode).and_then(|name| mode(&name));
         let no_cursor = |cursor: &str| (cursor.len() > MAX_CURSOR).then(|| NO_CURSOR.to_owned());
         let limit = fields.integer("limit", 1..=200).and_then(|limit| usize::try_from(limit).ok());
-        let page = PageAsk { limit: limit.unwrap_or(DEFAULT_LIMIT), after: fit(fields, "cursor", no_cursor) };
-        let ask = SearchAsk {
-            query: fields.require("q", text).unwrap_or_default(),
+        let after = fit(fields, "cursor", no_cursor);
+        let text = fields.require("q", text).unwrap_or_default();
+        let namespace = fit(fields, "namespace", unfit_namespace);
+        let query = Query {
+            text: text.into(),
             mode: mode.unwrap_or_default(),
-            namespace: fit(fields, "namespace", unfit_namespace),
-            tags: tags(fields, "tags"),
+            limit: limit.unwrap_or(DEFAULT_LIMIT),
+            offset: 0,
+            tags_all: tags(fields, "tags"),
             tags_any: tags(fields, "tags_any"),
             key_prefix: fit(fields, "key_prefix", unfit_key),
             thread: fit(fields, "thread", unfit_thread),
             min_score: fields.number("min_score", 0.0..=1.0).map(|least| least as f32),
             half_life: fields.number("half_life_days", 0.001..=MAX_HALF_LIFE_DAYS).map(days),
             mmr: fields.number("mmr", 0.0..=1.0).map(|lambda| lambda as f32),
-            page,
         };
-        Self { ask, explain: fields.bool("explain").unwrap_or_default() }
+        Self { ask: SearchAsk { query, namespace, after }, explain: fields.bool("explain").unwrap_or_default() }
     }
 }
 

@@ -6,7 +6,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::error::{ErrorAgent, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Agent, CallErrors};
 use crate::guard::{Guarded, MemoryUse, acting};
 
 /// What one namespace holds.
@@ -58,10 +59,11 @@ pub struct StatsBody {
     pub index: IndexBody,
 }
 
-/// Tells what the caller's own memory holds, and how its index stands.
-#[utoipa::path(get, operation_id = "memory_stats", path = "/api/memory/stats", tag = "memory",
-    responses((status = 200, body = StatsBody), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+/// Get statistics of the caller's memory
+///
+/// Returns the number and size of the caller's entries by namespace, and the state of the index.
+#[utoipa::path(get, path = "/api/memory/stats", tag = "memory", operation_id = "memory_stats",
+    responses((status = 200, description = "The statistics", body = StatsBody), CallErrors<Agent>))]
 pub async fn stats(
     _guard: Guarded<MemoryUse>,
     http: HttpRequest,

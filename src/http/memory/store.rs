@@ -11,7 +11,8 @@ use super::shown::EntryBody;
 use crate::app::App;
 use crate::ask;
 use crate::envelope::{Given, etag};
-use crate::error::{ErrorAgent, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Agent, VersionFailed, WriteErrors};
 use crate::guard::{MemoryUse, Sent, acting};
 
 /// What must hold of the entry that a request changes: `If-Match` with its version, or `If-None-Match: *`.
@@ -34,20 +35,19 @@ pub(super) fn precondition(http: &HttpRequest) -> Result<Precondition, Error> {
     }
 }
 
-/// Stores an entry: it is durable when this answers, and the next search finds it by its words; by its meaning once the
-/// embedding model has read it (`index_state`). A known key of the namespace is replaced: the version is one more, what
-/// was before stays in its history. A key needs the scope `memory`, a person a role with it.
-#[utoipa::path(post, operation_id = "store_memory", path = "/api/memory/store", tag = "memory", request_body = StoreBody,
+/// Store a memory entry
+///
+/// Stores an entry, which is durable when this returns. Searches find it by its words at once, and by its meaning after
+/// the embedding model has processed it (`index_state`). An existing key of the namespace is replaced: its version is
+/// incremented, and the previous content is kept in its history.
+#[utoipa::path(post, path = "/api/memory/store", tag = "memory", operation_id = "store_memory", request_body = StoreBody,
     params(
         ("If-Match" = Option<String>, Header, description = "Only where the entry is at that version; `*`: only where it is there"),
         ("If-None-Match" = Option<String>, Header, description = "`*`: only where there is none"),
         ("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters"),
     ),
-    responses((status = 200, body = EntryBody, description = "Replaced"), (status = 201, body = EntryBody, description = "New"),
-        (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 409, body = ErrorAgent), (status = 412, body = ErrorAgent), (status = 413, body = ErrorAgent),
-        (status = 415, body = ErrorAgent), (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent),
-        (status = 503, body = ErrorAgent)))]
+    responses((status = 200, description = "The entry, which replaced another", body = EntryBody),
+        (status = 201, description = "The new entry", body = EntryBody), WriteErrors<Agent>, VersionFailed<Agent>))]
 pub async fn store(
     request: Sent<MemoryUse, SentEntry>,
     http: HttpRequest,

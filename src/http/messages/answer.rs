@@ -1,7 +1,7 @@
 //! A whole answer, in Anthropic's words.
 
 use muster_core::ids::{IdKind, new_id};
-use muster_gateway::Answer;
+use muster_gateway::CompletedChat;
 use muster_providers::{Choice, FinishReason, ToolCall, Usage};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -87,7 +87,7 @@ pub enum AsksForTools {
 }
 
 impl MessagesAnswer {
-    pub fn new(answer: Answer) -> Self {
+    pub fn new(answer: CompletedChat) -> Self {
         Self::of(new_id(IdKind::Message), answer.model_id, answer.reply.first, answer.usage)
     }
 

@@ -262,7 +262,7 @@ impl Priced for CountTokensBody {
 #[cfg(test)]
 mod tests {
     use muster_core::{Error, Kind};
-    use muster_providers::{Content, Image, ImageSource, Part, Role, ToolCall};
+    use muster_providers::{Content, ContentPart, Image, ImageSource, Role, ToolCall};
     use serde_json::json;
 
     use super::*;
@@ -315,7 +315,7 @@ mod tests {
             }),
         )
         .unwrap();
-        let image = |source| Part::Image(Image { source, detail: None });
+        let image = |source| ContentPart::Image(Image { source, detail: None });
         let picture = ImageSource::Data { media_type: "image/png".to_owned(), base64: "aGk=".to_owned() };
         let call = |id: &str, arguments: &str| ToolCall {
             id: id.to_owned(),
@@ -328,7 +328,7 @@ mod tests {
                 text(Role::System, "be brief\n\nbe kind"),
                 Message {
                     content: Content::Parts(vec![
-                        Part::Text("what is this?".to_owned()),
+                        ContentPart::Text("what is this?".to_owned()),
                         image(picture),
                         image(ImageSource::Url("https://example.org/a.png".to_owned())),
                     ]),

@@ -1,6 +1,6 @@
 //! The conversation in Anthropic's words: turns of blocks, the results of tools among the user's.
 
-use muster_providers::{Image, Message, Part, Role, ToolCall};
+use muster_providers::{ContentPart, Image, Message, Role, ToolCall};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ impl Speaker {
 /// A block of a turn.
 #[derive(Debug)]
 enum Block {
-    Part(Part),
+    Part(ContentPart),
     ToolUse(ToolCall),
     /// A tool's turn in the internal form.
     ToolResult(Message),
@@ -74,7 +74,7 @@ fn turn(fields: &mut Fields<'_>) -> Vec<Message> {
     let speaker = fields.require("role", speaker).unwrap_or(Speaker::User);
     let blocks = match fields.value("content") {
         Some(Value::Array(_)) => fields.objects("content", |fields| block(fields, speaker)),
-        _ => fields.string("content").map(|text| vec![Block::Part(Part::Text(text))]),
+        _ => fields.string("content").map(|text| vec![Block::Part(ContentPart::Text(text))]),
     };
     let blocks = fields.require("content", blocks).unwrap_or_default();
     messages(speaker, blocks)
@@ -101,7 +101,7 @@ fn messages(speaker: Speaker, blocks: Vec<Block>) -> Vec<Message> {
 fn block(fields: &mut Fields<'_>, speaker: Speaker) -> Block {
     match (required_text(fields, "type").as_str(), speaker) {
         ("", _) => Block::Nothing,
-        ("text", _) => Block::Part(Part::Text(required_text(fields, "text"))),
+        ("text", _) => Block::Part(ContentPart::Text(required_text(fields, "text"))),
         ("image", Speaker::User) => Block::Part(image(fields)),
         ("tool_use", Speaker::Assistant) => tool_use(fields),
         ("tool_result", Speaker::User) => tool_result(fields),
@@ -118,7 +118,7 @@ fn block(fields: &mut Fields<'_>, speaker: Speaker) -> Block {
     }
 }
 
-fn image(fields: &mut Fields<'_>) -> Part {
+fn image(fields: &mut Fields<'_>) -> ContentPart {
     let read = fields.object("source", |source| match required_text(source, "type").as_str() {
         "base64" => {
             let (media_type, data) = (required_text(source, "media_type"), required_text(source, "data"));
@@ -145,7 +145,7 @@ fn image(fields: &mut Fields<'_>) -> Part {
         }
     });
     let source = fields.require("source", read).flatten();
-    source.map_or_else(|| Part::Text(String::new()), |source| Part::Image(Image { source, detail: None }))
+    source.map_or_else(|| ContentPart::Text(String::new()), |source| ContentPart::Image(Image { source, detail: None }))
 }
 
 fn tool_use(fields: &mut Fields<'_>) -> Block {
@@ -159,27 +159,27 @@ fn tool_result(fields: &mut Fields<'_>) -> Block {
     let id = required_text(fields, "tool_use_id");
     let mut parts = match fields.value("content") {
         Some(Value::Array(_)) => fields.objects("content", result_part).unwrap_or_default(),
-        _ => fields.string("content").map(Part::Text).into_iter().collect(),
+        _ => fields.string("content").map(ContentPart::Text).into_iter().collect(),
     };
     // The internal form has no mark for a failed tool: its words are the mark that every model understands.
     if fields.bool("is_error") == Some(true) {
         match parts.first_mut() {
-            Some(Part::Text(text)) => text.insert_str(0, "Error: "),
-            _ => parts.insert(0, Part::Text("Error".to_owned())),
+            Some(ContentPart::Text(text)) => text.insert_str(0, "Error: "),
+            _ => parts.insert(0, ContentPart::Text("Error".to_owned())),
         }
     }
     let answer = Message::text(Role::Tool, "");
     Block::ToolResult(Message { content: joined(parts), tool_call_id: Some(id), ..answer })
 }
 
-fn result_part(fields: &mut Fields<'_>) -> Part {
+fn result_part(fields: &mut Fields<'_>) -> ContentPart {
     match required_text(fields, "type").as_str() {
-        "" => Part::Text(String::new()),
-        "text" => Part::Text(required_text(fields, "text")),
+        "" => ContentPart::Text(String::new()),
+        "text" => ContentPart::Text(required_text(fields, "text")),
         "image" => image(fields),
         other => {
             fields.unsupported("type", format!("results of type {other} are not supported: send text or image"));
-            Part::Text(String::new())
+            ContentPart::Text(String::new())
         }
     }
 }

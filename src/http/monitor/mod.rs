@@ -1,50 +1,36 @@
 //! The live monitor of agents (q62).
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use utoipa::OpenApi;
 
-use crate::error::{ErrorAgent, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Agent, HandshakeErrors};
 use crate::guard::{Open, address_of, app};
-use crate::route::resource;
-use crate::ws::{self, Entrance};
+use crate::route::operations;
+use crate::ws::{self, Endpoint};
 
-/// The routes of this room.
-pub fn routes(config: &mut web::ServiceConfig) {
-    config.service(resource!("/api/q62/dashboard/agents", get => open));
+operations! {
+    open,
 }
 
-/// Their description.
-#[derive(OpenApi, Debug)]
-#[openapi(paths(open))]
-pub struct Api;
-
-/// Opens a WebSocket of the live monitor.
+/// Open the live monitor of agents
 ///
-/// The protocol of `GET /api/v1/realtime` (`muster.v1.json`; `/asyncapi.json` describes every frame), for API keys with the
-/// scope `agents` and for people with `agents:read` or `agents:control`. The server subscribes the monitor to `agents`
-/// with a snapshot of every live task that it may see: in the reply to `connect`, or, where the handshake carried the
-/// token, in a frame `{"ch":"agents","subscribed":{…}}`. Further channels are `agents:{id}` of one agent, `tasks:{id}`,
-/// `tasks:{id}:logs`, `agents:metrics` and `system`; commands are `agent.pause`, `agent.resume`, `agent.kill` and
-/// `agent.redirect`. A key that is revoked is closed with 4011 at once.
-#[utoipa::path(
-    get, path = "/api/q62/dashboard/agents", operation_id = "agents_monitor", tag = "agents",
+/// Opens a WebSocket with the protocol of `GET /api/v1/realtime` (`muster.v1.json`; `/asyncapi.json` describes every
+/// message), for API keys with the scope `agents` and users with the permission `agents:read` or `agents:control`.
+///
+/// The server subscribes the connection to `agents` with a snapshot of every live task that the caller may see: in the
+/// reply to `connect`, or, if the handshake contained the credential, in a frame `{"ch": "agents", "subscribed": {…}}`.
+/// Further channels are `agents:{id}`, `tasks:{id}`, `tasks:{id}:logs`, `agents:metrics` and `system`; commands are
+/// `agent.pause`, `agent.resume`, `agent.kill` and `agent.redirect`. A connection whose key is revoked is closed at
+/// once with the code 4011.
+#[utoipa::path(get, path = "/api/q62/dashboard/agents", tag = "agents", operation_id = "agents_monitor",
     security((), ("key" = []), ("token" = [])),
     params(
         ("Upgrade" = Option<String>, Header, description = "`websocket`"),
         ("Sec-WebSocket-Protocol" = Option<String>, Header, description = "`muster.v1.json`"),
         ("Origin" = Option<String>, Header, description = "The page's origin; without it a key or token is needed here"),
     ),
-    responses(
-        (status = 101, description = "The socket is open"),
-        (status = 400, description = "No WebSocket handshake, or none for this subprotocol", body = ErrorAgent),
-        (status = 401, description = "The key or token is not good; nothing was upgraded", body = ErrorAgent),
-        (status = 403, description = "The key lacks the scope, the person the permission, or a page of another origin", body = ErrorAgent),
-        (status = 426, description = "An ordinary request: says how to connect", body = ErrorAgent),
-        (status = 429, description = "Too many handshakes", body = ErrorAgent),
-        (status = 503, description = "Too many sockets wait to say who they are, or the server stops", body = ErrorAgent),
-    ),
-)]
-pub async fn open(request: HttpRequest, _counted: Open, body: web::Payload) -> Result<HttpResponse, HttpError> {
+    responses((status = 101, description = "The WebSocket is open"), HandshakeErrors<Agent>))]
+pub async fn open(_counted: Open, request: HttpRequest, body: web::Payload) -> Result<HttpResponse, HttpError> {
     let url = address_of(&*app(&request)?, &request);
-    Ok(ws::upgrade((ws::shard_of(&request)?, Entrance::Agents), &request, &url, body).await?)
+    Ok(ws::upgrade((ws::shard_of(&request)?, Endpoint::Agents), &request, &url, body).await?)
 }

@@ -4,16 +4,14 @@ use actix_web::HttpResponse;
 
 use crate::asyncapi;
 use crate::error::HttpError;
+use crate::error::sets::{Agent, OpenErrors};
 use crate::guard::Open;
 
-/// The description of the live feed, in AsyncAPI 3.0.
-#[utoipa::path(
-    get, path = "/asyncapi.json", operation_id = "asyncapi", tag = "realtime", security(()),
-    responses(
-        (status = 200, description = "AsyncAPI 3.0", body = Object),
-        (status = 429, description = "Too many requests", body = Object),
-    ),
-)]
+/// Get the description of the live feed
+///
+/// Returns the description of the live feed as an AsyncAPI 3.0 document.
+#[utoipa::path(get, path = "/asyncapi.json", tag = "realtime", operation_id = "get_asyncapi",
+    responses((status = 200, description = "The AsyncAPI document", body = Object), OpenErrors<Agent>))]
 pub async fn asyncapi(_counted: Open) -> Result<HttpResponse, HttpError> {
     Ok(HttpResponse::Ok().json(asyncapi::description()))
 }

@@ -9,9 +9,10 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::envelope;
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{CallErrors, Disaster, NotFound, ReadErrors};
 use crate::guard::{Guarded, Listening, app, caller_of};
-use crate::ws::protocol::{Subject, said};
+use crate::ws::protocol::{Subject, outbound};
 use crate::ws::read_positions;
 
 const MOST: usize = 500;
@@ -26,27 +27,18 @@ pub struct HistoryQuery {
     limit: Option<String>,
 }
 
-/// What a channel told.
+/// Get the history of a channel
 ///
-/// Each publication is the frame that sockets got. `recovered` is false where the history does not reach back to `since`
-/// (`why`: `gap`, `epoch`, `limit`); `pubs` then begin at the oldest kept. `more`: ask again from the last `off`.
-#[utoipa::path(
-    get, path = "/api/v1/realtime/channels/{ch}/history", operation_id = "realtime_history", tag = "realtime",
-    security(("token" = []), ("key" = [])),
+/// Returns the kept publications of a channel after a position, as the frames that were sent. `recovered` is false if
+/// the history does not reach back to `since` (`why` is `gap`, `epoch` or `limit`); `pubs` then begins at the oldest
+/// kept publication. If `more` is true, continue from the last `off`.
+#[utoipa::path(get, path = "/api/v1/realtime/channels/{ch}/history", tag = "realtime", operation_id = "realtime_history",
     params(("ch" = String, Path, description = "The channel, such as `incidents`"), HistoryQuery),
-    responses(
-        (status = 200, description = "`data`: ch, epoch, offset, recovered, pubs, more", body = Object),
-        (status = 400, description = "A wrong position or limit", body = ErrorDisaster),
-        (status = 401, description = "No token, or none that is good", body = ErrorDisaster),
-        (status = 403, description = "The channel needs a permission", body = ErrorDisaster),
-        (status = 404, description = "No such channel, or none for you", body = ErrorDisaster),
-        (status = 429, description = "Too many requests", body = ErrorDisaster),
-        (status = 503, description = "The feed does not answer now", body = ErrorDisaster),
-    ),
-)]
+    responses((status = 200, description = "`ch`, `epoch`, `offset`, `recovered`, `pubs` and `more` of the channel", body = Object),
+        ReadErrors<Disaster>, NotFound<Disaster>))]
 pub async fn history(
-    request: HttpRequest,
     _guarded: Guarded<Listening>,
+    request: HttpRequest,
     channel: web::Path<String>,
     query: web::Query<HistoryQuery>,
 ) -> Result<HttpResponse, HttpError> {
@@ -59,28 +51,20 @@ pub async fn history(
     };
     let feed = &app(&request)?.feed;
     let page = feed.history(&channel, since, limit, viewer(&request)?).await.map_err(refused)?;
-    Ok(envelope::data(said::history(&page)))
+    Ok(envelope::data(outbound::history(&page)))
 }
 
-/// Who subscribes to a channel.
+/// List the subscribers of a channel
 ///
-/// For whoever may subscribe to it: `present` lists `user`, `connections` and `since`, the longest there first.
-#[utoipa::path(
-    get, path = "/api/v1/realtime/channels/{ch}/presence", operation_id = "realtime_presence", tag = "realtime",
-    security(("token" = []), ("key" = [])),
+/// Returns the subscribers of a channel to a caller who may subscribe to it: `user`, `connections` and `since`, the
+/// longest subscribed first.
+#[utoipa::path(get, path = "/api/v1/realtime/channels/{ch}/presence", tag = "realtime", operation_id = "realtime_presence",
     params(("ch" = String, Path, description = "The channel, such as `incidents`")),
-    responses(
-        (status = 200, description = "`data`: ch, present", body = Object),
-        (status = 401, description = "No token, or none that is good", body = ErrorDisaster),
-        (status = 403, description = "The channel needs a permission", body = ErrorDisaster),
-        (status = 404, description = "No such channel, or none for you", body = ErrorDisaster),
-        (status = 429, description = "Too many requests", body = ErrorDisaster),
-        (status = 503, description = "The feed does not answer now", body = ErrorDisaster),
-    ),
-)]
+    responses((status = 200, description = "`ch` and `present` of the channel", body = Object), CallErrors<Disaster>,
+        NotFound<Disaster>))]
 pub async fn presence(
-    request: HttpRequest,
     _guarded: Guarded<Listening>,
+    request: HttpRequest,
     channel: web::Path<String>,
 ) -> Result<HttpResponse, HttpError> {
     let feed = &app(&request)?.feed;
@@ -90,7 +74,7 @@ pub async fn presence(
     // Who may read a channel may know who else does.
     feed.history(&channel, None, 1, viewer(&request)?).await.map_err(refused)?;
     let present = feed.presence(&channel).await?;
-    Ok(envelope::data(said::presence(&channel, &present)))
+    Ok(envelope::data(outbound::presence(&channel, &present)))
 }
 
 fn viewer(request: &HttpRequest) -> Result<Viewer, HttpError> {
@@ -125,7 +109,7 @@ fn refused(error: HistoryError) -> Error {
                 .detailing(serde_json::json!({ "permission": permission }))
         }
         HistoryError::Refused(Refused::NoChannel | Refused::Denied(Denied::NotFound)) => {
-            Error::new(Kind::NotFound, "there is no such channel, or it is not for you")
+            Error::new(Kind::NotFound, "the channel does not exist or is not visible to you")
         }
         HistoryError::Refused(Refused::Denied(Denied::Unavailable)) => {
             Error::new(Kind::Unavailable, "what the channel is about does not answer now: try again")

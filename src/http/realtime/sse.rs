@@ -4,39 +4,32 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::{Error, Kind};
 use muster_feed::Position;
 
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Disaster, ReadErrors};
 use crate::guard::{Guarded, Listening, staying};
 use crate::ws::{self, read_positions};
 
 /// Most channels of one stream, as of one socket.
 const MOST: usize = 128;
 
-/// The live feed as server-sent events.
+/// Stream the live feed
 ///
-/// Each event's `data` is a frame as sockets get it: first, for each channel, `{"id":1,"ok":{"ch":…,"state":…}}` or
-/// `{"id":1,"error":…}`, then publications. An event's `id` is `<epoch>-<offset>`, for several channels one for each in
-/// the order of the `ch`, with commas between; sent back as `Last-Event-ID` it resumes each of them. Before the server
-/// ends the stream it says `event: close` with a `code` and `reason` of the sockets' table. A stream ends with its token
-/// (and 25 s of grace), as it cannot refresh.
-#[utoipa::path(
-    get, path = "/api/v1/realtime/sse", operation_id = "realtime_events", tag = "realtime",
-    security(("token" = []), ("key" = [])),
+/// Streams channels as server-sent events. The `data` of an event is a frame as on the WebSocket: first for each
+/// channel `{"id": 1, "ok": {"ch": "…", "state": …}}` or `{"id": 1, "error": …}`, then publications.
+///
+/// The `id` of an event is `<epoch>-<offset>`; for several channels one for each, separated by commas, in the order of
+/// the `ch` parameters. Sent back as `Last-Event-ID` it resumes every channel. The server ends a stream with `event:
+/// close` and a `code` and `reason` of the WebSocket's table; a stream ends 25 seconds after its token expires.
+#[utoipa::path(get, path = "/api/v1/realtime/sse", tag = "realtime", operation_id = "realtime_events",
     params(
         ("ch" = Vec<String>, Query, description = "A channel; repeatable, 128 at most"),
         ("Last-Event-ID" = Option<String>, Header, description = "Where the listener stands in each channel"),
     ),
-    responses(
-        (status = 200, description = "Events until the stream ends", content_type = "text/event-stream", body = String),
-        (status = 400, description = "No channel, or an id of other channels", body = ErrorDisaster),
-        (status = 401, description = "No token, or none that is good", body = ErrorDisaster),
-        (status = 403, description = "This needs the permission realtime:subscribe", body = ErrorDisaster),
-        (status = 429, description = "Too many requests or live connections", body = ErrorDisaster),
-        (status = 503, description = "The server stops", body = ErrorDisaster),
-    ),
-)]
+    responses((status = 200, description = "The events, until the stream ends", content_type = "text/event-stream", body = String),
+        ReadErrors<Disaster>))]
 pub async fn listen(
-    request: HttpRequest,
     _guarded: Guarded<Listening>,
+    request: HttpRequest,
     query: web::Query<Vec<(String, String)>>,
 ) -> Result<HttpResponse, HttpError> {
     let names = query.into_inner().into_iter().filter(|(name, _)| name == "ch").map(|(_, channel)| channel);

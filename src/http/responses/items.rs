@@ -1,6 +1,6 @@
 //! The conversation in the words of the Responses API: a list of items, of which messages are one kind.
 
-use muster_providers::{Image, ImageSource, Message, Part, Role, ToolCall};
+use muster_providers::{ContentPart, Image, ImageSource, Message, Role, ToolCall};
 use serde_json::Value;
 
 use crate::body::Fields;
@@ -75,29 +75,29 @@ fn message(fields: &mut Fields<'_>) -> Message {
         fields.fail("role", "a tool's answer is an item of type function_call_output");
     }
     let content = parts(fields, "content");
-    if role != Role::User && content.iter().any(|part| matches!(part, Part::Image(_))) {
+    if role != Role::User && content.iter().any(|part| matches!(part, ContentPart::Image(_))) {
         fields.fail("content", "only the user's messages hold images");
     }
     Message { content: joined(content), ..Message::text(role, "") }
 }
 
 /// A field that is a string, or a list of parts.
-fn parts(fields: &mut Fields<'_>, name: &str) -> Vec<Part> {
+fn parts(fields: &mut Fields<'_>, name: &str) -> Vec<ContentPart> {
     let parts = match fields.value(name) {
         Some(Value::Array(_)) => fields.objects(name, part),
-        _ => fields.string(name).map(|text| vec![Part::Text(text)]),
+        _ => fields.string(name).map(|text| vec![ContentPart::Text(text)]),
     };
     fields.require(name, parts).unwrap_or_default()
 }
 
-fn part(fields: &mut Fields<'_>) -> Part {
-    let text = |text: String| Part::Text(text);
+fn part(fields: &mut Fields<'_>) -> ContentPart {
+    let text = |text: String| ContentPart::Text(text);
     match required_text(fields, "type").as_str() {
         "" => text(String::new()),
         "input_text" | "output_text" => text(required_text(fields, "text")),
         // The assistant's own words, sent back.
         "refusal" => text(required_text(fields, "refusal")),
-        "input_image" => Part::Image(image(fields)),
+        "input_image" => ContentPart::Image(image(fields)),
         other => {
             fields.unsupported("type", format!("content of type {other} is not supported: send text or input_image"));
             text(String::new())

@@ -12,26 +12,24 @@ pub use request::ResponsesBody;
 
 use crate::app::App;
 use crate::chat;
-use crate::error::{ErrorB, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{OpenAi, RunErrors};
 use crate::guard::{ChatB, Metered};
 use crate::sse;
 use frames::FramesResponses;
 
-/// A response, in the form of OpenAI's Responses API, without its memory: the whole conversation comes as `input`.
+/// Create a response
 ///
-/// `previous_response_id`, `conversation`, `prompt`, `background: true` and tools that run at OpenAI's are refused with
-/// `unsupported_value`. `store` is taken, and answered `false`; `include`, `reasoning`, `service_tier`,
-/// `prompt_cache_key`, `max_tool_calls`, `stream_options` and a verbosity are hints, taken without effect.
+/// Returns a response in the format of OpenAI's Responses API, without stored state: `input` contains the whole
+/// conversation. `previous_response_id`, `conversation`, `prompt`, `background: true` and tools that run on OpenAI's
+/// servers are rejected with `unsupported_value`. `store` is accepted and returned as `false`. `include`, `reasoning`,
+/// `service_tier`, `prompt_cache_key`, `max_tool_calls`, `stream_options` and a verbosity are accepted without effect.
 ///
-/// A stream is events of the types of that API, numbered from 0. A failure in the middle is `response.failed`, then an
-/// `error` event, at which the official clients raise.
-#[utoipa::path(post, operation_id = "create_response", path = "/v1/responses", tag = "interface B",
-    request_body = ResponsesBody,
-    responses((status = 200, description = "The response; with `stream` true an event stream from `response.created` to `response.completed` or `response.incomplete`.",
-            content((ResponseObject = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
-        (status = 400, body = ErrorB), (status = 401, body = ErrorB), (status = 403, body = ErrorB), (status = 404, body = ErrorB),
-        (status = 413, body = ErrorB), (status = 415, body = ErrorB), (status = 429, body = ErrorB), (status = 500, body = ErrorB),
-        (status = 502, body = ErrorB), (status = 503, body = ErrorB)))]
+/// The events of a stream are numbered from 0. A failure during a stream is `response.failed`, followed by an `error`
+/// event.
+#[utoipa::path(post, path = "/v1/responses", tag = "interface B", operation_id = "create_response", request_body = ResponsesBody,
+    responses((status = 200, description = "The response; with `stream` true an event stream from `response.created` to `response.completed` or `response.incomplete`", content((ResponseObject = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
+        RunErrors<OpenAi>))]
 pub async fn create(
     request: Metered<ChatB, ResponsesBody>,
     http: HttpRequest,

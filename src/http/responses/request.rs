@@ -269,7 +269,7 @@ impl Priced for ResponsesBody {
 #[cfg(test)]
 mod tests {
     use muster_core::{Error, Kind};
-    use muster_providers::{Content, Image, ImageSource, Part, ToolCall};
+    use muster_providers::{Content, ContentPart, Image, ImageSource, ToolCall};
 
     use super::*;
 
@@ -312,7 +312,8 @@ mod tests {
                 "text": { "format": { "type": "json_schema", "name": "n", "schema": schema, "strict": true } },
             }),
         );
-        let image = |source, detail: Option<&str>| Part::Image(Image { source, detail: detail.map(str::to_owned) });
+        let image =
+            |source, detail: Option<&str>| ContentPart::Image(Image { source, detail: detail.map(str::to_owned) });
         let picture = ImageSource::Data { media_type: "image/png".to_owned(), base64: "aGk=".to_owned() };
         let call = |id: &str, arguments: &str| ToolCall {
             id: id.to_owned(),
@@ -328,7 +329,7 @@ mod tests {
                 Message::text(Role::Developer, "be brief"),
                 Message {
                     content: Content::Parts(vec![
-                        Part::Text("what is this?".to_owned()),
+                        ContentPart::Text("what is this?".to_owned()),
                         image(picture, Some("low")),
                         image(ImageSource::Url("https://example.org/a.png".to_owned()), None),
                     ]),

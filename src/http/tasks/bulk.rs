@@ -10,8 +10,9 @@ use utoipa::ToSchema;
 use super::filter;
 use crate::app::App;
 use crate::body::{Fields, FromJson};
-use crate::error::{ErrorAgent, HttpError};
-use crate::guard::{AgentsRun, Sent, acting};
+use crate::error::HttpError;
+use crate::error::sets::{Agent, BodyErrors};
+use crate::guard::{AgentsControl, Sent, acting};
 
 /// Which tasks: those that fit everything that is said, of those that live.
 #[derive(Debug, ToSchema)]
@@ -152,13 +153,14 @@ fn entry(outcome: BulkOutcome) -> BulkEntry {
     BulkEntry { task_id, phase, detail: refused.map(|error| error.message) }
 }
 
-/// Controls every live task that fits a filter and that the caller may control; a dry run says which those are.
-#[utoipa::path(post, operation_id = "control_tasks", path = "/api/v1/tasks/control", tag = "tasks", request_body = BulkBody,
-    responses((status = 200, body = BulkAnswer), (status = 400, body = ErrorAgent), (status = 401, body = ErrorAgent),
-        (status = 403, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
-        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+/// Control several tasks
+///
+/// Pauses, resumes, kills or redirects every live task that matches a filter and that the caller may control. With
+/// `dry_run` the matching tasks are returned and nothing is changed.
+#[utoipa::path(post, path = "/api/v1/tasks/control", tag = "tasks", operation_id = "control_tasks", request_body = BulkBody,
+    responses((status = 200, description = "The outcome for each task", body = BulkAnswer), BodyErrors<Agent>))]
 pub async fn control(
-    request: Sent<AgentsRun, BulkBody>,
+    request: Sent<AgentsControl, BulkBody>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<web::Json<BulkAnswer>, HttpError> {

@@ -9,8 +9,9 @@ use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::body::{Fields, FromJson};
-use crate::error::{ErrorAgent, HttpError};
-use crate::guard::{AgentsRun, Sent, acting};
+use crate::error::HttpError;
+use crate::error::sets::{Agent, NotFound, WriteErrors};
+use crate::guard::{AgentsControl, Sent, acting};
 
 /// What every control takes.
 #[derive(Debug, ToSchema)]
@@ -126,15 +127,17 @@ async fn carry_out(
     Ok(HttpResponse::build(code).json(ControlAnswer { task_id, request_id, phase, effective, status, seq, abort }))
 }
 
-/// Pauses a task: at the next step boundary, or at once. 409 tells the present status where it cannot be.
-#[utoipa::path(post, operation_id = "pause_task", path = "/api/v1/tasks/{id}/pause", tag = "tasks",
+/// Pause a task
+///
+/// Pauses a task at the next step boundary, or at once with `now`. 409 with the current status is returned if it cannot
+/// be paused.
+#[utoipa::path(post, path = "/api/v1/tasks/{id}/pause", tag = "tasks", operation_id = "pause_task",
     params(("id" = String, Path)), request_body = PauseBody,
-    responses((status = 200, body = ControlAnswer), (status = 202, body = ControlAnswer), (status = 400, body = ErrorAgent),
-        (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent), (status = 404, body = ErrorAgent),
-        (status = 409, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
-        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+    responses((status = 200, description = "The command has taken effect", body = ControlAnswer),
+        (status = 202, description = "The command is accepted and takes effect at the next step", body = ControlAnswer),
+        WriteErrors<Agent>, NotFound<Agent>))]
 pub async fn pause(
-    request: Sent<AgentsRun, PauseBody>,
+    request: Sent<AgentsControl, PauseBody>,
     id: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,
@@ -143,15 +146,16 @@ pub async fn pause(
     carry_out(&http, &app, &id, control, Verb::Pause { now }).await
 }
 
-/// Puts a paused task back into the queue, where its age counts.
-#[utoipa::path(post, operation_id = "resume_task", path = "/api/v1/tasks/{id}/resume", tag = "tasks",
+/// Resume a task
+///
+/// Returns a paused task to the queue, where its age counts.
+#[utoipa::path(post, path = "/api/v1/tasks/{id}/resume", tag = "tasks", operation_id = "resume_task",
     params(("id" = String, Path)), request_body = ControlBody,
-    responses((status = 200, body = ControlAnswer), (status = 202, body = ControlAnswer), (status = 400, body = ErrorAgent),
-        (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent), (status = 404, body = ErrorAgent),
-        (status = 409, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
-        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+    responses((status = 200, description = "The command has taken effect", body = ControlAnswer),
+        (status = 202, description = "The command is accepted and takes effect at the next step", body = ControlAnswer),
+        WriteErrors<Agent>, NotFound<Agent>))]
 pub async fn resume(
-    request: Sent<AgentsRun, ControlBody>,
+    request: Sent<AgentsControl, ControlBody>,
     id: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,
@@ -159,15 +163,16 @@ pub async fn resume(
     carry_out(&http, &app, &id, request.body, Verb::Resume).await
 }
 
-/// Kills a task: the step in flight is dropped at once, and nothing of it comes later.
-#[utoipa::path(post, operation_id = "kill_task", path = "/api/v1/tasks/{id}/kill", tag = "tasks",
-    params(("id" = String, Path)), request_body = ControlBody,
-    responses((status = 200, body = ControlAnswer), (status = 202, body = ControlAnswer), (status = 400, body = ErrorAgent),
-        (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent), (status = 404, body = ErrorAgent),
-        (status = 409, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
-        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+/// Kill a task
+///
+/// Ends a task. The step in progress is aborted at once, and no output of it is published afterwards.
+#[utoipa::path(post, path = "/api/v1/tasks/{id}/kill", tag = "tasks", operation_id = "kill_task", params(("id" = String, Path)),
+    request_body = ControlBody,
+    responses((status = 200, description = "The command has taken effect", body = ControlAnswer),
+        (status = 202, description = "The command is accepted and takes effect at the next step", body = ControlAnswer),
+        WriteErrors<Agent>, NotFound<Agent>))]
 pub async fn kill(
-    request: Sent<AgentsRun, ControlBody>,
+    request: Sent<AgentsControl, ControlBody>,
     id: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,
@@ -175,15 +180,16 @@ pub async fn kill(
     carry_out(&http, &app, &id, request.body, Verb::Kill).await
 }
 
-/// Gives a task another instruction, or to another agent; its `revision` is one more.
-#[utoipa::path(post, operation_id = "redirect_task", path = "/api/v1/tasks/{id}/redirect", tag = "tasks",
+/// Redirect a task
+///
+/// Gives a task a new instruction, or hands it over to another agent. Its `revision` is incremented.
+#[utoipa::path(post, path = "/api/v1/tasks/{id}/redirect", tag = "tasks", operation_id = "redirect_task",
     params(("id" = String, Path)), request_body = RedirectBody,
-    responses((status = 200, body = ControlAnswer), (status = 202, body = ControlAnswer), (status = 400, body = ErrorAgent),
-        (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent), (status = 404, body = ErrorAgent),
-        (status = 409, body = ErrorAgent), (status = 413, body = ErrorAgent), (status = 415, body = ErrorAgent),
-        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+    responses((status = 200, description = "The command has taken effect", body = ControlAnswer),
+        (status = 202, description = "The command is accepted and takes effect at the next step", body = ControlAnswer),
+        WriteErrors<Agent>, NotFound<Agent>))]
 pub async fn redirect(
-    request: Sent<AgentsRun, RedirectBody>,
+    request: Sent<AgentsControl, RedirectBody>,
     id: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,

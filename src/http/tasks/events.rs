@@ -12,7 +12,8 @@ use utoipa::{IntoParams, ToSchema};
 use super::read::number;
 use super::stream::Stream;
 use crate::app::App;
-use crate::error::{ErrorAgent, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Agent, NotFound, ReadErrors};
 use crate::guard::{AgentsRead, Guarded, acting, staying};
 
 /// Entries and lines of a page.
@@ -67,19 +68,20 @@ pub struct TaskEvents {
     pub more: bool,
 }
 
-/// The journal and the log of a task.
+/// Get the events of a task
 ///
-/// With `Accept: text/event-stream` as server-sent events, until the task has ended: `event` is an entry's name, or
-/// `log`; `data` as in the page; `id` is `<seq>-<n>` and, sent back as `Last-Event-ID`, goes on behind it. A stream ends
-/// after ten minutes at most, or with its token: come again. Where its session or key is revoked it ends at once, behind
-/// `event: close` with a `code` and `reason` of the sockets' table, and so it does where the caller's rights change. One
-/// key or person may have `agents.streams_per_key` of them (16); further ones are 429.
-#[utoipa::path(get, operation_id = "task_events", path = "/api/v1/tasks/{id}/events", tag = "tasks",
+/// Returns the journal and the log of a task. With `Accept: text/event-stream` they are streamed until the task has
+/// ended: `event` is the name of an entry, or `log`; `id` is `<seq>-<n>`, and sent back as `Last-Event-ID` it resumes
+/// the stream.
+///
+/// A stream ends after ten minutes or with its token. If the session or key is revoked, or the rights of the caller
+/// change, it ends at once with `event: close` and a `code` and `reason` of the WebSocket's table. A caller may have
+/// `agents.streams_per_key` streams (16) at a time; further ones are rejected with 429.
+#[utoipa::path(get, path = "/api/v1/tasks/{id}/events", tag = "tasks", operation_id = "task_events",
     params(("id" = String, Path), EventsQuery,
         ("Last-Event-ID" = Option<String>, Header, description = "Of a stream: where its reader stands")),
-    responses((status = 200, content((TaskEvents = "application/json"), (String = "text/event-stream"))),
-        (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent), (status = 404, body = ErrorAgent),
-        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+    responses((status = 200, description = "A page of entries and log lines, or a stream of them", content((TaskEvents = "application/json"), (String = "text/event-stream"))),
+        ReadErrors<Agent>, NotFound<Agent>))]
 pub async fn events(
     _guard: Guarded<AgentsRead>,
     id: web::Path<String>,

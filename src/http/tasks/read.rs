@@ -13,7 +13,8 @@ use utoipa::{IntoParams, ToSchema};
 use super::body::TaskBody;
 use super::filter::{self, Pairs};
 use crate::app::App;
-use crate::error::{ErrorAgent, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{Agent, NotFound, ReadErrors};
 use crate::guard::{AgentsRead, Guarded, acting};
 
 /// Longest wait for a change, in seconds.
@@ -28,9 +29,11 @@ pub struct TaskList {
     pub next_cursor: Option<String>,
 }
 
-/// Lists the tasks that the caller may see, newest first: a key's own, with the scope `admin` or the role `auditor`
-/// everybody's.
-#[utoipa::path(get, operation_id = "list_tasks", path = "/api/v1/tasks", tag = "tasks",
+/// List tasks
+///
+/// Returns a page of the tasks that the caller may see, newest first: the caller's own; with the scope `admin` or the
+/// role `auditor` all tasks.
+#[utoipa::path(get, path = "/api/v1/tasks", tag = "tasks", operation_id = "list_tasks",
     params(
         ("status" = Option<Vec<String>>, Query, description = "Repeatable, or with commas between"),
         ("agent" = Option<String>, Query, description = "An agent's id"),
@@ -40,8 +43,7 @@ pub struct TaskList {
         ("limit" = Option<String>, Query, description = "1 to 200, default 50"),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before, with the same filters"),
     ),
-    responses((status = 200, body = TaskList), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent), (status = 503, body = ErrorAgent)))]
+    responses((status = 200, description = "A page of tasks", body = TaskList), ReadErrors<Agent>))]
 pub async fn list(
     _guard: Guarded<AgentsRead>,
     query: web::Query<Pairs>,
@@ -63,12 +65,12 @@ pub struct WaitQuery {
     after_seq: Option<String>,
 }
 
-/// One task. Another's is 404, as one that is not there.
-#[utoipa::path(get, operation_id = "get_task", path = "/api/v1/tasks/{id}", tag = "tasks",
+/// Get a task
+///
+/// Returns one task. A task of another owner is 404.
+#[utoipa::path(get, path = "/api/v1/tasks/{id}", tag = "tasks", operation_id = "get_task",
     params(("id" = String, Path), WaitQuery),
-    responses((status = 200, body = TaskBody), (status = 401, body = ErrorAgent), (status = 403, body = ErrorAgent),
-        (status = 404, body = ErrorAgent), (status = 422, body = ErrorAgent), (status = 429, body = ErrorAgent),
-        (status = 503, body = ErrorAgent)))]
+    responses((status = 200, description = "The task", body = TaskBody), ReadErrors<Agent>, NotFound<Agent>))]
 pub async fn get(
     _guard: Guarded<AgentsRead>,
     id: web::Path<String>,

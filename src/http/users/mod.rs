@@ -5,7 +5,6 @@ mod body;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::{Error, Kind};
 use muster_identity::{By, Given as Made, NewUser};
-use utoipa::OpenApi;
 
 pub use body::UserBody;
 use body::{ListQuery, NewUserBody, PasswordBody, UserList, UserPatchBody};
@@ -13,29 +12,27 @@ use body::{ListQuery, NewUserBody, PasswordBody, UserList, UserPatchBody};
 use crate::app::App;
 use crate::ask;
 use crate::envelope::{self, Data, Given, Said};
-use crate::error::{ErrorDisaster, HttpError};
+use crate::error::HttpError;
+use crate::error::sets::{
+    BodyErrors, CallErrors, Conflict, Disaster, NotFound, ReadErrors, VersionErrors, WriteErrors,
+};
 use crate::guard::{Guarded, Sent, UsersRead, UsersWrite, by_of};
-use crate::route::resource;
+use crate::route::operations;
 
-/// The routes of this room.
-pub fn routes(config: &mut web::ServiceConfig) {
-    config
-        .service(resource!("/api/v1/users", get => list, post => create))
-        .service(resource!("/api/v1/users/{id}", get => get, patch => patch, delete => delete))
-        .service(resource!("/api/v1/users/{id}/password", post => password));
+operations! {
+    list,
+    create,
+    get,
+    patch,
+    delete,
+    password,
 }
 
-/// Their description.
-#[derive(OpenApi, Debug)]
-#[openapi(paths(list, create, get, patch, delete, password))]
-pub struct Api;
-
-/// Everybody, newest first. Needs `users:read`.
+/// List users
+///
+/// Returns a page of user accounts, newest first.
 #[utoipa::path(get, path = "/api/v1/users", tag = "users", operation_id = "list_users", params(ListQuery),
-    security(("token" = [])),
-    responses((status = 200, body = Data<UserList>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    responses((status = 200, description = "A page of users", body = Data<UserList>), ReadErrors<Disaster>))]
 async fn list(
     _guard: Guarded<UsersRead>,
     query: web::Query<ListQuery>,
@@ -46,16 +43,13 @@ async fn list(
     Ok(envelope::list("users", &page.map(|user| UserBody::from(&*user))))
 }
 
-/// Makes a person. Needs `users:write`, which gives every role but `admin` and `super_admin`: those only a super_admin
-/// gives. Single `grants` need that the caller has them too.
+/// Create a user
+///
+/// Creates a user account with a role. The roles `admin` and `super_admin` can only be assigned by a `super_admin`.
+/// Single `grants` can only be given by a caller who has them.
 #[utoipa::path(post, path = "/api/v1/users", tag = "users", operation_id = "create_user", request_body = NewUserBody,
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
-    security(("token" = [])),
-    responses((status = 201, body = Data<UserBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 409, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+    responses((status = 201, description = "The new account", body = Data<UserBody>), WriteErrors<Disaster>))]
 async fn create(
     request: Sent<UsersWrite, NewUserBody>,
     http: HttpRequest,
@@ -70,12 +64,12 @@ async fn create(
     Ok(envelope::created(UserBody::from(&*made.user), given))
 }
 
-/// One person, with its version as ETag. Needs `users:read`.
-#[utoipa::path(get, path = "/api/v1/users/{id}", tag = "users", operation_id = "get_user",
-    params(("id" = String, Path)), security(("token" = [])),
-    responses((status = 200, body = Data<UserBody>), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+/// Get a user
+///
+/// Returns one user account, with its version as `ETag`.
+#[utoipa::path(get, path = "/api/v1/users/{id}", tag = "users", operation_id = "get_user", params(("id" = String, Path)),
+    responses((status = 200, description = "The account", body = Data<UserBody>), CallErrors<Disaster>,
+        NotFound<Disaster>))]
 async fn get(
     _guard: Guarded<UsersRead>,
     id: web::Path<String>,
@@ -87,20 +81,18 @@ async fn get(
     Ok(envelope::record(user.version, UserBody::from(&*user)))
 }
 
-/// Changes a person. What the person may do changes at once, for open sessions and sockets too; a disabled person's
-/// sessions end. Needs `users:write`, and the right to give both what the person has and what it is to have: every role
-/// but `admin` and `super_admin`, which only a super_admin gives or takes, and single `grants` that the caller has too.
-/// Nobody raises oneself, and the last active super_admin stays.
-#[utoipa::path(patch, path = "/api/v1/users/{id}", tag = "users", operation_id = "patch_user",
-    request_body = UserPatchBody,
+/// Update a user
+///
+/// Changes a user account. A field that is left out keeps its value. New rights take effect at once, also for open
+/// sessions and live connections; the sessions of a disabled user end.
+///
+/// The caller must be able to assign both the current and the new rights: any role but `admin` and `super_admin`, which
+/// only a `super_admin` assigns or removes, and only `grants` that the caller has. Callers cannot raise their own
+/// rights, and the last active `super_admin` cannot be removed.
+#[utoipa::path(patch, path = "/api/v1/users/{id}", tag = "users", operation_id = "patch_user", request_body = UserPatchBody,
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    security(("token" = [])),
-    responses((status = 200, body = Data<UserBody>), (status = 400, body = ErrorDisaster),
-        (status = 401, body = ErrorDisaster), (status = 403, body = ErrorDisaster),
-        (status = 404, body = ErrorDisaster), (status = 409, body = ErrorDisaster),
-        (status = 412, body = ErrorDisaster), (status = 413, body = ErrorDisaster),
-        (status = 415, body = ErrorDisaster), (status = 428, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    responses((status = 200, description = "The changed account", body = Data<UserBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
 async fn patch(
     request: Sent<UsersWrite, UserPatchBody>,
     id: web::Path<String>,
@@ -112,15 +104,13 @@ async fn patch(
     Ok(envelope::record(user.version, UserBody::from(&*user)))
 }
 
-/// Removes a person; its sessions end. Needs `users:write`; of an `admin` or `super_admin`, to be a super_admin.
+/// Delete a user
+///
+/// Deletes a user account and ends its sessions. An `admin` or `super_admin` can only be deleted by a `super_admin`.
 #[utoipa::path(delete, path = "/api/v1/users/{id}", tag = "users", operation_id = "delete_user",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    security(("token" = [])),
-    responses((status = 200, body = Said), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster),
-        (status = 409, body = ErrorDisaster), (status = 412, body = ErrorDisaster),
-        (status = 428, body = ErrorDisaster), (status = 429, body = ErrorDisaster),
-        (status = 503, body = ErrorDisaster)))]
+    responses((status = 200, description = "The account is deleted", body = Said), ReadErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>, Conflict<Disaster>))]
 async fn delete(
     _guard: Guarded<UsersWrite>,
     id: web::Path<String>,
@@ -132,14 +122,14 @@ async fn delete(
     Ok(envelope::said("user deleted"))
 }
 
-/// Gives a person another password; its sessions end. Needs `users:write`; of an `admin` or
-/// `super_admin`, to be a super_admin; and every single grant that the person has.
+/// Reset a user's password
+///
+/// Sets a new password for a user and ends the sessions of that user. For an `admin` or `super_admin` the caller must
+/// be a `super_admin`; the caller must have every single grant of the user.
 #[utoipa::path(post, path = "/api/v1/users/{id}/password", tag = "users", operation_id = "reset_password",
-    request_body = PasswordBody, params(("id" = String, Path)), security(("token" = [])),
-    responses((status = 200, body = Said), (status = 400, body = ErrorDisaster), (status = 401, body = ErrorDisaster),
-        (status = 403, body = ErrorDisaster), (status = 404, body = ErrorDisaster),
-        (status = 413, body = ErrorDisaster), (status = 415, body = ErrorDisaster),
-        (status = 429, body = ErrorDisaster), (status = 503, body = ErrorDisaster)))]
+    request_body = PasswordBody, params(("id" = String, Path)),
+    responses((status = 200, description = "The password is changed", body = Said), BodyErrors<Disaster>,
+        NotFound<Disaster>))]
 async fn password(
     request: Sent<UsersWrite, PasswordBody>,
     id: web::Path<String>,

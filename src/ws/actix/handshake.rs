@@ -9,16 +9,16 @@ use muster_identity::Scheme;
 use super::wrong;
 use crate::ws::protocol::SUBPROTOCOL;
 
-/// Whether the request wants a WebSocket at all.
+/// Returns whether the request asks for a WebSocket.
 pub(super) fn asks_for_upgrade(request: &HttpRequest) -> bool {
     let upgrade = request.headers().get(header::UPGRADE).and_then(|value| value.to_str().ok());
     upgrade.is_some_and(|value| value.to_ascii_lowercase().contains("websocket"))
 }
 
-/// The answer that switches protocols.
+/// Returns the response that switches protocols.
 ///
 /// # Errors
-/// A handshake that is none, or one for other subprotocols only.
+/// The request is not a valid handshake, or offers only other subprotocols.
 pub(super) fn answer(request: &HttpRequest) -> Result<HttpResponseBuilder, Error> {
     let mut offered = request.headers().get_all(header::SEC_WEBSOCKET_PROTOCOL).peekable();
     let some = offered.peek().is_some();
@@ -30,7 +30,8 @@ pub(super) fn answer(request: &HttpRequest) -> Result<HttpResponseBuilder, Error
     ws::handshake_with_protocols(request, &[SUBPROTOCOL]).map_err(|error| wrong(&error))
 }
 
-/// The scheme and token of the header; never one of the query, which ends in logs (RFC 9700).
+/// Returns scheme and token of the header `Authorization`. A token in the query is never accepted, because it ends in
+/// logs (RFC 9700).
 pub(crate) fn bearer(request: &HttpRequest) -> Option<(Scheme, String)> {
     let sent = request.headers().get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = sent.split_once(' ')?;

@@ -1,7 +1,7 @@
-//! The lane on actix-web: an actor for each connection, on the response of an upgraded request.
+//! The implementation on actix-web: an actor per connection, on the response of an upgraded request.
 //!
-//! `HttpContext` takes bytes as they are, so frames go out as they were encoded once for everybody; the library's own
-//! WebSocket context would encode each anew.
+//! `HttpContext` passes bytes unchanged, so a frame is encoded once for all connections; the WebSocket context of the
+//! library would encode it for each.
 
 mod handshake;
 mod origin;
@@ -14,28 +14,28 @@ use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use actix_web_actors::ws;
 use muster_core::{Error, Kind};
 
-use super::direct::Seat;
-use super::protocol::{Entrance, Refusal, SUBPROTOCOL};
-use super::{Framing, Line, Opening, Shard};
+use super::direct::TakeoverSlot;
+use super::protocol::{Endpoint, Refusal, SUBPROTOCOL};
+use super::{Framing, Opening, Shard, SocketHandle};
 
 pub(crate) use handshake::bearer;
 
-/// Opens a socket: checks the origin, the handshake and its token, in this order, before anything is upgraded.
+/// Opens a socket: checks the origin, the handshake and its token, in this order, before the upgrade.
 ///
 /// # Errors
-/// `UpgradeRequired` of an ordinary request, `Forbidden` of a foreign page, `Unauthenticated` of a bad token,
-/// `Unavailable` where there is no room.
+/// `UpgradeRequired` for an ordinary request, `Forbidden` for a page of another origin, `Unauthenticated` for an
+/// invalid token, `Unavailable` if there are too many connections.
 pub async fn upgrade(
-    (shard, entrance): (Rc<Shard>, Entrance),
+    (shard, endpoint): (Rc<Shard>, Endpoint),
     request: &HttpRequest,
     url: &str,
     body: web::Payload,
 ) -> Result<HttpResponse, Error> {
     let sockets = shard.sockets();
     if !handshake::asks_for_upgrade(request) {
-        let more = match entrance {
-            Entrance::Feed => "",
-            Entrance::Agents => "; an API key with the scope `agents` is such a token. `muster monitor` is a client",
+        let more = match endpoint {
+            Endpoint::Feed => "",
+            Endpoint::Agents => "; an API key with the scope `agents` is such a token. `muster monitor` is a client",
         };
         let message = format!(
             "this path speaks WebSocket: send `Upgrade: websocket` with the subprotocol `{SUBPROTOCOL}` and \
@@ -53,7 +53,7 @@ pub async fn upgrade(
         Some((scheme, token)) => {
             let dpop = request.headers().get("DPoP").and_then(|proof| proof.to_str().ok()).map(str::to_owned);
             let checked = sockets.admission.authenticate(scheme, token, dpop, url).await.map_err(refused)?;
-            if entrance == Entrance::Agents && !entrance.admits(&checked.who.subject) {
+            if endpoint == Endpoint::Agents && !endpoint.admits(&checked.who.subject) {
                 return Err(Error::new(Kind::Forbidden, "this needs the permission `agents:read` or `agents:control`")
                     .coded("permission_denied"));
             }
@@ -61,26 +61,26 @@ pub async fn upgrade(
         }
         None => {
             let place = sockets.counts.anonymous().ok_or_else(|| {
-                Error::new(Kind::Unavailable, "too many sockets have not said yet who they are: try again")
+                Error::new(Kind::Unavailable, "too many connections are not authenticated yet: try again later")
                     .coded("connection_limit")
             })?;
             (None, Some(place))
         }
     };
-    let line = request.conn_data::<Line>().cloned();
+    let line = request.conn_data::<SocketHandle>().cloned();
     let url = Rc::from(url);
     let opening =
-        move |link| Opening { link, framing: Framing::Socket, entrance, admitted, place, url, channels: Vec::new() };
+        move |link| Opening { link, framing: Framing::Socket, endpoint, admitted, place, url, channels: Vec::new() };
     response.insert_header((header::CACHE_CONTROL, "no-store"));
-    if let Some(seat) = request.extensions().get::<Seat>() {
-        seat.take(shard, opening);
+    if let Some(slot) = request.extensions().get::<TakeoverSlot>() {
+        slot.take(shard, opening);
         return Ok(response.finish());
     }
     let stream = session::stream(Rc::clone(&shard), line, opening, body)?;
     Ok(response.streaming(stream))
 }
 
-/// The refusal of a handshake's token.
+/// Converts the rejection of a handshake's token.
 pub(crate) fn refused(refusal: Refusal) -> Error {
     match refusal {
         Refusal::Invalid => {
@@ -95,7 +95,7 @@ pub(crate) fn refused(refusal: Refusal) -> Error {
     }
 }
 
-/// What `ws::handshake` refuses, as a refusal of ours.
+/// Converts an error of `ws::handshake`.
 fn wrong(error: &ws::HandshakeError) -> Error {
     Error::new(Kind::Invalid, format!("no WebSocket handshake: {error}")).coded("bad_handshake")
 }

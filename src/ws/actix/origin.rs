@@ -1,13 +1,14 @@
-//! Which pages may open sockets (CWE-1385): a browser sends a page's origin and cannot be made not to.
+//! Checks which pages may open sockets (CWE-1385): a browser always sends the origin of a page.
 
 use actix_web::HttpRequest;
 use actix_web::http::header;
 use muster_core::{Error, Kind};
 
-/// The server's own pages and those of `allowed` may; what is no browser sends no origin but its token.
+/// Permits the server's own pages and those of `allowed`. Clients that are not browsers send no origin and are checked
+/// by their token.
 ///
 /// # Errors
-/// `Forbidden`.
+/// `Forbidden` for another origin.
 pub(super) fn check(request: &HttpRequest, allowed: &[String], with_token: bool) -> Result<(), Error> {
     let mut sent = request.headers().get_all(header::ORIGIN);
     let (origin, more) = (sent.next(), sent.next());
@@ -30,8 +31,8 @@ pub(super) fn check(request: &HttpRequest, allowed: &[String], with_token: bool)
     Err(Error::new(Kind::Forbidden, message).coded("origin_not_allowed"))
 }
 
-/// The whole origin has to be the server's. Behind a proxy that ends TLS the server sees `http` where the page sees
-/// `https`, so that one differs.
+/// Returns whether the whole origin is the server's. Behind a proxy that terminates TLS the server sees `http` where
+/// the page sees `https`, so the scheme is not compared there.
 fn is_own(origin: &str, scheme: &str, host: Option<&str>) -> bool {
     let Some((page, authority)) = origin.split_once("://") else { return false };
     let scheme_fits = page == scheme || (scheme == "http" && page == "https");

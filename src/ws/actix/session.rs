@@ -1,4 +1,4 @@
-//! A connection's actor, and the stream of what it writes.
+//! The actor of a connection, and the stream of what it writes.
 
 use std::cell::OnceCell;
 use std::pin::Pin;
@@ -14,14 +14,14 @@ use futures::Stream;
 use muster_core::{Error, Kind};
 use muster_feed::ConnId;
 
-use crate::ws::{Line, Link, Next, Opening, Shard};
+use crate::ws::{AfterWrite, Opening, Shard, SocketHandle, TransportHandle};
 
-/// There is something to write: told at most once until it is written.
+/// Signals that there is something to write; sent at most once until it is written.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 struct Wake;
 
-/// A connection. What it knows its shard keeps; it brings bytes there.
+/// A connection. Its state is in the shard; the actor passes bytes to it.
 struct Session {
     shard: Rc<Shard>,
     conn: ConnId,
@@ -45,7 +45,7 @@ impl Actor for Session {
 impl Handler<Wake> for Session {
     type Result = ();
 
-    /// That the actor's task runs is all that was wanted: it collects.
+    /// The message only has to wake the actor, which then collects what to write.
     fn handle(&mut self, Wake: Wake, _: &mut Self::Context) {}
 }
 
@@ -64,12 +64,12 @@ impl StreamHandler<Result<Bytes, PayloadError>> for Session {
 /// How the shard reaches the actor.
 struct Reach {
     actor: Addr<Session>,
-    line: Option<Line>,
+    line: Option<SocketHandle>,
 }
 
-impl Link for Reach {
+impl TransportHandle for Reach {
     fn wake(&self) {
-        // A full mailbox holds what wakes it already.
+        // A full mailbox already contains a message that wakes the actor.
         let _ = self.actor.try_send(Wake);
     }
 
@@ -80,28 +80,28 @@ impl Link for Reach {
     }
 }
 
-/// Begins the connection. Its actor runs as the response's body is written, and whenever it is woken.
+/// Begins the connection. The actor runs while the response body is written, and whenever it is woken.
 pub(super) fn stream(
     shard: Rc<Shard>,
-    line: Option<Line>,
-    opening: impl FnOnce(Box<dyn Link>) -> Opening + 'static,
+    line: Option<SocketHandle>,
+    opening: impl FnOnce(Box<dyn TransportHandle>) -> Opening + 'static,
     body: web::Payload,
 ) -> Result<impl Stream<Item = Result<Bytes, actix_web::Error>>, Error> {
     let opened = Rc::new(OnceCell::new());
-    let (tell, of_actor) = (Rc::clone(&opened), Rc::clone(&shard));
+    let (report_result, of_actor) = (Rc::clone(&opened), Rc::clone(&shard));
     let context = HttpContext::with_factory(move |context: &mut HttpContext<Session>| {
         let link = Box::new(Reach { actor: context.address(), line });
         let result = of_actor.open(opening(link));
         let conn = result.as_ref().map_or(ConnId(u64::MAX), |conn| *conn);
-        // Set once: this is the only place.
-        let _ = tell.set(result);
+        // Set once, here only.
+        let _ = report_result.set(result);
         Session { shard: of_actor, conn, body: Some(body) }
     });
     let conn = opened.get().cloned().unwrap_or_else(|| Err(Error::new(Kind::Internal, "no connection was opened")))?;
     Ok(Writer { actor: Box::pin(context), shard, conn, ended: false })
 }
 
-/// Runs the actor, then gives out what its connection has to write, when the transport takes it.
+/// Runs the actor, then yields what its connection has to write, as the transport accepts it.
 struct Writer<S> {
     actor: Pin<Box<S>>,
     shard: Rc<Shard>,
@@ -118,12 +118,12 @@ impl<S: Stream<Item = Result<Bytes, actix_web::Error>>> Stream for Writer<S> {
             return Poll::Ready(None);
         }
         if this.actor.as_mut().poll_next(task).is_ready() {
-            // The client is gone, or its actor is.
+            // The client has disconnected, or the actor has stopped.
             this.ended = true;
             return Poll::Ready(None);
         }
         let collected = this.shard.collect(this.conn);
-        this.ended = collected.next == Next::End;
+        this.ended = collected.next == AfterWrite::End;
         match (collected.joined(), this.ended) {
             (Some(bytes), _) => Poll::Ready(Some(Ok(bytes))),
             (None, true) => Poll::Ready(None),

@@ -1,10 +1,10 @@
-//! The lane that owns its sockets: frames go from the shard straight to the socket, without a task that is woken for
-//! each connection, without an actor, and without the buffers of HTTP.
+//! The implementation that owns its sockets: frames go from the shard directly to the socket, without a task that is
+//! woken per connection, without an actor, and without the buffers of HTTP.
 //!
-//! A handshake goes through the server's ordinary routes, with all that they check and count; only where the answer is
-//! to switch protocols the socket is taken out of HTTP. What is written, the thread's one [`Flusher`] writes, for all
-//! connections that have something, once for each bundle that the hub delivered. A connection's own task reads, and goes
-//! on with what its socket did not take.
+//! A handshake passes through the server's ordinary routes with all their checks and limits; only if the response
+//! switches protocols is the socket taken out of HTTP. The thread's one [`Flusher`] writes to all connections that have
+//! something to send, once for each bundle delivered by the hub. The task of a connection reads, and continues writes
+//! that the socket did not accept in full.
 
 mod flusher;
 mod peer;
@@ -13,23 +13,23 @@ mod takeover;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::{Link, Opening, Shard};
+use super::{Opening, Shard, TransportHandle};
 
 pub(crate) use takeover::upgrades;
 
-/// Left by a handler that lets a socket in: who it belongs to.
+/// Attached to a response by a handler that admits a socket: whom it belongs to.
 struct Begin {
     shard: Rc<Shard>,
-    opening: Box<dyn FnOnce(Box<dyn Link>) -> Opening>,
+    opening: Box<dyn FnOnce(Box<dyn TransportHandle>) -> Opening>,
 }
 
-/// Goes with a request whose socket can be taken over.
+/// Attached to a request whose socket can be taken over.
 #[derive(Clone, Default)]
-pub(super) struct Seat(Rc<RefCell<Option<Begin>>>);
+pub(super) struct TakeoverSlot(Rc<RefCell<Option<Begin>>>);
 
-impl Seat {
-    /// The socket begins once the answer is sent.
-    pub(super) fn take(&self, shard: Rc<Shard>, opening: impl FnOnce(Box<dyn Link>) -> Opening + 'static) {
+impl TakeoverSlot {
+    /// The socket begins once the response is sent.
+    pub(super) fn take(&self, shard: Rc<Shard>, opening: impl FnOnce(Box<dyn TransportHandle>) -> Opening + 'static) {
         self.0.replace(Some(Begin { shard, opening: Box::new(opening) }));
     }
 

@@ -1,4 +1,4 @@
-//! A connection's socket.
+//! The socket of a connection.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -15,27 +15,28 @@ use muster_feed::ConnId;
 
 use super::Begin;
 use super::flusher::Flusher;
-use crate::ws::{Link, Next, Shard};
+use crate::ws::{AfterWrite, Shard, TransportHandle};
 
-/// Reads of one connection before others have a turn: who floods its socket holds up only itself.
+/// Number of reads of one connection before others get their turn, so that a client that floods its socket delays only
+/// itself.
 const READS: usize = 4;
 
-/// What the thread's writer and the connection's task share.
+/// State shared by the writer of the thread and the task of the connection.
 pub(super) struct Peer {
     stream: TcpStream,
     conn: Cell<ConnId>,
-    /// What the socket did not take yet; empty almost always.
+    /// Bytes that the socket has not accepted yet; almost always empty.
     left: RefCell<Bytes>,
-    /// The socket takes nothing now: its task waits until it does.
+    /// The socket accepts nothing at present: its task waits until it does.
     blocked: Cell<bool>,
-    /// Nothing comes after what is left.
+    /// Nothing follows the remaining bytes.
     ending: Cell<bool>,
     over: Cell<bool>,
     task: RefCell<Option<Waker>>,
 }
 
 impl Peer {
-    /// Everything that there is for the connection, as far as the socket takes it.
+    /// Writes everything that the connection has to send, as far as the socket accepts it.
     pub(super) fn write(&self, shard: &Shard) {
         while !self.blocked.get() && !self.over.get() {
             if !self.push() {
@@ -45,8 +46,8 @@ impl Peer {
                 return self.end();
             }
             let collected = shard.collect(self.conn.get());
-            self.ending.set(collected.next == Next::End);
-            let wait = collected.next == Next::Wait;
+            self.ending.set(collected.next == AfterWrite::End);
+            let wait = collected.next == AfterWrite::Wait;
             match collected.joined() {
                 Some(bytes) => *self.left.borrow_mut() = bytes,
                 None if self.ending.get() => return self.end(),
@@ -59,7 +60,7 @@ impl Peer {
         }
     }
 
-    /// Writes what is left; `false` where something still is.
+    /// Writes the remaining bytes; `false` if some are still left.
     fn push(&self) -> bool {
         let mut left = self.left.borrow_mut();
         while !left.is_empty() {
@@ -91,7 +92,7 @@ impl Peer {
         }
     }
 
-    /// Takes what came.
+    /// Processes received bytes.
     fn read(&self, shard: &Shard, buffer: &mut [u8], task: &mut Context<'_>) {
         for _ in 0..READS {
             match self.stream.poll_read_ready(task) {
@@ -101,7 +102,7 @@ impl Peer {
             }
             match self.stream.try_read(buffer) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                // Half a connection is of no use to either side.
+                // A half-closed connection is of no use to either side.
                 Ok(0) | Err(_) => return self.over.set(true),
                 Ok(got) => shard.received(self.conn.get(), buffer.get(..got).unwrap_or_default()),
             }
@@ -116,15 +117,15 @@ struct Reach {
     flusher: Rc<Flusher>,
 }
 
-impl Link for Reach {
+impl TransportHandle for Reach {
     fn wake(&self) {
-        self.flusher.tell(Rc::clone(&self.peer));
+        self.flusher.schedule(Rc::clone(&self.peer));
     }
 
-    /// Shuts the socket itself down, so that the other side hears of it whoever still holds it.
+    /// Shuts down the socket itself, so that the other side notices even if another handle to it is still open.
     fn cut(&self) {
         if let Ok(fd) = self.peer.stream.as_fd().try_clone_to_owned() {
-            // It fails only where the connection is gone.
+            // Fails only if the connection is already closed.
             let _ = StdStream::from(fd).shutdown(Shutdown::Both);
         }
         self.peer.end();
@@ -139,7 +140,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Begins on a socket on which the protocols were switched, with what came behind the handshake.
+    /// Starts on a socket after the switch of protocols, with the bytes received after the handshake.
     pub(super) fn begin(stream: TcpStream, came: &[u8], begin: Begin, flusher: Rc<Flusher>) -> Option<Self> {
         let peer = Rc::new(Peer {
             stream,

@@ -1,4 +1,4 @@
-//! From a request to a socket: the handshake goes through the server's routes, then the socket leaves HTTP.
+//! Takes sockets over from HTTP after a handshake through the server's routes.
 
 use std::rc::Rc;
 
@@ -11,15 +11,15 @@ use actix_web::dev::ServiceResponse;
 use actix_web::rt::net::TcpStream;
 use futures::SinkExt;
 
-use super::Seat;
+use super::TakeoverSlot;
 use super::flusher::Flusher;
 use super::peer::Connection;
 use crate::ws::Shard;
 
 type Socket = Framed<TcpStream, Codec>;
 
-/// Serves requests that want another protocol. `app` is asked each of them; where it lets a socket of the feed in, the
-/// connection is the feed's from then on. What it answers else is sent, and the connection ends.
+/// Serves requests that want another protocol. Each is passed to `app`; if it admits a socket of the feed, the feed
+/// takes the connection over. Any other response is sent, and the connection ends.
 pub(crate) fn upgrades<F, B>(
     app: F,
     shard: Rc<Shard>,
@@ -45,7 +45,7 @@ where
             Ok::<_, ()>(fn_service::<_, _, _, _, _, ()>(move |(request, socket)| {
                 let (app, flusher) = (Rc::clone(&app), Rc::clone(&flusher));
                 async move {
-                    // In a box of its own, so that the handshake's memory is free while the connection lives.
+                    // Boxed separately, so that the memory of the handshake is freed while the connection is open.
                     let shaken = Box::pin(shake(&*app, request, socket, flusher)).await;
                     drop(app);
                     if let Ok(Some(connection)) = shaken {
@@ -58,7 +58,7 @@ where
     })
 }
 
-/// The connection that begins; `None` where something else was answered.
+/// Returns the new connection; `None` if there was another response.
 async fn shake<S, B>(
     app: &S,
     request: Request,
@@ -69,13 +69,13 @@ where
     S: Service<Request, Response = ServiceResponse<B>, Error = actix_web::Error>,
     B: MessageBody + 'static,
 {
-    let seat = Seat::default();
-    request.extensions_mut().insert(seat.clone());
+    let slot = TakeoverSlot::default();
+    request.extensions_mut().insert(slot.clone());
     let response: Response<BoxBody> = match app.call(request).await {
         Ok(answered) => Response::from(answered).map_body(|_, body: B| body.boxed()),
         Err(error) => error.into(),
     };
-    let Some(begin) = seat.taken().filter(|_| response.status() == StatusCode::SWITCHING_PROTOCOLS) else {
+    let Some(begin) = slot.taken().filter(|_| response.status() == StatusCode::SWITCHING_PROTOCOLS) else {
         answer(socket, response).await?;
         return Ok(None);
     };
@@ -84,7 +84,8 @@ where
     Ok(Connection::begin(parts.io, &parts.read_buf, begin, flusher))
 }
 
-/// An ordinary answer. Whoever asked for another protocol may have sent anything behind it, so the connection ends.
+/// Sends an ordinary response. A client that asked for another protocol may have sent anything after it, so the
+/// connection ends.
 async fn answer(mut socket: Socket, response: Response<BoxBody>) -> Result<(), actix_web::Error> {
     let (mut head, mut body) = response.into_parts();
     head.head_mut().set_connection_type(ConnectionType::Close);

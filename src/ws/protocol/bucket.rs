@@ -1,19 +1,19 @@
-//! Pure: a token bucket, for what a client may send.
+//! A token bucket that limits what a client may send. Pure.
 
 use muster_core::Millis;
 
-/// So many a second, and so many at once.
+/// A rate, with the size of a burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     pub per_second: u32,
     pub burst: u32,
 }
 
-/// What is left of a rate.
+/// The remaining tokens of a rate.
 #[derive(Debug, Clone)]
 pub struct Bucket {
     rate: Rate,
-    /// Thousandths.
+    /// Tokens in thousandths.
     left: u64,
     at: Millis,
 }
@@ -23,7 +23,7 @@ impl Bucket {
         Self { rate, left: u64::from(rate.burst) * 1000, at: now }
     }
 
-    /// Whether one more is let through.
+    /// Takes one token; returns whether there was one.
     pub fn take(&mut self, now: Millis) -> bool {
         let passed = now.0.saturating_sub(self.at.0);
         self.at = self.at.max(now);

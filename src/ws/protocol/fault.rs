@@ -1,29 +1,29 @@
-//! What an `error` reply says: one table of codes.
+//! Errors in replies: one table of codes.
 
 use serde_json::{Value, json};
 
-/// A request that is refused while its connection goes on.
+/// An error of a request; the connection remains open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     pub kind: FaultKind,
-    /// For people: what is wrong and how to mend it.
+    /// Human-readable message: what is wrong and how to fix it.
     pub message: String,
-    /// What programs need besides, such as the present status of a task that refuses a control.
+    /// Details for programs, such as the present status of a task that rejects a control.
     pub details: Option<Value>,
 }
 
-/// The kinds of refusals, each with one code on the wire.
+/// The kinds of errors, each with one code on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FaultKind {
-    /// A field is missing, of the wrong type or out of its range.
+    /// A field is missing, has the wrong type or is out of its range.
     BadRequest,
     PermissionDenied,
-    /// There is nothing of that name, or it is not for the asker: the two look the same.
+    /// The name is unknown or not visible to the client; the two cannot be distinguished.
     NotFound,
     AlreadySubscribed,
-    /// The same `idem` with another command.
+    /// The `idem` was used with another command.
     IdempotencyConflict,
-    /// What the command would do is not possible as things stand.
+    /// The command is not possible in the present state.
     Conflict,
     TooManySubscriptions,
     UnknownCommand,
@@ -48,7 +48,7 @@ impl FaultKind {
         Self::Unavailable,
     ];
 
-    /// The code and the reason on the wire; the last two digits are those of the HTTP status of the same meaning.
+    /// Returns code and reason on the wire. The last two digits are those of the HTTP status with the same meaning.
     pub const fn row(self) -> (u16, &'static str) {
         match self {
             Self::BadRequest => (2400, "bad_request"),
@@ -65,7 +65,7 @@ impl FaultKind {
         }
     }
 
-    /// Whether the same request may succeed later.
+    /// Returns whether the same request may succeed later.
     pub const fn retryable(self) -> bool {
         matches!(self, Self::TooManyRequests | Self::Internal | Self::Unavailable)
     }
@@ -76,7 +76,7 @@ impl Fault {
         Self { kind, message: message.into(), details: None }
     }
 
-    /// As on the wire.
+    /// Returns the error as on the wire.
     pub fn json(&self) -> Value {
         let (code, reason) = self.kind.row();
         let mut said =

@@ -1,14 +1,14 @@
-//! Pure: what of a channel a subscriber wants. What an event leaves out, no filter on it lets through.
+//! Subscription filters. An event without a property does not pass a filter on that property. Pure.
 
 use std::sync::Arc;
 
-use muster_core::event::Traits;
+use muster_core::event::EventAttributes;
 use serde::{Deserialize, Serialize};
 
-/// West, south, east, north, in degrees; west > east crosses the antimeridian.
+/// West, south, east, north, in degrees. West greater than east crosses the antimeridian.
 pub type Box4 = [f64; 4];
 
-/// CAP 1.2's severities, in the order of their numbers.
+/// The severities of CAP 1.2, in the order of their numbers.
 pub const SEVERITIES: [&str; 5] = ["Unknown", "Minor", "Moderate", "Severe", "Extreme"];
 
 const TYPES: usize = 32;
@@ -23,19 +23,19 @@ pub struct FilterAsk {
     pub types: Option<Vec<String>>,
 }
 
-/// A filter that was checked.
+/// A validated filter.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filter {
     pub bbox: Option<Box4>,
     pub min_severity: Option<u8>,
     pub types: Option<Vec<String>>,
-    /// Set by the server: whose events it lets through, where not everybody's.
+    /// Set by the server: the owner whose events pass, if the client may not see all.
     pub owner: Option<Arc<str>>,
 }
 
 impl FilterAsk {
     /// # Errors
-    /// What is wrong with it.
+    /// The filter is invalid; the message says why.
     pub fn checked(self) -> Result<Filter, String> {
         if let Some([west, south, east, north]) = self.bbox {
             let longitude = |degrees: f64| (-180.0..=180.0).contains(&degrees);
@@ -62,13 +62,13 @@ impl FilterAsk {
 }
 
 impl Filter {
-    /// Whether it lets everything through.
+    /// Returns whether every event passes.
     pub fn is_open(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether an event of this name passes.
-    pub fn passes(&self, name: &str, traits: &Traits) -> bool {
+    /// Returns whether an event with this name passes.
+    pub fn passes(&self, name: &str, traits: &EventAttributes) -> bool {
         self.types.as_ref().is_none_or(|types| types.iter().any(|wanted| wanted == name))
             && self.owner.as_ref().is_none_or(|owner| traits.owner.as_ref() == Some(owner))
             && self.min_severity.is_none_or(|least| traits.severity.is_some_and(|severity| severity >= least))
@@ -76,13 +76,13 @@ impl Filter {
     }
 }
 
-/// The one or two spans of longitude of a box.
+/// Returns the one or two longitude intervals of a box.
 pub fn spans([west, _, east, _]: &Box4) -> impl Iterator<Item = (f64, f64)> + use<> {
     let (first, second) = if west <= east { ((*west, *east), None) } else { ((*west, 180.0), Some((-180.0, *east))) };
     std::iter::once(first).chain(second)
 }
 
-/// Whether two boxes share a point; edges belong to them, and -180° is 180°.
+/// Returns whether two boxes have a point in common. Edges are included, and -180° equals 180°.
 pub fn overlap(one: &Box4, other: &Box4) -> bool {
     let [_, south, _, north] = one;
     let [_, other_south, _, other_north] = other;
@@ -104,8 +104,8 @@ mod tests {
         serde_json::from_str::<FilterAsk>(json).unwrap().checked()
     }
 
-    fn at(bbox: Box4) -> Traits {
-        Traits { bbox: Some(bbox), ..Traits::default() }
+    fn at(bbox: Box4) -> EventAttributes {
+        EventAttributes { bbox: Some(bbox), ..EventAttributes::default() }
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn what_an_event_does_not_say_no_filter_lets_through() {
         let severe = checked(r#"{"min_severity":"Severe"}"#).unwrap();
-        let of = |severity| Traits { severity, ..Traits::default() };
+        let of = |severity| EventAttributes { severity, ..EventAttributes::default() };
         assert!(severe.passes("x", &of(Some(3))) && severe.passes("x", &of(Some(4))));
         assert!(!severe.passes("x", &of(Some(2))) && !severe.passes("x", &of(None)));
         let boxed = checked(r#"{"bbox":[-180,-90,180,90]}"#).unwrap();

@@ -1,4 +1,4 @@
-//! Pure: what a client's frame asks.
+//! Parses the frames of clients. Pure.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use serde_json::value::RawValue;
 use super::FilterAsk;
 use super::fault::{Fault, FaultKind};
 
-/// A frame that was understood.
+/// A parsed frame.
 #[derive(Debug)]
 pub(super) struct Request {
-    /// Wants exactly one reply.
+    /// A request, which gets exactly one reply.
     pub(super) id: Option<u32>,
-    pub(super) what: Result<What, Fault>,
+    pub(super) what: Result<ClientRequest, Fault>,
 }
 
 #[derive(Debug)]
-pub(super) enum What {
+pub(super) enum ClientRequest {
     Heartbeat,
     Connect(Connect),
     Subscribe(Subscribe),
@@ -29,7 +29,7 @@ pub(super) enum What {
     Command(Command),
 }
 
-/// Where a client stands in a channel.
+/// A client's position in a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Since {
     pub epoch: String,
@@ -101,7 +101,7 @@ pub(super) struct Command {
     pub(super) idem: Option<String>,
 }
 
-/// The frame with its parts unread, so that a wrong part is told to its `id`.
+/// A frame whose members are not parsed yet, so that an invalid member is reported for its `id`.
 #[derive(Debug, Deserialize)]
 struct Frame<'a> {
     id: Option<u32>,
@@ -121,30 +121,30 @@ struct Frame<'a> {
     command: Option<&'a RawValue>,
 }
 
-/// No JSON object, or an `id` that is none: the connection has a mistake that no reply could name.
+/// The message is not a JSON object, or its `id` is invalid, so that no reply could name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unreadable;
 
 pub(super) fn read(text: &str) -> Result<Request, Unreadable> {
     let frame: Frame = serde_json::from_str(text).map_err(|_| Unreadable)?;
-    // A sequence is as good to serde as the fields' names.
+    // serde would also accept an array in place of an object.
     if frame.id == Some(0) || !text.trim_start().starts_with('{') {
         return Err(Unreadable);
     }
     let found = [
-        frame.connect.map(|raw| part("connect", raw, What::Connect)),
-        frame.subscribe.map(|raw| part("subscribe", raw, What::Subscribe)),
-        frame.unsubscribe.map(|raw| part("unsubscribe", raw, What::Unsubscribe)),
-        frame.refresh.map(|raw| part("refresh", raw, What::Refresh)),
-        frame.history.map(|raw| part("history", raw, What::History)),
-        frame.presence.map(|raw| part("presence", raw, What::Presence)),
-        frame.command.map(|raw| part("command", raw, What::Command)),
+        frame.connect.map(|raw| part("connect", raw, ClientRequest::Connect)),
+        frame.subscribe.map(|raw| part("subscribe", raw, ClientRequest::Subscribe)),
+        frame.unsubscribe.map(|raw| part("unsubscribe", raw, ClientRequest::Unsubscribe)),
+        frame.refresh.map(|raw| part("refresh", raw, ClientRequest::Refresh)),
+        frame.history.map(|raw| part("history", raw, ClientRequest::History)),
+        frame.presence.map(|raw| part("presence", raw, ClientRequest::Presence)),
+        frame.command.map(|raw| part("command", raw, ClientRequest::Command)),
     ];
     let mut found = found.into_iter().flatten();
     let what = match (found.next(), found.next(), frame.id) {
         (Some(what), None, _) => what,
-        // Frames of a later version that want no reply are passed over.
-        (None, _, None) => Ok(What::Heartbeat),
+        // Frames of later protocol versions that need no reply are ignored.
+        (None, _, None) => Ok(ClientRequest::Heartbeat),
         (None, _, Some(_)) => Err(Fault::new(
             FaultKind::BadRequest,
             "a frame with an id holds one of connect, subscribe, unsubscribe, refresh, history, presence, command",
@@ -154,19 +154,23 @@ pub(super) fn read(text: &str) -> Result<Request, Unreadable> {
     Ok(Request { id: frame.id, what })
 }
 
-fn part<'a, T: Deserialize<'a>>(name: &str, raw: &'a RawValue, make: fn(T) -> What) -> Result<What, Fault> {
+fn part<'a, T: Deserialize<'a>>(
+    name: &str,
+    raw: &'a RawValue,
+    make: fn(T) -> ClientRequest,
+) -> Result<ClientRequest, Fault> {
     serde_json::from_str(raw.get())
         .map(make)
         .map_err(|error| Fault::new(FaultKind::BadRequest, format!("{name}: {}", without_place(&error))))
 }
 
-/// The place would be one within the part, which nobody sees.
+/// Removes the position from the message, because it is relative to a member and would mislead.
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
-/// Whether a name can be a channel's: no wildcard, space or control character.
+/// Returns whether a text can be the name of a channel: no wildcard, space or control character.
 pub(super) fn is_channel(name: &str) -> bool {
     (1..=255).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':'))

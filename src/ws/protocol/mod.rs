@@ -1,7 +1,7 @@
-//! The protocol `muster.v1.json`, knowing no transport: frames, what they mean, when a session ends.
+//! The protocol `muster.v1.json`, independent of the transport: frames, their meaning, and when a session ends.
 
 mod bucket;
-mod entrance;
+mod endpoint;
 mod fault;
 mod filter;
 mod inbound;
@@ -11,17 +11,16 @@ mod session;
 mod subject;
 
 pub use bucket::Rate;
-pub use entrance::Entrance;
+pub use endpoint::Endpoint;
 pub use fault::{Fault, FaultKind};
 pub use filter::{Box4, Filter, FilterAsk, SEVERITIES, spans};
 pub use inbound::Since;
 pub use options::ProtocolOptions;
-pub(crate) use outbound as said;
 pub(crate) use session::fault_of as refused;
-pub use session::{CommandAsk, Effect, Peer, Refusal, Session, Who};
+pub use session::{Authenticated, CommandAsk, Effect, Peer, Refusal, Session};
 pub use subject::Subject;
 
 /// The subprotocol that a handshake names.
 pub const SUBPROTOCOL: &str = "muster.v1.json";
-/// The heartbeat's text, the same for everybody.
+/// The text of a heartbeat.
 pub const HEARTBEAT: &[u8] = b"{}";

@@ -1,33 +1,33 @@
-//! The protocol's times and limits.
+//! Times and limits of the protocol.
 
 use std::time::Duration;
 
 use super::Rate;
 
-/// The defaults are contract 5's.
+/// Times and limits; the defaults are those of the protocol description.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProtocolOptions {
-    /// For `connect`, from the handshake on.
+    /// Time for `connect`, from the handshake on.
     pub connect_within: Duration,
-    /// From one heartbeat to the next; the first comes earlier, by chance.
+    /// Time between heartbeats; the first one comes earlier, at a random time.
     pub heartbeat: Duration,
-    /// For the answer to a heartbeat.
+    /// Time for the answer to a heartbeat.
     pub answer_within: Duration,
-    /// How long before the token's end `auth.expiring` is told.
+    /// Time before the expiry of a token at which `auth.expiring` is sent.
     pub expiry_warning: Duration,
-    /// How long after the token's end the socket closes.
+    /// Time after the expiry of a token at which the connection is closed.
     pub expiry_grace: Duration,
-    /// From one position of filtered subscriptions to the next.
+    /// Time between positions of filtered subscriptions.
     pub positions: Duration,
-    /// For the answer to anything asked inside.
+    /// Time for an answer from other parts of the server.
     pub patience: Duration,
     pub max_subscriptions: usize,
-    /// Requests without a reply yet.
+    /// Largest number of requests without a reply.
     pub max_waiting: usize,
-    /// Bytes of a message.
+    /// Largest message, in bytes.
     pub max_frame: usize,
     pub commands: Rate,
-    /// Frames of every kind.
+    /// Rate of frames of every kind.
     pub frames: Rate,
 }
 

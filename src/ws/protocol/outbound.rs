@@ -1,4 +1,4 @@
-//! Pure: what is said to a client.
+//! Builds the frames for clients. Pure.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ pub(super) fn error(id: u32, fault: &Fault) -> String {
     json!({ "id": id, "error": fault.json() }).to_string()
 }
 
-/// The end of a subscription that its client did not ask for.
+/// The end of a subscription that the client did not request.
 pub(super) fn unsubscribed(channel: &str, code: u16, reason: &str) -> String {
     json!({ "ch": channel, "unsubscribed": { "code": code, "reason": reason } }).to_string()
 }
 
-/// A subscription that the server made by itself.
+/// A subscription made by the server.
 pub(super) fn subscribed(channel: &str, body: Map<String, Value>) -> String {
     json!({ "ch": channel, "subscribed": body }).to_string()
 }
 
-/// Publications that were left out because their reader was behind; the reader stands at `to`.
+/// Publications that were skipped because their reader was too slow; its position is now `to`.
 pub(crate) fn conflated(channel: &str, from: u64, to: u64) -> String {
     json!({ "ch": channel, "conflated": { "from": from, "to": to } }).to_string()
 }
@@ -36,7 +36,7 @@ pub(super) fn expiring(seconds: u64) -> String {
     json!({ "sys": "auth.expiring", "ttl": seconds }).to_string()
 }
 
-/// A subscription that stands; `sent` is how many missed publications follow the reply.
+/// A successful subscription; `sent` is the number of missed publications that follow the reply.
 pub(super) fn subscription(subscribed: &Subscribed, sent: usize) -> Map<String, Value> {
     let mut body = Map::new();
     let recovered = subscribed.resumed && subscribed.recovered.is_ok();
@@ -55,7 +55,7 @@ pub(super) fn subscription(subscribed: &Subscribed, sent: usize) -> Map<String, 
     body
 }
 
-/// Publications as they were told, each the text of its frame.
+/// Publications, each as the text of its frame.
 pub(crate) fn frames(publications: &[Arc<Publication>]) -> Vec<Value> {
     let value = |publication: &Arc<Publication>| serde_json::from_slice(&publication.json).ok();
     publications.iter().filter_map(value).collect()
@@ -80,7 +80,7 @@ pub(crate) fn presence(channel: &str, present: &[Present]) -> Value {
     json!({ "ch": channel, "present": present })
 }
 
-/// What a connection is told of itself.
+/// A message to a connection about itself.
 pub(super) struct Welcome<'a> {
     pub(super) conn: &'a str,
     pub(super) user: &'a str,
@@ -106,7 +106,7 @@ impl Welcome<'_> {
     }
 }
 
-/// The result of a command, whatever JSON it is.
+/// The result of a command, which may be any JSON.
 pub(super) fn done(id: u32, result: &RawValue) -> String {
     format!("{{\"id\":{id},\"ok\":{result}}}")
 }

@@ -1,4 +1,4 @@
-//! Pure: one session, from its handshake to its close. It is told what happens and says what is to be done.
+//! The state machine of a session, from handshake to close: events in, effects out. Pure.
 
 mod answers;
 mod requests;
@@ -20,42 +20,42 @@ use serde_json::{Map, Value};
 
 use super::bucket::Bucket;
 use super::fault::{Fault, FaultKind};
-use super::{Entrance, Filter, ProtocolOptions, Since, Subject, inbound, outbound};
+use super::{Endpoint, Filter, ProtocolOptions, Since, Subject, inbound, outbound};
 use crate::ws::Close;
 
-/// What is to be done, in this order.
+/// An effect, to be executed in this order.
 #[derive(Debug)]
 pub enum Effect {
-    /// A frame of this text.
+    /// Sends a frame with this text.
     Send(String),
-    /// Publications that were missed, as their frames.
+    /// Sends missed publications, as their frames.
     Missed(Vec<Arc<Publication>>),
-    /// The heartbeat, the same for everybody.
+    /// Sends the heartbeat.
     Ping,
     Authenticate {
         tag: u64,
         token: String,
         dpop: Option<String>,
     },
-    /// Asks the hub for a subscription.
+    /// Requests a subscription from the hub.
     Subscribe {
         tag: u64,
         channel: Arc<str>,
         since: Option<Position>,
         snapshot: bool,
     },
-    /// From here on publications of the channel are this session's, those that the filter passes.
+    /// Delivers publications of the channel that pass the filter to this session from now on.
     Listen {
         channel: Arc<str>,
         filter: Option<Box<Filter>>,
         latest: bool,
         position: Position,
     },
-    /// The session has nothing more of the channel, and the hub is to know.
+    /// Ends delivery of the channel and unsubscribes from the hub.
     Leave {
         channel: Arc<str>,
     },
-    /// `pos` of these channels is told.
+    /// Sends the positions of these channels.
     Positions(Vec<Arc<str>>),
     History {
         tag: u64,
@@ -71,7 +71,7 @@ pub enum Effect {
         tag: u64,
         ask: CommandAsk,
     },
-    /// Nothing follows it.
+    /// Closes the connection. No effect follows it.
     Close(Close),
 }
 
@@ -81,26 +81,26 @@ pub struct CommandAsk {
     pub name: String,
     pub target: Option<String>,
     pub args: Option<Box<RawValue>>,
-    /// Names the command: the same twice is done once.
+    /// Identifies the command: sent twice, it is executed once.
     pub idem: Option<String>,
 }
 
-/// Who was let in, and until when.
+/// The authenticated client, and until when its token is valid.
 #[derive(Debug, Clone)]
-pub struct Who {
+pub struct Authenticated {
     pub subject: Subject,
-    /// The token's end.
+    /// Expiry time of the token.
     pub exp: Millis,
 }
 
-/// Why a token is not taken.
+/// Why a token is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     Invalid,
     Forbidden,
-    /// Whoever it is has as many connections as may be.
+    /// The user or device has too many connections.
     TooMany,
-    /// Whoever would know does not answer.
+    /// The authentication service does not answer.
     Unavailable,
 }
 
@@ -115,12 +115,12 @@ impl Refusal {
     }
 }
 
-/// Who is at the other end.
+/// The kind of client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
-    /// A socket: it speaks, and answers heartbeats.
+    /// A WebSocket client: it sends frames and answers heartbeats.
     Socket,
-    /// A stream of events: it only listens.
+    /// A client of an event stream: it only receives.
     Listener,
 }
 
@@ -129,14 +129,14 @@ pub enum Peer {
 pub struct Session {
     options: Arc<ProtocolOptions>,
     peer: Peer,
-    entrance: Entrance,
-    /// `con_…`
+    endpoint: Endpoint,
+    /// Connection identifier, `con_…`.
     conn: String,
     phase: Phase,
     subs: HashMap<Arc<str>, Sub>,
-    asks: HashMap<u64, (Ask, Millis)>,
+    asks: HashMap<u64, (PendingRequest, Millis)>,
     next_tag: u64,
-    /// What `connect` subscribes to, until all of it is answered.
+    /// Pending subscriptions of `connect`.
     opening: Option<Opening>,
     commands: Bucket,
     frames: Bucket,
@@ -147,11 +147,11 @@ pub struct Session {
 
 #[derive(Debug)]
 enum Phase {
-    /// For `connect`.
+    /// Deadline for `connect`.
     Waiting {
         until: Millis,
     },
-    /// A `connect` is being checked; what else comes meanwhile is a mistake.
+    /// A `connect` is being checked; other frames meanwhile are an error.
     Checking {
         until: Millis,
         connect: Box<inbound::Connect>,
@@ -162,27 +162,27 @@ enum Phase {
 
 #[derive(Debug)]
 struct Live {
-    who: Who,
+    who: Authenticated,
     warned: bool,
-    /// `connect` came, which may be once.
+    /// `connect` was received; it is permitted once.
     greeted: bool,
 }
 
 #[derive(Debug)]
 struct Sub {
-    /// Few have one.
+    /// The filter; few subscriptions have one.
     filter: Option<Box<Filter>>,
-    /// The hub said yes.
+    /// The hub has confirmed the subscription.
     stands: bool,
     by: Subscriber,
 }
 
-/// Who wanted a subscription.
+/// The origin of a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Subscriber {
     Client,
-    /// The server itself, of the person's or device's own channel or that of its entrance: the client may ask for it
-    /// again, from a position.
+    /// The server: the channel of the user or device, or that of the endpoint. The client may subscribe to it again,
+    /// from a position.
     Server,
 }
 
@@ -194,30 +194,31 @@ struct Opening {
     then: Vec<Effect>,
 }
 
-/// What an answer is for.
+/// What a pending request to the server is for.
 #[derive(Debug)]
-enum Ask {
+enum PendingRequest {
     Connect(Option<u32>),
     Refresh(Option<u32>),
     Subscribe(Option<u32>, Arc<str>),
-    /// As part of `connect`.
+    /// Part of `connect`.
     Open(Arc<str>),
-    /// By the server itself: `user:{id}` of a person, `devices:{id}` of a device.
+    /// Made by the server: `user:{id}` of a user, `devices:{id}` of a device.
     Own(Arc<str>),
-    /// By the server itself, and told: the channel of the entrance.
-    Entrance(Arc<str>),
-    /// Again, where the hub lost its place.
+    /// Made by the server and announced: the channel of the endpoint.
+    Endpoint(Arc<str>),
+    /// Repeated, after the hub lost the subscription.
     Resume(Arc<str>),
     Other(Option<u32>),
 }
 
 impl Session {
-    /// A session after its handshake: of `who` where the handshake said it. The first heartbeat comes after `jitter`.
+    /// Creates a session after its handshake; `who` is the client if the handshake authenticated it. The first
+    /// heartbeat is sent after `jitter`.
     pub fn new(
         options: Arc<ProtocolOptions>,
-        (peer, entrance): (Peer, Entrance),
+        (peer, endpoint): (Peer, Endpoint),
         conn: String,
-        who: Option<Who>,
+        who: Option<Authenticated>,
         jitter: std::time::Duration,
         now: Millis,
     ) -> Self {
@@ -227,7 +228,7 @@ impl Session {
         };
         Self {
             peer,
-            entrance,
+            endpoint,
             conn,
             phase,
             subs: HashMap::new(),
@@ -243,20 +244,20 @@ impl Session {
         }
     }
 
-    /// `con_…`
+    /// Returns the connection identifier, `con_…`.
     pub fn conn(&self) -> &str {
         &self.conn
     }
 
-    /// Who it is, once let in.
-    pub fn who(&self) -> Option<&Who> {
+    /// Returns the client, once it is authenticated.
+    pub fn who(&self) -> Option<&Authenticated> {
         match &self.phase {
             Phase::Live(live) => Some(&live.who),
             Phase::Waiting { .. } | Phase::Checking { .. } | Phase::Closed => None,
         }
     }
 
-    /// As whom the hub is asked.
+    /// Returns the identity under which the hub checks subscriptions.
     pub fn viewer(&self) -> Option<Viewer> {
         self.who().map(|who| who.subject.viewer())
     }
@@ -265,21 +266,21 @@ impl Session {
         matches!(self.phase, Phase::Closed)
     }
 
-    /// Whether pushes have to wait: the reply to `connect` comes before them.
+    /// Returns whether pushes must wait, because the reply to `connect` comes before them.
     pub fn holds(&self) -> bool {
         self.opening.is_some()
     }
 
-    /// The channels that the session listens to.
+    /// Returns the subscribed channels.
     pub fn channels(&self) -> impl Iterator<Item = &Arc<str>> {
         self.subs.iter().filter(|(_, sub)| sub.stands).map(|(channel, _)| channel)
     }
 
-    /// The session of that handshake begins: its own channel is subscribed to.
+    /// Begins a session that the handshake authenticated: subscribes to the client's own channel.
     pub fn on_open(&mut self, now: Millis) -> Vec<Effect> {
         let mut out = Vec::new();
         if let Some(who) = self.who().cloned() {
-            if !self.entrance.admits(&who.subject) {
+            if !self.endpoint.admits(&who.subject) {
                 return self.close(Close::Forbidden);
             }
             self.subscribe_own(&mut out, now);
@@ -288,9 +289,9 @@ impl Session {
         out
     }
 
-    /// The person's rights changed: subscriptions that they do not cover any more end, the others go on.
+    /// Applies changed permissions: subscriptions that are no longer permitted end, the others continue.
     ///
-    /// `allowed` is told the channel, and whose events alone the session gets of it.
+    /// `allowed` is called with the channel and the owner whose events alone the session receives, if it is restricted.
     pub fn on_grant(
         &mut self,
         person: Arc<Person>,
@@ -298,7 +299,7 @@ impl Session {
     ) -> Vec<Effect> {
         let Phase::Live(live) = &mut self.phase else { return Vec::new() };
         live.who.subject = Subject::Person(person);
-        if !self.entrance.admits(&live.who.subject) {
+        if !self.endpoint.admits(&live.who.subject) {
             return self.close(Close::Forbidden);
         }
         let Some(viewer) = self.viewer() else { return Vec::new() };
@@ -311,12 +312,12 @@ impl Session {
         lost.into_iter().flat_map(|channel| self.end(channel, 2403, REVOKED)).collect()
     }
 
-    /// The session was revoked, or the device is not let in any more.
+    /// Handles the revocation of the session or the device.
     pub fn on_revoked(&mut self) -> Vec<Effect> {
         self.close(Close::SessionRevoked)
     }
 
-    /// The hub ended a subscription.
+    /// Handles a subscription that the hub ended.
     pub fn on_unsubscribed(&mut self, channel: &str, reason: &str) -> Vec<Effect> {
         match self.subs.get_key_value(channel).map(|(channel, _)| Arc::clone(channel)) {
             Some(channel) => self.end(channel, if reason == REVOKED { 2403 } else { 2404 }, reason),
@@ -324,18 +325,18 @@ impl Session {
         }
     }
 
-    /// The hub lost its place: everything is subscribed to anew, from where the session stands by `position`.
+    /// Handles the loss of subscriptions in the hub: everything is subscribed again, from the session's `position`.
     pub fn on_reset(&mut self, position: impl Fn(&str) -> Option<Position>, now: Millis) -> Vec<Effect> {
         let standing: Vec<_> = self.channels().cloned().collect();
         let mut out: Vec<_> = standing
             .into_iter()
             .map(|channel| {
                 let since = position(&channel);
-                let tag = self.ask(Ask::Resume(Arc::clone(&channel)), now);
+                let tag = self.ask(PendingRequest::Resume(Arc::clone(&channel)), now);
                 Effect::Subscribe { tag, channel, since, snapshot: false }
             })
             .collect();
-        // What the hub had not answered it does not know of any more.
+        // The hub does not know pending requests any more.
         let lost: Vec<_> = self.subs.iter().filter(|(_, sub)| !sub.stands).map(|(ch, _)| Arc::clone(ch)).collect();
         for channel in lost {
             let waiting = self.asks.iter().find(|(_, (ask, _))| ask.channel() == Some(&channel)).map(|(tag, _)| *tag);
@@ -347,7 +348,7 @@ impl Session {
         out
     }
 
-    /// Ends it for a reason from outside.
+    /// Ends the session for an external reason.
     pub fn close(&mut self, close: Close) -> Vec<Effect> {
         if self.is_closed() {
             return Vec::new();
@@ -367,8 +368,9 @@ impl Session {
         ]
     }
 
-    /// What the answer is for. Thousands of idle sessions hold no table of asks.
-    fn answered(&mut self, tag: &u64) -> Option<(Ask, Millis)> {
+    /// Returns what an answer is for. The table of pending requests is allocated on demand, because thousands of
+    /// sessions are idle.
+    fn answered(&mut self, tag: &u64) -> Option<(PendingRequest, Millis)> {
         let ask = self.asks.remove(tag);
         if self.asks.is_empty() {
             self.asks = HashMap::new();
@@ -376,25 +378,25 @@ impl Session {
         ask
     }
 
-    fn ask(&mut self, ask: Ask, now: Millis) -> u64 {
+    fn ask(&mut self, ask: PendingRequest, now: Millis) -> u64 {
         self.next_tag += 1;
         self.asks.insert(self.next_tag, (ask, now));
         self.next_tag
     }
 }
 
-impl Ask {
+impl PendingRequest {
     fn channel(&self) -> Option<&Arc<str>> {
         match self {
             Self::Subscribe(_, channel)
             | Self::Open(channel)
             | Self::Own(channel)
-            | Self::Entrance(channel)
+            | Self::Endpoint(channel)
             | Self::Resume(channel) => Some(channel),
             Self::Connect(_) | Self::Refresh(_) | Self::Other(_) => None,
         }
     }
 }
 
-/// What is told where somebody's rights do not reach any more.
+/// The message to a client whose permissions do not cover a channel any more.
 const REVOKED: &str = "permission_revoked";

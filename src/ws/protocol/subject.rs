@@ -1,4 +1,4 @@
-//! Who is at the other end of a session.
+//! The client of a session.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use muster_identity::keys::KeyRecord;
 use muster_identity::{By, Person};
 use muster_tasks::task::{Asker, Reach};
 
-/// A person, an API key with the scope `agents`, or a device that speaks for itself.
+/// A user, an API key with the scope `agents`, or a device.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Subject {
     Person(Arc<Person>),
     /// `dev_…`
     Device(Arc<str>),
-    /// An API key, with its identifier.
+    /// An API key, by its identifier.
     Key(Arc<KeyRecord>, Arc<str>),
 }
 
@@ -32,8 +32,8 @@ impl Subject {
         }
     }
 
-    /// As whom the hub is asked. A device has no permission of a person's: it is known by its name. A key has those that
-    /// its reach among tasks comes to.
+    /// Returns the identity under which the hub checks subscriptions. A device has no permissions and is checked by its
+    /// identifier. A key has the permissions that follow from its access to tasks.
     pub fn viewer(&self) -> Viewer {
         let permissions = match self {
             Self::Person(person) => person.permissions,
@@ -43,7 +43,7 @@ impl Subject {
         Viewer { id: Arc::clone(self.id()), permissions }
     }
 
-    /// As whom commands are given.
+    /// Returns the identity under which commands are executed.
     pub fn by(self) -> By {
         match self {
             Self::Person(person) => By::Person(person),
@@ -52,7 +52,7 @@ impl Subject {
         }
     }
 
-    /// The channel that the server subscribes it to; a key has none.
+    /// Returns the channel that the server subscribes the client to; a key has none.
     pub fn own_channel(&self) -> Option<Arc<str>> {
         match self {
             Self::Person(person) => Some(format!("user:{}", person.user_id).into()),
@@ -61,16 +61,16 @@ impl Subject {
         }
     }
 
-    /// Whether it may use the feed at all.
+    /// Returns whether the client may use the feed.
     pub fn may_listen(&self) -> bool {
         match self {
             Self::Person(person) => person.permissions.has(Permission::RealtimeSubscribe),
-            // Of keys those with the scope `agents` are let in, of devices those that are trusted.
+            // Keys need the scope `agents`; devices must be trusted.
             Self::Device(_) | Self::Key(..) => true,
         }
     }
 
-    /// Whether it may watch agents.
+    /// Returns whether the client may watch agents.
     pub fn may_watch_agents(&self) -> bool {
         match self {
             Self::Person(person) => {
@@ -82,8 +82,8 @@ impl Subject {
         }
     }
 
-    /// Whether it may know who else subscribes to a channel: those are people and keys, whom no device is told of, nor a
-    /// key that sees only what is its own.
+    /// Returns whether the client may see who else subscribes to a channel. Subscribers are users and keys, which
+    /// devices, and keys limited to their own tasks, may not see.
     pub fn may_see_others(&self) -> bool {
         match self {
             Self::Person(_) => true,
@@ -92,8 +92,7 @@ impl Subject {
         }
     }
 
-    /// Whether a token of the one continues a session of the other: the same login of a person, the same device with
-    /// whichever of its keys.
+    /// Returns whether a token continues a session: the same login of a user, or the same device with any of its keys.
     pub fn continues(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Person(one), Self::Person(other)) => {
@@ -105,7 +104,7 @@ impl Subject {
     }
 }
 
-/// What a key may on the feed.
+/// The permissions of a key on the feed.
 fn of_key(key: &Arc<KeyRecord>) -> Permissions {
     let asker = Asker::of(By::Key(Arc::clone(key)));
     let reaches = |reach, permission| (reach == Reach::All).then_some(permission);

@@ -1,38 +1,38 @@
-//! Pure: a channel as a thread sees it: a ring of what came, and for each subscriber a cursor into it.
+//! A channel in a shard: a ring of publications, and for each subscriber a cursor into it. Pure.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use muster_core::event::Loss;
+use muster_core::event::DropPolicy;
 use muster_feed::{Position, Publication};
 use slab::Slab;
 
 use super::grid::Grid;
 use crate::ws::protocol::Filter;
 
-/// With more boxes than this the grid is asked whom an event may concern.
+/// Number of filter boxes above which a grid selects those that an event may concern.
 const MANY: usize = 64;
 
-/// A reader so many entries behind is not given what may be left out.
+/// Number of entries behind, above which a reader skips publications that may be skipped.
 const BEHIND: u64 = 256;
 
-/// A publication, encoded once for all sockets.
+/// A publication, encoded once for all connections.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) frame: Bytes,
     pub(super) publication: Arc<Publication>,
 }
 
-/// What a member is given next.
+/// The next item for a member.
 #[derive(Debug)]
-pub(super) enum Given<'a> {
+pub(super) enum NextItem<'a> {
     Entry(&'a Entry),
-    /// What stood between these offsets, both among them, was left out: the member stands at the last.
+    /// Publications between these offsets, both included, were skipped: the position of the member is the last of them.
     LeftOut(u64, u64),
 }
 
-/// The newest value of a key that a member has not got yet.
+/// The newest value of a key that a member has not received yet.
 #[derive(Debug, Clone)]
 pub(super) struct Value {
     pub(super) key: Arc<str>,
@@ -43,15 +43,15 @@ pub(super) struct Value {
 /// A subscriber.
 #[derive(Debug)]
 pub(super) struct Member {
-    /// Its place among the connections.
+    /// Index of its connection.
     pub(super) conn: usize,
     pub(super) filter: Option<Box<Filter>>,
-    /// The first entry that it has not got; `None` where it has all that concerns it.
+    /// First entry that it has not received; `None` if it has received everything.
     pub(super) cursor: Option<u64>,
-    /// The last position told beside publications.
-    pub(super) told: Option<u64>,
+    /// Last position sent besides publications.
+    pub(super) sent_position: Option<u64>,
     pub(super) values: Vec<Value>,
-    /// Values that were replaced before it got them, or publications that were left out right before its cursor.
+    /// Number of values that were replaced, or publications that were skipped, before its cursor.
     pub(super) skipped: Option<(u64, u64)>,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Member {
 pub(super) struct Channel {
     pub(super) name: Arc<str>,
     pub(super) epoch: Arc<str>,
-    /// The last offset that came.
+    /// The last received offset.
     pub(super) head: u64,
     pub(super) latest: bool,
     entries: VecDeque<Entry>,
@@ -93,7 +93,7 @@ impl Channel {
 
     pub(super) fn join(&mut self, conn: usize, filter: Option<Box<Filter>>) -> usize {
         let place = filter.as_ref().and_then(|filter| filter.bbox);
-        let member = Member { conn, filter, cursor: None, told: None, values: Vec::new(), skipped: None };
+        let member = Member { conn, filter, cursor: None, sent_position: None, values: Vec::new(), skipped: None };
         let index = self.members.insert(member);
         match place {
             Some(place) => self.grid.add(index, &place),
@@ -113,8 +113,8 @@ impl Channel {
         }
     }
 
-    /// Takes a publication in; `None` where it is known already. Says who gets it, and who had nothing waiting before.
-    pub(super) fn take(&mut self, publication: Arc<Publication>, frame: Bytes, got: &mut Vec<(usize, Was)>) {
+    /// Adds a publication; `None` if it is already known. Returns who gets it and who had nothing waiting before.
+    pub(super) fn take(&mut self, publication: Arc<Publication>, frame: Bytes, got: &mut Vec<(usize, Backlog)>) {
         let number = self.base + self.entries.len() as u64;
         self.head = publication.offset;
         let candidates = match publication.traits.bbox {
@@ -126,7 +126,7 @@ impl Channel {
         let mut offer = |index: usize, member: &mut Member| {
             let passes = member.filter.as_ref().is_none_or(|it| it.passes(&publication.name, &publication.traits));
             if passes {
-                let was = if member.cursor.is_some() { Was::Behind } else { Was::Level };
+                let was = if member.cursor.is_some() { Backlog::Behind } else { Backlog::Level };
                 waiting += usize::from(member.cursor.is_none());
                 member.cursor.get_or_insert(number);
                 got.push((index, was));
@@ -149,8 +149,8 @@ impl Channel {
         }
     }
 
-    /// What is next for a member, which is past it then; `None` where it has all.
-    pub(super) fn next(&mut self, member: usize) -> Option<Given<'_>> {
+    /// Returns the next item of a member and advances its cursor; `None` if it has received everything.
+    pub(super) fn next(&mut self, member: usize) -> Option<NextItem<'_>> {
         let end = self.base + self.entries.len() as u64;
         let reader = self.members.get_mut(member)?;
         let mut number = reader.cursor?;
@@ -160,26 +160,26 @@ impl Channel {
                 reader.cursor = None;
                 let left_out = reader.skipped.take();
                 self.done();
-                return left_out.map(|(from, to)| Given::LeftOut(from, to));
+                return left_out.map(|(from, to)| NextItem::LeftOut(from, to));
             };
             let wanted = reader.wants(entry);
             if wanted && entry.may_be_left_out() && end - number > BEHIND {
                 reader.skip(entry.publication.offset);
             } else if wanted {
-                // What was left out before it is told first.
+                // Skipped publications before it are reported first.
                 if let Some((from, to)) = reader.skipped.take() {
                     reader.cursor = Some(number);
-                    return Some(Given::LeftOut(from, to));
+                    return Some(NextItem::LeftOut(from, to));
                 }
                 reader.cursor = Some(number + 1);
-                return at.and_then(|at| self.entries.get(at)).map(Given::Entry);
+                return at.and_then(|at| self.entries.get(at)).map(NextItem::Entry);
             }
             number += 1;
             reader.cursor = Some(number);
         }
     }
 
-    /// Up to where a member has considered everything.
+    /// Returns the offset up to which a member has processed everything.
     pub(super) fn position(&self, member: usize) -> Position {
         let cursor = self.members.get(member).and_then(|member| member.cursor);
         let entry = cursor
@@ -189,7 +189,8 @@ impl Channel {
         Position { epoch: Arc::clone(&self.epoch), offset }
     }
 
-    /// Drops what everybody has got, and the oldest of what is too much. Says whose place is lost.
+    /// Removes entries that everyone has received, and the oldest entries above the limit. Returns members that lost
+    /// their position.
     pub(super) fn trim(&mut self, frames: usize, bytes: usize) -> Vec<usize> {
         let slowest = self.members.iter().filter_map(|(_, member)| member.cursor).min();
         let keep_from = slowest.unwrap_or(u64::MAX);
@@ -205,8 +206,8 @@ impl Channel {
         self.members.iter().filter(|(_, member)| lost(member)).map(|(_, member)| member.conn).collect()
     }
 
-    /// Whoever is still before an entry that goes does without it. What must not be left out is not passed over: whoever
-    /// has not got that has lost its place.
+    /// Moves members past a removed entry. A publication that must not be skipped is not passed over: a member that has
+    /// not received it loses its position.
     fn pass_over(&mut self, entry: &Entry) {
         for (_, member) in &mut self.members {
             if member.cursor == Some(self.base) {
@@ -222,7 +223,7 @@ impl Channel {
         self.entries.len() > frames || self.bytes > bytes
     }
 
-    /// Whether nobody has anything to get, so that there is nothing to trim.
+    /// Returns whether no member has anything waiting, so that there is nothing to remove.
     pub(super) fn is_level(&self) -> bool {
         self.waiting == 0
     }
@@ -237,16 +238,16 @@ impl Channel {
     }
 }
 
-/// Whether a member had something waiting already.
+/// Whether a member already had something waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Was {
+pub(super) enum Backlog {
     Level,
     Behind,
 }
 
 impl Entry {
     fn may_be_left_out(&self) -> bool {
-        self.publication.loss == Loss::Conflated
+        self.publication.loss == DropPolicy::Conflated
     }
 }
 
@@ -261,7 +262,7 @@ impl Member {
         self.skipped = Some((from.min(offset), to.max(offset)));
     }
 
-    /// Takes the newest value of a key in; what it replaces is skipped.
+    /// Adds the newest value of a key, which replaces an older one.
     pub(super) fn value(&mut self, value: Value) {
         if let Some(at) = self.values.iter().position(|known| known.key == value.key) {
             let old = self.values.remove(at).offset;
@@ -274,7 +275,7 @@ impl Member {
 #[cfg(test)]
 mod tests {
     use muster_core::Millis;
-    use muster_core::event::{Loss, Priority, Traits};
+    use muster_core::event::{DropPolicy, EventAttributes, Priority};
     use proptest::prelude::*;
 
     use super::*;
@@ -284,9 +285,9 @@ mod tests {
             channel: "c".into(),
             offset,
             name: name.into(),
-            traits: Traits::default(),
+            traits: EventAttributes::default(),
             priority: Priority::Normal,
-            loss: if name == "log" { Loss::Conflated } else { Loss::Never },
+            loss: if name == "log" { DropPolicy::Conflated } else { DropPolicy::Never },
             at: Millis(0),
             json: Bytes::from_static(b"{}"),
         })
@@ -303,32 +304,33 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Whoever reads when, everyone gets what passes its filter, in order, once; nothing is kept that nobody needs.
+        /// Whenever members read, each receives what passes its filter, in order and once, and nothing is kept longer
+        /// than needed.
         #[test]
         fn everyone_gets_its_own_in_order(steps in prop::collection::vec((0_usize..3, any::<bool>()), 1..120)) {
             let mut channel = channel();
             let members = [channel.join(0, None), channel.join(1, only("a").map(Box::new)), channel.join(2, only("b").map(Box::new))];
             let mut got = [Vec::new(), Vec::new(), Vec::new()];
-            let mut told = Vec::new();
+            let mut published = Vec::new();
             for (who, publishes) in steps {
                 if publishes {
                     let name = if who == 0 { "a" } else { "b" };
-                    told.push(name);
-                    channel.take(publication(told.len() as u64, name), Bytes::from_static(b"x"), &mut Vec::new());
-                } else if let Some(Given::Entry(entry)) = channel.next(members[who]) {
+                    published.push(name);
+                    channel.take(publication(published.len() as u64, name), Bytes::from_static(b"x"), &mut Vec::new());
+                } else if let Some(NextItem::Entry(entry)) = channel.next(members[who]) {
                     got[who].push(entry.publication.offset);
                 }
                 prop_assert!(channel.trim(1000, 1000).is_empty());
             }
             for who in 0..3 {
-                while let Some(Given::Entry(entry)) = channel.next(members[who]) {
+                while let Some(NextItem::Entry(entry)) = channel.next(members[who]) {
                     got[who].push(entry.publication.offset);
                 }
-                let wanted: Vec<u64> = told.iter().enumerate()
+                let wanted: Vec<u64> = published.iter().enumerate()
                     .filter(|(_, name)| who == 0 || **name == ["", "a", "b"][who])
                     .map(|(at, _)| at as u64 + 1).collect();
                 prop_assert_eq!(&got[who], &wanted);
-                prop_assert_eq!(channel.position(members[who]).offset, told.len() as u64);
+                prop_assert_eq!(channel.position(members[who]).offset, published.len() as u64);
             }
             prop_assert!(channel.is_level() && channel.entries.is_empty() && channel.bytes == 0);
         }
@@ -360,13 +362,13 @@ mod tests {
         assert_eq!(member.skipped, Some((5, 7)));
     }
 
-    /// Everything that a member is given, until there is nothing: offsets, and what was left out.
+    /// Returns everything that a member receives until nothing is left: offsets and skipped ranges.
     fn drain(channel: &mut Channel, member: usize) -> Vec<(u64, u64)> {
         let mut given = Vec::new();
         while let Some(next) = channel.next(member) {
             given.push(match next {
-                Given::Entry(entry) => (entry.publication.offset, 0),
-                Given::LeftOut(from, to) => (from, to),
+                NextItem::Entry(entry) => (entry.publication.offset, 0),
+                NextItem::LeftOut(from, to) => (from, to),
             });
         }
         given
@@ -382,7 +384,7 @@ mod tests {
         }
         let given = drain(&mut channel, slow);
         let expected: Vec<_> = (0..7).flat_map(|n| [(n * 100 + 1, n * 100 + 99), (n * 100 + 100, 0)]).collect();
-        // The last 256 are given: it is level with them.
+        // The last 256 are delivered: the member is up to date.
         assert_eq!(given[..14], expected);
         assert_eq!(given[14], (701, 744));
         assert_eq!(given[15..], (745..=1_000).map(|offset| (offset, 0)).collect::<Vec<_>>());
@@ -402,7 +404,7 @@ mod tests {
         assert_eq!(channel.position(slow).offset, 40, "what went is behind it");
         let given = drain(&mut channel, slow);
         assert_eq!((given[0], given[1..].len()), ((1, 40), 10));
-        // A state that goes does cost it.
+        // Losing a state does cost it its position.
         channel.take(publication(51, "task.state"), Bytes::from_static(b"x"), &mut Vec::new());
         for offset in 52..=70 {
             channel.take(publication(offset, "log"), Bytes::from_static(b"x"), &mut Vec::new());
@@ -413,7 +415,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// What is given and what is said to be left out cover every offset once, in order, whenever the reader reads.
+        /// Delivered and skipped offsets together cover every offset once, in order, whenever the member reads.
         #[test]
         fn nothing_is_left_out_unsaid(steps in prop::collection::vec((0..4_u8, 1..40_u64), 1..80)) {
             let mut channel = channel();

@@ -1,34 +1,34 @@
-//! What a lane is given to write: what is for one connection first, then urgent, then other events, the newest values
-//! last.
+//! Selects what a transport writes next: frames for the connection alone, then urgent events, then other events, then
+//! newest values.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use muster_core::Millis;
-use muster_core::event::Loss;
+use muster_core::event::DropPolicy;
 use muster_feed::ConnId;
 
-use super::channel::{Channel, Given};
-use super::conn::{Conn, Place};
-use super::{Collected, Next, Shard, Table};
-use crate::ws::protocol::said;
+use super::channel::{Channel, NextItem};
+use super::conn::{Conn, SubscriptionRef};
+use super::{AfterWrite, Collected, Shard, Table};
+use crate::ws::protocol::outbound;
 use slab::Slab;
 
-/// Bytes given out at a time.
+/// Number of bytes returned at a time.
 const BUDGET: usize = 64 << 10;
 
 impl Shard {
-    /// What the connection's transport is to take now, about 64 KiB at most. Calling it says that what was given before
-    /// is on its way.
+    /// Returns what the connection's transport should write now, about 64 KiB at most. A call confirms that the
+    /// previous result is being sent.
     pub fn collect(&self, id: ConnId) -> Collected {
         let now = self.now();
         let mut table = self.table.borrow_mut();
         let Table { conns, channels, .. } = &mut *table;
         let found = usize::try_from(id.0 & 0xff_ffff).ok().and_then(|index| conns.get_mut(index));
-        // A connection that the shard has given up: nothing can be said to it any more.
+        // The shard has given the connection up: nothing can be sent to it any more.
         let Some(conn) = found.filter(|conn| conn.id == id) else {
-            return Collected { frames: Vec::new(), next: Next::End };
+            return Collected { frames: Vec::new(), next: AfterWrite::End };
         };
         let mut out = Out { frames: Vec::new(), bytes: 0 };
         while out.has_room()
@@ -44,23 +44,23 @@ impl Shard {
         }
         let next = next(conn, now);
         let frames = out.frames;
-        if next == Next::More && !std::mem::replace(&mut conn.watched, true) {
+        if next == AfterWrite::More && !std::mem::replace(&mut conn.watched, true) {
             table.watched.push(id);
         }
         Collected { frames, next }
     }
 }
 
-fn next(conn: &mut Conn, now: Millis) -> Next {
+fn next(conn: &mut Conn, now: Millis) -> AfterWrite {
     if conn.has_something() {
         conn.woken = Some(now);
-        return Next::More;
+        return AfterWrite::More;
     }
     conn.woken = None;
-    // Thousands of idle connections hold no empty queues.
+    // Empty queues are freed, because thousands of connections are idle.
     conn.outbox = VecDeque::new();
     (conn.behind_frames, conn.behind_bytes, conn.over) = (0, 0, None);
-    if conn.closing.is_some_and(|closing| closing.over) { Next::End } else { Next::Wait }
+    if conn.closing.is_some_and(|closing| closing.over) { AfterWrite::End } else { AfterWrite::Wait }
 }
 
 struct Out {
@@ -79,8 +79,8 @@ impl Out {
     }
 }
 
-/// Takes of one place what there is room for.
-fn take(conn: &mut Conn, channels: &mut Slab<Channel>, place: Place, out: &mut Out) {
+/// Takes items of one subscription as far as the limit permits.
+fn take(conn: &mut Conn, channels: &mut Slab<Channel>, place: SubscriptionRef, out: &mut Out) {
     let Some(channel) = channels.get_mut(place.channel) else {
         conn.took_all(place);
         return;
@@ -97,9 +97,9 @@ fn take(conn: &mut Conn, channels: &mut Slab<Channel>, place: Place, out: &mut O
                 conn.took_all(place);
                 return;
             }
-            Some(Given::LeftOut(from, to)) => out.push(conn.framing.left_out(&name, from, to)),
-            Some(Given::Entry(entry)) => {
-                if entry.publication.loss == Loss::Never {
+            Some(NextItem::LeftOut(from, to)) => out.push(conn.framing.left_out(&name, from, to)),
+            Some(NextItem::Entry(entry)) => {
+                if entry.publication.loss == DropPolicy::Never {
                     conn.behind_frames = conn.behind_frames.saturating_sub(1);
                     conn.behind_bytes = conn.behind_bytes.saturating_sub(entry.frame.len());
                 }
@@ -109,12 +109,12 @@ fn take(conn: &mut Conn, channels: &mut Slab<Channel>, place: Place, out: &mut O
     }
 }
 
-/// The newest values all at once: there are few, and a newer one would take the place of one that waits.
+/// All newest values are taken at once: they are few, and a newer value would replace a waiting one.
 fn values(conn: &mut Conn, channel: &mut Channel, member: usize, out: &mut Out) {
     let name = Arc::clone(&channel.name);
     let Some(member) = channel.members.get_mut(member) else { return };
     if let Some((from, to)) = member.skipped.take() {
-        out.push(conn.framing.text(said::conflated(&name, from, to).as_bytes()));
+        out.push(conn.framing.text(outbound::conflated(&name, from, to).as_bytes()));
     }
     for value in std::mem::take(&mut member.values) {
         out.push(conn.framing.value(&name, value.offset, &value.json));

@@ -9,21 +9,21 @@ use muster_core::Millis;
 use muster_feed::ConnId;
 use tokio::task::JoinHandle;
 
-use super::{Framing, Link};
+use super::{Framing, TransportHandle};
 use crate::ws::Connected;
 use crate::ws::protocol::Session;
 use crate::ws::wire::Reader;
 
-/// A subscriber's place: the channel's, and its own among the members.
+/// A subscription: the index of the channel, and that of the member in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SubscriptionRef {
     pub(super) channel: usize,
     pub(super) member: usize,
 }
 
-/// What is collected first: urgent before everything, the newest values last.
+/// The order of collection: urgent first, newest values last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum CollectOrder {
     Urgent,
     Normal,
     Latest,
@@ -32,42 +32,48 @@ pub(super) enum Turn {
 pub(super) struct Conn {
     pub(super) id: ConnId,
     pub(super) session: Session,
-    pub(super) link: Box<dyn Link>,
+    pub(super) link: Box<dyn TransportHandle>,
     pub(super) framing: Framing,
     pub(super) reader: Reader,
-    /// The handshake's address, which a proof of possession names.
+    /// URL of the handshake, which DPoP proofs name.
     pub(super) url: Rc<str>,
-    /// Replies and whatever else is for this connection alone.
+    /// Replies and other frames for this connection alone.
     pub(super) outbox: VecDeque<Bytes>,
-    pub(super) places: HashMap<Arc<str>, Place>,
-    urgent: VecDeque<Place>,
-    normal: VecDeque<Place>,
-    latest: VecDeque<Place>,
+    pub(super) places: HashMap<Arc<str>, SubscriptionRef>,
+    urgent: VecDeque<SubscriptionRef>,
+    normal: VecDeque<SubscriptionRef>,
+    latest: VecDeque<SubscriptionRef>,
     pub(super) behind_frames: usize,
     pub(super) behind_bytes: usize,
-    /// Since when the lane was asked to take something.
+    /// When the transport was asked to collect.
     pub(super) woken: Option<Millis>,
-    /// Since when it is further behind than it may be.
+    /// Since when the connection is further behind than permitted.
     pub(super) over: Option<Millis>,
-    /// It is among those whose progress is looked at.
+    /// Whether it is among the connections whose progress is checked.
     pub(super) watched: bool,
-    /// When it comes out of the wheel.
+    /// When it comes out of the timer wheel.
     pub(super) due: Option<Millis>,
     pub(super) closing: Option<Closing>,
     pub(super) place: Option<Connected>,
     pub(super) watcher: Option<JoinHandle<()>>,
 }
 
-/// How far a close is.
+/// The state of a close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Closing {
     pub(super) since: Millis,
-    /// Nobody waits for the other side any more: the transport ends once everything is written.
+    /// The other side is not awaited any more: the transport ends once everything is written.
     pub(super) over: bool,
 }
 
 impl Conn {
-    pub(super) fn new(id: ConnId, session: Session, link: Box<dyn Link>, framing: Framing, limit: usize) -> Self {
+    pub(super) fn new(
+        id: ConnId,
+        session: Session,
+        link: Box<dyn TransportHandle>,
+        framing: Framing,
+        limit: usize,
+    ) -> Self {
         Self {
             id,
             session,
@@ -92,31 +98,31 @@ impl Conn {
         }
     }
 
-    /// Something of that place waits to be collected.
-    pub(super) fn ready(&mut self, place: Place, turn: Turn) {
+    /// Marks a subscription as having something to collect.
+    pub(super) fn ready(&mut self, place: SubscriptionRef, turn: CollectOrder) {
         let queue = match turn {
-            Turn::Urgent => &mut self.urgent,
-            Turn::Normal => &mut self.normal,
-            Turn::Latest => &mut self.latest,
+            CollectOrder::Urgent => &mut self.urgent,
+            CollectOrder::Normal => &mut self.normal,
+            CollectOrder::Latest => &mut self.latest,
         };
         if !queue.contains(&place) {
             queue.push_back(place);
         }
     }
 
-    /// The place whose turn it is.
-    pub(super) fn turn(&self) -> Option<Place> {
+    /// Returns the subscription whose turn it is.
+    pub(super) fn turn(&self) -> Option<SubscriptionRef> {
         self.urgent.front().or(self.normal.front()).or(self.latest.front()).copied()
     }
 
-    /// That place has nothing more.
-    pub(super) fn took_all(&mut self, place: Place) {
+    /// Marks that a subscription has nothing more.
+    pub(super) fn took_all(&mut self, place: SubscriptionRef) {
         for queue in [&mut self.urgent, &mut self.normal, &mut self.latest] {
             queue.retain(|ready| *ready != place);
         }
     }
 
-    /// Nothing more is collected but what stands in the outbox.
+    /// Stops collecting anything but the outbox.
     pub(super) fn forget_ready(&mut self) {
         self.urgent = VecDeque::new();
         self.normal = VecDeque::new();

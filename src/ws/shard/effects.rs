@@ -1,21 +1,21 @@
-//! What sessions want done.
+//! Executes the effects of sessions.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use muster_core::Millis;
 use muster_core::principal::Viewer;
-use muster_feed::{ConnId, HistoryError, Position, SubscribeAsk};
+use muster_feed::{ConnId, HistoryError, Position, SubscribeRequest};
 use muster_identity::{Person, Scheme};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::watch;
 
 use super::channel::Channel;
-use super::conn::{Closing, Place};
+use super::conn::{Closing, SubscriptionRef};
 use super::{Framing, Shard, Table};
 use crate::ws::command::{Command, fault_of};
-use crate::ws::protocol::{CommandAsk, Effect, Fault, FaultKind, Filter, Refusal, refused, said};
+use crate::ws::protocol::{CommandAsk, Effect, Fault, FaultKind, Filter, Refusal, outbound, refused};
 use crate::ws::{Admitted, Close, Watch};
 
 impl Shard {
@@ -53,7 +53,8 @@ impl Shard {
                 Effect::Subscribe { tag, channel, since, snapshot } => {
                     let Some(viewer) = conn.session.viewer() else { continue };
                     let channel = channel.as_ref().to_owned();
-                    let ask = SubscribeAsk { shard: self.shard_id(), conn: id, tag, channel, since, snapshot, viewer };
+                    let ask =
+                        SubscribeRequest { shard: self.shard_id(), conn: id, tag, channel, since, snapshot, viewer };
                     if let Err(refused) = self.sockets.feed.subscribe(ask) {
                         effects.extend(conn.session.on_subscribed(tag, Err(refused), now));
                     }
@@ -73,7 +74,7 @@ impl Shard {
         table.wake(id, now);
     }
 
-    /// Nothing follows a close: what waits is dropped, but not the answers before it.
+    /// Nothing follows a close: what waits is dropped, except the replies before it.
     fn begin_close(&self, table: &mut Table, id: ConnId, close: Close, now: Millis) {
         let Some(conn) = table.conn(id) else { return };
         conn.forget_ready();
@@ -91,10 +92,10 @@ impl Shard {
         for place in std::mem::take(&mut conn.places).into_values() {
             table.leave(place);
         }
-        self.sockets.feed.gone(self.shard_id(), id);
+        self.sockets.feed.connection_closed(self.shard_id(), id);
     }
 
-    /// Follows what becomes of the person's session, or of the device.
+    /// Watches the user's session or the device.
     pub(super) fn watch(&self, id: ConnId, watch: Watch) -> tokio::task::JoinHandle<()> {
         let shard = self.me.clone();
         actix_rt::spawn(async move {
@@ -106,7 +107,7 @@ impl Shard {
                 };
                 let Some(shard) = shard.upgrade() else { return };
                 let Some(person) = changed else {
-                    return shard.told(id, |session, _| session.on_revoked());
+                    return shard.notify_session(id, |session, _| session.on_revoked());
                 };
                 let feed = &shard.sockets.feed;
                 let viewer = Viewer { id: Arc::clone(&person.user_id), permissions: person.permissions };
@@ -114,23 +115,27 @@ impl Shard {
                     let rule = feed.rules().admit(channel, viewer);
                     rule.is_ok_and(|rule| rule.only(viewer).is_none_or(|only| owner == Some(&only)))
                 };
-                shard.told(id, |session, _| session.on_grant(person, allowed));
-                feed.looks_anew(shard.shard_id(), id, viewer);
+                shard.notify_session(id, |session, _| session.on_grant(person, allowed));
+                feed.update_viewer(shard.shard_id(), id, viewer);
             }
         })
     }
 
-    /// Tells a session something that came from elsewhere.
-    pub(super) fn told(&self, id: ConnId, tell: impl FnOnce(&mut crate::ws::protocol::Session, Millis) -> Vec<Effect>) {
+    /// Passes an event from elsewhere to a session.
+    pub(super) fn notify_session(
+        &self,
+        id: ConnId,
+        notify: impl FnOnce(&mut crate::ws::protocol::Session, Millis) -> Vec<Effect>,
+    ) {
         let now = self.now();
         let mut table = self.table.borrow_mut();
         let Some(conn) = table.conn(id) else { return };
-        let effects = tell(&mut conn.session, now);
+        let effects = notify(&mut conn.session, now);
         self.drive(&mut table, id, effects, now);
     }
 
     fn authenticate(&self, id: ConnId, tag: u64, token: String, dpop: Option<String>, url: &str) {
-        // A frame names no scheme: whoever brings a proof means it.
+        // A frame does not name the scheme; a token with a proof is treated as DPoP.
         let scheme = if dpop.is_some() { Scheme::Dpop } else { Scheme::Bearer };
         let (shard, checking) = (self.me.clone(), self.sockets.admission.authenticate(scheme, token, dpop, url));
         actix_rt::spawn(async move {
@@ -146,17 +151,17 @@ impl Shard {
             let Some(conn) = table.conn(id).filter(|conn| !conn.session.is_closed()) else {
                 return Err(Refusal::Unavailable);
             };
-            // A refreshed session has its place already.
+            // A refreshed session is already counted.
             if conn.session.who().is_none() {
                 conn.place = Some(self.sockets.counts.known(&admitted.who.subject).ok_or(Refusal::TooMany)?);
             }
-            // A device may have refreshed by another key than it came with. A token of somebody else ends the session.
+            // A device may refresh with another of its keys. A token of another client ends the session.
             if let Some(before) = conn.watcher.replace(self.watch(id, admitted.watch)) {
                 before.abort();
             }
             Ok(admitted.who)
         });
-        self.told(id, |session, now| session.on_authenticated(tag, answer, now));
+        self.notify_session(id, |session, now| session.on_authenticated(tag, answer, now));
     }
 
     fn history(&self, table: &mut Table, id: ConnId, tag: u64, channel: String, since: Option<Position>, limit: usize) {
@@ -164,7 +169,7 @@ impl Shard {
         let (shard, feed) = (self.me.clone(), self.sockets.feed.clone());
         actix_rt::spawn(async move {
             let page = feed.history(&channel, since, limit, viewer).await.map_err(history_fault);
-            answer(&shard, id, tag, page.and_then(|page| raw(&said::history(&page))));
+            answer(&shard, id, tag, page.and_then(|page| raw(&outbound::history(&page))));
         });
     }
 
@@ -172,12 +177,12 @@ impl Shard {
         let Some(viewer) = table.conn(id).and_then(|conn| conn.session.viewer()) else { return };
         let (shard, feed) = (self.me.clone(), self.sockets.feed.clone());
         actix_rt::spawn(async move {
-            // Who may read a channel may know who else does.
+            // A client that may read a channel may see its subscribers.
             let answered = match feed.history(&channel, None, 1, viewer).await {
                 Err(error) => Err(history_fault(error)),
                 Ok(_) => feed.presence(&channel).await.map_err(|error| fault_of(&error)),
             };
-            answer(&shard, id, tag, answered.and_then(|present| raw(&said::presence(&channel, &present))));
+            answer(&shard, id, tag, answered.and_then(|present| raw(&outbound::presence(&channel, &present))));
         });
     }
 
@@ -192,7 +197,7 @@ impl Shard {
     }
 }
 
-/// The person as it stands from now on; never, where it cannot change any more.
+/// Returns the user with its present permissions; never resolves if they cannot change any more.
 async fn changed(grant: &mut Option<watch::Receiver<Arc<Person>>>) -> Arc<Person> {
     if let Some(grant) = grant
         && grant.changed().await.is_ok()
@@ -204,7 +209,7 @@ async fn changed(grant: &mut Option<watch::Receiver<Arc<Person>>>) -> Arc<Person
 
 fn answer(shard: &std::rc::Weak<Shard>, id: ConnId, tag: u64, answer: Result<Box<RawValue>, Fault>) {
     if let Some(shard) = shard.upgrade() {
-        shard.told(id, |session, now| session.on_answer(tag, answer, now));
+        shard.notify_session(id, |session, now| session.on_answer(tag, answer, now));
     }
 }
 
@@ -234,7 +239,7 @@ impl Table {
             index
         });
         let Some(channel) = self.channels.get_mut(index) else { return };
-        // The hub's word is newer than what this thread knows.
+        // The hub's state is newer than that of this thread.
         if channel.epoch != position.epoch || channel.head < position.offset {
             channel.epoch = Arc::clone(&position.epoch);
             channel.head = position.offset;
@@ -242,18 +247,19 @@ impl Table {
         let Some(slot) = usize::try_from(id.0 & 0xff_ffff).ok() else { return };
         let member = channel.join(slot, filter);
         if let Some(conn) = self.conn(id) {
-            conn.places.insert(name, Place { channel: index, member });
+            conn.places.insert(name, SubscriptionRef { channel: index, member });
         }
     }
 
-    /// Tells how far filtered subscriptions are, where that is news.
+    /// Sends the positions of filtered subscriptions that have changed.
     fn tell_positions(&mut self, id: ConnId, names: &[Arc<str>]) {
         for name in names {
             let Some(place) = self.conn(id).and_then(|conn| conn.places.get(name).copied()) else { continue };
             let Some(channel) = self.channels.get_mut(place.channel) else { continue };
             let offset = channel.position(place.member).offset;
-            let told = channel.members.get_mut(place.member).and_then(|member| member.told.replace(offset));
-            if told != Some(offset)
+            let previous =
+                channel.members.get_mut(place.member).and_then(|member| member.sent_position.replace(offset));
+            if previous != Some(offset)
                 && let Some(conn) = self.conn(id)
             {
                 let text = json!({ "ch": &**name, "pos": offset }).to_string();
@@ -263,7 +269,7 @@ impl Table {
         }
     }
 
-    /// Puts the connection into the wheel for when it next has something to do.
+    /// Schedules the connection for the next time it has something to do.
     pub(super) fn schedule(&mut self, id: ConnId) {
         let Some(conn) = self.conn(id) else { return };
         let Some(next) = conn.session.next() else { return };

@@ -1,14 +1,14 @@
-//! What the hub tells a shard, brought to those whom it concerns.
+//! Distributes what the hub delivers to the connections of a shard.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use muster_core::Millis;
-use muster_core::event::{Loss, Priority};
+use muster_core::event::{DropPolicy, Priority};
 use muster_feed::{ConnId, Delivery, Publication};
 
-use super::channel::{Given, Value, Was};
-use super::conn::{Place, Turn};
+use super::channel::{Backlog, NextItem, Value};
+use super::conn::{CollectOrder, SubscriptionRef};
 use super::{Shard, Table};
 use crate::ws::{Close, ShardOptions, wire};
 
@@ -38,7 +38,7 @@ impl Shard {
         }
     }
 
-    /// Everybody subscribes anew from where it stands; what it has not got yet goes out before that.
+    /// Subscribes everyone again from their positions; what they have not received yet is sent before.
     fn reset(&self, table: &mut Table, now: Millis) {
         for id in table.ids() {
             let positions = table.settle(id);
@@ -50,7 +50,7 @@ impl Shard {
         }
     }
 
-    /// The connection takes too little: its memory is free at once, and its transport ends.
+    /// Disconnects a connection that reads too slowly; its memory is freed at once.
     pub(super) fn evict(&self, table: &mut Table, id: ConnId, now: Millis) {
         let Some(conn) = table.conn(id) else { return };
         let stalled = conn.woken.is_some_and(|at| now.since(at) >= self.sockets.options.shard.stalled_for);
@@ -71,19 +71,19 @@ impl Table {
         self.conns.iter().map(|(_, conn)| conn.id).collect()
     }
 
-    /// Brings a publication to its subscribers, and says who is too far behind.
+    /// Delivers a publication to its subscribers and returns those that are too far behind.
     fn publish(&mut self, publication: Arc<Publication>, options: &ShardOptions, now: Millis) -> Vec<ConnId> {
         let Some(&index) = self.names.get(&publication.channel) else { return Vec::new() };
         let Some(channel) = self.channels.get_mut(index) else { return Vec::new() };
         if publication.offset <= channel.head {
             return Vec::new();
         }
-        let turn = if publication.priority == Priority::Urgent { Turn::Urgent } else { Turn::Normal };
+        let turn = if publication.priority == Priority::Urgent { CollectOrder::Urgent } else { CollectOrder::Normal };
         let frame = wire::framed(&publication.json);
-        // What may be left out makes nobody a slow reader.
+        // Publications that may be skipped do not make a reader slow.
         let (counts, length) = match publication.loss {
-            Loss::Never => (1, frame.len()),
-            Loss::Conflated => (0, 0),
+            DropPolicy::Never => (1, frame.len()),
+            DropPolicy::Conflated => (0, 0),
         };
         let mut got = Vec::new();
         channel.take(publication, frame, &mut got);
@@ -94,8 +94,8 @@ impl Table {
             };
             conn.behind_frames += counts;
             conn.behind_bytes += length;
-            if was == Was::Level || turn == Turn::Urgent {
-                conn.ready(Place { channel: index, member }, turn);
+            if was == Backlog::Level || turn == CollectOrder::Urgent {
+                conn.ready(SubscriptionRef { channel: index, member }, turn);
             }
             if conn.woken.is_none() && !conn.session.holds() {
                 conn.woken = Some(now);
@@ -122,7 +122,7 @@ impl Table {
         for (member, subscriber) in &mut found.members {
             subscriber.value(Value { key: Arc::clone(key), offset, json: json.clone() });
             if let Some(conn) = self.conns.get_mut(subscriber.conn) {
-                conn.ready(Place { channel: index, member }, Turn::Latest);
+                conn.ready(SubscriptionRef { channel: index, member }, CollectOrder::Latest);
                 woken.push(conn.id);
             }
         }
@@ -131,7 +131,7 @@ impl Table {
         }
     }
 
-    /// Moves what a connection has not got into its outbox, takes it out of all rings, and says where it stands.
+    /// Moves what a connection has not received to its outbox, removes it from all rings, and returns its positions.
     fn settle(&mut self, id: ConnId) -> std::collections::HashMap<Arc<str>, muster_feed::Position> {
         let Some(index) = usize::try_from(id.0 & 0xff_ffff).ok() else { return Default::default() };
         let Some(conn) = self.conns.get_mut(index) else { return Default::default() };
@@ -141,11 +141,11 @@ impl Table {
             let Some(channel) = self.channels.get_mut(place.channel) else { continue };
             while let Some(given) = channel.next(place.member) {
                 conn.outbox.push_back(match given {
-                    Given::Entry(entry) => conn.framing.entry(entry),
-                    Given::LeftOut(from, to) => conn.framing.left_out(name, from, to),
+                    NextItem::Entry(entry) => conn.framing.entry(entry),
+                    NextItem::LeftOut(from, to) => conn.framing.left_out(name, from, to),
                 });
             }
-            // Newest values have no history to resume in.
+            // Newest values have no history to resume from.
             if !channel.latest {
                 positions.insert(Arc::clone(name), channel.position(place.member));
             }
@@ -157,7 +157,7 @@ impl Table {
 }
 
 impl super::Conn {
-    /// Whether it is further behind than it may be, for longer than it may.
+    /// Returns whether the connection is further behind than permitted, for longer than permitted.
     pub(super) fn is_slow(&mut self, options: &ShardOptions, now: Millis) -> bool {
         let Some(woken) = self.woken else { return false };
         let waits = now.since(woken);

@@ -1,4 +1,4 @@
-//! Pure: how a text leaves: as a WebSocket frame, or as a server-sent event.
+//! Encodes texts as WebSocket frames or server-sent events. Pure.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use serde_json::json;
 use super::channel::Entry;
 #[cfg(test)]
 use crate::ws::protocol::HEARTBEAT;
-use crate::ws::protocol::said;
+use crate::ws::protocol::outbound;
 use crate::ws::{Close, wire};
 
-/// How a connection's texts leave.
+/// The encoding of a connection.
 #[derive(Debug)]
 pub enum Framing {
     Socket,
-    /// Events with an `id` that says where the listener stands in each of its channels.
+    /// Events with an `id` that contains the client's position in each of its channels.
     Events(Positions),
 }
 
-/// Where a listener stands, in the order in which it named its channels.
+/// Positions, in the order in which the client named its channels.
 #[derive(Debug)]
 pub struct Positions(Vec<(Arc<str>, Option<Position>)>);
 
@@ -35,7 +35,7 @@ impl Positions {
         }
     }
 
-    /// `<epoch>-<offset>` for each channel, with commas between; one whose place is unknown is empty.
+    /// Formats `<epoch>-<offset>` for each channel, separated by commas; an unknown position is empty.
     fn id(&self) -> String {
         let one = |(_, position): &(Arc<str>, Option<Position>)| {
             position.as_ref().map_or_else(String::new, |at| format!("{}-{}", at.epoch, at.offset))
@@ -44,7 +44,7 @@ impl Positions {
     }
 }
 
-/// Reads an event's `id` back: a position for each channel.
+/// Parses the `id` of an event: a position for each channel.
 pub(crate) fn read_positions(id: &str) -> Option<Vec<Option<Position>>> {
     let one = |text: &str| {
         if text.is_empty() {
@@ -66,7 +66,7 @@ impl Framing {
 
     pub(super) fn heartbeat(&self) -> Bytes {
         match self {
-            // Its header and the two braces, the same for everybody.
+            // The frame header and the two braces are the same for everyone.
             Self::Socket => Bytes::from_static(&[0x81, 2, b'{', b'}']),
             Self::Events(_) => Bytes::from_static(b":\n\n"),
         }
@@ -82,7 +82,7 @@ impl Framing {
         }
     }
 
-    /// A publication that the channel's ring holds.
+    /// Encodes a publication of the channel's ring.
     pub(super) fn entry(&mut self, entry: &Entry) -> Bytes {
         match self {
             Self::Socket => entry.frame.clone(),
@@ -90,7 +90,7 @@ impl Framing {
         }
     }
 
-    /// A publication that only this connection gets.
+    /// Encodes a publication for this connection alone.
     pub(super) fn publication(&mut self, publication: &Publication) -> Bytes {
         match self {
             Self::Socket => wire::framed(&publication.json),
@@ -105,9 +105,9 @@ impl Framing {
         }
     }
 
-    /// Publications of the channel were left out: the reader stands at the last of them.
+    /// Encodes skipped publications: the position is the last of them.
     pub(super) fn left_out(&mut self, channel: &str, from: u64, to: u64) -> Bytes {
-        let text = said::conflated(channel, from, to);
+        let text = outbound::conflated(channel, from, to);
         match self {
             Self::Socket => wire::framed(text.as_bytes()),
             Self::Events(positions) => {
@@ -121,7 +121,7 @@ impl Framing {
         }
     }
 
-    /// The newest value of a key.
+    /// Encodes the newest value of a key.
     pub(super) fn value(&mut self, channel: &str, offset: u64, json: &Bytes) -> Bytes {
         match self {
             Self::Socket => wire::framed(json),
@@ -136,7 +136,7 @@ impl Framing {
         }
     }
 
-    /// The channel is listened to from here on.
+    /// Encodes the beginning of a subscription.
     pub(super) fn listens(&mut self, channel: &str, position: &Position) {
         if let Self::Events(positions) = self {
             positions.set(channel, |at| *at = Some(position.clone()));
@@ -144,7 +144,7 @@ impl Framing {
     }
 }
 
-/// An event; a text of ours is one line.
+/// Encodes an event; texts of the server are single lines.
 fn event(id: Option<&str>, text: &[u8]) -> Bytes {
     let mut out = BytesMut::with_capacity(text.len() + id.map_or(0, str::len) + 16);
     if let Some(id) = id {

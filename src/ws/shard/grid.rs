@@ -1,4 +1,4 @@
-//! Pure: which filtered subscribers an event's place may concern, by cells of ten degrees.
+//! Selects filtered subscribers that a location may concern, by cells of ten degrees. Pure.
 
 use std::collections::HashMap;
 
@@ -39,7 +39,7 @@ impl Grid {
         }
     }
 
-    /// Everyone whose box may meet this one, each once.
+    /// Returns every member whose box may intersect this one, each once.
     pub(super) fn near(&self, place: &Box4) -> Vec<usize> {
         let mut found: Vec<usize> =
             cells(place).filter_map(|cell| self.cells.get(&cell)).flat_map(|members| members.iter().copied()).collect();
@@ -54,7 +54,7 @@ fn index(degrees: f64) -> i16 {
     (degrees.clamp(-180.0, 180.0) / DEGREES).floor() as i16
 }
 
-/// The cells that a box touches; 180 degrees east is the cell of 180 degrees west.
+/// Returns the cells that a box touches. The cell of 180° east is that of 180° west.
 fn cells(place: &Box4) -> impl Iterator<Item = Cell> + use<> {
     let [_, south, _, north] = *place;
     let (south, north) = (index(south), index(north));
@@ -97,7 +97,7 @@ mod tests {
                 grid.add(member, one);
             }
             let near = grid.near(&place);
-            let traits = muster_core::event::Traits { bbox: Some(place), ..Default::default() };
+            let traits = muster_core::event::EventAttributes { bbox: Some(place), ..Default::default() };
             for (member, one) in boxes.iter().enumerate() {
                 let filter = Filter { bbox: Some(*one), ..Filter::default() };
                 prop_assert!(near.contains(&member) || !filter.passes("x", &traits), "{:?} {:?}", one, place);

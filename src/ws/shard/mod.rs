@@ -1,4 +1,4 @@
-//! A thread's connections: who subscribes to what, what each has still to get, and when each has something to do.
+//! The connections of a thread: their subscriptions, what each has to receive, and when each has something to do.
 
 mod channel;
 mod collect;
@@ -23,7 +23,7 @@ use muster_core::{Error, Millis};
 use muster_feed::{ConnId, ShardId};
 use slab::Slab;
 
-use super::protocol::{Entrance, Peer, ProtocolOptions, Session};
+use super::protocol::{Endpoint, Peer, ProtocolOptions, Session};
 use super::wire::Inbound;
 use super::{Admitted, Close, Connected, Sockets, wire};
 use channel::Channel;
@@ -33,24 +33,24 @@ use wheel::Wheel;
 pub(crate) use framing::read_positions;
 pub use framing::{Framing, Positions};
 
-/// How a shard reaches a connection's lane. Both return at once.
-pub trait Link {
-    /// There is something to [`Shard::collect`]. Told once until it was collected.
+/// How a shard reaches the transport of a connection. Both methods return at once.
+pub trait TransportHandle {
+    /// Signals that there is something to [`Shard::collect`]; called once until it was collected.
     fn wake(&self);
-    /// The transport ends now, whatever was not written.
+    /// Ends the transport now, without writing what is left.
     fn cut(&self);
 }
 
-/// What a lane is to write.
+/// What a transport writes.
 #[derive(Debug)]
 pub struct Collected {
-    /// In this order; each is a whole number of frames or events.
+    /// Chunks in order; each is a whole number of frames or events.
     pub frames: Vec<Bytes>,
-    pub next: Next,
+    pub next: AfterWrite,
 }
 
 impl Collected {
-    /// One write for all; a single frame goes out as it was encoded.
+    /// Combines all chunks for a single write; a single frame is passed on as it was encoded.
     pub fn joined(self) -> Option<Bytes> {
         let mut frames = self.frames.into_iter();
         let (first, others) = (frames.next()?, frames.as_slice());
@@ -64,29 +64,29 @@ impl Collected {
     }
 }
 
-/// What a lane does after it has written.
+/// What a transport does after writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
-    /// It is woken when there is more.
+pub enum AfterWrite {
+    /// Wait: it is woken when there is more.
     Wait,
-    /// It collects again as soon as the transport takes more.
+    /// Collect again as soon as the transport accepts more.
     More,
-    /// It ends the transport.
+    /// End the transport.
     End,
 }
 
-/// What a shard is told of a connection that begins.
+/// What a shard needs to know of a new connection.
 pub struct Opening {
-    pub link: Box<dyn Link>,
+    pub link: Box<dyn TransportHandle>,
     pub framing: Framing,
-    pub entrance: Entrance,
-    /// Who it is, where the handshake said so.
+    pub endpoint: Endpoint,
+    /// The client, if the handshake authenticated it.
     pub admitted: Option<Admitted>,
-    /// Its place among the unauthenticated, where it did not.
+    /// Its count among unauthenticated connections, if not.
     pub place: Option<Connected>,
-    /// The handshake's address.
+    /// URL of the handshake.
     pub url: Rc<str>,
-    /// Channels of a listener, with where it stands in each.
+    /// Channels of an event stream, with the client's position in each.
     pub channels: Vec<(String, Option<muster_feed::Position>)>,
 }
 
@@ -104,15 +104,15 @@ pub struct Shard {
     table: RefCell<Table>,
 }
 
-/// What a shard knows.
+/// The state of a shard.
 struct Table {
     conns: Slab<Conn>,
     channels: Slab<Channel>,
     names: HashMap<Arc<str>, usize>,
     wheel: Wheel<ConnId>,
-    /// Those that were asked to take something.
+    /// Connections that were asked to collect.
     watched: Vec<ConnId>,
-    /// Connections that there ever were.
+    /// Number of connections so far.
     opened: u64,
 }
 
@@ -123,7 +123,7 @@ impl std::fmt::Debug for Shard {
 }
 
 impl Shard {
-    /// Begins on this thread, and goes on until the thread's runtime ends.
+    /// Starts on this thread and runs until the thread's runtime ends.
     pub(super) fn start(sockets: Arc<Sockets>) -> Rc<Self> {
         let (port, deliveries) = port::queue(sockets.options.shard.queue);
         let table = Table {
@@ -141,22 +141,22 @@ impl Shard {
             table: RefCell::new(table),
         });
         let id = sockets.feed.attach(Arc::new(port));
-        // Set once: this is the only place.
+        // Set once, here only.
         let _ = shard.id.set(id);
         actix_rt::spawn(run::run(Rc::clone(&shard), deliveries));
         shard
     }
 
-    /// What all threads share.
+    /// Returns what all threads share.
     pub fn sockets(&self) -> &Arc<Sockets> {
         &self.sockets
     }
 
-    /// A connection begins.
+    /// Adds a connection.
     ///
     /// # Errors
-    /// A listener's channel that cannot be asked for, or a person with too many connections. The socket of a person with
-    /// too many is opened, and closed by its code.
+    /// A channel of an event stream cannot be subscribed to, or a user has too many connections. The socket of a user
+    /// with too many connections is opened and closed with its code.
     pub fn open(&self, opening: Opening) -> Result<ConnId, Error> {
         let now = self.now();
         let protocol = &self.sockets.protocol;
@@ -168,7 +168,7 @@ impl Shard {
         let jitter = jitter(protocol);
         let mut session = Session::new(
             Arc::clone(protocol),
-            (peer, opening.entrance),
+            (peer, opening.endpoint),
             new_id(IdKind::Connection),
             who.clone(),
             jitter,
@@ -203,7 +203,7 @@ impl Shard {
         Ok(id)
     }
 
-    /// Bytes came.
+    /// Handles received bytes.
     pub fn received(&self, id: ConnId, bytes: &[u8]) {
         let now = self.now();
         let mut table = self.table.borrow_mut();
@@ -233,13 +233,13 @@ impl Shard {
         table.wake(id, now);
     }
 
-    /// The transport is gone.
+    /// Handles the end of the transport.
     pub fn closed(&self, id: ConnId) {
         let mut table = self.table.borrow_mut();
         self.forget(&mut table, id);
     }
 
-    /// Connections of this thread.
+    /// Returns the number of connections of this thread.
     pub fn connections(&self) -> usize {
         self.table.borrow().conns.len()
     }
@@ -254,16 +254,16 @@ impl Shard {
 
     fn forget(&self, table: &mut Table, id: ConnId) {
         if let Some(conn) = table.remove(id) {
-            self.sockets.feed.gone(self.shard_id(), conn.id);
+            self.sockets.feed.connection_closed(self.shard_id(), conn.id);
         }
     }
 }
 
 impl Table {
-    fn insert(&mut self, session: Session, link: Box<dyn Link>, framing: Framing, limit: usize) -> ConnId {
+    fn insert(&mut self, session: Session, link: Box<dyn TransportHandle>, framing: Framing, limit: usize) -> ConnId {
         self.opened += 1;
         let entry = self.conns.vacant_entry();
-        // Its place, and a number that no later connection of the same place has.
+        // The index of the connection, and a number that no later connection with this index has.
         let id = ConnId(self.opened << 24 | entry.key() as u64);
         entry.insert(Conn::new(id, session, link, framing, limit));
         id
@@ -284,7 +284,7 @@ impl Table {
         Some(conn)
     }
 
-    fn leave(&mut self, place: conn::Place) {
+    fn leave(&mut self, place: conn::SubscriptionRef) {
         let Some(channel) = self.channels.get_mut(place.channel) else { return };
         channel.leave(place.member);
         if channel.members.is_empty() {
@@ -294,7 +294,7 @@ impl Table {
         }
     }
 
-    /// The lane is told that there is something, once.
+    /// Signals the transport once that there is something to write.
     fn wake(&mut self, id: ConnId, now: Millis) {
         let Some(conn) = self.conn(id) else { return };
         if conn.woken.is_some() || !(conn.has_something() || conn.closing.is_some_and(|closing| closing.over)) {
@@ -308,10 +308,10 @@ impl Table {
     }
 }
 
-/// By chance within one interval, so that a storm of connections is no storm of heartbeats.
+/// Random within one interval, so that a burst of connections does not become a burst of heartbeats.
 fn jitter(options: &ProtocolOptions) -> Duration {
     let millis = u64::try_from(options.heartbeat.as_millis()).unwrap_or(u64::MAX).max(1);
-    // A ULID's end is random.
+    // The end of a ULID is random.
     let chance = new_id(IdKind::Connection).bytes().rev().take(6).fold(0_u64, |sum, byte| sum * 31 + u64::from(byte));
     Duration::from_millis(chance % millis + 1)
 }

@@ -1,4 +1,4 @@
-//! The hub's way into a shard: a bounded queue that nobody waits for.
+//! The hub's interface to a shard: a bounded queue that never blocks the hub.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 #[derive(Debug)]
 struct Fill {
     waiting: AtomicUsize,
-    /// Something was turned away: the shard does not know everything any more.
+    /// A delivery was dropped, so the shard has missed something.
     lost: AtomicBool,
 }
 
@@ -28,15 +28,15 @@ pub(super) struct Deliveries {
     fill: Arc<Fill>,
 }
 
-/// What comes out.
+/// What the shard receives.
 #[derive(Debug)]
-pub(super) enum Came {
+pub(super) enum Received {
     Deliveries(Vec<Delivery>),
-    /// Everything before it is to be forgotten: something was turned away.
+    /// Everything before it is invalid, because a delivery was dropped.
     Lost,
 }
 
-/// A queue of that many deliveries, counted one by one however they are bundled.
+/// Creates a queue for that many deliveries, counted individually even if they are bundled.
 pub(super) fn queue(most: usize) -> (Port, Deliveries) {
     let (send, receive) = mpsc::unbounded_channel();
     let fill = Arc::new(Fill { waiting: AtomicUsize::new(0), lost: AtomicBool::new(false) });
@@ -46,11 +46,11 @@ pub(super) fn queue(most: usize) -> (Port, Deliveries) {
 impl ShardPort for Port {
     fn deliver(&self, what: Vec<Delivery>) -> Result<(), Overflow> {
         let before = self.fill.waiting.fetch_add(what.len(), Ordering::AcqRel);
-        // A bundle that finds the queue empty is taken whatever its size: it was made within the hub's own bounds.
+        // An empty queue accepts a bundle of any size, because the hub limits bundles itself.
         if before > 0 && before + what.len() > self.most {
             self.fill.waiting.fetch_sub(what.len(), Ordering::AcqRel);
             self.fill.lost.store(true, Ordering::Release);
-            // Wakes the shard, which has enough to do all the same.
+            // Wakes the shard, which is busy anyway.
             let _ = self.send.send(Vec::new());
             return Err(Overflow);
         }
@@ -59,18 +59,18 @@ impl ShardPort for Port {
 }
 
 impl Deliveries {
-    /// Everything that waits; `None` once the hub's end is gone. Bundles that came while the shard was writing are one
-    /// bundle now, and one write for each connection.
-    pub(super) async fn next(&mut self) -> Option<Came> {
+    /// Returns everything that waits; `None` once the hub's end is closed. Bundles that arrived during a write are
+    /// combined, which makes one write per connection.
+    pub(super) async fn next(&mut self) -> Option<Received> {
         let mut what = self.receive.recv().await?;
         while let Ok(more) = self.receive.try_recv() {
             what.extend(more);
         }
         self.fill.waiting.fetch_sub(what.len(), Ordering::AcqRel);
         if self.fill.lost.swap(false, Ordering::AcqRel) {
-            return Some(Came::Lost);
+            return Some(Received::Lost);
         }
-        Some(Came::Deliveries(what))
+        Some(Received::Deliveries(what))
     }
 }
 
@@ -83,9 +83,9 @@ mod tests {
         let (port, mut deliveries) = queue(2);
         assert!(port.deliver(vec![Delivery::Reset, Delivery::Reset]).is_ok());
         assert_eq!(port.deliver(vec![Delivery::Reset]), Err(Overflow));
-        assert!(matches!(deliveries.next().await, Some(Came::Lost)));
+        assert!(matches!(deliveries.next().await, Some(Received::Lost)));
         assert!(port.deliver(vec![Delivery::Reset]).is_ok());
         assert!(port.deliver(vec![Delivery::Reset]).is_ok());
-        assert!(matches!(deliveries.next().await, Some(Came::Deliveries(both)) if both.len() == 2));
+        assert!(matches!(deliveries.next().await, Some(Received::Deliveries(both)) if both.len() == 2));
     }
 }

@@ -1,13 +1,13 @@
-//! What drives a shard: the hub's deliveries, the time, the end.
+//! Drives a shard: deliveries of the hub, time, and the end.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::port::{Came, Deliveries};
+use super::port::{Deliveries, Received};
 use super::{Shard, Table};
 use crate::ws::Close;
 
-/// Goes on until the hub or the thread is gone.
+/// Runs until the hub or the thread ends.
 pub(super) async fn run(shard: Rc<Shard>, mut deliveries: Deliveries) {
     let _detach = Detach(Rc::clone(&shard));
     let sockets = Arc::clone(shard.sockets());
@@ -18,12 +18,12 @@ pub(super) async fn run(shard: Rc<Shard>, mut deliveries: Deliveries) {
         tokio::select! {
             came = deliveries.next() => match came {
                 None => return,
-                Some(Came::Deliveries(what)) => {
+                Some(Received::Deliveries(what)) => {
                     shard.deliver(what);
-                    // Lanes that were woken go first, so that the next bundle finds them level.
+                    // Transports that were woken run first, so that they are up to date before the next bundle.
                     tokio::task::yield_now().await;
                 }
-                Some(Came::Lost) => {
+                Some(Received::Lost) => {
                     tracing::warn!("a shard lost its place: its connections come again");
                     shard.close_all(Close::InsufficientState);
                 }
@@ -52,7 +52,7 @@ impl Shard {
         }
     }
 
-    /// Time passed: sessions that wait for it, those who take nothing, closes that are not answered.
+    /// Handles the present time: due sessions, readers without progress, closes without an answer.
     pub(super) fn tick(&self) {
         let now = self.now();
         let options = &self.sockets.options.shard;

@@ -1,16 +1,16 @@
-//! Pure: a timer wheel. One entry a connection, however many times it waits for.
+//! A timer wheel with one entry per connection. Pure.
 
 use muster_core::Millis;
 
-/// Slots of one round; what is farther off is looked at again each round.
+/// Number of slots; entries further ahead are checked again each round.
 const SLOTS: u64 = 512;
 
-/// Who is due when, as exact as a tick.
+/// Entries by due time, with the precision of a tick.
 #[derive(Debug)]
 pub(super) struct Wheel<T> {
     slots: Vec<Vec<T>>,
     tick: u64,
-    /// The last tick that was looked at.
+    /// The last processed tick.
     at: u64,
 }
 
@@ -20,7 +20,7 @@ impl<T> Wheel<T> {
         Self { slots: (0..SLOTS).map(|_| Vec::new()).collect(), tick, at: now.0 / tick }
     }
 
-    /// Puts in one that is due at `due`, and says when it will come out: then, or earlier where that is far off.
+    /// Adds an entry that is due at `due`. Returns when it will come out: at that time, or earlier if it is far ahead.
     pub(super) fn put(&mut self, one: T, due: Millis) -> Millis {
         let slot = due.0.div_ceil(self.tick).clamp(self.at + 1, self.at + SLOTS - 1);
         let index = usize::try_from(slot % SLOTS).unwrap_or(0);
@@ -30,11 +30,11 @@ impl<T> Wheel<T> {
         Millis(slot * self.tick)
     }
 
-    /// Takes out those who are due.
+    /// Removes and returns due entries.
     pub(super) fn advance(&mut self, now: Millis) -> Vec<T> {
         let to = now.0 / self.tick;
         let mut due = Vec::new();
-        // After a long stop one round visits every slot.
+        // After a long pause one round visits every slot.
         for slot in (self.at + 1..=to).take(usize::try_from(SLOTS).unwrap_or(usize::MAX)) {
             let index = usize::try_from(slot % SLOTS).unwrap_or(0);
             if let Some(slot) = self.slots.get_mut(index) {
@@ -57,7 +57,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Everyone comes out once, not before the promised time and at most a tick after it, and never late.
+        /// Every entry comes out once, not before the promised time and at most one tick after it.
         #[test]
         fn everyone_comes_out_when_promised(dues in prop::collection::vec(1_u64..200_000, 1..50), step in 1_u64..700) {
             let mut wheel = Wheel::new(Duration::from_millis(100), Millis(0));

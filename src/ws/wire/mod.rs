@@ -1,7 +1,7 @@
-//! RFC 6455 as bytes: what every lane reads and writes, knowing no transport.
+//! RFC 6455 as bytes, independent of the transport.
 //!
-//! The reader is ours because the library's waits for the whole of a frame before it refuses one that is too large, and
-//! puts no bound on a message in pieces.
+//! The reader is our own, because the library's waits for a whole frame before it rejects one that is too large, and
+//! does not limit fragmented messages.
 
 mod read;
 mod write;

@@ -1,4 +1,4 @@
-//! Pure: frames that a client sends, read out of bytes as they come, bounded at their headers.
+//! Parses the frames of a client from bytes as they arrive, with limits checked at the header. Pure.
 
 use bytes::{Buf, Bytes, BytesMut};
 
@@ -8,28 +8,28 @@ use crate::ws::Close;
 const CONTINUATION: u8 = 0;
 const BINARY: u8 = 2;
 const PING: u8 = 9;
-/// RFC 6455, section 5.5: the longest payload of a control frame.
+/// Longest payload of a control frame (RFC 6455, section 5.5).
 const CONTROL_LIMIT: usize = 125;
 
-/// What a client sent.
+/// A received message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inbound {
-    /// A whole message of text.
+    /// A whole text message.
     Text(String),
     Ping(Bytes),
-    /// A pong, or a piece of a message that is not whole yet: nothing to answer, but counted.
+    /// A pong, or a fragment of an incomplete message: it needs no answer, but is counted.
     Other,
-    /// The client closes, by this code.
+    /// The client closes with this code.
     Closed(u16),
 }
 
-/// Puts messages together. After an error it reads nothing any more.
+/// Assembles messages. After an error it reads nothing more.
 #[derive(Debug)]
 pub struct Reader {
     buffer: BytesMut,
-    /// The pieces of a message so far.
+    /// The fragments received so far.
     pieces: Option<BytesMut>,
-    /// Bytes of a message at most.
+    /// Largest message, in bytes.
     limit: usize,
     broken: bool,
 }
@@ -39,7 +39,7 @@ struct Header {
     opcode: u8,
     length: usize,
     mask: [u8; 4],
-    /// Its own bytes.
+    /// Takes the bytes to parse.
     size: usize,
 }
 
@@ -54,10 +54,10 @@ impl Reader {
         }
     }
 
-    /// The next thing that is whole.
+    /// Returns the next complete message.
     ///
     /// # Errors
-    /// What the connection is closed for.
+    /// The reason to close the connection.
     pub fn next(&mut self) -> Result<Option<Inbound>, Close> {
         if self.broken {
             return Ok(None);
@@ -68,7 +68,7 @@ impl Reader {
             self.buffer = BytesMut::new();
             self.pieces = None;
         } else if self.buffer.is_empty() {
-            // Thousands of idle sockets hold no buffers.
+            // Buffers are freed, because thousands of sockets are idle.
             self.buffer = BytesMut::new();
         }
         read
@@ -92,7 +92,7 @@ impl Reader {
         }
     }
 
-    /// The next frame's header, refused before its payload is waited for. `None` where it is not whole.
+    /// Parses the next frame header and rejects it before its payload arrives. `None` if it is incomplete.
     fn header(&self) -> Result<Option<Header>, Close> {
         let (Some(&first), Some(&second)) = (self.buffer.first(), self.buffer.get(1)) else { return Ok(None) };
         let (last, opcode) = (first & 0x80 != 0, first & 0x0f);
@@ -142,7 +142,7 @@ impl Reader {
     }
 }
 
-/// RFC 6455, sections 5.5.1 and 7.4: which codes may be on the wire.
+/// Returns whether a code may be on the wire (RFC 6455, sections 5.5.1 and 7.4).
 fn closed(payload: &[u8]) -> Result<Inbound, Close> {
     let Some((code, reason)) = payload.split_at_checked(2) else {
         return if payload.is_empty() { Ok(Inbound::Closed(1000)) } else { Err(Close::Violation) };
@@ -165,7 +165,7 @@ mod tests {
 
     const LIMIT: usize = 64 << 10;
 
-    /// A frame as a client sends it, by RFC 6455, section 5.2.
+    /// Builds a frame as a client sends it (RFC 6455, section 5.2).
     fn sent(first: u8, payload: &[u8]) -> Vec<u8> {
         let mask = [0x37, 0xfa, 0x21, 0x3d];
         let mut out = vec![first];
@@ -241,7 +241,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// However a message is cut into frames and the frames into reads, it comes out whole, with pings between.
+        /// However a message is split into frames and the frames into reads, it is returned whole, with pings in
+        /// between.
         #[test]
         fn cuts_change_nothing(text in "\\PC{0,300}", frames in 1_usize..6, read in 1_usize..50) {
             let size = (text.len() / frames).max(1);

@@ -1,4 +1,4 @@
-//! Pure: frames that a server sends. They are not masked, so the same bytes go to everybody.
+//! Builds the frames that a server sends. They are not masked, so all clients get the same bytes. Pure.
 
 use bytes::{BufMut, Bytes, BytesMut};
 
@@ -7,17 +7,17 @@ pub(super) const TEXT: u8 = 1;
 pub(super) const CLOSE: u8 = 8;
 pub(super) const PONG: u8 = 10;
 
-/// A whole text frame.
+/// Builds a whole text frame.
 pub fn framed(text: &[u8]) -> Bytes {
     frame(TEXT, text)
 }
 
-/// The answer to a ping.
+/// Builds the answer to a ping.
 pub fn pong(payload: &[u8]) -> Bytes {
     frame(PONG, payload)
 }
 
-/// A close frame. A reason of ours is far below the 123 bytes that it may have.
+/// Builds a close frame. The server's reasons are far below the limit of 123 bytes.
 pub fn close(code: u16, reason: &str) -> Bytes {
     let mut payload = BytesMut::with_capacity(2 + reason.len());
     payload.put_u16(code);

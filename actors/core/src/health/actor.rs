@@ -1,4 +1,4 @@
-//! The actor that probes.
+//! The actor that runs the probes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use actix::{Actor, AsyncContext, Context, WrapFuture};
 use actix_rt::ArbiterHandle;
 use tokio::sync::watch;
 
-use super::probe::{Probe, Verdict};
+use super::probe::{Probe, ProbeResult};
 use super::state::{HealthReport, ModuleHealth, ModuleStatus};
 use crate::Clock;
 use crate::supervise::{ChildSpec, Group};
 
-/// A probe that takes longer has failed.
+/// Time limit of a probe; a probe that takes longer has failed.
 const PROBE_LIMIT: Duration = Duration::from_secs(5);
 
-/// Runs each probe at its interval and publishes what they found.
+/// Runs each probe at its interval and publishes the results.
 pub struct HealthActor {
     probes: Arc<[Probe]>,
     clock: Clock,
@@ -30,14 +30,14 @@ impl std::fmt::Debug for HealthActor {
     }
 }
 
-/// The reader's end: the last results.
+/// Read access to the last results.
 #[derive(Debug, Clone)]
 pub struct Health {
     report: watch::Receiver<HealthReport>,
 }
 
 impl Health {
-    /// Starts probing. What was found survives the actor's death: it is kept with the factory.
+    /// Starts probing. Results survive a restart of the actor: they are held by its factory.
     pub fn start(group: &Group, arbiter: ArbiterHandle, probes: Vec<Probe>, clock: Clock) -> Self {
         let unknown = |probe: &Probe| ModuleHealth {
             status: ModuleStatus::Starting,
@@ -57,20 +57,20 @@ impl Health {
         Self { report }
     }
 
-    /// The report as it changes.
+    /// Returns a receiver that is notified when the report changes.
     pub fn changes(&self) -> watch::Receiver<HealthReport> {
         self.report.clone()
     }
 
-    /// The last results.
+    /// Returns the last results.
     pub fn report(&self) -> HealthReport {
         self.report.borrow().clone()
     }
 
-    /// Waits until every module was probed once.
+    /// Waits until every module has been probed once.
     pub async fn probed(&mut self) -> HealthReport {
         let all = |report: &HealthReport| report.modules.values().all(|module| module.checked_at.is_some());
-        // An error means that the sender is gone with the tree; the last report is still there.
+        // An error means that the sender was dropped with the tree; the last report remains available.
         let _ = self.report.wait_for(all).await;
         self.report()
     }
@@ -87,7 +87,7 @@ impl Actor for HealthActor {
 }
 
 impl HealthActor {
-    /// Runs a probe now, and again an interval after it ended.
+    /// Runs a probe now, and again one interval after it has finished.
     fn probe(&self, index: usize, context: &mut Context<Self>) {
         let Some(probe) = self.probes.get(index) else { return };
         let (module, every) = (probe.module, probe.every);
@@ -95,7 +95,7 @@ impl HealthActor {
         let bounded = tokio::time::timeout(PROBE_LIMIT, (probe.run)());
         context.spawn(bounded.into_actor(self).map(move |verdict, actor, context: &mut Context<Self>| {
             let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-            let late = || Verdict::Unhealthy(format!("no answer in {} s", PROBE_LIMIT.as_secs()));
+            let late = || ProbeResult::Unhealthy(format!("no answer in {} s", PROBE_LIMIT.as_secs()));
             let verdict = verdict.unwrap_or_else(|_| late());
             let at = actor.clock.now();
             actor.publish.send_modify(|report| *report = std::mem::take(report).with(module, verdict, at, took_ms));
@@ -115,14 +115,14 @@ mod tests {
     use crate::test_world;
 
     #[test]
-    fn a_module_that_fails_and_mends_is_seen_and_a_hung_probe_is_a_failure() {
+    fn failures_are_reported_and_a_hung_probe_is_a_failure() {
         test_world::run(|tree| async move {
             let broken = Arc::new(AtomicBool::new(false));
             let switch = Arc::clone(&broken);
             let probes = vec![
                 Probe::new("disk", 3, Duration::from_secs(10), move || {
                     let bad = switch.load(Ordering::SeqCst);
-                    async move { if bad { Verdict::Unhealthy("full".into()) } else { Verdict::Healthy } }
+                    async move { if bad { ProbeResult::Unhealthy("full".into()) } else { ProbeResult::Healthy } }
                 })
                 .critical(),
                 Probe::new("hung", 1, Duration::from_secs(10), std::future::pending),
@@ -139,13 +139,13 @@ mod tests {
     }
 
     #[test]
-    fn the_last_results_outlive_the_actor_and_probing_goes_on() {
+    fn results_survive_a_restart_and_probing_continues() {
         test_world::run(|tree| async move {
             let runs = Arc::new(AtomicUsize::new(0));
             let counted = Arc::clone(&runs);
             let probe = Probe::new("disk", 1, Duration::from_secs(10), move || {
                 counted.fetch_add(1, Ordering::SeqCst);
-                async { Verdict::Healthy }
+                async { ProbeResult::Healthy }
             });
             let clock = Clock::tokio(test_world::START);
             let mut health = Health::start(&tree.group("health"), Arbiter::current(), vec![probe], clock);

@@ -1,24 +1,28 @@
-//! From the modules' verdicts to one report. Pure.
+//! Combines the results of all modules into one report. Pure.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::probe::Verdict;
+use super::probe::ProbeResult;
 use crate::Millis;
 
-/// One module's health.
+/// Health status of a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModuleStatus {
     /// Not probed yet.
     Starting,
+    /// The module works.
     Healthy,
+    /// The module works with limitations.
     Degraded,
+    /// The module does not work.
     Unhealthy,
 }
 
 impl ModuleStatus {
+    /// Returns the name used in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Starting => "starting",
@@ -29,16 +33,20 @@ impl ModuleStatus {
     }
 }
 
-/// The whole server's.
+/// Health status of the whole server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OverallStatus {
+    /// The score is at least 90 and no critical module is unhealthy.
     Operational,
+    /// The score is below 90.
     Degraded,
+    /// A critical module is unhealthy.
     Outage,
 }
 
 impl OverallStatus {
+    /// Returns the name used in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Operational => "operational",
@@ -48,24 +56,32 @@ impl OverallStatus {
     }
 }
 
-/// What is known of a module.
+/// Health of a module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ModuleHealth {
+    /// Status of the module.
     pub status: ModuleStatus,
     /// What is wrong, for people.
     pub why: Option<String>,
+    /// Whether the server is in outage while this module is unhealthy.
     pub critical: bool,
+    /// Weight of the module in the score.
     pub weight: u32,
+    /// Time of the last probe.
     pub checked_at: Option<Millis>,
+    /// Duration of the last probe, in milliseconds.
     pub took_ms: u64,
 }
 
-/// All modules, and what follows for the whole.
+/// Health of all modules and of the whole server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HealthReport {
+    /// Status of the whole server.
     pub status: OverallStatus,
-    /// 0 to 100: `round(100 * sum(weight * value) / sum(weight))`, healthy 1, degraded one half, else 0.
+    /// 0 to 100: `round(100 * sum(weight * value) / sum(weight))`, where healthy is 1, degraded is 0.5 and everything
+    /// else 0.
     pub score: u32,
+    /// Health by module.
     pub modules: BTreeMap<&'static str, ModuleHealth>,
 }
 
@@ -98,12 +114,12 @@ impl HealthReport {
         Self { status, score, modules }
     }
 
-    pub(super) fn with(mut self, module: &'static str, verdict: Verdict, at: Millis, took_ms: u64) -> Self {
+    pub(super) fn with(mut self, module: &'static str, verdict: ProbeResult, at: Millis, took_ms: u64) -> Self {
         if let Some(health) = self.modules.get_mut(module) {
             (health.status, health.why) = match verdict {
-                Verdict::Healthy => (ModuleStatus::Healthy, None),
-                Verdict::Degraded(why) => (ModuleStatus::Degraded, Some(why)),
-                Verdict::Unhealthy(why) => (ModuleStatus::Unhealthy, Some(why)),
+                ProbeResult::Healthy => (ModuleStatus::Healthy, None),
+                ProbeResult::Degraded(why) => (ModuleStatus::Degraded, Some(why)),
+                ProbeResult::Unhealthy(why) => (ModuleStatus::Unhealthy, Some(why)),
             };
             health.checked_at = Some(at);
             health.took_ms = took_ms;
@@ -128,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_score_is_the_weighted_share() {
+    fn the_score_is_the_weighted_average() {
         use ModuleStatus::{Degraded, Healthy, Unhealthy};
         let all = |seen: HealthReport| (seen.status, seen.score);
         assert_eq!(all(report(&[("a", Healthy, true, 5)])), (OverallStatus::Operational, 100));

@@ -1,9 +1,38 @@
-//! What waits to be durable, in the order in which it was decided, and what follows once it is.
+//! Durable decisions: the one way in which a stateful actor changes what is stored.
 //!
-//! An actor decides at once and goes on; nobody is answered, nothing begins and nothing is told before the writes that
-//! say so are durable. Many decisions share a batch, and two batches are on their way: one is written while the next is
-//! gathered. An actor's turn never waits for the disk.
+//! # The order of a change
+//! 1. **Admit.** [`Journalled::admit`] refuses a new request while nothing can be stored: `Kind::Unavailable`, one
+//!    message, `Retry-After` 1 s while the store is full or too much waits for it, 30 s while it is read-only. Reads do
+//!    not ask.
+//! 2. **Decide.** The actor changes its state in memory, in one turn, without waiting.
+//! 3. **Push.** [`Journal::push`] takes the writes of the decision and its *effects*: what is done once they are
+//!    durable, as an enum of the actor's own.
+//! 4. **Flush.** [`Journalled::flush`] hands batches to the store. Decisions share a batch; two batches are in flight at a
+//!    time, so that one is written while the next is gathered. A store that is full is asked again after 10 ms.
+//! 5. **Committed.** [`Journalled::on_committed`] gets the effects in the order of the decisions, and only then answers
+//!    callers, publishes (directories, events) and starts work.
+//!
+//! So nothing is acknowledged, published or begun that could be lost, and no handler waits for a sync.
+//!
+//! # Reads
+//! An answer, to a write or to a read, rests on durable decisions only. An actor that keeps undurable decisions beside the
+//! durable records, as devices do, reads those records and answers at once. An actor whose state holds both takes the
+//! answer from its state and gives it behind what is undurable: it pushes a decision without writes whose effect is the
+//! answer. Either way an acknowledged write is visible to the next read, and a state that is sent to the feed comes behind
+//! every event of what it shows. A refusal is an answer too; only `Unavailable` is given at once.
+//!
+//! # When a commit fails
+//! The state in memory is no longer what is stored. The journal takes nothing more; [`Journalled::on_failed`] gets the
+//! effects of every decision that was not acknowledged, in flight or waiting, and fails their callers with one error; the
+//! actor stops and its supervisor starts it again from the store. What failed may still be found there (see
+//! [`StoreError::Poisoned`]), as after any lost answer. A store that stays read-only refuses at `admit`, so the restarted
+//! actor writes nothing and there is no restart loop: periodic work asks `admit` as well.
+//!
+//! # Starting
+//! [`Journal::open`] waits for what an earlier incarnation of the actor had handed to the store: call it before the state
+//! is read back.
 
+mod reply;
 mod state;
 
 use std::time::Duration;
@@ -13,69 +42,118 @@ use actix::{Actor, ActorContext, AsyncContext, Context, WrapFuture};
 use futures::FutureExt;
 use muster_store::{Batch, StoreError, StoreHandle};
 
-pub use state::{Journal, Landed};
+pub use reply::{Answer, Reply};
+use state::Completed;
+pub use state::{Committed, Journal, Precondition};
 
-/// How long a full store is let alone.
+use crate::Error;
+
+/// Time between two attempts to hand a batch to a full store.
 const BUSY: Duration = Duration::from_millis(10);
 
-/// An actor whose decisions go to the store by a journal.
+/// An actor whose decisions are stored through a journal.
 pub trait Journalled: Actor<Context = Context<Self>> {
-    /// What follows a decision once it is durable.
-    type Then: 'static;
+    /// What is done for one decision once it is durable.
+    type Effects: 'static;
 
-    fn journal(&mut self) -> &mut Journal<Self::Then>;
+    /// The actor's journal.
+    fn journal(&mut self) -> &mut Journal<Self::Effects>;
 
+    /// The store that the journal is written to.
     fn store(&self) -> &StoreHandle;
 
-    /// A batch has landed and its turn has come: does what follows, or says that nothing was stored.
-    fn follow(&mut self, landed: Landed<Self::Then>, context: &mut Context<Self>);
+    /// Carries out the effects of decisions that are durable now.
+    fn on_committed(&mut self, committed: Committed<Self::Effects>, context: &mut Context<Self>);
 
-    /// The next batch to be written, if one may go.
-    fn depart(&mut self) -> Option<(u64, Batch)> {
-        self.journal().depart()
+    /// Takes back the effects of a decision of [`Journal::push_if`] whose preconditions did not hold. An actor that makes
+    /// such decisions overrides this.
+    fn on_conflict(&mut self, _: Self::Effects, _: &mut Context<Self>) {
+        self.journal().fail(StoreError::Conflict);
     }
 
-    /// Lets what was decided go to the store.
+    /// Fails the callers of decisions that were not acknowledged. The actor stops after this.
+    fn on_failed(&mut self, effects: Vec<Self::Effects>, error: &Error);
+
+    /// Returns the next batch to be written, if one may be handed over. Overridden by actors that add writes of their own
+    /// to each batch.
+    fn next_batch(&mut self) -> Option<(u64, Batch)> {
+        self.journal().next_batch()
+    }
+
+    /// Checks that a new decision could be stored. Called before deciding.
+    ///
+    /// # Errors
+    /// `Unavailable`: the store is read-only, or it is full and as much waits for it as may.
+    fn admit(&mut self) -> Result<(), Error> {
+        self.store().writable()?;
+        self.journal().admit()
+    }
+
+    /// Hands decisions to the store.
     fn flush(&mut self, context: &mut Context<Self>) {
-        while let Some((number, batch)) = self.depart() {
-            send(self, number, batch, context);
+        while let Some((number, batch)) = self.next_batch() {
+            commit(self, number, batch, context);
         }
-        if self.journal().broken {
-            // Started again, it has what is stored.
+        if let Some((effects, error)) = self.journal().take_failed() {
+            tracing::error!(actor = std::any::type_name::<Self>(), %error, undurable = effects.len(), "decisions were not stored: restarting from the store");
+            self.on_failed(effects, &Error::from(error));
             context.stop();
         }
     }
 }
 
-fn send<A: Journalled>(actor: &mut A, number: u64, batch: Batch, context: &mut Context<A>) {
-    if batch.ops.is_empty() {
-        return arrive(actor, number, Ok(()), context);
+fn commit<A: Journalled>(actor: &mut A, number: u64, batch: Batch, context: &mut Context<A>) {
+    if batch.ops.is_empty() && batch.expect.is_empty() {
+        return complete(actor, number, Ok(()), context);
     }
     let again = batch.clone();
-    let mut commit = actor.store().commit(batch);
-    match (&mut commit).now_or_never() {
+    let mut written = actor.store().commit(batch);
+    match (&mut written).now_or_never() {
         Some(Err(StoreError::Busy)) => {
-            actor.journal().held_back = Some((number, again));
+            actor.journal().hold_back(number, again);
             context.run_later(BUSY, |actor, context| {
-                if let Some((number, batch)) = actor.journal().held_back.take() {
-                    send(actor, number, batch, context);
+                if let Some((number, batch)) = actor.journal().take_held_back() {
+                    commit(actor, number, batch, context);
                 }
                 actor.flush(context);
             });
         }
-        Some(outcome) => arrive(actor, number, outcome, context),
+        Some(outcome) => complete(actor, number, outcome, context),
         None => {
-            let commit = commit.into_actor(actor);
-            context.spawn(commit.map(move |outcome, actor: &mut A, context: &mut Context<A>| {
-                arrive(actor, number, outcome, context);
+            let written = written.into_actor(actor);
+            context.spawn(written.map(move |outcome, actor: &mut A, context: &mut Context<A>| {
+                complete(actor, number, outcome, context);
                 actor.flush(context);
             }));
         }
     }
 }
 
-fn arrive<A: Journalled>(actor: &mut A, number: u64, outcome: Result<(), StoreError>, context: &mut Context<A>) {
-    for landed in actor.journal().arrive(number, outcome) {
-        actor.follow(landed, context);
+fn complete<A: Journalled>(actor: &mut A, number: u64, outcome: Result<(), StoreError>, context: &mut Context<A>) {
+    for completed in actor.journal().complete(number, outcome) {
+        match completed {
+            Completed::Committed(committed) => actor.on_committed(committed, context),
+            Completed::Conflict(effects) => actor.on_conflict(effects, context),
+        }
     }
 }
+
+impl<E> Journal<E> {
+    /// Opens the journal of an actor that starts: resolves once everything that was handed to the store before is durable
+    /// or refused, so that what is read next is complete.
+    ///
+    /// # Errors
+    /// The store failed. One that is read-only can be read from.
+    pub async fn open(store: &StoreHandle) -> Result<Self, StoreError> {
+        loop {
+            match store.commit(Batch::default()).await {
+                Ok(()) | Err(StoreError::Poisoned(_)) => return Ok(Self::default()),
+                Err(StoreError::Busy) => tokio::time::sleep(BUSY).await,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

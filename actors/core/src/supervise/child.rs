@@ -1,4 +1,4 @@
-//! The life of one supervised actor: built, started, watched, buried, started again.
+//! Lifecycle of a supervised actor: built, started, monitored, restarted.
 
 use std::any::Any;
 use std::future::Future;
@@ -16,25 +16,26 @@ use tokio_util::sync::CancellationToken;
 
 use super::control::Control;
 use super::handle::Slot;
-use super::policy::{Intensity, Policy, Verdict};
+use super::policy::{RestartDecision, RestartIntensity, RestartPolicy};
 use super::tree::{ActorState, Group, Node};
 
-/// Why a factory could not make its actor.
+/// Reason for which a factory could not build its actor.
 pub type BuildError = Box<dyn std::error::Error + Send + Sync>;
 
 type Factory<A> = Box<dyn Fn(Control) -> BoxFuture<'static, Result<A, BuildError>> + Send + Sync>;
 
-/// Longest time a factory may take to bring an actor's state back.
+/// Time limit for a factory to restore an actor's state.
 const BUILD_LIMIT: Duration = Duration::from_secs(30);
-/// Longest time an actor may take to end when told to.
+/// Time limit for an actor to stop.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
-/// How to make an actor, and where and how it is to live.
+/// Specification of a supervised actor: name, factory, arbiter, queue capacity and restart policy.
 pub struct ChildSpec<A: Actor> {
     pub(super) name: String,
     pub(super) arbiter: ArbiterHandle,
     pub(super) capacity: usize,
-    pub(super) policy: Policy,
+    pub(super) reserved: usize,
+    pub(super) policy: RestartPolicy,
     factory: Factory<A>,
 }
 
@@ -45,8 +46,8 @@ impl<A: Actor> std::fmt::Debug for ChildSpec<A> {
 }
 
 impl<A: Actor<Context = Context<A>> + Send> ChildSpec<A> {
-    /// `factory` makes an actor with its state, read back from wherever it is kept; it runs off the actor's arbiter, at
-    /// each start anew. Blocking reads in it belong into `spawn_blocking`.
+    /// Creates a specification. `factory` builds the actor with its state restored from storage; it is called for every
+    /// start, outside of the actor's arbiter. Blocking reads must use `spawn_blocking`.
     pub fn new<F, Fut>(name: impl Into<String>, arbiter: ArbiterHandle, factory: F) -> Self
     where
         F: Fn(Control) -> Fut + Send + Sync + 'static,
@@ -56,20 +57,29 @@ impl<A: Actor<Context = Context<A>> + Send> ChildSpec<A> {
             name: name.into(),
             arbiter,
             capacity: 1024,
-            policy: Policy::default(),
+            reserved: 0,
+            policy: RestartPolicy::default(),
             factory: Box::new(move |control| Box::pin(factory(control))),
         }
     }
 
-    /// Calls that may wait at a time (default 1,024).
+    /// Sets the maximum number of concurrent calls (default 1,024).
     #[must_use]
     pub fn capacity(mut self, calls: usize) -> Self {
         self.capacity = calls.max(1);
         self
     }
 
+    /// Sets the queue places reserved for control calls (default 0).
     #[must_use]
-    pub fn policy(mut self, policy: Policy) -> Self {
+    pub fn reserved(mut self, calls: usize) -> Self {
+        self.reserved = calls;
+        self
+    }
+
+    /// Sets the restart policy.
+    #[must_use]
+    pub fn policy(mut self, policy: RestartPolicy) -> Self {
         self.policy = policy;
         self
     }
@@ -77,53 +87,53 @@ impl<A: Actor<Context = Context<A>> + Send> ChildSpec<A> {
 
 /// How an incarnation ended.
 enum Exit {
-    /// Told to, by the tree or by its group's restart.
-    Told,
+    /// Requested by the tree or by the restart of its group.
+    Stopped,
     Died(String),
 }
 
-/// What runs now, as its keeper sees it.
+/// The running incarnation, as seen by its supervisor.
 struct Running<A: Actor> {
     addr: Addr<A>,
     ended: oneshot::Receiver<Result<(), String>>,
 }
 
-/// Keeps an actor alive until the tree stops.
-pub(super) async fn keep<A>(spec: ChildSpec<A>, slot: Arc<Slot<A>>, node: Arc<Node>, group: Group)
+/// Supervises an actor until the tree stops.
+pub(super) async fn supervise<A>(spec: ChildSpec<A>, slot: Arc<Slot<A>>, node: Arc<Node>, group: Group)
 where
     A: Actor<Context = Context<A>> + Send,
 {
     let origin = Instant::now();
-    let mut intensity = Intensity::default();
+    let mut intensity = RestartIntensity::default();
     loop {
         let incarnation = group.incarnation();
         if incarnation.stopping() || slot.retired.is_cancelled() {
             break;
         }
         node.enter(ActorState::Starting);
-        let exit = live(&spec, &slot, &node, &incarnation.token, &group).await;
+        let exit = run_incarnation(&spec, &slot, &node, &incarnation.token, &group).await;
         slot.publish(None);
         match exit {
-            Exit::Told => {
+            Exit::Stopped => {
                 node.enter(ActorState::Stopped);
                 slot.retired.run_until_cancelled(group.next_incarnation(&incarnation)).await;
             }
             Exit::Died(why) => match intensity.failed(&spec.policy, origin.elapsed()) {
-                Verdict::RestartAfter(wait) => {
+                RestartDecision::RestartAfter(wait) => {
                     slot.back_in_ms.store(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
                     tracing::warn!(actor = %node.path, why = %why, restart_in_ms = wait.as_millis(), "actor died");
                     node.died(why, ActorState::BackingOff, group.tree().clock.now());
-                    group.tree().tell_restart(&node);
+                    group.tree().notify_restart(&node);
                     tokio::select! {
                         () = tokio::time::sleep(wait) => {}
                         () = incarnation.token.cancelled() => {}
                         () = slot.retired.cancelled() => {}
                     }
                 }
-                Verdict::Escalate => {
-                    tracing::error!(actor = %node.path, why = %why, "actor dies too often: escalating");
+                RestartDecision::Escalate => {
+                    tracing::error!(actor = %node.path, why = %why, "actor failed too often: escalating");
                     node.died(why.clone(), ActorState::Escalated, group.tree().clock.now());
-                    group.tree().tell_restart(&node);
+                    group.tree().notify_restart(&node);
                     group.escalate(&node.path, why);
                     slot.retired.run_until_cancelled(group.next_incarnation(&incarnation)).await;
                 }
@@ -132,12 +142,12 @@ where
     }
     node.enter(ActorState::Stopped);
     if slot.retired.is_cancelled() {
-        group.tree().forget(&node);
+        group.tree().remove(&node);
     }
 }
 
-/// One incarnation, from its factory to its end.
-async fn live<A>(
+/// Runs one incarnation, from its factory to its end.
+async fn run_incarnation<A>(
     spec: &ChildSpec<A>,
     slot: &Arc<Slot<A>>,
     node: &Node,
@@ -151,8 +161,8 @@ where
     let control = Control { stop: stop.clone(), phase: group.tree().phase.subscribe() };
     let built = tokio::select! {
         built = tokio::time::timeout(BUILD_LIMIT, (spec.factory)(control)) => built,
-        () = stop.cancelled() => return Exit::Told,
-        () = slot.retired.cancelled() => return Exit::Told,
+        () = stop.cancelled() => return Exit::Stopped,
+        () = slot.retired.cancelled() => return Exit::Stopped,
     };
     let actor = match built {
         Ok(Ok(actor)) => actor,
@@ -161,38 +171,38 @@ where
     };
     let (fault, injected) = oneshot::channel();
     let Some(mut running) = start(spec, actor, stop.clone(), injected).await else {
-        return Exit::Died("its arbiter is gone".to_owned());
+        return Exit::Died("its arbiter has stopped".to_owned());
     };
     node.arm(fault);
     slot.publish(Some(running.addr.clone()));
     node.enter(ActorState::Running);
     tokio::select! {
         ended = &mut running.ended => match ended {
-            Ok(Ok(())) if stop.is_cancelled() => Exit::Told,
+            Ok(Ok(())) if stop.is_cancelled() => Exit::Stopped,
             Ok(Ok(())) => Exit::Died("stopped by itself".to_owned()),
             Ok(Err(panic)) => Exit::Died(panic),
-            Err(_) => Exit::Died("its arbiter is gone".to_owned()),
+            Err(_) => Exit::Died("its arbiter has stopped".to_owned()),
         },
-        () = told(incarnation, slot) => {
+        () = stop_requested(incarnation, slot) => {
             stop.cancel();
-            // Its last words are bounded: a stuck actor must not hold up the others' end.
+            // A stuck actor must not delay the shutdown of the others.
             if tokio::time::timeout(STOP_LIMIT, &mut running.ended).await.is_err() {
                 tracing::error!(actor = %node.path, "actor did not stop in time: abandoned");
             }
-            Exit::Told
+            Exit::Stopped
         }
     }
 }
 
-/// Its group or its owner wants it to end.
-async fn told<A: Actor>(incarnation: &CancellationToken, slot: &Slot<A>) {
+/// Resolves when the group or the owner requests a stop.
+async fn stop_requested<A: Actor>(incarnation: &CancellationToken, slot: &Slot<A>) {
     tokio::select! {
         () = incarnation.cancelled() => {}
         () = slot.retired.cancelled() => {}
     }
 }
 
-/// Starts an actor on its arbiter. Its task is joined, so that a panic is seen with its message.
+/// Starts an actor on its arbiter. Its task is joined, so that a panic is detected with its message.
 async fn start<A>(
     spec: &ChildSpec<A>,
     actor: A,
@@ -204,7 +214,7 @@ where
 {
     let (addr_to, addr_from) = oneshot::channel();
     let (ended_to, ended) = oneshot::channel();
-    let capacity = spec.capacity;
+    let capacity = spec.capacity + spec.reserved;
     spec.arbiter.spawn_fn(move || {
         let mut context = Context::new();
         context.set_mailbox_capacity(capacity);
@@ -213,19 +223,19 @@ where
             actix::ActorContext::stop(context);
         }));
         context.spawn(injected_panic(injected).into_actor(&actor));
-        let life = actix_rt::spawn(context.into_future(actor));
-        // A refused send means that the keeper is gone: the tree is being dropped.
+        let task = actix_rt::spawn(context.into_future(actor));
+        // Sending fails if the supervisor is gone because the tree is being dropped.
         let _ = addr_to.send(address);
         actix_rt::spawn(async move {
-            let _ = ended_to.send(life.await.map_err(|error| {
-                error.try_into_panic().map_or_else(|error| error.to_string(), |payload| words_of(payload.as_ref()))
+            let _ = ended_to.send(task.await.map_err(|error| {
+                error.try_into_panic().map_or_else(|error| error.to_string(), |payload| panic_message(payload.as_ref()))
             }));
         });
     });
     addr_from.await.ok().map(|addr| Running { addr, ended })
 }
 
-/// Dies inside the actor's own task, just as a panicking handler does, when a fault-injection test asks for it.
+/// Panics inside the actor's own task, as a panicking handler does, when a fault-injection test requests it.
 #[allow(clippy::panic)]
 async fn injected_panic(injected: oneshot::Receiver<()>) {
     match injected.await {
@@ -234,7 +244,7 @@ async fn injected_panic(injected: oneshot::Receiver<()>) {
     }
 }
 
-fn words_of(payload: &(dyn Any + Send)) -> String {
+fn panic_message(payload: &(dyn Any + Send)) -> String {
     let words =
         payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     format!("panicked: {}", words.unwrap_or("no message"))

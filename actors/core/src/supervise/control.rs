@@ -1,18 +1,19 @@
-//! Control beside the mailbox: an actor's mailbox has no fast lane, so what must not wait travels here.
+//! Control signals beside the mailbox. An actor's mailbox has no priority lane, so urgent signals use this channel.
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// What a running actor is asked to be.
+/// Requested phase of a running actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Phase {
+    /// Normal operation.
     #[default]
     Run,
-    /// Finish what is in hand, accept nothing new.
+    /// Finish the work in progress, accept nothing new.
     Drain,
 }
 
-/// An actor's ear for control. Given to each incarnation by its factory.
+/// Control signals for an actor, passed to each incarnation by its factory.
 #[derive(Debug, Clone)]
 pub struct Control {
     pub(super) stop: CancellationToken,
@@ -20,12 +21,12 @@ pub struct Control {
 }
 
 impl Control {
-    /// Cancelled when this incarnation must end now: hold it in every long step.
+    /// Returns a token that is cancelled when this incarnation must end: await it in every long step.
     pub fn stop_token(&self) -> CancellationToken {
         self.stop.clone()
     }
 
-    /// The present phase, and a way to await the next.
+    /// Returns the current phase and a way to await changes.
     pub fn phase(&self) -> watch::Receiver<Phase> {
         self.phase.clone()
     }

@@ -1,4 +1,4 @@
-//! A stable handle to an actor that may die and come back.
+//! A handle to an actor that stays valid across restarts.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -10,26 +10,29 @@ use actix::{Actor, Addr, Context, Handler, MailboxError, Message};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// How long a caller waits where it says nothing else.
+/// Default time limit of a call.
 const DEFAULT_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Why an actor could not be asked. Becomes 503 with `Retry-After` at the edge.
+/// Reason for which a call to an actor failed. The server renders it as 503 with `Retry-After`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{actor} {kind}")]
 pub struct CallError {
+    /// Name of the actor in the tree.
     pub actor: Arc<str>,
+    /// Kind of the failure.
     pub kind: CallErrorKind,
+    /// Time after which the call can be retried.
     pub retry_after: Duration,
 }
 
-/// What kept the actor from answering.
+/// Kinds of [`CallError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallErrorKind {
-    /// As many calls as it takes are already waiting: nothing was sent.
+    /// The queue is full: the message was not sent.
     Busy,
-    /// It is dead or starting; what was sent may or may not have been done.
+    /// The actor is down or starting; the message may or may not have been processed.
     Down,
-    /// No answer in time; what was sent may still be done.
+    /// No reply within the time limit; the message may still be processed.
     TimedOut,
 }
 
@@ -43,23 +46,26 @@ impl fmt::Display for CallErrorKind {
     }
 }
 
-/// Where the present incarnation is found, and how many calls wait for it.
+/// Address of the current incarnation, and the number of calls in progress.
 pub(super) struct Slot<A: Actor> {
     pub(super) name: Arc<str>,
     addr: RwLock<Option<Addr<A>>>,
-    /// Whether there is one, for those who wait for the first.
+    /// Whether an incarnation is running, for callers that wait for the first one.
     up: watch::Sender<bool>,
-    /// It is wanted no more.
+    /// Cancelled when the actor is to end permanently.
     pub(super) retired: CancellationToken,
     pub(super) depth: AtomicUsize,
     pub(super) capacity: usize,
+    /// Places that control alone may take, and how many of them are taken.
+    reserved: usize,
+    controls: AtomicUsize,
     pub(super) refused: AtomicU64,
-    /// When a dead actor is expected back, in milliseconds from its death.
+    /// Time until a dead actor is restarted, in milliseconds from its death.
     pub(super) back_in_ms: AtomicU64,
 }
 
 impl<A: Actor> Slot<A> {
-    pub(super) fn new(name: Arc<str>, capacity: usize) -> Self {
+    pub(super) fn new(name: Arc<str>, capacity: usize, reserved: usize) -> Self {
         Self {
             name,
             addr: RwLock::new(None),
@@ -67,6 +73,8 @@ impl<A: Actor> Slot<A> {
             retired: CancellationToken::new(),
             depth: AtomicUsize::new(0),
             capacity,
+            reserved,
+            controls: AtomicUsize::new(0),
             refused: AtomicU64::new(0),
             back_in_ms: AtomicU64::new(0),
         }
@@ -89,27 +97,36 @@ impl<A: Actor> Slot<A> {
         addr.ok_or_else(|| self.error(CallErrorKind::Down))
     }
 
-    fn enter(&self) -> Result<Place<'_, A>, CallError> {
-        if self.depth.fetch_add(1, Ordering::AcqRel) >= self.capacity {
-            self.depth.fetch_sub(1, Ordering::AcqRel);
-            return Err(self.error(CallErrorKind::Busy));
-        }
-        Ok(Place(self))
+    fn enter(&self) -> Result<Place<'_>, CallError> {
+        Place::take(&self.depth, self.capacity).ok_or_else(|| self.error(CallErrorKind::Busy))
+    }
+
+    /// A reserved place, or an ordinary one where all of those are taken.
+    fn enter_control(&self) -> Result<Place<'_>, CallError> {
+        Place::take(&self.controls, self.reserved).map_or_else(|| self.enter(), Ok)
     }
 }
 
-/// One caller's place in the bounded line; given back on drop.
-struct Place<'a, A: Actor>(&'a Slot<A>);
+/// One caller's place in the bounded queue; given back on drop.
+struct Place<'a>(&'a AtomicUsize);
 
-impl<A: Actor> Drop for Place<'_, A> {
+impl<'a> Place<'a> {
+    fn take(taken: &'a AtomicUsize, places: usize) -> Option<Self> {
+        let place = Self(taken);
+        (taken.fetch_add(1, Ordering::AcqRel) < places).then_some(place)
+    }
+}
+
+impl Drop for Place<'_> {
     fn drop(&mut self) {
-        self.0.depth.fetch_sub(1, Ordering::AcqRel);
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-/// Finds the present incarnation of a supervised actor. Cheap to clone, valid for ever.
+/// Handle to a supervised actor. Cheap to clone; stays valid across restarts.
 ///
-/// At most `capacity` calls wait at a time, counted from the call to its answer; one more is refused as `Busy`.
+/// At most `capacity` calls wait at a time, counted from the call to its answer; one more is refused as `Busy`. Control
+/// (pausing, killing, draining) has places of its own beside them: see [`ChildSpec::reserved`](super::ChildSpec::reserved).
 pub struct Handle<A: Actor>(pub(super) Arc<Slot<A>>);
 
 impl<A: Actor> Clone for Handle<A> {
@@ -125,23 +142,27 @@ impl<A: Actor> fmt::Debug for Handle<A> {
 }
 
 impl<A: Actor<Context = Context<A>>> Handle<A> {
-    /// Ends the actor for good: it leaves the tree, and whoever still calls it is told that it is down.
+    /// Stops the actor permanently and removes it from the tree. Later calls fail as `Down`.
     pub fn retire(&self) {
         self.0.retired.cancel();
     }
 
-    /// The actor's name in the tree.
+    /// Returns the actor's name in the tree.
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// Waits until an incarnation runs: for what starts in order. Bound it.
+    /// Waits until an incarnation is running. The caller should bound the wait.
     pub async fn up(&self) {
-        // The sender lives in the slot that this handle holds.
+        // Cannot fail: the sender is in the slot that this handle holds.
         let _ = self.0.up.subscribe().wait_for(|&up| up).await;
     }
 
-    /// Asks, and waits at most five seconds.
+    /// Sends a message and waits for the reply, at most five seconds.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the actor is overloaded, down or does not reply in time.
     pub async fn ask<M>(&self, message: M) -> Result<M::Result, CallError>
     where
         M: Message + Send + 'static,
@@ -152,7 +173,12 @@ impl<A: Actor<Context = Context<A>>> Handle<A> {
         self.ask_within(DEFAULT_PATIENCE, message).await
     }
 
-    /// Asks, and waits at most `patience`. Dropping the future withdraws a message that was not begun.
+    /// Sends a message and waits for the reply, at most `patience`. Dropping the future cancels a message whose
+    /// processing has not begun.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the actor is overloaded, down or does not reply in time.
     pub async fn ask_within<M>(&self, patience: Duration, message: M) -> Result<M::Result, CallError>
     where
         M: Message + Send + 'static,
@@ -160,7 +186,30 @@ impl<A: Actor<Context = Context<A>>> Handle<A> {
         A: Handler<M>,
         A::Context: ToEnvelope<A, M>,
     {
-        let _place = self.0.enter()?;
+        let place = self.0.enter()?;
+        self.call(place, patience, message).await
+    }
+
+    /// As [`Handle::ask_within`], for control: takes a reserved place, so that an actor whose queue is full of other calls
+    /// is still reached.
+    pub async fn control_within<M>(&self, patience: Duration, message: M) -> Result<M::Result, CallError>
+    where
+        M: Message + Send + 'static,
+        M::Result: Send,
+        A: Handler<M>,
+        A::Context: ToEnvelope<A, M>,
+    {
+        let place = self.0.enter_control()?;
+        self.call(place, patience, message).await
+    }
+
+    async fn call<M>(&self, _place: Place<'_>, patience: Duration, message: M) -> Result<M::Result, CallError>
+    where
+        M: Message + Send + 'static,
+        M::Result: Send,
+        A: Handler<M>,
+        A::Context: ToEnvelope<A, M>,
+    {
         let addr = self.0.present()?;
         match tokio::time::timeout(patience, addr.send(message)).await {
             Ok(Ok(answer)) => Ok(answer),
@@ -169,8 +218,12 @@ impl<A: Actor<Context = Context<A>>> Handle<A> {
         }
     }
 
-    /// Tells without waiting for an answer; refused when the mailbox is full.
-    pub fn tell<M>(&self, message: M) -> Result<(), CallError>
+    /// Sends a message without waiting for a reply.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the mailbox is full or the actor is down.
+    pub fn try_send<M>(&self, message: M) -> Result<(), CallError>
     where
         M: Message + Send + 'static,
         M::Result: Send,

@@ -1,11 +1,11 @@
-//! Supervision: every actor is started by a factory, watched, and started again when it dies.
+//! Supervision: every actor is built by a factory, monitored, and restarted when it dies.
 //!
-//! actix's own `Supervisor` restarts an actor that *stops*; one that *panics* is gone for good, its mailbox closed. So
-//! this module owns restart: [`Tree`] starts an actor from its factory and joins its task, so that a panic is an exit
-//! like any other; [`policy`] decides when to start it again and when to give up and escalate to the parent group;
-//! a [`Handle`] stays valid across all of it, and a caller of a dead actor gets a typed [`CallError`], never a hang.
+//! actix's own `Supervisor` restarts an actor that *stops*; one that *panics* is gone, with its mailbox closed. This
+//! module therefore implements restarts itself: [`Tree`] starts an actor from its factory and joins its task, so that a
+//! panic is an exit like any other; [`policy`] decides when to restart it and when to escalate to the parent group; a
+//! [`Handle`] stays valid throughout, and a caller of a dead actor gets a typed [`CallError`], never a hang.
 //!
-//! Control travels beside the mailbox: [`Control`] reaches an actor that is busy in the middle of a step.
+//! Control signals bypass the mailbox: [`Control`] reaches an actor in the middle of a long step.
 
 mod child;
 mod control;
@@ -18,5 +18,5 @@ mod tree;
 pub use child::{BuildError, ChildSpec};
 pub use control::{Control, Phase};
 pub use handle::{CallError, CallErrorKind, Handle};
-pub use policy::Policy;
-pub use tree::{ActorState, ActorStatus, Escalation, Failure, Group, Restarted, Tree};
+pub use policy::RestartPolicy;
+pub use tree::{ActorState, ActorStatus, Escalation, Failure, Group, RestartEvent, Tree};

@@ -1,20 +1,22 @@
-//! When a dead actor is started again, and when that is given up. Pure: time is an argument.
+//! Restart policy: when a dead actor is restarted, and when to give up. Pure: time is an argument.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How much dying is borne.
+/// Limits of restarts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Policy {
-    /// More failures than this within `window` escalate to the parent.
+pub struct RestartPolicy {
+    /// Number of restarts within `window` after which a further failure escalates to the parent.
     pub max_restarts: usize,
+    /// Period over which restarts are counted.
     pub window: Duration,
-    /// The first back-off; doubles with each failure inside the window.
+    /// First back-off; doubles with each failure inside the window.
     pub first_backoff: Duration,
+    /// Maximum back-off.
     pub max_backoff: Duration,
 }
 
-impl Default for Policy {
+impl Default for RestartPolicy {
     fn default() -> Self {
         Self {
             max_restarts: 5,
@@ -25,39 +27,41 @@ impl Default for Policy {
     }
 }
 
-impl Policy {
-    /// For a group: its children's own back-offs lie between two of its failures, so its window is longer.
+impl RestartPolicy {
+    /// Returns the policy of a group. Its window is longer, because the back-offs of its children delay its failures.
     pub fn of_group() -> Self {
         Self { max_restarts: 2, window: Duration::from_secs(600), ..Self::default() }
     }
 }
 
-/// What to do about a failure.
+/// Decision about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RestartDecision {
+    /// Restart after this back-off.
     RestartAfter(Duration),
+    /// Give up and escalate to the parent.
     Escalate,
 }
 
-/// The failures of one child that still count.
+/// Recent failures of a child.
 #[derive(Debug, Clone, Default)]
-pub struct Intensity {
+pub struct RestartIntensity {
     recent: VecDeque<Duration>,
 }
 
-impl Intensity {
-    /// Notes a failure at `now` (time since any fixed origin) and judges it.
-    pub fn failed(&mut self, policy: &Policy, now: Duration) -> Verdict {
+impl RestartIntensity {
+    /// Records a failure at `now` (time since any fixed origin) and decides what to do.
+    pub fn failed(&mut self, policy: &RestartPolicy, now: Duration) -> RestartDecision {
         while self.recent.front().is_some_and(|&at| now.saturating_sub(at) >= policy.window) {
             self.recent.pop_front();
         }
         self.recent.push_back(now);
         if self.recent.len() > policy.max_restarts {
             self.recent.clear();
-            return Verdict::Escalate;
+            return RestartDecision::Escalate;
         }
         let doublings = u32::try_from(self.recent.len() - 1).unwrap_or(u32::MAX).min(16);
-        Verdict::RestartAfter((policy.first_backoff * 2_u32.pow(doublings)).min(policy.max_backoff))
+        RestartDecision::RestartAfter((policy.first_backoff * 2_u32.pow(doublings)).min(policy.max_backoff))
     }
 }
 
@@ -69,25 +73,25 @@ mod tests {
 
     #[test]
     fn backs_off_then_escalates_at_the_sixth_failure_in_a_minute() {
-        let policy = Policy::default();
-        let mut intensity = Intensity::default();
+        let policy = RestartPolicy::default();
+        let mut intensity = RestartIntensity::default();
         let verdicts: Vec<_> = (0..6).map(|n| intensity.failed(&policy, Duration::from_secs(n))).collect();
-        let after = |ms| Verdict::RestartAfter(Duration::from_millis(ms));
-        assert_eq!(verdicts, [after(50), after(100), after(200), after(400), after(800), Verdict::Escalate]);
+        let after = |ms| RestartDecision::RestartAfter(Duration::from_millis(ms));
+        assert_eq!(verdicts, [after(50), after(100), after(200), after(400), after(800), RestartDecision::Escalate]);
     }
 
     proptest! {
-        /// However failures fall, those let pass within any window never exceed the bound.
+        /// For any sequence of failures, the restarts within a window never exceed the bound.
         #[test]
         fn no_window_restarts_more_than_the_bound(gaps in prop::collection::vec(0_u64..40, 1..200)) {
-            let policy = Policy::default();
-            let mut intensity = Intensity::default();
+            let policy = RestartPolicy::default();
+            let mut intensity = RestartIntensity::default();
             let (mut now, mut passed) = (Duration::ZERO, Vec::new());
             for gap in gaps {
                 now += Duration::from_secs(gap);
                 match intensity.failed(&policy, now) {
-                    Verdict::Escalate => passed.clear(),
-                    Verdict::RestartAfter(wait) => {
+                    RestartDecision::Escalate => passed.clear(),
+                    RestartDecision::RestartAfter(wait) => {
                         prop_assert!(wait >= policy.first_backoff && wait <= policy.max_backoff);
                         passed.push(now);
                         let inside = passed.iter().filter(|&&at| now - at < policy.window).count();

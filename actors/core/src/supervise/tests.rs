@@ -1,4 +1,4 @@
-//! Each way to die, and what the caller, the tree and the state see of it.
+//! Each way in which an actor can die, and its effect on callers, the tree and the actor's state.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use actix_rt::Arbiter;
 use super::*;
 use crate::test_world;
 
-/// Counts; what it has counted is "stored" outside and read back by its factory.
+/// A counter whose count is stored outside of it and restored by its factory.
 struct Counter {
     count: u64,
     stored: Arc<AtomicU64>,
@@ -32,7 +32,7 @@ struct Boom;
 #[rtype(result = "()")]
 struct Stop;
 
-/// Never answers.
+/// A message that is never replied to.
 #[derive(Message)]
 #[rtype(result = "()")]
 struct Hang;
@@ -84,7 +84,7 @@ async fn running(tree: &Tree, path: &str) {
 }
 
 #[test]
-fn a_panic_is_survived_with_state_and_callers_are_told() {
+fn state_survives_a_panic_and_callers_get_an_error() {
     test_world::run(|tree| async move {
         let stored = Arc::new(AtomicU64::new(0));
         let counter = tree.group("test").start(counter(&stored));
@@ -98,7 +98,7 @@ fn a_panic_is_survived_with_state_and_callers_are_told() {
         test_world::until(|| state(&tree, "test/counter").restarts == 1).await;
         assert_eq!(counter.ask(Add(1)).await.unwrap_err().kind, CallErrorKind::Down, "no hang while it is down");
         running(&tree, "test/counter").await;
-        assert_eq!(counter.ask(Add(3)).await, Ok(5), "state came back through the factory");
+        assert_eq!(counter.ask(Add(3)).await, Ok(5), "the factory restored the state");
         let failure = state(&tree, "test/counter").last_failure.unwrap();
         assert_eq!(failure.why, "panicked: boom");
         assert!(failure.at >= test_world::START);
@@ -106,7 +106,7 @@ fn a_panic_is_survived_with_state_and_callers_are_told() {
 }
 
 #[test]
-fn an_actor_that_stops_by_itself_is_started_again() {
+fn an_actor_that_stops_by_itself_is_restarted() {
     test_world::run(|tree| async move {
         let counter = tree.group("test").start(counter(&Arc::default()));
         running(&tree, "test/counter").await;
@@ -131,7 +131,7 @@ fn an_injected_fault_kills_any_actor() {
 }
 
 #[test]
-fn the_line_is_bounded_and_a_silent_actor_times_out() {
+fn the_queue_is_bounded_and_a_silent_actor_times_out() {
     test_world::run(|tree| async move {
         let counter = tree.group("test").start(counter(&Arc::default()).capacity(2));
         running(&tree, "test/counter").await;
@@ -142,13 +142,13 @@ fn the_line_is_bounded_and_a_silent_actor_times_out() {
         assert_eq!(three.unwrap_err().kind, CallErrorKind::Busy);
         assert_eq!(one.unwrap_err().kind, CallErrorKind::TimedOut);
         assert_eq!(two.unwrap_err().kind, CallErrorKind::TimedOut);
-        assert_eq!(state(&tree, "test/counter").mailbox_depth, 0, "places are given back");
+        assert_eq!(state(&tree, "test/counter").mailbox_depth, 0, "queue permits are released");
         assert_eq!(state(&tree, "test/counter").refused, 3);
     });
 }
 
 #[test]
-fn a_factory_that_fails_backs_off_and_escalates_and_its_siblings_restart_with_it() {
+fn a_failing_factory_escalates_and_restarts_its_siblings() {
     test_world::run(|tree| async move {
         let group = tree.group("test");
         let sibling = group.start(counter(&Arc::default()));
@@ -168,12 +168,16 @@ fn a_factory_that_fails_backs_off_and_escalates_and_its_siblings_restart_with_it
         broken.store(0, Ordering::SeqCst);
         running(&tree, "test/broken").await;
         running(&tree, "test/counter").await;
-        assert_eq!(state(&tree, "test/counter").restarts, 0, "a group's restart is not the sibling's failure");
+        assert_eq!(
+            state(&tree, "test/counter").restarts,
+            0,
+            "the restart of a group does not count as a failure of the sibling"
+        );
     });
 }
 
 #[test]
-fn a_failure_that_never_ends_reaches_the_root_and_is_still_tried() {
+fn a_permanent_failure_reaches_the_root_and_is_still_retried() {
     test_world::run(|tree| async move {
         let group = tree.group("outer").group("inner");
         group.start(ChildSpec::<Counter>::new("broken", Arbiter::current(), |_| async { Err("never".into()) }));
@@ -186,19 +190,48 @@ fn a_failure_that_never_ends_reaches_the_root_and_is_still_tried() {
 }
 
 #[test]
-fn control_reaches_an_actor_beside_its_mailbox() {
+fn control_signals_bypass_the_mailbox() {
     test_world::run(|tree| async move {
-        let (send, heard) = std::sync::mpsc::channel();
+        let (send, controls) = std::sync::mpsc::channel();
         tree.group("test").start(ChildSpec::new("counter", Arbiter::current(), move |control: Control| {
             send.send(control).unwrap();
             async { Ok(Counter { count: 0, stored: Arc::default() }) }
         }));
         running(&tree, "test/counter").await;
-        let control = heard.recv().unwrap();
+        let control = controls.recv().unwrap();
         tree.drain();
         assert_eq!(*control.phase().borrow(), Phase::Drain);
         tree.stop().await;
         assert!(control.stop_token().is_cancelled());
         assert_eq!(state(&tree, "test/counter").state, ActorState::Stopped);
+    });
+}
+
+#[test]
+fn control_reaches_an_actor_whose_queue_is_full() {
+    test_world::run(|tree| async move {
+        let counter = tree.group("test").start(counter(&Arc::default()).capacity(2).reserved(1));
+        running(&tree, "test/counter").await;
+        let patience = Duration::from_secs(5);
+        let hanging = futures::future::join_all((0..2).map(|_| counter.ask_within(patience * 2, Hang)));
+        let asking = async {
+            tokio::task::yield_now().await;
+            assert_eq!(counter.ask(Add(1)).await.unwrap_err().kind, CallErrorKind::Busy);
+            assert_eq!(counter.control_within(patience, Add(1)).await, Ok(1));
+            let stuck = counter.control_within(patience, Hang);
+            let refused = async {
+                tokio::task::yield_now().await;
+                counter.control_within(patience, Add(1)).await.unwrap_err().kind
+            };
+            let (stuck, refused) = tokio::join!(stuck, refused);
+            assert_eq!(
+                (stuck.unwrap_err().kind, refused),
+                (CallErrorKind::TimedOut, CallErrorKind::Busy),
+                "bounded too"
+            );
+            assert_eq!(counter.control_within(patience, Add(1)).await, Ok(2), "the place is given back");
+        };
+        tokio::join!(hanging, asking);
+        assert_eq!(counter.ask(Add(1)).await, Ok(3));
     });
 }

@@ -1,4 +1,4 @@
-//! The visible tree: groups of actors, what each is doing, and how failures climb.
+//! The supervision tree: groups of actors, their status, and how failures escalate.
 
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -13,82 +13,96 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::child::{ChildSpec, keep};
+use super::child::{ChildSpec, supervise};
 use super::control::Phase;
 use super::handle::{Handle, Slot};
-use super::policy::{Intensity, Policy, Verdict};
+use super::policy::{RestartDecision, RestartIntensity, RestartPolicy};
 use crate::clock::{Clock, Millis};
 
-/// What an actor is doing.
+/// State of an actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActorState {
+    /// Being built by its factory.
     Starting,
+    /// Processing messages.
     Running,
-    /// Dead, and waiting to be started again.
+    /// Dead, and waiting to be restarted.
     BackingOff,
-    /// Dead too often: its whole group is being started again.
+    /// Failed too often: its whole group is being restarted.
     Escalated,
+    /// Stopped together with the tree or its group.
     Stopped,
 }
 
-/// How an actor last died.
+/// The last failure of an actor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Failure {
+    /// Time of the failure.
     pub at: Millis,
+    /// What failed.
     pub why: String,
 }
 
-/// One actor, for status and health.
+/// Status of an actor, for status and health reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ActorStatus {
-    /// Group and name, such as `limits/rate-0`.
+    /// Path of group and name, such as `limits/rate-0`.
     pub path: String,
-    /// The actor's type.
+    /// Type of the actor.
     pub kind: &'static str,
+    /// Current state.
     pub state: ActorState,
+    /// Number of calls in progress.
     pub mailbox_depth: usize,
+    /// Maximum number of calls in progress.
     pub mailbox_capacity: usize,
-    /// Calls refused because it was full, dead or too slow.
+    /// Calls rejected because the actor was overloaded, down or too slow.
     pub refused: u64,
+    /// Number of restarts since the server started.
     pub restarts: u64,
+    /// The last failure.
     pub last_failure: Option<Failure>,
 }
 
-/// An actor died and is started again.
+/// An actor died and is being restarted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Restarted {
-    /// Group and name, such as `limits/rate-0`.
+pub struct RestartEvent {
+    /// Path of group and name, such as `limits/rate-0`.
     pub actor: String,
-    /// How often so far.
+    /// Number of restarts so far.
     pub restarts: u64,
+    /// What failed.
     pub why: String,
+    /// Time of the failure.
     pub at: Millis,
 }
 
-/// Restarts that wait for somebody who follows them; more drop the oldest.
+/// Number of restart events buffered for receivers; further ones replace the oldest.
 const RESTARTS: usize = 256;
 
-/// A failure that went past its group.
+/// A failure that escalated beyond its group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Escalation {
-    /// The actor it began with.
+    /// Path of the actor that failed.
     pub path: String,
+    /// What failed.
     pub why: String,
+    /// Time of the escalation.
     pub at: Millis,
-    /// No group is left above it: the server is unhealthy until it holds again.
+    /// Whether no group is left above: the server is unhealthy until the actor is running again.
     pub reached_root: bool,
 }
 
-/// One actor's entry in the tree.
+/// Entry of an actor in the tree.
 pub(super) struct Node {
     pub(super) path: String,
     kind: &'static str,
-    facts: Mutex<Facts>,
+    node_state: Mutex<NodeState>,
     gauge: Box<dyn Fn() -> Gauge + Send + Sync>,
 }
 
-struct Facts {
+struct NodeState {
     state: ActorState,
     restarts: u64,
     last_failure: Option<Failure>,
@@ -102,63 +116,64 @@ struct Gauge {
 }
 
 impl Node {
-    fn facts(&self) -> MutexGuard<'_, Facts> {
-        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
+    fn node_state(&self) -> MutexGuard<'_, NodeState> {
+        self.node_state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn enter(&self, state: ActorState) {
-        self.facts().state = state;
+        self.node_state().state = state;
     }
 
     pub(super) fn died(&self, why: String, state: ActorState, at: Millis) {
-        let mut facts = self.facts();
-        facts.state = state;
-        facts.restarts += 1;
-        facts.last_failure = Some(Failure { at, why });
-        facts.fault = None;
+        let mut node_state = self.node_state();
+        node_state.state = state;
+        node_state.restarts += 1;
+        node_state.last_failure = Some(Failure { at, why });
+        node_state.fault = None;
     }
 
-    /// Keeps the way to kill this incarnation, for fault-injection tests.
+    /// Stores the trigger that kills this incarnation, for fault-injection tests.
     pub(super) fn arm(&self, fault: oneshot::Sender<()>) {
-        self.facts().fault = Some(fault);
+        self.node_state().fault = Some(fault);
     }
 
     fn status(&self) -> ActorStatus {
         let gauge = (self.gauge)();
-        let facts = self.facts();
+        let node_state = self.node_state();
         ActorStatus {
             path: self.path.clone(),
             kind: self.kind,
-            state: facts.state,
+            state: node_state.state,
             mailbox_depth: gauge.depth,
             mailbox_capacity: gauge.capacity,
             refused: gauge.refused,
-            restarts: facts.restarts,
-            last_failure: facts.last_failure.clone(),
+            restarts: node_state.restarts,
+            last_failure: node_state.last_failure.clone(),
         }
     }
 }
 
-/// What all groups share.
+/// State shared by all groups.
 pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) phase: watch::Sender<Phase>,
-    /// Runs the keepers, away from the arbiters that serve requests.
+    /// Runs the supervisors, apart from the arbiters that serve requests.
     keeper: ArbiterHandle,
     keepers: TaskTracker,
     stop: CancellationToken,
     nodes: Mutex<Vec<Arc<Node>>>,
     escalations: watch::Sender<Option<Escalation>>,
-    restarts: broadcast::Sender<Restarted>,
+    restarts: broadcast::Sender<RestartEvent>,
 }
 
 impl Shared {
-    /// Tells whoever follows that an actor died.
-    pub(super) fn tell_restart(&self, node: &Node) {
-        let facts = node.facts();
-        if let Some(Failure { at, why }) = facts.last_failure.clone() {
-            // Fails only where nobody listens.
-            let _ = self.restarts.send(Restarted { actor: node.path.clone(), restarts: facts.restarts, why, at });
+    /// Notifies receivers that an actor died.
+    pub(super) fn notify_restart(&self, node: &Node) {
+        let node_state = node.node_state();
+        if let Some(Failure { at, why }) = node_state.last_failure.clone() {
+            // Fails only if there is no receiver.
+            let _ =
+                self.restarts.send(RestartEvent { actor: node.path.clone(), restarts: node_state.restarts, why, at });
         }
     }
 
@@ -166,13 +181,13 @@ impl Shared {
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a retired actor out of the tree.
-    pub(super) fn forget(&self, node: &Arc<Node>) {
+    /// Removes a retired actor from the tree.
+    pub(super) fn remove(&self, node: &Arc<Node>) {
         self.nodes().retain(|known| !Arc::ptr_eq(known, node));
     }
 }
 
-/// The root of supervision. Cheap to clone.
+/// The root of the supervision tree. Cheap to clone.
 #[derive(Clone)]
 pub struct Tree {
     root: Group,
@@ -185,7 +200,7 @@ impl fmt::Debug for Tree {
 }
 
 impl Tree {
-    /// A tree whose keepers run on `keeper`.
+    /// Creates a tree whose supervisors run on the arbiter `keeper`.
     pub fn new(keeper: ArbiterHandle, clock: Clock) -> Self {
         let stop = CancellationToken::new();
         let shared = Arc::new(Shared {
@@ -198,41 +213,41 @@ impl Tree {
             escalations: watch::Sender::new(None),
             restarts: broadcast::Sender::new(RESTARTS),
         });
-        Self { root: Group::new(String::new(), None, Policy::of_group(), &shared) }
+        Self { root: Group::new(String::new(), None, RestartPolicy::of_group(), &shared) }
     }
 
-    /// A group of actors that are started again together when one of them dies too often.
+    /// Creates a group of actors that are restarted together when one of them fails too often.
     pub fn group(&self, name: &str) -> Group {
         self.root.group(name)
     }
 
-    /// Every actor, in the order of their start.
+    /// Returns the status of every actor, in the order of their start.
     pub fn snapshot(&self) -> Vec<ActorStatus> {
         self.root.0.shared.nodes().iter().map(|node| node.status()).collect()
     }
 
-    /// The latest escalation, and a way to await the next.
+    /// Returns a receiver of the latest escalation.
     pub fn escalations(&self) -> watch::Receiver<Option<Escalation>> {
         self.root.0.shared.escalations.subscribe()
     }
 
-    /// Each actor that dies and is started again from now on.
-    pub fn restarts(&self) -> broadcast::Receiver<Restarted> {
+    /// Returns a receiver of restarts from now on.
+    pub fn restarts(&self) -> broadcast::Receiver<RestartEvent> {
         self.root.0.shared.restarts.subscribe()
     }
 
-    /// Kills an actor by a panic inside its own task. For fault-injection tests; true where it was running.
+    /// Kills an actor by a panic inside its own task, for fault-injection tests. Returns whether it was running.
     pub fn inject_panic(&self, path: &str) -> bool {
         let node = self.root.0.shared.nodes().iter().find(|node| node.path == path).cloned();
-        node.and_then(|node| node.facts().fault.take()).is_some_and(|fault| fault.send(()).is_ok())
+        node.and_then(|node| node.node_state().fault.take()).is_some_and(|fault| fault.send(()).is_ok())
     }
 
-    /// Tells every actor to finish what it has in hand.
+    /// Requests every actor to finish its work in progress.
     pub fn drain(&self) {
         self.root.0.shared.phase.send_replace(Phase::Drain);
     }
 
-    /// Stops every actor and waits for their ends, each bounded.
+    /// Stops every actor and waits until they have ended, each with a time limit.
     pub async fn stop(&self) {
         self.root.0.shared.stop.cancel();
         self.root.0.shared.keepers.close();
@@ -240,24 +255,24 @@ impl Tree {
     }
 }
 
-/// A node of the tree with actors or groups below it.
+/// A group of actors and groups.
 #[derive(Clone)]
 pub struct Group(Arc<GroupInner>);
 
 struct GroupInner {
     path: String,
     parent: Option<Group>,
-    policy: Policy,
+    policy: RestartPolicy,
     shared: Arc<Shared>,
     started: Instant,
-    intensity: Mutex<Intensity>,
-    /// Started again together with this one.
-    below: Mutex<Vec<Weak<GroupInner>>>,
-    /// The present incarnation; a new one is sent at each restart of the group.
+    intensity: Mutex<RestartIntensity>,
+    /// Groups that are restarted together with this one.
+    children: Mutex<Vec<Weak<GroupInner>>>,
+    /// The current incarnation; a new one is sent at each restart of the group.
     incarnations: watch::Sender<Incarnation>,
 }
 
-/// The children of a group from one start of it to the next.
+/// The children of a group from one start of the group to the next.
 #[derive(Debug, Clone)]
 pub(super) struct Incarnation {
     number: u64,
@@ -266,7 +281,7 @@ pub(super) struct Incarnation {
 }
 
 impl Incarnation {
-    /// The whole tree ends, not only this incarnation.
+    /// Returns whether the whole tree is stopping, not only this incarnation.
     pub(super) fn stopping(&self) -> bool {
         self.tree.is_cancelled()
     }
@@ -279,7 +294,7 @@ impl fmt::Debug for Group {
 }
 
 impl Group {
-    fn new(path: String, parent: Option<Self>, policy: Policy, shared: &Arc<Shared>) -> Self {
+    fn new(path: String, parent: Option<Self>, policy: RestartPolicy, shared: &Arc<Shared>) -> Self {
         let first = Incarnation { number: 0, token: shared.stop.child_token(), tree: shared.stop.clone() };
         Self(Arc::new(GroupInner {
             path,
@@ -287,31 +302,36 @@ impl Group {
             policy,
             shared: Arc::clone(shared),
             started: Instant::now(),
-            intensity: Mutex::new(Intensity::default()),
-            below: Mutex::new(Vec::new()),
+            intensity: Mutex::new(RestartIntensity::default()),
+            children: Mutex::new(Vec::new()),
             incarnations: watch::Sender::new(first),
         }))
     }
 
-    /// A group below this one.
+    /// Creates a group inside this one.
     pub fn group(&self, name: &str) -> Self {
-        let group = Self::new(self.path_of(name), Some(self.clone()), Policy::of_group(), &self.0.shared);
-        self.below().push(Arc::downgrade(&group.0));
+        let group = Self::new(self.path_of(name), Some(self.clone()), RestartPolicy::of_group(), &self.0.shared);
+        self.children().push(Arc::downgrade(&group.0));
         group
     }
 
-    /// Starts an actor and keeps it alive. The handle is good at once; calls before the first start are `Down`.
+    /// Starts and supervises an actor. The handle is valid immediately; calls before the first start fail as `Down`.
     pub fn start<A>(&self, spec: ChildSpec<A>) -> Handle<A>
     where
         A: Actor<Context = Context<A>> + Send,
     {
         let path = self.path_of(&spec.name);
-        let slot = Arc::new(Slot::new(Arc::from(path.as_str()), spec.capacity));
+        let slot = Arc::new(Slot::new(Arc::from(path.as_str()), spec.capacity, spec.reserved));
         let gauged = Arc::clone(&slot);
         let node = Arc::new(Node {
             path,
             kind: short_name(std::any::type_name::<A>()),
-            facts: Mutex::new(Facts { state: ActorState::Starting, restarts: 0, last_failure: None, fault: None }),
+            node_state: Mutex::new(NodeState {
+                state: ActorState::Starting,
+                restarts: 0,
+                last_failure: None,
+                fault: None,
+            }),
             gauge: Box::new(move || Gauge {
                 depth: gauged.depth.load(Ordering::Relaxed),
                 capacity: gauged.capacity,
@@ -320,8 +340,8 @@ impl Group {
         });
         let shared = &self.0.shared;
         shared.nodes().push(Arc::clone(&node));
-        let life = keep(spec, Arc::clone(&slot), node, self.clone());
-        shared.keeper.spawn(shared.keepers.track_future(life));
+        let task = supervise(spec, Arc::clone(&slot), node, self.clone());
+        shared.keeper.spawn(shared.keepers.track_future(task));
         Handle(slot)
     }
 
@@ -329,8 +349,8 @@ impl Group {
         if self.0.path.is_empty() { name.to_owned() } else { format!("{}/{name}", self.0.path) }
     }
 
-    fn below(&self) -> MutexGuard<'_, Vec<Weak<GroupInner>>> {
-        self.0.below.lock().unwrap_or_else(PoisonError::into_inner)
+    fn children(&self) -> MutexGuard<'_, Vec<Weak<GroupInner>>> {
+        self.0.children.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn tree(&self) -> &Shared {
@@ -341,7 +361,7 @@ impl Group {
         self.0.incarnations.borrow().clone()
     }
 
-    /// Waits until the group is started again after `present`, or the tree stops.
+    /// Waits until the group is restarted after `present`, or the tree stops.
     pub(super) async fn next_incarnation(&self, present: &Incarnation) {
         let mut incarnations = self.0.incarnations.subscribe();
         tokio::select! {
@@ -350,18 +370,18 @@ impl Group {
         }
     }
 
-    /// A child died too often: this group's children are all stopped and, after a back-off, started again; a group for
-    /// which that happens too often hands the failure to its parent.
+    /// Handles a child that failed too often: all children of this group are stopped and restarted after a back-off. A
+    /// group for which this happens too often escalates to its parent.
     pub(super) fn escalate(&self, child: &str, why: String) {
         let shared = &self.0.shared;
         let now = self.0.started.elapsed();
         let verdict = self.0.intensity.lock().unwrap_or_else(PoisonError::into_inner).failed(&self.0.policy, now);
         let (wait, reached_root) = match (verdict, &self.0.parent) {
-            (Verdict::RestartAfter(wait), _) => (wait, false),
-            // The parent starts this group again with all its others.
-            (Verdict::Escalate, Some(parent)) => return parent.escalate(child, why),
-            // The root restarts for ever, at its longest back-off: an operator may mend what keeps it from holding.
-            (Verdict::Escalate, None) => (self.0.policy.max_backoff, true),
+            (RestartDecision::RestartAfter(wait), _) => (wait, false),
+            // The parent restarts this group together with its other children.
+            (RestartDecision::Escalate, Some(parent)) => return parent.escalate(child, why),
+            // The root restarts forever with its longest back-off, because an operator may fix the cause.
+            (RestartDecision::Escalate, None) => (self.0.policy.max_backoff, true),
         };
         let at = shared.clock.now();
         let group = if self.0.path.is_empty() { "root" } else { &self.0.path };
@@ -371,7 +391,7 @@ impl Group {
     }
 
     fn restart_after(&self, wait: Duration) {
-        for group in self.below().iter().filter_map(Weak::upgrade) {
+        for group in self.children().iter().filter_map(Weak::upgrade) {
             Self(group).restart_after(wait);
         }
         let present = self.incarnation();
@@ -391,7 +411,7 @@ impl Group {
     }
 }
 
-/// The last segment of a type's path.
+/// Returns the last segment of a type's path.
 fn short_name(name: &'static str) -> &'static str {
     name.rsplit("::").next().unwrap_or(name)
 }

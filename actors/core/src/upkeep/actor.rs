@@ -1,4 +1,4 @@
-//! The actor that does it.
+//! The actor that runs periodic jobs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,23 +13,23 @@ use crate::supervise::{ChildSpec, Group};
 
 type Work = Arc<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
-/// Something to be done at an interval.
+/// A periodic job.
 #[derive(Clone)]
-pub struct Job {
+pub struct PeriodicJob {
     name: &'static str,
-    /// From one end to the next beginning; also how long after a start it is first done.
+    /// Interval from the end of one run to the start of the next, and from the start of the actor to the first run.
     every: Duration,
     work: Work,
 }
 
-impl fmt::Debug for Job {
+impl fmt::Debug for PeriodicJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Job").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl Job {
-    /// `work` must not block the arbiter: what does belongs into `spawn_blocking`.
+impl PeriodicJob {
+    /// Creates a job. `work` must not block the arbiter: blocking work must use `spawn_blocking`.
     pub fn new<F, Fut>(name: &'static str, every: Duration, work: F) -> Self
     where
         F: Fn() -> Fut + Send + Sync + 'static,
@@ -39,15 +39,16 @@ impl Job {
     }
 }
 
-/// Does its jobs, each at its interval, never two of the same at once. A failed one is logged and done again in time.
+/// Runs its jobs, each at its interval and never concurrently with itself. A failure is logged, and the job runs again
+/// after its interval.
 #[derive(Debug)]
 pub struct UpkeepActor {
-    jobs: Arc<[Job]>,
+    jobs: Arc<[PeriodicJob]>,
 }
 
 /// Starts the actor.
-pub fn start(group: &Group, arbiter: ArbiterHandle, jobs: Vec<Job>) {
-    let jobs: Arc<[Job]> = jobs.into();
+pub fn start(group: &Group, arbiter: ArbiterHandle, jobs: Vec<PeriodicJob>) {
+    let jobs: Arc<[PeriodicJob]> = jobs.into();
     group.start(ChildSpec::new("upkeep", arbiter, move |_| {
         let jobs = Arc::clone(&jobs);
         async move { Ok(UpkeepActor { jobs }) }
@@ -64,7 +65,7 @@ impl Actor for UpkeepActor {
     }
 }
 
-fn wait(job: Job, context: &mut Context<UpkeepActor>) {
+fn wait(job: PeriodicJob, context: &mut Context<UpkeepActor>) {
     context.run_later(job.every, move |actor, context| {
         let work = (job.work)().into_actor(actor).map(move |done, _, context: &mut Context<UpkeepActor>| {
             match done {
@@ -87,11 +88,11 @@ mod tests {
     use crate::test_world;
 
     #[test]
-    fn a_job_is_done_at_its_interval_whether_it_fails_or_its_actor_dies() {
+    fn a_job_runs_at_its_interval_despite_failures_and_restarts() {
         test_world::run(|tree| async move {
             let done = Arc::new(AtomicUsize::new(0));
             let counted = Arc::clone(&done);
-            let job = Job::new("count", Duration::from_secs(10), move || {
+            let job = PeriodicJob::new("count", Duration::from_secs(10), move || {
                 let nth = counted.fetch_add(1, Ordering::SeqCst);
                 async move { if nth == 0 { Err("the first one fails".to_owned()) } else { Ok(()) } }
             });

@@ -1,5 +1,5 @@
-//! Upkeep: what must be done again and again beside the requests, such as the store's snapshots.
+//! Periodic maintenance beside the serving of requests, such as snapshots of the store.
 
 mod actor;
 
-pub use actor::{Job, UpkeepActor, start};
+pub use actor::{PeriodicJob, UpkeepActor, start};

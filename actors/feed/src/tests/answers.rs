@@ -1,25 +1,25 @@
-//! What subscribers are answered, and what they get from then on.
+//! Replies to subscribers, and what they receive afterwards.
 
 use super::*;
-use muster_core::event::{Event, Latest, Review};
+use muster_core::event::{ChannelRestriction, Event, LatestValue};
 use muster_core::principal::Permission;
 use muster_core::principal::Viewer;
 
 #[test]
-fn a_subscriber_gets_what_comes_behind_its_position_and_nothing_before() {
+fn a_subscriber_receives_publications_after_its_position_only() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let feed = site.start(&tree).await;
         let (shard, id) = Shard::attach(&feed);
-        site.tell(&feed, events("alerts", 1..=3)).await;
+        site.publish(&feed, events("alerts", 1..=3)).await;
         feed.subscribe(ask(id, 7, "alerts", None)).unwrap();
         let answer = shard.answered(7).await.unwrap();
         assert_eq!((answer.position.offset, answer.recovered, answer.missed.len()), (3, Ok(()), 0));
-        site.tell(&feed, events("alerts", 4..=5)).await;
+        site.publish(&feed, events("alerts", 4..=5)).await;
         shard.reaches("alerts", 5).await;
         assert_eq!(shard.numbers("alerts"), [4, 5]);
         feed.unsubscribe(id, ConnId(1), "alerts");
-        site.tell(&feed, events("alerts", 6..=6)).await;
+        site.publish(&feed, events("alerts", 6..=6)).await;
         test_world::until(|| site.outbox() == 0).await;
         assert_eq!(shard.numbers("alerts"), [4, 5]);
         assert!(feed.presence("alerts").await.unwrap().is_empty());
@@ -27,19 +27,19 @@ fn a_subscriber_gets_what_comes_behind_its_position_and_nothing_before() {
 }
 
 #[test]
-fn a_turn_is_one_delivery_and_an_event_on_two_channels_is_told_on_both() {
+fn a_round_is_one_delivery_and_an_event_is_published_on_each_channel() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let feed = site.start(&tree).await;
         let (shard, id) = Shard::attach(&feed);
         feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
         feed.subscribe(ask(id, 2, "system", None)).unwrap();
         shard.answered(2).await.unwrap();
-        let before = shard.turns.load(Ordering::SeqCst);
+        let before = shard.rounds.load(Ordering::SeqCst);
         let all: Vec<Event> = (1..=100).map(|number| event(&["alerts", "system"], number)).collect();
-        site.tell(&feed, all).await;
+        site.publish(&feed, all).await;
         shard.reaches("system", 100).await;
-        assert_eq!(shard.turns.load(Ordering::SeqCst), before + 1);
+        assert_eq!(shard.rounds.load(Ordering::SeqCst), before + 1);
         assert_eq!(shard.numbers("alerts"), (1..=100).collect::<Vec<_>>());
         let stats = feed.stats().await.unwrap();
         assert_eq!((stats.published, stats.channels, stats.subscriptions), (200, 2, 2));
@@ -49,13 +49,13 @@ fn a_turn_is_one_delivery_and_an_event_on_two_channels_is_told_on_both() {
 #[test]
 fn urgent_publications_come_first() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let feed = site.start(&tree).await;
         let (shard, id) = Shard::attach(&feed);
         feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
         feed.subscribe(ask(id, 2, "system", None)).unwrap();
         shard.answered(2).await.unwrap();
-        site.tell(&feed, vec![event(&["system"], 1), event(&["alerts"], 2).urgent()]).await;
+        site.publish(&feed, vec![event(&["system"], 1), event(&["alerts"], 2).urgent()]).await;
         shard.reaches("system", 1).await;
         let order = shard.all().into_iter().filter_map(|delivery| match delivery {
             Delivery::Publication(publication) => Some(publication.channel.to_string()),
@@ -66,18 +66,18 @@ fn urgent_publications_come_first() {
 }
 
 #[test]
-fn a_snapshot_stands_where_its_feature_read_it() {
+fn a_snapshot_has_the_position_at_which_it_was_read() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let feed = site.start(&tree).await;
         let source = Source::register(&feed, "incidents");
         let (shard, id) = Shard::attach(&feed);
-        feed.subscribe(SubscribeAsk { snapshot: true, ..ask(id, 1, "incidents", None) }).unwrap();
+        feed.subscribe(SubscribeRequest { snapshot: true, ..ask(id, 1, "incidents", None) }).unwrap();
         let asked = source.asked().await;
-        // What the feature published before it read its state is in the state; what comes after is not.
-        site.tell(&feed, events("incidents", 1..=2)).await;
+        // The state contains what the feature published before reading it; later publications are delivered.
+        site.publish(&feed, events("incidents", 1..=2)).await;
         asked.reply.send(Ok(vec![item(2)]));
-        site.tell(&feed, events("incidents", 3..=3)).await;
+        site.publish(&feed, events("incidents", 3..=3)).await;
         let answer = shard.answered(1).await.unwrap();
         assert_eq!((answer.position.offset, answer.state.unwrap()[0].version), (2, 2));
         shard.reaches("incidents", 3).await;
@@ -86,14 +86,14 @@ fn a_snapshot_stands_where_its_feature_read_it() {
 }
 
 #[test]
-fn what_is_not_there_and_what_must_not_be_known_are_the_same() {
+fn missing_and_hidden_channels_are_indistinguishable() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let feed = site.start(&tree).await;
         let (shard, id) = Shard::attach(&feed);
         feed.subscribe(ask(id, 1, "incidents:inc_1", None)).unwrap();
         let unavailable = Refused::Denied(Denied::Unavailable);
-        assert_eq!(shard.answered(1).await.unwrap_err(), unavailable, "its feature is not up yet");
+        assert_eq!(shard.answered(1).await.unwrap_err(), unavailable, "its feature is not registered yet");
         let source = Source::register(&feed, "incidents");
         feed.subscribe(ask(id, 2, "incidents:inc_1", None)).unwrap();
         source.asked().await.reply.send(Err(Denied::NotFound));
@@ -104,16 +104,16 @@ fn what_is_not_there_and_what_must_not_be_known_are_the_same() {
         feed.subscribe(ask(id, 4, "incidents:*", None)).unwrap();
         assert_eq!(shard.answered(4).await.unwrap_err(), Refused::NoChannel);
         let nobody = Viewer { id: "usr_1".into(), permissions: Permissions::of(&[Permission::RealtimeSubscribe]) };
-        feed.subscribe(SubscribeAsk { viewer: nobody, ..ask(id, 5, "alerts", None) }).unwrap();
+        feed.subscribe(SubscribeRequest { viewer: nobody, ..ask(id, 5, "alerts", None) }).unwrap();
         assert_eq!(shard.answered(5).await.unwrap_err(), Refused::Forbidden("alerts:read"));
         assert_eq!(feed.stats().await.unwrap().subscriptions, 0);
     });
 }
 
 #[test]
-fn a_feature_that_does_not_answer_is_unavailable_after_five_seconds() {
+fn a_feature_that_does_not_reply_is_unavailable_after_five_seconds() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let feed = site.start(&tree).await;
         let source = Source::register(&feed, "incidents");
         let (shard, id) = Shard::attach(&feed);
@@ -125,24 +125,24 @@ fn a_feature_that_does_not_answer_is_unavailable_after_five_seconds() {
         assert_eq!(shard.answered(1).await.unwrap_err(), Refused::Denied(Denied::Unavailable));
         let waited = begun.elapsed().as_millis();
         assert!((4_500..6_000).contains(&waited), "{waited}");
-        // Too late: nobody waits for it.
+        // Too late: the request has expired.
         asked.reply.send(Ok(Vec::new()));
         assert_eq!(feed.stats().await.unwrap().asked, 0);
     });
 }
 
 #[test]
-fn a_connection_that_is_gone_is_asked_for_no_more() {
+fn requests_of_a_closed_connection_are_dropped() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let feed = site.start(&tree).await;
         let source = Source::register(&feed, "incidents");
         let (shard, id) = Shard::attach(&feed);
         feed.subscribe(ask(id, 1, "incidents:inc_1", None)).unwrap();
         let asked = source.asked().await;
-        feed.gone(id, ConnId(1));
+        feed.connection_closed(id, ConnId(1));
         asked.reply.send(Ok(Vec::new()));
-        feed.subscribe(SubscribeAsk { conn: ConnId(2), ..ask(id, 2, "alerts", None) }).unwrap();
+        feed.subscribe(SubscribeRequest { conn: ConnId(2), ..ask(id, 2, "alerts", None) }).unwrap();
         shard.answered(2).await.unwrap();
         assert!(shard.answer(1).is_none());
         assert_eq!(feed.stats().await.unwrap().subscriptions, 1);
@@ -150,11 +150,11 @@ fn a_connection_that_is_gone_is_asked_for_no_more() {
 }
 
 #[test]
-fn history_is_told_in_pages() {
+fn history_is_paged() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let feed = site.start(&tree).await;
-        site.tell(&feed, events("alerts", 1..=5)).await;
+        site.publish(&feed, events("alerts", 1..=5)).await;
         test_world::until(|| site.outbox() == 0).await;
         let first = feed.history("alerts", None, 2, viewer("usr_1")).await.unwrap();
         assert_eq!((numbers(&first.publications), first.more, first.position.offset), (vec![1, 2], true, 5));
@@ -165,9 +165,9 @@ fn history_is_told_in_pages() {
 }
 
 #[test]
-fn only_the_newest_values_are_told() {
+fn only_the_latest_values_are_delivered() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let feed = site.start(&tree).await;
         let source = Source::register(&feed, "devices");
         let (shard, id) = Shard::attach(&feed);
@@ -175,10 +175,16 @@ fn only_the_newest_values_are_told() {
         let put = |number: u64| {
             let data = serde_json::value::to_raw_value(&json!({ "n": number })).unwrap();
             let (name, key) = ("device.telemetry".to_owned(), "battery".to_owned());
-            feed.publisher().latest(Latest { channel: channel.to_owned(), name, at: test_world::START, key, data });
+            feed.publisher().publish_latest(LatestValue {
+                channel: channel.to_owned(),
+                name,
+                at: test_world::START,
+                key,
+                data,
+            });
         };
         (1..=50).for_each(put);
-        feed.subscribe(SubscribeAsk { snapshot: true, ..ask(id, 1, channel, None) }).unwrap();
+        feed.subscribe(SubscribeRequest { snapshot: true, ..ask(id, 1, channel, None) }).unwrap();
         source.asked().await.reply.send(Ok(vec![item(0)]));
         let answer = shard.answered(1).await.unwrap();
         let state = answer.state.unwrap();
@@ -192,17 +198,17 @@ fn only_the_newest_values_are_told() {
             })
         };
         test_world::until(|| values().count() > 0).await;
-        let told: Vec<_> = values().collect();
-        assert_eq!(told.len(), 1, "fifty that came at once are one");
-        let frame: serde_json::Value = serde_json::from_slice(&told[0].0).unwrap();
-        assert_eq!((&frame["data"]["n"], &frame["off"]), (&json!(99), &json!(told[0].1)));
+        let deliveries: Vec<_> = values().collect();
+        assert_eq!(deliveries.len(), 1, "fifty values published at once are one delivery");
+        let frame: serde_json::Value = serde_json::from_slice(&deliveries[0].0).unwrap();
+        assert_eq!((&frame["data"]["n"], &frame["off"]), (&json!(99), &json!(deliveries[0].1)));
     });
 }
 
 #[test]
 fn a_closed_channel_ends_its_subscriptions() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let feed = site.start(&tree).await;
         let (shard, id) = Shard::attach(&feed);
         feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
@@ -214,7 +220,7 @@ fn a_closed_channel_ends_its_subscriptions() {
     });
 }
 
-/// The end of the subscriptions of one connection.
+/// Returns the reasons for which a connection's subscriptions ended.
 fn ends(shard: &Shard, conn: u64) -> Vec<&'static str> {
     let ends = shard.all().into_iter().filter_map(|delivery| match delivery {
         Delivery::Unsubscribed { conn: of, reason, .. } if of == ConnId(conn) => Some(reason),
@@ -223,10 +229,10 @@ fn ends(shard: &Shard, conn: u64) -> Vec<&'static str> {
     ends.collect()
 }
 
-/// Two people at one channel.
+/// Subscribes two viewers to a channel.
 async fn two_at(feed: &Feed, shard: &Shard, id: ShardId, source: &Source, channel: &str) {
     for (tag, who) in [(1, "usr_1"), (2, "usr_2")] {
-        let wish = SubscribeAsk { conn: ConnId(tag), viewer: viewer(who), ..ask(id, tag, channel, None) };
+        let wish = SubscribeRequest { conn: ConnId(tag), viewer: viewer(who), ..ask(id, tag, channel, None) };
         feed.subscribe(wish).unwrap();
         source.asked().await.reply.send(Ok(Vec::new()));
         shard.answered(tag).await.unwrap();
@@ -234,43 +240,43 @@ async fn two_at(feed: &Feed, shard: &Shard, id: ShardId, source: &Source, channe
 }
 
 #[test]
-fn who_loses_sight_of_a_channel_is_told_so_and_gets_nothing_that_comes_then() {
+fn a_restricted_channel_ends_subscriptions_before_later_events() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let feed = site.start(&tree).await;
         let source = Source::register(&feed, "incidents");
         let (shard, id) = Shard::attach(&feed);
         let channel = "incidents:inc_1";
         two_at(&feed, &shard, id, &source, channel).await;
-        // One more was answered before, and is not seated yet.
-        feed.subscribe(SubscribeAsk { conn: ConnId(3), ..ask(id, 3, channel, None) }).unwrap();
+        // One more was replied to before, and is not subscribed yet.
+        feed.subscribe(SubscribeRequest { conn: ConnId(3), ..ask(id, 3, channel, None) }).unwrap();
         source.asked().await.reply.send(Ok(Vec::new()));
         let only = |viewer: &Viewer| *viewer.id == *"usr_2";
-        feed.publisher().review(Review::new(channel.to_owned(), "withdrawn", only));
-        site.tell(&feed, events(channel, 1..=1)).await;
+        feed.publisher().restrict(ChannelRestriction::new(channel.to_owned(), "withdrawn", only));
+        site.publish(&feed, events(channel, 1..=1)).await;
         shard.reaches(channel, 1).await;
         assert_eq!((ends(&shard, 1), ends(&shard, 2), ends(&shard, 3)), (vec!["withdrawn"], vec![], vec!["withdrawn"]));
-        let told = shard.all();
-        let event = told.iter().position(|one| matches!(one, Delivery::Publication(_))).unwrap();
-        let last = told.iter().rposition(|one| matches!(one, Delivery::Unsubscribed { .. })).unwrap();
-        assert!(last < event, "the end comes first");
+        let deliveries = shard.all();
+        let event = deliveries.iter().position(|one| matches!(one, Delivery::Publication(_))).unwrap();
+        let last = deliveries.iter().rposition(|one| matches!(one, Delivery::Unsubscribed { .. })).unwrap();
+        assert!(last < event, "the end of the subscription comes first");
         assert_eq!(feed.stats().await.unwrap().subscriptions, 1);
     });
 }
 
 #[test]
-fn whose_rights_change_is_asked_for_again_at_the_feature() {
+fn changed_permissions_are_checked_again_with_the_feature() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let feed = site.start(&tree).await;
         let source = Source::register(&feed, "incidents");
         let (shard, id) = Shard::attach(&feed);
         two_at(&feed, &shard, id, &source, "incidents:inc_1").await;
         let less = Permissions::of(&[muster_core::principal::Permission::IncidentsRead]);
         for (conn, answer) in [(2, Ok(Vec::new())), (1, Err(Denied::NotFound))] {
-            feed.looks_anew(id, ConnId(conn), Viewer { id: "usr_1".into(), permissions: less });
+            feed.update_viewer(id, ConnId(conn), Viewer { id: "usr_1".into(), permissions: less });
             let asked = source.asked().await;
-            assert_eq!(asked.viewer.permissions, less, "with the rights of now");
+            assert_eq!(asked.viewer.permissions, less, "with the current permissions");
             asked.reply.send(answer);
         }
         test_world::until(|| !ends(&shard, 1).is_empty()).await;
@@ -280,14 +286,14 @@ fn whose_rights_change_is_asked_for_again_at_the_feature() {
 }
 
 #[test]
-fn who_resumes_is_asked_for_at_the_feature_too() {
+fn a_resuming_subscriber_is_checked_with_the_feature_too() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let feed = site.start(&tree).await;
         let source = Source::register(&feed, "incidents");
         let (shard, id) = Shard::attach(&feed);
         let channel = "incidents:inc_1";
-        site.tell(&feed, events(channel, 1..=3)).await;
+        site.publish(&feed, events(channel, 1..=3)).await;
         feed.subscribe(ask(id, 1, channel, None)).unwrap();
         source.asked().await.reply.send(Ok(Vec::new()));
         let stood = shard.answered(1).await.unwrap().position;

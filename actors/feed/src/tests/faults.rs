@@ -1,4 +1,4 @@
-//! The hub dies, a shard takes nothing, the disk takes nothing, the queue is full.
+//! Faults: the hub dies, a shard is full, the disk rejects writes, the queue is full.
 
 use std::fs;
 use std::time::Duration;
@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::*;
 
 #[test]
-fn a_hub_that_dies_under_load_loses_and_doubles_nothing() {
+fn a_hub_that_dies_under_load_neither_loses_nor_duplicates() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let feed = site.start(&tree).await;
         let (shard, id) = Shard::attach(&feed);
         feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
@@ -16,18 +16,18 @@ fn a_hub_that_dies_under_load_loses_and_doubles_nothing() {
         let mut next = 1;
         for round in 0..4 {
             for _ in 0..10 {
-                site.tell(&feed, events("alerts", next..=next + 9)).await;
+                site.publish(&feed, events("alerts", next..=next + 9)).await;
                 next += 10;
                 tokio::task::yield_now().await;
             }
             assert!(tree.inject_panic("feed/hub"));
-            site.tell(&feed, events("alerts", next..=next + 9)).await;
+            site.publish(&feed, events("alerts", next..=next + 9)).await;
             next += 10;
             test_world::until(|| feed.resets() == round + 1).await;
         }
         let resets = shard.all().iter().filter(|delivery| matches!(delivery, Delivery::Reset)).count();
         assert_eq!(resets, 4);
-        // As a shard does after a reset: from where it was, with the epoch that it had.
+        // Subscribes from the last position and epoch, as a shard does after a reset.
         let had = shard.numbers("alerts");
         let since = Position { epoch, offset: had.len() as u64 };
         feed.subscribe(ask(id, 2, "alerts", Some(since))).unwrap();
@@ -41,26 +41,26 @@ fn a_hub_that_dies_under_load_loses_and_doubles_nothing() {
 }
 
 #[test]
-fn a_full_queue_leaves_events_in_the_outbox_and_they_are_told_from_there() {
+fn events_rejected_by_a_full_queue_are_published_from_the_outbox() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let limits = Limits { waiting_events: 10, ..Limits::default() };
         let feed = site.start_with(&tree, limits, "boot-1").await;
         let (shard, id) = Shard::attach(&feed);
         let source = Source::register(&feed, "incidents");
         feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
         shard.answered(1).await.unwrap();
-        feed.subscribe(SubscribeAsk { snapshot: true, ..ask(id, 2, "incidents", None) }).unwrap();
+        feed.subscribe(SubscribeRequest { snapshot: true, ..ask(id, 2, "incidents", None) }).unwrap();
         let early = source.asked().await;
         for round in 0..200 {
-            site.tell(&feed, events("alerts", round * 8 + 1..=round * 8 + 8)).await;
+            site.publish(&feed, events("alerts", round * 8 + 1..=round * 8 + 8)).await;
         }
         early.reply.send(Ok(vec![item(1)]));
         test_world::until(|| shard.numbers("alerts").len() == 1_600).await;
         let mut all = shard.numbers("alerts");
         all.sort_unstable();
         assert_eq!(all, (1..=1_600).collect::<Vec<_>>());
-        // The state may be older than what came out of the outbox: its feature is asked again.
+        // The state may be older than the events from the outbox, so it is requested again.
         source.asked().await.reply.send(Ok(vec![item(2)]));
         assert_eq!(shard.answered(2).await.unwrap().state.unwrap()[0].version, 2);
         test_world::until(|| site.outbox() == 0).await;
@@ -68,9 +68,9 @@ fn a_full_queue_leaves_events_in_the_outbox_and_they_are_told_from_there() {
 }
 
 #[test]
-fn an_event_whose_feature_died_before_its_word_is_told_all_the_same() {
+fn an_event_whose_feature_died_before_publishing_is_published() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let feed = site.start(&tree).await;
         let (shard, id) = Shard::attach(&feed);
         feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
@@ -78,18 +78,18 @@ fn an_event_whose_feature_died_before_its_word_is_told_all_the_same() {
         let orphan = events("alerts", 1..=1);
         site.commit(&orphan).await;
         shard.reaches("alerts", 1).await;
-        // Its feature was only slow.
+        // The feature was only slow.
         feed.publisher().publish(orphan);
-        site.tell(&feed, events("alerts", 2..=2)).await;
+        site.publish(&feed, events("alerts", 2..=2)).await;
         shard.reaches("alerts", 2).await;
         assert_eq!(shard.numbers("alerts"), [1, 2]);
     });
 }
 
 #[test]
-fn a_shard_that_takes_no_more_is_let_go_and_the_others_are_not_held_up() {
+fn a_full_shard_is_detached_without_delaying_others() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let feed = site.start(&tree).await;
         let ((slow, slow_id), (quick, quick_id)) = (Shard::attach(&feed), Shard::attach(&feed));
         for (shard, id) in [(&slow, slow_id), (&quick, quick_id)] {
@@ -97,53 +97,53 @@ fn a_shard_that_takes_no_more_is_let_go_and_the_others_are_not_held_up() {
             shard.answered(1).await.unwrap();
         }
         slow.full.store(true, Ordering::SeqCst);
-        site.tell(&feed, events("alerts", 1..=5)).await;
+        site.publish(&feed, events("alerts", 1..=5)).await;
         quick.reaches("alerts", 5).await;
         let stats = feed.stats().await.unwrap();
         assert_eq!((stats.shards, stats.subscriptions, stats.overflows), (1, 1, 1));
         slow.full.store(false, Ordering::SeqCst);
-        site.tell(&feed, events("alerts", 6..=6)).await;
+        site.publish(&feed, events("alerts", 6..=6)).await;
         quick.reaches("alerts", 6).await;
-        assert!(slow.numbers("alerts").is_empty(), "it is told nothing before it attaches anew");
+        assert!(slow.numbers("alerts").is_empty(), "it receives nothing before it attaches again");
     });
 }
 
 #[test]
-fn where_the_journal_takes_nothing_events_wait_in_the_outbox_and_it_shows() {
+fn if_the_journal_fails_events_stay_in_the_outbox_and_it_is_reported() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let feed = site.start(&tree).await;
         let (shard, id) = Shard::attach(&feed);
         feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
         shard.answered(1).await.unwrap();
-        // A folder that is gone takes no new file.
+        // A folder that does not exist rejects new files.
         fs::remove_dir_all(site.folder()).unwrap();
-        site.tell(&feed, events("alerts", 1..=3)).await;
-        site.tell(&feed, events("alerts", 4..=4)).await;
+        site.publish(&feed, events("alerts", 1..=3)).await;
+        site.publish(&feed, events("alerts", 4..=4)).await;
         test_world::after(Duration::from_secs(3)).await;
         assert!(feed.stats().await.unwrap().stuck.is_some());
-        assert_eq!((shard.numbers("alerts").len(), site.outbox()), (0, 4), "nothing is told that is not written");
+        assert_eq!((shard.numbers("alerts").len(), site.outbox()), (0, 4), "nothing is published that is not written");
         let source = Source::register(&feed, "incidents");
-        feed.subscribe(SubscribeAsk { snapshot: true, ..ask(id, 2, "incidents", None) }).unwrap();
+        feed.subscribe(SubscribeRequest { snapshot: true, ..ask(id, 2, "incidents", None) }).unwrap();
         source.asked().await.reply.send(Ok(Vec::new()));
         assert_eq!(shard.answered(2).await.unwrap_err(), Refused::Denied(Denied::Unavailable));
         fs::create_dir(site.folder()).unwrap();
         test_world::until(|| site.outbox() == 0).await;
-        let mut told = shard.numbers("alerts");
-        told.sort_unstable();
-        assert_eq!((told, feed.stats().await.unwrap().stuck), (vec![1, 2, 3, 4], None));
+        let mut delivered = shard.numbers("alerts");
+        delivered.sort_unstable();
+        assert_eq!((delivered, feed.stats().await.unwrap().stuck), (vec![1, 2, 3, 4], None));
     });
 }
 
 #[test]
-fn where_the_store_takes_nothing_what_was_told_is_not_told_again() {
+fn if_the_store_fails_events_are_not_published_twice() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let feed = site.start(&tree).await;
         let (shard, id) = Shard::attach(&feed);
         feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
         shard.answered(1).await.unwrap();
-        site.tell(&feed, events("alerts", 1..=3)).await;
+        site.publish(&feed, events("alerts", 1..=3)).await;
         site.kill();
         test_world::after(Duration::from_secs(30)).await;
         assert_eq!((shard.numbers("alerts"), site.outbox()), (vec![1, 2, 3], 3));

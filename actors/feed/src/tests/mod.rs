@@ -1,11 +1,11 @@
-//! The feed under subscribers, faults and kills.
+//! The feed with subscribers, faults and kills.
 
 mod answers;
 mod crashes;
 mod faults;
-mod passing;
 mod properties;
 mod ring;
+mod transient;
 
 use muster_core::event::Event;
 use muster_core::principal::Viewer;
@@ -23,13 +23,13 @@ use muster_core::principal::Permissions;
 use muster_core::supervise::Tree;
 use muster_core::{Clock, Millis, test_world};
 
-/// What outlives a server.
-struct Site {
+/// What survives a server.
+struct ServerEnv {
     disk: Arc<MemStore>,
     home: TempDir,
 }
 
-impl Site {
+impl ServerEnv {
     fn new() -> Arc<Self> {
         Arc::new(Self { disk: Arc::default(), home: tempfile::tempdir().unwrap() })
     }
@@ -42,7 +42,7 @@ impl Site {
         self.start_with(tree, Limits::default(), "boot-1").await
     }
 
-    /// A server's feed, as `feed/hub` in the tree.
+    /// Starts a feed, as `feed/hub` in the tree.
     async fn start_with(&self, tree: &Tree, limits: Limits, boot: &str) -> Feed {
         let options = FeedOptions {
             store: Arc::clone(&self.disk) as StoreHandle,
@@ -62,7 +62,7 @@ impl Site {
         feed
     }
 
-    /// From now on nothing more of this server reaches the store, as if it had been killed.
+    /// Discards all further writes of this server, as if it had been killed.
     fn kill(&self) {
         self.disk.fail_commits(Some(StoreError::Io("the server is dead".to_owned())));
     }
@@ -81,8 +81,8 @@ impl Site {
         muster_store::Store::commit(self.disk.as_ref(), batch).await.unwrap();
     }
 
-    /// Commits events and hands them to the feed.
-    async fn tell(&self, feed: &Feed, events: Vec<Event>) {
+    /// Commits events and publishes them.
+    async fn publish(&self, feed: &Feed, events: Vec<Event>) {
         self.commit(&events).await;
         feed.publisher().publish(events);
     }
@@ -101,11 +101,11 @@ fn events(channel: &str, numbers: std::ops::RangeInclusive<u64>) -> Vec<Event> {
     numbers.map(|number| event(&[channel], number)).collect()
 }
 
-/// A shard that keeps what it is told, while it has room.
+/// A shard that records its deliveries while it has capacity.
 #[derive(Debug, Default)]
 struct Shard {
-    told: Mutex<Vec<Delivery>>,
-    turns: AtomicUsize,
+    deliveries: Mutex<Vec<Delivery>>,
+    rounds: AtomicUsize,
     full: AtomicBool,
 }
 
@@ -114,8 +114,8 @@ impl ShardPort for Shard {
         if self.full.load(Ordering::SeqCst) {
             return Err(Overflow);
         }
-        self.turns.fetch_add(1, Ordering::SeqCst);
-        self.told.lock().unwrap().extend(what);
+        self.rounds.fetch_add(1, Ordering::SeqCst);
+        self.deliveries.lock().unwrap().extend(what);
         Ok(())
     }
 }
@@ -128,10 +128,10 @@ impl Shard {
     }
 
     fn all(&self) -> Vec<Delivery> {
-        self.told.lock().unwrap().clone()
+        self.deliveries.lock().unwrap().clone()
     }
 
-    /// The `data.n` of the publications on a channel, each of whose frames says its own offset.
+    /// Returns the `data.n` of the publications on a channel, after checking the offset in each frame.
     fn numbers(&self, channel: &str) -> Vec<u64> {
         let numbers = self.all().into_iter().filter_map(|delivery| match delivery {
             Delivery::Publication(publication) if *publication.channel == *channel => Some(number(&publication)),
@@ -152,7 +152,7 @@ impl Shard {
         self.answer(tag).unwrap()
     }
 
-    /// Waits until a channel's last publication has that number.
+    /// Waits until the last publication of a channel has this number.
     async fn reaches(&self, channel: &str, number: u64) {
         test_world::until(|| self.numbers(channel).last() == Some(&number)).await;
     }
@@ -173,19 +173,19 @@ fn viewer(id: &str) -> Viewer {
     Viewer { id: id.into(), permissions: Permissions::all() }
 }
 
-fn ask(shard: ShardId, tag: u64, channel: &str, since: Option<Position>) -> SubscribeAsk {
+fn ask(shard: ShardId, tag: u64, channel: &str, since: Option<Position>) -> SubscribeRequest {
     let viewer = viewer("usr_1");
-    SubscribeAsk { shard, conn: ConnId(1), tag, channel: channel.to_owned(), since, snapshot: false, viewer }
+    SubscribeRequest { shard, conn: ConnId(1), tag, channel: channel.to_owned(), since, snapshot: false, viewer }
 }
 
-/// A feature that keeps what it is asked until the test answers.
+/// A feature that keeps requests until the test replies.
 #[derive(Debug, Default)]
 struct Source {
-    asked: Mutex<Vec<SnapshotAsk>>,
+    asked: Mutex<Vec<SnapshotRequest>>,
 }
 
 impl SnapshotSource for Source {
-    fn ask(&self, ask: SnapshotAsk) {
+    fn ask(&self, ask: SnapshotRequest) {
         self.asked.lock().unwrap().push(ask);
     }
 }
@@ -197,7 +197,7 @@ impl Source {
         source
     }
 
-    async fn asked(&self) -> SnapshotAsk {
+    async fn asked(&self) -> SnapshotRequest {
         test_world::until(|| !self.asked.lock().unwrap().is_empty()).await;
         self.asked.lock().unwrap().remove(0)
     }

@@ -1,81 +1,81 @@
-//! The actor around the breaker: one decision a call, state changes as events.
+//! Actor of a circuit breaker: one decision per call; state changes are published as events.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor, AsyncContext, Context, Handler, Message, MessageResult};
 
-use super::permit::{Entry, News, Permit};
-use super::port::{Core, Kept};
+use super::handle::{BreakerShared, BreakerSnapshot};
+use super::permit::{CallReport, Permit, PermitDecision};
 use super::state::{Admission, BreakerState, Grant, Outcome, Reason};
 use super::status::{BreakerChanged, LastFault};
 
-/// How often the quiet reports of a provider that does not fail are taken.
-const QUIET_EVERY: Duration = Duration::from_millis(250);
+/// Interval at which deferred reports of a healthy provider are applied.
+const DEFERRED_EVERY: Duration = Duration::from_millis(250);
 
-/// Asks for leave to make one call.
+/// Requests a permit for one call.
 #[derive(Debug, Message)]
-#[rtype(result = "Entry")]
+#[rtype(result = "PermitDecision")]
 pub(super) struct Admit;
 
-/// Tells how a call went.
+/// Reports how a call went.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
-pub(super) struct Report {
+pub(super) struct BreakerReport {
     pub(super) grant: Grant,
-    /// When it went so, by the breaker's own time. A wait that was told counts from there: whoever keeps to it must not
-    /// be refused because the actor heard of it later.
+    /// When the outcome happened, in the breaker's own time. Retry times that were announced to clients count from
+    /// here: a client that waits as announced must not be rejected because the actor processed the report later.
     pub(super) at: Duration,
-    pub(super) news: News,
+    pub(super) report: CallReport,
 }
 
-/// Keeps one provider's breaker.
+/// Owns the circuit breaker of one provider.
 #[derive(Debug)]
 pub struct BreakerActor {
-    core: Arc<Core>,
-    kept: Kept,
+    core: Arc<BreakerShared>,
+    snapshot: BreakerSnapshot,
 }
 
 impl BreakerActor {
-    /// Goes on from where the last incarnation was.
-    pub(super) fn resume(core: Arc<Core>) -> Self {
-        let kept = core.kept.borrow().clone();
-        Self { core, kept }
+    /// Continues from the snapshot of the previous incarnation.
+    pub(super) fn resume(core: Arc<BreakerShared>) -> Self {
+        let snapshot = core.snapshot.borrow().clone();
+        Self { core, snapshot }
     }
 
-    fn learn(&mut self, Report { grant, at: happened, news }: Report) {
+    fn apply(&mut self, BreakerReport { grant, at: happened, report }: BreakerReport) {
         let at = self.core.clock.now();
-        let outcome = match news {
-            News::Alive => {
-                self.kept.last_success_at = Some(at);
+        let outcome = match report {
+            CallReport::Alive => {
+                self.snapshot.last_success_at = Some(at);
                 Outcome::Alive
             }
-            News::Done { latency } => {
-                self.kept.latencies.record(latency);
-                self.kept.last_success_at = Some(at);
+            CallReport::Done { latency } => {
+                self.snapshot.latencies.record(latency);
+                self.snapshot.last_success_at = Some(at);
                 Outcome::Success
             }
-            News::Fault { outcome, class, message } => {
-                self.kept.last_fault = Some(LastFault { at, class, message });
+            CallReport::Fault { outcome, class, message } => {
+                self.snapshot.last_fault = Some(LastFault { at, class, message });
                 outcome
             }
-            News::ClientFault => Outcome::ClientFault,
-            News::Cancelled => Outcome::Cancelled,
+            CallReport::ClientFault => Outcome::ClientFault,
+            CallReport::Cancelled => Outcome::Cancelled,
         };
-        self.kept.breaker.report(happened, grant, outcome, self.core.jitter.draw());
+        self.snapshot.breaker.report(happened, grant, outcome, self.core.jitter.draw());
     }
 
-    /// Learns what was reported without a word to the actor.
-    fn take_quiet(&mut self) {
-        while let Some(report) = self.core.quiet.pop() {
-            self.learn(report);
+    /// Applies the reports that were queued without a message to the actor.
+    fn apply_deferred(&mut self) {
+        while let Some(report) = self.core.deferred.pop() {
+            self.apply(report);
         }
     }
 
-    /// Publishes what is known now, and the change of state if there was one.
+    /// Publishes the current snapshot, and the change of state if there was one.
     fn publish(&self, before: BreakerState) {
-        self.core.kept.send_replace(self.kept.clone());
-        let breaker = &self.kept.breaker;
+        self.core.snapshot.send_replace(self.snapshot.clone());
+        let breaker = &self.snapshot.breaker;
         if breaker.state() == before {
             return;
         }
@@ -88,13 +88,13 @@ impl BreakerActor {
             cooldown_until: self.core.cooldown_until(breaker),
         };
         self.log(&changed);
-        // Fails only where nobody listens.
+        // Fails only when there is no subscriber.
         let _ = self.core.changes.send(changed);
     }
 
     fn log(&self, changed: &BreakerChanged) {
         let provider = &*changed.provider;
-        let fault = self.kept.last_fault.as_ref().map_or("none", |fault| &*fault.message);
+        let fault = self.snapshot.last_fault.as_ref().map_or("none", |fault| &*fault.message);
         let until = changed.cooldown_until.map(muster_core::Millis::rfc3339).unwrap_or_default();
         match (changed.to, changed.reason) {
             (BreakerState::Open, Reason::Rejected) => {
@@ -113,10 +113,10 @@ impl Actor for BreakerActor {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Context<Self>) {
-        context.run_interval(QUIET_EVERY, |actor, _| {
-            if !actor.core.quiet.is_empty() {
-                let before = actor.kept.breaker.state();
-                actor.take_quiet();
+        context.run_interval(DEFERRED_EVERY, |actor, _| {
+            if !actor.core.deferred.is_empty() {
+                let before = actor.snapshot.breaker.state();
+                actor.apply_deferred();
                 actor.publish(before);
             }
         });
@@ -127,25 +127,25 @@ impl Handler<Admit> for BreakerActor {
     type Result = MessageResult<Admit>;
 
     fn handle(&mut self, _: Admit, _: &mut Context<Self>) -> Self::Result {
-        let before = self.kept.breaker.state();
-        self.take_quiet();
-        let entry = match self.kept.breaker.admit(self.core.elapsed()) {
-            // A permit that finds its caller gone is dropped, and so reports itself cancelled.
-            Admission::Granted(grant) => Entry::Granted(Permit::new(Arc::clone(&self.core), grant)),
-            Admission::Refused { retry_in } => return MessageResult(Entry::Refused { retry_in }),
+        let before = self.snapshot.breaker.state();
+        self.apply_deferred();
+        let decision = match self.snapshot.breaker.admit(self.core.elapsed()) {
+            // If the caller has gone, the permit is dropped and reports itself as cancelled.
+            Admission::Granted(grant) => PermitDecision::Granted(Permit::new(Arc::clone(&self.core), grant)),
+            Admission::Refused { retry_in } => return MessageResult(PermitDecision::Refused { retry_in }),
         };
         self.publish(before);
-        MessageResult(entry)
+        MessageResult(decision)
     }
 }
 
-impl Handler<Report> for BreakerActor {
+impl Handler<BreakerReport> for BreakerActor {
     type Result = ();
 
-    fn handle(&mut self, report: Report, _: &mut Context<Self>) {
-        let before = self.kept.breaker.state();
-        self.take_quiet();
-        self.learn(report);
+    fn handle(&mut self, report: BreakerReport, _: &mut Context<Self>) {
+        let before = self.snapshot.breaker.state();
+        self.apply_deferred();
+        self.apply(report);
         self.publish(before);
     }
 }

@@ -1,4 +1,4 @@
-//! The median of the latest latencies, in constant space.
+//! Median of the latest latencies, in constant space.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ impl Latencies {
         self.count = self.count.wrapping_add(1);
     }
 
-    /// The lower median; `None` before the first.
+    /// Returns the lower median; `None` before the first latency.
     pub(super) fn p50(&self) -> Option<u32> {
         let mut sorted: Vec<u32> = self.ring.iter().take(self.count).copied().collect();
         sorted.sort_unstable();

@@ -1,14 +1,13 @@
-//! The circuit breaker of one provider: a pure state machine, and the supervised actor around it.
+//! Circuit breaker of one provider: a pure state machine and the supervised actor around it.
 //!
-//! Every call asks the actor once for leave and tells it once how it went. What the actor knows is published after each
-//! step: its next incarnation starts from that, so an open breaker stays open across a panic, and status reads it
-//! without a message.
+//! Each call needs a permit and reports its outcome once. The actor publishes a snapshot after each change: its next
+//! incarnation starts from it, so an open breaker stays open across a panic, and status is read without a message.
 
 mod actor;
 
+mod handle;
 mod latencies;
 mod permit;
-mod port;
 pub mod state;
 mod status;
 #[cfg(test)]
@@ -20,5 +19,5 @@ pub use state::{BreakerOptions, BreakerState, Reason};
 pub use status::{BreakerChanged, BreakerStatus, LastFault};
 pub use window::Tally;
 
-pub(super) use permit::{Entry, Permit};
-pub(super) use port::BreakerPort;
+pub(super) use handle::BreakerHandle;
+pub(super) use permit::{Permit, PermitDecision};

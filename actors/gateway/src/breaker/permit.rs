@@ -1,24 +1,24 @@
-//! Leave to make one call, which reports itself when it is dropped.
+//! Permit for one call, which reports the call's outcome, also when it is dropped.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use muster_providers::{Fault, FaultClass};
 
-use super::actor::Report;
-use super::port::Core;
+use super::actor::BreakerReport;
+use super::handle::BreakerShared;
 use super::state::{Grant, Outcome};
 
-/// The breaker's answer to a caller.
+/// Result of a request for a permit.
 #[derive(Debug)]
-pub(crate) enum Entry {
+pub(crate) enum PermitDecision {
     Granted(Permit),
     Refused { retry_in: Duration },
 }
 
-/// How a call went.
+/// Outcome of a call, as reported by its permit.
 #[derive(Debug, Clone)]
-pub(super) enum News {
+pub(super) enum CallReport {
     Alive,
     Done { latency: Duration },
     Fault { outcome: Outcome, class: FaultClass, message: Arc<str> },
@@ -26,38 +26,39 @@ pub(super) enum News {
     Cancelled,
 }
 
-/// When the report of a probe is tried again that found its actor dead. A lost one would keep all others out until the
-/// probe's lease ends; the report of any other call may be lost.
-const AGAIN: [Duration; 4] =
+/// Delays for sending a probe's report again when its actor was dead. A lost probe report would block all other calls
+/// until the probe's lease ends; the report of any other call may be lost.
+const RESEND_DELAYS: [Duration; 4] =
     [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(10)];
 
-/// Leave to make one call. Dropped without a word it counts as cancelled: its caller is gone.
+/// Permit for one call. Dropped without a report, it counts as cancelled: the caller has gone.
 #[derive(Debug)]
 pub(crate) struct Permit {
-    core: Arc<Core>,
+    core: Arc<BreakerShared>,
     grant: Grant,
     open: bool,
 }
 
 impl Permit {
-    pub(super) fn new(core: Arc<Core>, grant: Grant) -> Self {
+    pub(super) fn new(core: Arc<BreakerShared>, grant: Grant) -> Self {
         Self { core, grant, open: true }
     }
 
-    /// A stream has begun: a probe need not wait for its end to let the others in. The end is still to be reported.
+    /// Reports that a stream has begun, so that a probe closes the breaker without waiting for the stream's end. The
+    /// end is still to be reported.
     pub(crate) fn alive(&self) {
         if self.grant.probe {
-            self.tell(News::Alive);
+            self.send(CallReport::Alive);
         }
     }
 
     pub(crate) fn done(self, latency: Duration) {
-        self.close(News::Done { latency });
+        self.close(CallReport::Done { latency });
     }
 
-    /// The provider answered, and the request was at fault.
+    /// Reports that the provider answered and the request was at fault.
     pub(crate) fn client_fault(self) {
-        self.close(News::ClientFault);
+        self.close(CallReport::ClientFault);
     }
 
     pub(crate) fn fault(self, fault: &Fault) {
@@ -68,23 +69,23 @@ impl Permit {
             FaultClass::Hard => Outcome::Hard,
             FaultClass::Client => return self.client_fault(),
         };
-        self.close(News::Fault { outcome, class: fault.class, message: Arc::from(fault.message.as_str()) });
+        self.close(CallReport::Fault { outcome, class: fault.class, message: Arc::from(fault.message.as_str()) });
     }
 
-    fn close(mut self, news: News) {
+    fn close(mut self, report: CallReport) {
         self.open = false;
-        self.tell(news);
+        self.send(report);
     }
 
-    fn tell(&self, news: News) {
-        let report = Report { grant: self.grant, at: self.core.elapsed(), news };
-        if !self.grant.probe && !matches!(report.news, News::Fault { .. }) {
-            // Nothing opens or closes by it: nobody is woken.
-            self.core.quiet.push(report);
+    fn send(&self, report: CallReport) {
+        let report = BreakerReport { grant: self.grant, at: self.core.elapsed(), report };
+        if !self.grant.probe && !matches!(report.report, CallReport::Fault { .. }) {
+            // Such a report changes no state by itself, so the actor need not be woken.
+            self.core.deferred.push(report);
             return;
         }
         let Some(handle) = self.core.handle() else { return };
-        let Err(error) = handle.tell(report.clone()) else { return };
+        let Err(error) = handle.try_send(report.clone()) else { return };
         tracing::debug!(provider = &*self.core.provider, %error, "report to the breaker was not taken");
         if !self.grant.probe {
             return;
@@ -92,9 +93,9 @@ impl Permit {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let handle = handle.clone();
         runtime.spawn(async move {
-            for wait in AGAIN {
+            for wait in RESEND_DELAYS {
                 tokio::time::sleep(wait).await;
-                if handle.tell(report.clone()).is_ok() {
+                if handle.try_send(report.clone()).is_ok() {
                     return;
                 }
             }
@@ -105,7 +106,7 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         if self.open {
-            self.tell(News::Cancelled);
+            self.send(CallReport::Cancelled);
         }
     }
 }

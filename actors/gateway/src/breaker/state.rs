@@ -1,8 +1,8 @@
-//! The circuit breaker as a pure state machine: time (since any fixed origin) and chance are arguments.
+//! The circuit breaker as a pure state machine: time (since any fixed origin) and jitter are arguments.
 //!
-//! Closed: every call passes, failures are counted. Open: none passes before the cool-down is over. Half-open: exactly
-//! one passes, the probe; what becomes of it decides. Each reopening doubles the cool-down, until the breaker has held
-//! closed for a whole window.
+//! Closed: every call is admitted, and failures are counted. Open: no call is admitted until the cool-down is over.
+//! Half-open: exactly one call, the probe, is admitted, and its outcome decides. Each reopening doubles the cool-down
+//! until the breaker has stayed closed for a whole window.
 
 use std::time::Duration;
 
@@ -11,19 +11,21 @@ use super::window::{Tally, Window};
 /// When a breaker opens, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BreakerOptions {
-    /// Over which time the failure share is taken.
+    /// Period over which the share of failures is computed.
     pub window: Duration,
     /// Opens at this share of failures, 0 to 1, ...
     pub failure_share: f64,
-    /// ... once the window holds this many calls ...
+    /// ... once the window holds this many calls, ...
     pub min_calls: u32,
-    /// ... and at this many failures in a row, so that a provider that is seldom asked can open too.
+    /// ... and after this many consecutive failures, so that a rarely called provider can open too.
     pub consecutive_failures: u32,
+    /// Cool-down of the first opening, before jitter.
     pub first_cooldown: Duration,
+    /// Upper bound of the doubled cool-down.
     pub max_cooldown: Duration,
-    /// After a refused key or an unpaid bill: only an operator mends that.
+    /// Cool-down after a rejected key or an unpaid bill, which only an operator can fix.
     pub hard_cooldown: Duration,
-    /// A probe that was not reported by then is given up, and another is let through.
+    /// Time after which an unreported probe is given up and another is admitted.
     pub probe_lease: Duration,
 }
 
@@ -42,69 +44,92 @@ impl Default for BreakerOptions {
     }
 }
 
-/// The shortest cool-down, however short a `Retry-After` is.
+/// Lower bound of a cool-down, even if `Retry-After` is shorter.
 pub const MIN_COOLDOWN: Duration = Duration::from_secs(1);
-/// The longest, however long a `Retry-After` is.
+/// Upper bound of a cool-down, even if `Retry-After` is longer.
 pub const MAX_COOLDOWN: Duration = Duration::from_secs(24 * 3600);
-/// What a caller is told while a probe is in flight.
+/// Retry time returned to callers while a probe is in progress.
 pub const PROBE_WAIT: Duration = Duration::from_secs(1);
 
-/// What a breaker lets through.
+/// State of a circuit breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BreakerState {
+    /// Every call is admitted.
     Closed,
+    /// No call is admitted until the cool-down is over.
     Open,
+    /// One probe is admitted.
     HalfOpen,
 }
 
-/// Why the state is what it is.
+/// Reason of the current state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
+    /// The breaker has not changed state since it was created.
     Started,
+    /// The share of failures in the window reached its limit.
     FailureShare,
+    /// Too many consecutive failures.
     ConsecutiveFailures,
+    /// The provider returned 429.
     Throttled,
-    /// Its key or its account was refused.
+    /// The provider rejected our key or account.
     Rejected,
+    /// The probe failed.
     ProbeFailed,
+    /// The cool-down is over; the breaker is half-open.
     CooldownOver,
+    /// The probe succeeded.
     ProbeSucceeded,
 }
 
-/// Leave for one call. To be reported once; a probe may be reported `Alive` before that.
+/// Admission of one call. Its outcome is reported once; a probe may be reported `Alive` before that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grant {
+    /// Number of the call; it identifies a probe.
     pub number: u64,
-    /// How often the breaker had opened by then: news of an earlier time does not count.
+    /// Number of openings before this call: reports from an earlier epoch do not count.
     epoch: u64,
+    /// Whether this call is the probe of a half-open breaker.
     pub probe: bool,
 }
 
-/// The answer to a caller.
+/// Decision about one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
+    /// The call may be made.
     Granted(Grant),
-    Refused { retry_in: Duration },
+    /// The call must not be made.
+    Refused {
+        /// When to try again.
+        retry_in: Duration,
+    },
 }
 
-/// What became of a call.
+/// Outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It has begun to answer; the call's end is reported later.
+    /// The provider has begun to answer; the end of the call is reported later.
     Alive,
+    /// The call succeeded.
     Success,
+    /// A transient failure.
     Failure {
+        /// Wait requested by the provider.
         retry_after: Option<Duration>,
     },
+    /// The provider returned 429.
     Throttled {
+        /// Wait requested by the provider.
         retry_after: Option<Duration>,
     },
+    /// The provider rejected our key or account.
     Hard,
-    /// The client's fault: the provider is well.
+    /// The request was at fault; the provider is healthy.
     ClientFault,
-    /// Nothing was learned: the caller went away, or nothing was asked of the provider.
+    /// No information: the caller left, or the provider was not called.
     Cancelled,
 }
 
@@ -121,7 +146,7 @@ struct Probe {
     lease_until: Duration,
 }
 
-/// A breaker. Small and of constant size: a copy of it is its snapshot.
+/// A circuit breaker. Small and of constant size: copying it takes a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Breaker {
     options: BreakerOptions,
@@ -129,13 +154,14 @@ pub struct Breaker {
     reason: Reason,
     window: Window,
     consecutive: u32,
-    /// Openings since it last held for a whole window.
+    /// Openings since it last stayed closed for a whole window.
     streak: u32,
     opened_count: u64,
     granted: u64,
 }
 
 impl Breaker {
+    /// Creates a closed breaker.
     pub fn new(options: BreakerOptions) -> Self {
         Self {
             options,
@@ -149,6 +175,7 @@ impl Breaker {
         }
     }
 
+    /// Returns the current state.
     pub fn state(&self) -> BreakerState {
         match self.phase {
             Phase::Closed { .. } => BreakerState::Closed,
@@ -157,19 +184,22 @@ impl Breaker {
         }
     }
 
+    /// Returns the reason of the current state.
     pub fn reason(&self) -> Reason {
         self.reason
     }
 
+    /// Returns how often the breaker has opened.
     pub fn opened_count(&self) -> u64 {
         self.opened_count
     }
 
+    /// Returns the calls and failures of the current window.
     pub fn tally(&self, now: Duration) -> Tally {
         self.window.tally(now)
     }
 
-    /// When an open breaker lets its probe through.
+    /// Returns when an open breaker admits its probe.
     pub fn cooldown_until(&self) -> Option<Duration> {
         match self.phase {
             Phase::Open { until } => Some(until),
@@ -177,7 +207,7 @@ impl Breaker {
         }
     }
 
-    /// How long a caller would have to wait: `None` where it would be let through now.
+    /// Returns how long a caller has to wait; `None` if a call would be admitted now.
     pub fn wait(&self, now: Duration) -> Option<Duration> {
         match self.phase {
             Phase::Open { until } if now < until => Some(until - now),
@@ -186,14 +216,15 @@ impl Breaker {
         }
     }
 
-    /// Leave that needs no decision: a closed breaker lets everyone through. `None` where one has to ask.
-    pub fn open_door(&self) -> Option<Grant> {
+    /// Admits a call without a state change, which only a closed breaker allows; `None` if [`admit`](Self::admit) must
+    /// decide.
+    pub fn admit_closed(&self) -> Option<Grant> {
         let closed = matches!(self.phase, Phase::Closed { .. });
-        // Numbers tell probes apart, and no probe has this one.
+        // Numbers identify probes; no probe has number 0.
         closed.then_some(Grant { number: 0, epoch: self.opened_count, probe: false })
     }
 
-    /// Asks for leave to call.
+    /// Decides whether a call may be made.
     pub fn admit(&mut self, now: Duration) -> Admission {
         if let Some(retry_in) = self.wait(now) {
             return Admission::Refused { retry_in };
@@ -211,20 +242,20 @@ impl Breaker {
         Admission::Granted(Grant { number, epoch: self.opened_count, probe })
     }
 
-    /// Learns what became of a call. `jitter` in 0..1 spreads the cool-downs of several servers.
+    /// Applies the outcome of a call. `jitter` in `0..1` spreads the cool-downs of several servers.
     pub fn report(&mut self, now: Duration, grant: Grant, outcome: Outcome, jitter: f64) {
         match self.phase {
             Phase::HalfOpen { probe: Some(probe) } if probe.number == grant.number => {
-                self.judge_probe(now, outcome, jitter);
+                self.apply_probe_outcome(now, outcome, jitter);
             }
             Phase::Closed { .. } if grant.epoch == self.opened_count => self.count(now, outcome, jitter),
             Phase::Open { until } => self.prolong(now, until, outcome),
-            // Granted before it last opened: its news is old.
+            // Admitted before the breaker last opened: the report is outdated.
             Phase::Closed { .. } | Phase::HalfOpen { .. } => {}
         }
     }
 
-    fn judge_probe(&mut self, now: Duration, outcome: Outcome, jitter: f64) {
+    fn apply_probe_outcome(&mut self, now: Duration, outcome: Outcome, jitter: f64) {
         match outcome {
             Outcome::Alive | Outcome::Success | Outcome::ClientFault => {
                 self.phase = Phase::Closed { since: now };
@@ -268,8 +299,8 @@ impl Breaker {
         }
     }
 
-    /// The provider says when it wants to be asked again: the first time it is taken at its word, then the growing
-    /// cool-down applies where that is longer.
+    /// Opens after throttling. The first time the provider's `Retry-After` is used as it is; after that the growing
+    /// cool-down applies if it is longer.
     fn throttle(&mut self, now: Duration, retry_after: Option<Duration>, jitter: f64) {
         self.window.record(now, 1);
         self.settle_streak(now);
@@ -284,7 +315,7 @@ impl Breaker {
         self.open(now, Reason::Rejected, self.options.hard_cooldown, jitter);
     }
 
-    /// A call that was still out when the breaker opened may say that it is to stay so for longer.
+    /// Extends an open breaker's cool-down on the report of a call that was in progress when it opened.
     fn prolong(&mut self, now: Duration, until: Duration, outcome: Outcome) {
         let wait = match outcome {
             Outcome::Throttled { retry_after } => retry_after.unwrap_or_default(),
@@ -298,7 +329,7 @@ impl Breaker {
 
     fn open(&mut self, now: Duration, reason: Reason, floor: Duration, jitter: f64) {
         self.settle_streak(now);
-        // 16 doublings of a second are 18 hours: past any cap.
+        // 16 doublings of a second are 18 hours, beyond any cap.
         let doubled = self.options.first_cooldown.saturating_mul(1 << self.streak.min(16));
         let spread = 0.8 + 0.4 * jitter.clamp(0.0, 1.0);
         let longest = self.options.max_cooldown.min(MAX_COOLDOWN);

@@ -1,4 +1,4 @@
-//! The breaker, move by move and by properties.
+//! State machine tests: transitions one by one, and properties.
 
 use proptest::prelude::*;
 
@@ -27,7 +27,7 @@ fn call(breaker: &mut Breaker, now: Duration, outcome: Outcome) {
     breaker.report(now, grant, outcome, MIDDLE);
 }
 
-/// Opened by five failures at `now`.
+/// A breaker opened by five failures at `now`.
 fn opened(now: Duration) -> Breaker {
     let mut breaker = breaker();
     for _ in 0..5 {
@@ -55,7 +55,7 @@ fn five_failures_in_a_row_open_it_and_one_good_probe_closes_it() {
 fn half_of_ten_calls_failing_opens_it_and_four_of_ten_do_not() {
     for (failures, expected) in [(4, BreakerState::Closed), (5, BreakerState::Open)] {
         let mut breaker = breaker();
-        // Good calls first, and never five failures in a row before the last.
+        // Successes first, and never five consecutive failures before the last.
         for n in 0..10 {
             let failed = n % 2 == 1 && n / 2 < failures;
             call(&mut breaker, at(n), if failed { FAILURE } else { Outcome::Success });
@@ -85,7 +85,7 @@ fn each_reopening_doubles_the_cooldown_up_to_the_cap() {
 }
 
 #[test]
-fn one_that_flaps_keeps_its_longer_cooldown() {
+fn a_flapping_provider_keeps_its_longer_cooldown() {
     let mut breaker = opened(at(0));
     call(&mut breaker, at(5), Outcome::Success);
     for _ in 0..5 {
@@ -95,7 +95,7 @@ fn one_that_flaps_keeps_its_longer_cooldown() {
 }
 
 #[test]
-fn throttling_opens_at_once_for_as_long_as_was_asked() {
+fn throttling_opens_at_once_for_the_requested_time() {
     let mut breaker = breaker();
     call(&mut breaker, at(0), Outcome::Throttled { retry_after: Some(at(33)) });
     assert_eq!((breaker.cooldown_until(), breaker.reason()), (Some(at(33)), Reason::Throttled));
@@ -116,7 +116,7 @@ fn a_refused_key_opens_it_for_long_and_a_late_one_prolongs() {
 }
 
 #[test]
-fn the_clients_own_faults_cost_nothing_and_prove_a_probe() {
+fn client_faults_do_not_count_and_make_a_probe_succeed() {
     let mut closed = breaker();
     for _ in 0..100 {
         call(&mut closed, at(0), Outcome::ClientFault);
@@ -137,7 +137,7 @@ fn a_vanished_probe_frees_its_place() {
     let next = granted(&mut breaker, at(80));
     assert!(next.probe);
     breaker.report(at(81), lost, Outcome::Success, MIDDLE);
-    assert_eq!(breaker.state(), BreakerState::HalfOpen, "the lost one's word no longer counts");
+    assert_eq!(breaker.state(), BreakerState::HalfOpen, "the lost probe's report no longer counts");
     breaker.report(at(81), next, Outcome::Alive, MIDDLE);
     assert_eq!(breaker.state(), BreakerState::Closed);
     breaker.report(at(82), next, FAILURE, MIDDLE);
@@ -145,7 +145,7 @@ fn a_vanished_probe_frees_its_place() {
 }
 
 #[test]
-fn news_from_before_the_opening_does_not_count_after_it() {
+fn reports_from_before_the_opening_do_not_count_after_it() {
     let mut breaker = breaker();
     let slow: Vec<Grant> = (0..50).map(|_| granted(&mut breaker, at(0))).collect();
     for _ in 0..5 {
@@ -162,7 +162,7 @@ fn news_from_before_the_opening_does_not_count_after_it() {
 enum Move {
     Wait(u64),
     Ask,
-    Report(usize, Outcome),
+    BreakerReport(usize, Outcome),
 }
 
 fn any_outcome() -> impl Strategy<Value = Outcome> {
@@ -182,20 +182,20 @@ fn any_move() -> impl Strategy<Value = Move> {
     prop_oneof![
         1 => (0_u64..40_000).prop_map(Move::Wait),
         4 => Just(Move::Ask),
-        4 => (any::<usize>(), any_outcome()).prop_map(|(which, outcome)| Move::Report(which, outcome)),
+        4 => (any::<usize>(), any_outcome()).prop_map(|(which, outcome)| Move::BreakerReport(which, outcome)),
     ]
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// However callers come, report, lie, report twice or vanish.
+    /// Callers arrive, report, misreport, report twice or vanish at random.
     #[test]
     fn one_probe_at_most_and_none_before_its_time(moves in prop::collection::vec(any_move(), 1..300), jitter in 0.0..1.0) {
         let mut breaker = breaker();
         let mut now = Duration::ZERO;
         let mut out: Vec<Grant> = Vec::new();
-        // The probe in flight and the end of its lease, as an onlooker would keep them.
+        // The probe in progress and the end of its lease, tracked independently.
         let mut probe: Option<(u64, Duration)> = None;
         for step in moves {
             match step {
@@ -214,26 +214,26 @@ proptest! {
                         }
                         Admission::Refused { retry_in } => {
                             prop_assert!(retry_in > Duration::ZERO && retry_in <= MAX_COOLDOWN);
-                            prop_assert_ne!(before.state(), BreakerState::Closed, "a closed one refuses nobody");
+                            prop_assert_ne!(before.state(), BreakerState::Closed, "a closed breaker admits every call");
                             prop_assert_eq!(before, breaker, "a refusal changes nothing");
                         }
                     }
                 }
-                Move::Report(which, outcome) if !out.is_empty() => {
+                Move::BreakerReport(which, outcome) if !out.is_empty() => {
                     let grant = out[which % out.len()];
                     breaker.report(now, grant, outcome, jitter);
                     if probe.is_some_and(|(number, _)| number == grant.number) {
                         probe = None;
                     }
                 }
-                Move::Report(..) => {}
+                Move::BreakerReport(..) => {}
             }
             let tally = breaker.tally(now);
             prop_assert!(tally.failures <= tally.calls);
             prop_assert!((0.0..=1.0).contains(&tally.failure_share()));
             prop_assert!(tally.calls as usize <= 300);
         }
-        // Whatever was before: past the longest of all waits, one good answer closes it.
+        // From any state: after the longest wait, one success closes it.
         now += MAX_COOLDOWN;
         let grant = granted(&mut breaker, now);
         breaker.report(now, grant, Outcome::Success, jitter);

@@ -1,4 +1,4 @@
-//! What is shown of a breaker.
+//! Public status of a breaker.
 
 use std::sync::Arc;
 
@@ -8,44 +8,56 @@ use serde::Serialize;
 use super::state::{BreakerState, Reason};
 use muster_core::Millis;
 
-/// A breaker as it stands.
+/// Current status of a breaker.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BreakerStatus {
+    /// Current state.
     pub state: BreakerState,
-    /// Why it is in this state.
+    /// Reason of the current state.
     pub reason: Reason,
-    /// Failures among the calls of the window, 0 to 1.
+    /// Share of failures among the calls of the window, 0 to 1.
     pub failure_share: f64,
-    /// Calls of the window that count: neither the client's own faults nor those it gave up.
+    /// Calls of the window that count: without client faults and cancelled calls.
     pub calls: u32,
-    /// The median of the latest 64 good calls: to the first delta of a stream, to the end of a whole answer.
+    /// Median of the latest 64 successful calls: to the first delta of a stream, to the end of a complete answer.
     pub p50_latency_ms: Option<u32>,
+    /// When a call last succeeded.
     pub last_success_at: Option<Millis>,
+    /// The latest failure caused by the provider.
     pub last_fault: Option<LastFault>,
-    /// When the next probe is let through, while open.
+    /// When the next probe is admitted, while open.
     pub cooldown_until: Option<Millis>,
+    /// How often the breaker has opened.
     pub opened_count: u64,
 }
 
-/// The latest failure that was the provider's.
+/// The latest failure caused by the provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LastFault {
+    /// When it happened.
     pub at: Millis,
+    /// Class of the fault.
     pub class: FaultClass,
-    /// The fault's words: no secret, no prompt.
+    /// The fault's message; contains no secret and no prompt.
     #[serde(serialize_with = "as_str")]
     pub message: Arc<str>,
 }
 
-/// A breaker went from one state to another.
+/// Event: a breaker changed state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BreakerChanged {
+    /// Provider id.
     #[serde(serialize_with = "as_str")]
     pub provider: Arc<str>,
+    /// State before.
     pub from: BreakerState,
+    /// State after.
     pub to: BreakerState,
+    /// Reason of the change.
     pub reason: Reason,
+    /// When it happened.
     pub at: Millis,
+    /// When the next probe is admitted, if the breaker opened.
     pub cooldown_until: Option<Millis>,
 }
 

@@ -1,4 +1,4 @@
-//! The breaker's actor and its permits.
+//! Tests of the breaker's actor and its permits.
 
 use std::time::Duration;
 
@@ -11,35 +11,35 @@ use crate::Jitter;
 use muster_core::supervise::{ActorState, Tree};
 use muster_core::{Clock, test_world};
 
-const PATIENCE: Duration = Duration::from_secs(1);
+const PERMIT_TIMEOUT: Duration = Duration::from_secs(1);
 const LATENCY: Duration = Duration::from_millis(40);
 const PATH: &str = "test/breaker-one";
 
-async fn start(tree: &Tree) -> (BreakerPort, broadcast::Receiver<BreakerChanged>) {
+async fn start(tree: &Tree) -> (BreakerHandle, broadcast::Receiver<BreakerChanged>) {
     let changes = broadcast::Sender::new(16);
     let heard = changes.subscribe();
     let (options, jitter) = (BreakerOptions::default(), Jitter::from_fn(|| 0.5));
     let clock = Clock::tokio(test_world::START);
-    let port = BreakerPort::start(&tree.group("test"), Arbiter::current(), "one", options, jitter, clock, changes);
+    let handle = BreakerHandle::start(&tree.group("test"), Arbiter::current(), "one", options, jitter, clock, changes);
     running(tree).await;
-    (port, heard)
+    (handle, heard)
 }
 
 async fn running(tree: &Tree) {
     test_world::until(|| tree.snapshot().iter().any(|a| a.path == PATH && a.state == ActorState::Running)).await;
 }
 
-async fn granted(port: &BreakerPort) -> Permit {
-    match port.admit(PATIENCE).await.unwrap() {
-        Entry::Granted(permit) => permit,
-        Entry::Refused { retry_in } => panic!("refused for {retry_in:?}"),
+async fn granted(handle: &BreakerHandle) -> Permit {
+    match handle.admit(PERMIT_TIMEOUT).await.unwrap() {
+        PermitDecision::Granted(permit) => permit,
+        PermitDecision::Refused { retry_in } => panic!("refused for {retry_in:?}"),
     }
 }
 
-async fn refused(port: &BreakerPort) -> Duration {
-    match port.admit(PATIENCE).await.unwrap() {
-        Entry::Refused { retry_in } => retry_in,
-        Entry::Granted(_) => panic!("granted"),
+async fn refused(handle: &BreakerHandle) -> Duration {
+    match handle.admit(PERMIT_TIMEOUT).await.unwrap() {
+        PermitDecision::Refused { retry_in } => retry_in,
+        PermitDecision::Granted(_) => panic!("granted"),
     }
 }
 
@@ -48,67 +48,67 @@ fn throttled(seconds: u64) -> Fault {
 }
 
 #[test]
-fn what_is_reported_is_shown_and_heard() {
+fn reports_are_visible_in_status_and_as_events() {
     test_world::run(|tree| async move {
-        let (port, mut heard) = start(&tree).await;
-        granted(&port).await.done(LATENCY);
-        granted(&port).await.fault(&throttled(30));
+        let (handle, mut heard) = start(&tree).await;
+        granted(&handle).await.done(LATENCY);
+        granted(&handle).await.fault(&throttled(30));
         let changed = heard.recv().await.unwrap();
         assert_eq!((changed.from, changed.to), (BreakerState::Closed, BreakerState::Open));
         assert_eq!(changed.reason, Reason::Throttled);
 
-        let status = port.status();
+        let status = handle.status();
         assert_eq!((status.calls, status.failure_share, status.p50_latency_ms), (2, 0.5, Some(40)));
         assert_eq!(status.last_success_at, Some(changed.at));
         let fault = status.last_fault.clone().unwrap();
         assert_eq!((fault.class, &*fault.message), (FaultClass::Throttled, "too many"));
         assert_eq!(status.cooldown_until, Some(changed.at.plus(Duration::from_secs(30))));
-        assert_eq!(port.wait(), Some(Duration::from_secs(30)));
+        assert_eq!(handle.wait(), Some(Duration::from_secs(30)));
 
         tokio::time::advance(Duration::from_secs(30)).await;
-        granted(&port).await.done(LATENCY);
+        granted(&handle).await.done(LATENCY);
         assert_eq!(heard.recv().await.unwrap().to, BreakerState::HalfOpen);
         assert_eq!(heard.recv().await.unwrap().to, BreakerState::Closed);
-        assert_eq!(serde_json::to_value(port.status()).unwrap()["state"], "closed");
+        assert_eq!(serde_json::to_value(handle.status()).unwrap()["state"], "closed");
     });
 }
 
 #[test]
-fn a_wait_counts_from_the_answer_that_told_it_however_late_the_actor_hears_of_it() {
+fn a_retry_time_counts_from_the_response_however_late_the_report_is_processed() {
     test_world::run(|tree| async move {
-        let (port, mut heard) = start(&tree).await;
-        granted(&port).await.fault(&throttled(10));
+        let (handle, mut heard) = start(&tree).await;
+        granted(&handle).await.fault(&throttled(10));
         tokio::time::advance(Duration::from_secs(4)).await;
         heard.recv().await.unwrap();
-        assert_eq!(port.wait(), Some(Duration::from_secs(6)));
+        assert_eq!(handle.wait(), Some(Duration::from_secs(6)));
         tokio::time::advance(Duration::from_secs(6)).await;
-        granted(&port).await.done(LATENCY);
+        granted(&handle).await.done(LATENCY);
     });
 }
 
 #[test]
 fn an_open_breaker_stays_open_across_its_actors_panic() {
     test_world::run(|tree| async move {
-        let (port, mut heard) = start(&tree).await;
-        granted(&port).await.fault(&throttled(600));
+        let (handle, mut heard) = start(&tree).await;
+        granted(&handle).await.fault(&throttled(600));
         heard.recv().await.unwrap();
         assert!(tree.inject_panic(PATH));
         test_world::until(|| tree.snapshot().iter().any(|actor| actor.restarts == 1)).await;
-        assert!(port.admit(PATIENCE).await.is_err(), "told, not hung, while it is down");
-        assert_eq!(port.status().state, BreakerState::Open, "status needs no actor");
+        assert!(handle.admit(PERMIT_TIMEOUT).await.is_err(), "an error, not a hang, while it is down");
+        assert_eq!(handle.status().state, BreakerState::Open, "status needs no actor");
         running(&tree).await;
-        assert!(refused(&port).await > Duration::from_secs(590));
+        assert!(refused(&handle).await > Duration::from_secs(590));
     });
 }
 
 #[test]
 fn a_probe_reported_to_a_dead_actor_is_not_lost() {
     test_world::run(|tree| async move {
-        let (port, mut heard) = start(&tree).await;
-        granted(&port).await.fault(&throttled(10));
+        let (handle, mut heard) = start(&tree).await;
+        granted(&handle).await.fault(&throttled(10));
         heard.recv().await.unwrap();
         tokio::time::advance(Duration::from_secs(10)).await;
-        let probe = granted(&port).await;
+        let probe = granted(&handle).await;
         assert!(tree.inject_panic(PATH));
         test_world::until(|| tree.snapshot().iter().any(|actor| actor.restarts == 1)).await;
         probe.done(LATENCY);
@@ -120,24 +120,24 @@ fn a_probe_reported_to_a_dead_actor_is_not_lost() {
 #[test]
 fn a_caller_that_goes_away_at_any_moment_frees_the_probes_place() {
     test_world::run(|tree| async move {
-        let (port, mut heard) = start(&tree).await;
-        granted(&port).await.fault(&throttled(10));
+        let (handle, mut heard) = start(&tree).await;
+        granted(&handle).await.fault(&throttled(10));
         heard.recv().await.unwrap();
         tokio::time::advance(Duration::from_secs(10)).await;
 
-        // Before the actor has seen the message.
-        let mut asking = Box::pin(port.admit(PATIENCE));
+        // Before the actor has processed the message.
+        let mut asking = Box::pin(handle.admit(PERMIT_TIMEOUT));
         assert!(futures::poll!(asking.as_mut()).is_pending());
         drop(asking);
-        // With the answer on its way.
-        let mut asking = Box::pin(port.admit(PATIENCE));
+        // With the response on its way.
+        let mut asking = Box::pin(handle.admit(PERMIT_TIMEOUT));
         assert!(futures::poll!(asking.as_mut()).is_pending());
-        test_world::until(|| port.status().state == BreakerState::HalfOpen).await;
-        assert_eq!(refused(&port).await, Duration::from_secs(1), "a probe is in flight");
+        test_world::until(|| handle.status().state == BreakerState::HalfOpen).await;
+        assert_eq!(refused(&handle).await, Duration::from_secs(1), "a probe is in flight");
         drop(asking);
-        // With the permit in hand.
-        drop(granted(&port).await);
-        granted(&port).await.done(LATENCY);
-        test_world::until(|| port.status().state == BreakerState::Closed).await;
+        // With the permit received.
+        drop(granted(&handle).await);
+        granted(&handle).await.done(LATENCY);
+        test_world::until(|| handle.status().state == BreakerState::Closed).await;
     });
 }

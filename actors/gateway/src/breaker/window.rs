@@ -1,4 +1,4 @@
-//! How many of the latest calls failed: a sliding window of coarse buckets, of constant size.
+//! Counts of recent calls and failures: a sliding window of coarse buckets, of constant size.
 
 use std::time::Duration;
 
@@ -6,28 +6,30 @@ const BUCKETS: usize = 6;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Bucket {
-    /// Which slice of time it counts; an older one is overwritten.
+    /// Time slice that the bucket counts; an older one is overwritten.
     slice: u64,
     calls: u32,
     failures: u32,
 }
 
-/// Calls of the last `BUCKETS` slices of time.
+/// Calls of the last `BUCKETS` time slices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Window {
     slice_ms: u64,
     buckets: [Bucket; BUCKETS],
 }
 
-/// What a window holds.
+/// Counts of a window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
+    /// Number of calls.
     pub calls: u32,
+    /// Number of failed calls.
     pub failures: u32,
 }
 
 impl Tally {
-    /// Failures among the calls, 0 to 1; 0 where there were none.
+    /// Share of failures among the calls, 0 to 1; 0 when there were no calls.
     pub fn failure_share(self) -> f64 {
         if self.calls == 0 { 0.0 } else { f64::from(self.failures) / f64::from(self.calls) }
     }
@@ -49,7 +51,7 @@ impl Window {
         let at = usize::try_from(slice % BUCKETS as u64).unwrap_or(0);
         let Some(bucket) = self.buckets.get_mut(at) else { return };
         if bucket.slice > slice {
-            // Told so late that it is out of the window.
+            // Reported so late that it is outside the window.
             return;
         }
         if bucket.slice != slice {
@@ -78,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_older_than_the_window_is_forgotten() {
+    fn calls_older_than_the_window_do_not_count() {
         let at = Duration::from_secs;
         let mut window = Window::new(at(60));
         window.record(at(1), 1);
@@ -90,7 +92,7 @@ mod tests {
         window.record(at(61), 0);
         assert_eq!(window.tally(at(61)), Tally { calls: 2, failures: 1 }, "its bucket is used again, empty");
         window.record(at(2), 1);
-        assert_eq!(window.tally(at(61)), Tally { calls: 2, failures: 1 }, "told a minute late");
+        assert_eq!(window.tally(at(61)), Tally { calls: 2, failures: 1 }, "reported a minute late");
         assert_eq!(Tally::default().failure_share(), 0.0);
     }
 }

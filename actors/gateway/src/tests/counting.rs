@@ -1,15 +1,15 @@
-//! What a stream delivered as its provider sent it: read only where it has to be counted.
+//! Counting of verbatim stream chunks: they are decoded only when they must be counted.
 
 use super::*;
 
-/// A pair of surrogates that two chunks share, line ends that are escaped, a quote: six words.
+/// A surrogate pair split over two chunks, escaped line ends, a quote: six words.
 const ESCAPED: &[&str] = &[r"one\ntwo", r" three \ud83d", r"\ude00 \", r#""five\" six"#];
 
-/// Nobody is to count anything.
+/// Panics if anything is counted.
 #[derive(Debug)]
-struct Uncounted;
+struct PanickingCounter;
 
-impl TokenCounter for Uncounted {
+impl TokenCounter for PanickingCounter {
     fn prompt(&self, _: &str, _: &ChatRequest) -> u32 {
         panic!("counted in vain")
     }
@@ -20,18 +20,18 @@ impl TokenCounter for Uncounted {
 }
 
 #[test]
-fn escaped_text_is_counted_as_what_it_says() {
+fn escaped_text_is_counted_after_decoding() {
     test_world::run(|tree| async move {
-        let one = Double::always(Act::Verbatim(ESCAPED, None));
+        let one = ScriptedProvider::answering(CallScript::Verbatim(ESCAPED, None));
         let chain = chain(&tree, &[&one], options()).await;
-        let ledger = Ledger::default();
-        let mut streaming = chain.stream(ask(), ledger.entry()).await.unwrap();
-        assert_eq!(read(&mut streaming).await, (4, Some(Ok(estimated(6)))));
-        assert_eq!(ledger.only().usage, estimated(6));
+        let ledger = SettlementLog::default();
+        let mut streaming = chain.stream(chat_request(), ledger.entry()).await.unwrap();
+        assert_eq!(read_to_end(&mut streaming).await, (4, Some(Ok(estimated_usage(6)))));
+        assert_eq!(ledger.only().usage, estimated_usage(6));
 
-        // Left after its second chunk: the half of a pair is no text, and was delivered all the same.
-        let ledger = Ledger::default();
-        let mut streaming = chain.stream(ask(), ledger.entry()).await.unwrap();
+        // Dropped after its second chunk: half of a pair is not text, but was delivered and is counted.
+        let ledger = SettlementLog::default();
+        let mut streaming = chain.stream(chat_request(), ledger.entry()).await.unwrap();
         for _ in 0..2 {
             streaming.next().await.unwrap().unwrap();
         }
@@ -46,12 +46,13 @@ fn escaped_text_is_counted_as_what_it_says() {
 fn nothing_is_counted_where_the_provider_gives_figures() {
     test_world::run(|tree| async move {
         let figures = Usage { prompt_tokens: 30, completion_tokens: 20, estimated: false };
-        let one = Double::always(Act::Verbatim(ESCAPED, Some(figures))).first([Act::Figures(5, figures)]);
+        let one = ScriptedProvider::answering(CallScript::Verbatim(ESCAPED, Some(figures)))
+            .first([CallScript::Figures(5, figures)]);
         let settings = [settings("one", &["m"])];
-        let chain = chain_counting(&tree, &settings, &[&one], options(), Arc::new(Uncounted)).await;
+        let chain = chain_counting(&tree, &settings, &[&one], options(), Arc::new(PanickingCounter)).await;
         for words in [5, 4] {
-            let mut streaming = chain.stream(ask(), |_| ()).await.unwrap();
-            assert_eq!(read(&mut streaming).await, (words, Some(Ok(figures))));
+            let mut streaming = chain.stream(chat_request(), |_| ()).await.unwrap();
+            assert_eq!(read_to_end(&mut streaming).await, (words, Some(Ok(figures))));
         }
     });
 }

@@ -1,4 +1,4 @@
-//! Vectors, over the same walk as answers.
+//! Embeddings through the same failover as answers.
 
 use muster_providers::{EmbedInput, EmbedRequest};
 
@@ -6,9 +6,9 @@ use super::*;
 use AttemptOutcome::{Ok as Answered, OpenCircuit, Throttled, Transient, Unsupported};
 
 /// Two words, and three tokens.
-fn embedding(model: &str) -> EmbedAsk {
+fn embedding(model: &str) -> GatewayEmbedRequest {
     let inputs = vec![EmbedInput::Text("two words".to_owned()), EmbedInput::Tokens(vec![7, 8, 9])];
-    EmbedAsk {
+    GatewayEmbedRequest {
         model: Some(model.to_owned()),
         request: Arc::new(EmbedRequest { inputs, dimensions: None, user: None }),
         request_id: "req_1".to_owned(),
@@ -18,10 +18,10 @@ fn embedding(model: &str) -> EmbedAsk {
 }
 
 #[test]
-fn vectors_come_with_usage_and_who_gave_them() {
+fn vectors_come_with_usage_and_provider() {
     test_world::run(|tree| async move {
         let figures = Usage { prompt_tokens: 11, completion_tokens: 0, estimated: false };
-        let one = Double::always(Act::Answer(1)).first([Act::Figures(1, figures)]);
+        let one = ScriptedProvider::answering(CallScript::Answer(1)).first([CallScript::Figures(1, figures)]);
         let chain = chain(&tree, &[&one], options()).await;
         let embedded = chain.embed(embedding("m")).await.unwrap();
         assert_eq!(embedded.reply.vectors, [[0.0], [1.0]]);
@@ -31,8 +31,8 @@ fn vectors_come_with_usage_and_who_gave_them() {
         assert_eq!((call.upstream_model.as_str(), call.request_id.as_str()), ("m", "req_1"));
         assert_eq!((call.traceparent.as_deref(), call.timeouts), (Some("00-ab-cd-01"), options().timeouts));
 
-        let counted = Usage { prompt_tokens: 5, completion_tokens: 0, estimated: true };
-        assert_eq!(chain.embed(embedding("m")).await.unwrap().usage, counted);
+        let until_counted = Usage { prompt_tokens: 5, completion_tokens: 0, estimated: true };
+        assert_eq!(chain.embed(embedding("m")).await.unwrap().usage, until_counted);
     });
 }
 
@@ -42,29 +42,30 @@ fn vectors_have_their_models_price() {
         let catalogue = Catalogue::embedded().unwrap();
         let entry = catalogue.embeddings().iter().find(|m| m.price_in > 0.0).unwrap();
         let figures = Usage { prompt_tokens: 1_000_000, completion_tokens: 0, estimated: false };
-        let one = Double::always(Act::Figures(1, figures));
+        let one = ScriptedProvider::answering(CallScript::Figures(1, figures));
         let chain = chain_of(&tree, &[settings(&entry.provider, &[&entry.id])], &[&one], options()).await;
-        // A million tokens cost what the price says a million cost.
+        // A million tokens cost the catalogue's price per million.
         let embedded = chain.embed(embedding(&entry.id)).await.unwrap();
         assert_eq!(embedded.cost_nanos, Some((entry.price_in * 1e9).round() as u64));
     });
 }
 
 #[test]
-fn only_providers_of_the_model_are_asked_and_each_fault_leads_to_the_next() {
+fn only_providers_of_the_model_are_called_and_each_fault_fails_over() {
     test_world::run(|tree| async move {
-        let (one, two) = (Double::always(throttled(60)), Double::always(Act::Answer(1)));
-        let other = Double::always(Act::Answer(1));
+        let (one, two) =
+            (ScriptedProvider::answering(throttled(60)), ScriptedProvider::answering(CallScript::Answer(1)));
+        let other = ScriptedProvider::answering(CallScript::Answer(1));
         let settings = [settings("one", &["m"]), settings("two", &["m"]), settings("three", &["other"])];
         let chain = chain_of(&tree, &settings, &[&one, &two, &other], ChainOptions { retries: 1, ..options() }).await;
         let embedded = chain.embed(embedding("m")).await.unwrap();
-        assert_eq!(tried(&embedded.attempts), [("one", Throttled), ("two", Answered)]);
-        opened(&chain, "one").await;
+        assert_eq!(outcomes(&embedded.attempts), [("one", Throttled), ("two", Answered)]);
+        until_open(&chain, "one").await;
 
-        two.now_always(transient());
+        two.set_default(transient());
         let refused = chain.embed(embedding("m")).await.unwrap_err();
         assert_eq!(refused.error.kind, Kind::ProviderFailed);
-        assert_eq!(tried(&refused.attempts), [("one", OpenCircuit), ("two", Transient), ("two", Transient)]);
+        assert_eq!(outcomes(&refused.attempts), [("one", OpenCircuit), ("two", Transient), ("two", Transient)]);
         assert_eq!(other.calls(), 0, "vectors of another model do not compare");
 
         let missing = chain.embed(embedding("nobody-has-it")).await.unwrap_err();
@@ -75,12 +76,15 @@ fn only_providers_of_the_model_are_asked_and_each_fault_leads_to_the_next() {
 #[test]
 fn a_provider_without_embeddings_is_no_failure() {
     test_world::run(|tree| async move {
-        let none = Double::always(Act::Fail(Fault::unsupported("model", "this provider gives no embeddings")));
+        let none = ScriptedProvider::answering(CallScript::Fail(Fault::unsupported(
+            "model",
+            "this provider gives no embeddings",
+        )));
         let chain = chain(&tree, &[&none], options()).await;
         let refused = chain.embed(embedding("m")).await.unwrap_err();
         assert_eq!(refused.error.kind, Kind::UnsupportedValue);
         assert_eq!(refused.error.fields[0].loc, ["body", "model"]);
-        assert_eq!(tried(&refused.attempts), [("one", Unsupported)]);
+        assert_eq!(outcomes(&refused.attempts), [("one", Unsupported)]);
         assert_eq!(breaker(&chain, "one").calls, 0);
     });
 }
@@ -88,27 +92,27 @@ fn a_provider_without_embeddings_is_no_failure() {
 #[test]
 fn one_deadline_bounds_vectors_too_and_a_client_that_leaves_cancels() {
     test_world::run(|tree| async move {
-        let hung = Double::always(Act::Hang);
+        let hung = ScriptedProvider::answering(CallScript::Hang);
         let chain = chain(&tree, &[&hung], options()).await;
         let begun = tokio::time::Instant::now();
         chain.embed(embedding("m")).await.unwrap_err();
         assert!(begun.elapsed() >= secs(60) && begun.elapsed() < secs(60) + ms(10));
         assert!(tokio::time::timeout(ms(100), chain.embed(embedding("m"))).await.is_err());
-        assert_eq!((hung.calls(), hung.open()), (2, 0));
+        assert_eq!((hung.calls(), hung.in_progress()), (2, 0));
     });
 }
 
-/// What is spawned must be.
+/// Futures that are spawned must be `Send`.
 #[test]
-fn every_way_to_ask_may_cross_threads() {
+fn futures_of_every_request_method_are_send() {
     fn sendable<F: Send>(future: F) {
         drop(future);
     }
     test_world::run(|tree| async move {
-        let one = Double::always(Act::Answer(1));
+        let one = ScriptedProvider::answering(CallScript::Answer(1));
         let chain = chain(&tree, &[&one], options()).await;
-        sendable(chain.complete(ask()));
-        sendable(chain.stream(ask(), |_| ()));
+        sendable(chain.complete(chat_request()));
+        sendable(chain.stream(chat_request(), |_| ()));
         sendable(chain.embed(embedding("m")));
     });
 }

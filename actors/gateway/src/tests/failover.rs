@@ -1,4 +1,4 @@
-//! Who is asked next, and what is said when nobody answers.
+//! Order of attempts, and the error when no provider answers.
 
 use muster_providers::ClientFault;
 use tokio::time::Instant;
@@ -10,19 +10,19 @@ fn each_fault_of_a_provider_leads_to_the_next() {
     let cases = [
         (transient(), AttemptOutcome::Transient, BreakerState::Closed, None),
         (throttled(33), AttemptOutcome::Throttled, BreakerState::Open, Some(secs(33))),
-        (Act::Fail(fault(FaultClass::Hard)), AttemptOutcome::Hard, BreakerState::Open, Some(secs(300))),
+        (CallScript::Fail(fault(FaultClass::Hard)), AttemptOutcome::Hard, BreakerState::Open, Some(secs(300))),
     ];
-    for (act, outcome, state, cooldown) in cases {
+    for (step, outcome, state, cooldown) in cases {
         test_world::run(|tree| async move {
-            let (one, two) = (Double::always(act), Double::always(Act::Answer(2)));
+            let (one, two) = (ScriptedProvider::answering(step), ScriptedProvider::answering(CallScript::Answer(2)));
             let chain = chain(&tree, &[&one, &two], options()).await;
-            let answer = chain.complete(ask()).await.unwrap();
+            let answer = chain.complete(chat_request()).await.unwrap();
             assert_eq!((answer.provider_id.as_str(), answer.reply.first.content.as_str()), ("two", "word word "));
-            assert_eq!(tried(&answer.attempts), [("one", outcome), ("two", AttemptOutcome::Ok)]);
-            counted(&chain, "one", 1).await;
+            assert_eq!(outcomes(&answer.attempts), [("one", outcome), ("two", AttemptOutcome::Ok)]);
+            until_counted(&chain, "one", 1).await;
             let status = breaker(&chain, "one");
             assert_eq!(status.state, state);
-            // The world's clock starts with the chain, and the call took no time: a second is far more than passed.
+            // The test clock starts with the chain, and the call took no time: one second is a generous bound.
             let left = status.cooldown_until.map(|until| until.since(test_world::START));
             assert_eq!(left.map(|left| secs(left.as_secs())), cooldown, "{left:?}");
         });
@@ -34,12 +34,15 @@ fn the_clients_own_fault_is_returned_at_once_without_penalty() {
     test_world::run(|tree| async move {
         let mut too_long = fault(FaultClass::Client);
         too_long.client = Some(ClientFault::ContextLengthExceeded);
-        let (one, two) = (Double::always(Act::Fail(too_long)), Double::always(Act::Answer(1)));
+        let (one, two) = (
+            ScriptedProvider::answering(CallScript::Fail(too_long)),
+            ScriptedProvider::answering(CallScript::Answer(1)),
+        );
         let chain = chain(&tree, &[&one, &two], options()).await;
         for _ in 0..20 {
-            let refused = chain.complete(ask()).await.unwrap_err();
+            let refused = chain.complete(chat_request()).await.unwrap_err();
             assert_eq!(refused.error.kind, Kind::ContextLengthExceeded);
-            assert_eq!(tried(&refused.attempts), [("one", AttemptOutcome::Client)]);
+            assert_eq!(outcomes(&refused.attempts), [("one", AttemptOutcome::Client)]);
         }
         assert_eq!((one.calls(), two.calls()), (20, 0));
         assert_eq!((breaker(&chain, "one").state, breaker(&chain, "one").calls), (BreakerState::Closed, 0));
@@ -47,26 +50,26 @@ fn the_clients_own_fault_is_returned_at_once_without_penalty() {
 }
 
 #[test]
-fn when_all_fail_the_last_ones_words_are_told() {
+fn when_all_fail_the_last_failure_is_reported() {
     test_world::run(|tree| async move {
-        let one = Double::always(transient());
+        let one = ScriptedProvider::answering(transient());
         let chain = chain(&tree, &[&one, &one], options()).await;
-        let refused = chain.complete(ask()).await.unwrap_err();
+        let refused = chain.complete(chat_request()).await.unwrap_err();
         assert_eq!(refused.error.kind, Kind::ProviderFailed);
         assert!(refused.error.message.contains("two: it broke"), "{}", refused.error.message);
         let expected = [("one", AttemptOutcome::Transient), ("two", AttemptOutcome::Transient)];
-        assert_eq!(tried(&refused.attempts), expected);
+        assert_eq!(outcomes(&refused.attempts), expected);
     });
 }
 
 #[test]
 fn a_chain_of_one_is_tried_again_after_a_back_off_with_jitter() {
     test_world::run(|tree| async move {
-        let one = Double::always(Act::Answer(1)).first([transient(), transient()]);
+        let one = ScriptedProvider::answering(CallScript::Answer(1)).first([transient(), transient()]);
         let options = ChainOptions { retries: 2, backoff: secs(1), ..options() };
         let chain = chain(&tree, &[&one], options).await;
         let begun = Instant::now();
-        let answer = chain.complete(ask()).await.unwrap();
+        let answer = chain.complete(chat_request()).await.unwrap();
         // Half of one second, then half of two.
         let took = begun.elapsed();
         assert!(took >= ms(1500) && took < ms(1510), "{took:?}");
@@ -77,13 +80,13 @@ fn a_chain_of_one_is_tried_again_after_a_back_off_with_jitter() {
 #[test]
 fn all_others_are_tried_before_any_is_tried_again_and_throttled_ones_are_not() {
     test_world::run(|tree| async move {
-        let one = Double::always(Act::Answer(1)).first([transient()]);
-        let (two, three) = (Double::always(throttled(1)), Double::always(transient()));
+        let one = ScriptedProvider::answering(CallScript::Answer(1)).first([transient()]);
+        let (two, three) = (ScriptedProvider::answering(throttled(1)), ScriptedProvider::answering(transient()));
         let chain = chain(&tree, &[&one, &two, &three], ChainOptions { retries: 1, ..options() }).await;
-        let answer = chain.complete(ask()).await.unwrap();
+        let answer = chain.complete(chat_request()).await.unwrap();
         use AttemptOutcome::{Ok, Throttled, Transient};
         assert_eq!(
-            tried(&answer.attempts),
+            outcomes(&answer.attempts),
             [("one", Transient), ("two", Throttled), ("three", Transient), ("one", Ok)]
         );
     });
@@ -92,48 +95,48 @@ fn all_others_are_tried_before_any_is_tried_again_and_throttled_ones_are_not() {
 #[test]
 fn a_back_off_that_would_pass_the_deadline_is_not_waited_for_and_attempts_are_bounded() {
     test_world::run(|tree| async move {
-        let one = Double::always(transient());
+        let one = ScriptedProvider::answering(transient());
         let chain_options = ChainOptions { retries: 50, backoff: secs(1), max_attempts: 4, ..options() };
         let chain = chain(&tree, &[&one], chain_options).await;
         let begun = Instant::now();
-        let hurried = ChatAsk { deadline: Some(ms(400)), ..ask() };
+        let hurried = GatewayChatRequest { deadline: Some(ms(400)), ..chat_request() };
         assert_eq!(chain.complete(hurried).await.unwrap_err().error.kind, Kind::ProviderFailed);
         assert!(begun.elapsed() < ms(10), "half a second does not fit into 400 ms");
         assert_eq!(one.calls(), 1);
-        assert_eq!(chain.complete(ask()).await.unwrap_err().attempts.len(), 4);
+        assert_eq!(chain.complete(chat_request()).await.unwrap_err().attempts.len(), 4);
     });
 }
 
 #[test]
 fn one_deadline_bounds_the_whole_chain() {
     test_world::run(|tree| async move {
-        let hung = Double::always(Act::Hang);
+        let hung = ScriptedProvider::answering(CallScript::Hang);
         let chain = chain(&tree, &[&hung, &hung], options()).await;
         for (deadline, expected) in [(None, secs(60)), (Some(secs(2)), secs(2))] {
             let begun = Instant::now();
-            let refused = chain.complete(ChatAsk { deadline, ..ask() }).await.unwrap_err();
+            let refused = chain.complete(GatewayChatRequest { deadline, ..chat_request() }).await.unwrap_err();
             let took = begun.elapsed();
             assert!(took >= expected && took < expected + ms(10), "{took:?}");
             assert_eq!(refused.error.kind, Kind::ProviderFailed);
-            assert_eq!(tried(&refused.attempts), [("one", AttemptOutcome::Deadline)]);
-            assert_eq!(hung.open(), 0, "the call is dropped");
+            assert_eq!(outcomes(&refused.attempts), [("one", AttemptOutcome::Deadline)]);
+            assert_eq!(hung.in_progress(), 0, "the call is dropped");
         }
-        // 60 s are more than its phase has; 2 s are not its fault.
-        assert_eq!(blamed(&chain, "one", &hung).await, 1);
+        // 60 s exceed the time its phase is given; 2 s are not its fault.
+        assert_eq!(failures_of(&chain, "one", &hung).await, 1);
     });
 }
 
 #[test]
-fn a_model_that_is_not_ready_says_how_to_mend_it_and_is_not_blamed() {
+fn a_model_that_is_not_ready_explains_the_remedy_and_does_not_count_as_failed() {
     test_world::run(|tree| async move {
         let absent = Fault::transient(Phase::Connect, "run `muster models fetch`").with_retry_after(secs(60));
-        let one = Double::always(Act::Fail(absent));
+        let one = ScriptedProvider::answering(CallScript::Fail(absent));
         let alone = chain(&tree, &[&one], ChainOptions { retries: 3, ..options() }).await;
         for _ in 0..10 {
-            let refused = alone.complete(ask()).await.unwrap_err();
+            let refused = alone.complete(chat_request()).await.unwrap_err();
             assert_eq!((refused.error.kind, refused.error.retry_after), (Kind::Unavailable, Some(secs(60))));
             assert_eq!(refused.error.message, "run `muster models fetch`");
-            assert_eq!(tried(&refused.attempts), [("one", AttemptOutcome::NotReady)]);
+            assert_eq!(outcomes(&refused.attempts), [("one", AttemptOutcome::NotReady)]);
         }
         assert_eq!((breaker(&alone, "one").state, breaker(&alone, "one").calls), (BreakerState::Closed, 0));
         assert_eq!(one.calls(), 10, "it says itself when it will be ready: no use in trying before");
@@ -141,16 +144,19 @@ fn a_model_that_is_not_ready_says_how_to_mend_it_and_is_not_blamed() {
 }
 
 #[test]
-fn a_made_up_name_is_not_found_and_its_provider_not_blamed() {
+fn an_unknown_model_name_is_not_found_and_does_not_count_against_its_provider() {
     test_world::run(|tree| async move {
         let unknown = Fault { status: Some(404), ..fault(FaultClass::Transient) };
-        let one = Double::always(Act::Fail(unknown));
+        let one = ScriptedProvider::answering(CallScript::Fail(unknown));
         let chain = chain_of(&tree, &[settings("one", &["*"])], &[&one], options()).await;
         for _ in 0..10 {
-            let refused = chain.complete(ChatAsk { models: vec!["made-up".to_owned()], ..ask() }).await.unwrap_err();
+            let refused = chain
+                .complete(GatewayChatRequest { models: vec!["made-up".to_owned()], ..chat_request() })
+                .await
+                .unwrap_err();
             assert_eq!(refused.error.kind, Kind::ModelNotFound);
             assert_eq!(refused.error.fields[0].loc, ["body", "model"]);
-            assert_eq!(tried(&refused.attempts), [("one", AttemptOutcome::UnknownModel)]);
+            assert_eq!(outcomes(&refused.attempts), [("one", AttemptOutcome::UnknownModel)]);
         }
         assert_eq!(one.last_call().upstream_model, "made-up");
         assert_eq!(breaker(&chain, "one").state, BreakerState::Closed);
@@ -158,19 +164,19 @@ fn a_made_up_name_is_not_found_and_its_provider_not_blamed() {
 }
 
 #[test]
-fn a_name_without_a_provider_is_refused_before_any_attempt() {
+fn a_name_without_a_provider_is_rejected_before_any_attempt() {
     test_world::run(|tree| async move {
-        let one = Double::always(Act::Answer(1));
+        let one = ScriptedProvider::answering(CallScript::Answer(1));
         let keyless = ProviderSettings {
             api_key_env: Some("TWO_API_KEY".to_owned()),
             has_key: false,
             ..settings("two", &["locked"])
         };
         let chain = chain_of(&tree, &[settings("one", &["m"]), keyless], &[&one, &one], options()).await;
-        let asked = |model: &str| ChatAsk { models: vec![model.to_owned()], ..ask() };
-        let missing = chain.complete(asked("nobody-has-it")).await.unwrap_err();
+        let request = |model: &str| GatewayChatRequest { models: vec![model.to_owned()], ..chat_request() };
+        let missing = chain.complete(request("nobody-has-it")).await.unwrap_err();
         assert_eq!(missing.error.kind, Kind::ModelNotFound);
-        let locked = Error::from(chain.complete(asked("locked")).await.unwrap_err());
+        let locked = Error::from(chain.complete(request("locked")).await.unwrap_err());
         assert_eq!(locked.kind, Kind::ModelUnconfigured);
         assert!(locked.message.contains("TWO_API_KEY"), "{}", locked.message);
         assert_eq!(one.calls(), 0);

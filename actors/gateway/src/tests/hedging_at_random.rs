@@ -1,123 +1,123 @@
-//! Hedging under random latencies, faults and departures: what holds whatever happens.
+//! Properties of hedging under random latencies, faults and disconnects.
 
 use proptest::prelude::*;
 
 use super::*;
 
 #[derive(Debug, Clone)]
-struct Scene {
-    /// Of each provider: what its calls meet in turn, and after how many milliseconds.
-    scripts: Vec<Vec<(u64, Kindled)>>,
+struct Scenario {
+    /// For each provider: outcome of each call in turn, and its delay in milliseconds.
+    scripts: Vec<Vec<(u64, RandomOutcome)>>,
     hedge_after: u64,
     max_attempts: usize,
     retries: u32,
     deadline: u64,
-    /// When the client leaves.
+    /// When the client disconnects, in milliseconds.
     leaves_at: u64,
-    form: Form,
+    kind: AnswerKind,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Kindled {
+enum RandomOutcome {
     Answer,
     Transient,
     Throttled,
     Hard,
     Client,
     Hang,
-    /// After its first delta.
+    /// Cut after its first delta.
     Cut,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Whole,
+enum AnswerKind {
+    Complete,
     Streamed,
 }
 
-fn act((wait, kindled): &(u64, Kindled)) -> Act {
-    let then = match kindled {
-        Kindled::Answer => Act::Answer(2),
-        Kindled::Transient => transient(),
-        Kindled::Throttled => throttled(1),
-        Kindled::Hard => Act::Fail(fault(FaultClass::Hard)),
-        Kindled::Client => Act::Fail(fault(FaultClass::Client)),
-        Kindled::Hang => Act::Hang,
-        Kindled::Cut => Act::Break(1, Ending::Cut),
+fn step((wait, outcome): &(u64, RandomOutcome)) -> CallScript {
+    let then = match outcome {
+        RandomOutcome::Answer => CallScript::Answer(2),
+        RandomOutcome::Transient => transient(),
+        RandomOutcome::Throttled => throttled(1),
+        RandomOutcome::Hard => CallScript::Fail(fault(FaultClass::Hard)),
+        RandomOutcome::Client => CallScript::Fail(fault(FaultClass::Client)),
+        RandomOutcome::Hang => CallScript::Hang,
+        RandomOutcome::Cut => CallScript::Break(1, Ending::Cut),
     };
-    late(ms(*wait), then)
+    delayed(ms(*wait), then)
 }
 
-fn scenes() -> impl Strategy<Value = Scene> {
-    let kindled = prop_oneof![
-        3 => Just(Kindled::Answer),
-        3 => Just(Kindled::Transient),
-        1 => Just(Kindled::Throttled),
-        1 => Just(Kindled::Hard),
-        1 => Just(Kindled::Client),
-        1 => Just(Kindled::Hang),
-        1 => Just(Kindled::Cut),
+fn scenarios() -> impl Strategy<Value = Scenario> {
+    let outcome = prop_oneof![
+        3 => Just(RandomOutcome::Answer),
+        3 => Just(RandomOutcome::Transient),
+        1 => Just(RandomOutcome::Throttled),
+        1 => Just(RandomOutcome::Hard),
+        1 => Just(RandomOutcome::Client),
+        1 => Just(RandomOutcome::Hang),
+        1 => Just(RandomOutcome::Cut),
     ];
-    let script = proptest::collection::vec((0..60_u64, kindled), 4);
+    let script = proptest::collection::vec((0..60_u64, outcome), 4);
     let scripts = proptest::collection::vec(script, 2..=3);
-    let form = prop_oneof![Just(Form::Whole), Just(Form::Streamed)];
-    (scripts, 0..50_u64, 1..=6_usize, 0..=3_u32, 20..400_u64, 10..800_u64, form).prop_map(
-        |(scripts, hedge_after, max_attempts, retries, deadline, leaves_at, form)| Scene {
+    let kind = prop_oneof![Just(AnswerKind::Complete), Just(AnswerKind::Streamed)];
+    (scripts, 0..50_u64, 1..=6_usize, 0..=3_u32, 20..400_u64, 10..800_u64, kind).prop_map(
+        |(scripts, hedge_after, max_attempts, retries, deadline, leaves_at, kind)| Scenario {
             scripts,
             hedge_after,
             max_attempts,
             retries,
             deadline,
             leaves_at,
-            form,
+            kind,
         },
     )
 }
 
-/// What the client saw: `None` where it left before the end.
-async fn play(chain: &Chain, scene: &Scene, ledger: &Ledger) -> Option<Vec<Attempt>> {
-    let asked = ChatAsk {
-        deadline: Some(ms(scene.deadline)),
-        retries: Some(scene.retries),
-        hedge_after: Some(ms(scene.hedge_after)),
-        ..ask()
+/// Runs one scenario. Returns `None` if the client disconnected before the end.
+async fn play(chain: &Chain, scenario: &Scenario, ledger: &SettlementLog) -> Option<Vec<Attempt>> {
+    let request = GatewayChatRequest {
+        deadline: Some(ms(scenario.deadline)),
+        retries: Some(scenario.retries),
+        hedge_after: Some(ms(scenario.hedge_after)),
+        ..chat_request()
     };
     let seen = async {
-        match scene.form {
-            Form::Whole => match chain.complete(asked).await {
+        match scenario.kind {
+            AnswerKind::Complete => match chain.complete(request).await {
                 Ok(answer) => answer.attempts,
                 Err(refused) => refused.attempts,
             },
-            Form::Streamed => match chain.stream(asked, ledger.entry()).await {
+            AnswerKind::Streamed => match chain.stream(request, ledger.entry()).await {
                 Ok(mut streaming) => {
-                    read(&mut streaming).await;
+                    read_to_end(&mut streaming).await;
                     streaming.attempts.clone()
                 }
                 Err(refused) => refused.attempts,
             },
         }
     };
-    tokio::time::timeout(ms(scene.leaves_at), seen).await.ok()
+    tokio::time::timeout(ms(scenario.leaves_at), seen).await.ok()
 }
 
-async fn check(tree: Tree, scene: Scene) {
-    let air = double::Air::default();
-    let doubles: Vec<Double> = scene
+async fn check(tree: Tree, scenario: Scenario) {
+    let gauge = scripted_provider::CallGauge::default();
+    let providers: Vec<ScriptedProvider> = scenario
         .scripts
         .iter()
-        .map(|script| Double::always(transient()).first(script.iter().map(act)).in_air(&air))
+        .map(|script| ScriptedProvider::answering(transient()).first(script.iter().map(step)).with_gauge(&gauge))
         .collect();
-    let refs: Vec<&Double> = doubles.iter().collect();
-    let bounds = ChainOptions { max_attempts: scene.max_attempts, backoff: ms(20), ..options() };
+    let refs: Vec<&ScriptedProvider> = providers.iter().collect();
+    let bounds = ChainOptions { max_attempts: scenario.max_attempts, backoff: ms(20), ..options() };
     let chain = chain(&tree, &refs, bounds).await;
-    let (holders, ledger) = (chain.holders(), Ledger::default());
-    let seen = play(&chain, &scene, &ledger).await;
+    let (holders, ledger) = (chain.holders(), SettlementLog::default());
+    let seen = play(&chain, &scenario, &ledger).await;
 
-    let calls: usize = doubles.iter().map(Double::calls).sum();
-    assert!(calls <= scene.max_attempts, "{calls} calls");
-    assert!(air.peak() <= 2, "{} calls at once", air.peak());
-    assert_eq!(doubles.iter().map(Double::open).sum::<usize>(), 0, "no call outlives its request");
-    assert_eq!(ledger.0.lock().unwrap().len(), usize::from(scene.form == Form::Streamed), "settlements");
+    let calls: usize = providers.iter().map(ScriptedProvider::calls).sum();
+    assert!(calls <= scenario.max_attempts, "{calls} calls");
+    assert!(gauge.peak() <= 2, "{} calls at once", gauge.peak());
+    assert_eq!(providers.iter().map(ScriptedProvider::in_progress).sum::<usize>(), 0, "no call outlives its request");
+    assert_eq!(ledger.0.lock().unwrap().len(), usize::from(scenario.kind == AnswerKind::Streamed), "settlements");
     test_world::until(|| chain.holders() == holders).await;
 
     let Some(attempts) = seen else { return };
@@ -134,7 +134,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn one_settlement_two_calls_at_once_and_every_permit_back(scene in scenes()) {
-        test_world::run(|tree| check(tree, scene));
+    fn one_settlement_two_calls_at_once_and_every_permit_back(scenario in scenarios()) {
+        test_world::run(|tree| check(tree, scenario));
     }
 }

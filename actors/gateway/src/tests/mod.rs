@@ -1,15 +1,15 @@
-//! The chain in a world of its own: scripted providers, paused time.
+//! Tests of the chain with scripted providers and paused time.
 
 mod answers;
 mod breakers;
 mod counting;
-mod double;
 mod embeds;
 mod failover;
 mod faults;
 mod hedging;
 mod hedging_at_random;
 mod lists;
+mod scripted_provider;
 mod streams;
 mod unsupported;
 
@@ -23,7 +23,7 @@ use muster_providers::{
     Role, Usage,
 };
 
-use self::double::{Act, Double, Ending, Words};
+use self::scripted_provider::{CallScript, Ending, ScriptedProvider, WordCounter};
 use super::*;
 use muster_core::supervise::{ActorState, Tree};
 use muster_core::{Clock, Error, Kind, test_world};
@@ -38,7 +38,7 @@ fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// No chance: back-offs take half their longest, cool-downs just what is written.
+/// No randomness: back-offs take half their maximum, cool-downs exactly their nominal length.
 fn options() -> ChainOptions {
     ChainOptions { jitter: Jitter::from_fn(|| 0.5), retries: 0, ..ChainOptions::default() }
 }
@@ -55,49 +55,54 @@ fn settings(id: &str, models: &[&str]) -> ProviderSettings {
     }
 }
 
-/// A chain of these providers in their order.
-async fn chain_of(tree: &Tree, settings: &[ProviderSettings], doubles: &[&Double], options: ChainOptions) -> Chain {
-    chain_counting(tree, settings, doubles, options, Arc::new(Words)).await
+/// A chain of these providers in order.
+async fn chain_of(
+    tree: &Tree,
+    settings: &[ProviderSettings],
+    providers: &[&ScriptedProvider],
+    options: ChainOptions,
+) -> Chain {
+    chain_counting(tree, settings, providers, options, Arc::new(WordCounter)).await
 }
 
 async fn chain_counting(
     tree: &Tree,
     settings: &[ProviderSettings],
-    doubles: &[&Double],
+    providers: &[&ScriptedProvider],
     options: ChainOptions,
     counter: Arc<dyn TokenCounter>,
 ) -> Chain {
     let catalogue = Arc::new(Catalogue::embedded().unwrap());
     let order = settings.iter().map(|provider| provider.id.clone()).collect();
     let registry = Arc::new(Registry::new(catalogue, settings, Some(order)).unwrap());
-    let provider = |(settings, double): (&ProviderSettings, &&Double)| Provider {
+    let provider = |(settings, provider): (&ProviderSettings, &&ScriptedProvider)| Provider {
         id: settings.id.clone(),
         kind: ProviderKind::parse(&settings.kind).unwrap(),
         models: settings.models.clone(),
-        adapter: Arc::new((*double).clone()),
+        adapter: Arc::new((*provider).clone()),
     };
-    let providers = settings.iter().zip(doubles).map(provider).collect();
+    let providers = settings.iter().zip(providers).map(provider).collect();
     let (group, arbiters) = (tree.group("chain"), [Arbiter::current()]);
     let clock = Clock::tokio(test_world::START);
     let chain = Chain::start(&group, &arbiters, registry, providers, counter, options, &clock, None);
-    running(tree).await;
+    until_running(tree).await;
     chain
 }
 
-/// A chain `one`, `two`, `three` of as many as there are doubles; each has the model `m`.
-async fn chain(tree: &Tree, doubles: &[&Double], options: ChainOptions) -> Chain {
-    let settings: Vec<_> = NAMES.iter().take(doubles.len()).map(|id| settings(id, &["m"])).collect();
-    chain_of(tree, &settings, doubles, options).await
+/// A chain `one`, `two`, `three` with as many members as providers given; each has the model `m`.
+async fn chain(tree: &Tree, providers: &[&ScriptedProvider], options: ChainOptions) -> Chain {
+    let settings: Vec<_> = NAMES.iter().take(providers.len()).map(|id| settings(id, &["m"])).collect();
+    chain_of(tree, &settings, providers, options).await
 }
 
-async fn running(tree: &Tree) {
+async fn until_running(tree: &Tree) {
     test_world::until(|| tree.snapshot().iter().all(|actor| actor.state == ActorState::Running)).await;
 }
 
 /// A prompt of three words.
-fn ask() -> ChatAsk {
+fn chat_request() -> GatewayChatRequest {
     let message = Message::text(Role::User, "say some words".to_owned());
-    ChatAsk {
+    GatewayChatRequest {
         models: vec!["m".to_owned()],
         request: Arc::new(ChatRequest { messages: vec![message], ..ChatRequest::default() }),
         request_id: "req_1".to_owned(),
@@ -113,25 +118,25 @@ fn fault(class: FaultClass) -> Fault {
     Fault { status: Some(500), ..Fault::new(class, Phase::Headers, "it broke") }
 }
 
-fn transient() -> Act {
-    Act::Fail(fault(FaultClass::Transient))
+fn transient() -> CallScript {
+    CallScript::Fail(fault(FaultClass::Transient))
 }
 
-/// Comes after so long.
-fn late(wait: Duration, act: Act) -> Act {
-    Act::Late(wait, Box::new(act))
+/// Delays a step.
+fn delayed(wait: Duration, step: CallScript) -> CallScript {
+    CallScript::Delayed(wait, Box::new(step))
 }
 
-fn throttled(seconds: u64) -> Act {
-    Act::Fail(fault(FaultClass::Throttled).with_retry_after(secs(seconds)))
+fn throttled(seconds: u64) -> CallScript {
+    CallScript::Fail(fault(FaultClass::Throttled).with_retry_after(secs(seconds)))
 }
 
-fn estimated(completion_tokens: u32) -> Usage {
+fn estimated_usage(completion_tokens: u32) -> Usage {
     Usage { prompt_tokens: 3, completion_tokens, estimated: true }
 }
 
-/// The words that came, and the error or usage at the end.
-async fn read(streaming: &mut Streaming) -> (usize, Option<Result<Usage, Error>>) {
+/// Reads the stream: the number of words, and the error or usage at the end.
+async fn read_to_end(streaming: &mut AnswerStream) -> (usize, Option<Result<Usage, Error>>) {
     let mut words = 0;
     while let Some(event) = streaming.next().await {
         match event {
@@ -149,7 +154,7 @@ async fn read(streaming: &mut Streaming) -> (usize, Option<Result<Usage, Error>>
     (words, None)
 }
 
-fn tried(attempts: &[Attempt]) -> Vec<(&str, AttemptOutcome)> {
+fn outcomes(attempts: &[Attempt]) -> Vec<(&str, AttemptOutcome)> {
     attempts.iter().map(|attempt| (attempt.provider.as_str(), attempt.outcome)).collect()
 }
 
@@ -157,34 +162,35 @@ fn breaker(chain: &Chain, id: &str) -> BreakerStatus {
     chain.status().into_iter().find(|provider| provider.id == id).unwrap().breaker
 }
 
-/// Reports are told, not asked: waits until as many calls are counted.
-async fn counted(chain: &Chain, id: &str, calls: u32) {
+/// Waits until this many calls are counted, since reports are asynchronous.
+async fn until_counted(chain: &Chain, id: &str, calls: u32) {
     test_world::until(|| breaker(chain, id).calls == calls).await;
 }
 
-/// The failures that `id` is blamed for, once all that was told before is heard: a good call comes after it in the line.
-async fn blamed(chain: &Chain, id: &str, double: &Double) -> u32 {
-    double.now_always(Act::Answer(1));
-    assert_eq!(chain.complete(ask()).await.unwrap().provider_id, id);
+/// Returns the failures attributed to `id`. A successful call is made first, so that all earlier reports have been
+/// applied.
+async fn failures_of(chain: &Chain, id: &str, provider: &ScriptedProvider) -> u32 {
+    provider.set_default(CallScript::Answer(1));
+    assert_eq!(chain.complete(chat_request()).await.unwrap().provider_id, id);
     let BreakerStatus { calls, failure_share, .. } = breaker(chain, id);
     (f64::from(calls) * failure_share).round() as u32
 }
 
-async fn opened(chain: &Chain, id: &str) {
+async fn until_open(chain: &Chain, id: &str) {
     test_world::until(|| breaker(chain, id).state == BreakerState::Open).await;
 }
 
-/// Where settlements are told.
+/// Collects settlements.
 #[derive(Debug, Clone, Default)]
-struct Ledger(Arc<Mutex<Vec<Settlement>>>);
+struct SettlementLog(Arc<Mutex<Vec<Settlement>>>);
 
-impl Ledger {
+impl SettlementLog {
     fn entry(&self) -> impl FnOnce(Settlement) + Send + 'static {
         let ledger = Arc::clone(&self.0);
         move |settlement| ledger.lock().unwrap().push(settlement)
     }
 
-    /// The only one.
+    /// Returns the only settlement.
     fn only(&self) -> Settlement {
         let all = self.0.lock().unwrap();
         assert_eq!(all.len(), 1, "{all:?}");

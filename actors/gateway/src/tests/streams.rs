@@ -1,4 +1,4 @@
-//! Streams: replaced unseen before the first delta, honest after it, settled once.
+//! Streams: failover before the first delta, errors after it, exactly one settlement.
 
 use tokio::time::Instant;
 
@@ -9,23 +9,23 @@ fn a_failure_before_the_first_delta_is_never_seen() {
     let cases = [
         transient(),
         throttled(5),
-        Act::Fail(fault(FaultClass::Hard)),
-        Act::Break(0, Ending::Fault(fault(FaultClass::Transient))),
-        Act::Break(0, Ending::Cut),
+        CallScript::Fail(fault(FaultClass::Hard)),
+        CallScript::Break(0, Ending::Fault(fault(FaultClass::Transient))),
+        CallScript::Break(0, Ending::Cut),
     ];
-    for act in cases {
+    for step in cases {
         test_world::run(|tree| async move {
-            let (one, two) = (Double::always(act), Double::always(Act::Answer(3)));
+            let (one, two) = (ScriptedProvider::answering(step), ScriptedProvider::answering(CallScript::Answer(3)));
             let chain = chain(&tree, &[&one, &two], options()).await;
-            let ledger = Ledger::default();
-            let mut streaming = chain.stream(ask(), ledger.entry()).await.unwrap();
+            let ledger = SettlementLog::default();
+            let mut streaming = chain.stream(chat_request(), ledger.entry()).await.unwrap();
             assert_eq!((streaming.provider_id.as_str(), streaming.attempts.len()), ("two", 2));
-            assert_eq!(read(&mut streaming).await, (3, Some(Ok(estimated(3)))));
+            assert_eq!(read_to_end(&mut streaming).await, (3, Some(Ok(estimated_usage(3)))));
             let settled = ledger.only();
-            assert_eq!((settled.end, settled.usage), (StreamEnd::Done, estimated(3)));
+            assert_eq!((settled.end, settled.usage), (StreamEnd::Done, estimated_usage(3)));
             assert_eq!(settled.provider_id.as_deref(), Some("two"));
-            counted(&chain, "one", 1).await;
-            counted(&chain, "two", 1).await;
+            until_counted(&chain, "one", 1).await;
+            until_counted(&chain, "two", 1).await;
             assert_eq!((breaker(&chain, "one").failure_share, breaker(&chain, "two").failure_share), (1.0, 0.0));
         });
     }
@@ -35,20 +35,23 @@ fn a_failure_before_the_first_delta_is_never_seen() {
 fn a_stream_that_is_cut_after_ten_deltas_ends_with_an_error_and_nothing_else() {
     for ending in [Ending::Cut, Ending::Fault(fault(FaultClass::Transient))] {
         test_world::run(|tree| async move {
-            let (one, two) = (Double::always(Act::Break(10, ending)), Double::always(Act::Answer(1)));
+            let (one, two) = (
+                ScriptedProvider::answering(CallScript::Break(10, ending)),
+                ScriptedProvider::answering(CallScript::Answer(1)),
+            );
             let chain = chain(&tree, &[&one, &two], options()).await;
-            let ledger = Ledger::default();
-            let mut streaming = chain.stream(ask(), ledger.entry()).await.unwrap();
-            let (words, end) = read(&mut streaming).await;
+            let ledger = SettlementLog::default();
+            let mut streaming = chain.stream(chat_request(), ledger.entry()).await.unwrap();
+            let (words, end) = read_to_end(&mut streaming).await;
             assert_eq!(words, 10);
             let error = end.unwrap().unwrap_err();
             assert_eq!(error.kind, Kind::ProviderFailed);
             assert!(error.message.starts_with("one broke off"), "{}", error.message);
-            assert_eq!((two.calls(), one.open()), (0, 0));
+            assert_eq!((two.calls(), one.in_progress()), (0, 0));
             drop(streaming);
             let settled = ledger.only();
-            assert_eq!((settled.end, settled.usage), (StreamEnd::Failed, estimated(10)));
-            counted(&chain, "one", 1).await;
+            assert_eq!((settled.end, settled.usage), (StreamEnd::Failed, estimated_usage(10)));
+            until_counted(&chain, "one", 1).await;
             assert_eq!(breaker(&chain, "one").failure_share, 1.0, "the breaker learned it");
         });
     }
@@ -58,11 +61,11 @@ fn a_stream_that_is_cut_after_ten_deltas_ends_with_an_error_and_nothing_else() {
 fn figures_of_the_provider_settle_a_stream() {
     test_world::run(|tree| async move {
         let figures = Usage { prompt_tokens: 30, completion_tokens: 20, estimated: false };
-        let one = Double::always(Act::Figures(2, figures));
+        let one = ScriptedProvider::answering(CallScript::Figures(2, figures));
         let chain = chain(&tree, &[&one], options()).await;
-        let ledger = Ledger::default();
-        let mut streaming = chain.stream(ask(), ledger.entry()).await.unwrap();
-        assert_eq!(read(&mut streaming).await, (2, Some(Ok(figures))));
+        let ledger = SettlementLog::default();
+        let mut streaming = chain.stream(chat_request(), ledger.entry()).await.unwrap();
+        assert_eq!(read_to_end(&mut streaming).await, (2, Some(Ok(figures))));
         assert_eq!(ledger.only().usage, figures);
     });
 }
@@ -70,56 +73,56 @@ fn figures_of_the_provider_settle_a_stream() {
 #[test]
 fn a_long_answer_is_counted_in_pieces_and_in_full() {
     test_world::run(|tree| async move {
-        // Some 200 kB of text: more than three pieces.
-        let one = Double::always(Act::Answer(40_000));
+        // Some 200 kB of text: more than three counting buffers.
+        let one = ScriptedProvider::answering(CallScript::Answer(40_000));
         let chain = chain(&tree, &[&one], options()).await;
-        let ledger = Ledger::default();
-        let mut streaming = chain.stream(ask(), ledger.entry()).await.unwrap();
-        assert_eq!(read(&mut streaming).await, (40_000, Some(Ok(estimated(40_000)))));
+        let ledger = SettlementLog::default();
+        let mut streaming = chain.stream(chat_request(), ledger.entry()).await.unwrap();
+        assert_eq!(read_to_end(&mut streaming).await, (40_000, Some(Ok(estimated_usage(40_000)))));
     });
 }
 
 #[test]
 fn a_client_that_leaves_cancels_and_settles_on_what_it_got() {
     test_world::run(|tree| async move {
-        let one = Double::always(Act::Break(5, Ending::Hang));
+        let one = ScriptedProvider::answering(CallScript::Break(5, Ending::Hang));
         let chain = chain(&tree, &[&one], options()).await;
-        let ledger = Ledger::default();
-        let mut streaming = chain.stream(ask(), ledger.entry()).await.unwrap();
+        let ledger = SettlementLog::default();
+        let mut streaming = chain.stream(chat_request(), ledger.entry()).await.unwrap();
         for _ in 0..3 {
             streaming.next().await.unwrap().unwrap();
         }
-        assert_eq!(one.open(), 1);
+        assert_eq!(one.in_progress(), 1);
         drop(streaming);
-        assert_eq!(one.open(), 0, "the provider's work ends at once");
+        assert_eq!(one.in_progress(), 0, "the provider's work ends at once");
         let settled = ledger.only();
-        assert_eq!((settled.end, settled.usage), (StreamEnd::ClientGone, estimated(3)));
+        assert_eq!((settled.end, settled.usage), (StreamEnd::ClientGone, estimated_usage(3)));
 
-        // Before the first delta nothing was delivered.
-        one.now_always(Act::Hang);
-        let ledger = Ledger::default();
-        assert!(tokio::time::timeout(ms(100), chain.stream(ask(), ledger.entry())).await.is_err());
-        assert_eq!(one.open(), 0);
+        // Nothing was delivered before the first delta.
+        one.set_default(CallScript::Hang);
+        let ledger = SettlementLog::default();
+        assert!(tokio::time::timeout(ms(100), chain.stream(chat_request(), ledger.entry())).await.is_err());
+        assert_eq!(one.in_progress(), 0);
         let settled = ledger.only();
         assert_eq!(
             (settled.end, settled.usage, settled.cost_nanos),
             (StreamEnd::ClientGone, Usage::default(), Some(0))
         );
-        assert_eq!(blamed(&chain, "one", &one).await, 0, "a client's leaving says nothing of the provider");
+        assert_eq!(failures_of(&chain, "one", &one).await, 0, "a client's leaving says nothing of the provider");
     });
 }
 
 #[test]
-fn a_stream_that_nobody_could_open_is_settled_too() {
+fn a_stream_that_no_provider_could_open_is_settled_too() {
     test_world::run(|tree| async move {
-        let one = Double::always(transient());
+        let one = ScriptedProvider::answering(transient());
         let chain = chain(&tree, &[&one], options()).await;
-        let ledger = Ledger::default();
-        let refused = chain.stream(ask(), ledger.entry()).await.unwrap_err();
+        let ledger = SettlementLog::default();
+        let refused = chain.stream(chat_request(), ledger.entry()).await.unwrap_err();
         assert_eq!(refused.error.kind, Kind::ProviderFailed);
         assert_eq!((ledger.only().end, ledger.only().usage), (StreamEnd::Failed, Usage::default()));
-        let ledger = Ledger::default();
-        let unknown = ChatAsk { models: vec!["nobody-has-it".to_owned()], ..ask() };
+        let ledger = SettlementLog::default();
+        let unknown = GatewayChatRequest { models: vec!["nobody-has-it".to_owned()], ..chat_request() };
         chain.stream(unknown, ledger.entry()).await.unwrap_err();
         assert_eq!(ledger.only().end, StreamEnd::Failed);
     });
@@ -128,28 +131,28 @@ fn a_stream_that_nobody_could_open_is_settled_too() {
 #[test]
 fn a_stream_that_stalls_is_broken_off() {
     test_world::run(|tree| async move {
-        let one = Double::always(Act::Break(3, Ending::Hang));
+        let one = ScriptedProvider::answering(CallScript::Break(3, Ending::Hang));
         let chain = chain(&tree, &[&one], options()).await;
-        let mut streaming = chain.stream(ask(), |_| ()).await.unwrap();
+        let mut streaming = chain.stream(chat_request(), |_| ()).await.unwrap();
         let begun = Instant::now();
-        let (words, end) = read(&mut streaming).await;
+        let (words, end) = read_to_end(&mut streaming).await;
         assert_eq!((words, end.unwrap().unwrap_err().kind), (3, Kind::ProviderFailed));
         let took = begun.elapsed();
         assert!(took >= secs(30) && took < secs(30) + ms(10), "the bound between deltas: {took:?}");
-        assert_eq!(one.open(), 0);
-        counted(&chain, "one", 1).await;
+        assert_eq!(one.in_progress(), 0);
+        until_counted(&chain, "one", 1).await;
     });
 }
 
 #[test]
-fn a_reader_that_takes_its_time_is_not_taken_for_a_stalled_provider() {
+fn a_slow_reader_is_not_mistaken_for_a_stalled_provider() {
     test_world::run(|tree| async move {
-        let one = Double::always(Act::Drip(secs(20)));
+        let one = ScriptedProvider::answering(CallScript::Drip(secs(20)));
         let chain = chain(&tree, &[&one], options()).await;
-        let mut streaming = chain.stream(ask(), |_| ()).await.unwrap();
+        let mut streaming = chain.stream(chat_request(), |_| ()).await.unwrap();
         for _ in 0..3 {
             streaming.next().await.unwrap().unwrap();
-            // Longer than the bound between deltas; the next one is not even asked for.
+            // Longer than the limit between deltas, but the next one is not even polled.
             tokio::time::advance(secs(40)).await;
         }
         streaming.next().await.unwrap().unwrap();
@@ -157,48 +160,49 @@ fn a_reader_that_takes_its_time_is_not_taken_for_a_stalled_provider() {
 }
 
 #[test]
-fn a_stream_without_end_is_ended_and_not_blamed() {
+fn an_endless_stream_is_ended_and_not_counted_as_a_failure() {
     test_world::run(|tree| async move {
-        let one = Double::always(Act::Drip(secs(29)));
+        let one = ScriptedProvider::answering(CallScript::Drip(secs(29)));
         let chain = chain(&tree, &[&one], options()).await;
         let begun = Instant::now();
-        let mut streaming = chain.stream(ask(), |_| ()).await.unwrap();
-        let (words, end) = read(&mut streaming).await;
+        let mut streaming = chain.stream(chat_request(), |_| ()).await.unwrap();
+        let (words, end) = read_to_end(&mut streaming).await;
         // 20 times 29 s are 580 s; the 21st would come after the total of 600 s.
         assert_eq!((words, end.unwrap().unwrap_err().kind), (20, Kind::ProviderFailed));
         assert!(begun.elapsed() >= secs(600) && begun.elapsed() < secs(600) + ms(10));
-        assert_eq!(one.open(), 0);
-        assert_eq!(blamed(&chain, "one", &one).await, 0);
+        assert_eq!(one.in_progress(), 0);
+        assert_eq!(failures_of(&chain, "one", &one).await, 0);
     });
 }
 
 #[test]
-fn a_short_hold_back_widens_what_is_never_seen() {
+fn a_short_hold_back_extends_invisible_failover() {
     test_world::run(|tree| async move {
-        let broken = Act::Break(2, Ending::Fault(fault(FaultClass::Transient)));
-        let (one, two) = (Double::always(broken), Double::always(Act::Break(4, Ending::Hang)));
+        let broken = CallScript::Break(2, Ending::Fault(fault(FaultClass::Transient)));
+        let (one, two) =
+            (ScriptedProvider::answering(broken), ScriptedProvider::answering(CallScript::Break(4, Ending::Hang)));
         let chain = chain(&tree, &[&one, &two], ChainOptions { hold_back: Some(ms(200)), ..options() }).await;
         let begun = Instant::now();
-        let mut streaming = chain.stream(ask(), |_| ()).await.unwrap();
+        let mut streaming = chain.stream(chat_request(), |_| ()).await.unwrap();
         assert_eq!(streaming.provider_id, "two");
         assert!(begun.elapsed() >= ms(200) && begun.elapsed() < ms(210));
-        assert_eq!(read(&mut streaming).await.0, 4, "only the second one's words");
+        assert_eq!(read_to_end(&mut streaming).await.0, 4, "only the second one's words");
     });
 }
 
 #[test]
-fn a_probing_stream_lets_the_others_in_with_its_first_delta() {
+fn a_probing_stream_closes_the_breaker_with_its_first_delta() {
     test_world::run(|tree| async move {
-        let one = Double::always(throttled(7));
+        let one = ScriptedProvider::answering(throttled(7));
         let chain = chain(&tree, &[&one], options()).await;
-        chain.complete(ask()).await.unwrap_err();
-        opened(&chain, "one").await;
+        chain.complete(chat_request()).await.unwrap_err();
+        until_open(&chain, "one").await;
         tokio::time::advance(secs(7)).await;
-        one.now_always(Act::Break(2, Ending::Hang));
-        let streaming = chain.stream(ask(), |_| ()).await.unwrap();
-        one.now_always(Act::Answer(1));
-        chain.complete(ask()).await.unwrap();
-        assert_eq!(one.open(), 1, "while the probe still streams");
+        one.set_default(CallScript::Break(2, Ending::Hang));
+        let streaming = chain.stream(chat_request(), |_| ()).await.unwrap();
+        one.set_default(CallScript::Answer(1));
+        chain.complete(chat_request()).await.unwrap();
+        assert_eq!(one.in_progress(), 1, "while the probe still streams");
         drop(streaming);
     });
 }

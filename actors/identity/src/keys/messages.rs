@@ -70,14 +70,14 @@ pub(super) struct Rotate {
 }
 
 #[derive(Debug, Message)]
-#[rtype(result = "Option<Arc<KeyRecord>>")]
+#[rtype(result = "Result<Option<Arc<KeyRecord>>, Error>")]
 pub(super) struct Get {
     pub id: String,
 }
 
 /// Newest first.
 #[derive(Debug, Message)]
-#[rtype(result = "KeyPage")]
+#[rtype(result = "Result<KeyPage, Error>")]
 pub(super) struct List {
     pub limit: usize,
     /// The last identifier of the page before.

@@ -8,13 +8,18 @@ mod actor;
 mod directory;
 mod messages;
 mod record;
+mod service;
 mod state;
 #[cfg(test)]
 mod tests;
 mod token;
 
-pub use actor::{KeyActor, KeyActorOptions, Keys};
+pub use actor::KeyActorOptions;
 pub use directory::{Directory, Refusal};
 pub use messages::{Created, KeyPage, MadeBy, NewKey};
 pub use record::{KeyRecord, LimitOverride, PlanA, PlanB, Role, Scope};
+pub use service::Keys;
 pub use token::{Secret, Token, TokenError};
+
+/// Seconds for which the old secret of a rotated key is still accepted, unless the request says otherwise.
+pub const DEFAULT_GRACE_SECONDS: u64 = 24 * 3600;

@@ -16,10 +16,13 @@ pub enum Scope {
     Engines,
     Admin,
     Medical,
+    /// `/metrics`, and nothing else.
+    Metrics,
 }
 
 impl Scope {
-    pub const ALL: [Self; 6] = [Self::Agents, Self::Chat, Self::Memory, Self::Engines, Self::Admin, Self::Medical];
+    pub const ALL: [Self; 7] =
+        [Self::Agents, Self::Chat, Self::Memory, Self::Engines, Self::Admin, Self::Medical, Self::Metrics];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -29,6 +32,7 @@ impl Scope {
             Self::Engines => "engines",
             Self::Admin => "admin",
             Self::Medical => "medical",
+            Self::Metrics => "metrics",
         }
     }
 }
@@ -145,8 +149,9 @@ impl KeyRecord {
         }
     }
 
+    /// Whether it may call what needs this scope. `admin` includes `metrics`.
     pub fn has(&self, scope: Scope) -> bool {
-        self.scopes.contains(&scope)
+        self.scopes.contains(&scope) || (scope == Scope::Metrics && self.scopes.contains(&Scope::Admin))
     }
 
     /// Until when the secret before the latest rotation is taken, past or to come.

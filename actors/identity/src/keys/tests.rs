@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::Arbiter;
-use muster_store::{MemStore, StoreError};
+use futures::future::join_all;
+use muster_store::{MemStore, Store, StoreError};
 
 use super::*;
 use muster_core::supervise::{ActorState, Tree};
@@ -142,5 +143,92 @@ fn who_holds_a_key_is_told_of_its_end_by_revocation_time_or_a_new_secret() {
         of_expired.await.unwrap();
         assert!(untouched.try_recv().is_err() && of_new.try_recv().is_err());
         over("mst_nobodynobody_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA").await.unwrap();
+    });
+}
+
+fn unstored<T: std::fmt::Debug>(outcome: Result<T, muster_core::Error>) {
+    let error = outcome.unwrap_err();
+    let expected = (Kind::Unavailable, "the store does not accept writes now: try again later");
+    assert_eq!((error.kind, error.message.as_str()), expected);
+    assert_eq!((error.code, error.retry_after), (None, Some(Duration::from_secs(30))));
+}
+
+#[test]
+fn a_read_only_store_refuses_changes_and_keys_are_still_accepted() {
+    test_world::run(|tree| async move {
+        let store = Arc::<MemStore>::default();
+        let keys = start(&tree, &store).await;
+        let made = keys.create(chat_key(), MadeBy::Operator, None).await.unwrap();
+        store.fail_commits(Some(StoreError::Poisoned("disk".into())));
+        unstored(keys.create(chat_key(), MadeBy::Operator, None).await);
+        unstored(keys.revoke(made.record.id.clone()).await);
+        unstored(keys.rotate(made.record.id.clone(), MadeBy::Operator, Duration::ZERO).await);
+        assert!(keys.authenticate(&made.key.reveal()).is_ok());
+        assert_eq!(keys.list(10, None).await.unwrap().keys.len(), 1);
+        test_world::after(Duration::from_secs(300)).await;
+        assert_eq!(tree.snapshot()[0].restarts, 0, "the note of a key's use is left out");
+        store.fail_commits(None);
+        keys.revoke(made.record.id.clone()).await.unwrap();
+    });
+}
+
+#[test]
+fn many_changes_share_commits_and_requests_see_them_once_durable() {
+    test_world::run(|tree| async move {
+        let store = Arc::<MemStore>::default();
+        let keys = start(&tree, &store).await;
+        let first = keys.create(chat_key(), MadeBy::Operator, None).await.unwrap();
+        let before = store.stats().commits;
+        store.hold_commits();
+        let creating = async {
+            let made = join_all((0..100).map(|_| keys.create(chat_key(), MadeBy::Operator, None))).await;
+            assert!(made.into_iter().all(|made| keys.authenticate(&made.unwrap().key.reveal()).is_ok()));
+        };
+        let revoking = async { keys.revoke(first.record.id.clone()).await.unwrap() };
+        let releasing = async {
+            store.held(2).await;
+            test_world::after(Duration::from_secs(1)).await;
+            assert_eq!(keys.count(), 1);
+            store.release();
+        };
+        tokio::join!(creating, revoking, releasing);
+        assert!(store.stats().commits - before <= 3, "{:?}", store.stats());
+        assert_eq!(keys.authenticate(&first.key.reveal()), Err(Refusal::Revoked));
+    });
+}
+
+#[test]
+fn a_commit_that_fails_is_told_to_all_and_an_actor_that_dies_keeps_what_it_acknowledged() {
+    test_world::run(|tree| async move {
+        let store = Arc::<MemStore>::default();
+        let keys = start(&tree, &store).await;
+        let first = keys.create(chat_key(), MadeBy::Operator, None).await.unwrap();
+        let attempt = async |fault: &dyn Fn()| {
+            store.hold_commits();
+            let creating = join_all((0..10).map(|_| keys.create(chat_key(), MadeBy::Operator, None)));
+            let breaking = async {
+                store.held(2).await;
+                fault();
+                test_world::after(Duration::from_millis(100)).await;
+                store.release();
+            };
+            tokio::join!(creating, breaking).0
+        };
+        for made in attempt(&|| store.fail_commits(Some(StoreError::Poisoned("disk".into())))).await {
+            unstored(made);
+        }
+        test_world::until(|| tree.snapshot()[0].restarts == 1).await;
+        keys.up().await;
+        assert_eq!(keys.count(), 1);
+        store.fail_commits(None);
+        let made = attempt(&|| assert!(tree.inject_panic("keys/keys"))).await;
+        assert!(made.iter().all(|made| made.as_ref().is_err_and(|error| error.kind == Kind::Unavailable)));
+        keys.up().await;
+        assert_eq!(
+            keys.list(20, None).await.unwrap().keys.len(),
+            3,
+            "what was handed over is there: two batches of one"
+        );
+        assert!(keys.authenticate(&first.key.reveal()).is_ok());
     });
 }

@@ -1,28 +1,31 @@
 //! The actor: what it holds, how it comes back, and how it writes.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, AsyncContext, Context};
+use actix::{Actor, AsyncContext, Context, ResponseFuture};
 use actix_rt::ArbiterHandle;
-use muster_store::{Batch, Expect, Op, Order, Record, Scan, StoreError, StoreHandle};
+use futures::future::ready;
+use muster_store::{Op, PageRequest, Record, StoreError, StoreHandle};
 use tokio::sync::watch;
 
+use super::effects::{Answer, Effect};
 use super::messages::{Reason, Tick};
+use super::open::OpenSessions;
 use crate::Person;
 use crate::sessions::{Directory, Lifetimes, LiveSession, SessionActor, SessionRecord};
 use crate::throttle::{Rates, Throttle};
 use crate::users::{UserRecord, UserState};
 use muster_core::audit::AuditEntry;
 use muster_core::event::{Event, Publisher};
+use muster_core::idempotency::PendingAnswers;
+use muster_core::journal::{Committed, Journal, Journalled, Reply};
 use muster_core::supervise::{BuildError, Group, Handle};
-use muster_core::{Clock, Error, Millis};
+use muster_core::{Clock, Error, Kind, Millis};
 
 /// From one look at what is over to the next.
 const TICK: Duration = Duration::from_secs(60);
-/// Tries of a write that others came before.
-const TRIES: usize = 8;
 
 /// What the registry needs.
 #[derive(Clone)]
@@ -50,7 +53,13 @@ pub(super) struct Worker {
 /// Owns people and sessions.
 pub(crate) struct Registry {
     pub(super) options: RegistryOptions,
+    journal: Journal<Vec<Effect>>,
+    /// People as they are decided.
     pub(super) users: UserState,
+    /// Sessions as they are decided. The directory has them as they are durable.
+    pub(super) sessions: OpenSessions,
+    /// First answers that are not durable yet.
+    pub(super) answers: PendingAnswers,
     pub(super) throttle: Throttle,
     pub(super) workers: HashMap<String, Worker>,
     /// Where the sweep of old records goes on.
@@ -59,6 +68,7 @@ pub(crate) struct Registry {
 
 /// Reads people and sessions back from the store. Sessions that somebody watches stay what is watched.
 pub(crate) async fn load(options: RegistryOptions) -> Result<Registry, BuildError> {
+    let journal = Journal::open(&options.store).await?;
     let store = Arc::clone(&options.store);
     let read = move || Ok::<_, StoreError>((read_all::<UserRecord>(&store)?, read_all::<SessionRecord>(&store)?));
     let (users, sessions) = tokio::task::spawn_blocking(read).await??;
@@ -66,7 +76,7 @@ pub(crate) async fn load(options: RegistryOptions) -> Result<Registry, BuildErro
     let before = Arc::clone(&options.publish.borrow());
     let now = options.clock.now();
     let mut directory = Directory::default();
-    let mut living = BTreeSet::new();
+    let mut open = OpenSessions::default();
     for session in sessions.iter().filter(|session| session.is_live(&options.lifetimes, now)) {
         let Some(user) =
             users.get(&session.user).filter(|user| !user.disabled && session.created_at >= user.not_before)
@@ -81,31 +91,29 @@ pub(crate) async fn load(options: RegistryOptions) -> Result<Registry, BuildErro
             }
             None => Arc::new(LiveSession::new(person, session, &options.lifetimes)),
         };
-        living.insert(Arc::clone(&live.sid));
+        open.insert(Arc::clone(&live.sid), Arc::clone(&live.user_id));
         directory.insert(live);
     }
-    for gone in before.all().filter(|live| !living.contains(&live.sid)) {
+    for gone in before.all().filter(|live| open.get(&live.sid).is_none()) {
         gone.revoked.cancel();
     }
     options.publish.send_replace(Arc::new(directory));
     options.count.send_replace(users.len());
     let throttle = Throttle::new(options.rates);
-    Ok(Registry { options, users, throttle, workers: HashMap::new(), swept: None })
+    Ok(Registry {
+        options,
+        journal,
+        users,
+        sessions: open,
+        answers: PendingAnswers::default(),
+        throttle,
+        workers: HashMap::new(),
+        swept: None,
+    })
 }
 
 fn read_all<R: Record>(store: &StoreHandle) -> Result<Vec<R>, StoreError> {
-    let (mut records, mut from) = (Vec::new(), None);
-    loop {
-        let scan = Scan { prefix: Vec::new(), from, limit: 1000, order: Order::Ascending };
-        let page = store.scan(R::TREE, &scan)?;
-        for (_, rec) in &page.items {
-            records.push(R::decode(rec)?);
-        }
-        from = page.next;
-        if from.is_none() {
-            return Ok(records);
-        }
-    }
+    store.records::<R>([], PageRequest::default()).values().collect()
 }
 
 pub(super) fn person(user: &UserRecord, sid: &str) -> Arc<Person> {
@@ -129,12 +137,36 @@ impl Actor for Registry {
     }
 }
 
-/// What is to be written with an act: its record's writes, its audit entry, its event.
+impl Journalled for Registry {
+    type Effects = Vec<Effect>;
+
+    fn journal(&mut self) -> &mut Journal<Vec<Effect>> {
+        &mut self.journal
+    }
+
+    fn store(&self) -> &StoreHandle {
+        &self.options.store
+    }
+
+    fn on_committed(&mut self, committed: Committed<Vec<Effect>>, _: &mut Context<Self>) {
+        self.answers.settle(committed.last);
+        committed.effects.into_iter().flatten().for_each(|effect| self.carry_out(effect));
+    }
+
+    fn on_failed(&mut self, effects: Vec<Vec<Effect>>, error: &Error) {
+        for effect in effects.into_iter().flatten() {
+            if let Effect::Answer(answer) = effect {
+                answer.fail(error);
+            }
+        }
+    }
+}
+
+/// A decision in the making: its writes, the events that it publishes, the sessions that it ends.
 #[derive(Debug, Default)]
-pub(super) struct Act {
+pub(super) struct Change {
     pub(super) ops: Vec<Op>,
     pub(super) events: Vec<Event>,
-    /// Sessions that end with it.
     pub(super) ending: Vec<Arc<str>>,
 }
 
@@ -147,84 +179,70 @@ impl Registry {
         Arc::clone(&self.options.publish.borrow())
     }
 
-    pub(super) fn sids_of(&self, user_id: &str) -> Vec<Arc<str>> {
-        self.options.publish.borrow().of(user_id).iter().map(|live| Arc::clone(&live.sid)).collect()
+    /// A change with its entry in the audit log.
+    pub(super) fn change(&self, entry: &AuditEntry) -> Result<Change, Error> {
+        Ok(Change { ops: vec![entry.op()?], ..Change::default() })
     }
 
-    /// An act with its entry in the audit log.
-    pub(super) fn act(&self, entry: &AuditEntry) -> Result<Act, Error> {
-        Ok(Act { ops: vec![entry.op()?], ..Act::default() })
-    }
-
-    /// Tells a person's own channel, where somebody listens.
-    pub(super) fn telling(
+    /// Adds an event on a person's own channel, where somebody listens.
+    pub(super) fn notify(
         &self,
-        act: &mut Act,
+        change: &mut Change,
         name: &str,
         user_id: &str,
         data: &serde_json::Value,
     ) -> Result<(), Error> {
         if self.options.publisher.is_some() {
             let event = Event::new(name, self.now(), vec![format!("user:{user_id}")], data);
-            act.ops.push(event.op()?);
-            act.events.push(event);
+            change.ops.push(event.op()?);
+            change.events.push(event);
         }
         Ok(())
     }
 
-    /// Writes an act; resolves when all of it is durable.
-    pub(super) fn write(
-        &self,
-        ops: Vec<Op>,
-        ending: Vec<Arc<str>>,
-        reason: Reason,
-    ) -> impl Future<Output = Result<(), Error>> + use<> {
-        let (store, now) = (Arc::clone(&self.options.store), self.now());
-        async move {
-            for _ in 0..TRIES {
-                let mut batch = Batch { ops: ops.clone(), ..Batch::default() };
-                for sid in &ending {
-                    batch = and_end(&store, batch, sid, reason, now)?;
-                }
-                match store.commit(batch).await {
-                    // A session moved on meanwhile: it ends as it is now.
-                    Err(StoreError::Conflict) => {}
-                    other => return Ok(other?),
-                }
-            }
-            Err(Error::from(StoreError::Busy))
-        }
-    }
-
-    /// After the act is durable: nobody is let in by the sessions that ended, and who watches them is told.
-    pub(super) fn accept(&mut self, ending: &[Arc<str>], events: Vec<Event>) {
-        if !ending.is_empty() {
-            self.options.publish.send_modify(|directory| {
-                let directory = Arc::make_mut(directory);
-                ending.iter().for_each(|sid| directory.end(sid));
-            });
-        }
-        for sid in ending {
-            if let Some(worker) = self.workers.remove(&**sid) {
-                worker.handle.retire();
+    /// Adds the end of sessions to a change.
+    pub(super) fn end(&self, change: &mut Change, sids: Vec<Arc<str>>, reason: Reason) -> Result<(), Error> {
+        let now = self.now();
+        for sid in &sids {
+            let session = match self.sessions.undurable(sid) {
+                Some(session) => Some(session.clone()),
+                None => self.options.store.record::<SessionRecord>(sid.as_bytes())?,
+            };
+            // A refresh that is being written is either before this, and then its successor ends too, or finds another
+            // record than it expects.
+            if let Some(session) = session.filter(|session| session.revoked_at.is_none()) {
+                let revoke_reason = Some(reason.name().to_owned());
+                let ended = SessionRecord { revoked_at: Some(now), revoke_reason, ..session };
+                let key = sid.as_bytes().to_vec();
+                change.ops.push(Op::Put { tree: SessionRecord::TREE, key, rec: ended.encode()? });
             }
         }
-        if let Some(publisher) = &self.options.publisher
-            && !events.is_empty()
-        {
-            publisher.publish(events);
-        }
+        change.ending.extend(sids);
+        Ok(())
     }
-}
 
-/// Adds a session's end to a batch, on condition that it is still as it was read.
-fn and_end(store: &StoreHandle, batch: Batch, sid: &str, reason: Reason, now: Millis) -> Result<Batch, Error> {
-    let Some(rec) = store.get(SessionRecord::TREE, sid.as_bytes())? else { return Ok(batch) };
-    let session = SessionRecord::decode(&rec)?;
-    if session.revoked_at.is_some() {
-        return Ok(batch);
+    /// Decides: from now on this is what the next request finds.
+    pub(super) fn decide(&mut self, change: Change, effects: Vec<Effect>) {
+        let Change { ops, events, ending } = change;
+        ending.iter().for_each(|sid| self.sessions.end(sid));
+        let first = [Effect::End(ending), Effect::Publish(events)];
+        self.journal.push(ops, first.into_iter().chain(effects).collect());
     }
-    let ended = SessionRecord { revoked_at: Some(now), revoke_reason: Some(reason.name().to_owned()), ..session };
-    let batch = batch.when(SessionRecord::TREE, sid.as_bytes(), Expect::Is(rec));
-    Ok(batch.and_put(SessionRecord::TREE, sid.as_bytes(), ended.encode()?))
+
+    /// Answers once everything that was decided so far is durable.
+    pub(super) fn answer<T: 'static>(
+        &mut self,
+        value: Result<T, Error>,
+        answer: fn(Reply<T>) -> Answer,
+        context: &mut Context<Self>,
+    ) -> ResponseFuture<Result<T, Error>> {
+        // What cannot be stored is refused at once; any other refusal may rest on what is not durable yet.
+        if value.as_ref().is_err_and(|refused| refused.kind == Kind::Unavailable) {
+            return Box::pin(ready(value));
+        }
+        let (reply, answered) = Reply::of(value);
+        self.journal.push(Vec::new(), vec![Effect::Answer(answer(reply))]);
+        self.flush(context);
+        Box::pin(answered)
+    }
 }

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use actix::{ActorFutureExt, AtomicResponse, Context, Handler, MessageResult, WrapFuture};
+use actix::{Context, Handler, ResponseFuture};
 use muster_store::{Op, Record};
 use serde_json::json;
 
-use super::actor::{Registry, person};
+use super::actor::{Change, Registry, person};
+use super::effects::{Answer, Effect};
 use super::messages::{Attempt, Attempted, OpenSession, Opened, Reason};
-use crate::sessions::{Family, LiveSession, Origin, SessionRecord};
+use crate::sessions::{Family, Origin, SessionRecord};
 use crate::users::UserRecord;
 use muster_core::audit::AuditEntry;
 use muster_core::ids::{IdKind, new_id};
+use muster_core::journal::Journalled;
 use muster_core::{Error, Kind, Millis};
 
 /// Sessions of one person that may live; the eldest ends where there would be more.
@@ -23,40 +25,38 @@ pub(crate) fn refused() -> Error {
 }
 
 impl Handler<Attempt> for Registry {
-    type Result = MessageResult<Attempt>;
+    type Result = ResponseFuture<Result<Attempted, Error>>;
 
-    fn handle(&mut self, attempt: Attempt, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, attempt: Attempt, context: &mut Context<Self>) -> Self::Result {
         let verdict = self.throttle.attempt(&attempt.account, attempt.ip, self.now());
         let user = self.users.by_email(&attempt.account).cloned();
-        MessageResult(Attempted { verdict, user })
+        self.answer(Ok(Attempted { verdict, user }), Answer::Attempted, context)
     }
 }
 
 impl Handler<OpenSession> for Registry {
-    type Result = AtomicResponse<Self, Result<Opened, Error>>;
+    type Result = ResponseFuture<Result<Opened, Error>>;
 
-    fn handle(&mut self, open: OpenSession, _: &mut Context<Self>) -> Self::Result {
-        let account = open.account.clone();
-        let opened = match self.open(open) {
-            Ok(opened) => opened,
-            Err(error) => return AtomicResponse::new(Box::pin(actix::fut::ready(Err(error)))),
-        };
-        let (opened, act) = opened;
-        let write = self.write(act.ops, act.ending.clone(), Reason::TooMany);
-        AtomicResponse::new(Box::pin(write.into_actor(self).map(move |written, registry, _| {
-            written?;
-            registry.throttle.succeeded(&account);
-            registry.users.put(Arc::clone(&opened.user));
-            registry.accept(&act.ending, act.events);
-            let live = LiveSession::new(Arc::clone(&opened.person), &opened.session, &registry.options.lifetimes);
-            registry.options.publish.send_modify(|directory| Arc::make_mut(directory).insert(Arc::new(live)));
-            Ok(opened)
-        })))
+    fn handle(&mut self, open: OpenSession, context: &mut Context<Self>) -> Self::Result {
+        let opened = self.open_session(open);
+        self.answer(opened, Answer::Opened, context)
     }
 }
 
 impl Registry {
-    fn open(&self, open: OpenSession) -> Result<(Opened, super::actor::Act), Error> {
+    fn open_session(&mut self, open: OpenSession) -> Result<Opened, Error> {
+        self.admit()?;
+        let account = open.account.clone();
+        let (opened, change) = self.opening(open)?;
+        self.users.put(Arc::clone(&opened.user));
+        let effects = vec![Effect::Open { account, opened: Box::new(opened.clone()) }];
+        // Those that it takes the place of are decided with it.
+        self.decide(change, effects);
+        self.sessions.open(opened.session.clone());
+        Ok(opened)
+    }
+
+    fn opening(&self, open: OpenSession) -> Result<(Opened, Change), Error> {
         let user = self.users.get(&open.user_id).filter(|user| !user.disabled && user.password == open.checked);
         let user = user.ok_or_else(refused)?;
         let now = self.now();
@@ -66,14 +66,14 @@ impl Registry {
         let session = session(&user, open.origin, now)?;
         let person = person(&user, &session.id);
         let details = json!({ "session": session.id, "ip": session.ip, "bound": session.jkt.is_some() });
-        let mut act = self.act(&AuditEntry::new(now, &person.user_id, "login", &user.id, details))?;
+        let mut change = self.change(&AuditEntry::new(now, &person.user_id, "login", &user.id, details))?;
         let put = |tree, key: &str, rec| Op::Put { tree, key: key.as_bytes().to_vec(), rec };
-        act.ops.push(put(UserRecord::TREE, &user.id, user.encode()?));
-        act.ops.push(put(SessionRecord::TREE, &session.id, session.encode()?));
-        let present = self.sids_of(&user.id);
-        let over = (present.len() + 1).saturating_sub(MOST_SESSIONS);
-        act.ending = present.into_iter().take(over).collect();
-        Ok((Opened { session, user, person }, act))
+        change.ops.push(put(UserRecord::TREE, &user.id, user.encode()?));
+        change.ops.push(put(SessionRecord::TREE, &session.id, session.encode()?));
+        let mut present = self.sessions.of(&user.id);
+        present.truncate((present.len() + 1).saturating_sub(MOST_SESSIONS));
+        self.end(&mut change, present, Reason::TooMany)?;
+        Ok((Opened { session, user, person }, change))
     }
 }
 

@@ -19,7 +19,7 @@ use super::actor::Registry;
 
 /// Somebody wants to log in. Counts as a failure until [`OpenSession`].
 #[derive(Debug, Message)]
-#[rtype(result = "Attempted")]
+#[rtype(result = "Result<Attempted, Error>")]
 pub(crate) struct Attempt {
     /// The e-mail, folded.
     pub account: String,
@@ -55,7 +55,7 @@ pub(crate) struct Opened {
 
 /// Where a live session's own actor is found; it is started where none runs.
 #[derive(Debug, Message)]
-#[rtype(result = "Option<Located>")]
+#[rtype(result = "Result<Option<Located>, Error>")]
 pub(crate) struct Locate {
     pub sid: String,
     pub registry: Handle<Registry>,
@@ -178,13 +178,13 @@ pub(crate) struct SetPassword {
 
 /// By identifier, or by folded e-mail where it holds an `@`.
 #[derive(Debug, Message)]
-#[rtype(result = "Option<Arc<UserRecord>>")]
+#[rtype(result = "Result<Option<Arc<UserRecord>>, Error>")]
 pub(crate) struct GetUser {
     pub name: String,
 }
 
 #[derive(Debug, Message)]
-#[rtype(result = "Page<Arc<UserRecord>>")]
+#[rtype(result = "Result<Page<Arc<UserRecord>>, Error>")]
 pub(crate) struct ListUsers(pub PageAsk);
 
 /// The registry's own clock struck.

@@ -1,8 +1,10 @@
 //! The registry: the one actor that says who there is and which sessions live.
 
 mod actor;
+mod effects;
 mod login;
 mod messages;
+mod open;
 mod people;
 mod sessions;
 

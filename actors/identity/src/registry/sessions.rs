@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{ActorFutureExt, AsyncContext, AtomicResponse, Context, Handler, MessageResult, WrapFuture};
-use muster_store::{Batch, Op, Order, Record, Scan, StoreError};
+use actix::{Context, Handler, MessageResult, ResponseFuture};
+use muster_store::{Op, PageRequest, Record, StoreError};
 use serde_json::json;
 
-use super::actor::{Registry, Worker};
+use super::actor::{Change, Registry, Worker};
+use super::effects::Answer;
 use super::messages::{EndAll, EndSession, ListSessions, Locate, Located, Reason, Tick};
-use crate::By;
 use crate::sessions::{SessionActor, SessionActorOptions, SessionRecord};
 use crate::users::UserRecord;
 use muster_core::audit::AuditEntry;
+use muster_core::journal::Journalled;
 use muster_core::supervise::{ChildSpec, Handle};
 use muster_core::{Error, Millis};
 
@@ -22,60 +23,29 @@ const IDLE: Duration = Duration::from_secs(300);
 const SWEPT: usize = 500;
 
 impl Handler<Locate> for Registry {
-    type Result = MessageResult<Locate>;
+    type Result = ResponseFuture<Result<Option<Located>, Error>>;
 
-    fn handle(&mut self, Locate { sid, registry }: Locate, _: &mut Context<Self>) -> Self::Result {
-        let owner = self.options.publish.borrow().get(&sid).map(|live| Arc::clone(&live.user_id));
-        let Some(user) = owner.and_then(|id| self.users.get(&id).cloned()) else { return MessageResult(None) };
-        let now = self.now();
-        let session = match self.workers.get_mut(&sid) {
-            Some(worker) => {
-                worker.asked = now;
-                worker.handle.clone()
-            }
-            None => {
-                let handle = self.start_session(&sid, registry);
-                self.workers.insert(sid, Worker { handle: handle.clone(), asked: now });
-                handle
-            }
-        };
-        MessageResult(Some(Located { session, user }))
+    fn handle(&mut self, locate: Locate, context: &mut Context<Self>) -> Self::Result {
+        let located = self.locate(locate);
+        self.answer(Ok(located), Answer::Located, context)
     }
 }
 
 impl Handler<EndSession> for Registry {
-    type Result = AtomicResponse<Self, Result<bool, Error>>;
+    type Result = ResponseFuture<Result<bool, Error>>;
 
-    fn handle(&mut self, end: EndSession, _: &mut Context<Self>) -> Self::Result {
-        let (user_id, sid) = match self.options.publish.borrow().get(&end.sid) {
-            Some(live) => (Arc::clone(&live.user_id), Arc::clone(&live.sid)),
-            None => return AtomicResponse::new(Box::pin(actix::fut::ready(Ok(false)))),
-        };
-        let details = json!({ "reason": end.reason.name(), "user": &*user_id, "generation": end.generation });
-        self.ending(&end.by, end.reason, &user_id, &sid, vec![sid.clone()], Vec::new(), details, |_| true)
+    fn handle(&mut self, end: EndSession, context: &mut Context<Self>) -> Self::Result {
+        let ended = self.end_session(&end);
+        self.answer(ended, Answer::Ended, context)
     }
 }
 
 impl Handler<EndAll> for Registry {
-    type Result = AtomicResponse<Self, Result<usize, Error>>;
+    type Result = ResponseFuture<Result<usize, Error>>;
 
-    fn handle(&mut self, EndAll { user_id, by }: EndAll, _: &mut Context<Self>) -> Self::Result {
-        let ended = self.users.found(&user_id).and_then(|user| {
-            let user = UserRecord { not_before: self.now(), ..UserRecord::clone(user) };
-            let rec = user.encode()?;
-            Ok((user, Op::Put { tree: UserRecord::TREE, key: user_id.as_bytes().to_vec(), rec }))
-        });
-        let (user, put) = match ended {
-            Ok(ended) => ended,
-            Err(error) => return AtomicResponse::new(Box::pin(actix::fut::ready(Err(error)))),
-        };
-        let sids = self.sids_of(&user_id);
-        let (count, user) = (sids.len(), Arc::new(user));
-        let details = json!({ "reason": Reason::Revoked.name(), "sessions": count });
-        self.ending(&by, Reason::Revoked, &user_id, &user_id, sids, vec![put], details, move |registry: &mut Self| {
-            registry.users.put(user);
-            count
-        })
+    fn handle(&mut self, end: EndAll, context: &mut Context<Self>) -> Self::Result {
+        let ended = self.end_all(&end);
+        self.answer(ended, Answer::EndedAll, context)
     }
 }
 
@@ -84,10 +54,7 @@ impl Handler<ListSessions> for Registry {
 
     fn handle(&mut self, ListSessions { user_id }: ListSessions, _: &mut Context<Self>) -> Self::Result {
         let live = self.options.publish.borrow().of(&user_id);
-        let read = |sid: &str| match self.options.store.get(SessionRecord::TREE, sid.as_bytes())? {
-            Some(rec) => SessionRecord::decode(&rec).map(Some),
-            None => Ok(None),
-        };
+        let read = |sid: &str| self.options.store.record::<SessionRecord>(sid.as_bytes());
         let mut found = Vec::with_capacity(live.len());
         for live in live.iter().rev() {
             match read(&live.sid) {
@@ -104,6 +71,51 @@ impl Handler<ListSessions> for Registry {
 }
 
 impl Registry {
+    fn locate(&mut self, Locate { sid, registry }: Locate) -> Option<Located> {
+        let owner = self.options.publish.borrow().get(&sid).map(|live| Arc::clone(&live.user_id));
+        let user = self.users.get(&owner?)?.clone();
+        let now = self.now();
+        let session = match self.workers.get_mut(&sid) {
+            Some(worker) => {
+                worker.asked = now;
+                worker.handle.clone()
+            }
+            None => {
+                let handle = self.start_session(&sid, registry);
+                self.workers.insert(sid, Worker { handle: handle.clone(), asked: now });
+                handle
+            }
+        };
+        Some(Located { session, user })
+    }
+
+    /// Whether it lived.
+    fn end_session(&mut self, end: &EndSession) -> Result<bool, Error> {
+        let Some((sid, user_id)) = self.sessions.get(&end.sid) else { return Ok(false) };
+        self.admit()?;
+        let details = json!({ "reason": end.reason.name(), "user": &*user_id, "generation": end.generation });
+        let entry = AuditEntry::new(self.now(), end.by.id(), action(end.reason), &sid, details);
+        let change = self.ending(&entry, end.reason, &user_id, vec![Arc::clone(&sid)])?;
+        self.decide(change, Vec::new());
+        Ok(true)
+    }
+
+    /// How many lived.
+    fn end_all(&mut self, EndAll { user_id, by }: &EndAll) -> Result<usize, Error> {
+        self.admit()?;
+        let now = self.now();
+        let user = UserRecord { not_before: now, ..UserRecord::clone(self.users.found(user_id)?) };
+        let sids = self.sessions.of(user_id);
+        let count = sids.len();
+        let details = json!({ "reason": Reason::Revoked.name(), "sessions": count });
+        let entry = AuditEntry::new(now, by.id(), action(Reason::Revoked), user_id, details);
+        let mut change = self.ending(&entry, Reason::Revoked, user_id, sids)?;
+        change.ops.push(Op::Put { tree: UserRecord::TREE, key: user_id.as_bytes().to_vec(), rec: user.encode()? });
+        self.users.put(Arc::new(user));
+        self.decide(change, Vec::new());
+        Ok(count)
+    }
+
     fn start_session(&self, sid: &str, registry: Handle<Self>) -> Handle<SessionActor> {
         let options = SessionActorOptions {
             sid: sid.to_owned(),
@@ -118,40 +130,16 @@ impl Registry {
         }))
     }
 
-    /// Ends sessions with their entry in the audit log and word to the person's channel.
-    #[allow(clippy::too_many_arguments)]
-    fn ending<T: Send + 'static>(
-        &self,
-        by: &By,
-        reason: Reason,
-        user_id: &str,
-        resource: &str,
-        sids: Vec<Arc<str>>,
-        ops: Vec<Op>,
-        details: serde_json::Value,
-        done: impl FnOnce(&mut Self) -> T + 'static,
-    ) -> AtomicResponse<Self, Result<T, Error>> {
-        let (action, event) = match reason {
-            Reason::RefreshReuse => ("refresh_reuse_detected", "session.refresh_reuse_detected"),
-            Reason::Logout => ("logout", "session.ended"),
-            _ => ("session_revoked", "session.ended"),
+    /// The end of sessions, with its entry in the audit log and its event on the person's channel.
+    fn ending(&self, entry: &AuditEntry, reason: Reason, user: &str, sids: Vec<Arc<str>>) -> Result<Change, Error> {
+        let event = match reason {
+            Reason::RefreshReuse => "session.refresh_reuse_detected",
+            _ => "session.ended",
         };
-        let told = json!({ "session_ids": sids, "reason": reason.name() });
-        let act = self.act(&AuditEntry::new(self.now(), by.id(), action, resource, details)).and_then(|mut act| {
-            act.ops.extend(ops);
-            self.telling(&mut act, event, user_id, &told)?;
-            Ok(act)
-        });
-        let act = match act {
-            Ok(act) => act,
-            Err(error) => return AtomicResponse::new(Box::pin(actix::fut::ready(Err(error)))),
-        };
-        let write = self.write(act.ops, sids.clone(), reason);
-        AtomicResponse::new(Box::pin(write.into_actor(self).map(move |written, registry, _| {
-            written?;
-            registry.accept(&sids, act.events);
-            Ok(done(registry))
-        })))
+        let mut change = self.change(entry)?;
+        self.notify(&mut change, event, user, &json!({ "session_ids": sids, "reason": reason.name() }))?;
+        self.end(&mut change, sids, reason)?;
+        Ok(change)
     }
 
     /// Retires what idles, ends what is over, deletes what nobody asks for any more.
@@ -168,19 +156,18 @@ impl Registry {
             directory.all().filter(|live| now >= live.idles_out()).map(|live| live.sid.clone()).collect();
         drop(directory);
         let over: Vec<_> = over.into_iter().filter(|sid| !self.still_lives(sid, now)).collect();
-        self.accept(&over, Vec::new());
-        match self.sweep(now) {
-            Ok(batch) if !batch.ops.is_empty() => {
-                let write = self.options.store.commit(batch);
-                context.wait(write.into_actor(self).map(|written, _, _| {
-                    if let Err(error) = written {
-                        tracing::warn!(%error, "old sessions were not deleted");
-                    }
-                }));
+        over.iter().for_each(|sid| self.sessions.end(sid));
+        self.ended(&over);
+        if self.admit().is_ok() {
+            match self.sweep(now) {
+                Ok(ops) if ops.is_empty() => {}
+                Ok(ops) => {
+                    self.journal().push(ops, Vec::new());
+                }
+                Err(error) => tracing::warn!(%error, "old sessions could not be read"),
             }
-            Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "old sessions could not be read"),
         }
+        self.flush(context);
     }
 
     /// The record knows of a refresh that the directory was not told of.
@@ -193,13 +180,28 @@ impl Registry {
     }
 
     /// Deletes a page of records past their time; the next tick goes on behind it.
-    fn sweep(&mut self, now: Millis) -> Result<Batch, StoreError> {
-        let scan = Scan { prefix: Vec::new(), from: self.swept.take(), limit: SWEPT, order: Order::Ascending };
-        let page = self.options.store.scan(SessionRecord::TREE, &scan)?;
-        self.swept = page.next;
+    fn sweep(&mut self, now: Millis) -> Result<Vec<Op>, StoreError> {
+        let page = PageRequest::of(SWEPT).starting_at(self.swept.take());
+        let mut entries = self.options.store.entries(SessionRecord::TREE, [], page);
         let lifetimes = &self.options.lifetimes;
-        let old = |rec| SessionRecord::decode(rec).is_ok_and(|session| now >= session.ends(lifetimes));
-        let old = page.items.iter().filter(|(_, rec)| old(rec));
-        Ok(old.fold(Batch::default(), |batch, (key, _)| batch.and_delete(SessionRecord::TREE, key.clone())))
+        let mut ops = Vec::new();
+        for entry in entries.by_ref().take(SWEPT) {
+            let (key, rec) = entry?;
+            // One that cannot be decoded stays.
+            if SessionRecord::decode(&rec).is_ok_and(|session| now >= session.ends(lifetimes)) {
+                ops.push(Op::Delete { tree: SessionRecord::TREE, key });
+            }
+        }
+        self.swept = entries.resume_at();
+        Ok(ops)
+    }
+}
+
+/// What the audit log calls the end of a session.
+fn action(reason: Reason) -> &'static str {
+    match reason {
+        Reason::RefreshReuse => "refresh_reuse_detected",
+        Reason::Logout => "logout",
+        _ => "session_revoked",
     }
 }

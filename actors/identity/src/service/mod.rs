@@ -1,4 +1,4 @@
-//! What the rest of the house holds of identity.
+//! The public interface of identity.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use actix_rt::ArbiterHandle;
 use muster_auth::dpop::BoundBearer;
 use muster_auth::password::Hasher;
-use muster_auth::{Change, Policy};
+use muster_auth::{RotationPolicy, SigningKeyChange};
 use muster_store::StoreHandle;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -31,31 +31,31 @@ use muster_core::{Clock, Error, Kind, Millis};
 
 mod people;
 
-/// The person that an empty store begins with.
+/// E-mail of the first administrator, created with an empty store.
 pub const FIRST_EMAIL: &str = "admin@muster.local";
-/// A session's actor may have to be started.
+/// Time to find the actor of a session, which may have to be started.
 const STARTING: Duration = Duration::from_secs(2);
 
-/// What identity needs.
+/// Options of identity.
 #[derive(Debug)]
 pub struct IdentityOptions {
     pub clock: Clock,
-    /// `None`: nobody is told of what happens to people and sessions.
+    /// Publishes events of users and sessions; `None` publishes nothing.
     pub publisher: Option<Publisher>,
-    /// Where the signing keys are kept.
+    /// Folder of the signing keys.
     pub keys: PathBuf,
-    pub policy: Policy,
-    /// `iss` of every token.
+    pub policy: RotationPolicy,
+    /// Issuer (`iss`) of every token.
     pub issuer: String,
     pub lifetimes: Lifetimes,
     pub rates: Rates,
     pub hasher: Hasher,
-    /// Passwords that are hashed at a time.
+    /// Number of passwords that are hashed at a time.
     pub cores: usize,
     pub bound_bearer: BoundBearer,
 }
 
-/// Somebody wants to log in.
+/// A login request.
 #[derive(Clone)]
 pub struct Login {
     pub email: String,
@@ -69,17 +69,17 @@ impl std::fmt::Debug for Login {
     }
 }
 
-/// A person whose token was taken.
+/// A user authenticated by a token.
 #[derive(Debug, Clone)]
 pub struct Admitted {
     pub person: Arc<Person>,
-    /// When the token ends.
+    /// Expiry time of the token.
     pub exp: Millis,
     /// Whether the token is bound to a key.
     pub bound: bool,
 }
 
-/// People, sessions and tokens.
+/// The service for users, sessions and tokens.
 #[derive(Debug, Clone)]
 pub struct Identity {
     registry: Handle<Registry>,
@@ -92,10 +92,10 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Starts the actors. Nobody is let in until they run: await [`Identity::up`] before serving.
+    /// Starts the actors. No request is authenticated until they run: await [`Identity::up`] before serving.
     ///
     /// # Errors
-    /// The parameters of the password hash are none.
+    /// The parameters of the password hash are invalid.
     pub fn start(
         group: &Group,
         arbiter: ArbiterHandle,
@@ -131,16 +131,17 @@ impl Identity {
         Ok(Self { registry, signing, directory, count, tokens, pool, clock: options.clock })
     }
 
-    /// Waits until people, sessions and keys were read back.
+    /// Waits until users, sessions and keys were read from the store.
     pub async fn up(&self) {
         tokio::join!(self.registry.up(), self.signing.up());
     }
 
-    /// The person behind a token. Costs a look-up of the token and one of its session; a token that was not seen before
-    /// also its signature's check. No hop: what ends a session has been published before it is answered.
+    /// Authenticates a user by an access token. Costs a look-up of the token and one of its session; for a token not
+    /// seen before also the verification of its signature. No actor is involved: the end of a session is published
+    /// before it is acknowledged.
     ///
     /// # Errors
-    /// `Unauthenticated`: the token is not good, its session is over, or the proof of its key is missing or wrong.
+    /// `Unauthenticated` if the token is invalid, its session has ended, or the proof of its key is missing or invalid.
     pub fn admit(&self, shown: &Shown<'_>) -> Result<Admitted, Error> {
         let now = self.clock.now();
         let claims = self.tokens.access(shown.token, now)?;
@@ -156,40 +157,40 @@ impl Identity {
         Ok(Admitted { person: live.person(), exp: Millis(claims.exp * 1000), bound: claims.cnf.is_some() })
     }
 
-    /// What a socket holds of its session: told within the turn in which the session ends or its person's permissions
-    /// change. `None` where the session does not live.
+    /// Returns a watch on a session, which is notified as soon as the session ends or the user's permissions change.
+    /// `None` if the session has ended.
     pub fn watch_session(&self, sid: &str) -> Option<SessionWatch> {
         self.directory.borrow().watch(sid, self.clock.now())
     }
 
-    /// Sessions that live.
+    /// Returns the number of live sessions.
     pub fn live(&self) -> usize {
         self.directory.borrow().len()
     }
 
-    /// People there are.
+    /// Returns the number of users.
     pub fn people(&self) -> usize {
         *self.count.borrow()
     }
 
-    /// Passwords that were hashed or compared since the start.
+    /// Returns the number of password hashes computed or compared since the start.
     pub fn hashed(&self) -> u64 {
         self.pool.done()
     }
 
-    /// The key that a request without an access token proves to hold, such as a login by a device's key.
+    /// Returns the key that a request without an access token proves to hold, such as a login with a device key.
     ///
     /// # Errors
-    /// `Unauthenticated` where the proof does not hold.
+    /// `Unauthenticated` if the proof is invalid.
     pub fn holder(&self, shown: &Shown<'_>) -> Result<Option<String>, Error> {
         self.tokens.holder(shown, self.clock.now())
     }
 
-    /// Logs somebody in.
+    /// Logs a user in.
     ///
     /// # Errors
-    /// `Unauthenticated` (`invalid_credentials`), the same after the same work for whoever is unknown, locked, disabled
-    /// or has another password; `RateLimited`; `Invalid` for a password that nobody can have; `Unavailable`.
+    /// `Unauthenticated` (`invalid_credentials`), after the same work, for an unknown, locked or disabled user and for
+    /// a wrong password; `RateLimited`; `Invalid` for a password that no user can have; `Unavailable`.
     pub async fn login(&self, login: Login) -> Result<LoggedIn, Error> {
         let account = fold(&login.email);
         possible("password", &login.password)?;
@@ -203,9 +204,9 @@ impl Identity {
         self.tokens.of(&opened.session, opened.user)
     }
 
-    /// Whom a password may be compared with: nobody, where the account is locked, disabled or not there.
+    /// Returns the user whose password may be compared; `None` if the account is locked, disabled or missing.
     async fn attempt(&self, account: &str, ip: Option<IpAddr>) -> Result<Option<Arc<UserRecord>>, Error> {
-        let Attempted { verdict, user } = self.registry.ask(Attempt { account: account.to_owned(), ip }).await?;
+        let Attempted { verdict, user } = self.registry.ask(Attempt { account: account.to_owned(), ip }).await??;
         match verdict {
             Verdict::Try => Ok(user.filter(|user| !user.disabled)),
             Verdict::Locked => Ok(None),
@@ -216,45 +217,46 @@ impl Identity {
         }
     }
 
-    /// Whom a refresh token is counted by: its session where it is good; all others are one.
+    /// Returns the key that refresh attempts are counted by: the session of a valid token, or one key for all others.
     pub fn session_named(&self, refresh_token: &str) -> String {
         let sent = self.tokens.refresh(refresh_token, None, self.clock.now());
         sent.map_or_else(|_| "no session".to_owned(), |sent| sent.sid)
     }
 
-    /// Gives the next tokens for a refresh token. `jkt` is the key that the request proved to hold.
+    /// Exchanges a refresh token for new tokens. `jkt` is the thumbprint of the key that the request proved to hold.
     ///
     /// # Errors
-    /// `Unauthenticated` (`invalid_refresh_token`); a used one ends its session.
+    /// `Unauthenticated` (`invalid_refresh_token`). Reuse of a token ends its session.
     pub async fn refresh(&self, token: &str, jkt: Option<String>) -> Result<LoggedIn, Error> {
         let sent = self.tokens.refresh(token, jkt, self.clock.now()).map_err(|_| refresh_refused())?;
         let sid = sent.sid.clone();
         let mut down = None;
-        // An actor that idles is retired between being found and being asked once in a while.
+        // An idle actor may be retired between being found and being called.
         for _ in 0..2 {
             let locate = Locate { sid: sid.clone(), registry: self.registry.clone() };
-            let located = self.registry.ask(locate).await?.ok_or_else(refresh_refused)?;
-            // Bounded: where it does not come up, asking it says so.
+            let located = self.registry.ask(locate).await??.ok_or_else(refresh_refused)?;
+            // Bounded: if the actor does not start, the call fails.
             let _ = tokio::time::timeout(STARTING, located.session.up()).await;
             match located.session.ask(Refresh(sent.clone())).await {
-                Ok(answer) => {
+                Ok(Some(answer)) => {
                     let session = answer?;
                     if let Some(live) = self.directory.borrow().get(&sid) {
                         live.rotated(&session, &self.tokens.lifetimes);
                     }
                     return self.tokens.of(&session, located.user);
                 }
-                Err(error) => down = Some(error),
+                Ok(None) => down = Some(restarting()),
+                Err(error) => down = Some(error.into()),
             }
         }
-        Err(down.map_or_else(refresh_refused, Error::from))
+        Err(down.unwrap_or_else(refresh_refused))
     }
 
-    /// Ends the session of a token, which is the person's own, or anybody's where the person may revoke sessions. A
-    /// token that is not good ends nothing, and that is no fault (RFC 7009).
+    /// Ends the session of a token. It must be the user's own session, unless the user may revoke sessions. An invalid
+    /// token ends nothing, which is not an error (RFC 7009).
     ///
     /// # Errors
-    /// `Forbidden` where it is somebody else's.
+    /// `Forbidden` if the session belongs to another user.
     pub async fn logout(&self, by: &Arc<Person>, token: &str) -> Result<(), Error> {
         let now = self.clock.now();
         let named = match self.tokens.access(token, now) {
@@ -270,7 +272,7 @@ impl Identity {
     /// Ends a session by its identifier.
     ///
     /// # Errors
-    /// `NotFound` where it does not live, or is somebody else's and the person may not revoke sessions.
+    /// `NotFound` if it has ended, or belongs to another user and the caller may not revoke sessions.
     pub async fn end_session(&self, by: &Arc<Person>, sid: String) -> Result<(), Error> {
         let gone = || Error::new(Kind::NotFound, "no such session lives");
         match self.end(by, sid, Reason::Revoked).await {
@@ -293,42 +295,48 @@ impl Identity {
         self.registry.ask(EndSession::new(sid, reason, By::Person(Arc::clone(by)))).await?
     }
 
-    /// Ends every session of a person; tells how many.
+    /// Ends every session of a user and returns their number.
     pub async fn end_all(&self, by: By, user_id: String) -> Result<usize, Error> {
         self.registry.ask(EndAll { user_id, by }).await?
     }
 
-    /// A person's live sessions, newest first.
+    /// Returns a user's live sessions, newest first.
     pub async fn sessions(&self, user_id: String) -> Result<Vec<SessionRecord>, Error> {
         self.registry.ask(ListSessions { user_id }).await?
     }
 
-    /// The public keys that tokens are verified with (RFC 7517).
+    /// Returns the public keys that verify tokens (RFC 7517).
     pub fn jwks(&self) -> Result<Value, Error> {
         Ok(self.tokens.keys()?.jwks())
     }
 
-    /// Whether tokens that are signed now are taken, and altered ones are not; gives how long the key has signed.
+    /// Checks that newly signed tokens are accepted and altered ones are not. Returns how long the key has been
+    /// signing.
     ///
     /// # Errors
-    /// `Internal`: what does not hold. `Unavailable`: there are no keys yet.
+    /// `Internal` if a check fails, `Unavailable` if there are no keys yet.
     pub fn prove_tokens(&self) -> Result<Duration, Error> {
         self.tokens.prove(self.clock.now())
     }
 
-    /// Publishes the next signing key, which signs once every verifier had time to learn of it.
-    pub async fn rotate_keys(&self, by: By) -> Result<Vec<Change>, Error> {
+    /// Publishes the next signing key, which signs tokens once every verifier had time to fetch it.
+    pub async fn rotate_keys(&self, by: By) -> Result<Vec<SigningKeyChange>, Error> {
         self.signing.ask(Rotate { by }).await?
     }
 }
 
-/// A password that could be one; others are told so before any work.
+/// The error for an actor of a session that ended before it answered, twice.
+fn restarting() -> Error {
+    Error::new(Kind::Unavailable, "the session is restarting: try again").retry_in(Duration::from_secs(1))
+}
+
+/// Rejects passwords of invalid length before any work is done.
 fn possible(field: &str, password: &str) -> Result<(), Error> {
     muster_auth::password::check(password)
         .map_err(|error| Error::field(Kind::Invalid, &["body", field], error.to_string(), Value::Null))
 }
 
-/// A proof is needed, and none was sent.
+/// The error for a missing proof of possession.
 pub fn proof_required() -> Error {
     unproven("send a proof of your key in the header DPoP (RFC 9449)")
 }

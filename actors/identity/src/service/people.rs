@@ -1,4 +1,4 @@
-//! People: their passwords and records.
+//! Operations on user accounts.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use muster_core::principal::UserRole;
 use muster_core::{Error, Kind};
 
 impl Identity {
-    /// Changes one's own password; every session ends.
+    /// Changes the caller's own password and ends all sessions.
     ///
     /// # Errors
-    /// `Unauthenticated` (`invalid_credentials`) where the present one is wrong; counts as a failed login.
+    /// `Unauthenticated` (`invalid_credentials`) if the present password is wrong, which counts as a failed login.
     pub async fn change_password(
         &self,
         by: &Arc<Person>,
@@ -40,7 +40,7 @@ impl Identity {
         self.registry.ask(set).await?.map(drop)
     }
 
-    /// Gives a person another password; every session of that person ends.
+    /// Sets a user's password and ends all sessions of that user.
     pub async fn reset_password(&self, by: By, id: String, password: String) -> Result<Arc<UserRecord>, Error> {
         usable_password("password", &password)?;
         let password = self.pool.hash(password).await?;
@@ -73,18 +73,18 @@ impl Identity {
         self.registry.ask(DeleteUser { id, if_match, by }).await?
     }
 
-    /// By identifier or e-mail.
+    /// Returns a user by identifier or e-mail.
     pub async fn user(&self, name: &str) -> Result<Option<Arc<UserRecord>>, Error> {
         let name = if name.contains('@') { fold(name) } else { name.to_owned() };
-        Ok(self.registry.ask(GetUser { name }).await?)
+        self.registry.ask(GetUser { name }).await?
     }
 
     pub async fn users(&self, page: PageAsk) -> Result<Page<Arc<UserRecord>>, Error> {
-        Ok(self.registry.ask(ListUsers(page)).await?)
+        self.registry.ask(ListUsers(page)).await?
     }
 
-    /// Makes the administrator of an empty store, with a random password where none is given: that one is answered, to
-    /// be shown once.
+    /// Creates the administrator of an empty store. Without a given password a random one is generated and returned, to
+    /// be printed once.
     pub async fn create_first(&self, given: Option<String>) -> Result<Option<String>, Error> {
         if self.people() > 0 {
             return Ok(None);

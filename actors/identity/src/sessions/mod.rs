@@ -1,4 +1,4 @@
-//! Who is logged in: one session for each login, its refresh tokens, and what requests see of it.
+//! Sessions: one per login, its refresh tokens, and what requests see of it.
 
 mod actor;
 mod directory;

@@ -1,4 +1,4 @@
-//! What is stored of a session.
+//! Stored records of sessions.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,35 +12,35 @@ use sha2::{Digest, Sha256};
 use super::refresh::Lifetimes;
 use muster_core::Millis;
 
-/// What a client says of itself at login. Never trusted, only shown.
+/// Information that a client sends about itself at login. It is displayed but never trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claimed {
     pub user_agent: Option<String>,
     pub ip_address: Option<String>,
 }
 
-/// Where a login came from.
+/// The origin of a login.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// As the server sees it.
+    /// Client address as the server sees it.
     pub ip: Option<IpAddr>,
     pub user_agent: Option<String>,
     pub claimed: Option<Claimed>,
-    /// The thumbprint of the device key that the session is bound to (RFC 7638, base64url).
+    /// Thumbprint of the device key that the session is bound to (RFC 7638, base64url).
     pub jkt: Option<String>,
 }
 
-/// The refresh tokens of a session. Each is named by its generation; its `jti` follows from the seed, so that a
-/// successor whose answer was lost is made again as it was.
+/// The refresh tokens of a session. Each is identified by its generation; its `jti` is derived from the seed, so that a
+/// successor whose response was lost can be created again.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Family {
     pub fam: String,
-    /// The generation that is good now; the first is 0.
+    /// The present generation; the first is 0.
     pub generation: u64,
     pub(super) seed: [u8; 32],
     /// SHA-256 of the present token's `jti`.
     pub(super) last: [u8; 32],
-    /// Of the one before.
+    /// SHA-256 of the previous token's `jti`.
     pub(super) previous: Option<[u8; 32]>,
     pub rotated_at: Millis,
 }
@@ -58,12 +58,12 @@ impl Family {
         family
     }
 
-    /// The `jti` of the present refresh token.
+    /// Returns the `jti` of the present refresh token.
     pub fn jti(&self) -> String {
         self.named(b"refresh", self.generation)
     }
 
-    /// The `jti` of the access token that is given with it.
+    /// Returns the `jti` of the access token that is issued with it.
     pub fn access_jti(&self) -> String {
         self.named(b"access", self.generation)
     }
@@ -86,16 +86,16 @@ pub(super) fn hash(jti: &str) -> [u8; 32] {
     Sha256::digest(jti.as_bytes()).into()
 }
 
-/// A login.
+/// A session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionRecord {
-    /// `ses_…`.
+    /// Session identifier, `ses_…`.
     pub id: String,
-    /// `usr_…`.
+    /// User identifier, `usr_…`.
     pub user: String,
     pub created_at: Millis,
     pub last_used: Millis,
-    /// As the server saw it.
+    /// Client address as the server saw it.
     pub ip: Option<String>,
     pub user_agent: Option<String>,
     pub claimed: Option<Claimed>,
@@ -106,17 +106,17 @@ pub struct SessionRecord {
 }
 
 impl SessionRecord {
-    /// When it ends whatever is done.
+    /// Absolute end of the session.
     pub fn ends(&self, lifetimes: &Lifetimes) -> Millis {
         self.created_at.plus(lifetimes.absolute)
     }
 
-    /// When it ends where its refresh token is not used.
+    /// Returns when the session ends if its refresh token is not used.
     pub fn idles_out(&self, lifetimes: &Lifetimes) -> Millis {
         self.refresh.rotated_at.plus(lifetimes.idle).min(self.ends(lifetimes))
     }
 
-    /// How long the present refresh token is good from its making.
+    /// Returns the lifetime of the present refresh token.
     pub fn refresh_lifetime(&self, lifetimes: &Lifetimes) -> Duration {
         self.idles_out(lifetimes).since(self.refresh.rotated_at)
     }

@@ -1,7 +1,8 @@
-//! What is made of a refresh token. Pure: time is an argument.
+//! Decides on refresh tokens. Pure: time is an argument.
 //!
-//! Each token is good once. Whoever shows a used one was robbed, or robs: the session ends, for both. The one exception
-//! is a client that never got its answer: for a few seconds, and while the successor is unused, it gets the same again.
+//! Each token is valid once. A second use means that the token was stolen, from or by its sender, so the session ends
+//! for both. The exception is a client that lost its response: for a few seconds, while the successor is unused, it
+//! gets the same successor again.
 
 use std::time::Duration;
 
@@ -10,15 +11,15 @@ use subtle::ConstantTimeEq;
 use super::record::{SessionRecord, hash};
 use muster_core::Millis;
 
-/// How long tokens and sessions are good.
+/// Lifetimes of tokens and sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lifetimes {
     pub access: Duration,
-    /// Of a session whose refresh token is not used.
+    /// Lifetime of a session whose refresh token is not used.
     pub idle: Duration,
-    /// Of any session.
+    /// Lifetime of any session.
     pub absolute: Duration,
-    /// How long the successor of a used refresh token is given again.
+    /// Time for which a used refresh token returns the same successor again.
     pub grace: Duration,
 }
 
@@ -29,34 +30,34 @@ impl Default for Lifetimes {
     }
 }
 
-/// What a refresh token says, its signature checked, and the key that was proven to be held.
+/// The content of a refresh token with a verified signature, and the proven key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Presented {
     pub sid: String,
     pub fam: String,
     pub generation: u64,
     pub jti: String,
-    /// The thumbprint of the key that signed the request's proof, where there was one.
+    /// Thumbprint of the key that signed the request's proof, if there was one.
     pub jkt: Option<String>,
 }
 
-/// What becomes of it.
+/// The decision on a refresh token.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Judged {
-    /// The session moves on to this; to be stored before it is answered.
+    /// The session advances to this generation, which must be stored before the response.
     Rotated(Box<SessionRecord>),
-    /// The successor is given again; nothing changes.
+    /// The same successor is returned again; nothing changes.
     Again,
-    /// The session is over, or was never this token's. Nothing changes.
+    /// The session has ended or never had this token. Nothing changes.
     Refused,
-    /// A used token: the session is to end.
+    /// The token was used before: the session must end.
     Reused,
 }
 
-/// Judges a token by the session that it names.
+/// Decides on a token by the session that it names.
 pub(crate) fn judge(session: &SessionRecord, sent: &Presented, lifetimes: &Lifetimes, now: Millis) -> Judged {
     let family = &session.refresh;
-    // Whoever lacks the key of a bound session may not even end it.
+    // Without the key of a bound session a client cannot even end it.
     let keyless = session.jkt.is_some() && session.jkt != sent.jkt;
     if !session.is_live(lifetimes, now) || keyless || family.fam != sent.fam {
         return Judged::Refused;
@@ -99,7 +100,7 @@ mod tests {
         }
     }
 
-    /// The present token of a session.
+    /// Builds the present token of a session.
     fn token(session: &SessionRecord) -> Presented {
         let family = &session.refresh;
         Presented {
@@ -165,8 +166,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(128))]
 
-        /// However tokens of all generations are shown, in whatever order and at whatever times: a generation is given
-        /// out with one `jti` alone, generations go up by one, and nothing is given after a theft was seen.
+        /// In whatever order and at whatever times tokens of all generations are used: a generation is issued with one
+        /// `jti` only, generations increase by one, and nothing is issued after reuse was detected.
         #[test]
         fn there_is_one_line_of_successors(steps in prop::collection::vec((0_usize..6, 0_u64..15_000), 1..60)) {
             let mut present = session(None);

@@ -25,7 +25,7 @@ fn the_first_administrator_is_made_once_and_may_do_everything() {
 #[test]
 fn a_random_first_password_is_shown_and_works() {
     run(|tree| async move {
-        let store: StoreHandle = Arc::new(MemStore::default());
+        let store = Arc::new(MemStore::default());
         let house = House::on(&tree, store, tempfile::tempdir().unwrap(), "identity").await;
         let shown = house.identity.create_first(None).await.unwrap().unwrap();
         assert!(shown.len() >= 24, "18 random bytes");

@@ -1,5 +1,6 @@
 //! The actors of identity on paused time.
 
+mod faults;
 mod logins;
 mod people;
 mod refreshes;
@@ -9,12 +10,12 @@ use muster_core::principal::UserRole;
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_store::{MemStore, Record, Scan, StoreHandle, Tree as StoreTree};
+use muster_store::{MemStore, Record, Scan, Store, StoreHandle, Tree as StoreTree};
 use tempfile::TempDir;
 
 use super::*;
 use muster_core::audit::AuditEntry;
-use muster_core::event::Recorder;
+use muster_core::event::RecordingPublisher;
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::Tree;
 use muster_core::test_world::START;
@@ -25,8 +26,8 @@ pub(super) const PASSWORD: &str = "correct horse battery staple";
 /// A house of people: the actors over a store that can be started again.
 pub(super) struct House {
     pub identity: Identity,
-    pub store: StoreHandle,
-    pub told: Arc<Recorder>,
+    pub store: Arc<MemStore>,
+    pub told: Arc<RecordingPublisher>,
     pub keys: TempDir,
     tree: Tree,
 }
@@ -39,14 +40,14 @@ impl House {
         house
     }
 
-    async fn on(tree: &Tree, store: StoreHandle, keys: TempDir, name: &str) -> Self {
+    async fn on(tree: &Tree, store: Arc<MemStore>, keys: TempDir, name: &str) -> Self {
         let clock = Clock::tokio(muster_core::Millis(START.0));
-        let told = Arc::new(Recorder::default());
+        let told = Arc::new(RecordingPublisher::default());
         let options = IdentityOptions {
             clock,
             publisher: Some(Arc::clone(&told) as _),
             keys: keys.path().join("signing"),
-            policy: Policy::default(),
+            policy: RotationPolicy::default(),
             issuer: "muster".to_owned(),
             lifetimes: Lifetimes::default(),
             rates: Rates { per_address: 1000, of_all: 1000 },
@@ -54,8 +55,8 @@ impl House {
             cores: 2,
             bound_bearer: BoundBearer::WithProof,
         };
-        let arbiter = actix_rt::Arbiter::current();
-        let identity = Identity::start(&tree.group(name), arbiter, &store, options).unwrap();
+        let (arbiter, handle): (_, StoreHandle) = (actix_rt::Arbiter::current(), store.clone());
+        let identity = Identity::start(&tree.group(name), arbiter, &handle, options).unwrap();
         identity.up().await;
         Self { identity, store, told, keys, tree: tree.clone() }
     }

@@ -1,4 +1,4 @@
-//! People who may log in: their records, and what may be done with them.
+//! User accounts: stored records and the operations on them.
 
 mod record;
 mod state;

@@ -1,4 +1,4 @@
-//! What is stored of a person.
+//! Stored records of users.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use muster_core::Millis;
 use muster_core::principal::{Permission, Permissions, UserRole};
 
-/// A hashed password in PHC's form, with the parameters it was made with. Never shown.
+/// A password hash in PHC format, with its parameters. Never displayed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phc(pub String);
 
@@ -18,25 +18,25 @@ impl fmt::Debug for Phc {
     }
 }
 
-/// A person.
+/// A user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UserRecord {
-    /// `usr_…`.
+    /// User identifier, `usr_…`.
     pub id: String,
-    /// Folded: no two differ in case alone.
+    /// E-mail in lower case: no two users differ in case alone.
     pub email: String,
     pub name: String,
     pub role: UserRole,
-    /// Single permissions besides those of the role.
+    /// Individual permissions in addition to those of the role.
     pub grants: Vec<Permission>,
     pub password: Phc,
     pub disabled: bool,
-    /// Rises with each change of what the person may do.
+    /// Incremented with each change of the user's permissions.
     pub pv: u64,
-    /// No token that was made before this counts.
+    /// Tokens issued before this time are invalid.
     pub not_before: Millis,
     pub created_at: Millis,
-    /// `usr_…` or `system`.
+    /// Creator: `usr_…` or `system`.
     pub created_by: String,
     pub updated_at: Millis,
     pub last_login: Option<Millis>,
@@ -44,7 +44,7 @@ pub struct UserRecord {
 }
 
 impl UserRecord {
-    /// What role and grants allow together.
+    /// Returns the permissions of role and grants together.
     pub fn permissions(&self) -> Permissions {
         self.role.permissions().and(Permissions::of(&self.grants))
     }

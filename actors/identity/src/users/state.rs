@@ -1,4 +1,4 @@
-//! The people and what may be done with them. Pure: time and identifiers are arguments.
+//! Users and the operations on them. Pure: time and identifiers are arguments.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -12,24 +12,24 @@ use muster_core::precondition::IfMatch;
 use muster_core::principal::{Permission, UserRole};
 use muster_core::{Error, Kind, Millis};
 
-/// Longest password taken, in bytes: hashing a megabyte would be a gift to whoever sends it.
+/// Longest password, in bytes. Hashing longer ones would make denial of service cheap.
 pub const MAX_PASSWORD: usize = 1024;
 const SHORTEST_PASSWORD: usize = 8;
-/// RFC 5321, section 4.5.3.1.3, without the angle brackets.
+/// Longest e-mail address (RFC 5321, section 4.5.3.1.3, without the angle brackets).
 const LONGEST_EMAIL: usize = 254;
 const LONGEST_NAME: usize = 100;
 
-/// A person to be made.
+/// A user to create.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewUser {
     pub email: String,
-    /// 0 to 100 characters.
+    /// Display name, 0 to 100 characters.
     pub name: String,
     pub role: UserRole,
     pub grants: Vec<Permission>,
 }
 
-/// What is to be changed of a person; what is left out stays.
+/// Changes to a user; `None` leaves a field as it is.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UserPatch {
     pub name: Option<String>,
@@ -38,21 +38,21 @@ pub struct UserPatch {
     pub disabled: Option<bool>,
 }
 
-/// Whether a person was made just now.
+/// Whether a user was created now or before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Given {
     Now,
-    /// Before, for the same `Idempotency-Key`.
+    /// Created before, for the same `Idempotency-Key`.
     Before,
 }
 
-/// An e-mail address as records keep it.
+/// Normalizes an e-mail address as records store it.
 pub fn fold(email: &str) -> String {
     email.trim().to_lowercase()
 }
 
 /// # Errors
-/// `Invalid` names `body.<field>`.
+/// `Invalid`, naming `body.<field>`.
 pub fn usable_password(field: &str, password: &str) -> Result<(), Error> {
     if (SHORTEST_PASSWORD..=MAX_PASSWORD).contains(&password.len()) && !password.contains('\0') {
         return Ok(());
@@ -61,9 +61,10 @@ pub fn usable_password(field: &str, password: &str) -> Result<(), Error> {
     Err(Error::field(Kind::Invalid, &["body", field], wrong, Value::Null))
 }
 
-/// Whether one who has `users:write` may give a role with these single grants, or take it. Every role but `admin` and
-/// `super_admin`, which are a super_admin's to give; single grants only where one has them too. Staffing a room needs no
-/// right to work in it; but nobody makes another administrator, or hands out single rights, from nothing.
+/// Returns whether a user with `users:write` may grant or remove a role with these individual permissions. Every role
+/// except `admin` and `super_admin`, which only a super_admin may grant; individual permissions only if the user has
+/// them too. Assigning a role does not require its permissions, but nobody can create another administrator or grant
+/// permissions without having them.
 fn may_give(by: &By, role: UserRole, grants: &[Permission]) -> Result<(), Error> {
     let By::Person(person) = by else { return Ok(()) };
     if person.role == UserRole::SuperAdmin {
@@ -82,7 +83,8 @@ fn may_give(by: &By, role: UserRole, grants: &[Permission]) -> Result<(), Error>
     }
 }
 
-/// Whether one may become this: nobody raises oneself, whatever one may give others.
+/// Returns whether a user may be changed in this way: nobody may raise their own permissions, whatever they may grant
+/// to others.
 fn may_become(by: &By, present: &UserRecord, next: &UserRecord) -> Result<(), Error> {
     let By::Person(person) = by else { return Ok(()) };
     if person.role == UserRole::SuperAdmin || person.permissions.covers(next.permissions()) {
@@ -93,7 +95,7 @@ fn may_become(by: &By, present: &UserRecord, next: &UserRecord) -> Result<(), Er
     Err(Error::new(Kind::Forbidden, message).coded("permission_denied"))
 }
 
-/// Everybody, by identifier (which sorts by time) and by folded e-mail.
+/// All users, by identifier (which sorts by time) and by normalized e-mail.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct UserState {
     by_id: BTreeMap<String, Arc<UserRecord>>,
@@ -130,7 +132,7 @@ impl UserState {
         }
     }
 
-    /// Newest first.
+    /// Returns users, newest first.
     pub fn list(&self, ask: &PageAsk) -> Page<Arc<UserRecord>> {
         let older = |id: &String| ask.after.as_deref().is_none_or(|after| id.as_str() < after);
         let from = self.by_id.iter().rev().filter(|(id, _)| older(id)).map(|(_, record)| Arc::clone(record));
@@ -141,7 +143,7 @@ impl UserState {
         self.get(id).ok_or_else(|| Error::new(Kind::NotFound, format!("nobody has the id {id}")))
     }
 
-    /// The record of a new person, or why there is none.
+    /// Returns the record of a new user, or an error.
     pub fn create(&self, new: NewUser, password: Phc, by: &By, id: String, now: Millis) -> Result<UserRecord, Error> {
         let email = fold(&new.email);
         check_email(&email)?;
@@ -170,7 +172,7 @@ impl UserState {
         })
     }
 
-    /// The record with the changes; `pv` rises where the person may do more or less than before.
+    /// Returns the record with the changes; `pv` is incremented if the permissions change.
     pub fn patch(
         &self,
         id: &str,
@@ -207,7 +209,7 @@ impl UserState {
         Ok(next)
     }
 
-    /// The record with another password; every session ends with it.
+    /// Returns the record with a new password, which invalidates every session.
     pub fn password(&self, id: &str, password: Phc, by: &By, now: Millis) -> Result<UserRecord, Error> {
         let present = self.found(id)?;
         if by.id() != id {
@@ -217,7 +219,7 @@ impl UserState {
         Ok(UserRecord { password, not_before: now, version, updated_at: now, ..UserRecord::clone(present) })
     }
 
-    /// Whether somebody may be removed.
+    /// Returns whether a user may be deleted.
     pub fn removable(&self, id: &str, if_match: IfMatch, by: &By) -> Result<Arc<UserRecord>, Error> {
         let present = self.reach(id, if_match, by)?;
         self.spare_last(present)?;
@@ -233,7 +235,7 @@ impl UserState {
         Ok(present)
     }
 
-    /// Nobody could undo the loss of the last one who may do everything.
+    /// Nobody could undo the loss of the last super_admin.
     fn spare_last(&self, leaving: &UserRecord) -> Result<(), Error> {
         let reigns = |record: &UserRecord| record.role == UserRole::SuperAdmin && !record.disabled;
         let others = || self.by_id.values().any(|record| record.id != leaving.id && reigns(record));
@@ -245,7 +247,7 @@ impl UserState {
     }
 }
 
-/// Sorted, each once, and none that the role has anyway.
+/// Returns permissions sorted, without duplicates and without those of the role.
 fn single(mut grants: Vec<Permission>, role: UserRole) -> Vec<Permission> {
     grants.sort_unstable();
     grants.dedup();

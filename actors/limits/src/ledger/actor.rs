@@ -1,7 +1,7 @@
-//! The actor that follows the journal, grants holds, and carries what changed into the store.
+//! The actor that follows the journal, grants holds, and writes changes to the store.
 //!
-//! It does not wait for the disk: a grant is one append without a sync, everything else is done beside it. Nobody has to
-//! wake it for what is posted: it looks before it answers, and ten times a second.
+//! It does not wait for the disk: a grant is one append without a sync, and everything else is asynchronous. Posts do
+//! not wake it: it reads the journal before it replies, and ten times a second.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,36 +11,38 @@ use actix::{Actor, ActorContext, AsyncContext, Context, Handler, ResponseFuture,
 use muster_store::{Frames, Journal, StoreError, StoreHandle};
 use tokio::sync::oneshot;
 
-use super::carry::{self, Loaded};
+use super::checkpoint::{self, Loaded};
 use super::line::Line;
-use super::messages::{AskBudgets, AskHold, AskRows, AskStatus, Budgets, Flush, Hold, LedgerStatus, Refusal};
-use super::record::{RowRecord, Shelf};
+use super::messages::{
+    Budgets, BudgetsRequest, Flush, Hold, HoldRequest, LedgerStatus, Refusal, RowsRequest, StatusRequest,
+};
+use super::record::{RecordReader, RowRecord};
 use super::row::{Budget, RowKey};
 use super::service::LedgerOptions;
-use super::state::Book;
+use super::state::LedgerState;
 use muster_core::supervise::{BuildError, Control};
 use muster_core::{Clock, Error, Kind};
 
-/// Most holds open at a time: they are stored together, in one record.
+/// Maximum number of open holds: they are stored together in one record.
 const MAX_HOLDS: usize = 6_000;
-/// A buffer that grew beyond this is not kept.
+/// A buffer that grew beyond this many bytes is not reused.
 const BUFFER: usize = 1 << 20;
 
 type Waiters = Vec<oneshot::Sender<Result<(), Error>>>;
 
-/// What every incarnation gets.
+/// Resources passed to every incarnation of the actor.
 #[derive(Clone)]
-pub(super) struct Parts {
+pub(super) struct LedgerResources {
     pub(super) store: StoreHandle,
     pub(super) journal: Arc<Journal>,
     pub(super) clock: Clock,
     pub(super) options: LedgerOptions,
 }
 
-/// The actor. See the module.
+/// The ledger actor; see the module.
 pub struct LedgerActor {
-    parts: Parts,
-    book: Book,
+    resources: LedgerResources,
+    ledger: LedgerState,
     follower: u64,
     torn_bytes: u64,
     buffer: Vec<u8>,
@@ -51,30 +53,30 @@ pub struct LedgerActor {
 
 impl std::fmt::Debug for LedgerActor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LedgerActor").field("applied", &self.book.applied()).finish_non_exhaustive()
+        f.debug_struct("LedgerActor").field("applied", &self.ledger.applied()).finish_non_exhaustive()
     }
 }
 
 impl LedgerActor {
-    pub(super) async fn build(parts: Parts, _: Control) -> Result<Self, BuildError> {
-        let (store, journal) = (Arc::clone(&parts.store), Arc::clone(&parts.journal));
-        let Loaded { book, follower, torn_bytes } =
-            tokio::task::spawn_blocking(move || carry::load(store.as_ref(), &journal)).await??;
+    pub(super) async fn build(resources: LedgerResources, _: Control) -> Result<Self, BuildError> {
+        let (store, journal) = (Arc::clone(&resources.store), Arc::clone(&resources.journal));
+        let Loaded { ledger, follower, torn_bytes } =
+            tokio::task::spawn_blocking(move || checkpoint::load(store.as_ref(), &journal)).await??;
         let (buffer, flushes) = (Vec::new(), Waiters::new());
-        Ok(Self { parts, book, follower, torn_bytes, buffer, syncing: false, saving: false, flushes })
+        Ok(Self { resources, ledger, follower, torn_bytes, buffer, syncing: false, saving: false, flushes })
     }
 
-    /// Counts what was written since. Where that fails the book is no longer to be trusted: the actor ends, and its next
-    /// incarnation reads everything back.
+    /// Applies the journal lines written since the last call. If that fails, the state in memory cannot be trusted: the
+    /// actor stops, and its next incarnation restores everything.
     fn catch_up(&mut self, context: &mut Context<Self>) -> Result<(), Error> {
         self.count().map_err(|error| broken(&error, context))
     }
 
     fn count(&mut self) -> Result<(), StoreError> {
         let mut buffer = std::mem::take(&mut self.buffer);
-        self.parts.journal.take(self.follower, &mut buffer)?;
+        self.resources.journal.take(self.follower, &mut buffer)?;
         for (number, payload) in Frames::new(&buffer) {
-            carry::count(&mut self.book, number, payload, self.parts.store.as_ref())?;
+            checkpoint::count(&mut self.ledger, number, payload, self.resources.store.as_ref())?;
         }
         if buffer.capacity() <= BUFFER {
             self.buffer = buffer;
@@ -82,34 +84,34 @@ impl LedgerActor {
         Ok(())
     }
 
-    fn grant(&mut self, AskHold(ask): AskHold, context: &mut Context<Self>) -> Result<Hold, Refusal> {
+    fn grant(&mut self, HoldRequest(ask): HoldRequest, context: &mut Context<Self>) -> Result<Hold, Refusal> {
         self.catch_up(context).map_err(Refusal::Error)?;
-        if self.book.holds() >= MAX_HOLDS {
-            let error = Error::new(Kind::Unavailable, "too many calls with a budget run at once: try again");
+        if self.ledger.holds() >= MAX_HOLDS {
+            let error = Error::new(Kind::Unavailable, "too many calls with a budget are in progress: try again");
             return Err(Refusal::Error(error.retry_in(Duration::from_secs(1))));
         }
-        let at = self.parts.clock.now();
-        let checked = self.book.check(&ask, at, Shelf(self.parts.store.as_ref()));
+        let at = self.resources.clock.now();
+        let checked = self.ledger.check(&ask, at, RecordReader(self.resources.store.as_ref()));
         checked.map_err(|error| Refusal::Error(broken(&error, context)))?.map_err(Refusal::Exhausted)?;
         let line = Line::Reserve { at, key: &ask.key_id, model: &ask.model_id, nanos: ask.nanos };
-        let id = self.parts.journal.append(&line.encode()).map_err(|error| Refusal::Error(unwritten(&error)))?;
-        let hold = Hold::new(&self.parts.journal, id, ask.nanos);
-        // Counts the hold itself, before the next one is asked for.
+        let id = self.resources.journal.append(&line.encode()).map_err(write_failed)?;
+        let hold = Hold::new(&self.resources.journal, id, ask.nanos);
+        // Applies the hold itself, before the next one is requested.
         self.catch_up(context).map_err(Refusal::Error)?;
         Ok(hold)
     }
 
     fn sync(&mut self, context: &mut Context<Self>) {
-        if self.syncing || !self.parts.journal.dirty() {
+        if self.syncing || !self.resources.journal.dirty() {
             return;
         }
         self.syncing = true;
-        let journal = Arc::clone(&self.parts.journal);
+        let journal = Arc::clone(&self.resources.journal);
         let sync = tokio::task::spawn_blocking(move || journal.sync()).into_actor(self);
         context.spawn(sync.map(|synced, actor, _| {
             actor.syncing = false;
             if let Ok(Err(error)) = synced {
-                tracing::error!(%error, "the ledger's journal is not synced: a power cut would lose it");
+                tracing::error!(%error, "could not sync the ledger's journal: a power cut would lose recent entries");
             }
         }));
     }
@@ -119,23 +121,25 @@ impl LedgerActor {
             return;
         }
         let flushes = std::mem::take(&mut self.flushes);
-        let Some(changes) = self.book.changes() else {
+        let Some(changes) = self.ledger.changes() else {
             return answer(flushes, &Ok(()));
         };
         self.saving = true;
-        // So that it can go as a whole, once this is in the store.
-        self.parts.journal.rotate();
+        // So that the file can be removed as a whole once the checkpoint is in the store.
+        self.resources.journal.rotate();
         let line = changes.head.line;
-        let save = carry::save(Arc::clone(&self.parts.store), Arc::clone(&self.parts.journal), changes);
+        let save = checkpoint::save(Arc::clone(&self.resources.store), Arc::clone(&self.resources.journal), changes);
         context.spawn(save.into_actor(self).map(move |saved, actor, context| {
             actor.saving = false;
             match &saved {
                 Ok(()) => {
-                    actor.book.saved(line);
-                    let journal = Arc::clone(&actor.parts.journal);
-                    tokio::task::spawn_blocking(move || journal.forget(line));
+                    actor.ledger.saved(line);
+                    let journal = Arc::clone(&actor.resources.journal);
+                    tokio::task::spawn_blocking(move || journal.remove_through(line));
                 }
-                Err(error) => tracing::warn!(%error, "the ledger stays in its journal for now"),
+                Err(error) => {
+                    tracing::warn!(%error, "could not write the ledger to the store: it remains in its journal")
+                }
             }
             answer(flushes, &saved);
             if !actor.flushes.is_empty() {
@@ -145,10 +149,10 @@ impl LedgerActor {
     }
 
     fn sweep(&self) {
-        let (store, now) = (Arc::clone(&self.parts.store), self.parts.clock.now());
+        let (store, now) = (Arc::clone(&self.resources.store), self.resources.clock.now());
         actix_rt::spawn(async move {
             let reader = Arc::clone(&store);
-            let old = tokio::task::spawn_blocking(move || carry::sweep(reader.as_ref(), now)).await;
+            let old = tokio::task::spawn_blocking(move || checkpoint::sweep(reader.as_ref(), now)).await;
             let old = old.unwrap_or_else(|_| Err(StoreError::Io("a read of the ledger ended early".to_owned())));
             let swept = async {
                 for batch in old? {
@@ -157,47 +161,48 @@ impl LedgerActor {
                 Ok::<(), StoreError>(())
             };
             if let Err(error) = swept.await {
-                tracing::warn!(%error, "old rows of the ledger not cleared away");
+                tracing::warn!(%error, "could not remove old rows of the ledger");
             }
         });
     }
 
-    /// Queues what is not in the store. Nobody is left to hear whether it got there: the journal has it too.
-    fn last_words(&mut self) -> Result<(), StoreError> {
+    /// Queues what is not in the store. Nobody waits for the result: the journal contains it as well.
+    fn write_changes(&mut self) -> Result<(), StoreError> {
         self.count()?;
-        let Some(changes) = self.book.changes() else { return Ok(()) };
-        self.parts.journal.sync()?;
-        // A commit is queued by the call; dropping its future does not undo it.
-        carry::batches(changes)?.into_iter().for_each(|batch| drop(self.parts.store.commit(batch)));
+        let Some(changes) = self.ledger.changes() else { return Ok(()) };
+        self.resources.journal.sync()?;
+        // A commit is queued by the call; dropping its future does not cancel it.
+        checkpoint::batches(changes)?.into_iter().for_each(|batch| drop(self.resources.store.commit(batch)));
         Ok(())
     }
 }
 
 fn answer(waiters: Waiters, outcome: &Result<(), StoreError>) {
     for waiter in waiters {
-        // One that no longer waits is no error.
+        // The caller may no longer wait.
         let _ = waiter.send(outcome.clone().map_err(Error::from));
     }
 }
 
 fn broken(error: &StoreError, context: &mut Context<LedgerActor>) -> Error {
-    tracing::error!(%error, "the ledger must be read back");
+    tracing::error!(%error, "the ledger must be restored");
     context.stop();
     Error::new(Kind::Unavailable, "the ledger is restarting").retry_in(Duration::from_secs(1))
 }
 
-fn unwritten(error: &StoreError) -> Error {
-    let why = format!("the ledger cannot be written now ({error}), so nothing may be spent: try again");
-    Error::new(Kind::Unavailable, why).retry_in(Duration::from_secs(10))
+/// What cannot be written may not be spent.
+fn write_failed(error: StoreError) -> Refusal {
+    tracing::warn!(%error, "a hold of the ledger was not written");
+    Refusal::Error(error.into())
 }
 
 impl Actor for LedgerActor {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Context<Self>) {
-        let options = &self.parts.options;
+        let options = &self.resources.options;
         context.run_interval(options.sync_every, |actor, context| {
-            // An error ends the actor.
+            // An error stops the actor.
             let _ = actor.catch_up(context);
             actor.sync(context);
         });
@@ -206,55 +211,55 @@ impl Actor for LedgerActor {
     }
 
     fn stopped(&mut self, _: &mut Context<Self>) {
-        // A panicking actor is stopped too, and what it holds is not to be trusted.
+        // A panicking actor is stopped as well, and its state cannot be trusted.
         if !std::thread::panicking()
-            && let Err(error) = self.last_words()
+            && let Err(error) = self.write_changes()
         {
-            tracing::warn!(%error, "the ledger stays in its journal");
+            tracing::warn!(%error, "could not write the ledger to the store: it remains in its journal");
         }
     }
 }
 
-impl Handler<AskHold> for LedgerActor {
+impl Handler<HoldRequest> for LedgerActor {
     type Result = Result<Hold, Refusal>;
 
-    fn handle(&mut self, ask: AskHold, context: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, ask: HoldRequest, context: &mut Context<Self>) -> Self::Result {
         self.grant(ask, context)
     }
 }
 
-impl Handler<AskBudgets> for LedgerActor {
+impl Handler<BudgetsRequest> for LedgerActor {
     type Result = Result<Budgets, Error>;
 
-    fn handle(&mut self, ask: AskBudgets, context: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, ask: BudgetsRequest, context: &mut Context<Self>) -> Self::Result {
         self.catch_up(context)?;
-        let (now, store) = (self.parts.clock.now(), Shelf(self.parts.store.as_ref()));
-        let key = self.book.view(Budget::Key, &ask.key_id, ask.key_limit, now, store)?;
-        let model = self.book.view(Budget::Model, &ask.model_id, ask.model_limit, now, store)?;
+        let (now, store) = (self.resources.clock.now(), RecordReader(self.resources.store.as_ref()));
+        let key = self.ledger.view(Budget::Key, &ask.key_id, ask.key_limit, now, store)?;
+        let model = self.ledger.view(Budget::Model, &ask.model_id, ask.model_limit, now, store)?;
         Ok(Budgets { key, model })
     }
 }
 
-impl Handler<AskRows> for LedgerActor {
+impl Handler<RowsRequest> for LedgerActor {
     type Result = Result<Vec<(RowKey, RowRecord)>, Error>;
 
-    fn handle(&mut self, AskRows(query): AskRows, context: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, RowsRequest(query): RowsRequest, context: &mut Context<Self>) -> Self::Result {
         self.catch_up(context)?;
-        Ok(self.book.rows(|key| query.takes(key)))
+        Ok(self.ledger.rows(|key| query.matches(key)))
     }
 }
 
-impl Handler<AskStatus> for LedgerActor {
+impl Handler<StatusRequest> for LedgerActor {
     type Result = Result<LedgerStatus, Error>;
 
-    fn handle(&mut self, _: AskStatus, context: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, _: StatusRequest, context: &mut Context<Self>) -> Self::Result {
         self.catch_up(context)?;
         Ok(LedgerStatus {
-            cached: self.book.cached(),
-            open_holds: self.book.holds(),
-            unsaved: self.book.unsaved(),
+            cached: self.ledger.cached(),
+            open_holds: self.ledger.holds(),
+            unsaved: self.ledger.unsaved(),
             torn_bytes: self.torn_bytes,
-            journal: self.parts.journal.stats(),
+            journal: self.resources.journal.stats(),
         })
     }
 }

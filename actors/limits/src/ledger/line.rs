@@ -1,6 +1,6 @@
-//! What is written to the journal, before anything else is done with it.
+//! Journal lines, which are written before anything else is done.
 //!
-//! A version, then postcard. The ledger is what its lines make of it: the same lines give the same ledger.
+//! A version, followed by postcard. The ledger is determined by its lines: the same lines yield the same ledger.
 
 use muster_providers::Usage;
 use serde::{Deserialize, Serialize};
@@ -9,10 +9,10 @@ use super::row::Outcome;
 use muster_core::Millis;
 
 const VERSION: u8 = 1;
-/// Longest identifier kept, in bytes; a longer one is cut.
+/// Maximum length of a stored identifier, in bytes; longer ones are truncated.
 const MAX_ID: usize = 256;
 
-/// One line. A hold is named by the number of the line that reserved it.
+/// A line. A hold is identified by the number of the line that reserved it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Line<'a> {
     Reserve {
@@ -31,13 +31,13 @@ pub(super) enum Line<'a> {
         completion_tokens: u32,
         estimated: bool,
         cost_nanos: Option<u64>,
-        /// Settled by this; 0 for none.
+        /// The hold settled by this line; 0 for none.
         hold: u64,
     },
     Release {
         hold: u64,
     },
-    /// The server ended without a word on this hold.
+    /// The server ended without settling this hold.
     Charge {
         hold: u64,
     },
@@ -45,11 +45,11 @@ pub(super) enum Line<'a> {
 
 impl<'a> Line<'a> {
     pub(super) fn encode(&self) -> Vec<u8> {
-        // Writing to memory cannot fail, and a line without its payload would be read as one of a newer version.
+        // Writing to memory cannot fail, and a line without payload would be treated as one of a newer version.
         postcard::to_extend(self, vec![VERSION]).unwrap_or_default()
     }
 
-    /// `None` for what this program did not write.
+    /// Returns `None` for a line of an unknown version.
     pub(super) fn decode(bytes: &'a [u8]) -> Option<Self> {
         let (version, line) = bytes.split_first()?;
         if *version != VERSION {
@@ -59,7 +59,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// An identifier within its bound.
+/// Truncates an identifier to its maximum length.
 pub(super) fn bounded(id: &str) -> &str {
     id.get(..id.floor_char_boundary(MAX_ID)).unwrap_or_default()
 }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_read_as_it_was_written_and_a_newer_one_not_at_all() {
+    fn lines_round_trip_and_newer_ones_are_ignored() {
         let line = Line::Post {
             at: Millis(1_767_225_600_000),
             key: "key_1",
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_are_cut_between_characters() {
+    fn identifiers_are_truncated_between_characters() {
         assert_eq!(bounded("m"), "m");
         assert_eq!(bounded(&"é".repeat(200)), "é".repeat(128));
         assert_eq!(bounded(&format!("x{}", "é".repeat(200))).len(), 255);

@@ -1,4 +1,4 @@
-//! What the ledger is told and asked, and what it answers.
+//! Requests to the ledger, and its replies.
 
 use std::sync::Arc;
 
@@ -13,46 +13,58 @@ use super::record::RowRecord;
 use super::row::{Budget, Outcome, Row, RowKey};
 use muster_core::{Error, Kind, Millis};
 
-/// One call that has ended.
+/// A finished call.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
-    /// When it ended; decides the day and month that it counts in.
+    /// Time at which it ended; determines its day and month.
     pub at: Millis,
+    /// Identifier of the API key or user that is charged.
     pub key_id: &'a str,
-    /// The model that answered, or the one that was asked where none did.
+    /// The model that answered, or the requested one if none did.
     pub model_id: &'a str,
+    /// Outcome of the call.
     pub outcome: Outcome,
-    /// Of what was delivered.
+    /// Usage of what was delivered.
     pub usage: Usage,
-    /// Billionths of a dollar; `None` where the model's price is not known.
+    /// Billionths of a US dollar; `None` if the model's price is unknown.
     pub cost_nanos: Option<u64>,
 }
 
-/// May so much be spent? In billionths of a dollar; budgets are for a calendar month, UTC, and `None` is no budget.
+/// A reservation request. Amounts are billionths of a US dollar; budgets are per calendar month (UTC), and `None` means
+/// no budget.
 #[derive(Debug, Clone)]
 pub struct Reserve {
+    /// Identifier of the API key or user that is charged.
     pub key_id: String,
+    /// Budget of the key.
     pub key_limit: Option<u64>,
+    /// Identifier of the model.
     pub model_id: String,
+    /// Budget of the model.
     pub model_limit: Option<u64>,
-    /// The most that the call is thought to cost.
+    /// Maximum estimated cost of the call.
     pub nanos: u64,
 }
 
-/// A budget that has no room for a call.
+/// A budget that is insufficient for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exhausted {
+    /// The budget that is insufficient.
     pub which: Budget,
+    /// Amount spent this month.
     pub spent_nanos: u64,
-    /// Set aside for calls that run now.
+    /// Reserved for calls in progress.
     pub held_nanos: u64,
+    /// The budget.
     pub limit_nanos: u64,
+    /// Start of the next month.
     pub resets_at: Millis,
 }
 
 /// Why nothing was reserved.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refusal {
+    /// A budget is insufficient.
     Exhausted(Exhausted),
     /// The ledger is restarting, overloaded, or cannot write.
     Error(Error),
@@ -68,8 +80,8 @@ impl From<Exhausted> for Error {
         let (used, limit) = (usd(spent.spent_nanos.saturating_add(spent.held_nanos)), usd(spent.limit_nanos));
         let until = spent.resets_at.rfc3339();
         let message = format!(
-            "the monthly budget of {whose} has no room for this call: {used:.6} of {limit:.6} USD are spent or set \
-             aside; it is renewed at {until}"
+            "the monthly budget of {whose} is insufficient for this call: {used:.6} of {limit:.6} USD are spent or \
+             reserved; it is renewed at {until}"
         );
         Self::new(Kind::BudgetExhausted, message)
     }
@@ -84,7 +96,7 @@ impl From<Refusal> for Error {
     }
 }
 
-/// Money set aside for one call: posted with its real cost, or given back on drop.
+/// Money reserved for a call: replaced by the actual cost when the call is posted, or released on drop.
 #[derive(Debug)]
 #[must_use = "post the call with it, or the money is given back at once"]
 pub struct Hold {
@@ -94,7 +106,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// For a call without a budget: holds nothing.
+    /// Returns a hold for a call without a budget, which reserves nothing.
     pub fn none() -> Self {
         Self { journal: None, id: 0, nanos: 0 }
     }
@@ -103,12 +115,13 @@ impl Hold {
         Self { journal: Some(Arc::clone(journal)), id, nanos }
     }
 
-    /// How much is set aside, in billionths of a dollar.
+    /// Returns the reserved amount, in billionths of a US dollar.
     pub fn nanos(&self) -> u64 {
         self.nanos
     }
 
-    /// The line that reserved it; from now on it is the caller's to settle. 0 for none.
+    /// Returns the number of the line that reserved it, and passes the responsibility for settling it to the caller. 0
+    /// for none.
     pub(super) fn settle(mut self) -> u64 {
         self.journal.take().map_or(0, |_| self.id)
     }
@@ -117,7 +130,7 @@ impl Hold {
 impl Drop for Hold {
     fn drop(&mut self) {
         if let Some(journal) = self.journal.take() {
-            journal.keep(&Line::Release { hold: self.id }.encode());
+            journal.append_or_buffer(&Line::Release { hold: self.id }.encode());
         }
     }
 }
@@ -138,50 +151,60 @@ impl Entry<'_> {
     }
 }
 
-/// Which rows.
+/// Selects usage rows.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
-    /// `None` for every key.
+    /// `None` for all keys.
     pub key_id: Option<String>,
+    /// First day.
     pub from_day: Day,
     /// Inclusive.
     pub to_day: Day,
+    /// `None` for all models.
     pub model: Option<String>,
 }
 
 impl Query {
-    pub(super) fn takes(&self, row: &RowKey) -> bool {
+    pub(super) fn matches(&self, row: &RowKey) -> bool {
         (self.from_day..=self.to_day).contains(&row.day)
             && self.key_id.as_deref().is_none_or(|key| *key == *row.key)
             && self.model.as_deref().is_none_or(|model| *model == *row.model)
     }
 }
 
-/// One row, and whose it is.
+/// A usage row and what it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UsageRow {
+    /// Day, in UTC.
     pub day: Day,
+    /// Identifier of the API key or user.
     pub key_id: String,
+    /// Identifier of the model.
     pub model_id: String,
+    /// Sums over the calls.
     #[serde(flatten)]
     pub row: Row,
 }
 
-/// How a budget stands, in billionths of a dollar.
+/// State of a budget, in billionths of a US dollar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct BudgetView {
+    /// Amount spent this month.
     pub spent_nanos: u64,
-    /// Set aside for calls that run now.
+    /// Reserved for calls in progress.
     pub held_nanos: u64,
-    /// `None` where there is no budget.
+    /// `None` if there is no budget.
     pub limit_nanos: Option<u64>,
+    /// Start of the next month.
     pub resets_at: Millis,
 }
 
 /// The budgets of a key and of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Budgets {
+    /// Budget of the key.
     pub key: BudgetView,
+    /// Budget of the model.
     pub model: BudgetView,
 }
 
@@ -190,20 +213,21 @@ pub struct Budgets {
 pub struct LedgerStatus {
     /// Records in memory.
     pub cached: usize,
+    /// Number of open holds.
     pub open_holds: usize,
-    /// Rows that no checkpoint has yet.
+    /// Rows that are in no checkpoint yet.
     pub unsaved: usize,
-    /// Bytes of the journal that were torn when the ledger was last read back.
+    /// Bytes of the journal that were torn when the ledger was last restored.
     pub torn_bytes: u64,
-    /// Of its `waiting` entries the disk knows nothing, `lost` ones are gone: more than 0 of either is a fault.
+    /// `waiting` entries are not on disk, `lost` ones were dropped: any value above 0 is a fault.
     pub journal: JournalStats,
 }
 
 #[derive(Debug)]
-pub(super) struct AskHold(pub(super) Reserve);
+pub(super) struct HoldRequest(pub(super) Reserve);
 
 #[derive(Debug)]
-pub(super) struct AskBudgets {
+pub(super) struct BudgetsRequest {
     pub(super) key_id: String,
     pub(super) key_limit: Option<u64>,
     pub(super) model_id: String,
@@ -211,28 +235,28 @@ pub(super) struct AskBudgets {
 }
 
 #[derive(Debug)]
-pub(super) struct AskRows(pub(super) Query);
+pub(super) struct RowsRequest(pub(super) Query);
 
 #[derive(Debug)]
-pub(super) struct AskStatus;
+pub(super) struct StatusRequest;
 
-/// Answered when everything posted so far is in the store.
+/// Replied to when everything posted so far is in the store.
 #[derive(Debug)]
 pub(super) struct Flush;
 
-impl Message for AskHold {
+impl Message for HoldRequest {
     type Result = Result<Hold, Refusal>;
 }
 
-impl Message for AskBudgets {
+impl Message for BudgetsRequest {
     type Result = Result<Budgets, Error>;
 }
 
-impl Message for AskRows {
+impl Message for RowsRequest {
     type Result = Result<Vec<(RowKey, RowRecord)>, Error>;
 }
 
-impl Message for AskStatus {
+impl Message for StatusRequest {
     type Result = Result<LedgerStatus, Error>;
 }
 

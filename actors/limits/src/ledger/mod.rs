@@ -1,21 +1,22 @@
-//! What was spent, by key, model and day (UTC), for every endpoint, and the monthly budgets that it is checked against.
+//! The ledger: usage and cost by key, model and day (UTC) for every endpoint, and the monthly budgets.
 //!
-//! [`Ledger`] is the way in. What is posted is one line appended to a journal, by its caller, before [`Ledger::post`]
-//! returns: from then on `kill -9` does not lose it, and no actor is waited for. The [`LedgerActor`] follows the journal
-//! and adds its lines up; it grants holds ([`Ledger::reserve`]) one after the other, so budgets are exact under races,
-//! and writes each grant to the journal before it is told. Every few seconds it carries what changed into the store and
-//! lets go of the journal up to there. Whatever dies in between, the ledger is what the store has and the journal's
-//! lines after it make of it; every record says which lines it counts, so none counts twice.
+//! [`Ledger`] is the public interface. A post is one line appended to a journal by its caller before [`Ledger::post`]
+//! returns: from then on it survives `kill -9`, and no actor is involved. The [`LedgerActor`] follows the journal and
+//! sums up its lines. It grants holds ([`Ledger::reserve`]) sequentially, so budgets are exact under concurrency, and
+//! writes each grant to the journal before replying. Every few seconds it writes changes to the store and removes the
+//! journal up to that point. After any crash, the ledger is the state of the store plus the journal lines after it;
+//! every record states which lines it includes, so none is counted twice.
 //!
-//! A hold counts in the month in which it was granted, a cost in that in which it is posted. A hold that a killed
-//! server left open is charged in full at the next start, because its call may have cost as much.
+//! A hold counts in the month in which it was granted, a cost in the month in which it is posted. A hold left open by a
+//! killed server is charged in full at the next start, because its call may have cost as much.
 //!
-//! What is promised less: a power cut loses the last tenth of a second, unless the disk is slower than that. A call that
-//! costs more than was set aside for it is charged for it all the same, so a budget is overspent by as much. While the
-//! disk takes nothing, posts wait in memory and nothing is granted; only more than 100,000 of them are lost, loudly.
+//! Limitations: a power cut loses the last tenth of a second, or more if the disk is slower. A call that costs more
+//! than was reserved is charged in full, so a budget can be exceeded by that amount. While the disk rejects writes,
+//! posts are buffered in memory and nothing is granted; only posts beyond 100,000 are lost, which is logged as an
+//! error.
 
 mod actor;
-mod carry;
+mod checkpoint;
 mod line;
 mod messages;
 mod period;

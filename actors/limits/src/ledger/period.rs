@@ -1,4 +1,4 @@
-//! Days and months, UTC. Pure: the time is an argument.
+//! Days and months in UTC. Pure: the time is an argument.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use muster_core::Millis;
 
 const DAY_MS: u64 = 86_400_000;
 
-/// A day, counted from 1970-01-01. People read it as `2026-01-31`.
+/// A day, counted from 1970-01-01. Displayed as `2026-01-31`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 pub struct Day(pub u32);
 
@@ -20,6 +20,7 @@ pub struct Day(pub u32);
 pub(super) struct Month(pub(super) u32);
 
 impl Day {
+    /// Returns the day of a time, in UTC.
     pub fn of(at: Millis) -> Self {
         Self(u32::try_from(at.0 / DAY_MS).unwrap_or(u32::MAX))
     }
@@ -29,6 +30,7 @@ impl Day {
         Millis::parse_rfc3339(&format!("{text}T00:00:00Z")).map(Self::of).filter(|day| day.to_string() == text)
     }
 
+    /// Returns the day this number of days earlier.
     #[must_use]
     pub fn minus(self, days: u32) -> Self {
         Self(self.0.saturating_sub(days))
@@ -51,13 +53,13 @@ impl Serialize for Day {
 impl Month {
     pub(super) fn of(at: Millis) -> Self {
         let seconds = i64::try_from(at.seconds()).unwrap_or(i64::MAX);
-        // Only years past 9999 have no date.
+        // Only years after 9999 have no date.
         let date = Timestamp::from_second(seconds).map_or(Date::MAX, |at| TimeZone::UTC.to_datetime(at).date());
         let year = u32::try_from(date.year()).unwrap_or(0);
         Self(year * 12 + u32::try_from(date.month()).unwrap_or(1) - 1)
     }
 
-    /// When the next one begins.
+    /// Returns the start of the next month.
     pub(super) fn end(self) -> Millis {
         let (next, month) = ((self.0 + 1) / 12, i8::try_from((self.0 + 1) % 12 + 1).unwrap_or(1));
         let date = i16::try_from(next).ok().and_then(|year| Date::new(year, month, 1).ok());
@@ -87,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_month_ends_where_the_next_begins() {
+    fn a_month_ends_when_the_next_begins() {
         for (within, next) in [
             ("2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"),
             ("2024-02-29T23:59:59.999Z", "2024-03-01T00:00:00Z"),

@@ -1,8 +1,8 @@
-//! What the ledger leaves in the store.
+//! Records of the ledger in the store.
 //!
 //! Keys: `h` for the head; `r <day, big-endian> <key> NUL <model>` for a row; `a <month, big-endian> <k or m> <id>` for
-//! what a key or a model spent in a month. Every record says up to which line of the journal it counts, so lines that
-//! are read again change nothing twice, whatever part of a checkpoint reached the disk.
+//! the monthly total of a key or a model. Every record states the last journal line that it includes, so replaying
+//! lines changes nothing, whatever part of a checkpoint reached the disk.
 
 use muster_store::{Rec, Record, Store, StoreError, Tree};
 use serde::{Deserialize, Serialize};
@@ -11,21 +11,21 @@ use super::period::{Day, Month};
 use super::row::{Budget, Row, RowKey};
 use muster_core::Millis;
 
-/// The head's key.
+/// Key of the head.
 pub(super) const HEAD: &[u8] = b"h";
 pub(super) const ROW: u8 = b'r';
 pub(super) const ACCOUNT: u8 = b'a';
 
-/// Up to which line everything is in the store, and what was set aside then.
+/// The last line up to which everything is in the store, and the holds open at that point.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Head {
     pub(super) line: u64,
-    pub(super) holds: Vec<HeldRecord>,
+    pub(super) holds: Vec<HoldRecord>,
 }
 
 /// An open hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct HeldRecord {
+pub(super) struct HoldRecord {
     pub(super) id: u64,
     pub(super) at: Millis,
     pub(super) key: Box<str>,
@@ -33,14 +33,14 @@ pub(super) struct HeldRecord {
     pub(super) nanos: u64,
 }
 
-/// A row, and the last line that it counts.
+/// A row, and the last line that it includes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RowRecord {
     pub(super) line: u64,
     pub(super) row: Row,
 }
 
-/// Whose account, and of which month.
+/// Identifies a monthly total.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct AccountKey {
     pub(super) month: Month,
@@ -48,7 +48,7 @@ pub(super) struct AccountKey {
     pub(super) id: Box<str>,
 }
 
-/// What was spent in a month, in billionths of a dollar, and the last line that it counts.
+/// A monthly total, in billionths of a US dollar, and the last line that it includes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct AccountRecord {
     pub(super) line: u64,
@@ -75,7 +75,7 @@ impl RowKey {
         [row_prefix(self.day, &self.key).as_slice(), self.model.as_bytes()].concat()
     }
 
-    /// `None` for what is no row's key.
+    /// Returns `None` if the key is not that of a row.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let (day, rest) = bytes.strip_prefix(&[ROW])?.split_first_chunk::<4>()?;
         let end = rest.iter().position(|byte| *byte == 0)?;
@@ -85,12 +85,12 @@ impl RowKey {
     }
 }
 
-/// What the rows of a day start with.
+/// Returns the key prefix of the rows of a day.
 pub(super) fn day_prefix(day: Day) -> Vec<u8> {
     [&[ROW], day.0.to_be_bytes().as_slice()].concat()
 }
 
-/// What the rows of a key and day start with.
+/// Returns the key prefix of the rows of a key and day.
 pub(super) fn row_prefix(day: Day, key: &str) -> Vec<u8> {
     [day_prefix(day).as_slice(), key.as_bytes(), b"\0"].concat()
 }
@@ -105,16 +105,16 @@ impl AccountKey {
     }
 }
 
-/// What the accounts of a month start with.
+/// Returns the key prefix of the totals of a month.
 pub(super) fn account_prefix(month: Month) -> Vec<u8> {
     [&[ACCOUNT], month.0.to_be_bytes().as_slice()].concat()
 }
 
-/// Where the ledger looks up what it has not in memory. Blocking, and short.
+/// Reads records that are not in memory. Blocking, but short.
 #[derive(Clone, Copy)]
-pub(super) struct Shelf<'a>(pub(super) &'a dyn Store);
+pub(super) struct RecordReader<'a>(pub(super) &'a dyn Store);
 
-impl Shelf<'_> {
+impl RecordReader<'_> {
     pub(super) fn row(self, key: &RowKey) -> Result<Option<RowRecord>, StoreError> {
         found(self.0, &key.encode())
     }
@@ -124,11 +124,11 @@ impl Shelf<'_> {
     }
 }
 
-/// One corrupt record must not keep every other from being counted: it begins anew, and the log says so.
+/// A single corrupt record must not prevent the others from being counted: it starts from zero, and an error is logged.
 fn found<R: Record>(store: &dyn Store, key: &[u8]) -> Result<Option<R>, StoreError> {
     match read(store, key) {
         Err(StoreError::Corrupt(why)) => {
-            tracing::error!(why, "a record of the ledger is corrupt and begins anew: run `muster doctor`");
+            tracing::error!(why, "a record of the ledger is corrupt and starts from zero: run `muster doctor`");
             Ok(None)
         }
         found => found,
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rows_key_says_whose_it_is_and_days_are_in_order() {
+    fn row_keys_round_trip_and_sort_by_day() {
         let key = |day, model: &str| RowKey { day: Day(day), key: "key_1".into(), model: model.into() };
         for key in [key(0, ""), key(20_454, "openai/gpt-4o"), key(u32::MAX, "ü")] {
             assert_eq!(RowKey::decode(&key.encode()), Some(key));

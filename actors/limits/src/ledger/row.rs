@@ -1,36 +1,42 @@
-//! What is kept for each key, model and day. Pure.
+//! Sums for each key, model and day. Pure.
 
 use muster_providers::Usage;
 use serde::{Deserialize, Serialize};
 
 use super::period::Day;
 
-/// How a call ended.
+/// Outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
+    /// The call succeeded.
     Ok,
+    /// The call failed.
     Failed,
-    /// Its caller went away.
+    /// The caller disconnected.
     Cancelled,
 }
 
-/// Sums over the calls of one key, model and day. Saturating: no sum wraps.
+/// Sums over the calls of a key, model and day. Saturating.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
-    /// All calls; those that failed or were cancelled are among them.
+    /// All calls, including those that failed or were cancelled.
     pub requests: u64,
+    /// Failed calls.
     pub failed: u64,
+    /// Cancelled calls.
     pub cancelled: u64,
+    /// Prompt tokens.
     pub prompt_tokens: u64,
+    /// Completion tokens.
     pub completion_tokens: u64,
-    /// Calls whose usage was counted here, not given by the provider.
+    /// Calls whose usage was counted by this server, not reported by the provider.
     pub estimated_requests: u64,
-    /// Billionths of a dollar.
+    /// Billionths of a US dollar.
     pub cost_nanos: u64,
-    /// Calls of models whose price is not known: nothing of them is in `cost_nanos`.
+    /// Calls of models with unknown price, which are not part of `cost_nanos`.
     pub unpriced_requests: u64,
-    /// Set aside for calls whose end was not told because the server was killed: charged in full, in billionths of a
+    /// Reserved for calls whose end is unknown because the server was killed: charged in full, in billionths of a US
     /// dollar, and not part of `cost_nanos`.
     pub unsettled_nanos: u64,
 }
@@ -49,7 +55,7 @@ impl Row {
     }
 }
 
-/// Whose row it is.
+/// Identifies a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct RowKey {
     pub(super) day: Day,
@@ -57,10 +63,12 @@ pub(super) struct RowKey {
     pub(super) model: Box<str>,
 }
 
-/// Which of two budgets.
+/// Kind of a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Budget {
+    /// The budget of an API key.
     Key,
+    /// The budget of a model.
     Model,
 }

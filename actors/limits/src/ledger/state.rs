@@ -1,7 +1,7 @@
-//! The ledger itself: what the journal's lines add up to. Pure: the time, the lines and the store's records are
+//! State of the ledger: the sum of the journal's lines. Pure: the time, the lines and the store's records are
 //! arguments.
 //!
-//! Only what changed since the last checkpoint has to be in memory; the rest is a cache, looked up again when needed.
+//! Only what has changed since the last checkpoint must be in memory; the rest is a cache, read again when needed.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,20 +10,20 @@ use muster_store::StoreError;
 use super::line::{Line, usage};
 use super::messages::{BudgetView, Exhausted, Reserve};
 use super::period::{Day, Month};
-use super::record::{AccountKey, AccountRecord, Head, HeldRecord, RowRecord, Shelf};
+use super::record::{AccountKey, AccountRecord, Head, HoldRecord, RecordReader, RowRecord};
 use super::row::{Budget, Row, RowKey};
 use muster_core::Millis;
 
-/// Most records kept in memory although the store says the same.
+/// Maximum number of records kept in memory that are also in the store.
 const CACHE: usize = 20_000;
 
-/// All that is not in the store yet, and some of what is.
+/// Everything that is not in the store yet, and a cache of what is.
 #[derive(Debug, Default)]
-pub(super) struct Book {
+pub(super) struct LedgerState {
     rows: HashMap<RowKey, RowRecord>,
     accounts: HashMap<AccountKey, Account>,
-    holds: BTreeMap<u64, HeldRecord>,
-    /// The last line that was counted, and up to which the store has everything.
+    holds: BTreeMap<u64, HoldRecord>,
+    /// The last line applied, and the last line up to which everything is in the store.
     applied: u64,
     saved: u64,
 }
@@ -34,30 +34,30 @@ struct Account {
     held_nanos: u64,
 }
 
-/// What a checkpoint writes.
+/// The records of a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Changes {
     pub(super) rows: Vec<(RowKey, RowRecord)>,
     pub(super) accounts: Vec<(AccountKey, AccountRecord)>,
-    /// Written last: it says that all the rest is there.
+    /// Written last: it declares the others complete.
     pub(super) head: Head,
 }
 
-impl Book {
-    /// As the store has it; the lines after the head's are to be applied.
-    pub(super) fn restore(head: Head, shelf: Shelf<'_>) -> Result<Self, StoreError> {
-        let mut book = Self { applied: head.line, saved: head.line, ..Self::default() };
+impl LedgerState {
+    /// Creates the state of the store; the lines after the head's are to be applied to it.
+    pub(super) fn restore(head: Head, reader: RecordReader<'_>) -> Result<Self, StoreError> {
+        let mut ledger = Self { applied: head.line, saved: head.line, ..Self::default() };
         for held in head.holds {
-            book.set_aside(held, shelf)?;
+            ledger.set_aside(held, reader)?;
         }
-        Ok(book)
+        Ok(ledger)
     }
 
     pub(super) fn applied(&self) -> u64 {
         self.applied
     }
 
-    /// Rows that the store has not as they are.
+    /// Returns the number of rows that differ from the store.
     pub(super) fn unsaved(&self) -> usize {
         self.rows.values().filter(|row| row.line > self.saved).count()
     }
@@ -70,56 +70,57 @@ impl Book {
         self.rows.len() + self.accounts.len()
     }
 
-    /// Open holds reserved before this line: those of a server that ended without a word.
+    /// Returns open holds reserved before this line: those of a server that did not shut down cleanly.
     pub(super) fn holds_before(&self, line: u64) -> Vec<u64> {
         self.holds.range(..line).map(|(id, _)| *id).collect()
     }
 
-    /// Counts one line. Lines come in the order of their numbers; one that was counted before changes nothing.
+    /// Applies a line. Lines come in the order of their numbers; one that was applied before has no effect.
     ///
     /// # Errors
-    /// Where a record could not be read: the book is then to be thrown away.
-    pub(super) fn apply(&mut self, number: u64, line: &Line<'_>, shelf: Shelf<'_>) -> Result<(), StoreError> {
+    ///
+    /// Fails if a record could not be read: the state must then be discarded.
+    pub(super) fn apply(&mut self, number: u64, line: &Line<'_>, reader: RecordReader<'_>) -> Result<(), StoreError> {
         if number <= self.applied {
             return Ok(());
         }
         self.applied = number;
         match *line {
             Line::Reserve { at, key, model, nanos } => {
-                self.set_aside(HeldRecord { id: number, at, key: key.into(), model: model.into(), nanos }, shelf)?;
+                self.set_aside(HoldRecord { id: number, at, key: key.into(), model: model.into(), nanos }, reader)?;
             }
             Line::Post { at, key, model, outcome, prompt_tokens, completion_tokens, estimated, cost_nanos, hold } => {
-                self.free(hold, shelf)?;
-                let row = self.row(number, at, key, model, shelf)?;
+                self.free(hold, reader)?;
+                let row = self.row(number, at, key, model, reader)?;
                 if let Some(row) = row {
                     row.post(outcome, usage(prompt_tokens, completion_tokens, estimated), cost_nanos);
                 }
-                self.spend(number, at, key, model, cost_nanos.unwrap_or(0), shelf)?;
+                self.spend(number, at, key, model, cost_nanos.unwrap_or(0), reader)?;
             }
-            Line::Release { hold } => drop(self.free(hold, shelf)?),
+            Line::Release { hold } => drop(self.free(hold, reader)?),
             Line::Charge { hold } => {
-                if let Some(held) = self.free(hold, shelf)? {
-                    if let Some(row) = self.row(number, held.at, &held.key, &held.model, shelf)? {
+                if let Some(held) = self.free(hold, reader)? {
+                    if let Some(row) = self.row(number, held.at, &held.key, &held.model, reader)? {
                         row.unsettled_nanos = row.unsettled_nanos.saturating_add(held.nanos);
                     }
-                    self.spend(number, held.at, &held.key, &held.model, held.nanos, shelf)?;
+                    self.spend(number, held.at, &held.key, &held.model, held.nanos, reader)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Whether so much more fits both budgets of the month.
+    /// Checks whether an amount fits both budgets of the month.
     pub(super) fn check(
         &mut self,
         ask: &Reserve,
         now: Millis,
-        shelf: Shelf<'_>,
+        reader: RecordReader<'_>,
     ) -> Result<Result<(), Exhausted>, StoreError> {
         let asked = [(Budget::Key, &ask.key_id, ask.key_limit), (Budget::Model, &ask.model_id, ask.model_limit)];
         for (budget, id, limit) in asked {
             let Some(limit_nanos) = limit else { continue };
-            let view = self.view(budget, id, limit, now, shelf)?;
+            let view = self.view(budget, id, limit, now, reader)?;
             let used = view.spent_nanos.saturating_add(view.held_nanos);
             if used.saturating_add(ask.nanos) > limit_nanos {
                 let BudgetView { spent_nanos, held_nanos, resets_at, .. } = view;
@@ -129,17 +130,17 @@ impl Book {
         Ok(Ok(()))
     }
 
-    /// How a budget stands in the month of `now`.
+    /// Returns the state of a budget in the month of `now`.
     pub(super) fn view(
         &mut self,
         budget: Budget,
         id: &str,
         limit_nanos: Option<u64>,
         now: Millis,
-        shelf: Shelf<'_>,
+        reader: RecordReader<'_>,
     ) -> Result<BudgetView, StoreError> {
         let month = Month::of(now);
-        let account = self.account(AccountKey { month, budget, id: id.into() }, shelf)?;
+        let account = self.account(AccountKey { month, budget, id: id.into() }, reader)?;
         Ok(BudgetView {
             spent_nanos: account.record.spent_nanos,
             held_nanos: account.held_nanos,
@@ -148,13 +149,13 @@ impl Book {
         })
     }
 
-    /// Rows in memory that `wanted` takes: at least all that the store has not.
+    /// Returns the matching rows in memory, which include all that are not in the store.
     pub(super) fn rows(&self, wanted: impl Fn(&RowKey) -> bool) -> Vec<(RowKey, RowRecord)> {
         let wanted = self.rows.iter().filter(|(key, _)| wanted(key));
         wanted.map(|(key, record)| (key.clone(), *record)).collect()
     }
 
-    /// What the store has not; `None` where it has all.
+    /// Returns what is not in the store; `None` if there is nothing.
     pub(super) fn changes(&self) -> Option<Changes> {
         if self.applied == self.saved {
             return None;
@@ -172,7 +173,7 @@ impl Book {
         })
     }
 
-    /// The store has everything up to this line.
+    /// Records that the store contains everything up to this line.
     pub(super) fn saved(&mut self, line: u64) {
         self.saved = self.saved.max(line);
         if self.cached() > CACHE {
@@ -182,21 +183,21 @@ impl Book {
         }
     }
 
-    /// The row that this line is to be added to; `None` where it was before.
+    /// Returns the row to which this line is to be added; `None` if it was added before.
     fn row(
         &mut self,
         number: u64,
         at: Millis,
         key: &str,
         model: &str,
-        shelf: Shelf<'_>,
+        reader: RecordReader<'_>,
     ) -> Result<Option<&mut Row>, StoreError> {
         use std::collections::hash_map::Entry;
         let key = RowKey { day: Day::of(at), key: key.into(), model: model.into() };
         let record = match self.rows.entry(key) {
             Entry::Occupied(found) => found.into_mut(),
             Entry::Vacant(absent) => {
-                let record = shelf.row(absent.key())?.unwrap_or_default();
+                let record = reader.row(absent.key())?.unwrap_or_default();
                 absent.insert(record)
             }
         };
@@ -207,12 +208,12 @@ impl Book {
         Ok(Some(&mut record.row))
     }
 
-    fn account(&mut self, key: AccountKey, shelf: Shelf<'_>) -> Result<&mut Account, StoreError> {
+    fn account(&mut self, key: AccountKey, reader: RecordReader<'_>) -> Result<&mut Account, StoreError> {
         use std::collections::hash_map::Entry;
         match self.accounts.entry(key) {
             Entry::Occupied(found) => Ok(found.into_mut()),
             Entry::Vacant(absent) => {
-                let record = shelf.account(absent.key())?.unwrap_or_default();
+                let record = reader.account(absent.key())?.unwrap_or_default();
                 Ok(absent.insert(Account { record, held_nanos: 0 }))
             }
         }
@@ -223,12 +224,12 @@ impl Book {
         at: Millis,
         key: &str,
         model: &str,
-        shelf: Shelf<'_>,
+        reader: RecordReader<'_>,
         mut each: impl FnMut(&mut Account),
     ) -> Result<(), StoreError> {
         let month = Month::of(at);
         for (budget, id) in [(Budget::Key, key), (Budget::Model, model)] {
-            each(self.account(AccountKey { month, budget, id: id.into() }, shelf)?);
+            each(self.account(AccountKey { month, budget, id: id.into() }, reader)?);
         }
         Ok(())
     }
@@ -240,12 +241,12 @@ impl Book {
         key: &str,
         model: &str,
         nanos: u64,
-        shelf: Shelf<'_>,
+        reader: RecordReader<'_>,
     ) -> Result<(), StoreError> {
         if nanos == 0 {
             return Ok(());
         }
-        self.both(at, key, model, shelf, |account| {
+        self.both(at, key, model, reader, |account| {
             let record = &mut account.record;
             if record.line < number {
                 *record = AccountRecord { line: number, spent_nanos: record.spent_nanos.saturating_add(nanos) };
@@ -253,17 +254,17 @@ impl Book {
         })
     }
 
-    fn set_aside(&mut self, held: HeldRecord, shelf: Shelf<'_>) -> Result<(), StoreError> {
-        self.both(held.at, &held.key, &held.model, shelf, |account| {
+    fn set_aside(&mut self, held: HoldRecord, reader: RecordReader<'_>) -> Result<(), StoreError> {
+        self.both(held.at, &held.key, &held.model, reader, |account| {
             account.held_nanos = account.held_nanos.saturating_add(held.nanos);
         })?;
         self.holds.insert(held.id, held);
         Ok(())
     }
 
-    fn free(&mut self, hold: u64, shelf: Shelf<'_>) -> Result<Option<HeldRecord>, StoreError> {
+    fn free(&mut self, hold: u64, reader: RecordReader<'_>) -> Result<Option<HoldRecord>, StoreError> {
         let Some(held) = self.holds.remove(&hold) else { return Ok(None) };
-        self.both(held.at, &held.key, &held.model, shelf, |account| {
+        self.both(held.at, &held.key, &held.model, reader, |account| {
             account.held_nanos = account.held_nanos.saturating_sub(held.nanos);
         })?;
         Ok(Some(held))

@@ -1,22 +1,22 @@
-//! Rows for who asks: from the store, and over them what it has not yet.
+//! Reads usage rows: those in the store, overlaid by newer ones in memory.
 
 use std::collections::BTreeMap;
 
-use muster_store::{Page, Record, Scan, Store, Tree};
+use muster_store::{PageRequest, Record, Store, Tree};
 
-use super::carry::KEEP_DAYS;
+use super::checkpoint::KEEP_DAYS;
 use super::messages::{Query, UsageRow};
 use super::period::Day;
 use super::record::{ROW, RowRecord, day_prefix, row_prefix};
 use super::row::RowKey;
 use muster_core::{Error, Kind};
 
-/// Most rows of one answer.
+/// Maximum number of rows in a reply.
 const MAX_ROWS: usize = 10_000;
 
 type Rows = BTreeMap<RowKey, RowRecord>;
 
-/// The rows of a query, where `fresh` are those in memory. Blocking.
+/// Returns the rows of a query, where `fresh` are those in memory. Blocking.
 pub(super) fn read(store: &dyn Store, query: &Query, fresh: Vec<(RowKey, RowRecord)>) -> Result<Vec<UsageRow>, Error> {
     let (from, to) = (query.from_day, query.to_day);
     if to.0.saturating_sub(from.0) >= KEEP_DAYS {
@@ -45,29 +45,23 @@ pub(super) fn read(store: &dyn Store, query: &Query, fresh: Vec<(RowKey, RowReco
     Ok(rows.into_iter().map(row).collect())
 }
 
-/// All that a query takes under a prefix, from a key on.
+/// Adds the matching rows under a prefix, beginning at a key.
 fn pages(store: &dyn Store, prefix: &[u8], from: Vec<u8>, query: &Query, rows: &mut Rows) -> Result<(), Error> {
-    let mut from = Some(from);
-    while from.is_some() {
-        let Page { items, mut next } =
-            store.scan(Tree::Ledger, &Scan { prefix: prefix.to_vec(), from, limit: 1_000, ..Scan::default() })?;
-        for (key, rec) in items {
-            let Some(key) = RowKey::decode(&key) else { continue };
-            if key.day > query.to_day {
-                next = None;
-                break;
-            }
-            if query.takes(&key) {
-                add(rows, key, RowRecord::decode(&rec)?);
-            }
+    for entry in store.entries(Tree::Ledger, prefix, PageRequest::default().starting_at(Some(from))) {
+        let (key, rec) = entry?;
+        let Some(key) = RowKey::decode(&key) else { continue };
+        if key.day > query.to_day {
+            break;
         }
-        bounded(rows)?;
-        from = next;
+        if query.matches(&key) {
+            add(rows, key, RowRecord::decode(&rec)?);
+            bounded(rows)?;
+        }
     }
     Ok(())
 }
 
-/// Of two states of a row the later one holds: a checkpoint may land between the reads of memory and store.
+/// The later of two states of a row is used: a checkpoint may be written between reading memory and store.
 fn add(rows: &mut Rows, key: RowKey, record: RowRecord) {
     let known = rows.entry(key).or_default();
     if record.line >= known.line {

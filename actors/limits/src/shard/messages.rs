@@ -1,4 +1,4 @@
-//! What a shard is asked, and what it answers.
+//! Messages of a shard and its replies.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,38 +13,44 @@ use crate::subject::BucketKey;
 use crate::view::LimitView;
 use muster_core::Error;
 
-/// May this request pass? All its rules are checked, and none is charged unless all pass.
+/// An admission request. All its rules are checked, and none is charged unless all admit it.
 #[derive(Debug, Clone)]
 pub struct Admit {
+    /// The bucket.
     pub key: BucketKey,
+    /// The rules to check.
     pub rules: Arc<[Rule]>,
-    /// What the call is thought to cost; only judged where a rule counts tokens.
+    /// Estimated usage of the call; only used if a rule counts tokens.
     pub estimate: Estimate,
-    /// After so long the reservation counts as settled at its estimate: the request's time limit and 10 s.
+    /// Time after which the reservation is treated as settled at its estimate: the request's time limit plus 10 s.
     pub hold_for: Duration,
 }
 
-/// The answer.
+/// The decision about a request.
 #[derive(Debug)]
 pub enum Decision {
+    /// The request is admitted and charged.
     Admitted {
+        /// State of the rules after the charge.
         view: LimitView,
-        /// To be settled or released, where tokens were reserved.
+        /// To be settled, if tokens were reserved.
         reservation: Option<Reservation>,
     },
+    /// The request is rejected and not charged.
     Refused {
+        /// State of the rules.
         view: LimitView,
-        /// Whole seconds, at least 1: the longest wait of the rules that refused. Where a rule's limit is too small
-        /// for the request it is the window's length, and no wait will help: compare `which.limit`.
+        /// Whole seconds, at least 1: the longest wait of the rejecting rules. If a rule's limit is too small for the
+        /// request it is the window's length, and waiting does not help: compare with `which.limit`.
         retry_after: Duration,
         /// The rule with the longest wait.
         which: Rule,
     },
 }
 
-/// Tokens charged by estimate, to be replaced by what was spent.
+/// Tokens charged by estimate, to be replaced by the actual usage.
 ///
-/// Dropping it keeps the estimate: what a vanished handler spent is not known.
+/// Dropping it keeps the estimate: what a vanished handler used is unknown.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "settle or release it, else its estimate stands"]
 pub struct Reservation {
@@ -54,21 +60,21 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// How many tokens were reserved: the estimate, clipped to what was left. A call that spends more than this is
-    /// charged for it all the same, so generate no more than this less the prompt.
+    /// Returns the number of reserved tokens: the estimate, limited to what was available. Usage beyond it is charged
+    /// as well, so generate at most this number minus the prompt.
     pub fn tokens(&self) -> u64 {
         self.tokens
     }
 }
 
-/// What a reserved call did spend.
+/// The actual usage of a call with a reservation.
 #[derive(Debug)]
 pub(crate) struct Settle {
     pub(crate) reservation: Reservation,
     pub(crate) tokens: u64,
 }
 
-/// How do these rules stand? Charges nothing.
+/// Requests the state of rules, without charging them.
 #[derive(Debug)]
 pub(crate) struct Peek {
     pub(crate) key: BucketKey,
@@ -83,18 +89,20 @@ impl Message for Peek {
     type Result = Result<LimitView, Error>;
 }
 
-/// An answer at once, or when the disk has it. The second costs a task, the first nothing.
+/// A reply that is sent immediately, or when the charge is durable. The latter costs a task, the former nothing.
 #[derive(Debug)]
 pub enum Reply<T> {
+    /// The reply is available.
     Now(Result<T, Error>),
+    /// The reply is sent once the charge is durable.
     Later(oneshot::Receiver<Result<T, Error>>),
 }
 
 impl<T: Send + 'static> Reply<T> {
-    /// Sends the answer on, now or later. An actor that dies first drops the sender, and the caller sees it as down.
+    /// Sends the reply, now or later. If the actor dies first, the sender is dropped and the caller gets an error.
     pub(crate) fn forward(self, to: oneshot::Sender<Result<T, Error>>) {
         match self {
-            // A caller that no longer waits is no error.
+            // The caller may no longer wait.
             Self::Now(answer) => drop(to.send(answer)),
             Self::Later(answer) => drop(actix_rt::spawn(async move {
                 if let Ok(answer) = answer.await {

@@ -1,10 +1,10 @@
-//! The actor that keeps the buckets of its part of the subjects.
+//! The actor that keeps the buckets of a part of the subjects.
 //!
-//! One message judges all rules of a request, so requests that race are judged one after the other. Within its lease an
-//! admission is answered from memory; the disk is only waited for beside the actor, never in it.
+//! One message evaluates all rules of a request, so concurrent requests are evaluated sequentially. Within its lease an
+//! admission is acknowledged from memory; waiting for the disk happens outside of the message handler.
 
-mod jobs;
 mod messages;
+mod operations;
 mod persist;
 mod sweep;
 
@@ -28,24 +28,25 @@ use muster_core::{Clock, Error};
 pub use messages::{Admit, Decision, Reservation};
 pub(super) use messages::{Peek, Reply, Settle};
 
-/// How often the store is cleared of buckets that nobody asked for again.
+/// Interval at which unused buckets are removed from the store.
 const COLLECT_EVERY: Duration = Duration::from_secs(3_600);
 
-/// How often settlements are taken where no decision does it.
+/// Interval at which settlements are processed if there are no decisions.
 const SETTLE_EVERY: Duration = Duration::from_millis(250);
 
 /// Bounds of the limiter.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// A bucket not used for so long is written exactly and leaves memory.
+    /// Time after which an unused bucket is written exactly and removed from memory.
     pub idle: Duration,
-    /// How often that is looked for.
+    /// Interval of looking for unused buckets.
     pub sweep_every: Duration,
-    /// Most anonymous buckets in memory (all shards together); the one not used for longest is forgotten for a new one.
+    /// Maximum number of anonymous buckets in memory (over all shards); beyond it the least recently used one is
+    /// dropped.
     pub max_anonymous: usize,
-    /// Most stored buckets in memory; the ones not used for longest are written and let go.
+    /// Maximum number of stored buckets in memory; beyond it the least recently used ones are written and removed.
     pub max_principals: usize,
-    /// Most calls that wait, for each shard.
+    /// Maximum number of concurrent calls, per shard.
     pub mailbox: usize,
 }
 
@@ -61,42 +62,43 @@ impl Default for Options {
     }
 }
 
-/// Work put off until a bucket has been read; with an error where it could not be.
+/// Work deferred until a bucket has been read; called with an error if that failed.
 type Deferred = Box<dyn FnOnce(Result<&mut RateShard, Error>) + Send>;
 
-/// One bucket's place in the shard.
+/// Entry of a bucket in the shard.
 enum Entry {
-    /// Being read from the store. As many may wait as the mailbox has places.
+    /// Being read from the store. The number of waiting operations is bounded by the mailbox.
     Loading(Vec<Deferred>),
     Ready(Box<Account>),
 }
 
-/// What has happened beside the actor. At most one for each bucket is on its way, and one for each change of phase.
+/// Result of work outside of the actor. At most one per bucket is in progress, and one per change of phase.
 enum Event {
     Loaded(BucketKey, Result<Option<Stored>, StoreError>),
     Written(BucketKey, Result<(), Error>),
     Drain,
 }
 
-/// A shard. See the module.
+/// A shard; see the module.
 pub struct RateShard {
     store: Arc<dyn Store>,
     clock: Clock,
     options: Options,
     control: Control,
-    /// When the server started, in the one shard that clears the store of what is over.
+    /// Start time of the server, in the one shard that removes expired buckets from the store.
     collects_since: Option<u64>,
     entries: HashMap<BucketKey, Entry>,
-    /// By use: anonymous buckets, and those that are stored.
+    /// Anonymous and stored buckets, in the order of use.
     anonymous: Recency<BucketKey>,
     principals: Recency<BucketKey>,
-    /// Told to drain: no leases any more.
+    /// Whether the shard is draining: leases are no longer taken.
     draining: bool,
-    /// Buckets to be written exactly as soon as there is room.
+    /// Buckets to be written exactly as soon as possible.
     flushing: VecDeque<BucketKey>,
-    /// Writes of `flushing` on their way.
+    /// Number of `flushing` writes in progress.
     flushes: usize,
-    /// Told without waking the shard; taken before each decision. At most as many as there are reservations.
+    /// Settlements, added without waking the shard and processed before each decision. Bounded by the number of
+    /// reservations.
     settled: Arc<SegQueue<Settle>>,
     events: mpsc::UnboundedSender<Event>,
     heard: Option<mpsc::UnboundedReceiver<Event>>,
@@ -109,8 +111,8 @@ impl std::fmt::Debug for RateShard {
 }
 
 impl RateShard {
-    /// An empty shard; what the store holds comes back bucket by bucket, when first asked for. `options` bound this
-    /// shard alone.
+    /// Creates an empty shard; stored buckets are loaded when they are first used. `options` are those of this shard
+    /// alone.
     pub(super) fn new(
         store: Arc<dyn Store>,
         clock: Clock,
@@ -155,10 +157,10 @@ impl Actor for RateShard {
 
     fn started(&mut self, context: &mut Context<Self>) {
         if let Some(heard) = self.heard.take() {
-            // One stream for everything: the context polls each thing it is given on each of its turns.
+            // A single stream for all events, because the context polls each of its streams in every iteration.
             context.add_stream(stream::unfold(heard, |mut heard| async move { Some((heard.recv().await?, heard)) }));
         }
-        // A bucket that nobody asks again learns of its last calls too.
+        // For buckets without further decisions.
         context.run_interval(SETTLE_EVERY, |shard, _| shard.take_settled());
         context.run_interval(self.options.sweep_every, |shard, _| shard.sweep());
         if let Some(started) = self.collects_since {
@@ -171,14 +173,14 @@ impl Actor for RateShard {
                 phase = phase.wait_for(|phase| *phase == Phase::Drain) => if phase.is_ok() {
                     let _ = events.send(Event::Drain);
                 },
-                // This incarnation has died.
+                // This incarnation has ended.
                 () = events.closed() => {}
             }
         });
     }
 
     fn stopped(&mut self, _: &mut Context<Self>) {
-        // A panicking actor is stopped too, and what it holds is not to be trusted.
+        // A panicking actor is stopped as well, and its state cannot be trusted.
         if !std::thread::panicking() {
             self.take_settled();
             self.write_all_exactly();

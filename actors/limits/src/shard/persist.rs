@@ -1,4 +1,4 @@
-//! Reading buckets and writing them, beside the actor; and the last words of a shard.
+//! Reads and writes of buckets outside of the actor, and the final writes of a shard.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,17 +11,17 @@ use crate::log::Spend;
 use crate::record;
 use crate::record::Stored;
 use crate::subject::BucketKey;
-use muster_core::{Error, Kind};
+use muster_core::Error;
 
-/// Longest wait for a read or write. Shorter than a caller's patience, so that the refusal says why.
+/// Time limit of a read or write. Shorter than a caller's time limit, so that the error states the reason.
 const DISK_LIMIT: Duration = Duration::from_secs(4);
-/// Exact writes on their way at a time: the store's queue has room for other things meanwhile.
+/// Maximum number of concurrent exact writes, which leaves capacity in the store's queue.
 const MAX_FLUSHES: usize = 64;
 
 impl RateShard {
-    /// Makes a place for a bucket that is not in memory.
+    /// Creates the entry of a bucket that is not in memory.
     pub(super) fn open(&mut self, key: &BucketKey, now: u64) -> Result<(), Error> {
-        self.make_room(key)?;
+        self.evict_for(key)?;
         if key.subject.is_stored() {
             self.entries.insert(key.clone(), Entry::Loading(Vec::new()));
             self.load(key.clone());
@@ -47,7 +47,7 @@ impl RateShard {
                 Ok(Err(_)) => Err(StoreError::Io("a read of the limits ended early".to_owned())),
                 Err(_) => Err(StoreError::Busy),
             };
-            // A shard that is gone has no use for it.
+            // Fails if the shard is gone, which does not need the result.
             let _ = events.send(Event::Loaded(key, found));
         });
     }
@@ -60,15 +60,15 @@ impl RateShard {
                 deferred.into_iter().for_each(|work| work(Ok(&mut *self)));
             }
             Err(error) => {
-                tracing::error!(subject = ?key.subject, category = key.category.name(), %error, "limits not read");
+                tracing::error!(subject = ?key.subject, category = key.category.name(), %error, "could not read limits");
                 let error = Error::from(error);
                 deferred.into_iter().for_each(|work| work(Err(error.clone())));
             }
         }
     }
 
-    /// Asks for the next lease where half of this one is used, so that an admission seldom waits. While draining there
-    /// are no leases: every change is written as it is.
+    /// Requests the next lease when half of the current one is used, so that admissions seldom wait. While draining,
+    /// every change is written without a lease.
     pub(super) fn renew(&mut self, key: &BucketKey) {
         let draining = self.draining;
         let Some(account) = self.account(key) else { return };
@@ -90,8 +90,8 @@ impl RateShard {
         let (key, events) = (key.clone(), self.events.clone());
         actix_rt::spawn(async move {
             let outcome = match tokio::time::timeout(DISK_LIMIT, commit).await {
-                Ok(outcome) => outcome.map_err(|error| unwritten(&error)),
-                Err(_) => Err(unwritten(&StoreError::Busy)),
+                Ok(outcome) => outcome.map_err(Error::from),
+                Err(_) => Err(StoreError::Busy.into()),
             };
             let _ = events.send(Event::Written(key, outcome));
         });
@@ -104,13 +104,13 @@ impl RateShard {
             Ok(()) => {
                 account.written();
                 if account.leaving && account.is_exact() {
-                    self.forget(key);
+                    self.remove(key);
                 } else {
                     self.renew(key);
                 }
             }
             Err(error) => {
-                tracing::warn!(subject = ?key.subject, category = key.category.name(), %error, "limits not written");
+                tracing::warn!(subject = ?key.subject, category = key.category.name(), %error, "could not write limits");
                 account.leaving = false;
                 account.not_written(&error);
             }
@@ -121,15 +121,15 @@ impl RateShard {
         }
     }
 
-    /// Takes a bucket out of memory.
-    pub(super) fn forget(&mut self, key: &BucketKey) {
+    /// Removes a bucket from memory.
+    pub(super) fn remove(&mut self, key: &BucketKey) {
         if let Some(Entry::Ready(account)) = self.entries.remove(key) {
             let order = if account.durable.is_some() { &mut self.principals } else { &mut self.anonymous };
             order.remove(account.place);
         }
     }
 
-    /// Writes exactly what is queued for it, some at a time.
+    /// Writes some of the buckets queued for an exact write.
     pub(super) fn flush_some(&mut self) {
         while self.flushes < MAX_FLUSHES {
             let Some(key) = self.flushing.pop_front() else { return };
@@ -148,8 +148,8 @@ impl RateShard {
         self.flush_some();
     }
 
-    /// The shard ends: all that is not exact is queued for the disk. Nobody is left to hear whether it got there; the
-    /// store flushes its queue when it is closed, and a lease that stays is charged.
+    /// Queues everything that is not exact when the shard ends. Nobody waits for the result; the store flushes its
+    /// queue when it is closed, and a remaining lease is charged.
     pub(super) fn write_all_exactly(&mut self) {
         let now = self.now();
         for (key, entry) in &mut self.entries {
@@ -158,16 +158,10 @@ impl RateShard {
                 continue;
             }
             match account.begin_write(key, Spend::default(), now) {
-                // A commit is queued by the call; dropping its future does not undo it.
+                // A commit is queued by the call; dropping its future does not cancel it.
                 Ok(batch) => drop(self.store.commit(batch)),
-                Err(error) => tracing::error!(subject = ?key.subject, %error, "limits not written"),
+                Err(error) => tracing::error!(subject = ?key.subject, %error, "could not write limits"),
             }
         }
     }
-}
-
-fn unwritten(error: &StoreError) -> Error {
-    let wait = if matches!(error, StoreError::Busy) { 1 } else { 30 };
-    Error::new(Kind::Unavailable, format!("limits cannot be recorded now ({error}), so nothing is admitted: try again"))
-        .retry_in(Duration::from_secs(wait))
 }

@@ -1,4 +1,4 @@
-//! What leaves memory, and when.
+//! Eviction of buckets from memory and from the store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use crate::collect;
 use crate::subject::BucketKey;
 use muster_core::{Error, Kind};
 
-/// Most buckets looked at in one sweep, so that it stays short.
+/// Maximum number of buckets examined in one sweep, to keep it short.
 const SWEEP: usize = 1_024;
 
 impl RateShard {
-    /// Lets go of what was not used for long: anonymous buckets at once when nothing of them counts any more, stored
-    /// ones when the store says exactly what they say.
+    /// Evicts buckets that were not used for a while: anonymous ones when nothing of them counts any more, stored ones
+    /// once the store contains their exact state.
     pub(super) fn sweep(&mut self) {
         let now = self.now();
         let idle = u64::try_from(self.options.idle.as_millis()).unwrap_or(u64::MAX);
@@ -23,19 +23,19 @@ impl RateShard {
             let Some(account) = self.account(&key).filter(|account| account.used_at + idle <= now) else { break };
             account.bucket.log.advance(now);
             if account.bucket.log.is_empty() {
-                self.forget(&key);
+                self.remove(&key);
             }
         }
         for key in self.principals.oldest().take(SWEEP).cloned().collect::<Vec<_>>() {
             let Some(account) = self.account(&key).filter(|account| account.used_at + idle <= now) else { break };
             if account.bucket.is_settled(now) {
-                self.let_go(&key);
+                self.evict(&key);
             }
         }
         self.flush_some();
     }
 
-    /// Clears the store of what is over, beside the actor.
+    /// Removes expired buckets from the store, outside of the actor.
     pub(super) fn collect(&self, started: u64) {
         let (store, now) = (Arc::clone(&self.store), self.now());
         actix_rt::spawn(async move {
@@ -46,37 +46,37 @@ impl RateShard {
                 Ok(rounds) => {
                     for batch in rounds {
                         match store.commit(batch).await {
-                            // It has come back to life meanwhile.
+                            // The bucket was used again meanwhile.
                             Ok(()) | Err(StoreError::Conflict) => {}
-                            Err(error) => return tracing::warn!(%error, "limits that are over not cleared away"),
+                            Err(error) => return tracing::warn!(%error, "could not remove expired limits"),
                         }
                     }
                 }
-                Err(error) => tracing::warn!(%error, "limits that are over not cleared away"),
+                Err(error) => tracing::warn!(%error, "could not remove expired limits"),
             }
         });
     }
 
-    fn let_go(&mut self, key: &BucketKey) {
+    fn evict(&mut self, key: &BucketKey) {
         let now = self.now();
         let Some(account) = self.account(key).filter(|account| !account.in_flight() && !account.leaving) else {
             return;
         };
         account.bucket.log.advance(now);
         if account.is_exact() && !account.bucket.log.is_empty() {
-            return self.forget(key);
+            return self.remove(key);
         }
         account.leaving = true;
         self.flushing.push_back(key.clone());
     }
 
-    /// Makes room for one more bucket. A stranger takes the place of the one not seen for longest; a principal starts
-    /// the leaving of one, which takes a write, so there may be twice as many for a while.
-    pub(super) fn make_room(&mut self, newcomer: &BucketKey) -> Result<(), Error> {
+    /// Makes room for another bucket. An anonymous one replaces the least recently used; for a stored one the eviction
+    /// of another is started, which takes a write, so there may temporarily be twice as many.
+    pub(super) fn evict_for(&mut self, newcomer: &BucketKey) -> Result<(), Error> {
         if !newcomer.subject.is_stored() {
             let full = self.anonymous.len() >= self.options.max_anonymous.max(1);
             let oldest = self.anonymous.oldest().next().filter(|_| full).cloned();
-            oldest.into_iter().for_each(|key| self.forget(&key));
+            oldest.into_iter().for_each(|key| self.remove(&key));
             return Ok(());
         }
         let most = self.options.max_principals.max(1);
@@ -86,7 +86,7 @@ impl RateShard {
         }
         if self.principals.len() >= most {
             let leaving = self.principals.oldest().take(8).cloned().collect::<Vec<_>>();
-            leaving.iter().for_each(|key| self.let_go(key));
+            leaving.iter().for_each(|key| self.evict(key));
             self.flush_some();
         }
         Ok(())

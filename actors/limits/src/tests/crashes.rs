@@ -1,4 +1,4 @@
-//! Whatever dies: no window admits too much, and at most a lease is lost.
+//! Whatever fails, no window admits too much, and at most one lease is lost.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ fn a_panic_loses_at_most_a_lease() {
 }
 
 #[test]
-fn panics_under_load_let_nothing_more_pass() {
+fn panics_under_load_admit_nothing_extra() {
     test_world::run(|tree| async move {
         let store: Arc<dyn Store> = Arc::new(MemStore::default());
         let clock = Clock::manual(test_world::START);
@@ -45,7 +45,7 @@ fn panics_under_load_let_nothing_more_pass() {
                 match passes(&limiter, chat("key_1")).await {
                     Ok(true) => passed.set(passed.get() + 1),
                     Ok(false) => refused.set(refused.get() + 1),
-                    // Down for a moment: a typed refusal, at once.
+                    // Temporarily down: a typed error, immediately.
                     Err(error) => assert_eq!(error.kind, muster_core::Kind::Unavailable),
                 }
                 later(Duration::from_millis(5)).await;
@@ -63,14 +63,14 @@ fn panics_under_load_let_nothing_more_pass() {
         let rest = exhaust(&limiter, &chat("key_1")).await;
         let all = passed.get() + rest;
         assert!(all <= PER_MINUTE, "{all} in one minute");
-        // A caller of each panic may have been charged and not told.
+        // One caller per panic may have been charged without a reply.
         assert!(all >= PER_MINUTE - 4 * (LEASE + 8), "{all} in one minute");
     });
 }
 
-/// The write of the life before reaches the disk after its successor has read what was there.
+/// The last write of an incarnation reaches the disk after its successor has read the store.
 #[test]
-fn a_write_that_outlives_its_actor_lets_nothing_more_pass() {
+fn a_write_that_outlives_its_actor_admits_nothing_extra() {
     for before in 1..30 {
         test_world::run(move |tree| async move {
             let disk = Arc::new(MemStore::default());
@@ -81,14 +81,14 @@ fn a_write_that_outlives_its_actor_lets_nothing_more_pass() {
                 assert_eq!(passes(&limiter, chat("key_1")).await, Ok(true));
             }
             disk.hold_commits();
-            // Some within the lease; the others are charged and wait.
+            // Some are within the lease; the others are charged and wait.
             let asked = join_all((0..20).map(|_| passes(&limiter, chat("key_1"))));
             let fault = async {
                 disk.held(1).await;
                 assert!(tree.inject_panic("limits/rate-0"));
                 test_world::until(|| tree.snapshot().iter().any(|actor| actor.restarts == 1)).await;
                 running(&tree, "limits/rate-0").await;
-                // The successor reads, and its first write queues behind.
+                // The successor reads, and its first write is queued behind.
                 let (first, ()) = tokio::join!(passes(&limiter, chat("key_1")), async {
                     disk.held(2).await;
                     disk.release();
@@ -96,10 +96,10 @@ fn a_write_that_outlives_its_actor_lets_nothing_more_pass() {
                 first
             };
             let (answers, first) = tokio::join!(asked, fault);
-            let told = answers.iter().filter(|answer| **answer == Ok(true)).count() as u64;
-            assert!(told <= LEASE, "{told} passed while nothing could be written");
+            let acknowledged = answers.iter().filter(|answer| **answer == Ok(true)).count() as u64;
+            assert!(acknowledged <= LEASE, "{acknowledged} passed while nothing could be written");
             assert_eq!(first, Ok(true));
-            let all = before + told + 1 + exhaust(&limiter, &chat("key_1")).await;
+            let all = before + acknowledged + 1 + exhaust(&limiter, &chat("key_1")).await;
             assert!((PER_MINUTE - LEASE..=PER_MINUTE).contains(&all), "{all} with {before} before");
         });
     }
@@ -139,7 +139,7 @@ fn a_clean_restart_loses_nothing() {
 fn after_a_drain_even_a_power_cut_loses_nothing() {
     test_world::run(|tree| async move {
         let disk = Arc::new(MemStore::default());
-        let (power, clock) = (Powered::new(&disk), Clock::manual(test_world::START));
+        let (power, clock) = (PowerCutStore::new(&disk), Clock::manual(test_world::START));
         let store: Arc<dyn Store> = power.clone();
         let old = limiter(&tree, "old", &store, &clock);
         running(&tree, "old/rate-0").await;
@@ -153,7 +153,7 @@ fn after_a_drain_even_a_power_cut_loses_nothing() {
         };
         tree.drain();
         later(Duration::from_secs(1)).await;
-        // In hand when the drain began, ends after it.
+        // In progress when draining began, and finished afterwards.
         old.settle(reservation.unwrap(), 60);
         later(Duration::from_secs(1)).await;
         power.cut();
@@ -190,18 +190,18 @@ fn a_stop_without_a_drain_loses_nothing_either() {
     });
 }
 
-/// One run of the server: so many requests, spread over so many milliseconds each; the power goes in the middle.
+/// One run of the server: a number of requests at intervals of some milliseconds, ended by a power cut.
 type Life = (u64, u64);
 
-/// Runs each life on the same disk, each cut off; the requests that passed, by the clock.
-fn lives(lives: Vec<Life>, rules: Vec<Rule>, estimate: Estimate) -> Vec<(u64, u64)> {
+/// Runs each server on the same disk, each ended by a power cut; returns the admitted requests with their times.
+fn run_servers(run_servers: Vec<Life>, rules: Vec<Rule>, estimate: Estimate) -> Vec<(u64, u64)> {
     let passed = Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = Arc::clone(&passed);
     test_world::run(|tree| async move {
         let disk = Arc::new(MemStore::default());
         let clock = Clock::manual(test_world::START);
-        for (number, (requests, pause)) in lives.into_iter().enumerate() {
-            let power = Powered::new(&disk);
+        for (number, (requests, pause)) in run_servers.into_iter().enumerate() {
+            let power = PowerCutStore::new(&disk);
             let store: Arc<dyn Store> = power.clone();
             let group = format!("life-{number}");
             let limiter = limiter(&tree, &group, &store, &clock);
@@ -215,7 +215,8 @@ fn lives(lives: Vec<Life>, rules: Vec<Rule>, estimate: Estimate) -> Vec<(u64, u6
                     seen.lock().unwrap().push((clock.now().0, tokens));
                 }
             }
-            // At any moment of its last writes, which never arrive: some more pass within the lease, unrecorded.
+            // The power cut happens at any point of its last writes, which never arrive: some more requests are
+            // admitted within the lease, unrecorded.
             power.cut();
             let more = join_all((0..20).map(|_| limiter.admit(admit("key_1", &rules, estimate)))).await;
             for decision in more.into_iter().flatten() {
@@ -233,7 +234,7 @@ fn lives(lives: Vec<Life>, rules: Vec<Rule>, estimate: Estimate) -> Vec<(u64, u6
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// However often the power goes, no span of a window's length admits more than its limit.
+    /// For any number of power cuts, no span of a window's length admits more than its limit.
     #[test]
     fn no_window_admits_more_than_its_limit_across_power_cuts(
         runs in prop::collection::vec((0_u64..80, prop_oneof![Just(0_u64), 1_u64..2_000]), 1..6),
@@ -244,7 +245,7 @@ proptest! {
             Rule::requests(limits.1, Window::Hour),
             Rule::tokens(limits.2, Window::Minute),
         ];
-        let passed = lives(runs, rules, Estimate { prompt: 0, completion: 25 });
+        let passed = run_servers(runs, rules, Estimate { prompt: 0, completion: 25 });
         for (place, (end, _)) in passed.iter().enumerate() {
             let inside = |window: Window| passed[..=place].iter().filter(move |(at, _)| at + window.millis() > *end);
             prop_assert!(inside(Window::Minute).count() as u64 <= limits.0);
@@ -258,13 +259,13 @@ proptest! {
 fn a_power_cut_loses_at_most_a_lease() {
     for before in 0..40 {
         let rules = vec![Rule::requests(PER_MINUTE, Window::Minute)];
-        let passed = lives(vec![(before, 0), (150, 0)], rules, Estimate::default()).len() as u64;
+        let passed = run_servers(vec![(before, 0), (150, 0)], rules, Estimate::default()).len() as u64;
         assert!((PER_MINUTE - LEASE..=PER_MINUTE).contains(&passed), "{passed} with a cut after {before}");
     }
 }
 
 #[test]
-fn a_log_of_many_segments_comes_back_whole() {
+fn a_log_of_many_segments_is_restored() {
     let disk = Arc::new(MemStore::default());
     let day = admit("key_1", &[Rule::requests(2_000, Window::Day)], Estimate::default());
     let (store, asked): (Arc<dyn Store>, Admit) = (disk.clone(), day.clone());

@@ -1,4 +1,4 @@
-//! A disk that refuses or hangs: a typed refusal, in bounded time, and no free pass.
+//! A disk that fails or hangs: a typed error in bounded time, and no admission without limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::support::*;
 use muster_core::{Clock, Kind, test_world};
 
 #[test]
-fn a_store_that_refuses_admits_what_is_covered_and_nothing_more() {
+fn a_failing_store_admits_only_what_is_covered() {
     test_world::run(|tree| async move {
         let disk = Arc::new(MemStore::default());
         let store: Arc<dyn Store> = disk.clone();
@@ -20,6 +20,8 @@ fn a_store_that_refuses_admits_what_is_covered_and_nothing_more() {
         disk.fail_commits(Some(StoreError::Poisoned("a sync failed".into())));
         let error = passes(&limiter, chat("key_2")).await.unwrap_err();
         assert_eq!((error.kind, error.retry_after), (Kind::Unavailable, Some(Duration::from_secs(30))));
+        let message = "the store does not accept writes now: try again later";
+        assert_eq!((error.code, error.message.as_str()), (None, message), "as every feature's");
         let mut covered = 0;
         while passes(&limiter, chat("key_1")).await == Ok(true) {
             covered += 1;
@@ -28,6 +30,7 @@ fn a_store_that_refuses_admits_what_is_covered_and_nothing_more() {
         disk.fail_commits(Some(StoreError::Busy));
         let error = passes(&limiter, chat("key_1")).await.unwrap_err();
         assert_eq!((error.kind, error.retry_after), (Kind::Unavailable, Some(Duration::from_secs(1))));
+        assert_eq!((error.code, error.message.as_str()), (None, message));
         disk.fail_commits(None);
         assert_eq!(exhaust(&limiter, &chat("key_1")).await, 120 - 1 - 6, "who was refused paid nothing");
         assert_eq!(exhaust(&limiter, &chat("key_2")).await, 120);
@@ -35,7 +38,7 @@ fn a_store_that_refuses_admits_what_is_covered_and_nothing_more() {
 }
 
 #[test]
-fn who_waits_for_the_disk_is_answered_in_order_when_it_has_written() {
+fn callers_waiting_for_the_disk_are_replied_to_in_order() {
     test_world::run(|tree| async move {
         let disk = Arc::new(MemStore::default());
         let store: Arc<dyn Store> = disk.clone();
@@ -56,7 +59,7 @@ fn who_waits_for_the_disk_is_answered_in_order_when_it_has_written() {
 }
 
 #[test]
-fn a_disk_that_hangs_is_a_refusal_within_seconds_and_others_go_on() {
+fn a_hanging_disk_rejects_within_seconds_without_blocking_others() {
     test_world::run(|tree| async move {
         let disk = Arc::new(MemStore::default());
         let store: Arc<dyn Store> = disk.clone();
@@ -70,13 +73,13 @@ fn a_disk_that_hangs_is_a_refusal_within_seconds_and_others_go_on() {
         assert_eq!(covered, Ok(true), "the actor does not wait");
         assert!(asked.elapsed() < Duration::from_secs(5));
         disk.release();
-        // What hung has reached the disk after all; the bucket in memory knows that it was refused.
+        // The hung write has reached the disk after all; the bucket in memory knows that it was rejected.
         assert_eq!(exhaust(&limiter, &chat("key_2")).await, 120);
     });
 }
 
 #[test]
-fn a_record_of_a_newer_program_is_no_free_pass() {
+fn a_record_of_a_newer_program_rejects_requests() {
     test_world::run(|tree| async move {
         let disk = Arc::new(MemStore::default());
         let store: Arc<dyn Store> = disk.clone();

@@ -1,4 +1,4 @@
-//! Windows: never too much, never too little. Each is compared with its definition.
+//! Windows, compared with their definition.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::rule::{Rule, Unit, Window};
 
 const HOLD: Duration = Duration::from_secs(40);
 
-/// The sum of what was admitted in the window that ends at `now`, by definition.
+/// Returns the sum of what was admitted in the window that ends at `now`, by definition.
 fn inside(admitted: &[(u64, u64)], window: Window, now: u64) -> u64 {
     admitted.iter().filter(|(at, _)| at + window.millis() > now).map(|(_, amount)| amount).sum()
 }
 
-/// Pauses of a client that bursts, paces, waits and stays away.
+/// Pauses of a client that bursts, paces itself, waits and stays away.
 fn pause() -> impl Strategy<Value = u64> {
     prop_oneof![4 => Just(0_u64), 4 => 1_u64..50, 3 => 50_u64..5_000, 2 => 5_000_u64..70_000, 1 => 0_u64..90_000_000]
 }
@@ -23,9 +23,9 @@ fn pause() -> impl Strategy<Value = u64> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// A request is refused exactly when one of its rules would be broken, and then charged to none.
+    /// A request is rejected exactly if one of its rules would be violated, and then no rule is charged.
     #[test]
-    fn every_decision_is_that_of_the_definition(
+    fn every_decision_matches_the_definition(
         steps in prop::collection::vec((pause(), 0_u64..60, 0_u64..60), 1..300),
         limits in (1_u64..30, 1_u64..60, 1_u64..80, 1_u64..400, 1_u64..900),
     ) {
@@ -65,9 +65,9 @@ proptest! {
         }
     }
 
-    /// After the wait that a refusal names the same request passes, and a millisecond before it does not.
+    /// After the wait stated by a rejection the same request is admitted, and a millisecond earlier it is not.
     #[test]
-    fn a_refusals_wait_is_neither_too_short_nor_too_long(
+    fn the_wait_of_a_rejection_is_exact(
         steps in prop::collection::vec((pause(), 1_u64..60), 1..200),
         limits in (1_u64..10, 1_u64..40, 60_u64..200),
     ) {
@@ -90,9 +90,9 @@ proptest! {
         }
     }
 
-    /// A client that leaves at least window / limit between its requests is never refused.
+    /// A client that waits at least window / limit between its requests is never rejected.
     #[test]
-    fn a_client_that_paces_itself_is_never_refused(
+    fn a_client_that_paces_itself_is_never_rejected(
         limit in 1_u64..3_000,
         window in prop::sample::select(Window::ALL.to_vec()),
         start in 0_u64..100_000,
@@ -103,15 +103,15 @@ proptest! {
         let mut slack = start;
         for n in 0..limit * 2 + 10 {
             slack += late[usize::try_from(n).unwrap() % late.len()] * u64::from(n % 97 == 0);
-            // The clock shows whole milliseconds.
+            // The clock has a resolution of milliseconds.
             let now = n * window.millis() / limit + slack;
             prop_assert!(bucket.admit(&rules, Estimate::default(), HOLD, now).is_ok(), "request {}", n);
         }
     }
 
-    /// A clock that is set back never lets more pass, in time as it truly went by; nor does it lock anyone out.
+    /// A clock that is set back neither admits more, measured in real time, nor locks anyone out.
     #[test]
-    fn a_clock_set_back_lets_nothing_more_pass(
+    fn a_clock_set_back_admits_nothing_extra(
         steps in prop::collection::vec((pause(), prop_oneof![6 => Just(0_u64), 1 => 0_u64..200_000]), 1..200),
         limit in 1_u64..12,
     ) {
@@ -132,9 +132,9 @@ proptest! {
     }
 }
 
-/// The plans' own hours and days, at full pace, for one window and a half.
+/// The hour and day limits of the plans at full rate, for one and a half windows.
 #[test]
-fn the_plans_limits_are_exact_at_full_pace() {
+fn the_limits_of_plans_are_exact_at_full_rate() {
     let limits =
         [(100, Window::Hour), (3_000, Window::Hour), (100, Window::Day), (10_000, Window::Day), (100_000, Window::Day)];
     for (limit, window) in limits {
@@ -149,9 +149,9 @@ fn the_plans_limits_are_exact_at_full_pace() {
     }
 }
 
-/// Beyond what is kept one by one: bounded, never too much, and a client slower by 1/100,000 is never refused.
+/// Beyond the individually kept entries: bounded, never too much, and a client slower by 1/100,000 is never rejected.
 #[test]
-fn a_limit_too_large_to_be_kept_one_by_one_still_never_admits_too_much() {
+fn a_limit_beyond_the_exact_range_never_admits_too_much() {
     let (limit, window) = (500_000_u64, Window::Hour);
     let mut log = EventLog::default();
     let mut admitted: std::collections::VecDeque<u64> = std::collections::VecDeque::new();

@@ -1,4 +1,4 @@
-//! What the limits promise, tried from outside.
+//! The guarantees of the limits, tested through the public interface.
 
 mod crashes;
 mod failures;

@@ -1,4 +1,4 @@
-//! What is in the store, read and cleared away.
+//! Reading and removing stored records.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ const T0: u64 = 1_000_000_000_000;
 const EXACTLY: Spend = Spend { requests: 0, tokens: 0 };
 const LEASED: Spend = Spend { requests: 6, tokens: 0 };
 
-/// A log of so many requests, a second apart from `T0`, watched by the minute.
+/// A log of requests at intervals of a second from `T0`, with the minute window.
 fn log(requests: u64) -> EventLog {
     let mut log = EventLog::default();
     log.watch(Window::Minute, T0);
@@ -31,10 +31,10 @@ async fn write(store: &MemStore, log: &mut EventLog, lease: Spend, now: u64) {
 }
 
 #[tokio::test]
-async fn a_segment_newer_than_its_head_counts_no_further_than_the_head() {
+async fn a_segment_newer_than_its_head_counts_up_to_the_head() {
     let (store, key) = (MemStore::default(), chat("key_1").key);
     write(&store, &mut log(5), LEASED, T0 + 5_000).await;
-    // The same bucket three requests later: its segment is there already, its head is not.
+    // The same bucket three requests later: its segment is stored already, its head is not.
     let mut later = log(8);
     let changed = later.take_dirty();
     let mut batch = record::batch(&key, &later, LEASED, T0 + 8_000, &changed, &[]).unwrap();
@@ -46,7 +46,7 @@ async fn a_segment_newer_than_its_head_counts_no_further_than_the_head() {
 }
 
 #[tokio::test]
-async fn a_bucket_whose_segment_is_gone_is_not_taken_for_an_empty_one() {
+async fn a_bucket_with_a_missing_segment_is_an_error() {
     let (store, key) = (MemStore::default(), chat("key_1").key);
     let log = log(5);
     store.commit(record::batch(&key, &log, EXACTLY, T0, &BTreeSet::new(), &[]).unwrap()).await.unwrap();
@@ -54,17 +54,17 @@ async fn a_bucket_whose_segment_is_gone_is_not_taken_for_an_empty_one() {
 }
 
 #[tokio::test]
-async fn only_what_is_over_is_cleared_away() {
+async fn only_expired_buckets_are_removed() {
     let last = T0 + 4_000;
     let over = last + 60_000;
-    // Lease, written, the server's start, now; whether it goes.
+    // Lease, time of the write, start of the server, now; whether it is removed.
     let cases = [
         (EXACTLY, last, T0, over - 1, false),
         (EXACTLY, last, T0, over, true),
-        // Of this run of the server: its shard may be admitting under it.
+        // Written by this run of the server: its shard may be admitting under it.
         (LEASED, last, T0, over + 3_600_000, false),
         (LEASED, last, last, over + 3_600_000, false),
-        // Of an earlier run, which may have used it up to its end.
+        // Written by an earlier run, which may have used it until its end.
         (LEASED, last, last + 30_000, last + 89_999, false),
         (LEASED, last, last + 30_000, last + 90_000, true),
     ];
@@ -79,7 +79,7 @@ async fn only_what_is_over_is_cleared_away() {
 }
 
 #[tokio::test]
-async fn what_comes_back_to_life_meanwhile_is_not_cleared_away() {
+async fn a_bucket_used_again_meanwhile_is_not_removed() {
     let store = MemStore::default();
     write(&store, &mut log(5), EXACTLY, T0 + 4_000).await;
     let rounds = collect::rounds(&store, T0, T0 + 90_000).unwrap();

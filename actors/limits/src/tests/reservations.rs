@@ -1,4 +1,4 @@
-//! Tokens: reserved by estimate, clipped, settled in both directions.
+//! Tokens: reserved by estimate, limited, settled in both directions.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn remaining(bucket: &mut Bucket, now: u64) -> u64 {
 }
 
 #[test]
-fn an_estimate_is_clipped_to_what_is_left_but_never_below_its_prompt_and_one() {
+fn an_estimate_is_limited_but_never_below_its_prompt_plus_one() {
     let mut bucket = Bucket::default();
     let first = bucket.admit(&RULES, Estimate { prompt: 100, completion: 800 }, HOLD, T0).unwrap();
     assert_eq!(first.spend.tokens, 900);
@@ -41,13 +41,13 @@ fn settles_in_both_directions_and_only_once() {
     assert_eq!(remaining(&mut bucket, T0 + 5), 1_000 - 150 - 400, "settled once");
     bucket.settle(more, 950, T0 + 30_000);
     assert_eq!(remaining(&mut bucket, T0 + 30_000), 0, "over its limit by what was spent beyond the reservation");
-    // The reserved part has left after a minute; what came on top stays one from when it was charged.
+    // The reserved part has left after a minute; the additional part stays for a minute from when it was charged.
     assert_eq!(remaining(&mut bucket, T0 + 60_000), 1_000 - 550);
     assert_eq!(remaining(&mut bucket, T0 + 90_000), 1_000);
 }
 
 #[test]
-fn past_its_deadline_the_estimate_stands() {
+fn after_its_deadline_the_estimate_is_final() {
     let mut bucket = Bucket::default();
     let estimate = Estimate { prompt: 100, completion: 300 };
     let hold = bucket.admit(&RULES, estimate, HOLD, T0).unwrap().hold.unwrap();
@@ -64,7 +64,7 @@ enum Step {
         prompt: u64,
         completion: u64,
     },
-    /// Settles one of the open ones, at so many percent of its reservation.
+    /// Settles an open reservation at a percentage of its tokens.
     Settle {
         which: prop::sample::Index,
         percent: u64,
@@ -80,15 +80,15 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// In any window: what is charged is at most the limit and what calls spent beyond their reservations; and what
-    /// is charged is the estimate, or what was spent where that is known in time.
+    /// In any window, the charge is at most the limit plus what calls used beyond their reservations; and the charge is
+    /// the estimate, or the actual usage if known in time.
     #[test]
     fn no_window_holds_more_than_its_limit_and_the_overshoot(steps in prop::collection::vec(step(), 1..200)) {
         const RULES: [Rule; 2] = [Rule::tokens(1_000, Window::Minute), Rule::tokens(8_000, Window::Hour)];
         const HOLD: Duration = Duration::from_secs(300);
         let mut bucket = Bucket::default();
         let mut now = T0;
-        // When, how much now, of which overshoot.
+        // Time, amount, and the overshoot included in it.
         let mut charged: Vec<(u64, u64, u64)> = Vec::new();
         let mut open: Vec<(u64, usize)> = Vec::new();
         for step in steps {

@@ -1,4 +1,4 @@
-//! Shards at work: races, what a client is told, what leaves memory.
+//! Shards: concurrency, replies to clients, eviction.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ fn memory() -> Arc<dyn Store> {
 }
 
 #[test]
-fn a_thousand_requests_race_for_a_hundred_and_twenty_places() {
+fn a_thousand_concurrent_requests_share_a_limit_of_120() {
     test_world::run(|tree| async move {
         let limiter = limiter(&tree, "limits", &memory(), &Clock::tokio(test_world::START));
         running(&tree, "limits/rate-0").await;
@@ -29,9 +29,9 @@ fn a_thousand_requests_race_for_a_hundred_and_twenty_places() {
 }
 
 #[test]
-fn tells_what_is_left_and_when_it_comes_back() {
+fn reports_what_is_left_and_when_it_is_renewed() {
     test_world::run(|tree| async move {
-        // The world's clock follows its timers; this one stands still.
+        // The clock of the test environment follows its timers; this one stands still.
         let clock = Clock::manual(test_world::START);
         let limiter = limiter(&tree, "limits", &memory(), &clock);
         running(&tree, "limits/rate-0").await;
@@ -58,7 +58,7 @@ fn tells_what_is_left_and_when_it_comes_back() {
         };
         assert_eq!((which, retry_after), (rules[0], Duration::from_secs(30)), "29.5 s, rounded up");
         assert_eq!(view.requests().unwrap().remaining, 0);
-        // Two more fill the hour; its wait is then the longer one.
+        // Two more reach the hourly limit; its wait is then the longer one.
         clock.advance(Duration::from_secs(60));
         assert_eq!(exhaust(&limiter, &request()).await, 2);
         let Decision::Refused { which, retry_after, .. } = limiter.admit(request()).await.unwrap() else {
@@ -85,31 +85,31 @@ fn without_rules_there_is_no_limit_and_no_header() {
     });
 }
 
-fn stranger(name: &str) -> Admit {
+fn anonymous_request(name: &str) -> Admit {
     let mut request = chat("");
     request.key = BucketKey { subject: Subject::anonymous(name), category: Category::Health };
     request
 }
 
 #[test]
-fn strangers_are_bounded_and_the_one_not_seen_for_longest_is_forgotten() {
+fn anonymous_subjects_are_bounded_and_the_least_recent_is_evicted() {
     test_world::run(|tree| async move {
         let store = memory();
         let options = Options { max_anonymous: 2, ..Options::default() };
         let limiter = with(&tree, "limits", &store, &Clock::tokio(test_world::START), &options);
         running(&tree, "limits/rate-0").await;
         for name in ["a", "b", "a", "c"] {
-            assert_eq!(passes(&limiter, stranger(name)).await, Ok(true));
+            assert_eq!(passes(&limiter, anonymous_request(name)).await, Ok(true));
         }
-        assert_eq!(exhaust(&limiter, &stranger("a")).await, 118, "remembered: it was seen after b");
-        assert_eq!(exhaust(&limiter, &stranger("c")).await, 119);
-        assert_eq!(exhaust(&limiter, &stranger("b")).await, 120, "forgotten");
+        assert_eq!(exhaust(&limiter, &anonymous_request("a")).await, 118, "remembered: it was seen after b");
+        assert_eq!(exhaust(&limiter, &anonymous_request("c")).await, 119);
+        assert_eq!(exhaust(&limiter, &anonymous_request("b")).await, 120, "forgotten");
         assert_eq!(records(store.as_ref()), 0, "no stranger causes a write");
     });
 }
 
 #[test]
-fn an_idle_bucket_leaves_memory_exactly_and_the_store_when_it_is_over() {
+fn an_idle_bucket_is_evicted_exactly_and_removed_when_expired() {
     test_world::run(|tree| async move {
         let store = memory();
         let limiter = limiter(&tree, "limits", &store, &Clock::tokio(test_world::START));
@@ -119,7 +119,7 @@ fn an_idle_bucket_leaves_memory_exactly_and_the_store_when_it_is_over() {
             assert_eq!(passes(&limiter, daily.clone()).await, Ok(true));
         }
         assert_eq!(records(store.as_ref()), 2, "a head and a segment");
-        // Written without a lease and let go, twenty times; a lease lost each time would be seen.
+        // Written without a lease and evicted, twenty times; losing a lease each time would be visible.
         for _ in 0..20 {
             later(Duration::from_secs(300)).await;
             let seen = limiter.peek(&daily.key.subject, Category::Chat, Arc::clone(&daily.rules)).await.unwrap();
@@ -134,7 +134,7 @@ fn an_idle_bucket_leaves_memory_exactly_and_the_store_when_it_is_over() {
 }
 
 #[test]
-fn more_keys_than_fit_in_memory_are_written_and_let_go() {
+fn more_keys_than_fit_in_memory_are_written_and_evicted() {
     test_world::run(|tree| async move {
         let options = Options { max_principals: 4, ..Options::default() };
         let limiter = with(&tree, "limits", &memory(), &Clock::tokio(test_world::START), &options);
@@ -149,10 +149,10 @@ fn more_keys_than_fit_in_memory_are_written_and_let_go() {
 }
 
 #[test]
-fn what_nobody_asks_for_again_is_cleared_from_the_store() {
+fn unused_buckets_are_removed_from_the_store() {
     test_world::run(|tree| async move {
         let disk = Arc::new(MemStore::default());
-        let (before, clock) = (Powered::new(&disk), Clock::tokio(test_world::START));
+        let (before, clock) = (PowerCutStore::new(&disk), Clock::tokio(test_world::START));
         let store: Arc<dyn Store> = before.clone();
         let old = limiter(&tree, "old", &store, &clock);
         running(&tree, "old/rate-0").await;

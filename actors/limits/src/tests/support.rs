@@ -1,4 +1,4 @@
-//! A limiter in a world of its own, and a store that can lose power.
+//! A limiter in an environment of its own, and a store that can lose power.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use actix_rt::Arbiter;
 use futures::future::BoxFuture;
-use muster_store::{Batch, MemStore, Page, Rec, Report, Scan, Store, StoreError, StoreStats, Tree as StoreTree};
+use muster_store::{Batch, MemStore, Page, Rec, Scan, Store, StoreError, StoreStats, Tree as StoreTree, VerifyReport};
 
 use crate::*;
 use muster_core::supervise::{ActorState, Tree};
@@ -15,7 +15,7 @@ use muster_core::{Clock, Error, test_world};
 
 pub(super) const PER_MINUTE: u64 = 120;
 
-/// One shard, in a group of its own, on this world's time.
+/// Starts a limiter with one shard in a group of its own, on virtual time.
 pub(super) fn limiter(tree: &Tree, group: &str, store: &Arc<dyn Store>, clock: &Clock) -> RateLimiter {
     with(tree, group, store, clock, &Options::default())
 }
@@ -47,13 +47,13 @@ pub(super) async fn passes(limiter: &RateLimiter, request: Admit) -> Result<bool
     Ok(matches!(limiter.admit(request).await?, Decision::Admitted { .. }))
 }
 
-/// Lets so much of the world's time go by, with all that happens in it.
+/// Advances virtual time, running everything that is due.
 pub(super) async fn later(by: Duration) {
-    // Nothing comes of waiting for nothing but the time-out.
+    // The timeout is expected to elapse.
     let _ = tokio::time::timeout(by, std::future::pending::<()>()).await;
 }
 
-/// Asks until refused; how many passed.
+/// Sends requests until one is rejected; returns the number admitted.
 pub(super) async fn exhaust(limiter: &RateLimiter, request: &Admit) -> u64 {
     let mut passed = 0;
     while passes(limiter, request.clone()).await.unwrap() {
@@ -62,15 +62,15 @@ pub(super) async fn exhaust(limiter: &RateLimiter, request: &Admit) -> u64 {
     passed
 }
 
-/// The store as one run of the server sees it, until its power is cut: from then on its commits reach nothing and are
-/// never answered, while others go on with what is there.
+/// The store as seen by one run of the server, until its power is cut: from then on its commits have no effect and are
+/// never replied to, while others continue with what is there.
 #[derive(Debug)]
-pub(super) struct Powered {
+pub(super) struct PowerCutStore {
     pub(super) disk: Arc<MemStore>,
     off: AtomicBool,
 }
 
-impl Powered {
+impl PowerCutStore {
     pub(super) fn new(disk: &Arc<MemStore>) -> Arc<Self> {
         Arc::new(Self { disk: Arc::clone(disk), off: AtomicBool::new(false) })
     }
@@ -80,7 +80,7 @@ impl Powered {
     }
 }
 
-impl Store for Powered {
+impl Store for PowerCutStore {
     fn get(&self, tree: StoreTree, key: &[u8]) -> Result<Option<Rec>, StoreError> {
         self.disk.get(tree, key)
     }
@@ -101,12 +101,12 @@ impl Store for Powered {
         self.disk.stats()
     }
 
-    fn verify(&self) -> Result<Report, StoreError> {
+    fn verify(&self) -> Result<VerifyReport, StoreError> {
         self.disk.verify()
     }
 }
 
-/// How many records of limits there are.
+/// Returns the number of stored records of limits.
 pub(super) fn records(store: &dyn Store) -> usize {
     store.scan(StoreTree::Limits, &Scan { limit: 1_000, ..Scan::default() }).unwrap().items.len()
 }

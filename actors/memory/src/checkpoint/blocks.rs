@@ -1,15 +1,15 @@
-//! A file of sections, each a run of checked blocks.
+//! File format: sections, each a sequence of checksummed blocks.
 //!
-//! `magic(8) version(u16) crc32c(u32)`, then blocks: `length(u32) crc32c(u32) bytes`, little-endian. The checksum covers
-//! the block's number in the file and its length, too, so that none is missing, doubled or moved. A block of length 0 ends
-//! a section, one of length `u32::MAX` the file, and nothing follows it.
+//! `magic(8) version(u16) crc32c(u32)`, then blocks: `length(u32) crc32c(u32) bytes`, little-endian. The checksum also
+//! covers the block's number in the file and its length, so that missing, duplicated and moved blocks are detected. A
+//! block of length 0 ends a section, one of length `u32::MAX` the file, and nothing follows it.
 
 use std::io::{self, Read, Write};
 
 const MAGIC: [u8; 8] = *b"MUSTRIDX";
-/// Raise it whenever what a section holds is written in another way.
+/// Must be incremented whenever the encoding of a section changes.
 const VERSION: u16 = 1;
-/// Most bytes of a block.
+/// Maximum bytes of a block.
 const BLOCK: usize = 1 << 20;
 const END_OF_SECTION: u32 = 0;
 const END_OF_FILE: u32 = u32::MAX;
@@ -32,7 +32,7 @@ fn head() -> ([u8; 10], u32) {
     (head, crc32c::crc32c(&head))
 }
 
-/// Writes such a file.
+/// Writer of the format.
 #[derive(Debug)]
 pub(super) struct SectionWriter<W> {
     to: W,
@@ -70,7 +70,7 @@ impl<W: Write> SectionWriter<W> {
     }
 }
 
-/// A section that is being written.
+/// A section being written.
 struct Filling<'a, W> {
     file: &'a mut SectionWriter<W>,
     block: Vec<u8>,
@@ -98,7 +98,7 @@ impl<W: Write> Write for Filling<'_, W> {
     }
 }
 
-/// Reads such a file.
+/// Reader of the format.
 #[derive(Debug)]
 pub(super) struct SectionReader<R> {
     from: R,
@@ -106,8 +106,10 @@ pub(super) struct SectionReader<R> {
 }
 
 impl<R: Read> SectionReader<R> {
+    /// Reads the header.
+    ///
     /// # Errors
-    /// `InvalidData`: it is no such file, or of another version.
+    /// `InvalidData`: another format or version.
     pub(super) fn begin(mut from: R) -> io::Result<Self> {
         let (mut found, mut crc) = ([0; 10], [0; 4]);
         from.read_exact(&mut found)?;
@@ -118,10 +120,10 @@ impl<R: Read> SectionReader<R> {
         Ok(Self { from, number: 0 })
     }
 
-    /// Reads a section, which must have been read to its end then.
+    /// Reads a section, which must be consumed completely.
     ///
     /// # Errors
-    /// `InvalidData` or `UnexpectedEof`: it is damaged.
+    /// `InvalidData` or `UnexpectedEof`: the file is damaged.
     pub(super) fn section<T>(&mut self, read: impl FnOnce(&mut dyn Read) -> io::Result<T>) -> io::Result<T> {
         let mut section = Emptying { file: self, block: Vec::new(), at: 0, ended: false };
         let value = read(&mut section)?;
@@ -131,8 +133,10 @@ impl<R: Read> SectionReader<R> {
         Ok(value)
     }
 
+    /// Checks that the file ends here.
+    ///
     /// # Errors
-    /// It is damaged, or goes on.
+    /// The file is damaged or continues.
     pub(super) fn finish(mut self) -> io::Result<()> {
         if self.block()?.is_some() || self.from.read(&mut [0])? != 0 {
             return Err(damaged("the file goes on behind its end"));
@@ -140,7 +144,7 @@ impl<R: Read> SectionReader<R> {
         Ok(())
     }
 
-    /// The next block; `None` at the end of the file.
+    /// Returns the next block; `None` at the end of the file.
     fn block(&mut self) -> io::Result<Option<Vec<u8>>> {
         let (mut length, mut crc) = ([0; 4], [0; 4]);
         self.from.read_exact(&mut length)?;
@@ -160,7 +164,7 @@ impl<R: Read> SectionReader<R> {
     }
 }
 
-/// A section that is being read.
+/// A section being read.
 struct Emptying<'a, R> {
     file: &'a mut SectionReader<R>,
     block: Vec<u8>,

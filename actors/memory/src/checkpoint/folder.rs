@@ -1,4 +1,4 @@
-//! The folder of the files. Everything here blocks.
+//! Folder of checkpoint files. All operations block.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -14,7 +14,7 @@ use super::partition::SlotNumber;
 use crate::record::Space;
 
 const ASIDE: &str = "aside";
-/// Most files that are set aside; the oldest go for others.
+/// Maximum number of quarantined files; older ones are removed.
 const MOST_ASIDE: usize = 16;
 const BUFFER: usize = 256 << 10;
 
@@ -25,29 +25,29 @@ pub(crate) struct Checkpoints {
     store: Identity,
 }
 
-/// A slot as a checkpoint has it.
+/// A slot loaded from a checkpoint.
 #[derive(Debug)]
 pub(crate) struct Restored {
-    /// Every change up to this one is in it.
+    /// Last change contained in it.
     pub(crate) through: u64,
     pub(crate) files: BTreeMap<PartKey, FileEntry>,
     pub(crate) collections: Vec<(Space, PartKey, Collection)>,
 }
 
-/// A checkpoint of a slot that is to be written.
+/// A slot to be written to a checkpoint.
 #[derive(Debug)]
 pub(crate) struct SlotSave {
     pub(crate) slot: SlotNumber,
     pub(crate) through: u64,
     pub(crate) model: String,
-    /// Files of the checkpoint before that still hold.
+    /// Files of the previous checkpoint that are still valid.
     pub(crate) keep: BTreeMap<PartKey, FileEntry>,
-    /// What is written anew.
+    /// Files to be written.
     pub(crate) write: Vec<(PartKey, Vec<(Space, Collection)>)>,
 }
 
 impl Checkpoints {
-    /// The checkpoints of a store in a folder, which is made where it is not there.
+    /// Opens the checkpoints of a store in a folder, which is created if necessary.
     pub(crate) fn open(path: &Path, store: Identity) -> io::Result<Self> {
         fs::create_dir_all(path.join(ASIDE))?;
         sync(path)?;
@@ -57,8 +57,8 @@ impl Checkpoints {
         Ok(Self { path: path.to_owned(), store })
     }
 
-    /// Reads a slot back; `None` where there is no checkpoint of it with vectors of that model, or none that is good:
-    /// such a one is set aside. `last` is the store's last change: what is through more is of another store.
+    /// Loads a slot; `None` if there is no valid checkpoint with vectors of this model. An invalid one is quarantined.
+    /// `last` is the store's last change: a checkpoint beyond it belongs to another store.
     pub(crate) fn load(&self, slot: SlotNumber, model: &str, last: u64) -> Option<Restored> {
         let listed = match self.list(slot) {
             Ok(Some(list)) => list,
@@ -85,11 +85,11 @@ impl Checkpoints {
         Some(Restored { through: listed.through, files: listed.files.into_iter().collect(), collections })
     }
 
-    /// Writes a slot's checkpoint: it is durable once this is done, and what it replaces is gone. `wanted` is asked
-    /// before it takes the place of the one before; where it says no, that one stands.
+    /// Writes a slot's checkpoint durably and removes what it replaces. `wanted` is called before it replaces the
+    /// previous one; if it returns false, the previous one stays.
     ///
     /// # Errors
-    /// The disk refuses, or it is not wanted any more (`Interrupted`).
+    /// The disk failed, or the checkpoint is no longer wanted (`Interrupted`).
     pub(crate) fn save(&self, save: SlotSave, wanted: &dyn Fn() -> bool) -> io::Result<BTreeMap<PartKey, FileEntry>> {
         let mut files = save.keep;
         for (part, collections) in save.write {
@@ -121,7 +121,7 @@ impl Checkpoints {
         Ok(files)
     }
 
-    /// Removes a slot's checkpoint, so that its collections are built anew at the next start.
+    /// Removes a slot's checkpoint, so that its collections are rebuilt at the next start.
     pub(crate) fn remove(&self, slot: SlotNumber) -> io::Result<()> {
         match fs::remove_file(self.path.join(list_name(slot))) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -131,7 +131,7 @@ impl Checkpoints {
         sync(&self.path)
     }
 
-    /// Removes what was set aside.
+    /// Removes quarantined files.
     pub(crate) fn empty_aside(&self) -> io::Result<()> {
         for path in entries(&self.path.join(ASIDE)) {
             fs::remove_file(path)?;
@@ -163,7 +163,7 @@ impl Checkpoints {
         Ok(collections)
     }
 
-    /// Sets a slot's files aside. What cannot be moved is removed: it must not be found again.
+    /// Quarantines a slot's files. Files that cannot be moved are removed: they must not be loaded again.
     fn unusable(&self, slot: SlotNumber, why: &str) -> Option<Restored> {
         tracing::warn!(slot = slot.0, why, "a checkpoint of the memory's index is set aside");
         for path in self.of_slot(slot) {
@@ -179,7 +179,7 @@ impl Checkpoints {
         None
     }
 
-    /// Removes a slot's files that its list does not name.
+    /// Removes files of a slot that its list does not name.
     fn sweep(&self, slot: SlotNumber, named: &BTreeSet<String>) {
         let list = list_name(slot);
         for path in self.of_slot(slot) {
@@ -199,7 +199,7 @@ impl Checkpoints {
         entries(&self.path).into_iter().filter(is_of).collect()
     }
 
-    /// Writes a whole file or none. The folder's own sync is the caller's.
+    /// Writes a file atomically. The caller syncs the folder.
     fn write(&self, name: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         let (path, temporary) = (self.path.join(name), self.path.join(format!("{name}.tmp")));
         let written = File::create(&temporary).and_then(|file| {

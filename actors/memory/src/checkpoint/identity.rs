@@ -1,20 +1,20 @@
-//! Which store the files are of.
+//! Identity of the store to which checkpoint files belong.
 
 use muster_store::{Batch, Expect, Rec, Store, StoreError, StoreHandle, Tree};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// In `Tree::Meta`, which no backup holds: drawn once for each store.
+/// In `Tree::Meta`, which is not part of backups: generated once per store.
 const KEY: &[u8] = b"memory/store";
 
-/// A store, as files beside it know it: another one where it was made anew, or restored.
+/// Identity of a store; a recreated or restored store has another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity([u8; 16]);
 
-/// The identity of a store, drawn where it has none.
+/// Returns the identity of a store, and generates it if necessary.
 ///
 /// # Errors
-/// The store refuses, or the system has no randomness to give.
+/// The store failed, or the system's random number generator did.
 pub(crate) async fn identity(store: &StoreHandle) -> Result<Identity, StoreError> {
     if let Some(known) = known(store.as_ref())? {
         return Ok(known);
@@ -23,7 +23,7 @@ pub(crate) async fn identity(store: &StoreHandle) -> Result<Identity, StoreError
     getrandom::fill(&mut bytes).map_err(|error| StoreError::Io(format!("no randomness: {error}")))?;
     let drawn = Batch::put(Tree::Meta, KEY, Rec { schema: 1, bytes }).when(Tree::Meta, KEY, Expect::Absent);
     match store.commit(drawn).await {
-        // Another shard was first.
+        // Another shard was faster.
         Ok(()) | Err(StoreError::Conflict) => {}
         Err(error) => return Err(error),
     }
@@ -32,7 +32,7 @@ pub(crate) async fn identity(store: &StoreHandle) -> Result<Identity, StoreError
 
 fn known(store: &dyn Store) -> Result<Option<Identity>, StoreError> {
     let Some(drawn) = store.get(Tree::Meta, KEY)? else { return Ok(None) };
-    let restored = store.get(Tree::Meta, muster_store::RESTORED)?;
+    let restored = store.get(Tree::Meta, muster_store::RESTORE_MARK)?;
     let mut digest = Sha256::new_with_prefix(&drawn.bytes);
     digest.update(restored.map(|rec| rec.bytes).unwrap_or_default());
     Ok(digest.finalize().first_chunk().map(|bytes| Identity(*bytes)))

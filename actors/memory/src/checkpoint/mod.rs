@@ -1,12 +1,13 @@
-//! What the index shards keep on the disk, so that a start needs no new analysis of every text.
+//! Checkpoints of the index shards, so that a start need not analyse every text again.
 //!
-//! Owners fall into 64 fixed slots (`partition`), whatever the number of shards. A slot has a list (`s3f.toc`) of the
-//! files it is made of, and the change that they are through: small collections share packs, a large one has a file of
-//! its own, and only what changed is written anew. Files are checked block by block (`blocks`) and carry the store that
-//! they are of (`identity`): what is damaged, cut or of another store is set aside, and its slot is built from the store.
+//! Owners are hashed to 64 fixed slots (`partition`), whatever the number of shards. A slot has a list (`s3f.toc`) of
+//! its files and the last change contained in them. Small collections share pack files, a large one has a file of its
+//! own, and only changed files are rewritten. Files are verified block by block (`blocks`) and carry the identity of
+//! their store (`identity`): damaged, truncated and foreign files are quarantined, and their slot is rebuilt from the
+//! store.
 //!
-//! A list is renamed into place behind its files, and files that no list names are removed after it: whatever interrupts
-//! a checkpoint, the list before or the list after it stands. Nothing here is the only copy of anything.
+//! A list is renamed into place after its files are written, and unlisted files are removed after that: an interrupted
+//! checkpoint leaves the previous or the new list valid. Checkpoints are never the only copy of data.
 
 mod blocks;
 mod folder;

@@ -1,4 +1,4 @@
-//! What the files hold.
+//! Content of the files.
 
 use std::io::{self, Read, Write};
 
@@ -11,19 +11,19 @@ use super::identity::Identity;
 use super::partition::SlotNumber;
 use crate::record::Space;
 
-/// Most bytes of what stands before the collections.
+/// Maximum bytes before the collections.
 const MAX_HEAD: u64 = 64 << 20;
 
-/// Which of a slot's files.
+/// Identifies one of a slot's files.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum PartKey {
     /// Small collections, by a hash of their space.
     Pack(u8),
-    /// A large one.
+    /// A large collection.
     Own(Space),
 }
 
-/// A file that a list names.
+/// A file named in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileEntry {
     pub(crate) name: String,
@@ -31,19 +31,19 @@ pub(crate) struct FileEntry {
     pub(crate) length: u64,
 }
 
-/// What a slot is made of.
+/// List of a slot's files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct List {
     pub(super) store: Identity,
     pub(super) slot: SlotNumber,
-    /// Every change up to this one is in the files.
+    /// Last change contained in the files.
     pub(super) through: u64,
-    /// Whose vectors they hold.
+    /// Model of their vectors.
     pub(super) model: String,
     pub(super) files: Vec<(PartKey, FileEntry)>,
 }
 
-/// What stands before the collections of a file.
+/// Header before the collections of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PartHead {
     pub(super) store: Identity,

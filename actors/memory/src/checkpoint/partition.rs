@@ -1,14 +1,14 @@
-//! Which owners stand together, and which collections share a file. On the disk: never change these functions.
+//! Assignment of owners to slots and of collections to files. Persistent: these functions must never change.
 
 use crate::record::{Owner, Space};
 
 use super::part::PartKey;
 
-/// How many slots there are.
+/// Number of slots.
 pub(super) const SLOTS: u8 = 64;
-/// Packs of small collections in a slot.
+/// Number of pack files in a slot.
 const PACKS: u32 = 16;
-/// From so many entries on a collection has a file of its own.
+/// Number of entries from which a collection has its own file.
 const LARGE: usize = 2_000;
 
 /// A part of the owners.

@@ -1,4 +1,4 @@
-//! Files under damage.
+//! Checkpoint files under damage.
 
 use super::PartKey;
 use super::blocks::{SectionReader, SectionWriter};

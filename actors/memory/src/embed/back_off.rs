@@ -1,4 +1,4 @@
-//! How long to wait after a failure. Pure.
+//! Back-off after failures. Pure.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub(super) struct BackOff {
 }
 
 impl BackOff {
-    /// Notes a failure; how long to wait now.
+    /// Records a failure and returns the time to wait.
     pub(super) fn failed(&mut self) -> Duration {
         let wait = FIRST.saturating_mul(2_u32.saturating_pow(self.failures)).min(LONGEST);
         self.failures = self.failures.saturating_add(1);

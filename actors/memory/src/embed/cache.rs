@@ -1,14 +1,14 @@
-//! Vectors of the latest queries. Pure.
+//! Least-recently-used cache of query vectors. Pure.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-/// A query's place: its text may be long, this is not. Of one model: the cache is dropped with it.
+/// Hash of a query and model, of constant size. The cache is dropped with its model.
 type Key = [u8; 32];
 
-/// The vectors that were asked for last.
+/// Recently used vectors.
 #[derive(Debug)]
 pub(super) struct Cache {
     most: usize,
@@ -35,7 +35,7 @@ impl Cache {
         Some(Arc::clone(vector))
     }
 
-    /// The one that was not asked for longest goes for it.
+    /// Inserts a vector; the least recently used one is evicted.
     pub(super) fn insert(&mut self, key: Key, vector: Arc<[f32]>) {
         if let Some((_, place)) = self.vectors.insert(key, (vector, self.next)) {
             self.order.remove(&place);

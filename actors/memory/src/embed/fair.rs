@@ -1,8 +1,8 @@
-//! Turns: nobody's many go before another's one. Pure.
+//! Round-robin between owners. Pure.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// One of each line, then a second of each, up to `limit`.
+/// Takes one element of each queue, then a second of each, up to `limit`.
 pub(crate) fn interleave<T>(lines: Vec<Vec<T>>, limit: usize) -> Vec<T> {
     let mut lines: VecDeque<_> = lines.into_iter().map(Vec::into_iter).collect();
     let mut out = Vec::new();
@@ -16,7 +16,7 @@ pub(crate) fn interleave<T>(lines: Vec<Vec<T>>, limit: usize) -> Vec<T> {
     out
 }
 
-/// Sorts what is asked for into lines by whose it is, beginning behind the one whose turn was last.
+/// Groups elements by owner, beginning after the owner that was last served.
 pub(crate) fn lines<K: Ord + Clone, T>(
     items: impl IntoIterator<Item = T>,
     whose: impl Fn(&T) -> K,

@@ -1,4 +1,4 @@
-//! The background: entries without a vector get one, a few of each owner in turn.
+//! Background embedding: computes missing vectors of entries, round-robin between owners.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,27 +18,27 @@ use crate::record::{EntryId, EntryRecord, Owner, Space};
 use crate::stored;
 use muster_core::Clock;
 
-/// Texts of a round: what is computed before it is stored.
+/// Texts per round, which is stored as a whole.
 const ROUND: usize = 32;
-/// Texts that the model gets at a time: a query waits for no more.
+/// Texts per call of the model: a query waits for at most one call.
 const PIECE: usize = 8;
-/// How often a text that is too long is halved.
+/// Maximum number of times a too long text is halved.
 const HALVINGS: u32 = 5;
-/// Entries that are left alone for a while.
+/// Maximum number of entries that are deferred.
 const MOST_SKIPPED: usize = 4_096;
-/// How long an entry is left alone that the model can make nothing of: four times as long at each time, up to an hour ...
+/// First deferral of an entry that the model rejects: it is multiplied by four each time, up to an hour ...
 const REFUSED: Duration = Duration::from_secs(30);
 const REFUSED_MOST: Duration = Duration::from_secs(3_600);
-/// ... and one that is not there any more, or was told to be without a vector though it has one.
+/// ... and deferral of an entry that has disappeared, or was reported without a vector although it has one.
 const PASSING: Duration = Duration::from_secs(30);
-/// How often the backlog is looked at where nobody told that there is any.
+/// Interval at which the backlog is polled without a notification.
 const LOOK: Duration = Duration::from_secs(60);
-/// Longest wait for queries before a piece.
+/// Longest wait for queries before a call.
 const COURTESY: Duration = Duration::from_secs(2);
 
-/// What feeds the model.
+/// Dependencies of the feeder.
 #[derive(Clone)]
-pub(super) struct Parts {
+pub(super) struct FeederDeps {
     pub(super) store: StoreHandle,
     pub(super) clock: Clock,
     pub(super) embedder: Arc<dyn Embedder>,
@@ -47,8 +47,8 @@ pub(super) struct Parts {
     pub(super) counts: Arc<Counts>,
 }
 
-/// The actor: its only work is the loop below.
-pub struct Feeder(Parts);
+/// Actor that runs the feeding loop.
+pub struct Feeder(FeederDeps);
 
 impl std::fmt::Debug for Feeder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -57,7 +57,7 @@ impl std::fmt::Debug for Feeder {
 }
 
 impl Feeder {
-    pub(super) fn new(parts: Parts) -> Self {
+    pub(super) fn new(parts: FeederDeps) -> Self {
         Self(parts)
     }
 }
@@ -78,13 +78,13 @@ impl Actor for Feeder {
 }
 
 struct Rounds {
-    parts: Parts,
+    parts: FeederDeps,
     model: ModelTag,
-    /// Entries that are left alone, and until when.
+    /// Deferred entries, and until when.
     skipped: BTreeMap<EntryId, Instant>,
-    /// How often the model refused an entry.
+    /// Number of rejections by the model, by entry.
     refused: BTreeMap<EntryId, u32>,
-    /// Whose turn was last.
+    /// Owner that was served last.
     last: Option<Owner>,
 }
 
@@ -95,7 +95,7 @@ struct Entry {
     refused: Option<String>,
 }
 
-/// How a round ended.
+/// Outcome of a round.
 enum Round {
     Nothing,
     Stored,
@@ -127,14 +127,14 @@ impl Rounds {
                     tracing::warn!(why, wait_ms = wait.as_millis(), "entries have no vectors yet");
                     self.parts.counts.failures.fetch_add(1, Ordering::Relaxed);
                     self.parts.counts.set_fault(Some(why));
-                    // A model that has changed is tried at once.
+                    // A changed model is tried at once.
                     let _ = timeout(wait, changed).await;
                 }
             }
         }
     }
 
-    /// One round: all of it is stored, or nothing where the model fails as a whole.
+    /// Runs one round: all of it is stored, or nothing if the model fails as a whole.
     async fn round(&mut self) -> Round {
         let mut entries = match self.pick().await {
             Ok(entries) if entries.is_empty() => return Round::Nothing,
@@ -163,7 +163,7 @@ impl Rounds {
                 Err(why) => refused.push((entry.record.id, why)),
             }
         }
-        // Where it makes nothing of anything, the model is at fault, not a text: unless it is one that it refused before.
+        // If it rejects everything, the model is at fault rather than a text, unless the text was rejected before.
         let fresh = refused.iter().find(|(id, _)| !self.refused.contains_key(id)).map(|(_, why)| why.clone());
         match (broken, fresh) {
             (Some(why), _) => Round::Failed(why),
@@ -187,7 +187,7 @@ impl Rounds {
                 self.refused.retain(|id, _| !ids.contains(id));
                 self.parts.counts.entries.fetch_add(stored as u64, Ordering::Relaxed);
                 if stored < ids.len() {
-                    // Replaced or deleted meanwhile: the index is about to hear of it.
+                    // Replaced or deleted meanwhile: the index will learn of it shortly.
                     ids.into_iter().for_each(|id| self.skip(id, Duration::from_millis(100)));
                 }
                 Round::Stored
@@ -196,7 +196,7 @@ impl Rounds {
         }
     }
 
-    /// The entries of the next round.
+    /// Selects the entries of the next round.
     async fn pick(&mut self) -> Result<Vec<Entry>, String> {
         let now = Instant::now();
         self.skipped.retain(|_, until| *until > now);
@@ -220,7 +220,7 @@ impl Rounds {
         Ok(entries)
     }
 
-    /// An entry that is to have a vector and has none.
+    /// Returns the entry if it still needs a vector.
     fn read(&self, owner: &Owner, id: EntryId) -> Result<Option<EntryRecord>, String> {
         let store = &self.parts.store;
         let record = stored::entry_by_id(store, owner, id).map_err(|error| error.to_string())?;
@@ -243,7 +243,7 @@ impl Rounds {
             Err(EmbedFault::TooLong { .. } | EmbedFault::Failed { .. }) => {}
             Err(fault) => return Err(fault),
         }
-        // One of them is at fault: each for itself.
+        // At least one text is at fault: they are computed one by one.
         for (entry, text) in piece {
             if let Some(entry) = entries.get_mut(*entry) {
                 self.alone(text, entry).await?;
@@ -294,7 +294,7 @@ impl Rounds {
         self.skip(id, wait);
     }
 
-    /// Leaves an entry alone for a while; where too many are, the one that would be next is forgotten.
+    /// Defers an entry; if there are too many, the one that would be next is dropped.
     fn skip(&mut self, id: EntryId, time: Duration) {
         self.skipped.insert(id, Instant::now() + time);
         if self.skipped.len() > MOST_SKIPPED

@@ -1,31 +1,32 @@
-//! What is counted.
+//! Counters of embedding.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use serde::Serialize;
 use tokio::sync::{Notify, watch};
 
-/// Figures of embedding, since the server's start.
+/// Embedding statistics since the server's start.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EmbedFigures {
     /// Entries whose vector was stored.
     pub entries: u64,
-    /// Texts that the model computed for entries.
+    /// Texts computed for entries.
     pub texts: u64,
-    /// Times that the model could make nothing of an entry: it is tried again, less and less often.
+    /// Number of times the model rejected an entry; it is retried ever less often.
     pub refused: u64,
     /// Rounds that failed as a whole.
     pub failures: u64,
-    /// Queries, and those of them whose vector was known.
+    /// Queries that needed a vector.
     pub queries: u64,
+    /// Queries whose vector was cached.
     pub known: u64,
-    /// Queries that wait now.
+    /// Queries waiting now.
     pub waiting: usize,
-    /// Why the last round failed, or the model cannot compute; none while it can.
+    /// Why the last round failed or the model is unavailable; `None` while it works.
     pub fault: Option<String>,
 }
 
-/// As they are counted.
+/// The live counters.
 #[derive(Debug)]
 pub(super) struct Counts {
     pub(super) entries: AtomicU64,
@@ -35,12 +36,12 @@ pub(super) struct Counts {
     pub(super) queries: AtomicU64,
     pub(super) known: AtomicU64,
     waiting: AtomicUsize,
-    /// Told when no query waits any more.
+    /// Notified when no query is waiting any more.
     idle: Notify,
     fault: watch::Sender<Option<String>>,
 }
 
-/// A query that waits, until it is dropped.
+/// Counts a waiting query until it is dropped.
 #[derive(Debug)]
 pub(super) struct Waiting<'a>(&'a Counts);
 
@@ -70,7 +71,7 @@ impl Default for Counts {
 }
 
 impl Counts {
-    /// A query begins to wait.
+    /// Registers a waiting query.
     pub(super) fn waits(&self) -> Waiting<'_> {
         self.waiting.fetch_add(1, Ordering::AcqRel);
         Waiting(self)

@@ -1,11 +1,11 @@
-//! Vectors as they must be. Pure.
+//! Validation and normalisation of vectors. Pure.
 
 use std::sync::Arc;
 
-/// The mean of an entry's passages, of length 1.
+/// Mean of an entry's passage vectors, normalised to length 1.
 ///
 /// # Errors
-/// A vector is not of that length or holds what is no number, or they cancel one another out.
+/// A vector has the wrong length or a non-finite number, or they cancel out.
 pub(super) fn mean(vectors: &[Vec<f32>], dimensions: usize) -> Result<Arc<[f32]>, String> {
     let mut sum = vec![0.0_f32; dimensions];
     for vector in vectors {

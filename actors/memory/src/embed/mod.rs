@@ -1,9 +1,9 @@
-//! What a model makes of texts: the vectors of entries, in the background, and those of queries, at once.
+//! Embedding: vectors of entries in the background, vectors of queries immediately.
 //!
-//! No list of what is to be done is kept: the collections know which entries have no vector, so nothing is lost by a
-//! restart, and an import of a million entries takes no room here. The feeder takes a few of each owner in turn, has them
-//! computed, and stores them through the writer, from where the indexes hear of them. A query waits for nothing but what
-//! is being computed: entries go to the model in small pieces, and not while a query waits.
+//! There is no persistent work queue: the collections know which entries lack a vector, so nothing is lost by a
+//! restart, and an import of a million entries takes no memory here. The feeder takes a few entries of each owner in
+//! turn, has them computed, and stores the vectors through the writer, which passes them to the indexes. A query waits
+//! for at most one model call: entries are submitted in small batches, and not while a query waits.
 
 mod back_off;
 mod cache;
@@ -30,20 +30,23 @@ use super::record::{EntryId, Space};
 pub use figures::EmbedFigures;
 pub(super) use service::Embedding;
 
-/// Which model, and how long its vectors are.
+/// Identity of a model, and the length of its vectors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ModelTag {
-    /// Of the weights: vectors of two models are never compared.
+    /// Hash of the weights: vectors of different models are never compared.
     pub id: Arc<str>,
+    /// Length of its vectors.
     pub dimensions: usize,
 }
 
 /// Whether a model can compute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readiness {
+    /// Vectors can be computed.
     Ready,
-    /// It is absent, loading or broken; why, for people.
+    /// The model is absent, loading or failed.
     NotReady {
+        /// The reason, for people.
         why: String,
     },
 }
@@ -52,38 +55,51 @@ pub enum Readiness {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EmbedFault {
     #[error("the model is busy")]
-    Busy { retry_after: Duration },
+    Busy {
+        /// When to try again.
+        retry_after: Duration,
+    },
     #[error("{why}")]
-    NotReady { why: String },
-    /// That text, counted from 0, is longer than the model reads.
+    NotReady {
+        /// The reason, for people.
+        why: String,
+    },
+    /// A text exceeds the model's maximum length.
     #[error("text {index} is too long for the model")]
-    TooLong { index: usize },
+    TooLong {
+        /// Index of the text, from 0.
+        index: usize,
+    },
     #[error("{why}")]
-    Failed { why: String },
+    Failed {
+        /// The reason, for people.
+        why: String,
+    },
 }
 
-/// Vectors to come, in the order of the texts, each of length 1. Dropping it cancels.
+/// Future of vectors, in the order of the texts, each of length 1. Dropping it cancels.
 pub type Vectors = BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedFault>>;
 
-/// A model that turns texts into vectors.
+/// A model that computes text embeddings.
 pub trait Embedder: Send + Sync + fmt::Debug + 'static {
-    /// The same for as long as the server runs; known before the model is loaded.
+    /// Returns the model's identity: constant while the server runs, and known before the model is loaded.
     fn model(&self) -> ModelTag;
 
+    /// Returns whether the model can compute now.
     fn ready(&self) -> Readiness;
 
-    /// Resolves once [`Embedder::ready`] may say something else than it did when this was called.
+    /// Resolves once [`Embedder::ready`] may have changed since this call.
     fn changed(&self) -> BoxFuture<'static, ()>;
 
-    /// Computes at most 32 texts. Returns at once; the work is done elsewhere.
+    /// Computes at most 32 texts. Returns immediately; the work is done elsewhere.
     fn embed(&self, texts: Vec<String>) -> Vectors;
 }
 
-/// Who knows which entries lack a vector of the present model.
+/// Source of entries that lack a vector of the current model.
 pub(super) trait Backlog: Send + Sync + 'static {
-    /// At most `limit` of them, a few of each owner.
+    /// Returns at most `limit` of them, a few of each owner.
     fn lacking(&self, limit: usize) -> BoxFuture<'_, Vec<(Space, EntryId)>>;
 
-    /// Told when there may be more.
+    /// Notified when there may be more.
     fn wake(&self) -> Arc<Notify>;
 }

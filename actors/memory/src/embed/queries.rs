@@ -1,4 +1,4 @@
-//! Vectors of queries: known ones at once, others ahead of all entries.
+//! Query vectors: cached ones immediately, others before all entries.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,19 +11,19 @@ use super::cache::Cache;
 use super::figures::Counts;
 use super::{Embedder, ModelTag, Readiness, lengths, texts};
 
-/// Queries whose vectors are kept.
+/// Capacity of the cache.
 const KNOWN: usize = 1_024;
 
-/// A query, as the actor is asked. The error is why it has no vector, for people.
+/// Requests the vector of a query. The error explains why there is none.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Arc<[f32]>, String>")]
 pub(super) struct QueryVector {
     pub(super) text: Arc<str>,
-    /// Nobody waits any longer.
+    /// The caller's deadline.
     pub(super) until: Instant,
 }
 
-/// Keeps the vectors of the latest queries.
+/// Actor that caches query vectors.
 #[derive(Debug)]
 pub struct Queries {
     embedder: Arc<dyn Embedder>,

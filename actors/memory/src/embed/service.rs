@@ -1,4 +1,4 @@
-//! The way in.
+//! Public interface of embedding.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use actix_rt::ArbiterHandle;
 use muster_store::StoreHandle;
 use tokio::time::Instant;
 
-use super::feeder::{Feeder, Parts};
+use super::feeder::{Feeder, FeederDeps};
 use super::figures::Counts;
 use super::queries::{Queries, QueryVector};
 use super::{Backlog, EmbedFigures, Embedder, ModelTag, Readiness};
@@ -15,10 +15,10 @@ use crate::port::PutVectors;
 use muster_core::Clock;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 
-/// Queries that may wait for their vectors.
+/// Maximum number of queries waiting for vectors.
 const WAITING: usize = 256;
 
-/// Vectors of queries, and, once it is told where to put them, of entries.
+/// Computes query vectors and, once feeding has started, entry vectors.
 #[derive(Debug, Clone)]
 pub(crate) struct Embedding {
     embedder: Arc<dyn Embedder>,
@@ -37,7 +37,7 @@ impl Embedding {
         Self { embedder, counts, queries: group.start(spec.capacity(WAITING)) }
     }
 
-    /// Starts the actor `feeder` in `group`: entries get their vectors from now on.
+    /// Starts the actor `feeder` in `group`, which computes missing entry vectors from now on.
     pub(crate) fn feed(
         &self,
         group: &Group,
@@ -47,9 +47,9 @@ impl Embedding {
         put: Arc<dyn PutVectors>,
     ) {
         let (embedder, counts) = (Arc::clone(&self.embedder), Arc::clone(&self.counts));
-        let parts = Parts { store, clock, embedder, backlog, put, counts };
+        let parts = FeederDeps { store, clock, embedder, backlog, put, counts };
         let spec = ChildSpec::new("feeder", arbiter, move |_| std::future::ready(Ok(Feeder::new(parts.clone()))));
-        // Its tree keeps it: nobody asks it anything.
+        // The supervision tree owns it; it receives no messages.
         drop(group.start(spec));
     }
 
@@ -69,7 +69,7 @@ impl Embedding {
         self.counts.read()
     }
 
-    /// The vector of a query.
+    /// Returns the vector of a query.
     ///
     /// # Errors
     /// Why there is none now, for people.

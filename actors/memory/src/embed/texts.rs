@@ -1,4 +1,4 @@
-//! Texts as the model gets them, and what it makes of them, checked.
+//! Preparation of texts for the model, and validation of its results.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use super::{EmbedFault, Embedder};
 use crate::record::EntryRecord;
 use muster_retrieval::passages;
 
-/// Most passages of an entry that count towards its vector: the first ones.
+/// Maximum number of passages of an entry that contribute to its vector: the first ones.
 const MOST_OF_ENTRY: usize = 16;
 const MOST_OF_QUERY: usize = 4;
-/// Longest wait for a piece: a model that takes longer is broken.
+/// Time limit of a model call; a slower model is considered broken.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) fn of_entry(record: &EntryRecord) -> Vec<String> {
@@ -29,7 +29,7 @@ fn first(mut texts: Vec<String>, most: usize) -> Vec<String> {
     texts
 }
 
-/// Both halves of a text that was too long, cut between words where there are any.
+/// Splits a text that is too long, between words if possible.
 pub(super) fn halves(text: &str) -> [String; 2] {
     let middle = text.floor_char_boundary(text.len() / 2);
     let (before, _) = text.split_at(middle);
@@ -38,11 +38,11 @@ pub(super) fn halves(text: &str) -> [String; 2] {
     [first.trim_end().to_owned(), second.trim_start().to_owned()]
 }
 
-/// As many vectors as texts, or a fault: also where the model panics, or never answers.
+/// Returns one vector per text, or a fault, also if the model panics or never responds.
 pub(super) async fn compute(embedder: &Arc<dyn Embedder>, texts: Vec<String>) -> Result<Vec<Vec<f32>>, EmbedFault> {
     let count = texts.len();
     let embedder = Arc::clone(embedder);
-    // Made in here, so that what panics before its first await is caught, too.
+    // Called inside, so that a panic before its first await is caught too.
     let computed = AssertUnwindSafe(async move { embedder.embed(texts).await }).catch_unwind();
     let failed = |why: &str| Err(EmbedFault::Failed { why: why.to_owned() });
     match tokio::time::timeout(PATIENCE, computed).await {

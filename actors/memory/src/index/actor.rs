@@ -1,4 +1,4 @@
-//! A shard.
+//! Actor of an index shard.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::checkpoints::Saving;
-use super::kit::Kit;
 use super::loader::Loader;
-use super::messages::{Apply, Event, ToldThrough};
-use super::published::Shown;
+use super::messages::{AnnouncedThrough, Apply, Event};
+use super::published::ShardSnapshot;
+use super::shard_context::ShardContext;
 use super::slot::Slot;
 use super::timings::Timings;
 use crate::checkpoint::{Checkpoints, SlotNumber, identity};
@@ -25,51 +25,51 @@ use crate::stored;
 use muster_core::supervise::{BuildError, Control, Phase};
 use muster_retrieval::Collection;
 
-/// How often a shard looks whether it is behind.
+/// Interval at which a shard checks whether it is behind.
 const LOOK: Duration = Duration::from_secs(2);
-/// How long after a failure it is loaded anew.
+/// Delay before loading is retried after a failure.
 const LOAD_AGAIN: Duration = Duration::from_secs(5);
-/// How long a turn of building graphs may take, and the pause for others behind it.
+/// Maximum duration of one slice of graph construction, and the pause after it.
 const TURN: Duration = Duration::from_millis(2);
 const PAUSE: Duration = Duration::from_millis(1);
-/// Insertions into a graph between two looks at the time.
+/// Insertions into a graph between two readings of the clock.
 const STEP: usize = 2;
 
-/// The actor that owns the collections of its slots.
+/// Owns the collections of its slots.
 pub struct Shard {
-    pub(super) kit: Arc<Kit>,
+    pub(super) shard_context: Arc<ShardContext>,
     pub(super) number: usize,
-    pub(super) slots: BTreeMap<SlotNumber, Seat>,
-    /// Every change up to this one is in the slots, or will be in those that are being loaded.
+    pub(super) slots: BTreeMap<SlotNumber, SlotState>,
+    /// Last change contained in the slots, or in those being loaded once they are.
     pub(super) applied: u64,
-    /// None where the store or the disk refuse: everything is in memory then, and built anew at each start.
+    /// `None` if the store or the disk fails: then everything is in memory only, and rebuilt at each start.
     pub(super) checkpoints: Option<Checkpoints>,
     pub(super) saving: Saving,
-    /// Whose turn was last when entries without a vector were asked for.
+    /// Owner last served when entries without a vector were requested.
     pub(super) last: Option<Owner>,
     pub(super) timings: Timings,
     pub(super) events: mpsc::UnboundedSender<Event>,
-    /// Cancelled with the actor, also when it panics: jobs beside it end.
+    /// Cancelled with the actor, also on panic, so that its jobs end.
     pub(super) gone: CancellationToken,
     control: Control,
     heard: Option<mpsc::UnboundedReceiver<Event>>,
-    /// A turn of building is due.
+    /// Graph construction is scheduled.
     builds: bool,
-    /// What the store had and nobody had told, when that was looked at last.
-    untold: u64,
+    /// Changes in the store that had not been announced at the last check.
+    unannounced: u64,
     _ends: DropGuard,
 }
 
-/// A slot's place.
-pub(super) struct Seat {
-    /// While it is being loaded: only what has happened since.
+/// A slot and its loading state.
+pub(super) struct SlotState {
+    /// While loading: only the changes since then.
     pub(super) slot: Slot,
-    pub(super) coming: Option<Coming>,
+    pub(super) coming: Option<LoadingSlot>,
 }
 
-/// What is known of a slot that is being loaded.
+/// State of a slot that is being loaded.
 #[derive(Debug, Default)]
-pub(super) struct Coming {
+pub(super) struct LoadingSlot {
     /// Collections as far as they are built.
     pub(super) partial: BTreeMap<Space, Collection>,
     /// Its checkpoint was removed meanwhile.
@@ -83,12 +83,16 @@ impl std::fmt::Debug for Shard {
 }
 
 impl Shard {
-    /// A shard that has nothing yet and answers at once; what it had comes while it runs.
-    pub(super) async fn build(kit: Arc<Kit>, number: usize, control: Control) -> Result<Self, BuildError> {
-        let applied = stored::last_change(&kit.store)?;
-        let checkpoints = Self::checkpoints(&kit).await;
-        let coming = |number| (number, Seat { slot: Slot::new(number), coming: Some(Coming::default()) });
-        let slots = kit.slots(number).map(coming).collect();
+    /// Creates an empty shard that responds immediately; its content is loaded while it runs.
+    pub(super) async fn build(
+        shard_context: Arc<ShardContext>,
+        number: usize,
+        control: Control,
+    ) -> Result<Self, BuildError> {
+        let applied = stored::last_change(&shard_context.store)?;
+        let checkpoints = Self::checkpoints(&shard_context).await;
+        let coming = |number| (number, SlotState { slot: Slot::new(number), coming: Some(LoadingSlot::default()) });
+        let slots = shard_context.slots(number).map(coming).collect();
         let (events, heard) = mpsc::unbounded_channel();
         let gone = CancellationToken::new();
         Ok(Self {
@@ -105,14 +109,14 @@ impl Shard {
             control,
             heard: Some(heard),
             builds: false,
-            untold: 0,
-            kit,
+            unannounced: 0,
+            shard_context,
         })
     }
 
-    async fn checkpoints(kit: &Kit) -> Option<Checkpoints> {
-        let folder = kit.folder.clone();
-        let opened = match identity(&kit.store).await {
+    async fn checkpoints(shard_context: &ShardContext) -> Option<Checkpoints> {
+        let folder = shard_context.folder.clone();
+        let opened = match identity(&shard_context.store).await {
             Ok(store) => tokio::task::spawn_blocking(move || Checkpoints::open(&folder, store)).await,
             Err(error) => {
                 tracing::warn!(%error, "the memory's index keeps no checkpoints: the store has no identity");
@@ -123,8 +127,8 @@ impl Shard {
         opened.inspect_err(|error| tracing::warn!(%error, "the memory's index keeps no checkpoints")).ok()
     }
 
-    pub(super) fn shown(&self) -> Option<&Shown> {
-        self.kit.published.shards.get(self.number)
+    pub(super) fn shown(&self) -> Option<&ShardSnapshot> {
+        self.shard_context.published.shards.get(self.number)
     }
 
     pub(super) fn show(&self, health: IndexHealth) {
@@ -132,59 +136,69 @@ impl Shard {
     }
 
     pub(super) fn ready(&self) -> bool {
-        self.slots.values().all(|seat| seat.coming.is_none())
+        self.slots.values().all(|slot_state| slot_state.coming.is_none())
     }
 
-    /// Loads what is not there, beside the actor.
+    /// Loads missing slots on another thread.
     fn load(&self, checkpoints: Option<Checkpoints>) {
         let loader = Loader {
-            kit: Arc::clone(&self.kit),
+            shard_context: Arc::clone(&self.shard_context),
             shard: self.number,
-            slots: self.slots.iter().filter(|(_, seat)| seat.coming.is_some()).map(|(slot, _)| *slot).collect(),
+            slots: self
+                .slots
+                .iter()
+                .filter(|(_, slot_state)| slot_state.coming.is_some())
+                .map(|(slot, _)| *slot)
+                .collect(),
             checkpoints,
             events: self.events.clone(),
             gone: self.gone.clone(),
         };
         let events = self.events.clone();
         actix_rt::spawn(async move {
-            let disk = loader.kit.disk(loader.shard).await;
+            let disk = loader.shard_context.disk(loader.shard).await;
             let (why, panicked) = match tokio::task::spawn_blocking(move || loader.run(disk)).await {
                 Ok(Ok(())) => return,
                 Ok(Err(error)) => (error.to_string(), false),
                 Err(panic) => (panic.to_string(), true),
             };
-            // A refused send means that the shard has ended.
+            // Sending fails only when the shard has ended.
             let _ = events.send(Event::LoadFailed { why, panicked });
         });
     }
 
-    /// Slots are there: what has happened while they were loaded is put on top, and they take their places.
+    /// Installs loaded slots and applies the changes made while they were loaded.
     fn install(&mut self, slots: Vec<Slot>, through: u64, context: &mut Context<Self>) -> Result<(), StoreError> {
         for mut slot in slots {
-            let Some(seat) = self.slots.get_mut(&slot.number) else { continue };
-            if seat.slot.changed > through {
-                super::catch_up::bring_up(std::slice::from_mut(&mut slot), through, Some(self.applied), &self.kit)?;
+            let Some(slot_state) = self.slots.get_mut(&slot.number) else { continue };
+            if slot_state.slot.changed > through {
+                super::catch_up::bring_up(
+                    std::slice::from_mut(&mut slot),
+                    through,
+                    Some(self.applied),
+                    &self.shard_context,
+                )?;
             }
-            if seat.coming.take().is_some_and(|coming| coming.removed) {
+            if slot_state.coming.take().is_some_and(|coming| coming.removed) {
                 slot.lose_checkpoint();
             }
-            seat.slot = slot;
+            slot_state.slot = slot;
         }
         if self.ready() {
             self.show(IndexHealth::Ready);
             tracing::info!(shard = self.number, applied = self.applied, "the memory's index is ready");
-            // What had to be built is not to be built again.
-            if self.slots.values().any(|seat| seat.slot.saved.through.is_none()) {
+            // What had to be rebuilt should not be rebuilt again.
+            if self.slots.values().any(|slot_state| slot_state.slot.saved.through.is_none()) {
                 self.checkpoint(None);
             }
         }
-        self.kit.published.lacking.notify_one();
+        self.shard_context.published.lacking.notify_one();
         self.build_soon(context);
         Ok(())
     }
 
     pub(super) fn build_soon(&mut self, context: &mut Context<Self>) {
-        if !self.builds && self.slots.values().any(|seat| !seat.slot.building.is_empty()) {
+        if !self.builds && self.slots.values().any(|slot_state| !slot_state.slot.building.is_empty()) {
             self.builds = true;
             context.run_later(PAUSE, |shard, context| {
                 shard.builds = false;
@@ -194,14 +208,14 @@ impl Shard {
         }
     }
 
-    /// One turn of building graphs of vectors: searches wait no longer than this.
+    /// One slice of vector graph construction; searches wait at most this long.
     fn build_some(&mut self) {
         let begun = std::time::Instant::now();
-        for seat in self.slots.values_mut() {
-            while let Some(space) = seat.slot.building.first().cloned() {
-                let left = seat.slot.collections.get_mut(&space).map_or(0, |collection| collection.work(STEP));
+        for slot_state in self.slots.values_mut() {
+            while let Some(space) = slot_state.slot.building.first().cloned() {
+                let left = slot_state.slot.collections.get_mut(&space).map_or(0, |collection| collection.work(STEP));
                 if left == 0 {
-                    seat.slot.building.remove(&space);
+                    slot_state.slot.building.remove(&space);
                 }
                 if begun.elapsed() >= TURN {
                     return;
@@ -210,18 +224,18 @@ impl Shard {
         }
     }
 
-    /// Looks whether changes passed it by.
+    /// Checks for changes that did not reach the shard.
     fn look(&mut self, context: &mut Context<Self>) {
-        let told = self.kit.published.told.load(Ordering::Acquire);
-        // A writer that died may have left changes in the store that it told nobody of: what was not told by the second
-        // look is read.
-        if let Some(shown) = self.shown().filter(|_| self.untold > told) {
-            shown.missed.fetch_max(self.untold, Ordering::AcqRel);
+        let announced = self.shard_context.published.announced.load(Ordering::Acquire);
+        // A writer that died may have left changes in the store that it did not announce: what is still unannounced at
+        // the second check is read.
+        if let Some(shown) = self.shown().filter(|_| self.unannounced > announced) {
+            shown.missed.fetch_max(self.unannounced, Ordering::AcqRel);
         }
-        self.untold = stored::last_change(&self.kit.store).unwrap_or(0);
+        self.unannounced = stored::last_change(&self.shard_context.store).unwrap_or(0);
         self.catch_up();
-        // Behind everything that was told so far. Where the mailbox is full, the next look does it.
-        let _ = context.address().try_send(ToldThrough(told));
+        // After everything announced so far. If the mailbox is full, the next check repeats it.
+        let _ = context.address().try_send(AnnouncedThrough(announced));
     }
 }
 
@@ -235,7 +249,7 @@ impl Actor for Shard {
         }
         self.load(self.checkpoints.clone());
         context.run_interval(LOOK, Self::look);
-        context.run_interval(self.kit.checkpoint_every, |shard, _| shard.checkpoint(None));
+        context.run_interval(self.shard_context.checkpoint_every, |shard, _| shard.checkpoint(None));
         let (mut phase, events, gone) = (self.control.phase(), self.events.clone(), self.gone.clone());
         actix_rt::spawn(async move {
             let drains = gone.run_until_cancelled(phase.wait_for(|phase| *phase == Phase::Drain)).await;
@@ -258,16 +272,16 @@ impl Handler<Apply> for Shard {
     fn handle(&mut self, apply: Apply, context: &mut Context<Self>) {
         self.catch_up();
         for change in apply.changes.iter().filter(|change| change.seq > self.applied) {
-            let Some(seat) = self.slots.get_mut(&SlotNumber::of(change.owner())) else { continue };
-            seat.slot.apply(change, &self.kit);
+            let Some(slot_state) = self.slots.get_mut(&SlotNumber::of(change.owner())) else { continue };
+            slot_state.slot.apply(change, &self.shard_context);
         }
         self.applied = apply.changes.last().map_or(self.applied, |last| last.seq.max(self.applied));
-        self.kit.published.lacking.notify_one();
+        self.shard_context.published.lacking.notify_one();
         self.build_soon(context);
         let gone: BTreeSet<&Owner> = apply.changes.iter().filter_map(gone).collect();
         let gone: Vec<&Owner> = gone.into_iter().filter(|owner| self.forget(owner)).collect();
         if gone.is_empty() {
-            // A writer that no longer waits is no error.
+            // The writer may have stopped waiting.
             let _ = apply.done.send(true);
             return;
         }
@@ -286,12 +300,12 @@ fn gone(change: &Applied) -> Option<&Owner> {
     }
 }
 
-impl Handler<ToldThrough> for Shard {
+impl Handler<AnnouncedThrough> for Shard {
     type Result = ();
 
-    fn handle(&mut self, ToldThrough(told): ToldThrough, _: &mut Context<Self>) {
+    fn handle(&mut self, AnnouncedThrough(announced): AnnouncedThrough, _: &mut Context<Self>) {
         self.catch_up();
-        self.applied = self.applied.max(told);
+        self.applied = self.applied.max(announced);
     }
 }
 
@@ -305,8 +319,8 @@ impl StreamHandler<Event> for Shard {
             }
             Event::Partial(collections) => {
                 for (space, collection) in collections {
-                    let seat = self.slots.get_mut(&SlotNumber::of(&space.owner));
-                    if let Some(coming) = seat.and_then(|seat| seat.coming.as_mut()) {
+                    let slot_state = self.slots.get_mut(&SlotNumber::of(&space.owner));
+                    if let Some(coming) = slot_state.and_then(|slot_state| slot_state.coming.as_mut()) {
                         coming.partial.insert(space, collection);
                     }
                 }
@@ -323,6 +337,6 @@ impl StreamHandler<Event> for Shard {
         }
     }
 
-    /// The sender lives in the actor: its stream ends with it.
+    /// The sender is in the actor: the stream ends with it.
     fn finished(&mut self, _: &mut Context<Self>) {}
 }

@@ -1,28 +1,33 @@
-//! Reading what was missed.
+//! Reads missed changes.
 
 use std::sync::atomic::Ordering;
 
 use muster_store::StoreError;
 
 use super::actor::Shard;
-use super::kit::Kit;
+use super::shard_context::ShardContext;
 use super::slot::Slot;
 use crate::checkpoint::SlotNumber;
 use crate::record::Change;
 use crate::stored;
 
-/// Changes read at a time.
+/// Changes read per page.
 const PAGE: usize = 500;
 
-/// Puts the changes behind `behind` into slots, up to `through` or the last one that is durable; up to which it got. The
+/// Applies the changes after `behind` to slots, up to `through` or the last durable one; returns how far it got. The
 /// slots are in the order of their numbers.
 ///
 /// # Errors
 /// A change cannot be read.
-pub(super) fn bring_up(slots: &mut [Slot], behind: u64, through: Option<u64>, kit: &Kit) -> Result<u64, StoreError> {
+pub(super) fn bring_up(
+    slots: &mut [Slot],
+    behind: u64,
+    through: Option<u64>,
+    shard_context: &ShardContext,
+) -> Result<u64, StoreError> {
     let (mut reached, most) = (behind, through.unwrap_or(u64::MAX));
     while reached < most {
-        let page = stored::changes(&kit.store, reached, PAGE)?;
+        let page = stored::changes(&shard_context.store, reached, PAGE)?;
         if page.is_empty() {
             break;
         }
@@ -34,7 +39,7 @@ pub(super) fn bring_up(slots: &mut [Slot], behind: u64, through: Option<u64>, ki
             if let Ok(place) = slots.binary_search_by_key(&number, |slot| slot.number)
                 && let Some(slot) = slots.get_mut(place)
             {
-                slot.replay(seq, &change, kit)?;
+                slot.replay(seq, &change, shard_context)?;
             }
             reached = seq;
         }
@@ -43,8 +48,7 @@ pub(super) fn bring_up(slots: &mut [Slot], behind: u64, through: Option<u64>, ki
 }
 
 impl Shard {
-    /// Brings the shard up where it was told that it missed something. What cannot be read is tried again at the next
-    /// occasion.
+    /// Catches up with changes that the shard is known to have missed. A failed read is retried at the next occasion.
     pub(super) fn catch_up(&mut self) {
         let missed = self.shown().map_or(0, |shown| shown.missed.load(Ordering::Acquire));
         if missed <= self.applied {
@@ -54,12 +58,12 @@ impl Shard {
         if let Err(error) = self.read_missed(missed) {
             tracing::warn!(shard = self.number, %error, "changes that were missed cannot be read yet");
         }
-        self.kit.published.lacking.notify_one();
+        self.shard_context.published.lacking.notify_one();
     }
 
     fn read_missed(&mut self, missed: u64) -> Result<(), StoreError> {
         while self.applied < missed {
-            let page = stored::changes(&self.kit.store, self.applied, PAGE)?;
+            let page = stored::changes(&self.shard_context.store, self.applied, PAGE)?;
             if page.is_empty() {
                 self.applied = missed;
             }
@@ -67,11 +71,11 @@ impl Shard {
                 if let Change::OwnerGone { owner } = &change
                     && self.forget(owner)
                 {
-                    // Nobody waits for it; who told it is told again at its end.
+                    // No caller waits for it; the announcer is informed when it ends.
                     self.purge(tokio::sync::oneshot::channel().0);
                 }
-                if let Some(seat) = self.slots.get_mut(&SlotNumber::of(change.owner())) {
-                    seat.slot.replay(seq, &change, &self.kit)?;
+                if let Some(slot_state) = self.slots.get_mut(&SlotNumber::of(change.owner())) {
+                    slot_state.slot.replay(seq, &change, &self.shard_context)?;
                 }
                 self.applied = seq;
             }

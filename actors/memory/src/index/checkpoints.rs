@@ -1,4 +1,4 @@
-//! When checkpoints are written, and what follows.
+//! Scheduling of checkpoints.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,24 +16,24 @@ use super::trim;
 use crate::checkpoint::{Checkpoints, FileEntry, PartKey, SlotNumber, SlotSave};
 use crate::record::Owner;
 
-/// Told whether a checkpoint that began after it asked is durable.
+/// Receives whether a checkpoint that began after the request is durable.
 pub(super) type Waiter = oneshot::Sender<Result<(), String>>;
 
-/// What is known of the shard's checkpoints.
+/// State of the shard's checkpoints.
 #[derive(Debug, Default)]
 pub(super) struct Saving {
-    /// Slots whose checkpoint is being written; `None` where none is.
+    /// The checkpoint being written, if any.
     underway: Option<Run>,
-    /// Asked since the one under way began.
+    /// Requests made since it began.
     waiting: Vec<Waiter>,
-    /// Another is wanted behind the one under way.
+    /// Another one is needed after it.
     again: bool,
-    /// Slots with something that must be gone, which go first and alone, and who waits for that.
+    /// Slots whose data must be removed from disk, which go first and alone, with their waiters.
     purge: BTreeSet<SlotNumber>,
     purging: Vec<Waiter>,
-    /// Slots that are being loaded, whose files hold what must be gone.
+    /// Slots being loaded whose files contain data to be removed.
     remove: Vec<SlotNumber>,
-    /// What was set aside may hold what must be gone.
+    /// Quarantined files may contain data to be removed.
     empty_aside: bool,
     /// Why the last one failed.
     pub(super) fault: Option<String>,
@@ -43,11 +43,11 @@ pub(super) struct Saving {
 struct Run {
     slots: BTreeMap<SlotNumber, Underway>,
     waiters: Vec<Waiter>,
-    /// Where it succeeds, every change up to this one is in a checkpoint.
+    /// Last change contained in a checkpoint if this run succeeds.
     covers: Option<u64>,
 }
 
-/// What is done on a thread that may block.
+/// Work on a thread that may block.
 struct Job {
     checkpoints: Checkpoints,
     saves: Vec<SlotSave>,
@@ -66,7 +66,7 @@ impl Job {
             outcomes.push((slot, self.checkpoints.remove(slot).map(|()| BTreeMap::new())));
         }
         for save in self.saves {
-            // The next incarnation waits for this job: it ends with the slot in hand, should the shard be dead.
+            // The next incarnation waits for this job, which ends after the current slot if the shard is dead.
             let slot = save.slot;
             let dead = || Err(io::Error::new(io::ErrorKind::Interrupted, "the shard has died meanwhile"));
             outcomes.push((slot, if wanted() { self.checkpoints.save(save, &wanted) } else { dead() }));
@@ -81,7 +81,7 @@ impl Job {
 }
 
 impl Shard {
-    /// Writes what has changed, after what is being written.
+    /// Writes what has changed, after the current run.
     pub(super) fn checkpoint(&mut self, waiter: Option<Waiter>) {
         self.saving.waiting.extend(waiter);
         if self.saving.underway.is_some() {
@@ -91,7 +91,7 @@ impl Shard {
         }
     }
 
-    /// Removes what must be gone from the disk, after what is being written and before all else.
+    /// Removes data from disk, after the current run and before anything else.
     pub(super) fn purge(&mut self, waiter: Waiter) {
         self.saving.purging.push(waiter);
         if self.saving.underway.is_none() {
@@ -110,9 +110,9 @@ impl Shard {
         };
         let covers = (!purges && self.ready()).then_some(through);
         let (mut slots, mut saves) = (BTreeMap::new(), Vec::new());
-        for (number, seat) in self.slots.iter_mut().filter(|(number, _)| !purges || only.contains(number)) {
-            if seat.coming.is_none() && seat.slot.dirty() {
-                let (save, underway) = seat.slot.save(through, &self.kit.mark());
+        for (number, slot_state) in self.slots.iter_mut().filter(|(number, _)| !purges || only.contains(number)) {
+            if slot_state.coming.is_none() && slot_state.slot.dirty() {
+                let (save, underway) = slot_state.slot.save(through, &self.shard_context.mark());
                 saves.push(save);
                 slots.insert(*number, underway);
             }
@@ -126,17 +126,17 @@ impl Shard {
         };
         let numbers: Vec<SlotNumber> = slots.keys().copied().collect();
         self.saving.underway = Some(Run { slots, waiters, covers });
-        let (events, kit, shard) = (self.events.clone(), Arc::clone(&self.kit), self.number);
+        let (events, shard_context, shard) = (self.events.clone(), Arc::clone(&self.shard_context), self.number);
         actix_rt::spawn(async move {
-            let disk = kit.disk(shard).await;
+            let disk = shard_context.disk(shard).await;
             let written = tokio::task::spawn_blocking(move || {
-                // Held to its end, whoever waits for it.
+                // Held until the end, even if no caller waits.
                 let _disk = disk;
                 job.run()
             });
             let outcomes = written.await.unwrap_or_else(|panic| {
                 let broke = || io::Error::other(format!("writing broke off: {panic}"));
-                // A checkpoint of nothing that broke off failed, too.
+                // An aborted checkpoint without slots has failed too.
                 numbers.into_iter().chain([SlotNumber(u8::MAX)]).map(|number| (number, Err(broke()))).collect()
             });
             let _ = events.send(Event::Saved(outcomes));
@@ -148,14 +148,14 @@ impl Shard {
         let mut ended = Ok(());
         for (number, outcome) in outcomes {
             let underway = run.slots.remove(&number);
-            let seat = self.slots.get_mut(&number);
-            match (outcome, underway, seat) {
-                (Ok(files), Some(underway), Some(seat)) => seat.slot.saved(underway, files),
-                (Err(error), underway, seat) => {
+            let slot_state = self.slots.get_mut(&number);
+            match (outcome, underway, slot_state) {
+                (Ok(files), Some(underway), Some(slot_state)) => slot_state.slot.saved(underway, files),
+                (Err(error), underway, slot_state) => {
                     tracing::warn!(shard = self.number, slot = number.0, %error, "a checkpoint was not written");
                     ended = Err(error.to_string());
-                    match (underway, seat) {
-                        (Some(underway), Some(seat)) => seat.slot.not_saved(underway),
+                    match (underway, slot_state) {
+                        (Some(underway), Some(slot_state)) => slot_state.slot.not_saved(underway),
                         (_, Some(_)) => self.saving.remove.push(number),
                         (_, None) => self.saving.empty_aside = true,
                     }
@@ -166,7 +166,7 @@ impl Shard {
         self.saving.fault = ended.as_ref().err().cloned();
         if let (Ok(()), Some(covers), Some(shown)) = (&ended, run.covers, self.shown()) {
             shown.covered.fetch_max(covers, Ordering::AcqRel);
-            trim::begin(&self.kit);
+            trim::begin(&self.shard_context);
         }
         answer(run.waiters, &ended);
         if self.saving.again || !self.saving.purging.is_empty() {
@@ -174,13 +174,13 @@ impl Shard {
         }
     }
 
-    /// Nothing of an owner may be left on the disk: the next purge sees to it. False where it is with another shard.
+    /// Schedules the removal of an owner's data from disk. Returns false if the owner belongs to another shard.
     pub(super) fn forget(&mut self, owner: &Owner) -> bool {
         let number = SlotNumber::of(owner);
-        let Some(seat) = self.slots.get_mut(&number) else { return false };
+        let Some(slot_state) = self.slots.get_mut(&number) else { return false };
         self.saving.empty_aside = true;
         self.saving.purge.insert(number);
-        if let Some(coming) = &mut seat.coming {
+        if let Some(coming) = &mut slot_state.coming {
             coming.partial.retain(|space, _| space.owner != *owner);
             coming.removed = true;
             self.saving.remove.push(number);
@@ -200,7 +200,7 @@ impl Handler<Checkpoint> for Shard {
 
 fn answer(waiters: Vec<Waiter>, ended: &Result<(), String>) {
     for waiter in waiters {
-        // Who no longer waits is no error.
+        // The waiter may have stopped waiting.
         let _ = waiter.send(ended.clone());
     }
 }

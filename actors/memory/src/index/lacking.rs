@@ -1,4 +1,4 @@
-//! Which entries lack a vector of the present model.
+//! Entries that lack a vector of the current model.
 
 use std::collections::BTreeMap;
 
@@ -10,39 +10,39 @@ use crate::checkpoint::SlotNumber;
 use crate::embed::fair::{interleave, lines};
 use crate::record::{EntryId, Owner, Space};
 
-/// Most that are told at a time.
+/// Maximum number returned at once.
 const MOST: usize = 5_000;
-/// Namespaces of an owner that have a turn at a time.
+/// Maximum number of an owner's namespaces visited at once.
 const SPACES: usize = 16;
 
 impl Shard {
-    /// A few of each owner, in turn.
+    /// Returns a few entries of each owner in turn.
     fn lacking(&mut self, limit: usize) -> Vec<(Space, EntryId)> {
-        let ready = self.slots.values().filter(|seat| seat.coming.is_none());
-        let spaces = ready.flat_map(|seat| seat.slot.lacking.iter().cloned());
+        let ready = self.slots.values().filter(|slot_state| slot_state.coming.is_none());
+        let spaces = ready.flat_map(|slot_state| slot_state.slot.lacking.iter().cloned());
         let owners = lines(spaces, |space| space.owner.clone(), self.last.as_ref());
-        let (mut told, mut left) = (Vec::new(), limit);
+        let (mut lacking, mut left) = (Vec::new(), limit);
         for spaces in owners {
             if left == 0 {
                 break;
             }
             let of_owner = self.of_owner(spaces, limit);
             left -= usize::from(!of_owner.is_empty());
-            told.push(of_owner);
+            lacking.push(of_owner);
         }
-        let told = interleave(told, limit);
-        self.last = told.last().map(|(space, _): &(Space, _)| space.owner.clone());
-        told
+        let lacking = interleave(lacking, limit);
+        self.last = lacking.last().map(|(space, _): &(Space, _)| space.owner.clone());
+        lacking
     }
 
     fn of_owner(&mut self, spaces: Vec<Space>, limit: usize) -> Vec<(Space, EntryId)> {
         let mut by_space: BTreeMap<Space, Vec<(Space, EntryId)>> = BTreeMap::new();
         for space in spaces {
-            let Some(seat) = self.slots.get_mut(&SlotNumber::of(&space.owner)) else { continue };
-            let collection = seat.slot.collections.get(&space);
+            let Some(slot_state) = self.slots.get_mut(&SlotNumber::of(&space.owner)) else { continue };
+            let collection = slot_state.slot.collections.get(&space);
             let ids = collection.map_or_else(Vec::new, |collection| collection.without_vector(limit));
             if ids.is_empty() {
-                seat.slot.lacking.remove(&space);
+                slot_state.slot.lacking.remove(&space);
                 continue;
             }
             by_space.insert(space.clone(), ids.into_iter().map(|id| (space.clone(), EntryId(id))).collect());
@@ -53,10 +53,10 @@ impl Shard {
         interleave(by_space.into_values().collect(), limit)
     }
 
-    /// Whose entries lack one.
+    /// Returns the number of the owner's entries that lack one.
     pub(super) fn owner_lacks(&self, owner: &Owner) -> u64 {
-        let Some(seat) = self.slots.get(&SlotNumber::of(owner)) else { return 0 };
-        seat.slot.of_owner(owner).map(|(_, collection)| (collection.len() - collection.vectors()) as u64).sum()
+        let Some(slot_state) = self.slots.get(&SlotNumber::of(owner)) else { return 0 };
+        slot_state.slot.of_owner(owner).map(|(_, collection)| (collection.len() - collection.vectors()) as u64).sum()
     }
 }
 

@@ -1,9 +1,9 @@
-//! Bringing slots back, beside the actor: blocking.
+//! Loads slots on a blocking thread, beside the actor.
 //!
-//! A slot comes from its checkpoint where there is a good one, else from the store's entries; then what has happened since
-//! is put on top, in its order, up to the last change. The actor adds what came later still when it takes the slot over.
-//! Whatever is read of the store may be further on than the change that led there: a later version is never replaced by
-//! an earlier one, and what was deleted is not found.
+//! A slot is loaded from a valid checkpoint, otherwise from the store's entries; then later changes are applied in
+//! order, up to the last one. The actor applies changes that arrive after that when it installs the slot. Entries read
+//! from the store may be newer than the change that led to them: a later version is never replaced by an earlier one,
+//! and deleted entries are not found.
 
 use std::sync::Arc;
 
@@ -12,31 +12,31 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::catch_up::bring_up;
-use super::kit::Kit;
 use super::messages::Event;
+use super::shard_context::ShardContext;
 use super::slot::Slot;
 use crate::checkpoint::{Checkpoints, SlotNumber};
 use crate::stored;
 
 /// Loads slots of a shard.
 pub(super) struct Loader {
-    pub(super) kit: Arc<Kit>,
+    pub(super) shard_context: Arc<ShardContext>,
     pub(super) shard: usize,
-    /// In their order.
+    /// In order of their numbers.
     pub(super) slots: Vec<SlotNumber>,
-    /// None where they are not to be trusted.
+    /// `None` if checkpoints cannot be trusted.
     pub(super) checkpoints: Option<Checkpoints>,
     pub(super) events: mpsc::UnboundedSender<Event>,
     pub(super) gone: CancellationToken,
 }
 
 impl Loader {
-    /// Hands over every slot, unless the shard ends. The place at the files is given back once they are read.
+    /// Sends every slot to the shard, unless the shard ends. The file permit is released once the files are read.
     ///
     /// # Errors
     /// The store cannot be read.
     pub(super) fn run(self, disk: Option<OwnedSemaphorePermit>) -> Result<(), StoreError> {
-        let last = stored::last_change(&self.kit.store)?;
+        let last = stored::last_change(&self.shard_context.store)?;
         let (mut restored, mut missing) = (Vec::new(), Vec::new());
         for (done, number) in self.slots.iter().enumerate() {
             if self.gone.is_cancelled() {
@@ -59,23 +59,23 @@ impl Loader {
 
     fn checkpoint(&self, number: SlotNumber, last: u64) -> Option<Slot> {
         let checkpoints = self.checkpoints.as_ref()?;
-        Some(Slot::restored(number, checkpoints.load(number, &self.kit.mark(), last)?))
+        Some(Slot::restored(number, checkpoints.load(number, &self.shard_context.mark(), last)?))
     }
 
     fn hand_over(&self, mut slots: Vec<Slot>) -> Result<(), StoreError> {
         let Some(behind) = slots.iter().map(|slot| slot.changed).min() else { return Ok(()) };
-        let through = bring_up(&mut slots, behind, None, &self.kit)?;
-        self.tell(Event::Loaded(slots, through));
+        let through = bring_up(&mut slots, behind, None, &self.shard_context)?;
+        self.send(Event::Loaded(slots, through));
         Ok(())
     }
 
     pub(super) fn percent(&self, done: u64, all: u64) {
         let percent = (done * 100).checked_div(all).unwrap_or(0).min(99);
-        self.tell(Event::Percent(u8::try_from(percent).unwrap_or(99)));
+        self.send(Event::Percent(u8::try_from(percent).unwrap_or(99)));
     }
 
-    /// A refused send means that the shard has ended.
-    pub(super) fn tell(&self, event: Event) {
+    /// Sending fails only when the shard has ended.
+    pub(super) fn send(&self, event: Event) {
         let _ = self.events.send(event);
     }
 }

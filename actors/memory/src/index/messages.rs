@@ -1,4 +1,4 @@
-//! What a shard is asked, and what happens beside it.
+//! Messages and events of a shard.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,32 +16,32 @@ use crate::record::{EntryId, Owner, Space};
 use muster_core::Error;
 use muster_retrieval::Collection;
 
-/// Durable changes, those of other shards among them, in order.
+/// Durable changes in order, including those of other shards.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(super) struct Apply {
     pub(super) changes: Arc<[Applied]>,
-    /// True once the next search finds them, and of owners that are gone no file is left; false where a file could not
-    /// be removed.
+    /// Receives true once the next search finds the changes and no file contains deleted owners; false if a file could
+    /// not be removed.
     pub(super) done: oneshot::Sender<bool>,
 }
 
-/// Everything up to this change was told before this.
+/// Everything up to this change was announced before this message.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-pub(super) struct ToldThrough(pub(super) u64);
+pub(super) struct AnnouncedThrough(pub(super) u64);
 
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Candidates, Error>")]
 pub(super) struct Search {
     pub(super) ask: IndexAsk,
-    /// The query, as the model has it; `None` where it is ranked by words alone.
+    /// Vector of the query; `None` to rank by words only.
     pub(super) vector: Option<Arc<[f32]>>,
-    /// Nobody waits any longer.
+    /// The caller's deadline.
     pub(super) until: Instant,
 }
 
-/// Entries without a vector, a few of each owner.
+/// Requests entries without a vector, a few of each owner.
 #[derive(Debug, Message)]
 #[rtype(result = "Vec<(Space, EntryId)>")]
 pub(super) struct AskLacking(pub(super) usize);
@@ -54,27 +54,27 @@ pub(super) struct AskFigures(pub(super) Owner);
 #[rtype(result = "ShardStats")]
 pub(super) struct AskStats;
 
-/// Writes what has changed to the disk now; answered through `done`, with an error for people.
+/// Writes changes to disk now; `done` receives the outcome, with an error message for people.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(super) struct Checkpoint {
     pub(super) done: oneshot::Sender<Result<(), String>>,
 }
 
-/// What has happened beside the actor.
+/// Event from a job of the shard.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// Slots that are whole, through that change at least.
+    /// Complete slots, up to at least that change.
     Loaded(Vec<Slot>, u64),
-    /// What there is of collections that are being built.
+    /// Collections that are being rebuilt, as far as they are.
     Partial(Vec<(Space, Collection)>),
     Percent(u8),
     LoadFailed {
         why: String,
-        /// It broke off in the midst: the checkpoints may be why.
+        /// It panicked: the checkpoints may be the cause.
         panicked: bool,
     },
     Saved(Vec<(SlotNumber, io::Result<BTreeMap<PartKey, FileEntry>>)>),
-    /// The server ends.
+    /// The server is shutting down.
     Drain,
 }

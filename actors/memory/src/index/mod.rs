@@ -1,17 +1,16 @@
-//! The indexes in memory: shards that own collections, brought up from checkpoints and the store.
+//! In-memory indexes: shards that own collections, loaded from checkpoints and the store.
 //!
-//! Owners fall into slots, slots into shards, each an actor on a thread of its own: a search takes no time of an HTTP
-//! thread, and one owner is always with the same shard. The writer tells the shards of each durable change before it
-//! answers; what a shard misses while it is down or overloaded, it reads from `Tree::MemoryChanges` before it answers the
-//! next search. At its start a shard answers at once with what it is told from then on, while a loader beside it reads
-//! checkpoints, or the store where there is none that is good, and hands over slot by slot (`loader`).
+//! Owners are assigned to slots, slots to shards, and each shard is an actor on its own thread: a search takes no time
+//! of an HTTP thread, and one owner always belongs to the same shard. The writer sends each durable change to the
+//! shards before it responds; a shard reads changes that it missed while down or overloaded from `Tree::MemoryChanges`
+//! before it answers the next search. At start a shard answers immediately from new changes, while a loader reads
+//! checkpoints, or the store if there is no valid one, and installs slot by slot (`loader`).
 //!
-//! What is found is a proposal: whoever shows it reads the entry from the store first.
+//! Search results are candidates: their entries are read from the store before they are returned.
 
 mod actor;
 mod catch_up;
 mod checkpoints;
-mod kit;
 mod lacking;
 mod loader;
 mod messages;
@@ -20,6 +19,7 @@ mod query;
 mod ranking;
 mod rebuild;
 mod service;
+mod shard_context;
 mod shards;
 mod slot;
 mod stats;

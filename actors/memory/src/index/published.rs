@@ -1,4 +1,4 @@
-//! What shards say of themselves without being asked, and what they are told beside their mailboxes.
+//! State that shards publish for readers without messages, and notifications beside their mailboxes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -10,34 +10,34 @@ use crate::port::IndexHealth;
 const READY: u8 = 101;
 const DOWN: u8 = 255;
 
-/// Over all shards.
+/// State of all shards.
 #[derive(Debug)]
 pub(super) struct Published {
-    pub(super) shards: Vec<Shown>,
-    /// The last change that the shards were told of.
-    pub(super) told: AtomicU64,
-    /// Told when an entry may lack a vector.
+    pub(super) shards: Vec<ShardSnapshot>,
+    /// Last change announced to the shards.
+    pub(super) announced: AtomicU64,
+    /// Notified when an entry may lack a vector.
     pub(super) lacking: Arc<Notify>,
-    /// Somebody trims the changes.
+    /// Trimming of the change log is in progress.
     pub(super) trimming: AtomicBool,
 }
 
-/// Of one shard.
+/// State of one shard.
 #[derive(Debug)]
-pub(super) struct Shown {
+pub(super) struct ShardSnapshot {
     health: AtomicU8,
-    /// A change that could not be put into its mailbox: it is behind until it has read up to this one.
+    /// A change that did not fit its mailbox: the shard is behind until it has read up to it.
     pub(super) missed: AtomicU64,
-    /// Changes up to this one are in checkpoints that are durable.
+    /// Last change contained in durable checkpoints.
     pub(super) covered: AtomicU64,
-    /// Searches that wait or run.
+    /// Searches waiting or running.
     pub(super) searches: AtomicUsize,
 }
 
 impl Published {
-    /// `last` is the change that is durable before anything is told.
+    /// `last` is the last durable change before anything is announced.
     pub(super) fn new(shards: usize, last: u64) -> Self {
-        let shown = || Shown {
+        let shown = || ShardSnapshot {
             health: AtomicU8::new(DOWN),
             missed: AtomicU64::new(0),
             covered: AtomicU64::new(0),
@@ -45,15 +45,15 @@ impl Published {
         };
         Self {
             shards: (0..shards).map(|_| shown()).collect(),
-            told: AtomicU64::new(last),
+            announced: AtomicU64::new(last),
             lacking: Arc::new(Notify::new()),
             trimming: AtomicBool::new(false),
         }
     }
 
-    /// The worst of any shard.
+    /// Returns the worst health of any shard.
     pub(super) fn health(&self) -> IndexHealth {
-        self.shards.iter().map(Shown::health).fold(IndexHealth::Ready, |worst, next| match (worst, next) {
+        self.shards.iter().map(ShardSnapshot::health).fold(IndexHealth::Ready, |worst, next| match (worst, next) {
             (IndexHealth::Down, _) | (_, IndexHealth::Down) => IndexHealth::Down,
             (IndexHealth::Rebuilding { percent: a }, IndexHealth::Rebuilding { percent: b }) => {
                 IndexHealth::Rebuilding { percent: a.min(b) }
@@ -62,13 +62,13 @@ impl Published {
         })
     }
 
-    /// The last change that every shard has in durable checkpoints.
+    /// Returns the last change that all shards have in durable checkpoints.
     pub(super) fn covered(&self) -> u64 {
         self.shards.iter().map(|shard| shard.covered.load(Ordering::Acquire)).min().unwrap_or(0)
     }
 }
 
-impl Shown {
+impl ShardSnapshot {
     pub(super) fn health(&self) -> IndexHealth {
         match self.health.load(Ordering::Acquire) {
             DOWN => IndexHealth::Down,

@@ -8,14 +8,13 @@ use std::time::Duration;
 use actix::{Context, Handler};
 use tokio::time::Instant;
 
-use super::actor::{Seat, Shard};
+use super::actor::{Shard, SlotState};
 use super::messages::Search;
 use crate::checkpoint::SlotNumber;
-use crate::messages::Mode;
 use crate::port::{Candidate, Candidates, IndexAsk, IndexHealth};
-use crate::record::{EntryId, Space};
+use crate::record::Space;
 use muster_core::{Error, Kind};
-use muster_retrieval::{self as ranked, Collection, Found, Query};
+use muster_retrieval::{Collection, Found, Hit, QueryContext};
 
 /// More searches wait than can be answered in time.
 pub(super) fn busy() -> Error {
@@ -33,41 +32,25 @@ impl Handler<Search> for Shard {
         self.catch_up();
         let begun = std::time::Instant::now();
         let found = self.search(&search.ask, search.vector.as_deref());
-        self.timings.record(self.kit.now(), begun.elapsed());
+        self.timings.record(self.shard_context.now(), begun.elapsed());
         Ok(found)
     }
 }
 
 impl Shard {
     fn search(&self, ask: &IndexAsk, vector: Option<&[f32]>) -> Candidates {
-        let seat = self.slots.get(&SlotNumber::of(&ask.owner));
+        let slot_state = self.slots.get(&SlotNumber::of(&ask.owner));
         let (spaces, collections): (Vec<&Space>, Vec<&Collection>) =
-            seat.map_or_else(Vec::new, |it| scope(it, ask)).into_iter().unzip();
-        let millis = |span: Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
-        let query = Query {
-            text: &ask.query,
+            slot_state.map_or_else(Vec::new, |it| scope(it, ask)).into_iter().unzip();
+        let context = QueryContext {
             vector,
-            mode: match ask.mode {
-                Mode::Hybrid => ranked::Mode::Hybrid,
-                Mode::Text => ranked::Mode::Text,
-                Mode::Semantic => ranked::Mode::Semantic,
-            },
-            limit: ask.limit,
-            offset: ask.offset,
-            tags_all: &ask.tags_all,
-            tags_any: &ask.tags_any,
-            key_prefix: ask.key_prefix.as_deref(),
-            thread: ask.thread.as_deref(),
             now: i64::try_from(ask.now.0).unwrap_or(i64::MAX),
             include_expired: false,
-            min_score: ask.min_score,
-            half_life_ms: ask.half_life.map(millis),
-            mmr: ask.mmr,
-            alpha: Some(self.kit.ranking.alpha),
+            alpha: Some(self.shard_context.ranking.alpha),
         };
-        let found = ranked::search(&collections, &query);
+        let found = muster_retrieval::search(&collections, &ask.query, &context);
         let health = match self.shown() {
-            Some(shown) if seat.is_some_and(|seat| seat.coming.is_some()) => shown.health(),
+            Some(shown) if slot_state.is_some_and(|slot_state| slot_state.coming.is_some()) => shown.health(),
             // What it missed could not be read.
             Some(shown) if shown.missed.load(Ordering::Acquire) > self.applied => {
                 IndexHealth::Rebuilding { percent: 99 }
@@ -79,53 +62,31 @@ impl Shard {
 }
 
 /// The collections that are searched. Of a slot that is being loaded: what has happened since, and what is built so far.
-fn scope<'a>(seat: &'a Seat, ask: &'a IndexAsk) -> Vec<(&'a Space, &'a Collection)> {
-    let partial = seat.coming.as_ref().map(|coming| &coming.partial);
+fn scope<'a>(slot_state: &'a SlotState, ask: &'a IndexAsk) -> Vec<(&'a Space, &'a Collection)> {
+    let partial = slot_state.coming.as_ref().map(|coming| &coming.partial);
     match &ask.namespace {
         Some(namespace) => {
             let space = Space { owner: ask.owner.clone(), namespace: Arc::clone(namespace) };
             let built = partial.and_then(|partial| partial.get_key_value(&space));
-            seat.slot.collections.get_key_value(&space).into_iter().chain(built).collect()
+            slot_state.slot.collections.get_key_value(&space).into_iter().chain(built).collect()
         }
         None => {
             let built = partial.into_iter().flatten().filter(|(space, _)| space.owner == ask.owner);
-            seat.slot.of_owner(&ask.owner).chain(built).collect()
+            slot_state.slot.of_owner(&ask.owner).chain(built).collect()
         }
     }
 }
 
 fn candidates(found: Found, spaces: &[&Space], index: IndexHealth) -> Candidates {
-    let of = |hit: ranked::Hit| {
-        Some(Candidate {
-            namespace: Arc::clone(&spaces.get(hit.collection)?.namespace),
-            id: EntryId(hit.id),
-            version: hit.version,
-            language: hit.language,
-            score: hit.score,
-            text: hit.text,
-            semantic: hit.semantic,
-            explain: serde_json::to_value(&hit.explain).unwrap_or_default(),
-            prev: hit.prev.map(EntryId),
-            next: hit.next.map(EntryId),
-        })
-    };
+    let of = |hit: Hit| Some(Candidate { namespace: Arc::clone(&spaces.get(hit.collection)?.namespace), hit });
     let mut hits: Vec<Candidate> = found.hits.into_iter().filter_map(of).collect();
     let found_of = hits.len();
     // While a slot is loaded an entry may be in two collections: the later version counts.
-    let mut latest: BTreeMap<EntryId, u32> = BTreeMap::new();
-    for hit in &hits {
+    let mut latest: BTreeMap<u128, u32> = BTreeMap::new();
+    for Candidate { hit, .. } in &hits {
         latest.entry(hit.id).and_modify(|version| *version = hit.version.max(*version)).or_insert(hit.version);
     }
-    hits.retain(|hit| latest.get(&hit.id) == Some(&hit.version) && latest.remove(&hit.id).is_some());
-    Candidates {
-        total: found.total - (found_of - hits.len()).min(found.total),
-        hits,
-        mode: match found.mode {
-            ranked::Mode::Hybrid => Mode::Hybrid,
-            ranked::Mode::Text => Mode::Text,
-            ranked::Mode::Semantic => Mode::Semantic,
-        },
-        warnings: found.warnings,
-        index,
-    }
+    hits.retain(|Candidate { hit, .. }| latest.get(&hit.id) == Some(&hit.version) && latest.remove(&hit.id).is_some());
+    let total = found.total - (found_of - hits.len()).min(found.total);
+    Candidates { hits, total, mode: found.mode, warnings: found.warnings, index }
 }

@@ -1,18 +1,18 @@
-//! What the ranking is tuned by, for the whole server.
+//! Server-wide ranking parameters.
 
 use muster_retrieval::rank::ALPHA;
 use muster_retrieval::{Bm25, CollectionOptions, VectorOptions};
 
-/// A few figures; their defaults are those that the ranking was measured with.
+/// Ranking parameters; the defaults are those with which quality was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ranking {
-    /// How slowly more occurrences of a word stop to count.
+    /// BM25 saturation of term frequency.
     pub k1: f32,
-    /// How much a long entry loses, 0 to 1.
+    /// BM25 length normalisation, 0 to 1.
     pub b: f32,
-    /// What the vector counts where words count `1 - alpha`, 0 to 1.
+    /// Weight of the vector score, 0 to 1; words have `1 - alpha`.
     pub alpha: f32,
-    /// Up to so many vectors of a namespace a search is an exact scan; above, a graph is grown.
+    /// Maximum vectors of a namespace for an exact scan; above it, a graph is built.
     pub exact_below: usize,
 }
 
@@ -24,7 +24,7 @@ impl Default for Ranking {
 }
 
 impl Ranking {
-    /// What collections are made with, for vectors of so many numbers.
+    /// Options of a collection with vectors of this length.
     pub(super) fn collection(self, dimensions: usize) -> CollectionOptions {
         let mut options = CollectionOptions::new(dimensions);
         (options.text.bm25.k1, options.text.bm25.b) = (self.k1, self.b);
@@ -32,7 +32,7 @@ impl Ranking {
         options
     }
 
-    /// By what a checkpoint is known: one that was built with other figures, or of another model's vectors, is built anew.
+    /// Identifies compatible checkpoints: with other parameters or another model, collections are rebuilt.
     pub(super) fn mark(self, model: &str) -> String {
         let Self { k1, b, exact_below, .. } = self;
         if (Self { alpha: ALPHA, ..self }) == Self::default() {

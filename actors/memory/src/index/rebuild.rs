@@ -1,9 +1,9 @@
-//! Building slots from the store's entries. Blocking.
+//! Rebuilds slots from the store's entries. Blocking.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use muster_store::{Order, Record, Scan, StoreError, Tree};
+use muster_store::{PageRequest, Record, StoreError, Tree};
 
 use super::loader::Loader;
 use super::messages::Event;
@@ -12,89 +12,76 @@ use crate::checkpoint::SlotNumber;
 use crate::record::{EntryRecord, Owner, Space, Tally};
 use crate::{place, stored};
 
-/// Entries read at a time.
+/// Entries read per page.
 const PAGE: usize = 250;
-/// How often what there is so far is shown to searches.
+/// Interval at which partial results are published to searches.
 const SHOW_EVERY: Duration = Duration::from_secs(1);
 
 impl Loader {
-    /// Builds slots, given in their order, from the store. What there is of them is found meanwhile.
+    /// Rebuilds slots, given in order, from the store. Partial results can be searched meanwhile.
     pub(super) fn rebuild(&self, numbers: &[SlotNumber]) -> Result<Vec<Slot>, StoreError> {
-        // Before the first page: what happens from here on is told by the changes behind it.
-        let last = stored::last_change(&self.kit.store)?;
+        // Before the first page: later changes are applied from the change log.
+        let last = stored::last_change(&self.shard_context.store)?;
         let mut slots: Vec<Slot> = numbers.iter().map(|number| Slot::new(*number)).collect();
         slots.iter_mut().for_each(|slot| slot.changed = last);
         let all = self.count(numbers).unwrap_or(0);
-        let (mut from, mut done, mut unseen) = (None, 0, BTreeSet::new());
+        let (mut done, mut unseen) = (0, BTreeSet::new());
         let mut shown = Instant::now();
-        while !self.gone.is_cancelled() {
-            let scan = Scan { prefix: Vec::new(), from, limit: PAGE, order: Order::Ascending };
-            let page = self.kit.store.scan(Tree::Memory, &scan)?;
-            from = page.next;
-            for (_, rec) in page.items {
-                let record = match EntryRecord::decode(&rec) {
-                    Ok(record) => record,
-                    Err(error) => {
-                        tracing::error!(%error, "an entry is not in the memory's index");
-                        continue;
-                    }
-                };
-                let number = SlotNumber::of(record.owner());
-                let slot = numbers.binary_search(&number).ok().and_then(|place| slots.get_mut(place));
-                let Some(slot) = slot else {
-                    from = Some(behind(record.owner()));
-                    break;
-                };
-                slot.put(&record, &self.kit);
-                slot.stored_vector(&record, &self.kit)?;
-                unseen.insert(record.place.space);
-                done += 1;
-            }
+        let from = |from| self.shard_context.store.entries(Tree::Memory, [], PageRequest::of(PAGE).starting_at(from));
+        let mut entries = from(None);
+        while let Some(entry) = entries.next().filter(|_| !self.gone.is_cancelled()) {
+            let record = match EntryRecord::decode(&entry?.1) {
+                Ok(record) => record,
+                Err(error) => {
+                    tracing::error!(%error, "an entry is not in the memory's index");
+                    continue;
+                }
+            };
+            let number = SlotNumber::of(record.owner());
+            let Some(slot) = numbers.binary_search(&number).ok().and_then(|place| slots.get_mut(place)) else {
+                entries = from(Some(behind(record.owner())));
+                continue;
+            };
+            slot.put(&record, &self.shard_context);
+            slot.stored_vector(&record, &self.shard_context)?;
+            unseen.insert(record.place.space);
+            done += 1;
             if shown.elapsed() >= SHOW_EVERY {
                 self.percent(done, all);
                 self.show(&slots, std::mem::take(&mut unseen));
                 shown = Instant::now();
-            }
-            if from.is_none() {
-                break;
             }
         }
         tracing::info!(shard = self.shard, slots = numbers.len(), entries = done, "the memory's index was built anew");
         Ok(slots)
     }
 
-    /// Clones share what they hold, so this costs what is changed in them later.
+    /// Clones share their content, so this only costs later modifications.
     fn show(&self, slots: &[Slot], spaces: BTreeSet<Space>) {
         let find = |space: Space| {
             let collection = slots.iter().find_map(|slot| slot.collections.get(&space))?.clone();
             Some((space, collection))
         };
-        self.tell(Event::Partial(spaces.into_iter().filter_map(find).collect()));
+        self.send(Event::Partial(spaces.into_iter().filter_map(find).collect()));
     }
 
-    /// How many entries the slots have, by the owners' figures.
+    /// Number of entries in the slots, from the owners' tallies.
     fn count(&self, numbers: &[SlotNumber]) -> Result<u64, StoreError> {
-        let (mut from, mut all) = (None, 0);
-        loop {
-            let scan = Scan { prefix: b"n/".to_vec(), from, limit: PAGE, order: Order::Ascending };
-            let page = self.kit.store.scan(Tree::MemoryIds, &scan)?;
-            for (key, rec) in page.items {
-                // The figures of its spaces stand behind the owner's own.
-                let owner = key.strip_prefix(b"n/").and_then(|rest| rest.strip_suffix(b"\0"));
-                let owner = owner.and_then(|owner| std::str::from_utf8(owner).ok()).map(Owner::new);
-                if owner.is_some_and(|owner| numbers.binary_search(&SlotNumber::of(&owner)).is_ok()) {
-                    all += Tally::decode(&rec)?.entries;
-                }
-            }
-            from = page.next;
-            if from.is_none() {
-                return Ok(all);
+        let mut all = 0;
+        for found in self.shard_context.store.records::<Tally>(b"n/", PageRequest::of(PAGE)) {
+            let (key, tally) = found?;
+            // The tallies of its spaces follow the owner's own.
+            let owner = key.strip_prefix(b"n/").and_then(|rest| rest.strip_suffix(b"\0"));
+            let owner = owner.and_then(|owner| std::str::from_utf8(owner).ok()).map(Owner::new);
+            if owner.is_some_and(|owner| numbers.binary_search(&SlotNumber::of(&owner)).is_ok()) {
+                all += tally.entries;
             }
         }
+        Ok(all)
     }
 }
 
-/// Where the next owner's entries begin at the earliest.
+/// Lower bound of the next owner's entries.
 fn behind(owner: &Owner) -> Vec<u8> {
     let mut key = place::of_owner(owner);
     key.pop();

@@ -1,4 +1,4 @@
-//! The way in.
+//! Public interface of the indexes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,40 +11,44 @@ use muster_store::StoreHandle;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use super::kit::Kit;
 use super::published::Published;
 use super::ranking::Ranking;
+use super::shard_context::ShardContext;
 use super::shards::Shards;
 use super::stats::IndexStats;
 use crate::embed::{Embedder, Embedding, ModelTag, Readiness};
-use crate::messages::Mode;
 use crate::port::{Applied, Candidates, IndexAsk, IndexFigures, IndexHealth, IndexSink, PutVectors, Searcher, Taken};
 use crate::record::Owner;
 use crate::stored;
 use muster_core::supervise::Group;
 use muster_core::{Clock, Error};
+use muster_retrieval::Mode;
 
-/// How the indexes are set up.
+/// Options of the indexes.
 #[derive(Clone)]
 pub struct IndexOptions {
+    /// Store of the entries.
     pub store: StoreHandle,
+    /// Source of time.
     pub clock: Clock,
-    /// Of the checkpoints: made where it is not there.
+    /// Checkpoint folder, created if necessary.
     pub folder: PathBuf,
+    /// Model of the vectors.
     pub embedder: Arc<dyn Embedder>,
+    /// Ranking parameters.
     pub ranking: Ranking,
-    /// How often what has changed is written to the disk, at least a second.
+    /// Interval of checkpoints, at least a second.
     pub checkpoint_every: Duration,
-    /// Searches that may wait, for each shard; one more is refused.
+    /// Maximum number of waiting searches per shard; further ones are rejected.
     pub waiting: usize,
-    /// How long a search may wait and take.
+    /// Time limit of a search, including its wait.
     pub patience: Duration,
-    /// How long of that it waits for the model; then it is ranked by words alone.
+    /// Part of that for the query vector; after it the search ranks by words only.
     pub model_patience: Duration,
 }
 
 impl IndexOptions {
-    /// What is set where nothing else is said.
+    /// Returns the default options.
     pub fn new(store: StoreHandle, clock: Clock, folder: PathBuf, embedder: Arc<dyn Embedder>) -> Self {
         Self {
             store,
@@ -75,12 +79,12 @@ pub struct Indexes {
 }
 
 impl Indexes {
-    /// Starts a shard on each of the arbiters (at least one), which should be theirs alone: `index-0`, `index-1` … in
-    /// `group`; and `queries`, on the first of them.
+    /// Starts a shard on each arbiter (at least one, used by nothing else): `index-0`, `index-1` … in `group`; and
+    /// `queries` on the first of them.
     pub fn start(group: &Group, arbiters: &[ArbiterHandle], options: IndexOptions) -> Self {
-        // What cannot be read now is read as a gap later.
+        // If it cannot be read now, the gap is found later.
         let last = stored::last_change(&options.store).unwrap_or(0);
-        let kit = Arc::new(Kit {
+        let shard_context = Arc::new(ShardContext {
             store: Arc::clone(&options.store),
             clock: options.clock.clone(),
             folder: options.folder.clone(),
@@ -90,42 +94,42 @@ impl Indexes {
             published: Arc::new(Published::new(arbiters.len(), last)),
             disks: arbiters.iter().map(|_| Arc::new(Semaphore::new(1))).collect(),
         });
-        let shards = Shards::start(group, arbiters, &kit, options.waiting.max(1));
+        let shards = Shards::start(group, arbiters, &shard_context, options.waiting.max(1));
         let beside = arbiters.first().cloned().unwrap_or_else(actix_rt::Arbiter::current);
         let embedding = Embedding::start(group, beside, Arc::clone(&options.embedder));
         Self { shards, embedding, options }
     }
 
-    /// Waits until the shards answer. What they had may still be coming: [`Searcher::health`] says.
+    /// Waits until the shards respond. Their content may still be loading, see [`Searcher::health`].
     pub async fn up(&self) {
         tokio::join!(self.shards.up(), self.embedding.up());
     }
 
-    /// From now on entries get vectors, which are stored through `put`: the actor `feeder` in `group`.
+    /// Starts the actor `feeder` in `group`: entries get vectors from now on, stored through `put`.
     pub fn feed(&self, group: &Group, arbiter: ArbiterHandle, put: Arc<dyn PutVectors>) {
         let read = (Arc::clone(&self.options.store), self.options.clock.clone());
         self.embedding.feed(group, arbiter, read, Arc::new(self.shards.clone()), put);
     }
 
-    /// Writes what has changed to the disk; for an end in order. Changes that all shards have there are not kept.
+    /// Writes changes to disk, for an orderly shutdown. The change log is trimmed up to what all shards have written.
     ///
     /// # Errors
-    /// Why it was not written, for people: the next start takes longer.
+    /// Why it failed, for people; the next start then takes longer.
     pub async fn checkpoint(&self) -> Result<(), String> {
         self.shards.checkpoint().await
     }
 
-    /// Figures of the shards that answer, and of the model's work.
+    /// Returns statistics of the responding shards and of embedding.
     pub async fn stats(&self) -> IndexStats {
         IndexStats::of(self.shards.published().health(), self.embedding.figures(), self.shards.stats().await)
     }
 
-    /// Whose vectors are compared.
+    /// Returns the model of the vectors.
     pub fn model(&self) -> ModelTag {
         self.embedding.model()
     }
 
-    /// Whether vectors can be made now.
+    /// Returns whether vectors can be computed now.
     pub fn model_ready(&self) -> Readiness {
         self.embedding.ready()
     }
@@ -143,9 +147,9 @@ impl Searcher for Indexes {
         async move {
             let until = Instant::now() + this.options.patience;
             let (mut vector, mut without) = (None, None);
-            if ask.mode != Mode::Text && !ask.query.is_empty() {
+            if ask.query.mode != Mode::Text && !ask.query.text.is_empty() {
                 let patience = this.options.model_patience.min(this.options.patience / 2);
-                match this.embedding.query(&ask.query, patience).await {
+                match this.embedding.query(&ask.query.text, patience).await {
                     Ok(found) => vector = Some(found),
                     Err(why) => without = Some(format!("ranked by words alone: {why}")),
                 }

@@ -1,4 +1,4 @@
-//! All shards, as they are asked.
+//! Client of all shards.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,10 +11,10 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use super::actor::Shard;
-use super::kit::Kit;
 use super::messages::{Apply, AskFigures, AskLacking, AskStats, Checkpoint, Search};
-use super::published::{Published, Shown};
+use super::published::{Published, ShardSnapshot};
 use super::query::busy;
+use super::shard_context::ShardContext;
 use super::stats::ShardStats;
 use crate::checkpoint::SlotNumber;
 use crate::embed::Backlog;
@@ -24,13 +24,13 @@ use crate::record::{EntryId, Owner, Space};
 use muster_core::Error;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 
-/// Changes that may wait for a shard, beside the searches.
+/// Mailbox capacity for changes, in addition to searches.
 const CHANGES: usize = 1_024;
-/// How long a writer waits for a shard that has its changes in its mailbox.
+/// How long a writer waits for a shard to apply its changes ...
 const PATIENCE: Duration = Duration::from_secs(5);
-/// ... and where the files of an owner are to be gone first.
+/// ... and for the removal of an owner's files.
 const PATIENCE_GONE: Duration = Duration::from_secs(60);
-/// Longest checkpoint that is waited for.
+/// Time limit of a checkpoint.
 const CHECKPOINT: Duration = Duration::from_secs(600);
 
 /// The shards. Cheap to clone.
@@ -38,12 +38,12 @@ const CHECKPOINT: Duration = Duration::from_secs(600);
 pub(super) struct Shards {
     handles: Arc<[Handle<Shard>]>,
     published: Arc<Published>,
-    /// Searches that may wait, for each shard.
+    /// Maximum waiting searches per shard.
     waiting: usize,
 }
 
-/// A place among the searches that wait; given back on drop.
-struct Place<'a>(&'a Shown);
+/// Counts a waiting search until it is dropped.
+struct Place<'a>(&'a ShardSnapshot);
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
@@ -53,18 +53,23 @@ impl Drop for Place<'_> {
 
 impl Shards {
     /// Starts a shard on each arbiter, as children `index-0`, `index-1` … of `group`.
-    pub(super) fn start(group: &Group, arbiters: &[ArbiterHandle], kit: &Arc<Kit>, waiting: usize) -> Self {
+    pub(super) fn start(
+        group: &Group,
+        arbiters: &[ArbiterHandle],
+        shard_context: &Arc<ShardContext>,
+        waiting: usize,
+    ) -> Self {
         let start = |(number, arbiter): (usize, &ArbiterHandle)| {
-            let kit = Arc::clone(kit);
+            let shard_context = Arc::clone(shard_context);
             let spec = ChildSpec::new(format!("index-{number}"), arbiter.clone(), move |control| {
-                let kit = Arc::clone(&kit);
-                async move { Shard::build(kit, number, control).await }
+                let shard_context = Arc::clone(&shard_context);
+                async move { Shard::build(shard_context, number, control).await }
             });
-            // Searches are counted before they are sent, so changes always find a place.
+            // Searches are counted before they are sent, so changes always fit the mailbox.
             group.start(spec.capacity(waiting + CHANGES))
         };
         let handles = arbiters.iter().enumerate().map(start).collect();
-        Self { handles, published: Arc::clone(&kit.published), waiting }
+        Self { handles, published: Arc::clone(&shard_context.published), waiting }
     }
 
     pub(super) async fn up(&self) {
@@ -75,12 +80,12 @@ impl Shards {
         &self.published
     }
 
-    /// Puts changes into the shards' mailboxes, now.
+    /// Puts changes into the shards' mailboxes immediately.
     pub(super) fn apply(&self, changes: &Arc<[Applied]>) -> BoxFuture<'static, Taken> {
         let ends = changes.first().zip(changes.last()).map(|(first, last)| (first.seq, last.seq));
         let Some((first, last)) = ends else { return std::future::ready(Taken::All).boxed() };
-        if first > self.published.told.fetch_max(last, Ordering::AcqRel) + 1 {
-            // Some were never told: each shard reads them before it takes these.
+        if first > self.published.announced.fetch_max(last, Ordering::AcqRel) + 1 {
+            // Some changes were never announced: each shard reads them before it applies these.
             for shown in &self.published.shards {
                 shown.missed.fetch_max(first - 1, Ordering::AcqRel);
             }
@@ -92,7 +97,7 @@ impl Shards {
                 continue;
             }
             let (done, answer) = oneshot::channel();
-            if handle.tell(Apply { changes: Arc::clone(changes), done }).is_ok() {
+            if handle.try_send(Apply { changes: Arc::clone(changes), done }).is_ok() {
                 waits.push(answer);
             } else {
                 shown.missed.fetch_max(last, Ordering::AcqRel);
@@ -103,7 +108,7 @@ impl Shards {
             patience = PATIENCE_GONE;
         }
         async move {
-            // A shard that dies meanwhile has dropped its end: it reads them at its start.
+            // A shard that dies meanwhile has dropped its sender: it reads the changes at its start.
             let answers = tokio::time::timeout(patience, join_all(waits)).await;
             let taken = answers.is_ok_and(|answers| answers.into_iter().all(|answer| answer == Ok(true)));
             if taken && all { Taken::All } else { Taken::Partly }
@@ -111,7 +116,7 @@ impl Shards {
         .boxed()
     }
 
-    fn of(&self, owner: &Owner) -> Result<(&Handle<Shard>, &Shown), Error> {
+    fn of(&self, owner: &Owner) -> Result<(&Handle<Shard>, &ShardSnapshot), Error> {
         let number = SlotNumber::of(owner).shard(self.handles.len());
         self.handles.get(number).zip(self.published.shards.get(number)).ok_or_else(busy)
     }
@@ -139,22 +144,22 @@ impl Shards {
         Ok(self.of(owner)?.0.ask(AskFigures(owner.clone())).await?)
     }
 
-    /// Of the shards that answer.
+    /// Statistics of the responding shards.
     pub(super) async fn stats(&self) -> Vec<ShardStats> {
         let asked = join_all(self.handles.iter().map(|handle| handle.ask(AskStats))).await;
         asked.into_iter().filter_map(Result::ok).collect()
     }
 
-    /// Writes what has changed to the disk.
+    /// Writes changes to disk.
     ///
     /// # Errors
-    /// Why a shard has not, for people.
+    /// Why a shard failed, for people.
     pub(super) async fn checkpoint(&self) -> Result<(), String> {
         let one = |handle: &Handle<Shard>| {
             let (done, ended) = oneshot::channel();
-            let told = handle.tell(Checkpoint { done });
+            let sent = handle.try_send(Checkpoint { done });
             async move {
-                told.map_err(|error| error.to_string())?;
+                sent.map_err(|error| error.to_string())?;
                 let ended = tokio::time::timeout(CHECKPOINT, ended).await;
                 ended.map_err(|_| "a checkpoint takes too long")?.map_err(|_| "the index died meanwhile")?
             }
@@ -167,8 +172,8 @@ impl Backlog for Shards {
     fn lacking(&self, limit: usize) -> BoxFuture<'_, Vec<(Space, EntryId)>> {
         async move {
             let asked = join_all(self.handles.iter().map(|handle| handle.ask(AskLacking(limit)))).await;
-            let told = asked.into_iter().filter_map(Result::ok).flatten();
-            interleave(lines(told, |(space, _): &(Space, EntryId)| space.owner.clone(), None), limit)
+            let lacking = asked.into_iter().filter_map(Result::ok).flatten();
+            interleave(lines(lacking, |(space, _): &(Space, EntryId)| space.owner.clone(), None), limit)
         }
         .boxed()
     }

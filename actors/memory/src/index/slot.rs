@@ -1,43 +1,43 @@
-//! A slot: the collections of some owners, and what a checkpoint of them would have to write. Reads no clock.
+//! A slot: the collections of some owners, and what its next checkpoint must write. Reads no clock.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use muster_store::StoreError;
 
-use super::kit::Kit;
+use super::shard_context::ShardContext;
 use crate::checkpoint::{FileEntry, PartKey, Restored, SlotNumber, SlotSave};
 use crate::port::{Applied, AppliedKind};
 use crate::record::{Change, EntryId, EntryRecord, Owner, Space};
 use crate::stored;
 use muster_retrieval::{Collection, Document, Language};
 
-/// The collections of some owners.
+/// Collections of some owners.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) number: SlotNumber,
     pub(super) collections: BTreeMap<Space, Collection>,
-    /// The last change of it.
+    /// Last change applied to it.
     pub(super) changed: u64,
-    /// Spaces where an entry may have no vector.
+    /// Spaces with entries that may lack a vector.
     pub(super) lacking: BTreeSet<Space>,
-    /// Spaces whose graph of vectors may not be whole.
+    /// Spaces whose vector graph may be incomplete.
     pub(super) building: BTreeSet<Space>,
-    /// As the checkpoint has it.
+    /// State of its checkpoint.
     pub(super) saved: Saved,
-    /// Spaces that the checkpoint does not have as they are.
+    /// Spaces that differ from the checkpoint.
     pub(super) touched: BTreeSet<Space>,
 }
 
-/// A checkpoint of a slot.
+/// Checkpoint of a slot.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Saved {
-    /// The change that it is through; `None` where there is no checkpoint.
+    /// Last change contained; `None` if there is no checkpoint.
     pub(super) through: Option<u64>,
     pub(super) files: BTreeMap<PartKey, FileEntry>,
     pub(super) placed: BTreeMap<Space, PartKey>,
 }
 
-/// A checkpoint that is being written.
+/// A checkpoint being written.
 #[derive(Debug)]
 pub(super) struct Underway {
     through: u64,
@@ -71,23 +71,23 @@ impl Slot {
         slot
     }
 
-    /// Takes a change over, unless it has it already: they come in their order.
-    pub(super) fn apply(&mut self, applied: &Applied, kit: &Kit) {
+    /// Applies a change, unless it is already applied: changes arrive in order.
+    pub(super) fn apply(&mut self, applied: &Applied, shard_context: &ShardContext) {
         if applied.seq <= self.changed {
             return;
         }
         match &applied.kind {
             AppliedKind::Put(record) => {
-                self.put(record, kit);
-                // The store says what stands: the index may count more to the text than that.
+                self.put(record, shard_context);
+                // The store's record decides: the index may attribute more to the text than the record does.
                 if record.text_version < record.version
-                    && let Err(error) = self.stored_vector(record, kit)
+                    && let Err(error) = self.stored_vector(record, shard_context)
                 {
                     tracing::warn!(%error, "a vector cannot be read: it is made anew");
                 }
             }
             AppliedKind::Vector { space, id, model, vector, .. } => {
-                if **model == *kit.model.id {
+                if **model == *shard_context.model.id {
                     self.vector(space, *id, vector);
                 }
             }
@@ -97,23 +97,23 @@ impl Slot {
         self.changed = applied.seq;
     }
 
-    /// Takes a change over that is read from the store, unless it has it already. What it is about is read as it is now,
-    /// which may be further on: what comes behind it finds that it is there.
+    /// Applies a change read from the store, unless it is already applied. Its entry is read in its current version,
+    /// which may be newer; later changes then find it applied.
     ///
     /// # Errors
-    /// It cannot be read.
-    pub(super) fn replay(&mut self, seq: u64, change: &Change, kit: &Kit) -> Result<(), StoreError> {
+    /// The store cannot be read.
+    pub(super) fn replay(&mut self, seq: u64, change: &Change, shard_context: &ShardContext) -> Result<(), StoreError> {
         if seq <= self.changed {
             return Ok(());
         }
         match change {
             Change::Put { place, id, .. } | Change::Vector { place, id, .. } => {
-                match stored::entry(&kit.store, place)?.filter(|record| record.id == *id) {
+                match stored::entry(&shard_context.store, place)?.filter(|record| record.id == *id) {
                     Some(record) => {
-                        self.put(&record, kit);
-                        self.stored_vector(&record, kit)?;
+                        self.put(&record, shard_context);
+                        self.stored_vector(&record, shard_context)?;
                     }
-                    // What deleted it is told later.
+                    // A later change deletes it.
                     None => self.remove(&place.space, *id),
                 }
             }
@@ -124,10 +124,10 @@ impl Slot {
         Ok(())
     }
 
-    /// Puts an entry in, unless a later version is there; one whose time is over goes.
-    pub(super) fn put(&mut self, record: &EntryRecord, kit: &Kit) {
+    /// Inserts an entry, unless a later version is present; an expired one is removed.
+    pub(super) fn put(&mut self, record: &EntryRecord, shard_context: &ShardContext) {
         let space = &record.place.space;
-        if record.expired(kit.now()) {
+        if record.expired(shard_context.now()) {
             return self.remove(space, record.id);
         }
         if let Some(known) = self.collections.get(space)
@@ -137,10 +137,10 @@ impl Slot {
         }
         self.touch(space);
         self.lacking.insert(space.clone());
-        self.collections.entry(space.clone()).or_insert_with(|| kit.collection()).put(&document(record));
+        self.collections.entry(space.clone()).or_insert_with(|| shard_context.collection()).put(&document(record));
     }
 
-    /// Puts in what a model made of the entry as it stands there.
+    /// Inserts the vector of the present entry.
     fn vector(&mut self, space: &Space, id: EntryId, vector: &[f32]) {
         let Some(collection) = self.collections.get_mut(space) else { return };
         let Some(version) = collection.version(id.0) else { return };
@@ -150,15 +150,21 @@ impl Slot {
         }
     }
 
-    /// Puts in the vector that the store has of an entry, where it stands and is of the present model.
+    /// Inserts the stored vector of an entry, if it is valid and of the current model.
     ///
     /// # Errors
-    /// It cannot be read.
-    pub(super) fn stored_vector(&mut self, record: &EntryRecord, kit: &Kit) -> Result<(), StoreError> {
+    /// The store cannot be read.
+    pub(super) fn stored_vector(
+        &mut self,
+        record: &EntryRecord,
+        shard_context: &ShardContext,
+    ) -> Result<(), StoreError> {
         let stands = |known: &crate::VectorRecord| {
-            known.model == kit.model.id && known.dimensions() == kit.model.dimensions && record.stands(known.version)
+            known.model == shard_context.model.id
+                && known.dimensions() == shard_context.model.dimensions
+                && record.stands(known.version)
         };
-        if let Some(known) = stored::vector(&kit.store, record.id)?.filter(stands) {
+        if let Some(known) = stored::vector(&shard_context.store, record.id)?.filter(stands) {
             self.vector(&record.place.space, record.id, &known.vector);
         }
         Ok(())
@@ -192,7 +198,7 @@ impl Slot {
         }
     }
 
-    /// An owner's spaces, in the order of their names.
+    /// Returns an owner's spaces, in the order of their names.
     pub(super) fn of_owner<'a>(&'a self, owner: &'a Owner) -> impl Iterator<Item = (&'a Space, &'a Collection)> {
         let first = Space::new(owner.clone(), "");
         self.collections.range(first..).take_while(move |(space, _)| space.owner == *owner)
@@ -202,18 +208,18 @@ impl Slot {
         self.of_owner(owner).map(|(space, _)| space.clone()).collect()
     }
 
-    /// Its checkpoint is not there any more.
+    /// Notes that its checkpoint no longer exists.
     pub(super) fn lose_checkpoint(&mut self) {
         self.saved = Saved::default();
     }
 
-    /// Whether a checkpoint has something to write.
+    /// Returns whether a checkpoint has something to write.
     pub(super) fn dirty(&self) -> bool {
         self.saved.through.is_none() || !self.touched.is_empty()
     }
 
-    /// A checkpoint of it as it is now, through that change, and what is to be remembered of it. What was touched is taken:
-    /// give it back where the checkpoint fails.
+    /// Prepares a checkpoint of the current state, up to that change, and the state to restore should it fail: the set
+    /// of changed spaces is taken.
     pub(super) fn save(&mut self, through: u64, model: &str) -> (SlotSave, Underway) {
         let touched = std::mem::take(&mut self.touched);
         let part_of = |space: &Space| Some(PartKey::of(space, self.collections.get(space)?.len()));

@@ -1,4 +1,4 @@
-//! Figures of the indexes.
+//! Statistics of the indexes.
 
 use std::sync::atomic::Ordering;
 
@@ -7,54 +7,67 @@ use serde::Serialize;
 
 use super::actor::Shard;
 use super::messages::{AskFigures, AskStats};
-use super::published::Shown;
+use super::published::ShardSnapshot;
 use super::timings::percentile;
 use crate::embed::EmbedFigures;
 use crate::port::{IndexFigures, IndexHealth};
 
-/// Of one shard.
+/// Statistics of one shard.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShardStats {
+    /// Number of the shard.
     pub shard: usize,
+    /// Health of the shard.
     pub health: IndexHealth,
+    /// Number of collections.
     pub collections: u64,
+    /// Number of indexed entries.
     pub entries: u64,
+    /// Number of vectors.
     pub vectors: u64,
-    /// In memory.
+    /// Bytes in memory.
     pub bytes: u64,
-    /// Collections whose graph of vectors is being grown: what is not in it yet is scanned.
+    /// Collections whose vector graph is being built; missing vectors are scanned.
     pub building: u64,
-    /// The last change that it has.
+    /// Last change applied.
     pub applied: u64,
-    /// The last change that its checkpoints have.
+    /// Last change contained in its checkpoints.
     pub checkpointed: u64,
-    /// Why the last checkpoint was not written.
+    /// Why the last checkpoint failed.
     pub checkpoint_fault: Option<String>,
     /// Searches since its start.
     pub searches: u64,
-    /// Over the last ten seconds.
+    /// Average over the last ten seconds.
     pub searches_per_second: f64,
-    /// Of the latest searches, in microseconds.
+    /// Durations of the latest searches, in microseconds.
     #[serde(skip)]
     pub(super) took: Vec<u32>,
 }
 
-/// Of all.
+/// Statistics of all shards.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct IndexStats {
+    /// Worst health of any shard.
     pub health: IndexHealth,
+    /// Number of indexed entries.
     pub entries: u64,
+    /// Number of vectors.
     pub vectors: u64,
-    /// Entries whose vector is yet to be made.
+    /// Entries without a vector.
     pub pending: u64,
+    /// Bytes in memory.
     pub bytes: u64,
+    /// Searches since the start.
     pub searches: u64,
+    /// Average over the last ten seconds.
     pub searches_per_second: f64,
-    /// Of the latest searches, on the shard's thread, in microseconds; none before the first.
+    /// Median duration of the latest searches on the shard's thread, in microseconds; `None` before the first.
     pub p50_us: Option<u32>,
+    /// 99th percentile of the same durations.
     pub p99_us: Option<u32>,
+    /// Statistics of embedding.
     pub embedding: EmbedFigures,
-    /// Those that answered.
+    /// The responding shards.
     pub shards: Vec<ShardStats>,
 }
 
@@ -84,21 +97,21 @@ impl Handler<AskStats> for Shard {
     type Result = MessageResult<AskStats>;
 
     fn handle(&mut self, _: AskStats, _: &mut Context<Self>) -> Self::Result {
-        let collections = || self.slots.values().flat_map(|seat| seat.slot.collections.values());
+        let collections = || self.slots.values().flat_map(|slot_state| slot_state.slot.collections.values());
         let shown = self.shown();
         MessageResult(ShardStats {
             shard: self.number,
-            health: shown.map_or(IndexHealth::Down, Shown::health),
+            health: shown.map_or(IndexHealth::Down, ShardSnapshot::health),
             collections: collections().count() as u64,
             entries: collections().map(|it| it.len() as u64).sum(),
             vectors: collections().map(|it| it.vectors() as u64).sum(),
             bytes: collections().map(|it| it.bytes() as u64).sum(),
-            building: self.slots.values().map(|seat| seat.slot.building.len() as u64).sum(),
+            building: self.slots.values().map(|slot_state| slot_state.slot.building.len() as u64).sum(),
             applied: self.applied,
             checkpointed: shown.map_or(0, |shown| shown.covered.load(Ordering::Acquire)),
             checkpoint_fault: self.saving.fault.clone(),
             searches: self.timings.count(),
-            searches_per_second: self.timings.per_second(self.kit.now()),
+            searches_per_second: self.timings.per_second(self.shard_context.now()),
             took: self.timings.latest(),
         })
     }
@@ -109,14 +122,15 @@ impl Handler<AskFigures> for Shard {
 
     fn handle(&mut self, AskFigures(owner): AskFigures, _: &mut Context<Self>) -> Self::Result {
         let seats = self.slots.values();
-        let of_owner = || seats.clone().flat_map(|seat| seat.slot.of_owner(&owner)).map(|(_, collection)| collection);
+        let of_owner =
+            || seats.clone().flat_map(|slot_state| slot_state.slot.of_owner(&owner)).map(|(_, collection)| collection);
         let missed = self.shown().map_or(0, |shown| shown.missed.load(Ordering::Acquire));
         MessageResult(IndexFigures {
             entries: of_owner().map(|it| it.len() as u64).sum(),
             vectors: of_owner().map(|it| it.vectors() as u64).sum(),
             pending: self.owner_lacks(&owner),
-            model: Some(std::sync::Arc::clone(&self.kit.model.id)),
-            dimensions: Some(self.kit.model.dimensions),
+            model: Some(std::sync::Arc::clone(&self.shard_context.model.id)),
+            dimensions: Some(self.shard_context.model.dimensions),
             bytes: of_owner().map(|it| it.bytes() as u64).sum(),
             lag: missed.saturating_sub(self.applied),
         })

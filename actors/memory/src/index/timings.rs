@@ -1,19 +1,19 @@
-//! How long the latest searches took, in constant space. Pure.
+//! Durations of the latest searches, in constant space. Pure.
 
 use std::time::Duration;
 
 use muster_core::Millis;
 
-/// Searches that are kept.
+/// Number of searches kept.
 const KEPT: usize = 1_024;
-/// What a rate is taken over.
+/// Window of the rate.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// The latest searches: when they ended, and how long they took.
+/// End times and durations of the latest searches.
 #[derive(Debug, Default)]
 pub(super) struct Timings {
     ring: Vec<(Millis, u32)>,
-    /// All that ever were.
+    /// Total number of searches.
     count: u64,
 }
 
@@ -31,23 +31,23 @@ impl Timings {
         self.count
     }
 
-    /// Searches a second, lately.
+    /// Searches per second in the window.
     pub(super) fn per_second(&self, now: Millis) -> f64 {
         let recent = self.ring.iter().filter(|(at, _)| now.since(*at) < WINDOW);
         let (count, longest) =
             recent.fold((0_u32, Duration::ZERO), |(count, longest), (at, _)| (count + 1, longest.max(now.since(*at))));
-        // Where the ring holds less than the window, it is full of the last moments.
+        // If the ring covers less than the window, it is full of the latest moments.
         let span = if count as usize == KEPT { longest.max(Duration::from_millis(1)) } else { WINDOW };
         f64::from(count) / span.as_secs_f64()
     }
 
-    /// In microseconds, in no order.
+    /// Durations in microseconds, unordered.
     pub(super) fn latest(&self) -> Vec<u32> {
         self.ring.iter().map(|(_, took)| *took).collect()
     }
 }
 
-/// The smallest that at least so many per cent are not above; `None` of nothing.
+/// Nearest-rank percentile; `None` without values.
 pub(super) fn percentile(sorted: &[u32], percent: usize) -> Option<u32> {
     let place = (sorted.len() * percent).div_ceil(100);
     sorted.get(place.saturating_sub(1)).copied()

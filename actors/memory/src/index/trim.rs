@@ -1,48 +1,52 @@
-//! Changes that every shard has on the disk are not kept.
+//! Trims the change log up to what every shard has on disk.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use muster_store::{Batch, Order, Scan, StoreError, Tree};
+use muster_store::{Batch, PageRequest, StoreError, Tree};
 
-use super::kit::Kit;
+use super::shard_context::ShardContext;
 use crate::place;
 
-/// Changes deleted in a batch.
+/// Changes deleted per batch.
 const BATCH: usize = 500;
 
-/// Deletes what all shards cover, beside the actors, unless that is being done. The writer only ever adds behind the last
-/// change, so this takes nothing out of its hands.
-pub(super) fn begin(kit: &Arc<Kit>) {
-    if kit.published.trimming.swap(true, Ordering::AcqRel) {
+/// Deletes changes that all shards cover, on another thread, unless that is already running. The writer only appends,
+/// so there is no conflict.
+pub(super) fn begin(shard_context: &Arc<ShardContext>) {
+    if shard_context.published.trimming.swap(true, Ordering::AcqRel) {
         return;
     }
-    let kit = Arc::clone(kit);
+    let shard_context = Arc::clone(shard_context);
     actix_rt::spawn(async move {
-        // Covers more by the time it ends, where another shard has ended meanwhile.
+        // More may be covered by the time it ends.
         let mut done = 0;
-        while kit.published.covered() > done {
-            let covered = kit.published.covered();
-            if let Err(error) = trim(&kit, covered).await {
+        while shard_context.published.covered() > done {
+            let covered = shard_context.published.covered();
+            if let Err(error) = trim(&shard_context, covered).await {
                 tracing::warn!(%error, "changes that every checkpoint holds are still kept");
                 break;
             }
             done = covered;
         }
-        kit.published.trimming.store(false, Ordering::Release);
+        shard_context.published.trimming.store(false, Ordering::Release);
     });
 }
 
-async fn trim(kit: &Kit, covered: u64) -> Result<(), StoreError> {
+async fn trim(shard_context: &ShardContext, covered: u64) -> Result<(), StoreError> {
     let last = place::change(covered);
     loop {
-        let scan = Scan { prefix: Vec::new(), from: None, limit: BATCH, order: Order::Ascending };
-        let keys = kit.store.scan(Tree::MemoryChanges, &scan)?.items.into_iter().map(|(key, _)| key);
-        let old: Vec<_> = keys.take_while(|key| *key <= last).collect();
-        if old.is_empty() {
+        let mut batch = Batch::default();
+        for entry in shard_context.store.entries(Tree::MemoryChanges, [], PageRequest::of(BATCH)).take(BATCH) {
+            let (key, _) = entry?;
+            if key > last {
+                break;
+            }
+            batch = batch.and_delete(Tree::MemoryChanges, key);
+        }
+        if batch.ops.is_empty() {
             return Ok(());
         }
-        let batch = old.into_iter().fold(Batch::default(), |batch, key| batch.and_delete(Tree::MemoryChanges, key));
-        kit.store.commit(batch).await?;
+        shard_context.store.commit(batch).await?;
     }
 }

@@ -1,4 +1,4 @@
-//! Entries end: deleted, or by their time.
+//! Deletion and expiry of entries.
 
 use std::sync::Arc;
 
@@ -7,32 +7,32 @@ use muster_store::{StoreError, Tree};
 use super::refused::Refused;
 use super::store::holds;
 use super::tally::Delta;
-use super::turn::Turn;
+use super::transaction::Transaction;
 use crate::messages::Precondition;
 use crate::place;
 use crate::record::{EntryId, EntryRecord};
 use muster_core::Millis;
 
-/// Deletes an entry with its history; false where there was none.
+/// Deletes an entry with its history; returns false if there was none.
 ///
 /// # Errors
 /// As for a store.
 pub(crate) fn delete(
-    turn: &mut Turn,
+    transaction: &mut Transaction,
     present: Option<&EntryRecord>,
     precondition: Precondition,
 ) -> Result<Result<bool, Refused>, StoreError> {
-    let live = present.filter(|present| !present.expired(turn.now));
+    let live = present.filter(|present| !present.expired(transaction.now));
     if let Err(refused) = holds(precondition, live) {
         return Ok(Err(refused));
     }
     if let Some(present) = present {
-        turn.remove(present)?;
+        transaction.remove(present)?;
     }
     Ok(Ok(live.is_some()))
 }
 
-/// A row of `Tree::MemoryExpiry`: the version of that entry ends then.
+/// A row of `Tree::MemoryExpiry`: the expiry of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) at: Millis,
@@ -40,34 +40,38 @@ pub(crate) struct End {
     pub(crate) version: u32,
 }
 
-/// What ended.
+/// What expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
     Entry,
     Version,
-    /// It was gone already.
+    /// It no longer existed.
     Nothing,
 }
 
-/// Lets end what a row says, given what stands at its place.
+/// Processes an expiry row, given the entry at its place.
 ///
 /// # Errors
 /// It cannot be encoded.
-pub(crate) fn expire(turn: &mut Turn, present: Option<&EntryRecord>, end: End) -> Result<Ended, StoreError> {
+pub(crate) fn expire(
+    transaction: &mut Transaction,
+    present: Option<&EntryRecord>,
+    end: End,
+) -> Result<Ended, StoreError> {
     let End { at, id, version } = end;
     let same = present.filter(|present| present.id == id);
     if let Some(present) = same.filter(|present| present.version == version && present.expires_at == Some(at)) {
-        turn.remove(present)?;
+        transaction.remove(present)?;
         return Ok(Ended::Entry);
     }
-    turn.unschedule(Some(at), id, version);
+    transaction.unschedule(Some(at), id, version);
     let holds = |present: &&EntryRecord| present.kept.iter().any(|kept| kept.version == version);
     let Some(present) = same.filter(holds) else { return Ok(Ended::Nothing) };
-    turn.delete(Tree::MemoryHistory, place::version(id, version));
-    // The present version tells what is kept, so it is written anew; nothing that anybody sees of it changes.
+    transaction.delete(Tree::MemoryHistory, place::version(id, version));
+    // The current version lists the retained ones, so it is rewritten without a visible change.
     let mut record = present.clone();
     record.kept.retain(|kept| kept.version != version);
-    turn.write(&Arc::new(record))?;
-    turn.count(&present.place.space, Delta { versions: -1, ..Delta::default() });
+    transaction.write(&Arc::new(record))?;
+    transaction.count(&present.place.space, Delta { versions: -1, ..Delta::default() });
     Ok(Ended::Version)
 }

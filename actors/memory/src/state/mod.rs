@@ -1,7 +1,7 @@
-//! What a change of an entry brings with it. Pure: the present entry, the time and new identifiers are arguments.
+//! Consequences of a change to an entry. Pure: the current entry, the time and new ids are arguments.
 //!
-//! Everything that one change writes goes into one [`Turn`], and from there into one batch: the entry, its identifier, its
-//! history, its vector, its end, the figures and the line of the changes' log stand or fall together.
+//! All writes of one change are collected in one [`Transaction`] and stored in one batch: the entry, its id, history, vector,
+//! expiry, tallies and change log line are atomic.
 
 mod end;
 mod refused;
@@ -9,12 +9,12 @@ mod store;
 mod tally;
 #[cfg(test)]
 mod tests;
-mod turn;
+mod transaction;
 mod vector;
 
 pub(super) use end::{End, Ended, delete, expire};
 pub(super) use refused::Refused;
 pub(super) use store::{Draft, Stored, store};
 pub(super) use tally::Delta;
-pub(super) use turn::Turn;
+pub(super) use transaction::Transaction;
 pub(super) use vector::vector;

@@ -1,25 +1,25 @@
-//! Why a change is refused.
+//! Why a change is rejected.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use muster_core::{Error, Kind};
 
-/// A refusal that rests on what is stored: part of a first answer that is given again.
+/// A rejection that depends on stored state: part of an idempotent response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Refused {
-    /// `If-Match` names another version than the present one.
+    /// `If-Match` names a version other than the current one.
     Version { present: u32, wanted: u64 },
-    /// `If-Match`, and there is no entry.
+    /// `If-Match`, but there is no entry.
     Missing,
-    /// `If-None-Match: *`, and there is one.
+    /// `If-None-Match: *`, but there is an entry.
     Present { present: u32 },
-    /// The owner has as many entries as may be.
+    /// The owner has reached the maximum number of entries.
     Full { most: u64 },
-    /// Every trace of the owner is being deleted.
+    /// The owner's data is being deleted.
     Forgetting,
-    /// What stands there cannot be read.
+    /// The present entry cannot be read.
     Unreadable,
 }
 

@@ -1,10 +1,10 @@
-//! Figures, as they move.
+//! Changes of tallies.
 
 use std::ops::AddAssign;
 
 use crate::record::Tally;
 
-/// How a change moves the figures of its space and its owner.
+/// Change of the tallies of a space and its owner.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Delta {
     pub(crate) entries: i64,

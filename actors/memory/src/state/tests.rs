@@ -1,4 +1,4 @@
-//! The state machine against a model that knows no trees: what one sees, and that nothing is left behind.
+//! The state machine against a simple model: visible entries, and no leftovers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use muster_core::Millis;
 use muster_core::precondition::IfMatch;
 
 const START: Millis = Millis(1_767_225_600_000);
-/// Most entries of the owner in these worlds.
+/// Maximum entries per owner in these tests.
 const MOST: u64 = 5;
 
 fn place_at(n: u8) -> Place {
@@ -38,7 +38,7 @@ fn draft(n: u8, value: u8, ttl: Option<u64>, precondition: Precondition) -> Draf
     }
 }
 
-/// What the store would hold, and what one decides with.
+/// Contents of the store, and inputs of decisions.
 #[derive(Default)]
 struct World {
     trees: BTreeMap<(&'static str, Vec<u8>), Rec>,
@@ -71,57 +71,60 @@ impl World {
         })
     }
 
-    fn turn(&self) -> Turn {
-        Turn::new(self.now(), self.seq)
+    fn transaction(&self) -> Transaction {
+        Transaction::new(self.now(), self.seq)
     }
 
-    /// Takes a turn over, as the actor and the store would.
-    fn take(&mut self, turn: Turn) {
-        let numbers: Vec<u64> = turn.applied.iter().map(|applied| applied.seq).collect();
-        assert!(numbers.iter().all(|seq| *seq > self.seq && *seq <= turn.seq), "each change has a number of its own");
+    /// Applies a turn, as the actor and the store would.
+    fn take(&mut self, transaction: Transaction) {
+        let numbers: Vec<u64> = transaction.applied.iter().map(|applied| applied.seq).collect();
+        assert!(
+            numbers.iter().all(|seq| *seq > self.seq && *seq <= transaction.seq),
+            "each change has a number of its own"
+        );
         assert!(numbers.is_sorted_by(|a, b| a < b));
-        for op in turn.ops {
+        for op in transaction.ops {
             match op {
                 Op::Put { tree, key, rec } => drop(self.trees.insert((tree.name(), key), rec)),
                 Op::Delete { tree, key } => drop(self.trees.remove(&(tree.name(), key))),
             }
         }
-        for (place, _) in &turn.there {
-            let last = turn.there.iter().rev().find(|(other, _)| other == place).unwrap();
+        for (place, _) in &transaction.there {
+            let last = transaction.there.iter().rev().find(|(other, _)| other == place).unwrap();
             assert_eq!(last.1.as_deref(), self.get(place).as_ref(), "what is said to stand there does");
         }
-        for (space, delta) in turn.deltas {
+        for (space, delta) in transaction.deltas {
             let tally = self.tallies.entry(space).or_default();
             *tally = tally.moved(delta);
         }
-        self.seq = turn.seq;
+        self.seq = transaction.seq;
     }
 
     fn store(&mut self, draft: &Draft) -> Result<Stored, Refused> {
         self.ids += 1;
-        let (present, mut turn) = (self.get(&draft.place), self.turn());
+        let (present, mut transaction) = (self.get(&draft.place), self.transaction());
         let outcome =
-            super::store(&mut turn, present.as_ref(), draft, EntryId(self.ids), (self.owned(), MOST)).unwrap();
+            super::store(&mut transaction, present.as_ref(), draft, EntryId(self.ids), (self.owned(), MOST)).unwrap();
         if outcome.is_ok() {
-            self.take(turn);
+            self.take(transaction);
         } else {
-            assert!(turn.ops.is_empty() && turn.applied.is_empty(), "who is refused changes nothing");
+            assert!(transaction.ops.is_empty() && transaction.applied.is_empty(), "who is refused changes nothing");
         }
         outcome
     }
 
     fn delete(&mut self, place: &Place, precondition: Precondition) -> Result<bool, Refused> {
-        let (present, mut turn) = (self.get(place), self.turn());
-        let outcome = super::delete(&mut turn, present.as_ref(), precondition).unwrap();
-        self.take(turn);
+        let (present, mut transaction) = (self.get(place), self.transaction());
+        let outcome = super::delete(&mut transaction, present.as_ref(), precondition).unwrap();
+        self.take(transaction);
         outcome
     }
 
     fn vector(&mut self, place: &Place, id: EntryId, version: u32) -> bool {
-        let (present, mut turn) = (self.get(place), self.turn());
+        let (present, mut transaction) = (self.get(place), self.transaction());
         let new = NewVector { place: place.clone(), id, version, model: Arc::from("m"), vector: Arc::from([1.0]) };
-        let stored = super::vector(&mut turn, present.as_ref(), &new).unwrap();
-        self.take(turn);
+        let stored = super::vector(&mut transaction, present.as_ref(), &new).unwrap();
+        self.take(transaction);
         stored
     }
 
@@ -133,13 +136,13 @@ impl World {
                 (at <= self.now()).then_some((End { at, id, version }, place))
             });
             let Some((end, place)) = due else { return };
-            let (present, mut turn) = (self.get(&place), self.turn());
-            expire(&mut turn, present.as_ref(), end).unwrap();
-            self.take(turn);
+            let (present, mut transaction) = (self.get(&place), self.transaction());
+            expire(&mut transaction, present.as_ref(), end).unwrap();
+            self.take(transaction);
         }
     }
 
-    /// Everything that is stored belongs to an entry that is there, and the figures count it.
+    /// Every stored record belongs to an existing entry, and the tallies match.
     fn check(&self) {
         let entries: Vec<EntryRecord> =
             self.rows(Tree::Memory).map(|(_, rec)| EntryRecord::decode(rec).unwrap()).collect();
@@ -185,7 +188,7 @@ impl World {
     }
 }
 
-/// One version, as the model knows it.
+/// One version in the model.
 #[derive(Debug, Clone, PartialEq)]
 struct Seen {
     id: EntryId,
@@ -196,7 +199,7 @@ struct Seen {
     expires_at: Option<Millis>,
 }
 
-/// Versions by place, the present one last.
+/// Versions by place, the current one last.
 #[derive(Default)]
 struct Model(BTreeMap<Place, Vec<Seen>>);
 
@@ -310,7 +313,7 @@ fn run(world: &mut World, model: &mut Model, step: Do) {
             let Some(live) = model.live(&place, world.now()).cloned() else { return };
             let of = live.version.saturating_sub(back);
             let same = |n: u32| model.0[&place].iter().rev().take(n as usize + 1).all(|one| one.value == live.value);
-            // What the model no longer has of the history it cannot judge.
+            // The model cannot judge history that it no longer has.
             if of >= 1 && (back as usize) < model.0[&place].len() {
                 assert_eq!(world.vector(&place, live.id, of), same(back));
             }
@@ -355,7 +358,7 @@ proptest! {
             wanted.retain(lives);
             prop_assert_eq!(there, wanted);
         }
-        // Everything ends: then nothing is left but the log of changes.
+        // Everything expires: then only the change log is left.
         for at in 0..8 {
             world.delete(&place_at(at), Precondition::None).unwrap();
         }
@@ -437,9 +440,9 @@ fn a_replaced_version_ends_at_its_own_time() {
 fn the_indexes_hear_what_the_log_says() {
     let mut world = World::default();
     world.store(&draft(0, 1, None, Precondition::None)).unwrap();
-    let (present, mut turn) = (world.get(&place_at(0)), world.turn());
-    super::delete(&mut turn, present.as_ref(), Precondition::None).unwrap().unwrap();
-    let kinds: Vec<_> = turn.applied.iter().map(|applied| (applied.seq, applied.kind.clone())).collect();
+    let (present, mut transaction) = (world.get(&place_at(0)), world.transaction());
+    super::delete(&mut transaction, present.as_ref(), Precondition::None).unwrap().unwrap();
+    let kinds: Vec<_> = transaction.applied.iter().map(|applied| (applied.seq, applied.kind.clone())).collect();
     let (space, id) = (place_at(0).space, EntryId(1));
     assert_eq!(kinds, [(2, AppliedKind::Deleted { space, id })]);
 }

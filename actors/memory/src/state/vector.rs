@@ -1,29 +1,34 @@
-//! What a model made of an entry is stored with it.
+//! Storing of vectors.
 
 use std::sync::Arc;
 
 use muster_store::{StoreError, Tree};
 
-use super::turn::Turn;
+use super::transaction::Transaction;
 use crate::place;
 use crate::port::{AppliedKind, NewVector};
 use crate::record::{Change, EntryRecord, VectorRecord};
 
-/// Stores a vector where its entry and its text still stand; false where they do not.
+/// Stores a vector if its entry and text are still current; otherwise returns false.
 ///
 /// # Errors
 /// It cannot be encoded.
-pub(crate) fn vector(turn: &mut Turn, present: Option<&EntryRecord>, new: &NewVector) -> Result<bool, StoreError> {
-    let stands =
-        |present: &&EntryRecord| present.id == new.id && present.stands(new.version) && !present.expired(turn.now);
+pub(crate) fn vector(
+    transaction: &mut Transaction,
+    present: Option<&EntryRecord>,
+    new: &NewVector,
+) -> Result<bool, StoreError> {
+    let stands = |present: &&EntryRecord| {
+        present.id == new.id && present.stands(new.version) && !present.expired(transaction.now)
+    };
     if present.filter(stands).is_none() {
         return Ok(false);
     }
     let (id, version) = (new.id, new.version);
     let record = VectorRecord { version, model: Arc::clone(&new.model), vector: new.vector.to_vec() };
-    turn.put(Tree::MemoryVectors, place::vector(id), &record)?;
-    let seq = turn.change(&Change::Vector { place: new.place.clone(), id, version })?;
+    transaction.put(Tree::MemoryVectors, place::vector(id), &record)?;
+    let seq = transaction.change(&Change::Vector { place: new.place.clone(), id, version })?;
     let (space, model, vector) = (new.place.space.clone(), Arc::clone(&new.model), Arc::clone(&new.vector));
-    turn.tell(seq, AppliedKind::Vector { space, id, version, model, vector });
+    transaction.record(seq, AppliedKind::Vector { space, id, version, model, vector });
     Ok(true)
 }

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use futures::future::join_all;
 use muster_store::StoreError;
 
@@ -13,7 +15,7 @@ fn an_actor_that_dies_under_load_loses_nothing_that_was_acknowledged() {
             let keys: Vec<String> = (0..200).map(|n| format!("{round}/{n}")).collect();
             let stores = join_all(keys.iter().map(|key| bench.try_store(new(key, key))));
             let kill = async {
-                // A little further on each time.
+                // A little later in each round.
                 for _ in 0..=round {
                     tokio::task::yield_now().await;
                 }
@@ -28,14 +30,14 @@ fn an_actor_that_dies_under_load_loses_nothing_that_was_acknowledged() {
             assert_eq!(bench.get(record.key()).as_ref(), Some(record.as_ref()));
         }
         whole::check(&bench.store);
-        // What was stored and not acknowledged, the index has heard of, too.
+        // The index also receives what was stored but not acknowledged.
         let stored = entries_in(&bench.store);
         assert!(stored.len() >= acknowledged.len());
         let last = bench.put("last", "v").await;
         assert!(stored.iter().all(|entry| entry.seq < last.seq), "no number is given twice");
-        let told = bench.index.kinds();
+        let received = bench.index.kinds();
         for entry in stored {
-            assert!(told.contains(&AppliedKind::Put(Arc::new(entry))));
+            assert!(received.contains(&AppliedKind::Put(Arc::new(entry))));
         }
     });
 }
@@ -50,9 +52,9 @@ fn what_became_durable_as_the_actor_died_is_told_by_the_next() {
         bench.store.held(1).await;
         assert!(bench.tree.inject_panic("memory/memory"));
         assert_eq!(store.await.unwrap().unwrap_err().kind, Kind::Unavailable);
-        assert!(bench.index.told().is_empty());
+        assert!(bench.index.received().is_empty());
         bench.store.release();
-        test_world::until(|| !bench.index.told().is_empty()).await;
+        test_world::until(|| !bench.index.received().is_empty()).await;
         bench.memory.up().await;
         let stored = Arc::new(bench.get("k").unwrap());
         assert_eq!(bench.index.kinds(), [AppliedKind::Put(stored)]);
@@ -89,6 +91,47 @@ fn a_store_that_only_reads_answers_reads() {
 }
 
 #[test]
+fn a_store_that_becomes_read_only_refuses_every_change_alike() {
+    test_world::run(|tree| async move {
+        let bench = Bench::new(&tree).await;
+        bench.put("k", "v").await;
+        bench.store.fail_commits(Some(StoreError::Poisoned("a sync failed".to_owned())));
+        let stored = bench.try_store(new("k", "w")).await.map(drop);
+        let deleted = bench.memory.delete(None, "k", Precondition::None, &bench.me).await.map(drop);
+        for refused in [stored, deleted] {
+            let refused = refused.unwrap_err();
+            let expected = (Kind::Unavailable, "the store does not accept writes now: try again later");
+            assert_eq!((refused.kind, refused.message.as_str()), expected);
+            assert_eq!((refused.code, refused.retry_after), (None, Some(Duration::from_secs(30))));
+        }
+        assert_eq!(bench.value("k").as_deref(), Some("v"));
+        test_world::after(Duration::from_secs(300)).await;
+        assert!(bench.tree.snapshot().iter().all(|actor| actor.restarts == 0));
+    });
+}
+
+#[test]
+fn a_commit_that_fails_is_told_to_everybody_who_waits() {
+    test_world::run(|tree| async move {
+        let bench = Bench::new(&tree).await;
+        bench.store.hold_commits();
+        let keys: Vec<String> = (0..50).map(|n| format!("k{n}")).collect();
+        let storing = futures::future::join_all(keys.iter().map(|key| bench.try_store(new(key, "v"))));
+        let breaking = async {
+            bench.store.held(2).await;
+            bench.store.fail_commits(Some(StoreError::Poisoned("a sync failed".to_owned())));
+            bench.store.release();
+        };
+        let (outcomes, ()) = futures::join!(storing, breaking);
+        for outcome in outcomes {
+            let refused = outcome.unwrap_err();
+            assert_eq!((refused.kind, refused.retry_after), (Kind::Unavailable, Some(Duration::from_secs(30))));
+        }
+        assert_eq!(bench.value("k1"), None);
+    });
+}
+
+#[test]
 fn a_server_that_ends_at_any_commit_has_whole_entries() {
     test_world::run(|tree| async move {
         let bench = Bench::new(&tree).await;
@@ -100,7 +143,7 @@ fn a_server_that_ends_at_any_commit_has_whole_entries() {
             futures::join!(store("2"), store("3"), memory.delete(None, "k", Precondition::None, &me))
         });
         bench.store.held(2).await;
-        // What the store had not taken when the process ended never was.
+        // What the store had not accepted when the process ended never existed.
         let taken = Arc::new(copy(&bench.store).await);
         let again = Bench::on(&tree, taken, bench.clock.clone(), bench.settings.clone()).await;
         assert_eq!(again.value("k").as_deref(), Some("1"));
@@ -110,7 +153,7 @@ fn a_server_that_ends_at_any_commit_has_whole_entries() {
     });
 }
 
-/// What a store holds, in another.
+/// Copies the content of a store.
 async fn copy(store: &MemStore) -> MemStore {
     let copy = MemStore::default();
     for tree in Rows::ALL {

@@ -6,12 +6,13 @@ use super::*;
 #[test]
 fn what_is_over_is_not_shown_from_that_millisecond_on() {
     test_world::run(|tree| async move {
-        // No tick sweeps it here: only the clock moves.
+        // No tick sweeps here: only the clock advances.
         let bench = Bench::on(&tree, Arc::default(), Clock::manual(test_world::START), MemorySettings::default()).await;
         let entry = bench.put_for("k", "v", 1).await;
         let search = || async {
             bench.index.finds(vec![candidate(&entry)]);
-            let ask = SearchAsk { query: "v".to_owned(), ..SearchAsk::default() };
+            let ask =
+                SearchAsk { query: Query { text: "v".into(), limit: 50, ..Query::default() }, ..SearchAsk::default() };
             bench.memory.search(ask, &bench.me).await.unwrap().hits.len()
         };
         let list = || async { bench.memory.list(ListAsk::default(), &bench.me).await.unwrap().items.len() };

@@ -5,7 +5,7 @@ use super::*;
 use muster_core::Kind;
 use muster_core::idempotency::Idempotency;
 
-/// 150 entries with histories, ends, vectors and kept answers of one owner, and one of another.
+/// 150 entries of one owner with history, expiry, vectors and stored responses, and one of another.
 async fn fill(bench: &Bench) {
     for chunk in 0..3 {
         for value in ["1", "2"] {
@@ -28,7 +28,7 @@ async fn fill(bench: &Bench) {
 const TREES: [Rows; 6] =
     [Rows::Memory, Rows::MemoryIds, Rows::MemoryHistory, Rows::MemoryVectors, Rows::MemoryExpiry, Rows::Idempotency];
 
-/// Nothing of the owner's is in any tree but that it is gone.
+/// Nothing of the owner's is in any tree except the record of the deletion.
 fn nothing_is_left(bench: &Bench) {
     let has = |bytes: &[u8], what: &str| bytes.windows(what.len()).any(|window| window == what.as_bytes());
     for tree in TREES {
@@ -113,7 +113,7 @@ fn forgetting_goes_on_after_a_crash() {
         bench.store.hold_commits();
         let forget = actix_rt::spawn(async move { memory.forget(&Owner::new("key_me"), &me).await });
         bench.store.held(1).await;
-        // The mark, then the first part; the second waits.
+        // The mark, then the first slice; the second waits.
         for _ in 0..2 {
             bench.store.release();
             bench.store.hold_commits();

@@ -1,4 +1,4 @@
-//! Tests of memory: the writer and the facade on paused time, with an index that only notes what it is told.
+//! Tests of the writer and the service on paused time, with an index that records its changes.
 
 mod crashes;
 mod ends;
@@ -21,7 +21,7 @@ use muster_core::{Clock, test_world};
 use muster_identity::By;
 use muster_identity::keys::KeyRecord;
 
-/// What a test needs.
+/// Environment of a test.
 struct Bench {
     tree: Tree,
     memory: Memory,
@@ -46,7 +46,7 @@ impl Bench {
         Self::on(tree, Arc::default(), Clock::tokio(test_world::START), settings).await
     }
 
-    /// The server ends without a word, and another begins on what is stored.
+    /// The server ends abruptly, and another starts on what is stored.
     async fn again(self) -> Self {
         self.tree.stop().await;
         let tree = Tree::new(Arbiter::current(), self.clock.clone());
@@ -87,7 +87,7 @@ impl Bench {
         self.get(key).map(|entry| entry.value.to_string())
     }
 
-    /// What a tree holds.
+    /// Contents of a tree.
     fn rows(&self, tree: Rows) -> Vec<(Vec<u8>, Vec<u8>)> {
         rows(&self.store, tree)
     }
@@ -105,7 +105,7 @@ fn rows(store: &MemStore, tree: Rows) -> Vec<(Vec<u8>, Vec<u8>)> {
     }
 }
 
-/// Entries as they are stored, expired ones among them.
+/// Entries as stored, expired ones included.
 fn entries_in(store: &MemStore) -> Vec<EntryRecord> {
     let rec = |bytes| muster_store::Rec { schema: 1, bytes };
     rows(store, Rows::Memory).into_iter().map(|(_, bytes)| EntryRecord::decode(&rec(bytes)).unwrap()).collect()

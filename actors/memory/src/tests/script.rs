@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, pending, ready};
-use muster_retrieval::Language;
+use muster_retrieval::{Explain, Hit, Language};
 
 use crate::{
     Applied, AppliedKind, Candidate, Candidates, EntryRecord, IndexAsk, IndexFigures, IndexHealth, IndexSink, Mode,
@@ -25,7 +25,7 @@ pub(super) enum Takes {
 
 #[derive(Debug, Default)]
 pub(super) struct Script {
-    told: Mutex<Vec<Applied>>,
+    received: Mutex<Vec<Applied>>,
     takes: Mutex<Takes>,
     found: Mutex<VecDeque<Vec<Candidate>>>,
     asked: Mutex<Vec<IndexAsk>>,
@@ -37,12 +37,12 @@ impl Script {
     }
 
     /// What it was told, in order.
-    pub(super) fn told(&self) -> Vec<Applied> {
-        self.told.lock().unwrap().clone()
+    pub(super) fn received(&self) -> Vec<Applied> {
+        self.received.lock().unwrap().clone()
     }
 
     pub(super) fn kinds(&self) -> Vec<AppliedKind> {
-        self.told().into_iter().map(|applied| applied.kind).collect()
+        self.received().into_iter().map(|applied| applied.kind).collect()
     }
 
     pub(super) fn asked(&self) -> Vec<IndexAsk> {
@@ -58,21 +58,38 @@ impl Script {
 pub(super) fn candidate(of: &EntryRecord) -> Candidate {
     Candidate {
         namespace: Arc::clone(&of.place.space.namespace),
-        id: of.id,
-        version: of.version,
-        language: Language::default(),
-        score: 0.5,
-        text: Some(1.0),
+        hit: Hit {
+            collection: 0,
+            id: of.id.0,
+            version: of.version,
+            language: Language::default(),
+            score: 0.5,
+            text: Some(1.0),
+            semantic: None,
+            explain: unexplained(),
+            prev: None,
+            next: None,
+        },
+    }
+}
+
+fn unexplained() -> Explain {
+    Explain {
+        text: None,
         semantic: None,
-        explain: serde_json::Value::Null,
-        prev: None,
-        next: None,
+        alpha: 0.0,
+        fused: 0.0,
+        importance: 0.0,
+        best: 0.0,
+        decay: 1.0,
+        likeness: None,
+        score: 0.5,
     }
 }
 
 impl IndexSink for Script {
     fn apply(&self, changes: Arc<[Applied]>) -> BoxFuture<'static, Taken> {
-        self.told.lock().unwrap().extend(changes.iter().cloned());
+        self.received.lock().unwrap().extend(changes.iter().cloned());
         match *self.takes.lock().unwrap() {
             Takes::All => ready(Taken::All).boxed(),
             Takes::Partly => ready(Taken::Partly).boxed(),
@@ -84,7 +101,7 @@ impl IndexSink for Script {
 impl Searcher for Script {
     /// Of what a test said, the part that is asked for.
     fn search(&self, ask: IndexAsk) -> BoxFuture<'static, Result<Candidates, Error>> {
-        let (offset, limit) = (ask.offset, ask.limit);
+        let (offset, limit) = (ask.query.offset, ask.query.limit);
         self.asked.lock().unwrap().push(ask);
         let Some(found) = self.found.lock().unwrap().pop_front() else {
             return ready(Err(Error::new(Kind::Unavailable, "the index is down"))).boxed();

@@ -1,10 +1,9 @@
 use super::script::candidate;
 use super::*;
 use muster_core::Kind;
-use muster_core::page::PageAsk;
 
-fn ask(query: &str, limit: usize) -> SearchAsk {
-    SearchAsk { query: query.to_owned(), page: PageAsk { limit, after: None }, ..SearchAsk::default() }
+fn ask(text: &str, limit: usize) -> SearchAsk {
+    SearchAsk { query: Query { text: text.into(), limit, ..Query::default() }, ..SearchAsk::default() }
 }
 
 fn keys(reply: &SearchReply) -> Vec<(usize, &str)> {
@@ -44,11 +43,12 @@ fn what_was_dropped_is_made_up_for_once() {
         bench.index.finds(found.clone());
         let reply = bench.memory.search(ask("v", 3), &bench.me).await.unwrap();
         assert_eq!(keys(&reply), [(1, "k0"), (2, "k1"), (3, "k2")]);
-        let asked: Vec<(usize, usize)> = bench.index.asked().iter().map(|ask| (ask.offset, ask.limit)).collect();
+        let asked: Vec<(usize, usize)> =
+            bench.index.asked().iter().map(|ask| (ask.query.offset, ask.query.limit)).collect();
         assert_eq!(asked, [(0, 3), (3, 2)], "only for what was missing");
         bench.index.finds(found);
         let mut next = ask("v", 3);
-        next.page.after = reply.next;
+        next.after = reply.next;
         let reply = bench.memory.search(next, &bench.me).await.unwrap();
         assert_eq!(
             (keys(&reply), reply.next.clone()),
@@ -65,7 +65,7 @@ fn a_search_is_of_its_owner_and_its_cursor_of_its_query() {
         let found = [bench.put("a", "v").await, bench.put("b", "v").await].map(|entry| candidate(&entry)).to_vec();
         bench.index.finds(found.clone());
         let first = bench.memory.search(ask("v", 1), &bench.me).await.unwrap();
-        let cursor = |query: &str| SearchAsk { page: PageAsk { limit: 1, after: first.next.clone() }, ..ask(query, 1) };
+        let cursor = |query: &str| SearchAsk { after: first.next.clone(), ..ask(query, 1) };
         assert!(first.next.is_some());
         for (query, by) in [("w", &bench.me), ("v", &bench.other)] {
             assert_eq!(bench.memory.search(cursor(query), by).await.unwrap_err().fields[0].loc, ["query", "cursor"]);
@@ -94,7 +94,8 @@ fn an_index_that_is_down_is_said_and_a_bad_query_never_asked() {
     test_world::run(|tree| async move {
         let bench = Bench::new(&tree).await;
         assert_eq!(bench.memory.search(ask("v", 1), &bench.me).await.unwrap_err().kind, Kind::Unavailable);
-        let bad = SearchAsk { min_score: Some(2.0), tags: vec![String::new()], ..ask("", 1) };
+        let query = Query { min_score: Some(2.0), tags_all: vec![String::new()], limit: 1, ..Query::default() };
+        let bad = SearchAsk { query, ..SearchAsk::default() };
         let refused = bench.memory.search(bad, &bench.me).await.unwrap_err();
         assert_eq!((refused.kind, refused.fields.len()), (Kind::Invalid, 3));
         assert_eq!(bench.index.asked().len(), 1);

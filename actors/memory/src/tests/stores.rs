@@ -54,7 +54,7 @@ fn an_answer_comes_once_it_is_durable_and_the_index_has_it() {
         assert!(store.as_mut().now_or_never().is_none());
         bench.store.held(1).await;
         assert_eq!(bench.get("k"), None, "what is not durable is not shown");
-        assert!(bench.index.told().is_empty() && store.as_mut().now_or_never().is_none());
+        assert!(bench.index.received().is_empty() && store.as_mut().now_or_never().is_none());
         bench.store.release();
         assert_eq!(store.await.unwrap().index_state, IndexState::Text);
         bench.index.takes(Takes::Partly);
@@ -82,8 +82,8 @@ fn what_waits_goes_in_order_two_batches_at_a_time() {
         let (replies, ()) = futures::join!(stores, release);
         let seqs: Vec<u64> = replies.iter().map(|reply| reply.as_ref().unwrap().record.seq).collect();
         assert_eq!(seqs, (1..=50).collect::<Vec<_>>());
-        let told: Vec<u64> = bench.index.told().iter().map(|applied| applied.seq).collect();
-        assert_eq!(told, seqs, "and the index hears it in order");
+        let received: Vec<u64> = bench.index.received().iter().map(|applied| applied.seq).collect();
+        assert_eq!(received, seqs, "and the index hears it in order");
         assert_eq!(bench.get("k0").unwrap().version, 8, "each decision saw the one before it");
     });
 }

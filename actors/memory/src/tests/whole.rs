@@ -1,4 +1,4 @@
-//! Whether a store is whole: everything in it belongs to an entry that is there, and the figures count it.
+//! Consistency of a store: every record belongs to an existing entry, and the tallies match.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -79,7 +79,7 @@ fn step() -> impl Strategy<Value = Do> {
 
 type Acknowledged = Arc<Mutex<Vec<Arc<EntryRecord>>>>;
 
-/// Asks without waiting: what one asks, and the actor's end, come between one another.
+/// Sends requests without waiting, so that they interleave with the actor's end.
 fn begin(bench: &Bench, step: Do, acknowledged: &Acknowledged) {
     let (memory, me, other) = (bench.memory.clone(), bench.me.clone(), bench.other.clone());
     let (noted, owner) = (Arc::clone(acknowledged), Owner::new("key_me"));
@@ -119,7 +119,7 @@ fn run(steps: Vec<Do>) {
             }
             tokio::task::yield_now().await;
         }
-        // Longer than any back-off, call and life: everything has ended.
+        // Longer than any back-off, call and time to live: everything has expired.
         test_world::after(Duration::from_secs(200)).await;
         bench.memory.up().await;
         bench.memory.sweep().await.unwrap();
@@ -127,7 +127,7 @@ fn run(steps: Vec<Do>) {
         assert!(!rows(&bench.store, Rows::MemoryIds).iter().any(|(key, _)| key.starts_with(b"gone/")));
         let stored = entries_in(&bench.store);
         assert!(stored.iter().all(|entry| entry.expires_at.is_none()));
-        // The other's live for ever: each is where it was acknowledged to be, or what came later is.
+        // The others do not expire: each is as acknowledged, or as a later change left it.
         for record in acknowledged.lock().unwrap().iter().filter(|record| record.owner().as_str() == "key_other") {
             let there = stored.iter().find(|entry| entry.place == record.place);
             assert!(there.is_some_and(|there| there.id == record.id && there.seq >= record.seq), "{record:?}");

@@ -1,6 +1,6 @@
 //! What happened to a device: the last entries, in a ring of places in the store.
 
-use muster_store::{Encoding, Op, Order, Record, Scan, StoreError, StoreHandle, Tree};
+use muster_store::{Encoding, Op, PageRequest, Record, StoreError, StoreHandle, Tree};
 use serde::{Deserialize, Serialize};
 
 use super::record::Status;
@@ -48,18 +48,8 @@ pub(super) fn read(store: &StoreHandle, device: &str, ask: &PageAsk) -> Result<P
             Error::field(Kind::Invalid, &["query", "cursor"], "must be `next_cursor` of a page", cursor.as_str().into())
         })?,
     };
-    let (mut entries, mut from) = (Vec::new(), None);
-    loop {
-        let scan = Scan { prefix: format!("{device}/h/").into_bytes(), from, limit: 200, order: Order::Ascending };
-        let page = store.scan(Tree::Telemetry, &scan)?;
-        for (_, rec) in &page.items {
-            entries.push(HistoryEntry::decode(rec)?);
-        }
-        from = page.next;
-        if from.is_none() {
-            break;
-        }
-    }
+    let entries = store.records::<HistoryEntry>(format!("{device}/h/"), PageRequest::of(200)).values();
+    let mut entries = entries.collect::<Result<Vec<_>, StoreError>>()?;
     entries.retain(|entry| entry.seq < before);
     entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.seq));
     Ok(Page::of(entries.into_iter(), ask.limit, |entry| entry.seq.to_string()))

@@ -1,4 +1,4 @@
-//! What the actor is asked: changes, which are decided in a turn and durable when they are answered, and reads.
+//! Requests to the devices' actor: changes, which are durable when they are answered, and reads.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::state::Fleet;
 use super::telemetry::Telemetry;
 use super::turn::Turn;
 use muster_core::Error;
-use muster_feed::{Denied, SnapshotAsk};
+use muster_feed::{Denied, SnapshotRequest};
 use muster_identity::By;
 
 /// A change. Pure: it leaves its whole change in the turn, or refuses and leaves none.
@@ -88,14 +88,14 @@ impl Message for Next {
 }
 
 /// The state behind a channel. Dropped before it was answered, as by an actor that is down, it answers `Unavailable`.
-pub(super) struct Snapshot(Option<SnapshotAsk>);
+pub(super) struct Snapshot(Option<SnapshotRequest>);
 
 impl Snapshot {
-    pub(super) fn new(ask: SnapshotAsk) -> Self {
+    pub(super) fn new(ask: SnapshotRequest) -> Self {
         Self(Some(ask))
     }
 
-    pub(super) fn take(mut self) -> Option<SnapshotAsk> {
+    pub(super) fn take(mut self) -> Option<SnapshotRequest> {
         self.0.take()
     }
 }

@@ -1,8 +1,8 @@
 //! Devices: what is out there, how it is, what it was asked to do, and whether it is trusted.
 //!
 //! One actor owns the records. Who is let in by a device's own token is a read-only view that it publishes
-//! ([`DeviceDirectory`]), so that authentication costs no hop. What a change tells is published once it is durable;
-//! heartbeats and readings that change nothing else are taken at once and written behind, within a minute.
+//! ([`DeviceDirectory`]), so that authentication costs no hop. A change is published once it is durable; heartbeats and
+//! readings that change nothing else are taken over at once and written within a minute.
 
 mod actor;
 mod beat;
@@ -18,10 +18,12 @@ mod key;
 mod messages;
 mod options;
 mod orders;
+mod pending;
 mod ports;
 mod read;
 mod record;
 mod register;
+mod requests;
 mod service;
 mod shift;
 mod snapshot;
@@ -30,6 +32,7 @@ mod status;
 mod telemetry;
 #[cfg(test)]
 mod tests;
+mod tick;
 mod trust;
 mod turn;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_store::{Op, Order, Scan, Tree};
+use muster_store::{Op, PageRequest, StoreError, Tree};
 use serde_json::{Map, Value, json};
 
 use super::command::{Acked, Answer, Command, CommandState};
@@ -99,14 +99,14 @@ fn commanded(status: Status) -> Result<(), Error> {
 
 /// Deletes the oldest finished commands of a device that has had many.
 fn forget(turn: &Turn<'_>, edit: &mut Edit, open: &[Command]) -> Result<(), Error> {
-    let prefix = format!("{}/", edit.entry.device.id).into_bytes();
-    let scan = Scan { prefix, from: None, limit: MAX_KEPT + 1, order: Order::Ascending };
-    let page = turn.store.scan(Tree::Commands, &scan)?;
-    if page.items.len() < MAX_KEPT {
+    let prefix = format!("{}/", edit.entry.device.id);
+    let kept = turn.store.entries(Tree::Commands, prefix, PageRequest::of(MAX_KEPT + 1)).take(MAX_KEPT + 1);
+    let kept = kept.map(|entry| Ok(entry?.0)).collect::<Result<Vec<_>, StoreError>>()?;
+    if kept.len() < MAX_KEPT {
         return Ok(());
     }
     let waits = |key: &[u8]| open.iter().any(|command| Command::key(&command.device_id, &command.id) == key);
-    let old = page.items.into_iter().map(|(key, _)| key).filter(|key| !waits(key)).take(2);
+    let old = kept.into_iter().filter(|key| !waits(key)).take(2);
     edit.ops.extend(old.map(|key| Op::Delete { tree: Tree::Commands, key }));
     Ok(())
 }
@@ -120,6 +120,7 @@ fn told(name: &str, now: Millis, command: &Command) -> Event {
 /// Leaves the end of a command in a change: its record, its event, its place in the history.
 pub(super) fn ended(edit: &mut Edit, command: &Command, now: Millis) -> Result<(), Error> {
     edit.put(&Command::key(&command.device_id, &command.id), command)?;
+    edit.finished.push(command.clone());
     edit.events.push(told("device.command_acked", now, command));
     let note = format!("{} {} {}", command.id, command.name, command.state.name());
     let actor = if command.state == CommandState::Expired { "system" } else { &*command.device_id };
@@ -166,7 +167,7 @@ impl Act for Acknowledge {
         let Self { device, command: id, answer, result } = self;
         let mut open = turn.open(&device).to_vec();
         let Some(place) = open.iter().position(|command| command.id == id) else {
-            let mut ended = super::read::command(turn.store, &device, &id)?;
+            let mut ended = turn.finished(&device, &id)?;
             ended.ack(answer, result, turn.now)?;
             return Ok(ended);
         };

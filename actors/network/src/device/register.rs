@@ -74,7 +74,7 @@ impl Act for Register {
         if let Some(device) = turn.replay(idempotency.as_ref())? {
             return Ok(Registered { device, private_key: None, replayed: true });
         }
-        if turn.fleet.len() + turn.staged.entries.len() >= turn.rules.max_devices {
+        if turn.fleet.len() + turn.pending.len() >= turn.rules.max_devices {
             let full = format!(
                 "this server keeps at most {} devices: retire some, or raise the limit",
                 turn.rules.max_devices
@@ -141,8 +141,7 @@ impl Act for Register {
 
 /// A key belongs to one device.
 pub(super) fn free(turn: &Turn<'_>, id: &str, kid: &str) -> Result<(), Error> {
-    let staged = turn.staged.entries.values().find(|entry| entry.keys.iter().any(|key| key.kid == kid));
-    let holder = staged.map(|entry| &entry.device.id).or_else(|| turn.fleet.holder(kid));
+    let holder = turn.pending.holder(kid).or_else(|| turn.fleet.holder(kid));
     match holder.filter(|holder| ***holder != *id) {
         None => Ok(()),
         Some(holder) => {

@@ -1,4 +1,4 @@
-//! Devices, as the rest of the house holds them.
+//! The public face of devices.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +30,7 @@ use super::state::{Fleet, target};
 use super::telemetry::Telemetry;
 use super::turn::no_device;
 use crate::geofence::Watcher;
+use crate::journal::Incarnations;
 use muster_core::event::Publisher;
 use muster_core::idempotency::Idempotency;
 use muster_core::ids::{IdKind, new_id};
@@ -37,7 +38,7 @@ use muster_core::page::{Page, PageAsk};
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Clock, Error};
-use muster_feed::{SnapshotAsk, SnapshotSource};
+use muster_feed::{SnapshotRequest, SnapshotSource};
 use muster_identity::By;
 
 /// Heartbeats that a slow receiver of [`FirmwareView::beats`] may lag behind.
@@ -94,6 +95,7 @@ impl Devices {
             beats: beats.clone(),
             noted: Arc::clone(&noted),
             watcher,
+            incarnations: Incarnations::default(),
         };
         let handle = group.start(
             ChildSpec::new("devices", arbiter, move |_| {
@@ -302,9 +304,9 @@ impl Devices {
 }
 
 impl SnapshotSource for Devices {
-    fn ask(&self, ask: SnapshotAsk) {
+    fn ask(&self, ask: SnapshotRequest) {
         // One that is refused answers by its drop.
-        let _ = self.handle.tell(Snapshot::new(ask));
+        let _ = self.handle.try_send(Snapshot::new(ask));
     }
 }
 

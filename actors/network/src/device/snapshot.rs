@@ -11,13 +11,13 @@ use super::beat::vitals;
 use super::entry::Entry;
 use super::record::Status;
 use muster_core::principal::Permission;
-use muster_feed::{Denied, SnapshotAsk, StateItem};
+use muster_feed::{Denied, SnapshotRequest, StateItem};
 
 /// Devices that the state of `devices` holds at most, the newest: who needs more reads the list over HTTP.
 const MAX_ITEMS: usize = 10_000;
 
 /// `devices`, `devices:{id}` or `devices:{id}:telemetry`.
-pub(super) fn state(actor: &mut DeviceActor, ask: &SnapshotAsk) -> Result<Vec<StateItem>, Denied> {
+pub(super) fn state(actor: &mut DeviceActor, ask: &SnapshotRequest) -> Result<Vec<StateItem>, Denied> {
     let mut parts = ask.channel.split(':');
     if parts.next() != Some("devices") {
         return Err(Denied::NotFound);

@@ -20,7 +20,7 @@ use muster_core::page::{Page, PageAsk};
 /// Devices that one page of a list looks at: a filter that few match gives short pages, not a long wait.
 const LOOKED_AT: usize = 20_000;
 
-/// What changed with a turn, for those outside.
+/// What durable decisions changed, for those outside.
 #[derive(Debug, Default)]
 pub(super) struct Changed {
     /// Devices that have new commands.
@@ -42,8 +42,8 @@ pub(super) struct Readings {
 pub(super) struct Fleet {
     /// Since when somebody listens.
     pub(super) up: Millis,
-    entries: BTreeMap<Arc<str>, Box<Entry>>,
-    open: HashMap<Arc<str>, Vec<Command>>,
+    entries: BTreeMap<Arc<str>, Arc<Entry>>,
+    open: HashMap<Arc<str>, Arc<Vec<Command>>>,
     pub(super) readings: HashMap<Arc<str>, Readings>,
     /// Whose key it is, of every device.
     kids: HashMap<Box<str>, Arc<str>>,
@@ -59,6 +59,7 @@ impl Fleet {
         up: Millis,
         rules: &DeviceRules,
     ) -> Self {
+        let open = open.into_iter().map(|(id, open)| (id, Arc::new(open))).collect();
         let mut fleet = Self { up, open, ..Self::default() };
         let mut places = Vec::new();
         for mut entry in entries {
@@ -76,7 +77,7 @@ impl Fleet {
                 places.push((Arc::clone(&id), place));
             }
             fleet.kids.extend(entry.keys.iter().map(|key| (key.kid.as_str().into(), Arc::clone(&id))));
-            fleet.entries.insert(id, Box::new(entry));
+            fleet.entries.insert(id, Arc::new(entry));
         }
         fleet.places = PointIndex::bulk(places);
         let expiries = fleet.open.iter().filter_map(|(id, open)| Some((next_expiry(open)?, Arc::clone(id))));
@@ -94,7 +95,7 @@ impl Fleet {
     }
 
     pub(super) fn entry_mut(&mut self, id: &str) -> Option<&mut Entry> {
-        self.entries.get_mut(id).map(|entry| &mut **entry)
+        self.entries.get_mut(id).map(Arc::make_mut)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
@@ -107,7 +108,7 @@ impl Fleet {
 
     /// The commands of a device that are not finished.
     pub(super) fn open(&self, id: &str) -> Option<&[Command]> {
-        self.open.get(id).map(Vec::as_slice)
+        self.open.get(id).map(|open| open.as_slice())
     }
 
     /// Whose key it is.
@@ -115,7 +116,7 @@ impl Fleet {
         self.kids.get(kid)
     }
 
-    /// Takes over what a turn did.
+    /// Takes over what is durable.
     pub(super) fn take(&mut self, staged: &mut Staged) -> Changed {
         let mut changed = Changed::default();
         for (id, open) in std::mem::take(&mut staged.open) {

@@ -1,7 +1,7 @@
-//! What is done together: requests that wait while a batch is written are decided in one turn and share the next batch.
+//! A decision about devices in the making.
 //!
-//! A request sees what those before it in the turn did, though none of it is durable yet, and nobody else does. Each
-//! leaves its whole change or none. Once the batch is durable the actor takes all of it over.
+//! It sees what was decided before it, though that may not be durable yet, and nobody else does. A request leaves its whole
+//! change in it, or none. Once the decision is durable the actor takes all of it over.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,37 +16,56 @@ use super::entry::Entry;
 use super::flap::Tell;
 use super::history::HistoryEntry;
 use super::options::DeviceRules;
+use super::pending::Pending;
 use super::ports::Beat;
 use super::record::{Device, Status};
 use super::state::Fleet;
 use muster_core::audit::AuditEntry;
-use muster_core::event::{Event, Traits};
-use muster_core::idempotency::Idempotency;
+use muster_core::event::{Event, EventAttributes};
+use muster_core::idempotency::{Idempotency, PendingAnswers};
 use muster_core::{Error, Kind, Millis};
 use muster_identity::By;
 
-/// A turn takes no more requests once it writes this much.
-const MAX_OPS: usize = 1_000;
-const MAX_BYTES: usize = 4 << 20;
-
-/// What a turn did, to be taken over.
+/// What a decision changes: recorded by its writes, taken over once they are durable.
 #[derive(Debug, Default)]
-pub(super) struct Staged {
-    pub(super) entries: BTreeMap<Arc<str>, Box<Entry>>,
+pub struct Staged {
+    pub(super) entries: BTreeMap<Arc<str>, Arc<Entry>>,
     /// The open commands of a device.
-    pub(super) open: BTreeMap<Arc<str>, Vec<Command>>,
-    pub(super) answers: Vec<(Idempotency, Value)>,
+    pub(super) open: BTreeMap<Arc<str>, Arc<Vec<Command>>>,
+    /// Commands that end.
+    pub(super) finished: Vec<Command>,
+    pub(super) answer: Option<(Idempotency, Value)>,
     pub(super) ops: Vec<Op>,
-    pub(super) bytes: usize,
     pub(super) events: Vec<Event>,
     pub(super) beats: Vec<Beat>,
     pub(super) moved: Vec<(Arc<str>, Option<Point>)>,
     pub(super) due: Vec<(Millis, Due)>,
 }
 
-/// A turn in the making.
+impl Staged {
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.ops.is_empty()
+    }
+
+    /// Adds what a later decision changes.
+    pub(super) fn append(&mut self, later: Self) {
+        let Self { entries, open, finished, answer: _, ops, events, beats, moved, due } = later;
+        self.entries.extend(entries);
+        self.open.extend(open);
+        self.finished.extend(finished);
+        self.ops.extend(ops);
+        self.events.extend(events);
+        self.beats.extend(beats);
+        self.moved.extend(moved);
+        self.due.extend(due);
+    }
+}
+
+/// A decision in the making.
 pub(super) struct Turn<'a> {
     pub(super) fleet: &'a Fleet,
+    pub(super) pending: &'a Pending,
+    pub(super) answers: &'a PendingAnswers,
     pub(super) store: &'a StoreHandle,
     pub(super) rules: &'a DeviceRules,
     pub(super) now: Millis,
@@ -54,16 +73,14 @@ pub(super) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    pub(super) fn is_full(&self) -> bool {
-        self.staged.ops.len() >= MAX_OPS || self.staged.bytes >= MAX_BYTES
-    }
-
     pub(super) fn present(&self, id: &str) -> Option<&Entry> {
-        self.staged.entries.get(id).map(|entry| &**entry).or_else(|| self.fleet.entry(id))
+        let staged = self.staged.entries.get(id).map(|entry| &**entry);
+        staged.or_else(|| self.pending.entry(id)).or_else(|| self.fleet.entry(id))
     }
 
     pub(super) fn open(&self, id: &str) -> &[Command] {
-        self.staged.open.get(id).map(Vec::as_slice).or_else(|| self.fleet.open(id)).unwrap_or_default()
+        let staged = self.staged.open.get(id).map(|open| open.as_slice());
+        staged.or_else(|| self.pending.open(id)).or_else(|| self.fleet.open(id)).unwrap_or_default()
     }
 
     /// A change of a device, to be saved or dropped.
@@ -75,18 +92,18 @@ impl Turn<'_> {
         Ok(Edit::of(entry.clone(), Some(entry.device.clone())))
     }
 
-    /// The answer that was given before, where the request names itself and came before.
-    pub(super) fn replay(&self, asked: Option<&Idempotency>) -> Result<Option<Value>, Error> {
-        let Some(asked) = asked else { return Ok(None) };
-        let staged = &self.staged.answers;
-        match staged.iter().find(|(seen, _)| seen.principal == asked.principal && seen.key == asked.key) {
-            Some((seen, answer)) if seen.digest == asked.digest => Ok(Some(answer.clone())),
-            Some(_) => {
-                let message = "this Idempotency-Key was used with another body: take a new one";
-                Err(Error::new(Kind::IdempotencyConflict, message))
-            }
-            None => asked.replay(self.store, self.now),
-        }
+    /// A command of a device that is not open any more.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub(super) fn finished(&self, device: &str, id: &str) -> Result<Command, Error> {
+        self.pending.finished(device, id).cloned().map_or_else(|| super::read::command(self.store, device, id), Ok)
+    }
+
+    /// The first answer to the same request, where there is one.
+    pub(super) fn replay(&self, request: Option<&Idempotency>) -> Result<Option<Value>, Error> {
+        let first = request.map(|request| self.answers.replay(request, self.store, self.now));
+        Ok(first.transpose()?.flatten())
     }
 
     /// Leaves a change in the turn.
@@ -113,25 +130,18 @@ impl Turn<'_> {
             edit.ops.push(asked.op(self.now, answer.clone())?);
         }
         let staged = &mut self.staged;
-        staged.bytes += edit.ops.iter().map(size).sum::<usize>();
         staged.ops.append(&mut edit.ops);
         staged.events.append(&mut edit.events);
-        staged.answers.extend(edit.answer);
+        staged.finished.append(&mut edit.finished);
+        staged.answer = edit.answer.or(staged.answer.take());
         staged.beats.extend(edit.beat);
         staged.moved.extend(edit.moved.map(|place| (Arc::clone(&id), place)));
         staged.due.append(&mut edit.due);
         if let Some(open) = edit.open {
-            staged.open.insert(Arc::clone(&id), open);
+            staged.open.insert(Arc::clone(&id), Arc::new(open));
         }
-        staged.entries.insert(id, edit.entry);
+        staged.entries.insert(id, Arc::from(edit.entry));
         Ok(())
-    }
-}
-
-fn size(op: &Op) -> usize {
-    match op {
-        Op::Put { key, rec, .. } => key.len() + rec.bytes.len(),
-        Op::Delete { key, .. } => key.len(),
     }
 }
 
@@ -152,6 +162,8 @@ pub(super) struct Edit {
     pub(super) ops: Vec<Op>,
     pub(super) events: Vec<Event>,
     pub(super) audits: Vec<AuditEntry>,
+    /// Commands that end.
+    pub(super) finished: Vec<Command>,
     pub(super) answer: Option<(Idempotency, Value)>,
     pub(super) beat: Option<Beat>,
     pub(super) moved: Option<Option<Point>>,
@@ -168,6 +180,7 @@ impl Edit {
             ops: Vec::new(),
             events: Vec::new(),
             audits: Vec::new(),
+            finished: Vec::new(),
             answer: None,
             beat: None,
             moved: None,
@@ -286,7 +299,7 @@ impl Edit {
 pub(super) fn told(name: &str, now: Millis, device: &Device, data: &impl serde::Serialize) -> Event {
     let channels = vec!["devices".to_owned(), format!("devices:{}", device.id)];
     let bbox = device.location.map(|at| [at.lon, at.lat, at.lon, at.lat]);
-    Event::new(name, now, channels, data).with(Traits { bbox, ..Traits::default() })
+    Event::new(name, now, channels, data).with(EventAttributes { bbox, ..EventAttributes::default() })
 }
 
 /// The fields that differ, as they are now.

@@ -7,16 +7,19 @@
 
 mod actor;
 mod artifact;
+mod devices;
 mod execution;
 mod export;
-mod firmwares;
 mod forward;
 mod image;
 mod job;
+mod messages;
 mod policy;
 mod record;
+mod requests;
 mod rollout;
 mod schedule;
+mod service;
 mod snapshot;
 mod state;
 #[cfg(test)]
@@ -27,15 +30,16 @@ mod turn;
 pub use artifact::{Artifact, ArtifactState, FORMATS, KeyTrust, Manifest, SigningKey};
 pub use execution::{ExecError, ExecState, Execution};
 pub use export::{Dialect, export};
-pub use firmwares::{Content, Firmwares, Options, Page, View};
 pub use image::{BLOCK, Images, Piece};
 pub use job::{
     Act, After, Approval, Decision, GroupRun, GroupState, Image, Job, JobKind, JobState, JobTarget, TargetQuery,
 };
+pub use messages::View;
 pub use policy::{
     AbortOn, AbortRule, GateRule, GroupPolicy, HealthGate, Mode, OnError, OnSuccess, Policy, Probe, Rate, Window,
 };
 pub use record::lacking;
 pub use rollout::{Fit, Report, Rollout, Tally, fit};
+pub use service::{Content, Firmwares, Options, Page};
 pub use state::{DeviceJob, MANIFEST_TYP, NewArtifact, NewJob, Rules};
 pub use threat::Threat;

@@ -7,7 +7,7 @@ use super::state::State;
 use super::turn::{execution_id, job_view};
 use muster_core::principal::Permission;
 use muster_core::principal::Viewer;
-use muster_feed::{Denied, SnapshotAsk, SnapshotReply, StateItem};
+use muster_feed::{Denied, SnapshotReply, SnapshotRequest, StateItem};
 
 /// Jobs shown on `firmware`: all that are not at an end, and the newest besides.
 const NEWEST: usize = 200;
@@ -20,17 +20,21 @@ pub struct Ask {
     reply: Option<SnapshotReply>,
 }
 
-impl From<SnapshotAsk> for Ask {
-    fn from(ask: SnapshotAsk) -> Self {
+impl From<SnapshotRequest> for Ask {
+    fn from(ask: SnapshotRequest) -> Self {
         Self { channel: ask.channel, viewer: ask.viewer, reply: Some(ask.reply) }
     }
 }
 
 impl Ask {
-    pub fn answer(mut self, state: &State) {
-        let answer = items(state, &self.channel, &self.viewer);
+    /// The channel's state.
+    pub fn items(&self, state: &State) -> Result<Vec<StateItem>, Denied> {
+        items(state, &self.channel, &self.viewer)
+    }
+
+    pub fn answer(mut self, items: Result<Vec<StateItem>, Denied>) {
         if let Some(reply) = self.reply.take() {
-            reply.send(answer);
+            reply.send(items);
         }
     }
 }

@@ -1,6 +1,6 @@
-//! What one turn of the actor changes: written in one batch, then told.
+//! What one decision changes: written in one batch, then published.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use muster_store::{Op, Record, StoreError};
@@ -11,14 +11,16 @@ use super::execution::{ExecState, Execution};
 use super::job::Job;
 use super::rollout::{Happened, Rollout};
 use crate::device::{FirmwareVersion, SetFirmware, Sync};
+use muster_core::Millis;
 use muster_core::audit::AuditEntry;
 use muster_core::event::Event;
 use muster_core::idempotency::Idempotency;
-use muster_core::{Error, Kind, Millis};
 
 /// Changes that become durable together.
 #[derive(Debug, Default)]
 pub struct Turn {
+    /// Writes that have to be durable before the others.
+    pub earlier: Vec<Vec<Op>>,
     pub ops: Vec<Op>,
     pub events: Vec<Event>,
     /// Jobs that are to be judged before the turn ends.
@@ -27,7 +29,8 @@ pub struct Turn {
     pub woken: Vec<Arc<str>>,
     /// What devices run, or are to run, now.
     pub firmware: Vec<(Arc<str>, SetFirmware)>,
-    named: HashSet<(String, String)>,
+    /// The answer to a request that names itself.
+    pub answer: Option<(Idempotency, Value)>,
     fault: Option<StoreError>,
 }
 
@@ -54,16 +57,9 @@ impl Turn {
     }
 
     /// Keeps the answer to a request that names itself.
-    ///
-    /// # Errors
-    /// `Conflict` where the same name is in this very turn.
-    pub fn answer(&mut self, named: &Idempotency, now: Millis, answer: Value) -> Result<(), Error> {
-        if !self.named.insert((named.principal.clone(), named.key.clone())) {
-            let message = "the same Idempotency-Key is being answered: try again in a second";
-            return Err(Error::new(Kind::IdempotencyConflict, message).retry_in(std::time::Duration::from_secs(1)));
-        }
-        self.put(named.op(now, answer));
-        Ok(())
+    pub fn answer(&mut self, request: &Idempotency, now: Millis, answer: Value) {
+        self.put(request.op(now, answer.clone()));
+        self.answer = Some((request.clone(), answer));
     }
 
     /// What cannot be stored at all, if something cannot.

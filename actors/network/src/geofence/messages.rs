@@ -1,4 +1,4 @@
-//! What the geofences' actor is asked, and what it answers.
+//! Requests to the geofence actor, and its answers.
 
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ pub(super) struct Get {
 
 /// Newest first.
 #[derive(Debug, Message)]
-#[rtype(result = "Page<Arc<Fence>>")]
+#[rtype(result = "Result<Page<Arc<Fence>>, Error>")]
 pub(super) struct List {
     pub page: PageAsk,
 }

@@ -9,12 +9,14 @@ use serde_json::json;
 use super::checks::check;
 use super::messages::{Change, NewFence};
 use super::record::{Fence, Inside, Member, Observation, Subject};
-use muster_core::event::{Event, Traits};
+use muster_core::event::{Event, EventAttributes};
 use muster_core::page::{Page, PageAsk};
 use muster_core::precondition::IfMatch;
 use muster_core::{Error, Kind, Millis};
 
 const MAX_FENCES: usize = 10_000;
+/// Most fences that a subject enters and leaves in one decision: each is an event to be stored.
+const MAX_CHANGES: usize = 1_000;
 /// Positions of all fences together: some 100 MB.
 const MAX_VERTICES: usize = 2_000_000;
 
@@ -29,11 +31,13 @@ pub(super) enum Reason {
     FenceChanged,
 }
 
-/// What an observation changes: to be stored, then taken over with [`FenceState::take`].
+/// What an observation changes: to be stored, and taken over with [`FenceState::take`].
 #[derive(Debug)]
 pub(super) struct Crossing {
     pub member: Member,
     pub events: Vec<Event>,
+    /// It enters or leaves more than fit in one decision: it has to be judged again.
+    pub partial: bool,
 }
 
 #[derive(Debug, Default)]
@@ -191,19 +195,27 @@ impl FenceState {
         let around = seen.point.map(|point| self.shapes.containing(&point)).unwrap_or_default();
         let around = around.into_iter().filter_map(|id| self.fences.get(id)).filter(|fence| fence.takes(seen));
         let around: BTreeMap<&str, &Arc<Fence>> = around.map(|fence| (fence.id.as_str(), fence)).collect();
-        let left = before.keys().filter(|id| !around.contains_key(id.as_str()));
-        let left: Vec<Event> =
-            left.map(|id| event("geofence.left", id, self.fences.get(id), seen, reason, now)).collect();
-        let entered = around.iter().filter(|(id, _)| !before.contains_key(**id));
-        let entered: Vec<Event> =
-            entered.map(|(id, fence)| event("geofence.entered", id, Some(fence), seen, reason, now)).collect();
-        let events = [left, entered].concat();
-        let since = |id: &str| before.get(id).copied().unwrap_or(now);
-        let fences = around.keys().map(|&id| (id.to_owned(), since(id))).collect();
-        (!events.is_empty()).then(|| Crossing { member: Member { seen: seen.clone(), fences }, events })
+        let left: Vec<&String> = before.keys().filter(|id| !around.contains_key(id.as_str())).collect();
+        let entered: Vec<_> = around.iter().filter(|(id, _)| !before.contains_key(**id)).collect();
+        let partial = left.len() + entered.len() > MAX_CHANGES;
+        let (mut fences, mut events) = (before.clone(), Vec::new());
+        for id in left.into_iter().take(MAX_CHANGES) {
+            fences.remove(id);
+            events.push(event("geofence.left", id, self.fences.get(id), seen, reason, now));
+        }
+        for (id, fence) in entered.into_iter().take(MAX_CHANGES - events.len()) {
+            fences.insert((*id).to_owned(), now);
+            events.push(event("geofence.entered", id, Some(fence), seen, reason, now));
+        }
+        (!events.is_empty()).then(|| Crossing { member: Member { seen: seen.clone(), fences }, events, partial })
     }
 
-    /// Takes over what was stored of a subject.
+    /// Where each subject was last seen.
+    pub fn last_seen(&self) -> impl Iterator<Item = &Observation> {
+        self.seen.values()
+    }
+
+    /// Takes over what a subject is inside of.
     pub fn take(&mut self, member: Member) {
         let subject = member.seen.subject.clone();
         let before = self.members.remove(&subject).map(|member| member.fences).unwrap_or_default();
@@ -253,5 +265,5 @@ fn event(name: &str, id: &str, fence: Option<&Arc<Fence>>, seen: &Observation, r
         "reason": reason,
     });
     let bbox = seen.point.map(|point| [point.lon, point.lat, point.lon, point.lat]);
-    Event::new(name, now, seen.channels(), &data).with(Traits { bbox, ..Traits::default() })
+    Event::new(name, now, seen.channels(), &data).with(EventAttributes { bbox, ..EventAttributes::default() })
 }

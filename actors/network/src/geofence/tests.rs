@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::record::{Member, Observation};
 use super::state::{FenceState, Reason};
 use super::*;
-use muster_core::event::{Event, Recorder};
+use muster_core::event::{Event, RecordingPublisher};
 use muster_core::idempotency::Idempotency;
 use muster_core::page::PageAsk;
 use muster_core::precondition::IfMatch;
@@ -26,11 +26,11 @@ const AWAY: Point = Point::new(-60.0, -20.0);
 
 struct House {
     fences: Geofences,
-    heard: Arc<Recorder>,
+    heard: Arc<RecordingPublisher>,
 }
 
 async fn start(tree: &Tree, store: &Arc<MemStore>) -> House {
-    let heard = Arc::new(Recorder::default());
+    let heard = Arc::new(RecordingPublisher::default());
     let publisher = Arc::clone(&heard) as _;
     let options = GeofenceOptions { store: Arc::clone(store) as _, clock: Clock::tokio(test_world::START), publisher };
     let fences = Geofences::start(&tree.group("geofences"), Arbiter::current(), options);
@@ -42,6 +42,10 @@ fn circle(name: &str) -> NewFence {
     let geometry = Geometry::Circle { center: HOME, radius_m: 1_000.0 };
     let (name, tags) = (name.to_owned(), Vec::new());
     NewFence { name, kind: None, geometry, applies_to: AppliesTo::Devices, tags, active: true }
+}
+
+fn away() -> Geometry {
+    Geometry::Circle { center: AWAY, radius_m: 1_000.0 }
 }
 
 fn device(id: &str, point: Option<Point>, at: u64) -> Observation {
@@ -176,15 +180,129 @@ fn nothing_is_told_that_was_not_written_and_it_is_told_once_it_is() {
     test_world::run(|tree| async move {
         let store = Arc::<MemStore>::default();
         let house = start(&tree, &store).await;
+        let home = house.fences.create(circle("home"), By::System, None).await.unwrap().fence;
+        store.fail_commits(Some(StoreError::Poisoned("disk".into())));
+        house.fences.observe(device("dev_1", Some(HOME), 1));
+        assert_eq!(house.told().await, [""; 0]);
+        let refused = house.fences.create(circle("b"), By::System, None).await.unwrap_err();
+        assert_eq!((refused.kind, refused.retry_after), (Kind::Unavailable, Some(Duration::from_secs(30))));
+        let change = house.fences.update(home.id.clone(), Change::default(), IfMatch::Any, By::System);
+        assert_eq!(change.await.unwrap_err(), refused, "every write gets the same answer");
+        let remove = house.fences.remove(home.id.clone(), IfMatch::Any, By::System);
+        assert_eq!(remove.await.unwrap_err(), refused);
+        assert_eq!(house.fences.get(home.id.clone()).await.unwrap(), home, "reads go on");
+        test_world::after(Duration::from_secs(120)).await;
+        assert_eq!(tree.snapshot()[0].restarts, 0);
+        store.fail_commits(None);
+        test_world::after(Duration::from_secs(2)).await;
+        assert_eq!(house.told().await, ["geofence.entered dev_1 moved"]);
+    });
+}
+
+#[test]
+fn a_full_store_delays_what_is_told_and_answered() {
+    test_world::run(|tree| async move {
+        let store = Arc::<MemStore>::default();
+        let house = start(&tree, &store).await;
         house.fences.create(circle("home"), By::System, None).await.unwrap();
         store.fail_commits(Some(StoreError::Busy));
         house.fences.observe(device("dev_1", Some(HOME), 1));
-        assert_eq!(house.told().await, [""; 0]);
-        assert_eq!(house.fences.create(circle("b"), By::System, None).await.unwrap_err().kind, Kind::Unavailable);
-        store.fail_commits(None);
-        test_world::after(Duration::from_secs(2)).await;
-        assert_eq!(house.told().await, ["geofence.entered dev_1 geofence_changed"]);
+        let reading = house.fences.list(PageAsk::default());
+        let mending = async {
+            test_world::after(Duration::from_secs(1)).await;
+            assert!(house.heard.take().is_empty());
+            store.fail_commits(None);
+        };
+        let (page, ()) = tokio::join!(reading, mending);
+        assert_eq!(page.unwrap().items.len(), 1);
+        assert_eq!(house.told().await, ["geofence.entered dev_1 moved"]);
     });
+}
+
+#[test]
+fn what_is_decided_while_a_batch_is_written_shares_the_next_and_is_shown_once_durable() {
+    test_world::run(|tree| async move {
+        let store = Arc::<MemStore>::default();
+        let house = start(&tree, &store).await;
+        let home = house.fences.create(circle("home"), By::System, None).await.unwrap().fence;
+        let before = store.stats().commits;
+        store.hold_commits();
+        let named = || Some(Idempotency { principal: "usr_1".into(), key: "k".into(), digest: [1; 32] });
+        let writes = (0..100).map(|n| house.fences.create(circle(&format!("fence {n}")), By::System, None));
+        let rename = |version| {
+            let change = Change { name: Some("renamed".into()), ..Change::default() };
+            house.fences.update(home.id.clone(), change, IfMatch::Version(version), By::System)
+        };
+        let release = async {
+            store.held(2).await;
+            test_world::after(Duration::from_millis(1)).await;
+            store.release();
+        };
+        let (written, first, again, renamed, stale, shown, ()) = tokio::join!(
+            futures::future::join_all(writes),
+            house.fences.create(circle("once"), By::System, named()),
+            house.fences.create(circle("once"), By::System, named()),
+            rename(1),
+            rename(1),
+            house.fences.get(home.id.clone()),
+            release
+        );
+        assert!(written.into_iter().all(|made| made.is_ok()));
+        let (first, again) = (first.unwrap(), again.unwrap());
+        assert_eq!((first.replayed, again.replayed, &first.fence), (false, true, &again.fence));
+        assert_eq!((renamed.unwrap().version, stale.unwrap_err().kind), (2, Kind::PreconditionFailed));
+        assert_eq!(shown.unwrap().version, 2, "a read rests on what is decided, and waits until that is durable");
+        assert!(store.stats().commits - before <= 3, "{} commits", store.stats().commits - before);
+    });
+}
+
+#[test]
+fn a_commit_that_fails_loses_no_place_and_nothing_is_shown_of_it() {
+    test_world::run(|tree| async move {
+        let store = Arc::<MemStore>::default();
+        let house = start(&tree, &store).await;
+        let home = house.fences.create(circle("home"), By::System, None).await.unwrap().fence;
+        house.fences.observe(device("dev_2", Some(AWAY), 1));
+        house.told().await;
+        store.hold_commits();
+        house.fences.observe(device("dev_1", Some(HOME), 1));
+        store.held(1).await;
+        let made = house.fences.create(NewFence { geometry: away(), ..circle("away") }, By::System, None);
+        let shown = house.fences.inside(home.id.clone(), PageAsk::default());
+        let fail = async {
+            store.held(2).await;
+            store.fail_commits(Some(StoreError::Io("no disk".into())));
+            store.release();
+            store.fail_commits(None);
+        };
+        let (made, shown, ()) = tokio::join!(made, shown, fail);
+        assert_eq!((made.unwrap_err().kind, shown.unwrap_err().kind), (Kind::Unavailable, Kind::Unavailable));
+        test_world::until(|| tree.snapshot()[0].restarts == 1).await;
+        test_world::until(|| tree.snapshot()[0].state == ActorState::Running).await;
+        assert_eq!(house.told().await, ["geofence.entered dev_1 moved"]);
+        assert_eq!(house.fences.list(PageAsk::default()).await.unwrap().items, [home]);
+        house.fences.create(NewFence { geometry: away(), ..circle("away") }, By::System, None).await.unwrap();
+        assert_eq!(house.told().await, ["geofence.entered dev_2 geofence_changed"], "its place is still known");
+    });
+}
+
+#[test]
+fn one_who_enters_more_fences_than_fit_in_a_decision_enters_each_once() {
+    let mut state = FenceState::default();
+    for n in 0..2_500 {
+        let shaped = state.make(circle("x"), "usr_1", format!("gf_{n}"), Millis(1)).unwrap();
+        state.put(shaped);
+    }
+    let (seen, mut entered, mut rounds) = (device("dev_1", Some(HOME), 1), BTreeSet::new(), 0);
+    state.see(&seen);
+    while let Some(crossing) = state.judge(&seen, Reason::Moved, Millis(1)) {
+        assert!(crossing.events.len() <= 1_000);
+        assert!(crossing.events.iter().all(|event| entered.insert(field(event, "geofence_id"))));
+        rounds += 1;
+        assert_eq!(crossing.partial, rounds < 3);
+        state.take(crossing.member);
+    }
+    assert_eq!((entered.len(), rounds), (2_500, 3));
 }
 
 #[test]

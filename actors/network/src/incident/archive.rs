@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use muster_store::{Order, Record, Scan, StoreError, StoreHandle, Tree};
+use muster_store::{PageRequest, Record, StoreError, StoreHandle, Tree};
 
 use super::access::visible;
 use super::record::Incident;
@@ -16,10 +16,7 @@ const MAX_LOOKED_AT: usize = 5_000;
 
 /// An incident that is not in memory.
 pub(super) fn read(store: &StoreHandle, id: &str) -> Result<Option<Incident>, StoreError> {
-    if !id.starts_with("inc_") {
-        return Ok(None);
-    }
-    store.get(Tree::Incidents, id.as_bytes())?.map(|rec| Incident::decode(&rec)).transpose()
+    if id.starts_with("inc_") { store.record(id.as_bytes()) } else { Ok(None) }
 }
 
 /// A page of everything, newest first, of which what is in memory counts as it is there.
@@ -30,35 +27,29 @@ pub(super) fn list(
     ask: &PageAsk,
     by: &By,
 ) -> Result<Page<Arc<Incident>>, StoreError> {
+    let from = ask.after.as_ref().map(|after| after.clone().into_bytes());
     let (mut items, mut looked_at) = (Vec::new(), 0);
-    let mut from = ask.after.as_ref().map(|after| after.clone().into_bytes());
-    loop {
-        let scan = Scan { prefix: b"inc_".to_vec(), from: from.take(), limit: ROWS, order: Order::Descending };
-        let page = store.scan(Tree::Incidents, &scan)?;
-        for (key, rec) in &page.items {
-            let id = String::from_utf8_lossy(key);
-            if ask.after.as_deref() == Some(&*id) {
-                continue;
-            }
-            looked_at += 1;
-            let incident = match network.get(&id) {
-                Some(known) => Arc::clone(known),
-                None => Arc::new(Incident::decode(rec)?),
-            };
-            if visible(&incident, by) && filter.lets(&incident) {
-                if items.len() == ask.limit {
-                    let next = items.last().map(|last: &Arc<Incident>| last.id.clone());
-                    return Ok(Page { items, next });
-                }
-                items.push(incident);
-            }
-            if looked_at >= MAX_LOOKED_AT {
-                return Ok(Page { items, next: Some(id.into_owned()) });
-            }
+    for entry in store.entries(Tree::Incidents, "inc_", PageRequest::of(ROWS).starting_at(from).descending()) {
+        let (key, rec) = entry?;
+        let id = String::from_utf8_lossy(&key);
+        if ask.after.as_deref() == Some(&*id) {
+            continue;
         }
-        from = page.next;
-        if from.is_none() {
-            return Ok(Page { items, next: None });
+        looked_at += 1;
+        let incident = match network.get(&id) {
+            Some(known) => Arc::clone(known),
+            None => Arc::new(Incident::decode(&rec)?),
+        };
+        if visible(&incident, by) && filter.lets(&incident) {
+            if items.len() == ask.limit {
+                let next = items.last().map(|last: &Arc<Incident>| last.id.clone());
+                return Ok(Page { items, next });
+            }
+            items.push(incident);
+        }
+        if looked_at >= MAX_LOOKED_AT {
+            return Ok(Page { items, next: Some(id.into_owned()) });
         }
     }
+    Ok(Page { items, next: None })
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::act::Changed;
 use super::record::{Audience, Incident};
 use crate::alert::{AlertChange, AlertRecord, Scope, Severity};
-use muster_core::event::{Event, Traits};
+use muster_core::event::{Event, EventAttributes};
 
 /// What those who may see every public incident follow.
 pub const PUBLIC: &str = "incidents";
@@ -66,8 +66,11 @@ fn event(name: &str, incident: &Incident, shared: &[Option<&str>], data: &Value)
 /// Says what filters look at. A silenced incident is never urgent.
 fn silent(incident: &Incident, event: Event) -> Event {
     let severity = incident.severity.map(Severity::rank);
-    let event =
-        event.with(Traits { bbox: incident.bbox.map(muster_geo::BBox::to_array), severity, ..Traits::default() });
+    let event = event.with(EventAttributes {
+        bbox: incident.bbox.map(muster_geo::BBox::to_array),
+        severity,
+        ..EventAttributes::default()
+    });
     let silenced = incident.silenced_until.is_some_and(|until| until > incident.updated_at);
     let urgent = incident.severity == Some(Severity::Extreme) && incident.audience() == Audience::Public;
     if urgent && !silenced { event.urgent() } else { event }
@@ -100,10 +103,10 @@ pub fn of_alert(change: &AlertChange) -> Option<Event> {
     Some(if urgent { event.urgent() } else { event })
 }
 
-fn traits(alert: &AlertRecord) -> Traits {
-    Traits {
+fn traits(alert: &AlertRecord) -> EventAttributes {
+    EventAttributes {
         bbox: alert.bbox().map(muster_geo::BBox::to_array),
         severity: alert.severity().map(Severity::rank),
-        ..Traits::default()
+        ..EventAttributes::default()
     }
 }

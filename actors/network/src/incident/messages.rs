@@ -1,4 +1,4 @@
-//! What the actor of incidents and alerts is asked, and what it answers.
+//! Requests to the actor of incidents and alerts, and its answers.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use muster_core::Error;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageAsk};
 use muster_core::precondition::IfMatch;
-use muster_feed::{Denied, SnapshotAsk};
+use muster_feed::{Denied, SnapshotRequest, StateItem};
 use muster_identity::By;
 
 /// A change.
@@ -112,7 +112,7 @@ pub struct AlertFilter {
 }
 
 #[derive(Debug, Message)]
-#[rtype(result = "Page<Arc<AlertRecord>>")]
+#[rtype(result = "Result<Page<Arc<AlertRecord>>, Error>")]
 pub(super) struct ListAlerts {
     pub filter: AlertFilter,
     pub page: PageAsk,
@@ -127,10 +127,18 @@ pub(super) struct Newest {
     pub by: By,
 }
 
-/// The state of a channel. Whoever drops it unanswered says so to the one who asked.
+/// A request for the state of a channel. Dropped unanswered, it answers `Unavailable`.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-pub(super) struct Snapshot(pub(super) Option<SnapshotAsk>);
+pub struct Snapshot(pub(super) Option<SnapshotRequest>);
+
+impl Snapshot {
+    pub(super) fn answer(mut self, state: Result<Vec<StateItem>, Denied>) {
+        if let Some(ask) = self.0.take() {
+            ask.reply.send(state);
+        }
+    }
+}
 
 impl Drop for Snapshot {
     fn drop(&mut self) {

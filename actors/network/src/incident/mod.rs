@@ -21,6 +21,7 @@ mod places;
 mod plan;
 mod priority;
 mod publish;
+mod read;
 mod record;
 mod report;
 mod resources;
@@ -35,6 +36,7 @@ mod tests;
 mod tick;
 mod timeline;
 mod warn;
+mod write;
 
 pub use act::{CLOSE_AFTER, MAX_SILENCE, More, Move, REOPEN_WITHIN};
 pub use actor::{IncidentActor, Options};

@@ -1,9 +1,9 @@
-//! What the rest of the house holds of incidents and alerts.
+//! The public face of incidents and alerts.
 
 use std::sync::Arc;
 
 use actix_rt::ArbiterHandle;
-use muster_store::{Record, StoreHandle, Tree};
+use muster_store::StoreHandle;
 use serde_json::Value;
 
 use super::act::Move;
@@ -17,12 +17,13 @@ use super::state::Filter;
 use super::timeline::{self, Entry};
 use super::warn::Draft;
 use crate::alert::{AlertRecord, Document, Origin};
+use crate::journal::Incarnations;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageAsk};
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Clock, Error};
-use muster_feed::{SnapshotAsk, SnapshotSource};
+use muster_feed::{SnapshotRequest, SnapshotSource};
 use muster_identity::By;
 
 /// Incidents and alerts. Cheap to clone.
@@ -45,7 +46,9 @@ impl Incidents {
     pub fn start(group: &Group, arbiter: ArbiterHandle, options: Options) -> Self {
         let (store, clock) = (Arc::clone(&options.store), options.clock.clone());
         let sender_name = options.settings.sender_name.as_str().into();
-        let handle = group.start(ChildSpec::new("incidents", arbiter, move |_| load(options.clone())));
+        let incarnations = Incarnations::default();
+        let spec = ChildSpec::new("incidents", arbiter, move |_| load(options.clone(), incarnations.clone()));
+        let handle = group.start(spec);
         Self { handle, store, clock, sender_name }
     }
 
@@ -184,7 +187,7 @@ impl Incidents {
     /// # Errors
     /// `Unavailable`.
     pub async fn alerts(&self, by: By, filter: AlertFilter, page: PageAsk) -> Result<Page<Arc<AlertRecord>>, Error> {
-        Ok(self.handle.ask(ListAlerts { filter, page, by }).await?)
+        self.handle.ask(ListAlerts { filter, page, by }).await?
     }
 
     /// The newest message of an incident; where none was sent, a Draft of one.
@@ -200,14 +203,13 @@ impl Incidents {
         if alert.origin == Origin::Published {
             return Ok(None);
         }
-        let rec = self.store.get(Tree::Alerts, &Document::key(&alert.id))?;
-        Ok(rec.as_ref().map(Document::decode).transpose()?.map(|document| document.xml))
+        Ok(self.store.record::<Document>(&Document::key(&alert.id))?.map(|document| document.xml))
     }
 }
 
 impl SnapshotSource for Incidents {
-    fn ask(&self, ask: SnapshotAsk) {
+    fn ask(&self, ask: SnapshotRequest) {
         // A message that cannot be sent is dropped, and says so to the asker as it goes.
-        let _ = self.handle.tell(Snapshot(Some(ask)));
+        let _ = self.handle.try_send(Snapshot(Some(ask)));
     }
 }

@@ -6,10 +6,10 @@ use super::access::sees;
 use super::act::Changed;
 use super::events::own;
 use super::record::Incident;
-use muster_core::event::Review;
+use muster_core::event::ChannelRestriction;
 
 /// Who may follow the incident's own channel from now on; `None` where that is who could before.
-pub(super) fn review(changed: &Changed) -> Option<Review> {
+pub(super) fn review(changed: &Changed) -> Option<ChannelRestriction> {
     let (before, after) = (changed.before.as_deref()?, &changed.after);
     let named = |incident: &Incident| {
         let Incident { addresses, commander, assignees, .. } = incident;
@@ -20,5 +20,5 @@ pub(super) fn review(changed: &Changed) -> Option<Review> {
     }
     let after = Arc::new(after.clone());
     let (channel, reason) = (own(&after.id), "withdrawn");
-    Some(Review::new(channel, reason, move |viewer| sees(&after, &viewer.id, viewer.permissions)))
+    Some(ChannelRestriction::new(channel, reason, move |viewer| sees(&after, &viewer.id, viewer.permissions)))
 }

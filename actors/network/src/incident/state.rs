@@ -1,5 +1,5 @@
-//! All incidents and alerts, and the ways in which they are found. Pure: what is asked of it makes a [`Plan`], which the
-//! actor commits and then has it take over.
+//! All incidents and alerts, and the ways in which they are found. Pure: a request makes a [`Plan`], which the actor has it
+//! take over and records in its journal.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
@@ -89,16 +89,18 @@ impl Network {
         network
     }
 
-    /// Takes over what is durable.
+    /// Takes over a change that was decided.
     pub(super) fn take(&mut self, plan: &Plan) {
         plan.incidents.iter().for_each(|changed| self.put(Arc::new(changed.after.clone())));
         plan.alerts.iter().for_each(|change| self.alerts.put(Arc::new(change.after.clone())));
     }
 
-    /// Drops what has been over for so long that its place is the store.
-    pub(super) fn archive(&mut self, now: Millis) {
-        while let Some((ended, _)) = self.over.first()
+    /// Drops what has been over for so long that its place is the store. One of which the store has an older version yet
+    /// stays, and those that ended after it.
+    pub(super) fn archive(&mut self, now: Millis, is_undurable: impl Fn(&str) -> bool) {
+        while let Some((ended, id)) = self.over.first()
             && now.since(*ended) >= self.settings.keep_over
+            && !is_undurable(id)
         {
             self.archived |= self.over.pop_first().is_some_and(|(_, id)| self.incidents.remove(&id).is_some());
         }

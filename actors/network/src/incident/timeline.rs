@@ -1,6 +1,6 @@
 //! What happened to an incident: append-only entries beside its record, numbered without gaps.
 
-use muster_store::{Encoding, Op, Order, Record, Scan, StoreError, StoreHandle, Tree};
+use muster_store::{Encoding, Op, PageRequest, Record, StoreError, StoreHandle, Tree};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -56,10 +56,9 @@ pub fn read(store: &StoreHandle, incident: &str, ask: &PageAsk) -> Result<Page<E
         Error::field(Kind::Invalid, &["query", "cursor"], "must be `next_cursor` of the page before", input)
     })?;
     let from = after.map(|seq| place(incident, seq.saturating_add(1)));
-    let prefix = format!("{incident}/").into_bytes();
-    let scan = Scan { prefix, from, limit: ask.limit, order: Order::Ascending };
-    let page = store.scan(Tree::Timeline, &scan)?;
-    let items = page.items.iter().map(|(_, rec)| Entry::decode(rec)).collect::<Result<Vec<_>, _>>()?;
+    let request = PageRequest::of(ask.limit).starting_at(from);
+    let page = store.record_page::<Entry>(format!("{incident}/"), request)?;
+    let items: Vec<Entry> = page.items.into_iter().map(|(_, entry)| entry).collect();
     let next = page.next.and_then(|_| items.last().map(|entry| entry.seq.to_string()));
     Ok(Page { items, next })
 }

@@ -1,4 +1,4 @@
-//! The catalogue of agents, checked.
+//! The validated catalogue of agents.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,44 +11,44 @@ use super::catalogue::{self, Mistakes};
 use super::parameter::{self, Parameter};
 use super::reference::Reference;
 
-/// A persona with a toolbox and a plan.
+/// An agent: a persona with a toolbox and a plan.
 #[derive(Debug)]
 pub struct Agent {
     pub id: String,
     pub name: String,
-    /// The id of its category.
+    /// Identifier of its category.
     pub category: String,
     pub summary: String,
     pub capabilities: Vec<String>,
     pub parameters: Vec<Parameter>,
-    /// What a model may call.
+    /// Engines that a model may call.
     pub toolbox: Vec<&'static Engine>,
     pub system_prompt: String,
-    /// What is done, in order, where no model plans.
+    /// Steps in order, used if no model plans.
     pub plan: Vec<PlanStep>,
     pub writeup: Vec<Section>,
 }
 
-/// One engine's call of a plan.
+/// A step of a plan: a call of an engine.
 #[derive(Debug)]
 pub struct PlanStep {
-    /// By which later steps and the write-up refer to it.
+    /// Name by which later steps and the write-up refer to it.
     pub name: String,
     pub engine: &'static Engine,
-    /// Its inputs by name.
+    /// Inputs by name.
     pub bind: Vec<(String, Binding)>,
-    /// The step is left out where this is null or empty.
+    /// The step is skipped if this is null or empty.
     pub when: Option<Reference>,
 }
 
-/// One section of a result.
+/// A section of a result.
 #[derive(Debug)]
 pub struct Section {
     pub title: String,
     pub from: Reference,
 }
 
-/// What agents are sorted by.
+/// A category of agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Category {
     pub id: String,
@@ -56,17 +56,17 @@ pub struct Category {
 }
 
 impl Agent {
-    /// JSON Schema of its params.
+    /// Returns the JSON Schema of the agent's params.
     pub fn params_schema(&self) -> Value {
         parameter::schema(&self.parameters)
     }
 
-    /// An engine of its toolbox.
+    /// Returns an engine of the toolbox.
     pub(super) fn tool(&self, id: &str) -> Option<&'static Engine> {
         self.toolbox.iter().copied().find(|engine| engine.id == id)
     }
 
-    /// Every engine that it may call, its plan's included.
+    /// Returns an engine of the toolbox or the plan.
     pub(super) fn engine(&self, id: &str) -> Option<&'static Engine> {
         self.tool(id).or_else(|| self.plan.iter().map(|step| step.engine).find(|engine| engine.id == id))
     }
@@ -80,35 +80,37 @@ struct Inner {
     warnings: Vec<String>,
 }
 
-/// Every agent of this server. Cheap to clone.
+/// All agents of the server. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Agents(Arc<Inner>);
 
 impl Agents {
-    /// The agents that are built in, over the engines of this build ([`muster_engines::all`]). Those whose plan needs an
-    /// engine that was left out of the build are left out, and [`Self::warnings`] names them.
+    /// Loads the built-in agents for the engines of this build ([`muster_engines::all`]). Agents whose plan needs an
+    /// engine that is not in the build are omitted, and listed in [`Self::warnings`].
     ///
     /// # Errors
-    /// Everything that is wrong with the catalogue: the server must not start.
+    ///
+    /// Returns all mistakes in the catalogue: the server must not start.
     pub fn built_in(engines: &[&'static Engine]) -> Result<Self, Mistakes> {
         Self::parse(include_str!("catalogue.toml"), engines)
     }
 
-    /// The agents that are built in, and behind them those of the operator's own files, which are written as the catalogue
-    /// is.
+    /// Loads the built-in agents and those of the operator's files, which have the catalogue's format.
     ///
     /// # Errors
-    /// As [`Self::built_in`].
+    ///
+    /// As for [`Self::built_in`].
     pub fn with_own(own: &[String], engines: &[&'static Engine]) -> Result<Self, Mistakes> {
         let built_in = include_str!("catalogue.toml");
         let text = own.iter().fold(built_in.to_owned(), |text, file| text + "\n" + file);
         Self::parse(&text, engines)
     }
 
-    /// Reads and checks a catalogue.
+    /// Parses and validates a catalogue.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    ///
+    /// Returns all mistakes in it.
     pub fn parse(text: &str, engines: &[&'static Engine]) -> Result<Self, Mistakes> {
         let catalogue::Read { categories, agents, warnings } = catalogue::read(text, engines)?;
         for warning in &warnings {
@@ -119,7 +121,7 @@ impl Agents {
         Ok(Self(Arc::new(Inner { categories, agents, by_id, warnings })))
     }
 
-    /// In the catalogue's order.
+    /// Returns the agents in the catalogue's order.
     pub fn list(&self) -> &[Arc<Agent>] {
         &self.0.agents
     }
@@ -132,12 +134,12 @@ impl Agents {
         self.0.agents.iter().filter(move |agent| agent.category == category)
     }
 
-    /// All of them, those without an agent included.
+    /// Returns all categories, including empty ones.
     pub fn categories(&self) -> &[Category] {
         &self.0.categories
     }
 
-    /// What this build's agents lack, for people.
+    /// Returns messages about what is missing in this build, for people.
     pub fn warnings(&self) -> &[String] {
         &self.0.warnings
     }

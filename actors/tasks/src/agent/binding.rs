@@ -1,24 +1,25 @@
-//! What a step's inputs are bound to.
+//! Bindings of a step's inputs.
 
 use serde_json::{Map, Value};
 
 use super::reference::{Reference, Scope};
 
-/// A value that may hold references.
+/// A value that may contain references.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Binding {
     Reference(Reference),
-    /// Without any reference.
+    /// A value without references.
     Literal(Value),
     Array(Vec<Self>),
     Object(Vec<(String, Self)>),
 }
 
 impl Binding {
-    /// Every string that begins with `$` is a reference.
+    /// Parses a binding, in which every string that begins with `$` is a reference.
     ///
     /// # Errors
-    /// The first that is none.
+    ///
+    /// Returns the first invalid reference.
     pub(super) fn parse(value: &Value) -> Result<Self, String> {
         let parsed = match value {
             Value::String(text) if text.starts_with('$') => Self::Reference(Reference::parse(text)?),

@@ -1,4 +1,4 @@
-//! Reads the catalogue: its rows among one another, and what a build may lack.
+//! Loads the catalogue: checks across its rows, and engines that a build may lack.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,12 +8,12 @@ use super::agents::{Agent, Category};
 use super::check;
 use super::rows::{AgentRow, Rows};
 
-/// Everything that is wrong with a catalogue, a line each.
+/// All mistakes in a catalogue, one per line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the catalogue of agents has {} mistakes:\n{}", .0.len(), .0.join("\n"))]
 pub struct Mistakes(pub Vec<String>);
 
-/// A catalogue without mistakes.
+/// A valid catalogue.
 #[derive(Debug)]
 pub(super) struct Read {
     pub(super) categories: Vec<Category>,
@@ -21,7 +21,7 @@ pub(super) struct Read {
     pub(super) warnings: Vec<String>,
 }
 
-/// The engines that there are, and the cargo features of those that there might be.
+/// The available engines, and the cargo features of the others.
 #[derive(Debug)]
 pub(super) struct Built {
     engines: HashMap<&'static str, &'static Engine>,
@@ -33,7 +33,7 @@ impl Built {
         self.engines.get(id).copied()
     }
 
-    /// The feature that would bring an engine which is not there.
+    /// Returns the feature that would include a missing engine.
     pub(super) fn feature(&self, id: &str) -> Option<&str> {
         if self.engines.contains_key(id) { None } else { self.features.get(id).map(String::as_str) }
     }
@@ -76,7 +76,7 @@ fn duplicates<'a>(mistakes: &mut Vec<String>, what: &str, ids: impl Iterator<Ite
     mistakes.extend(ids.filter(|id| !seen.insert(*id)).map(|id| format!("the {what} {id:?} is there twice")));
 }
 
-/// Two agents of one plan are one agent.
+/// Rejects agents with identical plans.
 fn same_plans(mistakes: &mut Vec<String>, rows: &[AgentRow]) {
     let mut seen: HashMap<Vec<&str>, &str> = HashMap::new();
     for row in rows {
@@ -87,7 +87,8 @@ fn same_plans(mistakes: &mut Vec<String>, rows: &[AgentRow]) {
     }
 }
 
-/// Why an agent is left out of this build, where it is. One that names what is no engine at all is a mistake instead.
+/// Returns why an agent is omitted from this build, if it is. An agent that names an unknown engine is a mistake
+/// instead.
 fn lacking(row: &AgentRow, built: &Built) -> Option<String> {
     let named = row.plan.iter().map(|step| &step.engine).chain(&row.engines);
     if named.into_iter().any(|id| built.get(id).is_none() && built.feature(id).is_none()) {

@@ -1,4 +1,4 @@
-//! One agent's row, checked in whole: its parameters, its toolbox, every binding of its plan, its write-up.
+//! Validates one agent: parameters, toolbox, every binding of its plan, write-up.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use super::parameter::{Given, Parameter};
 use super::reference::{Head, Known, Reference, is_name};
 use super::rows::{AgentRow, StepRow};
 
-/// Steps of a plan.
+/// Allowed numbers of steps in a plan.
 const STEPS: std::ops::RangeInclusive<usize> = 0..=24;
 
 pub(super) fn agent(row: &AgentRow, built: &Built) -> Result<Agent, Vec<String>> {
@@ -21,7 +21,7 @@ pub(super) fn agent(row: &AgentRow, built: &Built) -> Result<Agent, Vec<String>>
     check.texts();
     let parameters = check.parameters();
     let toolbox = check.toolbox();
-    // What refers to a step without an engine would only be told after it.
+    // References to a step with an unknown engine would only produce follow-up errors.
     if row.plan.iter().any(|step| built.get(&step.engine).is_none()) {
         check.without_engine();
         return Err(check.mistakes);
@@ -50,15 +50,15 @@ struct Check<'a> {
     row: &'a AgentRow,
     built: &'a Built,
     mistakes: Vec<String>,
-    /// Names of parameters, and of steps as `step.`, that something refers to.
+    /// Names of parameters, and of steps as `step.`, to which something refers.
     used: HashSet<String>,
 }
 
-/// What is known at one step of the plan.
+/// What is known at a step of the plan.
 struct Before<'a> {
     parameters: &'a [Parameter],
     steps: Vec<(&'a str, &'static Engine)>,
-    /// Earlier steps that may be left out.
+    /// Earlier steps that may be skipped.
     guarded: HashSet<&'a str>,
 }
 
@@ -182,7 +182,7 @@ impl<'a> Check<'a> {
         self.resolve(&reference, before, at).map(|_| reference)
     }
 
-    /// The type of a reference, which counts as used from now on.
+    /// Returns the type of a reference, and marks it as used.
     fn resolve(&mut self, reference: &Reference, before: &Before<'_>, at: &str) -> Option<grammar::Type> {
         match &reference.head {
             Head::Param(name) => self.used.insert(name.clone()),

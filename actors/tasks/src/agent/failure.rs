@@ -1,18 +1,18 @@
-//! How refusals of engines and providers become failures of steps.
+//! Conversion of errors of engines and providers into failures of steps.
 
 use crate::task::{Retry, StepError, Usage};
 use muster_core::{Error, Kind};
 
-/// The contract's code for whatever has none of its own.
+/// The contract's code for failures without a code of their own.
 pub(super) const EXECUTION: &str = "AGENT_EXECUTION_ERROR";
 pub(super) const PARAMS_MISSING: &str = "AGENT_PARAMS_MISSING";
 
-/// What a journal holds that nothing here wrote, or an agent that this server does not have any more.
+/// Creates the failure for a journal with unknown content, or for an agent that no longer exists.
 pub(super) fn broken(detail: impl Into<String>) -> StepError {
     StepError::new(EXECUTION, detail, Retry::Never)
 }
 
-/// Of an engine. Engines are deterministic: only what lies in their surroundings is tried again.
+/// Converts an engine's error. Engines are deterministic: only failures of their environment are retried.
 pub(super) fn engine(step: &str, label: &str, error: Error) -> StepError {
     let (code, retry) = match error.kind {
         Kind::Unavailable | Kind::RateLimited => ("ENGINE_BUSY", again(&error)),
@@ -26,12 +26,13 @@ pub(super) fn engine(step: &str, label: &str, error: Error) -> StepError {
     StepError::new(code, format!("step {step}, {label}: {}", error.message), retry)
 }
 
-/// Whether a model that called the engine is told of the failure and may go on: all but what is tried again.
+/// Returns whether a failure is reported to the model that called the engine: all failures except those that are
+/// retried.
 pub(super) fn is_told(error: &StepError) -> bool {
     error.retry == Retry::Never
 }
 
-/// Of a provider.
+/// Converts a provider's error.
 pub(super) fn provider(error: Error, usage: Usage) -> StepError {
     let (code, retry) = match error.kind {
         Kind::ProviderFailed | Kind::Unavailable | Kind::RateLimited | Kind::TimedOut => {

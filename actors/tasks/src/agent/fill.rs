@@ -1,26 +1,25 @@
-//! Required params that were not given, taken from the instruction's text where it holds them as data: an object of
-//! params in JSON, or fenced blocks. Prose is not read for values here; a model that plans does that itself.
+//! Completes missing required params from the instruction's text if it contains them as data: a JSON object of params,
+//! or fenced blocks. Prose is not interpreted here; a model that plans does that itself.
 
 use serde_json::{Map, Value};
 
 use super::parameter::{Accepted, Parameter, problems_of};
 use muster_engines::grammar::{Prim, Type};
 
-/// The longest text that is looked through, in bytes.
+/// Maximum length of a text that is searched, in bytes.
 const MAX_TEXT: usize = 1024 * 1024;
 
 /// A fenced block of Markdown.
 #[derive(Debug, PartialEq, Eq)]
 struct Fence<'a> {
-    /// What stands behind the opening fence.
+    /// Text after the opening fence.
     label: &'a str,
     body: &'a str,
 }
 
-/// Fills what is missing and fits:
-/// 1. by name from a JSON object: the whole text, or a fenced block (its member `params` where it has one);
-/// 2. a text from the block whose label is the parameter's name;
-/// 3. the only missing text from the only block.
+/// Fills missing params: 1. by name from a JSON object, which is the whole text or a fenced block (or its member
+/// `params`); 2. a text parameter from the block labelled with its name; 3. the only missing text parameter from the
+/// only block.
 pub(super) fn from_text(parameters: &[Parameter], accepted: &mut Accepted, task: &str) {
     if accepted.missing.is_empty() || task.len() > MAX_TEXT {
         return;
@@ -60,7 +59,7 @@ pub(super) fn from_text(parameters: &[Parameter], accepted: &mut Accepted, task:
     accepted.missing = still;
 }
 
-/// An object of params: the text itself, or its member `params`.
+/// Parses an object of params: the text itself, or its member `params`.
 pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
     let text = text.trim();
     if !text.starts_with('{') {
@@ -77,7 +76,7 @@ pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
     }
 }
 
-/// The blocks between lines of three backticks (CommonMark 0.31, 4.5, as far as people write it).
+/// Returns the blocks between lines of three backticks (CommonMark 0.31, 4.5, in the form commonly used).
 fn fences(text: &str) -> Vec<Fence<'_>> {
     let mut found = Vec::new();
     let mut open: Option<(&str, usize)> = None;

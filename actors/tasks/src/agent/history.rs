@@ -1,4 +1,4 @@
-//! What a task's finished steps hold, read back from its journal.
+//! The finished steps of a task, decoded from its journal.
 
 use std::sync::Arc;
 
@@ -20,41 +20,41 @@ pub(super) enum Past<'a> {
     Wrote(Wrote<'a>),
 }
 
-/// An engine that was called.
+/// A call of an engine.
 #[derive(Debug, Clone)]
 pub(super) struct Ran<'a> {
     /// The agent that called it.
     pub(super) agent: &'a str,
-    /// The plan's name of the step, or one made of the engine's.
+    /// The plan's name of the step, or one derived from the engine's.
     pub(super) name: &'a str,
     pub(super) engine: &'a str,
     pub(super) number: u16,
-    /// Of its input, by [`digest`].
+    /// Digest of its input, see [`digest`].
     pub(super) input_sha256: &'a str,
-    /// What a model's call asked for it.
+    /// The model's call that requested it, if any.
     pub(super) call: Option<CallRef>,
-    /// Null where it failed.
+    /// Null if it failed.
     pub(super) output: &'a Value,
     pub(super) warnings: Vec<String>,
     pub(super) error: Option<&'a str>,
 }
 
-/// Which call of which of the task's steps.
+/// Identifies a call by the task's step and its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CallRef {
     pub(super) step: u32,
     pub(super) call: usize,
 }
 
-/// A model that was asked what comes next.
+/// An answer of a model that was asked what comes next.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
-    /// Among the task's steps.
+    /// Index among the task's steps.
     pub(super) index: u32,
     pub(super) agent: String,
     pub(super) text: String,
     pub(super) calls: Vec<ToolCall>,
-    /// Instructions that it had seen.
+    /// Number of instructions that it had seen.
     pub(super) instructions: usize,
 }
 
@@ -62,22 +62,23 @@ pub(super) struct Asked {
 #[derive(Debug)]
 pub(super) struct Wrote<'a> {
     pub(super) agent: &'a str,
-    /// Instructions that it took into account.
+    /// Number of instructions that it took into account.
     pub(super) instructions: usize,
     pub(super) result: &'a Value,
 }
 
 impl Ran<'_> {
-    /// Such as `q187 repo-tree`.
+    /// Returns a label, such as `q187 repo-tree`.
     pub(super) fn label(&self) -> String {
         format!("q{} {}", self.number, self.engine)
     }
 }
 
-/// The finished steps in their order.
+/// Returns the finished steps in order.
 ///
 /// # Errors
-/// A step that nothing here wrote.
+///
+/// Fails if a step has an unknown format.
 pub(super) fn read(view: &View) -> Result<Vec<Past<'_>>, StepError> {
     view.done.iter().map(|step| past(step.index, &step.output).ok_or_else(|| unreadable(step.index))).collect()
 }
@@ -153,7 +154,7 @@ fn past(index: u32, value: &Arc<Value>) -> Option<Past<'_>> {
     }
 }
 
-/// Who called an engine for what.
+/// The origin of an engine's call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Caller<'a> {
     pub(super) agent: &'a str,
@@ -161,7 +162,7 @@ pub(super) struct Caller<'a> {
     pub(super) call: Option<CallRef>,
 }
 
-/// An engine's call as it is journalled. `Err` is a failure that a model is told of.
+/// Encodes an engine's call for the journal. `Err` is a failure that is reported to the model.
 pub(super) fn ran(
     caller: Caller<'_>,
     engine: &Engine,
@@ -193,7 +194,7 @@ pub(super) fn ran(
     Value::Object(row)
 }
 
-/// A model's answer as it is journalled.
+/// Encodes a model's answer for the journal.
 pub(super) fn asked(agent: &str, model: &str, text: &str, calls: &[ToolCall], instructions: usize) -> Value {
     let call = |call: &ToolCall| json!({ "id": call.id, "name": call.name, "arguments": call.arguments });
     let calls: Vec<Value> = calls.iter().map(call).collect();
@@ -202,7 +203,7 @@ pub(super) fn asked(agent: &str, model: &str, text: &str, calls: &[ToolCall], in
     })
 }
 
-/// A result as it is journalled.
+/// Encodes a result for the journal.
 pub(super) fn wrote(agent: &str, instructions: usize, result: Value) -> Value {
     let mut row = Map::from_iter([
         ("did".to_owned(), "wrote".into()),
@@ -213,7 +214,7 @@ pub(super) fn wrote(agent: &str, instructions: usize, result: Value) -> Value {
     Value::Object(row)
 }
 
-/// SHA-256 of a value's JSON, in hex.
+/// Returns the SHA-256 of a value's JSON, in hexadecimal.
 pub(super) fn digest(value: &Value) -> String {
     let bytes = serde_json::to_vec(value).unwrap_or_default();
     Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,4 +1,4 @@
-//! What a result is made of: outputs, sections, and what is to be said beside them.
+//! The content of a result: outputs, sections and notes.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use super::reference::Head;
 use super::steer::{Note, Steered};
 use crate::task::View;
 
-/// An engine's output under the name that the result has it by.
+/// An engine's output under its name in the result.
 #[derive(Debug)]
 pub(super) struct Use<'a> {
     pub(super) name: String,
@@ -23,7 +23,7 @@ pub(super) struct Use<'a> {
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) title: String,
-    /// Where its value is from, such as `q187 repo-tree`.
+    /// Origin of its value, such as `q187 repo-tree`.
     pub(super) source: String,
     pub(super) value: Value,
 }
@@ -32,7 +32,7 @@ pub(super) struct Part {
 pub(super) struct Material<'a> {
     pub(super) uses: Vec<Use<'a>>,
     pub(super) parts: Vec<Part>,
-    /// Steps of the plan that were left out, and why.
+    /// Skipped steps of the plan, with the reason.
     pub(super) skipped: Vec<String>,
     pub(super) notes: Vec<Note>,
     pub(super) warnings: Vec<String>,
@@ -106,7 +106,7 @@ impl<'a> Material<'a> {
         self.uses.push(Use { name: ran.name.to_owned(), ran: ran.clone() });
     }
 
-    /// What agents before this one had finished, under a name that is free.
+    /// Adds the outputs of previous agents under unused names.
     fn inherit(&mut self, agent: &Agent, past: &[Past<'a>]) {
         for past in past {
             let Past::Ran(ran) = past else { continue };
@@ -125,7 +125,7 @@ impl<'a> Material<'a> {
         }
     }
 
-    /// Labels of the engines, each once, in the order of their first use.
+    /// Returns the distinct labels of the engines, in the order of their first use.
     pub(super) fn engines(&self) -> Vec<String> {
         let mut labels: Vec<String> = Vec::new();
         for label in self.uses.iter().map(|used| used.ran.label()) {

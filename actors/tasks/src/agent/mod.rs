@@ -1,9 +1,10 @@
-//! Agents: personas with a toolbox of engines and a plan, as data, and how their tasks are worked on.
+//! Agents: personas with a toolbox of engines and a plan, defined as data, and the execution of their tasks.
 //!
-//! [`Agents`] is the catalogue, checked when it is read. [`AgentWork`] does their tasks: with a model that can call
-//! tools it plans freely within the toolbox, without one it walks the plan; either way the write-up names the engine
-//! behind each figure, and a model's prose stands only where the engines' outputs bear it out (`ground/`). All that is
-//! decided is decided from the finished steps alone, so that a task goes on wherever it was left.
+//! [`Agents`] is the catalogue, which is validated when it is loaded. [`AgentWork`] executes tasks: with a model that
+//! supports tool calls it plans freely within the toolbox, without one it follows the plan. In both cases the write-up
+//! names the engine behind each figure, and a model's prose is only used if the engines' outputs support it
+//! (`ground/`). All decisions are based on the finished steps alone, so that a task can continue from wherever it was
+//! interrupted.
 
 mod agents;
 mod binding;

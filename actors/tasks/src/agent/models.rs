@@ -1,4 +1,4 @@
-//! The port through which agents have models speak.
+//! Interface through which agents use models.
 
 use std::fmt;
 
@@ -8,28 +8,28 @@ use futures::{FutureExt, StreamExt};
 use muster_providers::{ChatEvent, ProviderKind};
 
 use muster_core::{Error, Kind};
-use muster_gateway::{Chain, ChainError, ChatAsk, Settlement, Streaming};
+use muster_gateway::{AnswerStream, Chain, ChainError, GatewayChatRequest, Settlement};
 
-/// What is told of a stream exactly once, however it ends: before its `Done` or its error comes out of it, or when it
-/// is dropped.
+/// Callback that is called exactly once per stream, however it ends: before its `Done` or its error is returned, or
+/// when it is dropped.
 pub type Settle = Box<dyn FnOnce(Settlement) + Send>;
 
-/// Models, as agents know them.
+/// The models available to agents.
 pub trait Models: Send + Sync + fmt::Debug {
-    /// The model that agents plan with: one that can call tools and is not the embedded one. `None` where there is none
-    /// now; asked again for each task.
+    /// Returns the model used for planning: one that supports tool calls and is not the embedded one. `None` if none is
+    /// available; called for each task.
     fn planner(&self) -> Option<String>;
 
-    /// The model that writes results up, where it is another one.
+    /// Returns the model that writes results, if it is a different one.
     fn writer(&self) -> Option<String> {
         self.planner()
     }
 
-    /// Has a model speak. Dropping the future or the stream ends the provider's work.
-    fn stream(&self, ask: ChatAsk, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>>;
+    /// Starts a model's answer. Dropping the future or the stream ends the provider's work.
+    fn stream(&self, ask: GatewayChatRequest, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>>;
 }
 
-/// A model's answer as it comes: deltas, then exactly one `Done` or one error.
+/// A streamed answer: deltas, followed by exactly one `Done` or one error.
 pub struct Speech {
     pub model_id: String,
     pub provider_id: String,
@@ -45,14 +45,14 @@ impl fmt::Debug for Speech {
     }
 }
 
-impl From<Streaming> for Speech {
-    fn from(streaming: Streaming) -> Self {
+impl From<AnswerStream> for Speech {
+    fn from(streaming: AnswerStream) -> Self {
         let (model_id, provider_id) = (streaming.model_id.clone(), streaming.provider_id.clone());
         Self { model_id, provider_id, events: streaming.boxed() }
     }
 }
 
-/// The chain that counts now, asked anew for each call, so that a reload is followed.
+/// The current provider chain, determined for each call, so that reloads take effect.
 pub struct ChainModels<F>(F);
 
 impl<F: Fn() -> Chain> ChainModels<F> {
@@ -68,7 +68,7 @@ impl<F> fmt::Debug for ChainModels<F> {
 }
 
 impl<F: Fn() -> Chain + Send + Sync> Models for ChainModels<F> {
-    /// The first model that can call tools of the first provider in the chain's order that has one.
+    /// Returns the first model with support for tool calls of the first provider in the chain that has one.
     fn planner(&self) -> Option<String> {
         let chain = (self.0)();
         let remote: Vec<String> = chain
@@ -89,9 +89,9 @@ impl<F: Fn() -> Chain + Send + Sync> Models for ChainModels<F> {
             .map(|(_, id)| id)
     }
 
-    fn stream(&self, mut ask: ChatAsk, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
-        // After a single model comes the rest of the chain, the embedded one included, which cannot plan; two are a
-        // bound.
+    fn stream(&self, mut ask: GatewayChatRequest, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
+        // A single model would be followed by the rest of the chain, including the embedded one, which cannot plan; two
+        // models limit the chain.
         if let [only] = ask.models.as_slice() {
             let only = only.clone();
             ask.models.push(only);
@@ -101,7 +101,7 @@ impl<F: Fn() -> Chain + Send + Sync> Models for ChainModels<F> {
     }
 }
 
-/// No model at all: agents walk their plans.
+/// No models: agents follow their plans.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoModels;
 
@@ -110,7 +110,7 @@ impl Models for NoModels {
         None
     }
 
-    fn stream(&self, _: ChatAsk, _: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
+    fn stream(&self, _: GatewayChatRequest, _: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
         let error = Error::new(Kind::ModelUnconfigured, "agents have no model to speak with");
         ready(Err(ChainError { error, attempts: Vec::new() })).boxed()
     }

@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 use super::reference::is_name;
 use muster_core::FieldError;
 
-/// Problems told of one request's params.
+/// Maximum number of problems reported for one request's params.
 const MAX_PROBLEMS: usize = 50;
 
-/// One parameter.
+/// A parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
     pub name: String,
@@ -18,10 +18,10 @@ pub struct Parameter {
     pub given: Given,
 }
 
-/// What stands where a caller gives nothing.
+/// The value used if a caller provides none.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Given {
-    /// Nothing may: it has to be given.
+    /// None: the parameter is required.
     Required,
     /// `null`.
     Optional,
@@ -30,20 +30,23 @@ pub enum Given {
     Default(Value),
 }
 
-/// Params, as far as they were given.
+/// Validated params.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Accepted {
-    /// With the defaults.
+    /// Including defaults.
     pub(super) params: Map<String, Value>,
-    /// Required ones that were not given.
+    /// Missing required params.
     pub(super) missing: Vec<String>,
-    /// What does not fit, or is not known, with its place below `body.params`.
+    /// Invalid or unknown params, with paths below `body.params`.
     pub(super) problems: Vec<FieldError>,
 }
 
 impl Parameter {
+    /// Parses a parameter.
+    ///
     /// # Errors
-    /// What is wrong with it.
+    ///
+    /// Returns what is wrong with it.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("parameter {text:?} is not name:type:default");
         let (name, rest) = text.split_once(':').ok_or_else(wrong)?;
@@ -79,7 +82,7 @@ impl Parameter {
     }
 }
 
-/// JSON Schema (2020-12) of an agent's params, closed.
+/// Returns the JSON Schema (2020-12) of an agent's params, without additional properties.
 pub(super) fn schema(parameters: &[Parameter]) -> Value {
     let property = |parameter: &Parameter| {
         let schema = grammar::type_schema(&parameter.kind, Range::default());
@@ -106,8 +109,8 @@ pub(super) fn schema(parameters: &[Parameter]) -> Value {
     })
 }
 
-/// Checks params and completes them. `null` is as good as nothing, and nothing at all as good as an empty object. What is
-/// wrong and what is missing stand side by side: whether a missing one is a problem is the caller's to say.
+/// Validates params and completes them. `null` counts as absent, and absent params as an empty object. Invalid and
+/// missing params are returned separately: the caller decides whether a missing one is an error.
 pub(super) fn accept(parameters: &[Parameter], params: Value, task: &str) -> Accepted {
     let mut accepted = Accepted::default();
     let given = match params {
@@ -145,7 +148,7 @@ pub(super) fn accept(parameters: &[Parameter], params: Value, task: &str) -> Acc
     accepted
 }
 
-/// What is wrong with one value, with its place.
+/// Returns the problems of a value, with their paths.
 pub(super) fn problems_of(parameter: &Parameter, value: &Value) -> Vec<FieldError> {
     let placed = |Problem { loc, message, kind, input }: Problem| {
         let kind = match kind {
@@ -160,7 +163,7 @@ pub(super) fn problems_of(parameter: &Parameter, value: &Value) -> Vec<FieldErro
     grammar::check(&parameter.kind, Range::default(), value).into_iter().map(placed).collect()
 }
 
-/// What is said of a required one that was not given.
+/// Returns the error for a missing required param.
 pub(super) fn missing(name: &str) -> FieldError {
     problem("missing", &[name], "is required, and the task does not hold it", Value::Null)
 }

@@ -1,4 +1,4 @@
-//! The plan, walked from what is finished.
+//! Execution of a plan, based on the finished steps.
 
 use std::collections::HashMap;
 
@@ -10,17 +10,16 @@ use super::reference::{Scope, is_empty};
 use super::steer::Steered;
 use crate::task::View;
 
-/// How far a plan is.
+/// Progress of a plan.
 #[derive(Debug)]
 pub(super) struct Walked<'a> {
-    /// What its steps gave, in the plan's order: those of this agent, and those that another one had finished with the
-    /// same engine and the same input.
+    /// Outputs in the plan's order: those of this agent, and those of another agent for the same engine and input.
     pub(super) outputs: Vec<(&'a PlanStep, Ran<'a>)>,
-    /// Steps that were left out.
+    /// Skipped steps.
     pub(super) skipped: Vec<&'a PlanStep>,
-    /// The next step to be done; `None` where all are.
+    /// The next step; `None` if all are finished.
     pub(super) next: Option<&'a PlanStep>,
-    /// Steps that are still to be done, the next one included, as far as can be told now.
+    /// Number of remaining steps including the next one, as far as known.
     pub(super) ahead: usize,
 }
 
@@ -68,7 +67,7 @@ fn own<'a>(agent: &Agent, past: &[Past<'a>], step: &PlanStep) -> Option<Ran<'a>>
     runs(past).find(|ran| ran.agent == agent.id && ran.call.is_none() && ran.name == step.name).cloned()
 }
 
-/// What another agent's finished step gave, where it did the very same.
+/// Returns the output of another agent's identical step.
 fn inherited<'a>(agent: &Agent, past: &[Past<'a>], step: &PlanStep, scope: &Scope<'_>) -> Option<Ran<'a>> {
     let mut like = runs(past)
         .filter(|ran| ran.agent != agent.id && ran.engine == step.engine.id && ran.error.is_none())
@@ -85,7 +84,7 @@ fn runs<'s, 'a>(past: &'s [Past<'a>]) -> impl Iterator<Item = &'s Ran<'a>> {
     })
 }
 
-/// Outputs that are not there yet say nothing.
+/// Outputs that do not exist yet are undecided.
 fn certainly_skipped(step: &PlanStep, scope: &Scope<'_>) -> bool {
     step.when.as_ref().is_some_and(|when| match &when.head {
         super::reference::Head::Step { name, .. } if !scope.outputs.contains_key(name.as_str()) => false,
@@ -93,7 +92,7 @@ fn certainly_skipped(step: &PlanStep, scope: &Scope<'_>) -> bool {
     })
 }
 
-/// A step's input. What is null is left out: the engine's own default stands for it.
+/// Returns a step's input. Null values are omitted, so that the engine's defaults apply.
 pub(super) fn input(step: &PlanStep, scope: &Scope<'_>) -> Value {
     let bound = step.bind.iter().map(|(name, binding)| (name.clone(), binding.value(scope)));
     Value::Object(bound.filter(|(_, value)| !value.is_null()).collect())

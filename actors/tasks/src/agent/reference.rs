@@ -1,4 +1,4 @@
-//! References of plans: `$task`, `$now`, `$params.name`, `$steps.as.output`, each with `.field`, `[index]` and `[]`.
+//! References in plans: `$task`, `$now`, `$params.name`, `$steps.as.output`, each with `.field`, `[index]` and `[]`.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::parameter::Parameter;
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
     pub head: Head,
@@ -20,7 +20,7 @@ pub struct Reference {
 pub enum Head {
     /// The instruction.
     Task,
-    /// When the task was created: the same time for all its steps, however often one is done.
+    /// Creation time of the task: the same for all steps and attempts.
     Now,
     Param(String),
     /// An output of an earlier step.
@@ -30,17 +30,17 @@ pub enum Head {
     },
 }
 
-/// One step into a value.
+/// Access into a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hop {
-    /// A field; of an array, that of each item.
+    /// A field; for an array, that of each item.
     Field(String),
     Index(usize),
-    /// All items, as they are.
+    /// All items.
     Each,
 }
 
-/// What a reference may name, and its type.
+/// The types of what a reference can name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Known<'a> {
     pub(super) params: &'a [Parameter],
@@ -48,13 +48,13 @@ pub(super) struct Known<'a> {
     pub(super) steps: &'a [(&'a str, &'static Engine)],
 }
 
-/// What a reference names, as values.
+/// The values of what a reference can name.
 #[derive(Debug, Clone)]
 pub(super) struct Scope<'a> {
     pub(super) task: &'a str,
     pub(super) now: String,
     pub(super) params: &'a Map<String, Value>,
-    /// By the step's name. A step that was left out is not there, and its outputs are null.
+    /// Outputs by step name. A skipped step is absent, and its outputs are null.
     pub(super) outputs: HashMap<&'a str, &'a Value>,
 }
 
@@ -75,8 +75,11 @@ impl fmt::Display for Reference {
 }
 
 impl Reference {
+    /// Parses a reference.
+    ///
     /// # Errors
-    /// What is wrong with it.
+    ///
+    /// Returns what is wrong with it.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         Self::read(text).ok_or_else(|| {
             format!("{text:?} is no reference: write $task, $now, $params.name or $steps.as.output, with .field or [0]")
@@ -108,10 +111,11 @@ impl Reference {
         Some(Self { head, hops })
     }
 
-    /// The type of what it names.
+    /// Returns the type of the referenced value.
     ///
     /// # Errors
-    /// What it names that is not there.
+    ///
+    /// Returns what does not exist.
     pub(super) fn kind(&self, known: Known<'_>) -> Result<Type, String> {
         let head = match &self.head {
             Head::Task => Type::Prim(Prim::String),
@@ -157,7 +161,7 @@ impl Reference {
         found.ok_or_else(|| format!("{self}: {kind} has no field {name}"))
     }
 
-    /// What it names; `null` where that is not there.
+    /// Returns the referenced value; `null` if it does not exist.
     pub(super) fn value(&self, scope: &Scope<'_>) -> Value {
         let head = match &self.head {
             Head::Task => return walk(&Value::String(scope.task.to_owned()), &self.hops),
@@ -184,7 +188,7 @@ fn walk(value: &Value, hops: &[Hop]) -> Value {
     next.map_or(Value::Null, |next| walk(next, rest))
 }
 
-/// Whether a step waits in vain for it.
+/// Returns whether a value causes a step to be skipped.
 pub(super) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -195,12 +199,13 @@ pub(super) fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Whether it may name a step or a parameter: small letters, digits and underscores, a letter first.
+/// Returns whether a text is a valid name of a step or parameter: lower-case letters, digits and underscores, beginning
+/// with a letter.
 pub(super) fn is_name(text: &str) -> bool {
     name(text).is_some_and(|(_, rest)| rest.is_empty())
 }
 
-/// The name at the start, and what follows.
+/// Splits the name at the start from the rest.
 fn name(text: &str) -> Option<(&str, &str)> {
     if !text.starts_with(|first: char| first.is_ascii_lowercase()) {
         return None;

@@ -1,23 +1,23 @@
-//! Results as text, and as the bounded value that a task ends with.
+//! Results as text, and as the bounded value with which a task ends.
 
 use serde_json::{Map, Value, json};
 
 use super::material::{Material, Part};
 use super::prompt::cut;
 
-/// Bytes of one section's text, and of all.
+/// Maximum size of one section's text and of the whole text, in bytes.
 const MAX_SECTION: usize = 6 * 1024;
 const MAX_TEXT: usize = 64 * 1024;
-/// Items of a list that are written out.
+/// Maximum number of items of a list.
 const MAX_ITEMS: usize = 20;
-/// Bytes of one item.
+/// Maximum size of an item, in bytes.
 const MAX_ITEM: usize = 400;
-/// Bytes of a section's value in the result; the text and the outputs still have it.
+/// Maximum size of a section's value in the result, in bytes; the text and the outputs still contain it.
 const MAX_VALUE: usize = 64 * 1024;
-/// Bytes of all outputs in the result.
+/// Maximum size of all outputs in the result, in bytes.
 const MAX_OUTPUTS: usize = 4 * 1024 * 1024;
 
-/// The sections, each with the engine that its value is from.
+/// Returns the sections as text, each with the engine from which its value comes.
 pub(super) fn text(material: &Material<'_>) -> String {
     let mut text = String::new();
     for part in &material.parts {
@@ -59,7 +59,7 @@ fn shown(value: &Value) -> String {
     match value {
         Value::Null => "–".to_owned(),
         Value::String(line) if !line.contains('\n') => line.clone(),
-        // A fence longer than any within.
+        // The fence is longer than any inside.
         Value::String(text) => {
             let ticks = "`".repeat(longest_run(text).max(2) + 1);
             format!("{ticks}\n{}\n{ticks}", text.trim_end_matches('\n'))
@@ -103,8 +103,8 @@ fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
 }
 
-/// A task's result: `outputs` by name, `sections`, `text`, `engines`, `skipped`, `redirections`, `warnings`, and who
-/// wrote the text (`null` where the sections stand as they are).
+/// Returns a task's result: `outputs` by name, `sections`, `text`, `engines`, `skipped`, `redirections`, `warnings`,
+/// and the author of the text (`null` for generated sections).
 pub(super) fn result(agent: &str, mut material: Material<'_>, text: String, written_by: Option<&str>) -> Value {
     let outputs = outputs(&mut material);
     let Material { parts, skipped, notes, warnings, uses } = &material;
@@ -130,7 +130,7 @@ fn section(part: &Part) -> Value {
     }
 }
 
-/// By name. Where they are too much together, the largest are left out, and that is said.
+/// Returns the outputs by name. If they are too large together, the largest are omitted with a note.
 fn outputs(material: &mut Material<'_>) -> Map<String, Value> {
     let mut sizes: Vec<(usize, usize)> =
         material.uses.iter().enumerate().map(|(at, used)| (used.ran.output.to_string().len(), at)).collect();

@@ -1,4 +1,4 @@
-//! The catalogue as it is written, before anything of it is checked.
+//! The catalogue as written, before validation.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ pub(super) struct Rows {
     pub(super) agent: Vec<AgentRow>,
 }
 
-/// Engines that a build may lack.
+/// Engines that may be missing in a build.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OptionalRow {
-    /// The cargo feature that brings them.
+    /// The cargo feature that includes them.
     pub(super) feature: String,
     pub(super) engines: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! One answer of a model, heard to its end: its text told on as it comes, the tools it asks for put together.
+//! Collects a model's answer: forwards its text as it arrives, and assembles its tool calls.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,17 +7,17 @@ use muster_providers::{ChatEvent, Delta, ToolCall, ToolDelta};
 
 use super::failure::{self, EXECUTION};
 use super::models::Models;
-use crate::task::{Desk, Retry, StepError, Usage};
+use crate::task::{Retry, StepError, StepSink, Usage};
 use muster_core::{Error, Kind};
-use muster_gateway::{ChatAsk, Settlement};
+use muster_gateway::{GatewayChatRequest, Settlement};
 
-/// The longest answer, in bytes of its text and of its calls' arguments each.
+/// Maximum size of an answer's text and of its calls' arguments, each, in bytes.
 const MAX_TEXT: usize = 256 * 1024;
 const MAX_ARGUMENTS: usize = 1024 * 1024;
-/// Tools that one answer may ask for.
+/// Maximum number of tool calls in an answer.
 pub(super) const MAX_CALLS: usize = 16;
 
-/// An answer.
+/// A complete answer.
 #[derive(Debug)]
 pub(super) struct Heard {
     pub(super) model_id: String,
@@ -26,8 +26,8 @@ pub(super) struct Heard {
     pub(super) usage: Usage,
 }
 
-/// Asks and listens. The future's drop closes the provider's connection.
-pub(super) async fn listen(models: &dyn Models, ask: ChatAsk, desk: &Desk) -> Result<Heard, StepError> {
+/// Sends the request and collects the answer. Dropping the future closes the provider's connection.
+pub(super) async fn listen(models: &dyn Models, ask: GatewayChatRequest, desk: &StepSink) -> Result<Heard, StepError> {
     let settled: Arc<OnceLock<Settlement>> = Arc::default();
     let settle = {
         let settled = Arc::clone(&settled);
@@ -52,9 +52,9 @@ pub(super) async fn listen(models: &dyn Models, ask: ChatAsk, desk: &Desk) -> Re
             }
             ChatEvent::Done { usage, .. } => {
                 heard.usage = match (settled.get(), usage) {
-                    (None, Some(told)) => Usage {
-                        prompt: told.prompt_tokens.into(),
-                        completion: told.completion_tokens.into(),
+                    (None, Some(reported)) => Usage {
+                        prompt: reported.prompt_tokens.into(),
+                        completion: reported.completion_tokens.into(),
                         cost_nanos: 0,
                     },
                     _ => used(&settled),
@@ -63,7 +63,7 @@ pub(super) async fn listen(models: &dyn Models, ask: ChatAsk, desk: &Desk) -> Re
             }
         }
         if too_long(&heard) {
-            // The stream is dropped first, so that it is settled on what was delivered.
+            // The stream is dropped first, so that only what was delivered is charged.
             drop(speech);
             let detail = "the model's answer is longer than an agent takes";
             return Err(StepError { usage: used(&settled), ..StepError::new(EXECUTION, detail, Retry::Never) });
@@ -79,7 +79,7 @@ fn too_long(heard: &Heard) -> bool {
 
 fn join(calls: &mut Vec<ToolCall>, piece: ToolDelta) {
     let at = piece.index as usize;
-    // A gap in the numbers would let one piece make up any number of calls.
+    // Otherwise a gap in the numbers would allow one piece to create any number of calls.
     if at > calls.len() {
         return;
     }

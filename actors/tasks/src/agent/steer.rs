@@ -1,4 +1,4 @@
-//! What redirections do to a task's params.
+//! Effect of redirects on a task's params.
 
 use serde_json::{Map, Value};
 
@@ -7,25 +7,25 @@ use super::fill;
 use super::parameter::{Accepted, Given, Parameter, accept, problems_of};
 use crate::task::View;
 
-/// A task's params after all its redirections.
+/// A task's params after all redirects.
 #[derive(Debug, Default)]
 pub(super) struct Steered {
     pub(super) params: Map<String, Value>,
-    /// Required ones that nobody gave yet.
+    /// Required params that are still missing.
     pub(super) missing: Vec<String>,
-    /// What became of each instruction, in their order, for the write-up.
+    /// The effect of each instruction, in order, for the write-up.
     pub(super) notes: Vec<Note>,
 }
 
-/// An instruction and what it changed.
+/// An instruction and its effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Note {
     pub(super) text: String,
     pub(super) effect: String,
 }
 
-/// Params are changed by an instruction that is an object of JSON: `{"params": {...}}`. Any other is for a model to
-/// read, and is noted.
+/// Applies instructions to params. An instruction changes params if it is a JSON object `{"params": {...}}`; others are
+/// left to a model, and noted.
 pub(super) fn steered(agent: &Agent, view: &View) -> Steered {
     let Accepted { mut params, .. } = accept(&agent.parameters, fitting(agent, &view.params), &view.task);
     let mut notes = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn steered(agent: &Agent, view: &View) -> Steered {
     Steered { params, missing, notes }
 }
 
-/// The params that this agent has too: a task that was reassigned brings those of another.
+/// Returns the params that this agent has as well: a reassigned task has those of another agent.
 fn fitting(agent: &Agent, params: &Value) -> Value {
     let Some(params) = params.as_object() else { return Value::Null };
     let fits = |name: &str, value: &Value| {

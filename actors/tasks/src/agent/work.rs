@@ -1,4 +1,4 @@
-//! Agents as the tasks know them.
+//! Implementation of [`Work`] for agents.
 
 use std::sync::Arc;
 
@@ -17,23 +17,23 @@ use super::steer::{Steered, steered};
 use super::{fill, plan, writeup};
 use crate::engine::{Behalf, EngineCall, EngineRunner};
 use crate::task::{
-    Admission, Desk, Level, Next, StepAsk, StepError, StepKind, StepOutput, StepSpec, Usage, View, Waiting, Work,
+    Admission, Level, Next, StepAsk, StepError, StepKind, StepOutput, StepSink, StepSpec, Usage, View, Waiting, Work,
 };
 use muster_core::{Error, Kind};
 
-/// Seconds that a step of a plan is thought to take, and a task that a model plans, until there is a history.
+/// Estimated seconds of a plan's step, and of a task planned by a model, until there is a history.
 const SECONDS_A_STEP: u32 = 2;
 const SECONDS_WITH_A_MODEL: u32 = 60;
 
 /// Bounds of agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgentOptions {
-    /// Steps of a task that a model plans, the write-up apart.
+    /// Maximum number of steps of a task planned by a model, without the write-up.
     pub max_steps: usize,
-    /// Bytes of outputs that a model is shown, of one and of all.
+    /// Maximum size of an output, and of all outputs, in a prompt, in bytes.
     pub output_bytes: usize,
     pub prompt_bytes: usize,
-    /// Tokens of one answer.
+    /// Maximum tokens of an answer.
     pub answer_tokens: u32,
 }
 
@@ -43,7 +43,7 @@ impl Default for AgentOptions {
     }
 }
 
-/// Does the tasks of agents. Cheap to clone.
+/// Executes the tasks of agents. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct AgentWork {
     agents: Agents,
@@ -52,7 +52,8 @@ pub struct AgentWork {
     options: AgentOptions,
 }
 
-/// What a step is to do: its [`StepSpec::input`]. Its input proper is made of the finished steps, which are durable.
+/// The operation of a step: its [`StepSpec::input`]. Its actual input is derived from the finished steps, which are
+/// durable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 enum Duty {
@@ -62,7 +63,7 @@ enum Duty {
         name: String,
     },
     AskModel,
-    /// An engine that a model called.
+    /// An engine called by a model.
     Call {
         at: CallRef,
         #[serde(rename = "as")]
@@ -96,7 +97,7 @@ impl Work for AgentWork {
         if let Some(result) = result(agent, view, &past) {
             return Ok(Next::Done(result));
         }
-        // How a task began it goes on, whatever the settings are by now.
+        // A task continues in the way it began, whatever the current settings are.
         let begun = free::begun(agent, &past);
         if begun == Some(Begun::ByPlan) {
             return Ok(by_plan(agent, view, &past));
@@ -108,7 +109,7 @@ impl Work for AgentWork {
         })
     }
 
-    fn run(&self, ask: StepAsk, desk: Desk) -> BoxFuture<'static, Result<StepOutput, StepError>> {
+    fn run(&self, ask: StepAsk, desk: StepSink) -> BoxFuture<'static, Result<StepOutput, StepError>> {
         let work = self.clone();
         async move { work.step(ask, desk).await }.boxed()
     }
@@ -135,7 +136,7 @@ impl AgentWork {
         }
     }
 
-    /// Steps of the plan as far as the params tell, and the write-up.
+    /// Returns the number of steps of the plan, as far as the params determine it, including the write-up.
     fn planned(&self, agent: &Agent, task: &str, params: &serde_json::Map<String, Value>) -> u32 {
         let scope = super::reference::Scope { task, now: String::new(), params, outputs: Default::default() };
         let skipped = |step: &&super::agents::PlanStep| {
@@ -146,7 +147,7 @@ impl AgentWork {
         u32::try_from(steps).unwrap_or(u32::MAX)
     }
 
-    async fn step(&self, ask: StepAsk, desk: Desk) -> Result<StepOutput, StepError> {
+    async fn step(&self, ask: StepAsk, desk: StepSink) -> Result<StepOutput, StepError> {
         let view = Arc::clone(&ask.view);
         let agent = Arc::clone(self.agent(&view.agent)?);
         let duty = Duty::deserialize(&ask.spec.input)
@@ -180,7 +181,7 @@ impl AgentWork {
         view: &View,
         steered: &Steered,
         name: &str,
-        desk: &Desk,
+        desk: &StepSink,
     ) -> Result<StepOutput, StepError> {
         let (engine, input) = {
             let past = history::read(view)?;
@@ -208,7 +209,7 @@ impl AgentWork {
         view: &View,
         at: CallRef,
         name: &str,
-        desk: &Desk,
+        desk: &StepSink,
     ) -> Result<StepOutput, StepError> {
         let found = {
             let past = history::read(view)?;
@@ -226,7 +227,7 @@ impl AgentWork {
         }
     }
 
-    async fn run_engine(&self, call: EngineCall, caller: Caller<'_>, desk: &Desk) -> Result<StepOutput, StepError> {
+    async fn run_engine(&self, call: EngineCall, caller: Caller<'_>, desk: &StepSink) -> Result<StepOutput, StepError> {
         let (engine, label) = (call.engine, format!("q{} {}", call.engine.number, call.engine.id));
         let input_sha256 = digest(&call.input);
         desk.log(Level::Info, &format!("{} calls engine {label}", caller.name));
@@ -246,7 +247,7 @@ impl AgentWork {
     }
 }
 
-/// An engine is called in the name of the task's owner.
+/// Returns the owner of the task, on whose behalf engines are called.
 fn behalf(view: &View) -> Behalf {
     Behalf { actor: view.owner.id.clone(), task: Some(view.task_id.clone()) }
 }
@@ -272,7 +273,7 @@ fn by_plan(agent: &Agent, view: &View, past: &[Past<'_>]) -> Next {
     }
 }
 
-/// The result, where it was written after all that was said.
+/// Returns the result, if it was written after the last instruction.
 fn result(agent: &Agent, view: &View, past: &[Past<'_>]) -> Option<Value> {
     past.iter().rev().find_map(|past| match past {
         Past::Wrote(wrote) if wrote.agent == agent.id && wrote.instructions >= view.instructions.len() => {
@@ -282,7 +283,7 @@ fn result(agent: &Agent, view: &View, past: &[Past<'_>]) -> Option<Value> {
     })
 }
 
-/// Engines compute, models answer under the step's key: every step may be done twice.
+/// Engines are deterministic, and models are called with the step's key: every step may be repeated.
 fn spec(name: &str, kind: StepKind, duty: &Duty, total_steps: Option<u32>) -> Next {
     let input = serde_json::to_value(duty).unwrap_or_default();
     Next::Step(StepSpec { name: name.to_owned(), kind, input, repeatable: true, total_steps })

@@ -1,4 +1,4 @@
-//! The last step of each task: its result, in the sections' own words or a model's that were checked.
+//! The last step of each task: its result, as generated sections or as prose of a model that was checked.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use super::ground::{Facts, check};
 use super::history::{Past, wrote};
 use super::material::Material;
 use super::models::Models;
-use super::prompt::{HOUSE, Question, ask, cut, task};
+use super::prompt::{COMMON_RULES, Question, ask, cut, task};
 use super::render;
 use super::speech::listen;
 use super::steer::Steered;
 use super::work::AgentOptions;
-use crate::task::{Desk, Level, Retry, StepAsk, StepError, StepOutput, Usage};
+use crate::task::{Level, Retry, StepAsk, StepError, StepOutput, StepSink, Usage};
 
-/// Prose that fails its check is written once more.
+/// Maximum number of drafts: prose that fails its check is written once more.
 const DRAFTS: usize = 2;
-/// Attempts of the step, after which the sections stand as they are, since the outputs are all there.
+/// Number of attempts of the step after which the sections are used, since all outputs are available.
 const PATIENCE: u32 = 3;
-/// Reasons of a refusal that the model is told.
+/// Maximum number of reasons for a rejection that are reported to the model.
 const MAX_REASONS: usize = 12;
 
 /// Prose, or why there is none.
@@ -38,7 +38,7 @@ pub(super) async fn write(
     steered: &Steered,
     models: Arc<dyn Models>,
     options: AgentOptions,
-    desk: &Desk,
+    desk: &StepSink,
 ) -> Result<StepOutput, StepError> {
     let mut material = Material::gather(agent, &step.view, past, steered);
     let sections = render::text(&material);
@@ -66,7 +66,7 @@ async fn prose(
     sections: &str,
     (models, model): (&dyn Models, String),
     options: AgentOptions,
-    desk: &Desk,
+    desk: &StepSink,
 ) -> Result<Written, StepError> {
     let facts = Facts::of(agent, material, &steered.params, &step.view.task);
     let mut messages = opening(agent, step, material, &steered.params, sections, options);
@@ -78,7 +78,7 @@ async fn prose(
             messages: messages.clone(),
             tools: Vec::new(),
             max_tokens: options.answer_tokens,
-            // The second draft is another request.
+            // The second draft is a different request.
             request_id: if draft == 1 { step.key.to_string() } else { format!("{}/{draft}", step.key) },
         };
         let heard = match listen(models, ask(&step.view, question), desk).await {
@@ -91,13 +91,13 @@ async fn prose(
             return Ok(Written { text: Some((heard.text, heard.model_id)), warnings: Vec::new(), usage });
         }
         desk.log(Level::Warn, &format!("draft {draft} is refused: {}", reasons.join("; ")));
-        // Who watches has read it.
+        // Clients have received it already.
         desk.delta("\n\n(refused: the outputs do not bear it out)\n\n");
-        let told: Vec<&str> = reasons.iter().map(String::as_str).take(MAX_REASONS).collect();
+        let listed: Vec<&str> = reasons.iter().map(String::as_str).take(MAX_REASONS).collect();
         messages.push(Message::text(Role::Assistant, heard.text));
         messages.push(Message::text(
             Role::User,
-            format!("The outputs do not bear this out:\n- {}\nWrite it anew without that.", told.join("\n- ")),
+            format!("The outputs do not bear this out:\n- {}\nWrite it anew without that.", listed.join("\n- ")),
         ));
     }
     let first = reasons.first().map_or("", String::as_str);
@@ -105,7 +105,7 @@ async fn prose(
     Ok(Written { text: None, warnings: vec![warning], usage })
 }
 
-/// A model that cannot be had is tried again for a while; then the sections stand without it.
+/// Handles an unavailable model: it is retried for a while, then the sections are used.
 fn given_up(failed: StepError, mut usage: Usage, attempt: u32) -> Result<Written, StepError> {
     add(&mut usage, failed.usage);
     if failed.retry != Retry::Never && attempt < PATIENCE {
@@ -130,7 +130,7 @@ fn opening(
     options: AgentOptions,
 ) -> Vec<Message> {
     let system = format!(
-        "{}\n\nWrite the result of the task from the outputs below, in Markdown, briefly. {HOUSE} In each paragraph name \
+        "{}\n\nWrite the result of the task from the outputs below, in Markdown, briefly. {COMMON_RULES} In each paragraph name \
          the engine that its figures are from, as `{}`; give figures as they are, or rounded. Where the outputs do not \
          answer the task, say so.",
         agent.system_prompt,

@@ -1,4 +1,4 @@
-//! The pool: who has which process.
+//! The pool actor, which assigns processes to calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -18,21 +18,21 @@ use super::runner::{EngineAnswer, EngineCall, refusal};
 use super::wire::{Head, MAX_FRAME};
 use muster_core::{Error, Kind};
 
-/// A call, as the pool is asked.
+/// A call, as sent to the pool.
 #[derive(Message)]
 #[rtype(result = "Result<EngineAnswer, Error>")]
 pub(super) struct Run {
     pub(super) call: EngineCall,
-    /// Cancelled when nobody waits for the answer any more.
+    /// Cancelled when the caller no longer waits for the answer.
     pub(super) gone: CancellationToken,
 }
 
-/// What the pool counts.
+/// Counters of the pool.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    /// Calls that were asked and are not answered.
+    /// Calls that have not been answered.
     pub(super) pending: AtomicUsize,
-    /// Of those, that a process has.
+    /// Calls that are running in a process.
     pub(super) running: AtomicUsize,
     pub(super) processes: AtomicUsize,
     pub(super) calls: AtomicU64,
@@ -40,14 +40,14 @@ pub(super) struct Counts {
     pub(super) died: AtomicU64,
 }
 
-/// Holds the processes that wait, and starts others where there are too few.
+/// Owns the idle processes, and starts others when there are too few.
 #[derive(Debug)]
 pub struct PoolActor {
     options: Arc<EngineOptions>,
     counts: Arc<Counts>,
-    /// One for each process that may run a call now.
+    /// One permit for each process that may run a call.
     slots: Arc<Semaphore>,
-    /// The one used last is at the end, and is used first.
+    /// The most recently used process is last, and is used first.
     idle: Vec<Process>,
 }
 
@@ -86,7 +86,7 @@ impl Handler<Run> for PoolActor {
 
     fn handle(&mut self, run: Run, _: &mut Context<Self>) -> Self::Result {
         let (slots, gone) = (Arc::clone(&self.slots), run.gone.clone());
-        // One who leaves the queue takes the call along.
+        // A caller that leaves the queue cancels its call.
         let slot = async move { gone.run_until_cancelled(slots.acquire_owned()).await }.into_actor(self);
         Box::pin(slot.then(move |slot, pool, _| {
             let process = pool.idle.pop();
@@ -106,7 +106,7 @@ impl Handler<Run> for PoolActor {
                     count.fetch_add(1, Ordering::Relaxed);
                 });
                 pool.count();
-                // The place is free only now that the process is back.
+                // The permit is released only now that the process is back.
                 drop(slot);
                 ready(answer)
             })
@@ -114,7 +114,7 @@ impl Handler<Run> for PoolActor {
     }
 }
 
-/// Serves a call; gives the process back where it can be used again.
+/// Serves a call; returns the process if it can be reused.
 async fn serve(
     process: Option<Process>,
     options: Arc<EngineOptions>,
@@ -127,7 +127,7 @@ async fn serve(
     };
     let call = Call { engine, input, gone, options };
     match call.attempt(process).await {
-        // An engine only reads: what somebody interrupted from outside can be done again.
+        // Engines have no side effects: a call interrupted by a signal from outside can be repeated.
         (_, Err(Broken::FromOutside(_))) => {
             let (process, answer) = call.attempt(None).await;
             (process, answer.map_err(Broken::refusal))
@@ -167,7 +167,7 @@ impl Call {
             biased;
             () = self.gone.cancelled() => {
                 process.kill().await;
-                return refused(Error::new(Kind::Unavailable, "nobody waits for this call any more"));
+                return refused(Error::new(Kind::Unavailable, "the caller no longer waits for this call"));
             }
             said = timeout(self.options.time, process.call(self.engine.number, &self.input)) => said,
         };
@@ -175,11 +175,11 @@ impl Call {
             Err(_) => {
                 process.kill().await;
                 let (id, seconds) = (self.engine.id, self.options.time.as_secs());
-                let message = format!("{id} took longer than {seconds} s, the most that one call may take: send less");
+                let message = format!("{id} took longer than {seconds} s, the limit of one call: send less input");
                 refused(Error::new(Kind::TimedOut, message))
             }
             Ok(Err(error)) => {
-                tracing::debug!(engine = self.engine.id, %error, "an engine's process broke off");
+                tracing::debug!(engine = self.engine.id, %error, "a process of an engine ended during a call");
                 let death = process.bury().await;
                 let refusal = death.refusal(self.engine.id, self.options.memory_mib);
                 (
@@ -204,13 +204,13 @@ impl Call {
         }
     }
 
-    /// The given one where it lives, else a new one.
+    /// Returns the given process if it is alive, otherwise a new one.
     fn process(&self, process: Option<Process>) -> Result<Process, Error> {
         let living = process.and_then(|mut process| process.lives().then_some(process));
         living.map_or_else(|| Process::start(&self.options.worker), Ok).map_err(|error| {
             let program = self.options.worker.program.display();
-            tracing::error!(%error, %program, "no process for an engine");
-            let message = "no process for this engine could be started: try again";
+            tracing::error!(%error, %program, "could not start a process for an engine");
+            let message = "no process could be started for this engine: try again";
             Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1))
         })
     }
@@ -219,7 +219,7 @@ impl Call {
 fn encode(input: &Value) -> Result<Vec<u8>, Error> {
     let bytes = serde_json::to_vec(input).map_err(|error| Error::new(Kind::Internal, error.to_string()))?;
     if bytes.len() > MAX_FRAME {
-        let message = format!("the input is larger than {} MiB, the most that an engine takes", MAX_FRAME >> 20);
+        let message = format!("the input is larger than {} MiB, the maximum input of an engine", MAX_FRAME >> 20);
         return Err(Error::new(Kind::TooLarge, message));
     }
     Ok(bytes)
@@ -230,12 +230,12 @@ fn decode(engine: &str, head: Head, output: &[u8]) -> Result<EngineAnswer, Error
         let mut error = refusal(failure);
         if error.kind == Kind::Internal {
             tracing::error!(engine, error = %error.message, "an engine failed");
-            error.message = format!("{engine} broke on this input: the fault is the server's");
+            error.message = format!("{engine} failed on this input: this is a fault of the server");
         }
         return Err(error);
     }
     let output = serde_json::from_slice(output).map_err(|error| {
-        let message = format!("the output of {engine} cannot be told, it is nested too deeply: {error}");
+        let message = format!("the output of {engine} cannot be encoded, because it is nested too deeply: {error}");
         Error::new(Kind::TooLarge, message)
     })?;
     Ok(EngineAnswer { output, warnings: head.warnings, took: Duration::from_micros(head.took_us) })

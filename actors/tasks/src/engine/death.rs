@@ -1,4 +1,4 @@
-//! Why a process ended in the middle of a call, from what it left.
+//! Determines why a process ended during a call.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -6,29 +6,30 @@ use std::time::Duration;
 
 use muster_core::{Error, Kind};
 
-/// How a process ended, and the end of what it said on standard error.
+/// How a process ended, and the end of its standard error.
 #[derive(Debug)]
 pub(super) struct Death {
     pub(super) status: Option<ExitStatus>,
     pub(super) last_words: String,
 }
 
-/// SIGHUP, SIGINT, SIGKILL, SIGTERM: somebody else's doing.
+/// SIGHUP, SIGINT, SIGKILL, SIGTERM: signals sent by others.
 const FROM_OUTSIDE: [i32; 4] = [1, 2, 9, 15];
 
 impl Death {
-    /// Whether a signal ended it that the kernel does not send for what a program does.
+    /// Returns whether the process was ended by a signal that the kernel does not send for what a program does.
     pub(super) fn ended_from_outside(&self) -> bool {
         self.last_words.is_empty()
             && self.status.and_then(|status| status.signal()).is_some_and(|signal| FROM_OUTSIDE.contains(&signal))
     }
 
-    /// What the caller is told. Rust's allocator, tree-sitter's and the overflow handler all say why they abort.
+    /// Returns the error for the caller. Rust's allocator, tree-sitter's allocator and the stack overflow handler all
+    /// print why they abort.
     pub(super) fn refusal(&self, engine: &str, memory_mib: u64) -> Error {
         let said = |any: &[&str]| any.iter().any(|words| self.last_words.contains(words));
         if said(&["memory allocation", "failed to allocate", "out of memory", "annot allocate memory"]) {
             let message = format!(
-                "{engine} needs more than {memory_mib} MiB of memory for this input, the most that one call may take: \
+                "{engine} needs more than {memory_mib} MiB of memory for this input, the limit of one call: \
                  send less"
             );
             return Error::new(Kind::TooLarge, message).coded("memory_exceeded");
@@ -38,12 +39,12 @@ impl Death {
             return Error::field(Kind::Invalid, &["body"], message, serde_json::Value::Null);
         }
         if self.ended_from_outside() {
-            tracing::warn!(engine, status = ?self.status, "an engine's process was ended from outside");
-            let message = "the process that ran this engine was ended from outside: try again";
+            tracing::warn!(engine, status = ?self.status, "a process of an engine was ended by a signal");
+            let message = "the process that ran this engine was ended by a signal: try again";
             return Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1));
         }
         tracing::error!(engine, status = ?self.status, said = %self.last_words, "an engine's process died");
-        Error::new(Kind::Internal, format!("{engine} broke on this input: the fault is the server's"))
+        Error::new(Kind::Internal, format!("{engine} failed on this input: this is a fault of the server"))
     }
 }
 
@@ -56,9 +57,9 @@ mod tests {
         Death { status, last_words: last_words.to_owned() }.refusal("e", 64).kind
     }
 
-    /// Texts as the standard library and tree-sitter print them; 6 is SIGABRT, 9 SIGKILL, 11 SIGSEGV.
+    /// Messages as printed by the standard library and tree-sitter; 6 is SIGABRT, 9 SIGKILL, 11 SIGSEGV.
     #[test]
-    fn what_a_process_left_says_why_it_ended() {
+    fn the_exit_of_a_process_determines_the_error() {
         assert_eq!(kind(6, "memory allocation of 4096 bytes failed\n"), Kind::TooLarge);
         assert_eq!(kind(6, "tree-sitter failed to allocate 64 bytes"), Kind::TooLarge);
         let overflow = "thread 'engine' (7) has overflowed its stack\nfatal runtime error: stack overflow, aborting";

@@ -1,4 +1,4 @@
-//! What others hold of the pool.
+//! Public interface of the pool.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,7 +18,7 @@ use muster_core::audit::AuditEntry;
 use muster_core::supervise::{CallErrorKind, ChildSpec, Group, Handle};
 use muster_core::{Error, Kind};
 
-/// For a call with its wait for a process.
+/// Time limit of a call including its wait for a process.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Runs engines in processes. Cheap to clone.
@@ -29,25 +29,25 @@ pub struct Engines {
     counts: Arc<Counts>,
 }
 
-/// How the pool stands.
+/// Figures of the pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct EngineStats {
-    /// Processes that stand, busy or not.
+    /// Processes, busy or idle.
     pub processes: usize,
-    /// Calls that a process has.
+    /// Calls running in a process.
     pub running: usize,
-    /// Calls that wait for one.
+    /// Calls waiting for a process.
     pub waiting: usize,
     /// Calls that were answered.
     pub calls: u64,
     pub timed_out: u64,
-    /// Calls whose engine or process broke.
+    /// Calls whose engine or process failed.
     pub broken: u64,
 }
 
 impl Engines {
-    /// Starts the pool; its processes start with the first calls. Inputs and outputs are written and read as JSON on
-    /// that arbiter: no actor that others wait for should share it.
+    /// Starts the pool; processes are started by the first calls. Inputs and outputs are serialized on the given
+    /// arbiter, which latency-sensitive actors should not share.
     pub fn start(group: &Group, arbiter: ArbiterHandle, options: EngineOptions) -> Self {
         let options = Arc::new(EngineOptions { workers: options.workers.max(1), ..options });
         let counts = Arc::<Counts>::default();
@@ -75,7 +75,7 @@ impl Engines {
         }
     }
 
-    /// A path that leaves the workspace folder is written into the audit log as whose call it is.
+    /// Runs a call, and writes an audit entry if a path leaves the workspace folder.
     async fn audited(&self, call: EngineCall) -> Result<EngineAnswer, Error> {
         let (engine, behalf) = (call.engine, call.behalf.clone());
         let answer = self.ask(call).await;
@@ -102,7 +102,7 @@ impl Engines {
             Ok(answer) => answer,
             Err(refused) if refused.kind == CallErrorKind::Busy => {
                 let message =
-                    format!("{} calls of engines wait already, the most that may: try again", self.options.queue);
+                    format!("{} engine calls are waiting already, which is the maximum: try again", self.options.queue);
                 Err(Error::new(Kind::Unavailable, message).coded("engines_busy").retry_in(refused.retry_after))
             }
             Err(refused) => Err(refused.into()),
@@ -117,7 +117,7 @@ impl EngineRunner for Engines {
     }
 }
 
-/// A call that is not answered.
+/// Counts a call as pending until it is dropped.
 struct Pending(Arc<Counts>);
 
 impl Pending {

@@ -1,8 +1,8 @@
-//! Engines run in processes of their own: bounded in number, in time and in memory, and stopped for good when told to.
+//! Runs engines in separate processes, which are bounded in number, time and memory, and can be killed.
 //!
-//! The pool starts the server's own program with another command ([`Worker`]) and speaks frames with it over its
-//! standard input and output (`wire`). A process serves one call at a time. It ends by itself when its input closes:
-//! not even a `kill -9` of the server leaves one behind.
+//! The pool starts the server's own program with another command ([`Worker`]) and exchanges frames with it over
+//! standard input and output (`wire`). A process serves one call at a time. It exits when its input closes, so that not
+//! even a `kill -9` of the server leaves one behind.
 
 mod actor;
 mod death;

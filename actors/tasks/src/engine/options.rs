@@ -1,4 +1,4 @@
-//! What the pool is given.
+//! Options of the pool.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use muster_store::StoreHandle;
 
 use muster_core::Clock;
 
-/// The program that runs engines: it calls [`work`](super::work).
+/// The program that runs engines, by calling [`work`](super::work).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worker {
     pub program: PathBuf,
@@ -19,17 +19,17 @@ pub struct Worker {
 #[derive(Clone)]
 pub struct EngineOptions {
     pub worker: Worker,
-    /// Processes at a time.
+    /// Maximum number of processes.
     pub workers: usize,
-    /// Calls that may wait for one.
+    /// Maximum number of calls that wait for a process.
     pub queue: usize,
-    /// For one call, from when a process has it.
+    /// Time limit of a call, from when a process starts it.
     pub time: Duration,
-    /// For one call, as the process was told: what a refusal names.
+    /// Memory limit of a call, as configured in the process; used in error messages.
     pub memory_mib: u64,
-    /// A process that had nothing to do for so long ends.
+    /// Idle time after which a process is ended.
     pub idle: Duration,
-    /// Where paths that leave the workspace folder are written down.
+    /// Store for audit entries about paths that leave the workspace folder.
     pub store: StoreHandle,
     pub clock: Clock,
 }

@@ -1,4 +1,4 @@
-//! One process that runs engines.
+//! A process that runs engines.
 
 use std::io;
 use std::process::Stdio;
@@ -13,12 +13,12 @@ use super::death::Death;
 use super::options::Worker;
 use super::wire::{self, Head};
 
-/// Bytes kept of what a process says on standard error: the end.
+/// Number of bytes kept from the end of a process's standard error.
 const LAST_WORDS: usize = 4 << 10;
-/// For a process that broke off to end, and for the end of its words.
+/// Time limit for a failed process to exit, and for reading the end of its standard error.
 const BURIAL: Duration = Duration::from_secs(1);
 
-/// A running process; dropped, it is killed.
+/// A running process, which is killed on drop.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
@@ -29,9 +29,9 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts one. It gets nothing of the server's environment: keys of providers stand there. It is of another process
-    /// group, so that a terminal's Ctrl-C leaves it alone while the server drains. One arena of the allocator serves all
-    /// its threads: glibc would reserve 64 MiB of address space for each, which the bound of its memory would count.
+    /// Starts a process. It does not inherit the environment, which contains provider keys. It has its own process
+    /// group, so that Ctrl-C in a terminal does not reach it while the server drains. A single allocator arena serves
+    /// all its threads: glibc would reserve 64 MiB of address space for each, which counts towards the memory limit.
     pub(super) fn start(worker: &Worker) -> io::Result<Self> {
         let mut command = Command::new(&worker.program);
         command
@@ -50,12 +50,12 @@ impl Process {
         Ok(Self { child, input, output, words, idle_since: Instant::now() })
     }
 
-    /// Whether it still runs.
+    /// Returns whether the process is running.
     pub(super) fn lives(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Has a call served.
+    /// Runs a call.
     pub(super) async fn call(&mut self, number: u16, input: &[u8]) -> io::Result<(Head, Vec<u8>)> {
         wire::send(&mut self.input, &number.to_be_bytes()).await?;
         wire::send(&mut self.input, input).await?;
@@ -64,14 +64,14 @@ impl Process {
         Ok((head, wire::receive(&mut self.output).await?))
     }
 
-    /// Ends it now, whatever it is at; comes back once it is gone.
+    /// Kills the process and waits until it is gone.
     pub(super) async fn kill(mut self) {
         if let Err(error) = self.child.kill().await {
             tracing::warn!(%error, "an engine's process could not be killed");
         }
     }
 
-    /// Of one that broke off: how it ended.
+    /// Collects how a failed process ended.
     pub(super) async fn bury(mut self) -> Death {
         drop(self.input);
         let status = match timeout(BURIAL, self.child.wait()).await {
@@ -86,7 +86,7 @@ impl Process {
     }
 }
 
-/// Hears a process out; gives its last words.
+/// Reads standard error until it closes; returns its end.
 async fn listen(mut from: ChildStderr) -> String {
     let (mut kept, mut chunk) = (Vec::new(), [0; 1024]);
     while let Ok(read @ 1..) = from.read(&mut chunk).await {

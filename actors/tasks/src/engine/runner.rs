@@ -1,4 +1,4 @@
-//! The port through which engines are run.
+//! The interface through which engines are run.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -12,21 +12,21 @@ use serde_json::Value;
 use muster_core::{Error, FieldError, Kind};
 use muster_identity::By;
 
-/// One call of an engine.
+/// A call of an engine.
 #[derive(Debug, Clone)]
 pub struct EngineCall {
     pub engine: &'static Engine,
     pub input: Value,
-    /// Whose call it is: what the audit log says of a path that leaves the workspace folder.
+    /// Principal and task on whose behalf the call is made, for audit entries.
     pub behalf: Behalf,
 }
 
-/// Whom something is done for.
+/// The principal and task on whose behalf something is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Behalf {
     /// `usr_…`, `key_…` or `system`.
     pub actor: String,
-    /// The task that it is done for, where it is one.
+    /// The task, if there is one.
     pub task: Option<String>,
 }
 
@@ -36,24 +36,27 @@ impl Behalf {
     }
 }
 
-/// What an engine gave.
+/// Result of an engine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EngineAnswer {
     pub output: Value,
     pub warnings: Vec<String>,
-    /// Of the engine itself, without its wait.
+    /// Duration of the engine itself, without waiting.
     pub took: Duration,
 }
 
 /// Runs engines. Dropping the future stops the call.
 pub trait EngineRunner: Send + Sync + std::fmt::Debug {
+    /// Runs a call.
+    ///
     /// # Errors
-    /// `Invalid` with places below the input, `Forbidden` for a path out of the workspace, `NotFound`, `TimedOut` and
-    /// `TooLarge` past its bounds, `Unavailable` where the queue is full.
+    ///
+    /// `Invalid` with paths inside the input, `Forbidden` for a path outside of the workspace, `NotFound`, `TimedOut`
+    /// and `TooLarge` beyond its bounds, `Unavailable` if the queue is full.
     fn run(&self, call: EngineCall) -> BoxFuture<'static, Result<EngineAnswer, Error>>;
 }
 
-/// Runs engines where they are called, without bounds: for tests.
+/// Runs engines in the calling process without bounds, for tests.
 #[derive(Debug, Clone, Default)]
 pub struct InProcess {
     pub workspace: Option<PathBuf>,
@@ -71,7 +74,7 @@ impl EngineRunner for InProcess {
     }
 }
 
-/// An engine's failure as the house says it.
+/// Converts an engine's failure into an error.
 pub fn refusal(failure: Failure) -> Error {
     let said = failure.to_string();
     match failure {

@@ -1,8 +1,8 @@
-//! What the pool and a process say to each other: frames of a length (4 bytes, big endian) and so many bytes.
+//! The protocol between the pool and its processes: frames of a length (4 bytes, big endian) and the content.
 //!
-//! A call is two frames: the engine's number (2 bytes, big endian) and the input as JSON. Its answer is two frames: a
-//! [`Head`] as JSON, and the output as JSON, empty where there is none. Inputs and outputs stand alone, so that they may
-//! be nested as deeply as any request's body.
+//! A call consists of two frames: the engine's number (2 bytes, big endian) and the input as JSON. Its answer consists
+//! of two frames: a [`Head`] as JSON, and the output as JSON, empty if there is none. Inputs and outputs have frames of
+//! their own, so that they may be nested as deeply as a request body.
 
 use std::io::{self, Read, Write};
 
@@ -10,18 +10,18 @@ use muster_engines::Failure;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// The largest frame in bytes.
+/// Maximum size of a frame, in bytes.
 pub(super) const MAX_FRAME: usize = 16 << 20;
 
-/// What a process says of a call before the output.
+/// Describes the result of a call; precedes the output.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Head {
-    /// `None` where there is an output.
+    /// `None` if there is an output.
     pub(super) failure: Option<Failure>,
     pub(super) warnings: Vec<String>,
-    /// Of the engine itself, in microseconds.
+    /// Duration of the engine itself, in microseconds.
     pub(super) took_us: u64,
-    /// The process is not to be used again: it holds too much memory, or an engine panicked in it.
+    /// Whether the process must not be reused: it uses too much memory, or an engine panicked in it.
     pub(super) retire: bool,
 }
 
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_comes_back_and_one_that_is_too_large_is_refused_before_it_is_read() {
+    fn frames_round_trip_and_oversized_ones_are_rejected_unread() {
         let mut wire = Vec::new();
         write(&mut wire, b"abc").unwrap();
         assert_eq!(wire, b"\0\0\0\x03abc");

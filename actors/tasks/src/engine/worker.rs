@@ -1,4 +1,4 @@
-//! The side of the process: one call after another, each within bounds.
+//! The process side: serves calls sequentially, each within bounds.
 
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,34 +14,35 @@ use serde_json::Value;
 
 use super::wire::{self, Head};
 
-/// Parsers recurse, and what they are given nests as deeply as its writer likes.
+/// Parsers are recursive, and their input may be nested arbitrarily.
 const STACK: usize = 64 << 20;
-/// The largest stack of a thread that an engine starts itself.
+/// Maximum stack size of a thread started by an engine.
 const OWN_STACK: u64 = muster_engines::stack::STACK as u64;
-/// What a thread takes beside its stack: its guard pages, its local storage.
+/// Memory of a thread beside its stack: guard pages, thread-local storage.
 const OF_A_THREAD: u64 = 1 << 20;
-/// The largest output in bytes.
+/// Maximum size of an output, in bytes.
 const MAX_OUTPUT: usize = 8 << 20;
 
-/// What a process may use.
+/// Bounds of a process.
 #[derive(Debug, Clone)]
 pub struct Bounds {
-    /// For one call.
+    /// Memory limit of a call.
     pub memory_mib: u64,
-    /// The folder that `workspace` engines may read; `None` for none.
+    /// The folder that `workspace` engines may read, if any.
     pub workspace: Option<PathBuf>,
 }
 
-/// A call as it came.
+/// A received call.
 struct Call {
     number: u16,
     input: Vec<u8>,
 }
 
-/// Serves calls until the input closes; then the whole process ends, whatever an engine is at.
+/// Serves calls until the input closes; then the whole process exits, even during a call.
 ///
 /// # Errors
-/// A thread cannot be had.
+///
+/// Fails if a thread cannot be started.
 pub fn work(
     bounds: Bounds,
     engines: fn(u16) -> Option<&'static Engine>,
@@ -60,12 +61,12 @@ pub fn work(
                 break;
             }
         }
-        // Nobody is there any more who could want an answer.
+        // The server is gone, so nobody waits for an answer.
         process::exit(0);
     })?;
     let engine = thread::Builder::new().name("engine".to_owned()).stack_size(STACK);
     let engine = engine.spawn(move || {
-        // What a thread takes as it starts is there before the process is measured and bound.
+        // Memory allocated at the start of the thread exists before the process is measured and limited.
         reader_is_up.recv().map_err(io::Error::other)?;
         serve(&bounds, engines, &calls, output)
     })?;
@@ -100,54 +101,54 @@ fn serve(
     Ok(())
 }
 
-/// Sets the limits of this process; gives its size before any call. No file can be written, no core is dumped. Called on
-/// the engines' thread, so that its stack counts as there already.
+/// Sets the limits of this process; returns its size before any call. No file can be written and no core dumped. Must
+/// be called on the engines' thread, so that its stack is included in the size.
 fn confine() -> io::Result<Option<u64>> {
     Resource::CORE.set(0, 0)?;
     Resource::FSIZE.set(0, 0)?;
     Ok(size())
 }
 
-/// The bound of this process's address space.
+/// The limit of this process's address space.
 #[derive(Clone, Copy)]
 struct Memory {
-    /// Without an engine's own stack; `None` where the system does not say how large a process is.
+    /// Limit without an engine's own stack; `None` if the system does not report the size of a process.
     most: Option<u64>,
 }
 
 impl Memory {
-    /// Makes room for an engine's own stack of so many bytes beside the call's memory; 0 is without one. The stack is
-    /// reserved whole as its thread begins, so that nothing else finds room there.
+    /// Adjusts the limit for an engine's own stack of this size beside the call's memory; 0 for none. The stack is
+    /// reserved as a whole when its thread starts, so that nothing else can use the space.
     fn bound(self, stack: u64) -> io::Result<()> {
         let Some(most) = self.most else { return Ok(()) };
-        let room = if stack > 0 { stack.min(OWN_STACK) + OF_A_THREAD } else { 0 };
-        Resource::AS.set(most + room, most + OWN_STACK + OF_A_THREAD)
+        let extra = if stack > 0 { stack.min(OWN_STACK) + OF_A_THREAD } else { 0 };
+        Resource::AS.set(most + extra, most + OWN_STACK + OF_A_THREAD)
     }
 }
 
-/// Bytes of address space; `None` where the system does not say.
+/// Returns the size of the address space in bytes; `None` if the system does not report it.
 fn size() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
     line.trim().trim_end_matches("kB").trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
 
-/// Runs the engine; gives the head of the answer and the output.
+/// Runs the engine; returns the head of the answer and the output.
 fn answer(bounds: &Bounds, memory: Memory, engine: Option<&'static Engine>, input: &[u8]) -> (Head, Vec<u8>) {
     let failed =
         |failure: Failure, retire: bool| (Head { failure: Some(failure), retire, ..Head::default() }, Vec::new());
     let Some(engine) = engine else {
-        return failed(Failure::internal("this program has no such engine"), false);
+        return failed(Failure::internal("this program does not contain the engine"), false);
     };
     let input: Value = match serde_json::from_slice(input) {
         Ok(input) => input,
         Err(error) => return failed(Failure::internal(error), false),
     };
     let context = bounds.workspace.clone().map_or_else(Context::default, Context::with_workspace);
-    // Where the bound cannot be moved the thread cannot be had, and the engine says so.
+    // If the limit cannot be changed, starting the thread fails, and the engine reports it.
     let context = context.with_stacks(move |bytes| drop(memory.bound(bytes as u64)));
     let begun = Instant::now();
-    // What a panic leaves behind is dropped with the call, and the process is not used again.
+    // State left behind by a panic is dropped with the call, and the process is not reused.
     let ran = catch_unwind(AssertUnwindSafe(|| engine.run(input, &context)));
     let took_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
     let output = match ran {
@@ -163,7 +164,7 @@ fn answer(bounds: &Bounds, memory: Memory, engine: Option<&'static Engine>, inpu
     (Head { failure: None, warnings: context.into_warnings(), took_us, retire: false }, bounded.0)
 }
 
-/// Takes so many bytes, and no more.
+/// A writer that accepts a limited number of bytes.
 struct Bounded(Vec<u8>);
 
 impl Write for Bounded {

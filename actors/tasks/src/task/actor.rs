@@ -1,4 +1,4 @@
-//! The actor that owns live tasks: a thin shell around their state machine, the queue and the journal.
+//! The actor that owns live tasks: connects their state machine, the queue and the journal.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -7,32 +7,31 @@ use std::time::Duration;
 
 use actix::fut::ActorFutureExt;
 use actix::{Actor, AsyncContext, Context, WrapFuture};
-use muster_store::{Batch, Rec, StoreHandle, Tree};
+use muster_store::StoreHandle;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::book::Book;
-use super::felt::KillTimes;
-use super::jobs::{Reports, Runner};
-use super::operate::Kept;
+use super::effect::Effect;
+use super::jobs::{JobReports, Runner};
+use super::kill_latency::KillLatency;
+use super::live_tasks::LiveTasks;
+use super::operate::PendingReply;
+use super::output_publisher;
 use super::rate::Rate;
 use super::settings::{TaskSettings, TaskStats};
-use super::stored;
-use super::teller;
-use super::then::Then;
-use super::tray::Trays;
+use super::step_output::OutputBuffers;
 use super::work::Work;
 use muster_core::event::Publisher;
-use muster_core::journal::{Journal, Journalled, Landed};
+use muster_core::journal::{Committed, Journal, Journalled};
 use muster_core::supervise::BuildError;
 use muster_core::{Clock, Error, Millis};
 
-/// How often it looks at what time has changed.
+/// Interval at which time-dependent changes are checked.
 const TICK: Duration = Duration::from_millis(100);
-/// Most reports of one turn; others go first then.
+/// Maximum number of job reports processed before other messages.
 const REPORTS: usize = 128;
 
-/// What tasks need.
+/// Dependencies and settings of tasks.
 #[derive(Clone)]
 pub struct TaskOptions {
     pub store: StoreHandle,
@@ -40,11 +39,11 @@ pub struct TaskOptions {
     pub publisher: Publisher,
     pub work: Arc<dyn Work>,
     pub settings: TaskSettings,
-    /// Where steps run; `None` is the actor's own runtime. One with threads of its own keeps busy steps from delaying
-    /// controls.
+    /// Runtime for steps; `None` for the actor's own. A runtime with threads of its own prevents busy steps from
+    /// delaying controls.
     pub runtime: Option<tokio::runtime::Handle>,
-    /// Who is told how soon kills are felt.
-    pub kill_times: KillTimes,
+    /// Receives the latency of kills.
+    pub kill_latency: KillLatency,
 }
 
 impl std::fmt::Debug for TaskOptions {
@@ -53,79 +52,71 @@ impl std::fmt::Debug for TaskOptions {
     }
 }
 
-/// What outlives the actor.
+/// State that survives the actor.
 #[derive(Clone)]
 pub(super) struct Shared {
-    pub(super) trays: Arc<Trays>,
+    pub(super) buffers: Arc<OutputBuffers>,
     pub(super) stats: watch::Sender<TaskStats>,
-    /// One before it was here, and may have died between what was durable and what it told of it.
+    /// Set once there was a previous incarnation, which may have died between storing and publishing.
     pub(super) succeeds: Arc<AtomicBool>,
 }
 
 /// Owns live tasks.
 pub(super) struct TaskActor {
     pub(super) options: TaskOptions,
-    pub(super) book: Book,
-    pub(super) journal: Journal<Vec<Then>>,
+    pub(super) live: LiveTasks,
+    pub(super) journal: Journal<Vec<Effect>>,
     pub(super) runner: Runner,
     pub(super) rate: Rate,
     pub(super) stats: watch::Sender<TaskStats>,
     /// Agents whose run times changed since they were stored.
     pub(super) stale_times: HashSet<String>,
-    /// Answers to controls that are not durable yet, by asker and request.
-    pub(super) answers: HashMap<(String, String), Kept>,
-    /// First answers to run requests that are not durable yet.
+    /// Replies to controls that are not durable yet, by principal and request.
+    pub(super) answers: HashMap<(String, String), PendingReply>,
+    /// First replies to run requests that are not durable yet.
     pub(super) creating: HashMap<(String, String), ([u8; 32], String)>,
     pub(super) jobs: u64,
-    pub(super) draining: Option<Drain>,
-    /// The store takes no more: nothing is begun or accepted.
-    pub(super) read_only: bool,
-    /// Ends the telling of logs with the actor.
-    teller: Option<DropGuard>,
+    pub(super) draining: Option<DrainState>,
+    /// Stops the publishing of step output with the actor.
+    output_publisher: Option<DropGuard>,
 }
 
-/// Whoever waits for the end of the steps in flight.
+/// Callers that wait for the end of the steps in progress.
 #[derive(Debug, Default)]
-pub(super) struct Drain {
+pub(super) struct DrainState {
     pub(super) over: bool,
     pub(super) waits: Vec<oneshot::Sender<()>>,
 }
 
 impl std::fmt::Debug for TaskActor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TaskActor").field("live", &self.book.entries.len()).finish_non_exhaustive()
+        f.debug_struct("TaskActor").field("live", &self.live.entries.len()).finish_non_exhaustive()
     }
 }
 
-/// Reads live tasks back.
+/// Restores live tasks.
 pub(super) async fn load(options: TaskOptions, shared: Shared) -> Result<TaskActor, BuildError> {
-    let poisoned = options.store.stats().poisoned;
-    let read_only = poisoned.is_some();
-    if !read_only {
-        // The store writes in order: what an incarnation before handed to it is written before this is.
-        let boot = Rec { schema: 1, bytes: Vec::new() };
-        options.store.commit(Batch::put(Tree::Tasks, stored::BOOT, boot)).await?;
-    }
+    let journal = Journal::open(&options.store).await?;
     let (store, settings) = (Arc::clone(&options.store), options.settings.clone());
-    let book = tokio::task::spawn_blocking(move || Book::read(&store, &settings)).await??;
+    let live = tokio::task::spawn_blocking(move || LiveTasks::read(&store, &settings)).await??;
     if shared.succeeds.swap(true, Ordering::AcqRel) {
-        options.publisher.told_less();
+        options.publisher.mark_lost();
     }
-    if !book.entries.is_empty() {
-        tracing::info!(live = book.entries.len(), "tasks were read back");
+    if !live.entries.is_empty() {
+        tracing::info!(live = live.entries.len(), "tasks were restored");
     }
     let runner = Runner {
         work: Arc::clone(&options.work),
         store: Arc::clone(&options.store),
         clock: options.clock.clone(),
-        reports: Arc::new(Reports::default()),
-        trays: Arc::clone(&shared.trays),
+        reports: Arc::new(JobReports::default()),
+        buffers: Arc::clone(&shared.buffers),
         runtime: options.runtime.clone().unwrap_or_else(tokio::runtime::Handle::current),
     };
     Ok(TaskActor {
         options,
-        book,
-        journal: Journal::default(),
+        live,
+        journal,
         runner,
         rate: Rate::default(),
         stats: shared.stats,
@@ -134,8 +125,7 @@ pub(super) async fn load(options: TaskOptions, shared: Shared) -> Result<TaskAct
         creating: HashMap::new(),
         jobs: 0,
         draining: None,
-        read_only,
-        teller: None,
+        output_publisher: None,
     })
 }
 
@@ -154,17 +144,18 @@ impl Actor for TaskActor {
             actor.flush(context);
         });
         let (publisher, clock) = (self.options.publisher.clone(), self.options.clock.clone());
-        let (told, life) = (teller::run(Arc::clone(&self.runner.trays), publisher, clock), CancellationToken::new());
-        self.teller = Some(life.clone().drop_guard());
-        // Beside the actor: what steps log must not delay a control.
-        self.runner.runtime.spawn(async move { life.run_until_cancelled(told).await });
+        let (publishing, life) =
+            (output_publisher::run(Arc::clone(&self.runner.buffers), publisher, clock), CancellationToken::new());
+        self.output_publisher = Some(life.clone().drop_guard());
+        // Outside of the actor: step output must not delay controls.
+        self.runner.runtime.spawn(async move { life.run_until_cancelled(publishing).await });
     }
 }
 
 impl Journalled for TaskActor {
-    type Then = Vec<Then>;
+    type Effects = Vec<Effect>;
 
-    fn journal(&mut self) -> &mut Journal<Vec<Then>> {
+    fn journal(&mut self) -> &mut Journal<Vec<Effect>> {
         &mut self.journal
     }
 
@@ -172,17 +163,14 @@ impl Journalled for TaskActor {
         &self.options.store
     }
 
-    fn follow(&mut self, landed: Landed<Vec<Then>>, _: &mut Context<Self>) {
-        let then = landed.then.into_iter().flatten();
-        match landed.outcome {
-            Ok(()) => then.for_each(|each| self.act(each)),
-            Err(error) => {
-                tracing::error!(%error, "changes of tasks were not stored: starting again from what is");
-                for each in then {
-                    if let Then::Reply(reply) = each {
-                        reply(Err(Error::from(error.clone())));
-                    }
-                }
+    fn on_committed(&mut self, committed: Committed<Vec<Effect>>, _: &mut Context<Self>) {
+        committed.effects.into_iter().flatten().for_each(|effect| self.perform(effect));
+    }
+
+    fn on_failed(&mut self, effects: Vec<Vec<Effect>>, error: &Error) {
+        for effect in effects.into_iter().flatten() {
+            if let Effect::Reply(reply) = effect {
+                reply(Err(error.clone()));
             }
         }
     }
@@ -193,19 +181,24 @@ impl TaskActor {
         self.options.clock.now()
     }
 
-    /// Hears what jobs report, many in one turn.
+    /// The store takes no more: nothing begins.
+    pub(super) fn read_only(&self) -> bool {
+        self.options.store.writable().is_err()
+    }
+
+    /// Processes reports of jobs, several at a time.
     fn listen(&self, context: &mut Context<Self>) {
         let reports = Arc::clone(&self.runner.reports);
-        let heard = async move { reports.heard().await };
-        context.spawn(heard.into_actor(self).map(|(), actor, context: &mut Context<Self>| {
-            let mut heard = 0;
-            while heard < REPORTS
+        let notified = async move { reports.notified().await };
+        context.spawn(notified.into_actor(self).map(|(), actor, context: &mut Context<Self>| {
+            let mut processed = 0;
+            while processed < REPORTS
                 && let Some(report) = actor.runner.reports.take()
             {
-                heard += 1;
+                processed += 1;
                 actor.report(report);
             }
-            if heard == REPORTS {
+            if processed == REPORTS {
                 actor.runner.reports.wake();
             }
             actor.flush(context);
@@ -213,24 +206,24 @@ impl TaskActor {
         }));
     }
 
-    /// Does what waited for a decision to be durable.
-    fn act(&mut self, then: Then) {
+    /// Performs an effect of a decision that has become durable.
+    fn perform(&mut self, then: Effect) {
         match then {
-            Then::Abort(job) => drop(job),
-            Then::Tell(events) => self.options.publisher.tell(events),
-            Then::Reply(reply) => reply(Ok(())),
-            Then::Forget(id) => drop(self.book.remove(&id)),
-            Then::Answered(key) => {
+            Effect::Abort(job) => drop(job),
+            Effect::Publish(events) => self.options.publisher.publish_transient(events),
+            Effect::Reply(reply) => reply(Ok(())),
+            Effect::Forget(id) => drop(self.live.remove(&id)),
+            Effect::Answered(key) => {
                 self.answers.remove(&key);
                 self.creating.remove(&key);
             }
-            Then::Begin(begin) => {
-                let job = self.book.entries.get(&begin.id).and_then(|entry| entry.job.as_ref());
-                // Another decision may have dropped it before it began.
+            Effect::Begin(begin) => {
+                let job = self.live.entries.get(&begin.id).and_then(|entry| entry.job.as_ref());
+                // A later decision may have dropped the job before it began.
                 if let Some(job) = job.filter(|job| job.number == begin.job) {
                     let (cancel, slot) = (job.cancel.clone(), Arc::clone(&job.slot));
-                    if let Some(tray) = self.runner.trays.find(&begin.id) {
-                        self.runner.step(*begin, &tray, cancel, slot);
+                    if let Some(buffer) = self.runner.buffers.find(&begin.id) {
+                        self.runner.step(*begin, &buffer, cancel, slot);
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! New tasks.
+//! Creation of tasks.
 
 use std::time::Duration;
 
@@ -6,70 +6,70 @@ use actix::{Context, Handler, Message, ResponseFuture};
 use serde_json::json;
 
 use super::actor::TaskActor;
-use super::book::Entry;
+use super::effect::Effect;
+use super::live_tasks::Entry;
 use super::record::{Estimate, TaskRecord};
 use super::state::{Event, Inner, Task};
 use super::stored;
-use super::then::Then;
-use super::unit::{Unit, Write, answer};
+use super::transaction::{Transaction, Write, answer};
 use super::work::Next;
 use muster_core::idempotency::Idempotency;
 use muster_core::journal::Journalled;
 use muster_core::{Error, Kind};
 
-/// Decisions that may wait for the store; with more of them a new task is turned away.
-const MAX_UNDURABLE: u64 = 20_000;
-
-/// A task that may run, to be accepted.
+/// A task to be accepted.
 #[derive(Message)]
 #[rtype(result = "Result<Accepted, Error>")]
 pub(super) struct Create {
     pub(super) record: Box<TaskRecord>,
     pub(super) default_seconds: u32,
-    /// What comes first.
+    /// The first step.
     pub(super) first: Option<Box<Next>>,
     pub(super) idempotency: Option<Idempotency>,
 }
 
-/// The answer to it, once it is durable.
+/// Reply to [`Create`], sent once it is durable.
 #[derive(Debug)]
 pub(super) enum Accepted {
     New(Box<TaskRecord>),
-    /// It was accepted before, as the task of this identifier.
+    /// The task was accepted before, with this identifier.
     Before(String),
 }
 
-/// What is stored for an `Idempotency-Key`.
+/// Field stored for an `Idempotency-Key`.
 const ANSWER: &str = "task_id";
 
 impl TaskActor {
+    /// Checks whether a task can be accepted.
+    ///
     /// # Errors
-    /// There is no room, or the server ends.
-    fn room(&self, owner: &str) -> Result<(), Error> {
+    ///
+    /// Fails if a bound is reached or the server is shutting down.
+    fn check_capacity(&mut self, owner: &str) -> Result<(), Error> {
         let full =
             |message: String, after| Err(Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(after)));
-        if self.read_only {
-            return full("the store does not accept writes now".to_owned(), 30);
-        }
+        self.admit()?;
         if self.draining.is_some() {
-            return full("the server is about to end: no task is accepted".to_owned(), 5);
+            return full("the server is shutting down: no task is accepted".to_owned(), 5);
         }
-        if self.book.entries.len() >= self.options.settings.max_live || self.journal.undurable() > MAX_UNDURABLE {
-            return full("as many tasks live as the server takes: try again later".to_owned(), 10);
+        if self.live.entries.len() >= self.options.settings.max_live {
+            return full("the server has reached its maximum number of live tasks: try again later".to_owned(), 10);
         }
         let most = self.options.settings.queue_per_key;
-        if self.book.queue.waiting_of(owner) >= most {
-            let message = format!("{most} of your tasks wait already: wait until some have run, or kill some");
+        if self.live.queue.waiting_of(owner) >= most {
+            let message = format!(
+                "{most} of your tasks are queued already, which is the maximum: wait until some have run, or kill some"
+            );
             return Err(Error::new(Kind::RateLimited, message).coded("QUEUE_FULL").retry_in(Duration::from_secs(1)));
         }
         Ok(())
     }
 
-    /// The task that was accepted for the same key, durable or about to be.
+    /// Returns the task accepted for the same key, durable or not yet.
     fn created_before(&self, asked: &Idempotency) -> Result<Option<(String, bool)>, Error> {
         if let Some((digest, id)) = self.creating.get(&(asked.principal.clone(), asked.key.clone())) {
             if *digest != asked.digest {
-                let message = "this Idempotency-Key was used with another body: take a new one";
+                let message = "this Idempotency-Key was used with another body: use a new key";
                 return Err(Error::new(Kind::IdempotencyConflict, message));
             }
             return Ok(Some((id.clone(), true)));
@@ -78,10 +78,10 @@ impl TaskActor {
         Ok(answer.and_then(|answer| answer.get(ANSWER)?.as_str().map(str::to_owned)).map(|id| (id, false)))
     }
 
-    /// How long it is thought to take: by history where there is enough, else by its agent's data.
+    /// Estimates the duration: from history if there are enough runs, otherwise from the agent's defaults.
     pub(super) fn estimate(&self, agent: &str, owner: &str, default_seconds: u32) -> Estimate {
         let default = u64::from(default_seconds.max(1));
-        let times = self.book.times.get(agent);
+        let times = self.live.times.get(agent);
         let seconds = |share: f64| times.and_then(|times| times.quantile_ms(share)).map(|ms| ms.div_ceil(1_000));
         let p50_seconds = seconds(0.5).unwrap_or(default);
         let mean = Some(self.rate.mean_run()).filter(|mean| !mean.is_zero());
@@ -90,48 +90,48 @@ impl TaskActor {
             p50_seconds,
             p90_seconds: seconds(0.9).unwrap_or(default * 2),
             samples: times.map_or(0, |times| times.samples),
-            queue_seconds: self.book.queue.expected_wait(owner, mean).as_secs_f64().ceil() as u64,
+            queue_seconds: self.live.queue.expected_wait(owner, mean).as_secs_f64().ceil() as u64,
         }
     }
 
-    fn create(&mut self, create: Create, unit: &mut Unit) -> Result<Accepted, Error> {
+    fn create(&mut self, create: Create, transaction: &mut Transaction) -> Result<Accepted, Error> {
         let Create { mut record, default_seconds, first, idempotency } = create;
         if let Some(asked) = &idempotency
             && let Some((id, _)) = self.created_before(asked)?
         {
             return Ok(Accepted::Before(id));
         }
-        self.room(&record.owner.id)?;
+        self.check_capacity(&record.owner.id)?;
         record.estimate = self.estimate(&record.agent, &record.owner.id, default_seconds);
         let args_apart = stored::args_are_large(&record);
-        stored::first_ops(&record, args_apart, &mut unit.ops)?;
+        stored::first_ops(&record, args_apart, &mut transaction.ops)?;
         if let Some(asked) = idempotency {
-            unit.ops.push(asked.op(self.now(), json!({ ANSWER: record.id }))?);
+            transaction.ops.push(asked.op(self.now(), json!({ ANSWER: record.id }))?);
             let key = (asked.principal, asked.key);
             self.creating.insert(key.clone(), (asked.digest, record.id.clone()));
-            unit.replies.push(Then::Answered(key));
+            transaction.replies.push(Effect::Answered(key));
         }
         let task = Task { record: *record, inner: Inner { default_seconds, ..Inner::default() } };
         let mut entry = Entry::new(task, args_apart);
         entry.first = first;
-        let id = self.book.insert(entry);
-        let accepted = self.change(&id, unit, Write::Always, |task, turn| {
-            task.accepted(turn);
+        let id = self.live.insert(entry);
+        let accepted = self.change(&id, transaction, Write::Always, |task, transition| {
+            task.accepted(transition);
             task.record.clone()
         });
-        // Its agent admitted it before it came here.
-        let _ = self.happen(&id, unit, Event::Admitted);
-        self.settle(&id, unit);
-        self.dispatch(unit);
-        if let Some(entry) = self.book.entries.get_mut(&id)
+        // The agent has admitted it before.
+        let _ = self.apply_event(&id, transaction, Event::Admitted);
+        self.settle(&id, transaction);
+        self.dispatch(transaction);
+        if let Some(entry) = self.live.entries.get_mut(&id)
             && entry.job.is_none()
         {
-            // It waits: what comes first is asked again when its turn comes, and need not be kept till then.
+            // The task waits: its first step is determined again when it gets a slot, and need not be kept.
             entry.first = None;
         }
         accepted
             .map(|record| Accepted::New(Box::new(record)))
-            .ok_or_else(|| Error::new(Kind::Internal, "the task was lost on its way"))
+            .ok_or_else(|| Error::new(Kind::Internal, "the task could not be created"))
     }
 }
 
@@ -139,15 +139,15 @@ impl Handler<Create> for TaskActor {
     type Result = ResponseFuture<Result<Accepted, Error>>;
 
     fn handle(&mut self, create: Create, context: &mut Context<Self>) -> Self::Result {
-        let mut unit = Unit::default();
-        let accepted = match self.create(create, &mut unit) {
+        let mut transaction = Transaction::default();
+        let accepted = match self.create(create, &mut transaction) {
             Ok(accepted) => accepted,
-            // Nothing was begun.
+            // Nothing was started.
             Err(refused) => return Box::pin(futures::future::ready(Err(refused))),
         };
         let (reply, answered) = answer(accepted);
-        unit.reply(reply);
-        self.seal(unit);
+        transaction.reply(reply);
+        self.seal(transaction);
         self.flush(context);
         Box::pin(answered)
     }

@@ -1,21 +1,21 @@
-//! How long an agent's runs take: a histogram in which old runs count less and less. Pure, and stored.
+//! Statistics of an agent's run times: a histogram in which older runs have less weight. Pure, and stored.
 
 use muster_store::{Record, Tree};
 use serde::{Deserialize, Serialize};
 
-/// Buckets grow by a quarter each, from a tenth of a second: 64 reach past 86,400 s.
+/// Buckets grow by a factor of 1.25 from 0.1 s: 64 of them reach beyond 86,400 s.
 const BUCKETS: usize = 64;
 const FIRST_MS: f64 = 100.0;
 const GROWTH: f64 = 1.25;
-/// What a run still counts when the next one has come: after 34 runs a half.
+/// Factor by which a run's weight decreases with each further run: half after 34 runs.
 const DECAY: f64 = 0.98;
-/// Fewer runs than this say too little.
+/// Minimum number of runs for an estimate.
 pub(super) const ENOUGH: u64 = 5;
 
-/// The run times of one agent.
+/// Run times of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct RunTimes {
-    /// How much weighs in each bucket, by its number.
+    /// Weight of each bucket, by its number.
     weights: Vec<(u8, f64)>,
     pub(super) samples: u64,
 }
@@ -25,14 +25,14 @@ impl Record for RunTimes {
     const SCHEMA: u16 = 1;
 }
 
-/// The bucket of a run time.
+/// Returns the bucket of a run time.
 fn bucket(ms: u64) -> u8 {
     let steps = (ms as f64 / FIRST_MS).max(1.0).ln() / GROWTH.ln();
-    // Between 0 and BUCKETS by the line before.
+    // Between 0 and BUCKETS, by the previous line.
     steps.ceil().min((BUCKETS - 1) as f64) as u8
 }
 
-/// The run time that a bucket stands for: its upper bound.
+/// Returns the upper bound of a bucket in milliseconds.
 fn bound_ms(bucket: u8) -> u64 {
     (FIRST_MS * GROWTH.powi(i32::from(bucket))).round() as u64
 }
@@ -52,7 +52,8 @@ impl RunTimes {
         self.samples += 1;
     }
 
-    /// The run time that this share (0 to 1) of the runs stays below, in milliseconds; `None` below five runs.
+    /// Returns the run time below which this share (0 to 1) of the runs stays, in milliseconds; `None` for fewer than
+    /// five runs.
     pub(super) fn quantile_ms(&self, share: f64) -> Option<u64> {
         if self.samples < ENOUGH {
             return None;
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fewer_than_five_runs_say_nothing_and_old_ones_fade() {
+    fn fewer_than_five_runs_give_no_estimate_and_old_ones_lose_weight() {
         let mut times = RunTimes::default();
         (0..4).for_each(|_| times.add(60_000));
         assert_eq!(times.quantile_ms(0.5), None);
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_read_as_it_was_stored() {
+    fn run_times_round_trip() {
         let mut times = RunTimes::default();
         (0..50).for_each(|n| times.add(n * 700));
         assert_eq!(RunTimes::decode(&times.encode().unwrap()), Ok(times));
@@ -97,7 +98,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn quantiles_are_ordered_and_within_a_bucket_of_what_was_seen(runs in prop::collection::vec(0_u64..86_400_000, 5..100)) {
+        fn quantiles_are_ordered_and_within_a_bucket(runs in prop::collection::vec(0_u64..86_400_000, 5..100)) {
             let mut times = RunTimes::default();
             runs.iter().for_each(|ms| times.add(*ms));
             let (p50, p90) = (times.quantile_ms(0.5).unwrap(), times.quantile_ms(0.9).unwrap());

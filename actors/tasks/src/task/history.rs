@@ -1,8 +1,8 @@
-//! Ended tasks, read from the store: a task of long ago costs no memory.
+//! Reads ended tasks from the store, so that they use no memory.
 
 use std::time::Duration;
 
-use muster_store::{Batch, Op, Order, Scan, StoreError, StoreHandle, Tree};
+use muster_store::{Batch, MAX_PAGE, Op, PageRequest, StoreError, StoreHandle, Tree};
 
 use super::messages::{Asker, Filter, Reach};
 use super::record::TaskRecord;
@@ -10,29 +10,33 @@ use super::stored::{self, DONE};
 use muster_core::Millis;
 use muster_core::ids::IdKind;
 
-/// Most records that one page looks at: a filter that lets little through gives a short page, and says where to go on.
+/// Maximum number of records examined for one page. A selective filter may yield a short page with a cursor.
 const MOST: usize = 2_000;
-/// Records read at a time.
+/// Number of records read at a time.
 const PAGE: usize = 200;
+/// Ended tasks that one sweep looks at.
+const SWEEP: usize = 100;
 
-/// The first part of the identifiers of that millisecond: a ULID begins with its time, in 10 characters of 5 bits.
+/// Returns the first part of the identifiers created in a millisecond: a ULID begins with its time, in 10 characters of
+/// 5 bits.
 pub(super) fn id_at(at: Millis) -> String {
     let ulid = ulid::Ulid::from_parts(at.0, 0).to_string();
     format!("{}_{}", IdKind::Task.prefix(), ulid.get(..10).unwrap_or_default())
 }
 
-/// What was found, newest first, and where it goes on.
+/// Matching records, newest first, and where to continue.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) records: Vec<TaskRecord>,
-    /// The last identifier that was looked at, where more may follow.
+    /// The last identifier examined, if more may follow.
     pub(super) looked_to: Option<String>,
 }
 
-/// Ended tasks that a filter lets through, older than `before`. Blocking.
+/// Returns ended tasks that match a filter and are older than `before`. Blocking.
 ///
 /// # Errors
-/// They cannot be read.
+///
+/// Fails if they cannot be read.
 pub(super) fn list(
     store: &StoreHandle,
     filter: &Filter,
@@ -44,61 +48,56 @@ pub(super) fn list(
         Reach::All => DONE.to_owned(),
         Reach::Own => stored::by_owner(asker.by.id()),
     };
-    // Times bound the keys: an identifier begins with its task's `created_at`.
+    // Times restrict the range of keys: an identifier begins with its task's `created_at`.
     let upper = filter.to.map(id_at);
     let upper = [before.map(str::to_owned), upper].into_iter().flatten().min();
     let lower = filter.from.map(id_at);
     let (mut found, mut looked) = (Found::default(), 0);
-    let mut from = upper.as_ref().map(|id| format!("{prefix}{id}").into_bytes());
-    loop {
-        let scan = Scan { prefix: prefix.clone().into_bytes(), from, limit: PAGE, order: Order::Descending };
-        let page = store.scan(Tree::Tasks, &scan)?;
-        for (key, rec) in &page.items {
-            let id = String::from_utf8_lossy(key.get(prefix.len()..).unwrap_or_default()).into_owned();
-            if upper.as_ref().is_some_and(|upper| id >= *upper) {
-                continue;
-            }
-            if lower.as_ref().is_some_and(|lower| id < *lower) {
-                return Ok(Found { looked_to: None, ..found });
-            }
-            looked += 1;
-            let task = match asker.sees {
-                Reach::All => Some(stored::decode(store, rec)?.0),
-                // One that lives is not there: it is read from memory.
-                Reach::Own => stored::ended(store, &id)?,
-            };
-            found.records.extend(task.map(|task| task.record).filter(|record| filter.lets(record)));
-            found.looked_to = Some(id);
-            if found.records.len() >= limit || looked >= MOST {
-                return Ok(found);
-            }
+    let from = upper.as_ref().map(|id| format!("{prefix}{id}").into_bytes());
+    let page = PageRequest::of(PAGE).starting_at(from).descending();
+    for entry in store.entries(Tree::Tasks, prefix.as_str(), page) {
+        let (key, rec) = entry?;
+        let id = String::from_utf8_lossy(key.get(prefix.len()..).unwrap_or_default()).into_owned();
+        if upper.as_ref().is_some_and(|upper| id >= *upper) {
+            continue;
         }
-        from = page.next;
-        if from.is_none() {
-            return Ok(Found { looked_to: None, ..found });
+        if lower.as_ref().is_some_and(|lower| id < *lower) {
+            break;
+        }
+        looked += 1;
+        let task = match asker.sees {
+            Reach::All => Some(stored::decode(store, &rec)?.0),
+            // One that lives is not there: it is read from memory.
+            Reach::Own => stored::ended(store, &id)?,
+        };
+        found.records.extend(task.map(|task| task.record).filter(|record| filter.matches(record)));
+        found.looked_to = Some(id);
+        if found.records.len() >= limit || looked >= MOST {
+            return Ok(found);
         }
     }
+    Ok(Found { looked_to: None, ..found })
 }
 
-/// Deletes what is left of tasks that ended longer ago than `keep`, some of the oldest at a time; gives how many.
+/// Deletes tasks that ended longer ago than `keep`, some of the oldest at a time; returns their number.
 ///
 /// # Errors
-/// The store refuses.
+///
+/// Returns the error of the store.
 pub(super) async fn sweep(store: &StoreHandle, now: Millis, keep: Duration) -> Result<usize, StoreError> {
-    let scan = Scan { prefix: DONE.into(), from: None, limit: 100, order: Order::Ascending };
-    let page = store.scan(Tree::Tasks, &scan)?;
     let mut swept = 0;
-    for (_, rec) in &page.items {
-        let (task, _) = stored::decode(store, rec)?;
+    for entry in store.entries(Tree::Tasks, DONE, PageRequest::of(SWEEP)).take(SWEEP) {
+        let (task, _) = stored::decode(store, &entry?.1)?;
         if task.record.finished_at.is_none_or(|at| now.since(at) < keep) {
-            // They are in the order of their making: one that ran long holds those behind it back for as long.
+            // Keys are in the order of creation: a task that ran for long delays the deletion of later ones.
             break;
         }
         let mut ops = stored::keys_of(&task.record);
         for tree in [Tree::Steps, Tree::TaskLog] {
             let prefix = format!("{}/", task.record.id).into_bytes();
-            let scan = Scan { prefix, from: None, limit: 1_000, order: Order::Ascending };
-            ops.extend(store.scan(tree, &scan)?.items.into_iter().map(|(key, _)| Op::Delete { tree, key }));
+            for entry in store.entries(tree, prefix, PageRequest::default()).take(MAX_PAGE) {
+                ops.push(Op::Delete { tree, key: entry?.0 });
+            }
         }
         store.commit(Batch { ops, ..Batch::default() }).await?;
         swept += 1;
@@ -111,8 +110,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_identifiers_first_part_is_its_time() {
-        // The ULID specification's example: 1469918176385 is 01ARYZ6S41.
+    fn the_first_part_of_an_identifier_is_its_time() {
+        // Example of the ULID specification: 1469918176385 is 01ARYZ6S41.
         assert_eq!(id_at(Millis(1_469_918_176_385)), "task_01ARYZ6S41");
     }
 }

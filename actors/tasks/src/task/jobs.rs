@@ -1,4 +1,4 @@
-//! What is done beside the actor: asking what comes next, and doing a step. A job reports once, or is dropped.
+//! Jobs that run outside of the actor: planning, and running a step. A job reports once, or is dropped.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -10,50 +10,50 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::felt::Stopwatch;
+use super::kill_latency::Stopwatch;
 use super::record::Usage;
 use super::slot::{Ended, Slot};
+use super::step_output::{OutputBuffers, StepOutputBuffer};
 use super::stored::{self, StoredStep};
-use super::tray::{Tray, Trays};
-use super::work::{Desk, Next, Retry, StepAsk, StepError, StepOutput, View, Work};
+use super::work::{Next, Retry, StepAsk, StepError, StepOutput, StepSink, View, Work};
 use muster_core::Clock;
 
-/// Longest output of a step, in bytes as JSON.
+/// Maximum size of a step's output, in bytes as JSON.
 const MAX_OUTPUT: usize = 2 << 20;
 
-/// What a task has under way beside the actor.
+/// A task's job in progress.
 #[derive(Debug)]
 pub(super) struct Job {
-    /// Tells it from every other one: what a job reports after another took its place is not heard.
+    /// Identifies the job: a report of a job that was replaced is ignored.
     pub(super) number: u64,
-    /// The revision that it was begun in.
+    /// The revision in which it was begun.
     pub(super) revision: u32,
-    pub(super) what: What,
+    pub(super) kind: JobKind,
     pub(super) cancel: CancellationToken,
-    /// The step itself, where it is one.
+    /// The step's future, if the job is a step.
     pub(super) slot: Arc<StepSlot>,
-    /// Runs since a kill came in.
+    /// Measures the latency of a kill.
     pub(super) killed: Option<Stopwatch>,
 }
 
-/// A step's future; `Err` where it panicked.
+/// Slot for a step's future; `Err` if it panicked.
 pub(super) type StepSlot = Slot<std::thread::Result<Result<StepOutput, StepError>>>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum JobKind {
     Plan,
     Step { index: u32, attempt: u32 },
 }
 
 impl Drop for Job {
-    /// Whoever forgets a job ends it: also an actor that dies.
+    /// Dropping a job ends it, including when the actor dies.
     fn drop(&mut self) {
         self.cancel.cancel();
         self.slot.empty(self.killed.take());
     }
 }
 
-/// A step to be begun once its start is durable.
+/// A step to be started once its start is durable.
 #[derive(Debug)]
 pub(super) struct Begin {
     pub(super) id: Arc<str>,
@@ -61,26 +61,26 @@ pub(super) struct Begin {
     pub(super) ask: StepAsk,
 }
 
-/// What a job has to say.
+/// Result of a job.
 #[derive(Debug)]
-pub(super) struct Report {
+pub(super) struct JobReport {
     pub(super) id: Arc<str>,
     pub(super) job: u64,
-    pub(super) said: Said,
+    pub(super) outcome: JobOutcome,
 }
 
 #[derive(Debug)]
-pub(super) enum Said {
+pub(super) enum JobOutcome {
     Planned {
         view: Arc<View>,
         next: Result<Next, StepError>,
     },
     Done {
-        /// The output as it is stored.
+        /// The encoded output.
         rec: Rec,
         usage: Usage,
         ms: u64,
-        /// The task as it is with this step finished, and what comes next then.
+        /// The task including this step, and what comes next.
         view: Arc<View>,
         next: Result<Next, StepError>,
     },
@@ -90,60 +90,60 @@ pub(super) enum Said {
     },
 }
 
-/// Where reports wait: at most one for each job.
+/// Queue of job reports: at most one per job.
 #[derive(Debug, Default)]
-pub(super) struct Reports {
-    waiting: SegQueue<Report>,
+pub(super) struct JobReports {
+    waiting: SegQueue<JobReport>,
     wake: Notify,
 }
 
-impl Reports {
-    fn put(&self, report: Report) {
+impl JobReports {
+    fn put(&self, report: JobReport) {
         self.waiting.push(report);
         self.wake.notify_one();
     }
 
-    /// Resolves once something was put in since the last call.
-    pub(super) async fn heard(&self) {
+    /// Resolves once a report was added since the last call.
+    pub(super) async fn notified(&self) {
         self.wake.notified().await;
     }
 
-    pub(super) fn take(&self) -> Option<Report> {
+    pub(super) fn take(&self) -> Option<JobReport> {
         self.waiting.pop()
     }
 
-    /// There is more, and others go first.
+    /// Schedules further processing after other messages.
     pub(super) fn wake(&self) {
         self.wake.notify_one();
     }
 }
 
-/// What jobs need. Cheap to clone.
+/// Dependencies of jobs. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Runner {
     pub(super) work: Arc<dyn Work>,
     pub(super) store: StoreHandle,
     pub(super) clock: Clock,
-    pub(super) reports: Arc<Reports>,
-    pub(super) trays: Arc<Trays>,
+    pub(super) reports: Arc<JobReports>,
+    pub(super) buffers: Arc<OutputBuffers>,
     pub(super) runtime: tokio::runtime::Handle,
 }
 
-/// What comes next; a panic of whoever says so is a failure like another.
+/// Determines what comes next; a panic is converted into a failure.
 pub(super) fn next_of(work: &dyn Work, view: &View) -> Result<Next, StepError> {
     std::panic::catch_unwind(AssertUnwindSafe(|| work.next(view))).unwrap_or_else(|_| {
         tracing::error!(task = %view.task_id, agent = %view.agent, "planning panicked");
-        Err(StepError::new("AGENT_EXECUTION_ERROR", "what comes next could not be worked out", Retry::Never))
+        Err(StepError::new("AGENT_EXECUTION_ERROR", "the next step could not be determined", Retry::Never))
     })
 }
 
 fn unreadable(error: &muster_store::StoreError) -> StepError {
-    tracing::error!(%error, "finished steps could not be read");
-    StepError::new("AGENT_EXECUTION_ERROR", "what its finished steps gave could not be read", Retry::Never)
+    tracing::error!(%error, "could not read finished steps");
+    StepError::new("AGENT_EXECUTION_ERROR", "the outputs of its finished steps could not be read", Retry::Never)
 }
 
 impl Runner {
-    /// Asks what comes next. `view` lacks what finished steps gave where `read` says so.
+    /// Determines what comes next. `view` lacks the outputs of finished steps if `read` is `Steps`.
     pub(super) fn plan(&self, id: Arc<str>, job: &Job, mut view: View, read: Read) {
         let (runner, number, cancel) = (self.clone(), job.number, job.cancel.clone());
         self.runtime.spawn(async move {
@@ -158,17 +158,27 @@ impl Runner {
                 Ok(()) => next_of(&*runner.work, &view),
                 Err(error) => Err(unreadable(&error)),
             };
-            runner.reports.put(Report { id, job: number, said: Said::Planned { view: Arc::new(view), next } });
+            runner.reports.put(JobReport {
+                id,
+                job: number,
+                outcome: JobOutcome::Planned { view: Arc::new(view), next },
+            });
         });
     }
 
-    /// Does a step, until it is done or its job is dropped.
-    pub(super) fn step(&self, begin: Begin, tray: &Arc<Tray>, cancel: CancellationToken, slot: Arc<StepSlot>) {
+    /// Runs a step until it ends or its job is dropped.
+    pub(super) fn step(
+        &self,
+        begin: Begin,
+        buffer: &Arc<StepOutputBuffer>,
+        cancel: CancellationToken,
+        slot: Arc<StepSlot>,
+    ) {
         let Begin { id, job, ask } = begin;
-        let (runner, tray) = (self.clone(), Arc::clone(tray));
+        let (runner, buffer) = (self.clone(), Arc::clone(buffer));
         let desk = {
-            let (trays, tray, clock) = (Arc::clone(&self.trays), Arc::clone(&tray), self.clock.clone());
-            Desk::new(cancel.clone(), move |told| trays.tell(&tray, told, clock.now()))
+            let (buffers, buffer, clock) = (Arc::clone(&self.buffers), Arc::clone(&buffer), self.clock.clone());
+            StepSink::new(cancel.clone(), move |event| buffers.add(&buffer, event, clock.now()))
         };
         self.runtime.spawn(async move {
             let begun = Instant::now();
@@ -176,7 +186,7 @@ impl Runner {
             let view = Arc::clone(&ask.view);
             let outcome = {
                 let work = Arc::clone(&runner.work);
-                // Made in here: also what panics before its first await is a step that failed.
+                // Created inside the future, so that a panic before its first await also fails the step.
                 slot.fill(AssertUnwindSafe(async move { work.run(ask, desk).await }).catch_unwind().boxed());
                 tokio::select! {
                     biased;
@@ -187,23 +197,23 @@ impl Runner {
             let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
             let outcome = outcome.unwrap_or_else(|_| {
                 tracing::error!(task = %id, step = %spec.name, "a step panicked");
-                Err(StepError::new("AGENT_EXECUTION_ERROR", "the step broke off", Retry::Soon))
+                Err(StepError::new("AGENT_EXECUTION_ERROR", "the step panicked", Retry::Soon))
             });
-            let said = match outcome.and_then(|output| stored_step(index, revision, &spec, output)) {
+            let outcome = match outcome.and_then(|output| stored_step(index, revision, &spec, output)) {
                 Ok((step, rec, usage)) => {
                     let mut view = Arc::unwrap_or_clone(view);
                     view.done.push(step.finished());
                     let next = next_of(&*runner.work, &view);
-                    Said::Done { rec, usage, ms, view: Arc::new(view), next }
+                    JobOutcome::Done { rec, usage, ms, view: Arc::new(view), next }
                 }
-                Err(error) => Said::Failed { error, ms },
+                Err(error) => JobOutcome::Failed { error, ms },
             };
-            runner.reports.put(Report { id, job, said });
+            runner.reports.put(JobReport { id, job, outcome });
         });
     }
 }
 
-/// Whether finished steps have to be read.
+/// Whether finished steps must be read from the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Read {
     Steps,
@@ -221,7 +231,10 @@ fn stored_step(
     let failed = |detail: String| StepError { usage, ..StepError::new("OUTPUT_TOO_LARGE", detail, Retry::Never) };
     let rec = step.encode().map_err(|error| failed(error.to_string()))?;
     if rec.bytes.len() > MAX_OUTPUT {
-        return Err(failed(format!("a step gave {} bytes, and may give {MAX_OUTPUT}: ask for less", rec.bytes.len())));
+        return Err(failed(format!(
+            "the output of a step has {} bytes, more than the maximum of {MAX_OUTPUT}: request less",
+            rec.bytes.len()
+        )));
     }
     Ok((step, rec, usage))
 }

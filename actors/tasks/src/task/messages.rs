@@ -1,4 +1,4 @@
-//! What tasks are asked, and what they answer.
+//! Requests about tasks, and their replies.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,14 +9,14 @@ use muster_core::{Error, Millis};
 use muster_identity::By;
 use muster_identity::keys::{Role, Scope};
 
-/// Whose tasks one may see or control.
+/// Whose tasks a principal may see or control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     Own,
     All,
 }
 
-/// Who asks.
+/// The principal of a request and its reach.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asker {
     pub by: By,
@@ -25,8 +25,9 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// A key has its own tasks; with the scope `admin` or the role `auditor` it sees all, with `admin` or the role
-    /// `operations` it controls all. A person sees all with `agents:read` and controls all with `agents:control`.
+    /// Determines the reach of a principal. A key has access to its own tasks; with the scope `admin` or the role
+    /// `auditor` it sees all, with `admin` or the role `operations` it controls all. A user sees all with `agents:read`
+    /// and controls all with `agents:control`.
     pub fn of(by: By) -> Self {
         let reach = |all: bool| if all { Reach::All } else { Reach::Own };
         let (sees, controls) = match &by {
@@ -43,7 +44,7 @@ impl Asker {
         Self { sees: reach(sees), controls: reach(controls), by }
     }
 
-    /// Whether it may know of an owner's tasks.
+    /// Returns whether tasks of this owner are visible.
     pub fn may_see(&self, owner: &str) -> bool {
         self.sees == Reach::All || self.by.id() == owner
     }
@@ -67,20 +68,20 @@ pub struct NewTask {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RedirectMode {
-    /// The instruction joins at the next boundary.
+    /// The instruction takes effect at the next boundary.
     #[default]
     Steer,
-    /// The step in flight is aborted, and what comes next is planned anew.
+    /// The step in progress is aborted, and the task is planned again.
     Interrupt,
-    /// Another agent takes the instruction and the finished steps.
+    /// Another agent continues with the instruction and the finished steps.
     Agent,
 }
 
-/// What an operator asks of a task.
+/// A control operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "verb", rename_all = "snake_case")]
 pub enum Verb {
-    /// `now` aborts the step in flight; it runs again on resume.
+    /// `now` aborts the step in progress, which runs again on resume.
     Pause {
         now: bool,
     },
@@ -93,28 +94,29 @@ pub enum Verb {
     },
 }
 
-/// One control of one task.
+/// A control of one task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Control {
     pub verb: Verb,
-    /// The same gets the same answer for 24 h. Of a socket its `idem`; made up where the client says none.
+    /// Identifies the request: repeated requests get the same reply for 24 h. For WebSockets the `idem`; generated if
+    /// the client sends none.
     pub request_id: String,
-    /// Only if the task is still at this `seq`.
+    /// Applies only if the task is at this `seq`.
     pub if_seq: Option<u64>,
     pub reason: Option<String>,
 }
 
-/// The first phase of the answer: durable by the time it is given.
+/// First phase of the reply, durable when it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FirstPhase {
     /// 202: the second phase follows as an event.
     Accepted,
-    /// 200: it is so already.
+    /// 200: the task is in the requested state already.
     Already,
 }
 
-/// When an accepted control takes hold.
+/// When an accepted control takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effective {
@@ -125,65 +127,66 @@ pub enum Effective {
     Resume,
 }
 
-/// The second phase: in exactly one of these every accepted control ends.
+/// Second phase: the single final outcome of an accepted control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     Applied,
-    /// A later control took its place.
+    /// A later control replaced it.
     Superseded,
-    /// The task ended first.
+    /// The task ended before.
     Missed,
 }
 
-/// What becomes of the step in flight.
+/// What happens to the step in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Abort {
     /// Its future was dropped.
     Dropped,
-    /// CPU work goes on where it cannot be dropped, and its late result is fenced off.
+    /// CPU work that cannot be dropped continues, and its late result is ignored.
     Detached,
 }
 
-/// The answer to a control. A refusal is an [`Error`](muster_core::Error) of the kind `Conflict` whose details hold the present status.
+/// Reply to a control. A rejection is an [`Error`](muster_core::Error) of kind `Conflict` whose details contain the
+/// current status.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ControlReply {
     pub task_id: String,
     pub request_id: String,
     pub phase: FirstPhase,
     pub effective: Effective,
-    /// The task's, after it.
+    /// Status of the task after the control.
     pub status: Status,
     pub seq: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abort: Option<Abort>,
 }
 
-/// Which tasks. Empty sets mean any.
+/// Filter for tasks. Empty sets match everything.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filter {
     pub status: Vec<Status>,
     pub agent: Option<String>,
     pub priority: Option<Priority>,
-    /// On `created_at`, inclusive.
+    /// Lower bound of `created_at`, inclusive.
     pub from: Option<Millis>,
-    /// On `created_at`, exclusive.
+    /// Upper bound of `created_at`, exclusive.
     pub to: Option<Millis>,
 }
 
-/// Whether a bulk control only says what it would do.
+/// Whether a bulk control only reports what it would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DryRun {
     Yes,
     No,
 }
 
-/// What became of one task of a bulk control.
+/// Outcome for one task of a bulk control.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BulkOutcome {
     pub task_id: String,
-    /// `None` in a dry run, or where it is refused.
+    /// `None` in a dry run, or if the control was rejected.
     pub phase: Option<FirstPhase>,
     pub refused: Option<Error>,
 }
@@ -197,10 +200,10 @@ impl BulkOutcome {
     }
 }
 
-/// The answer to a bulk control.
+/// Reply to a bulk control.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BulkReply {
-    /// Tasks that the filter let through.
+    /// Number of tasks that match the filter.
     pub matched: usize,
     pub outcomes: Vec<BulkOutcome>,
 }

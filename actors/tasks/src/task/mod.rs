@@ -1,20 +1,23 @@
-//! Agents' runs as durable tasks: accepted once, run step by step, controlled while they run.
+//! Agents' runs as durable tasks: accepted once, executed step by step, and controlled while they run.
 //!
-//! One actor owns every live task. A task's steps are done beside it, by a runner that asks [`Work`] what comes next and
-//! has it done; each finished step is durable before the next begins. Control reaches a runner beside the mailbox, by
-//! its cancel token.
+//! One actor owns every live task. A task's steps run outside of it: a runner asks [`Work`] what comes next and has it
+//! executed. Each finished step is durable before the next begins. Controls reach a runner by its cancellation token,
+//! bypassing the mailbox.
 
 mod actor;
-mod book;
+mod consequences;
 mod create;
+mod effect;
 mod estimate;
 mod events;
-mod felt;
 mod history;
 mod jobs;
+mod kill_latency;
+mod live_tasks;
 mod messages;
 mod new;
 mod operate;
+mod output_publisher;
 mod queue;
 mod rate;
 mod reads;
@@ -23,20 +26,17 @@ mod recovery;
 mod settings;
 mod slot;
 mod state;
+mod step_output;
 mod stored;
 mod tasks;
-mod teller;
 #[cfg(test)]
 mod tests;
-mod then;
 mod tick;
-mod tray;
-mod turn;
-mod unit;
+mod transaction;
 mod work;
 
 pub use actor::TaskOptions;
-pub use felt::KillTimes;
+pub use kill_latency::KillLatency;
 pub use messages::{
     Abort, Asker, BulkOutcome, BulkReply, Control, ControlReply, DryRun, Effective, Filter, FirstPhase, NewTask,
     Outcome, Reach, RedirectMode, Verb,
@@ -46,9 +46,9 @@ pub use record::{
     TaskError, TaskRecord, Usage, Waiting,
 };
 pub use settings::{Pulse, TaskSettings, TaskStats};
+pub use step_output::LogLine;
 pub use tasks::Tasks;
-pub use tray::LogLine;
 pub use work::{
-    Admission, Desk, Finished, Instruction, Level, Next, Retry, StepAsk, StepError, StepKey, StepOutput, StepSpec,
-    Told, View, Work,
+    Admission, Finished, Instruction, Level, Next, Retry, StepAsk, StepError, StepEvent, StepKey, StepOutput, StepSink,
+    StepSpec, View, Work,
 };

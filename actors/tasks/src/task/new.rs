@@ -1,4 +1,4 @@
-//! Run requests and controls, checked before they are anybody's; a task as it begins.
+//! Validation of run requests and controls, and creation of task records.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,17 +12,17 @@ use muster_core::ids::IdKind;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::By;
 
-/// Longest instruction, in bytes.
+/// Maximum length of an instruction, in bytes.
 const MAX_TEXT: usize = 64 << 10;
-/// Longest instruction of a redirect, in bytes: a task keeps up to 256 of them in its record.
+/// Maximum length of a redirect instruction, in bytes: a record contains up to 256 of them.
 const MAX_REDIRECT: usize = 8 << 10;
-/// Longest `request_id` and reason, in bytes.
+/// Maximum length of `request_id` and reason, in bytes.
 const MAX_NAME: usize = 512;
-/// Largest params, in bytes as JSON.
+/// Maximum size of params, in bytes as JSON.
 const MAX_PARAMS: usize = 1 << 20;
-/// Longest a task may run.
+/// Maximum run time of a task, in seconds.
 const MAX_TIMEOUT: u32 = 86_400;
-/// Identifiers of one millisecond that are told apart by number.
+/// Number of bits for the sequence number within a millisecond.
 const NUMBERS: u32 = 16;
 
 fn invalid(field: &str, msg: String, input: Value) -> Error {
@@ -31,12 +31,15 @@ fn invalid(field: &str, msg: String, input: Value) -> Error {
 
 fn check_text(field: &str, text: &str, most: usize) -> Result<(), Error> {
     if text.len() > most {
-        return Err(invalid(field, format!("may have {most} bytes"), json!(text.len())));
+        return Err(invalid(field, format!("must have at most {most} bytes"), json!(text.len())));
     }
     Ok(())
 }
 
+/// Validates a run request.
+///
 /// # Errors
+///
 /// `Invalid`.
 pub(super) fn check(new: &NewTask) -> Result<(), Error> {
     if !(1..=MAX_TIMEOUT).contains(&new.timeout_seconds) {
@@ -46,12 +49,15 @@ pub(super) fn check(new: &NewTask) -> Result<(), Error> {
     check_text("task", &new.task, MAX_TEXT)?;
     let params = serde_json::to_vec(&new.params).map_or(usize::MAX, |bytes| bytes.len());
     if params > MAX_PARAMS {
-        return Err(invalid("params", format!("may have {MAX_PARAMS} bytes"), json!(params)));
+        return Err(invalid("params", format!("must have at most {MAX_PARAMS} bytes"), json!(params)));
     }
     Ok(())
 }
 
+/// Validates a control.
+///
 /// # Errors
+///
 /// `Invalid`.
 pub(super) fn check_control(control: &Control) -> Result<(), Error> {
     if control.request_id.is_empty() {
@@ -61,14 +67,18 @@ pub(super) fn check_control(control: &Control) -> Result<(), Error> {
     check_text("reason", control.reason.as_deref().unwrap_or_default(), MAX_NAME)?;
     if let Verb::Redirect { instruction, .. } = &control.verb {
         if instruction.trim().is_empty() {
-            return Err(invalid("instruction", "says what to do instead, and must not be empty".to_owned(), json!("")));
+            return Err(invalid(
+                "instruction",
+                "must not be empty: it states what to do instead".to_owned(),
+                json!(""),
+            ));
         }
         check_text("instruction", instruction, MAX_REDIRECT)?;
     }
     Ok(())
 }
 
-/// A new identifier and the time that it begins with: greater than each that was made before it.
+/// Creates an identifier, which sorts after every earlier one, and returns it with its time.
 pub(super) fn mint(last: &AtomicU64, now: Millis) -> (String, Millis) {
     let next = |last: u64| (now.0 << NUMBERS).max(last.saturating_add(1));
     let before =
@@ -79,19 +89,25 @@ pub(super) fn mint(last: &AtomicU64, now: Millis) -> (String, Millis) {
     (format!("{}_{ulid}", IdKind::Task.prefix()), Millis(stamp))
 }
 
-/// A task that begins, and as its work sees it.
-pub(super) struct Fresh {
+/// A new task, and its view.
+pub(super) struct NewRecord {
     pub(super) record: TaskRecord,
     pub(super) view: View,
 }
 
-/// The money that a key may spend in a month, in billionths of a dollar.
+/// Returns a key's monthly budget in billionths of a US dollar.
 fn budget_nanos(by: &By) -> Option<u64> {
     let By::Key(key) = by else { return None };
     key.budget_usd.map(|usd| (usd.max(0.0) * 1e9).round() as u64)
 }
 
-pub(super) fn fresh(id: String, created_at: Millis, new: NewTask, asker: &Asker, admission: &Admission) -> Fresh {
+pub(super) fn new_record(
+    id: String,
+    created_at: Millis,
+    new: NewTask,
+    asker: &Asker,
+    admission: &Admission,
+) -> NewRecord {
     let owner = Owner { id: asker.by.id().to_owned(), budget_nanos: budget_nanos(&asker.by) };
     let record = TaskRecord {
         id,
@@ -142,5 +158,5 @@ pub(super) fn fresh(id: String, created_at: Millis, new: NewTask, asker: &Asker,
         instructions: Vec::new(),
         done: Vec::new(),
     };
-    Fresh { record, view }
+    NewRecord { record, view }
 }

@@ -1,8 +1,8 @@
-//! Who runs next: the earliest virtual deadline first, as many of one owner as may run at a time. Pure.
+//! The queue: earliest virtual deadline first, with a limit of running tasks per owner. Pure.
 //!
-//! A task's virtual deadline is when it first came into the queue plus the slack of its priority. So a task of low
-//! priority is overtaken by those of high priority that come within 120 s after it, and by none that comes later: nothing
-//! starves. An owner at its bound stands aside with all its tasks until one of them leaves its slot.
+//! A task's virtual deadline is the time at which it was first queued plus the slack of its priority. A task of low
+//! priority is therefore overtaken only by tasks of high priority that arrive within 120 s after it, and starvation is
+//! impossible. An owner at its limit is skipped until one of its tasks leaves its slot.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -11,7 +11,8 @@ use std::time::Duration;
 use super::record::Priority;
 use muster_core::Millis;
 
-/// How much later a task of this priority may be served than one of high priority that came at the same time.
+/// Returns by how much a task of this priority may be served later than one of high priority that arrived at the same
+/// time.
 pub(super) const fn slack(priority: Priority) -> Duration {
     Duration::from_secs(match priority {
         Priority::High => 0,
@@ -20,23 +21,23 @@ pub(super) const fn slack(priority: Priority) -> Duration {
     })
 }
 
-/// A task's place: by its virtual deadline, then in the order of coming.
+/// Position of a task: by virtual deadline, then by arrival.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct QueuePosition {
     deadline: Millis,
     number: u64,
     id: Arc<str>,
-    /// When it came, for people.
+    /// Time of arrival, for display.
     since: Millis,
 }
 
 #[derive(Debug, Default)]
-struct Line {
-    waiting: BTreeSet<Place>,
+struct OwnerQueue {
+    waiting: BTreeSet<QueuePosition>,
     running: usize,
 }
 
-/// The queue and its slots. Every act costs the logarithm of what waits.
+/// The queue and its slots. Each operation takes time logarithmic in the number of waiting tasks.
 #[derive(Debug)]
 pub(super) struct Queue {
     slots: usize,
@@ -44,10 +45,10 @@ pub(super) struct Queue {
     taken: usize,
     number: u64,
     waiting: usize,
-    lines: HashMap<Arc<str>, Line>,
-    /// The first of each owner that is below its bound.
-    heads: BTreeSet<(Place, Arc<str>)>,
-    places: HashMap<Arc<str>, (Arc<str>, Place)>,
+    lines: HashMap<Arc<str>, OwnerQueue>,
+    /// The first task of each owner below its limit.
+    heads: BTreeSet<(QueuePosition, Arc<str>)>,
+    places: HashMap<Arc<str>, (Arc<str>, QueuePosition)>,
 }
 
 impl Queue {
@@ -69,24 +70,24 @@ impl Queue {
         self.waiting
     }
 
-    /// How many of an owner wait.
+    /// Returns the number of waiting tasks of an owner.
     pub(super) fn waiting_of(&self, owner: &str) -> usize {
         self.lines.get(owner).map_or(0, |line| line.waiting.len())
     }
 
-    /// Of those that wait and may run, when the one that is served next came, at the latest.
+    /// Returns the arrival time of the task that is served next.
     pub(super) fn oldest(&self) -> Option<Millis> {
         self.heads.first().map(|(place, _)| place.since)
     }
 
-    /// Comes into the queue. One that is there already stays where it is.
+    /// Adds a task. One that is queued already keeps its position.
     pub(super) fn push(&mut self, id: &Arc<str>, owner: &Arc<str>, priority: Priority, first_queued_at: Millis) {
         if self.places.contains_key(id) {
             return;
         }
         self.number += 1;
         let deadline = first_queued_at.plus(slack(priority));
-        let place = Place { deadline, number: self.number, id: Arc::clone(id), since: first_queued_at };
+        let place = QueuePosition { deadline, number: self.number, id: Arc::clone(id), since: first_queued_at };
         self.change(owner, |line| {
             line.waiting.insert(place.clone());
         });
@@ -94,7 +95,7 @@ impl Queue {
         self.waiting += 1;
     }
 
-    /// Leaves the queue, if it was there.
+    /// Removes a task; returns whether it was queued.
     pub(super) fn remove(&mut self, id: &str) -> bool {
         let Some((owner, place)) = self.places.remove(id) else { return false };
         self.change(&owner, |line| {
@@ -104,7 +105,7 @@ impl Queue {
         true
     }
 
-    /// The next one gets a slot, if one is free and its owner may have it.
+    /// Assigns a slot to the next task, if one is free.
     pub(super) fn pop(&mut self) -> Option<Arc<str>> {
         if self.taken >= self.slots {
             return None;
@@ -115,20 +116,20 @@ impl Queue {
         Some(place.id)
     }
 
-    /// Takes a slot for a task that did not queue: it ran before a restart.
+    /// Takes a slot for a task that was not queued because it ran before a restart.
     pub(super) fn occupy(&mut self, owner: &Arc<str>) {
         self.taken += 1;
         self.change(owner, |line| line.running += 1);
     }
 
-    /// Gives a slot back.
+    /// Releases a slot.
     pub(super) fn release(&mut self, owner: &Arc<str>) {
         self.taken = self.taken.saturating_sub(1);
         self.change(owner, |line| line.running = line.running.saturating_sub(1));
     }
 
-    /// How long one more task of an owner will wait, if a run takes so long on average: for its owner's bound or for the
-    /// slots of all, whichever is longer.
+    /// Returns the expected wait of another task of an owner for a given mean run time: the longer of the waits for the
+    /// owner's limit and for the slots of all.
     pub(super) fn expected_wait(&self, owner: &str, mean_run: Duration) -> Duration {
         let turns = |ahead: usize, wide: usize| u32::try_from(ahead.div_ceil(wide)).unwrap_or(u32::MAX);
         let (running, waiting) = self.lines.get(owner).map_or((0, 0), |line| (line.running, line.waiting.len()));
@@ -138,10 +139,10 @@ impl Queue {
         mean_run.saturating_mul(own.max(all))
     }
 
-    /// Changes an owner's line, and keeps its head where it belongs.
-    fn change(&mut self, owner: &Arc<str>, change: impl FnOnce(&mut Line)) {
+    /// Changes an owner's state, and updates its head.
+    fn change(&mut self, owner: &Arc<str>, change: impl FnOnce(&mut OwnerQueue)) {
         let bound = self.per_owner;
-        let head = |line: &Line| line.waiting.first().filter(|_| line.running < bound).cloned();
+        let head = |line: &OwnerQueue| line.waiting.first().filter(|_| line.running < bound).cloned();
         let line = self.lines.entry(Arc::clone(owner)).or_default();
         let before = head(line);
         change(line);
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn one_more_of_an_owner_waits_for_its_bound_or_for_the_slots() {
+    fn the_expected_wait_is_for_the_owners_limit_or_the_slots() {
         let mut queue = Queue::new(4, 2);
         let (owner, other) = (arc("a"), arc("b"));
         let run = Duration::from_secs(10);
@@ -205,43 +206,43 @@ mod tests {
         assert_eq!(queue.expected_wait("c", run), run, "all four slots are taken");
     }
 
-    /// What a queue does, beside a list that is searched.
+    /// Operations of the queue, compared with a linear search.
     #[derive(Debug, Clone)]
-    enum Act {
+    enum Operation {
         Push { owner: usize, priority: Priority },
         Pop,
         Release,
         Remove(prop::sample::Index),
     }
 
-    fn acts() -> impl Strategy<Value = Act> {
+    fn operations() -> impl Strategy<Value = Operation> {
         let priority = prop_oneof![Just(Priority::Low), Just(Priority::Normal), Just(Priority::High)];
         prop_oneof![
-            4 => (0..5_usize, priority).prop_map(|(owner, priority)| Act::Push { owner, priority }),
-            3 => Just(Act::Pop),
-            2 => Just(Act::Release),
-            1 => any::<prop::sample::Index>().prop_map(Act::Remove),
+            4 => (0..5_usize, priority).prop_map(|(owner, priority)| Operation::Push { owner, priority }),
+            3 => Just(Operation::Pop),
+            2 => Just(Operation::Release),
+            1 => any::<prop::sample::Index>().prop_map(Operation::Remove),
         ]
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(96))]
-        /// It serves whom a search over all finds: the earliest deadline of an owner below its bound. So no bound is ever
-        /// passed, and none that came more than the slack later is served before one whose owner may run.
+        /// The queue serves what a search over all tasks finds: the earliest deadline of an owner below its limit. No
+        /// limit is exceeded, and no task is served before one that arrived earlier by more than the slack and may run.
         #[test]
-        fn it_serves_whom_a_search_finds(acts in prop::collection::vec(acts(), 1..200), slots in 1..6_usize, per in 1..4_usize) {
+        fn the_queue_serves_what_a_linear_search_finds(operations in prop::collection::vec(operations(), 1..200), slots in 1..6_usize, per in 1..4_usize) {
             let mut queue = Queue::new(slots, per);
             let mut list: Vec<(Millis, u64, usize)> = Vec::new();
             let mut running: Vec<usize> = Vec::new();
-            for (number, act) in acts.into_iter().enumerate() {
+            for (number, perform) in operations.into_iter().enumerate() {
                 let number = number as u64;
-                match act {
-                    Act::Push { owner, priority } => {
+                match perform {
+                    Operation::Push { owner, priority } => {
                         let at = Millis(number * 7_000);
                         queue.push(&arc(number.to_string()), &arc(owner.to_string()), priority, at);
                         list.push((at.plus(slack(priority)), number, owner));
                     }
-                    Act::Pop => {
+                    Operation::Pop => {
                         let of = |owner: usize| running.iter().filter(|each| **each == owner).count();
                         let free = running.len() < slots;
                         let best = list.iter().filter(|(_, _, owner)| free && of(*owner) < per).min().copied();
@@ -252,12 +253,12 @@ mod tests {
                             running.push(best.2);
                         }
                     }
-                    Act::Release => {
+                    Operation::Release => {
                         if let Some(owner) = running.pop() {
                             queue.release(&arc(owner.to_string()));
                         }
                     }
-                    Act::Remove(which) => {
+                    Operation::Remove(which) => {
                         if !list.is_empty() {
                             let (_, id, _) = list.remove(which.index(list.len()));
                             prop_assert!(queue.remove(&id.to_string()));
@@ -269,8 +270,8 @@ mod tests {
             }
         }
 
-        /// However many of high priority come, one of low priority is overtaken by no more of them than come within its
-        /// slack.
+        /// For any number of tasks of high priority, one of low priority is overtaken only by those that arrive within
+        /// its slack.
         #[test]
         fn nothing_starves(every_ms in 100_u64..5_000) {
             let mut queue = Queue::new(1, 1);

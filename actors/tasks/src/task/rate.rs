@@ -1,4 +1,4 @@
-//! Figures of the last seconds: how many tasks are where, how many end, how long they ran.
+//! Recent figures: how many tasks are in which status, how many end, how long they ran.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -7,14 +7,14 @@ use super::record::{Status, Usage};
 use super::settings::TaskStats;
 use muster_core::Millis;
 
-/// What rates are taken over.
+/// Period over which rates are computed.
 const SPAN: Duration = Duration::from_secs(10);
-/// Run times that percentiles are taken over: the last.
+/// Number of recent run times from which percentiles are computed.
 const RUNS: usize = 1_024;
-/// Ends and writings that rates are taken over, at most.
+/// Maximum number of samples from which rates are computed.
 const MAX_SEEN: usize = 65_536;
 
-/// Counts as it is told.
+/// Collects the figures.
 #[derive(Debug, Default)]
 pub(super) struct Rate {
     counts: HashMap<Status, usize>,
@@ -26,14 +26,14 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    /// One more look at the time; how many there were.
+    /// Counts a tick; returns the number of ticks.
     pub(super) fn tick(&mut self) -> u64 {
         self.ticks += 1;
         self.ticks
     }
 
-    /// A task went from one status to another; `None` of a new one. Ended ones are not counted.
-    pub(super) fn moved(&mut self, from: Option<Status>, to: Status) {
+    /// Counts a change of status; `None` for a new task. Ended tasks are not counted.
+    pub(super) fn status_changed(&mut self, from: Option<Status>, to: Status) {
         if let Some(count) = from.and_then(|from| self.counts.get_mut(&from)) {
             *count = count.saturating_sub(1);
         }
@@ -42,7 +42,7 @@ impl Rate {
         }
     }
 
-    /// A task ended after so much run time.
+    /// Counts an ended task with its run time.
     pub(super) fn ended(&mut self, ran_ms: u64, now: Millis) {
         self.ends.push_back(now);
         self.runs.push_back(ran_ms);
@@ -56,8 +56,8 @@ impl Rate {
         self.mean_ms = if self.mean_ms == 0.0 { ran } else { self.mean_ms * 0.95 + ran * 0.05 };
     }
 
-    /// A model wrote something.
-    pub(super) fn wrote(&mut self, usage: Usage, now: Millis) {
+    /// Counts tokens written by a model.
+    pub(super) fn tokens_written(&mut self, usage: Usage, now: Millis) {
         if usage.completion > 0 {
             self.tokens.push_back((now, usage.completion));
             if self.tokens.len() > MAX_SEEN {
@@ -66,12 +66,12 @@ impl Rate {
         }
     }
 
-    /// How long a run takes on average, of late.
+    /// Returns the mean run time of recent tasks.
     pub(super) fn mean_run(&self) -> Duration {
         Duration::from_millis(self.mean_ms.round() as u64)
     }
 
-    /// The figures at this time.
+    /// Returns the figures at this time.
     pub(super) fn stats(&mut self, now: Millis) -> TaskStats {
         while self.ends.front().is_some_and(|at| now.since(*at) >= SPAN) {
             self.ends.pop_front();
@@ -106,21 +106,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_are_of_the_last_ten_seconds_and_counts_of_now() {
+    fn rates_cover_ten_seconds_and_counts_are_current() {
         let mut rate = Rate::default();
-        rate.moved(None, Status::Pending);
-        rate.moved(Some(Status::Pending), Status::Running);
-        rate.moved(None, Status::Queued);
+        rate.status_changed(None, Status::Pending);
+        rate.status_changed(Some(Status::Pending), Status::Running);
+        rate.status_changed(None, Status::Queued);
         for n in 0..100 {
             rate.ended(n, Millis(n * 100));
         }
-        rate.wrote(Usage { completion: 50, ..Usage::default() }, Millis(9_000));
+        rate.tokens_written(Usage { completion: 50, ..Usage::default() }, Millis(9_000));
         let stats = rate.stats(Millis(10_000));
         assert_eq!((stats.queued, stats.running, stats.pending), (1, 1, 0));
         assert_eq!((stats.p50_ms, stats.p99_ms), (50, 99));
         assert!((stats.per_second - 9.9).abs() < 1e-9, "the one at 0 s is ten seconds old: {}", stats.per_second);
         assert!((stats.tokens_per_s - 5.0).abs() < 1e-9);
-        rate.moved(Some(Status::Running), Status::Succeeded);
+        rate.status_changed(Some(Status::Running), Status::Succeeded);
         let later = rate.stats(Millis(60_000));
         assert_eq!((later.running, later.per_second), (0, 0.0));
     }

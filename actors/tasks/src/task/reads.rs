@@ -1,4 +1,4 @@
-//! What is asked of live tasks. What is answered is durable by then.
+//! Queries about live tasks. Whatever a reply contains is durable.
 
 use actix::{Context, Handler, Message, MessageResult, ResponseFuture};
 use futures::future::ready;
@@ -6,38 +6,38 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::actor::TaskActor;
-use super::book::Entry;
+use super::effect::Effect;
 use super::events::AGENTS;
+use super::live_tasks::Entry;
 use super::messages::{Asker, Filter, Reach};
 use super::record::TaskRecord;
-use super::then::Then;
-use super::unit::{Unit, answer};
+use super::transaction::{Transaction, answer};
 use muster_core::journal::Journalled;
 use muster_core::principal::Permission;
 use muster_core::principal::Viewer;
 use muster_core::{Error, Kind};
-use muster_feed::{Denied, SnapshotAsk, StateItem};
+use muster_feed::{Denied, SnapshotRequest, StateItem};
 
-/// Most who wait for one task's next change.
+/// Maximum number of callers that wait for the next change of one task.
 const MAX_WAITERS: usize = 1_000;
-/// Most items of one state.
+/// Maximum number of items in a channel's state.
 const MAX_ITEMS: usize = 10_000;
-/// Lines that a log's state begins with.
+/// Number of lines in the initial state of a log channel.
 const LINES: usize = 200;
 
-/// A live task; `None` where it does not live.
+/// Requests a live task; `None` if it is not live.
 #[derive(Message)]
 #[rtype(result = "Result<Option<Box<TaskRecord>>, Error>")]
 pub(super) struct Get {
     pub(super) id: String,
 }
 
-/// A live task's next change.
+/// Waits for the next change of a live task.
 #[derive(Message)]
 #[rtype(result = "Result<Watched, Error>")]
 pub(super) struct Watch {
     pub(super) id: String,
-    /// One that came before now counts too.
+    /// A change that happened before counts as well.
     pub(super) after_seq: Option<u64>,
     pub(super) asker: Asker,
 }
@@ -46,11 +46,11 @@ pub(super) struct Watch {
 pub(super) enum Watched {
     Gone,
     Now(Box<TaskRecord>),
-    /// The next one, after that `seq`.
+    /// The first change after that `seq`.
     Later(oneshot::Receiver<Box<TaskRecord>>, u64),
 }
 
-/// Live tasks that a filter lets through, newest first.
+/// Requests the live tasks that match a filter, newest first.
 #[derive(Message)]
 #[rtype(result = "Result<Vec<TaskRecord>, Error>")]
 pub(super) struct ListLive {
@@ -60,7 +60,7 @@ pub(super) struct ListLive {
     pub(super) limit: usize,
 }
 
-/// The identifiers of live tasks that a filter lets through and the asker controls.
+/// Requests the identifiers of live tasks that match a filter and that the principal controls.
 #[derive(Message)]
 #[rtype(result = "Vec<String>")]
 pub(super) struct Match {
@@ -69,14 +69,14 @@ pub(super) struct Match {
     pub(super) limit: usize,
 }
 
-/// The state of a channel.
+/// Requests the state of a channel.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(super) struct Snapshot(pub(super) Option<SnapshotAsk>);
+pub(super) struct Snapshot(pub(super) Option<SnapshotRequest>);
 
 impl Filter {
-    /// Whether it lets a task through.
-    pub fn lets(&self, record: &TaskRecord) -> bool {
+    /// Returns whether a task matches the filter.
+    pub fn matches(&self, record: &TaskRecord) -> bool {
         (self.status.is_empty() || self.status.contains(&record.status))
             && self.agent.as_ref().is_none_or(|agent| *agent == record.agent)
             && self.priority.is_none_or(|priority| priority == record.priority)
@@ -86,7 +86,7 @@ impl Filter {
 }
 
 impl TaskActor {
-    /// Live tasks within somebody's reach, newest first.
+    /// Iterates over the live tasks within a principal's reach, newest first.
     fn within<'a>(
         &'a self,
         reach: Reach,
@@ -94,7 +94,7 @@ impl TaskActor {
         before: Option<&'a str>,
     ) -> Box<dyn Iterator<Item = &'a Entry> + 'a> {
         use std::ops::Bound::{Excluded, Unbounded};
-        let entries = &self.book.entries;
+        let entries = &self.live.entries;
         match reach {
             Reach::All => {
                 let upper = before.map_or(Unbounded, Excluded);
@@ -102,7 +102,7 @@ impl TaskActor {
             }
             Reach::Own => {
                 let least = (std::sync::Arc::<str>::from(owner), std::sync::Arc::<str>::from(""));
-                let own = self.book.owners.range(least..).take_while(move |(of, _)| **of == *owner);
+                let own = self.live.owners.range(least..).take_while(move |(of, _)| **of == *owner);
                 let ids: Vec<_> =
                     own.map(|(_, id)| id).filter(|id| before.is_none_or(|before| ***id < *before)).collect();
                 Box::new(ids.into_iter().rev().filter_map(|id| entries.get(id)))
@@ -110,20 +110,20 @@ impl TaskActor {
         }
     }
 
-    /// Answers once what the answer shows is durable.
+    /// Replies once everything in the reply is durable.
     fn answer_at<T: Send + 'static>(
         &mut self,
         decided: u64,
         value: T,
         context: &mut Context<Self>,
     ) -> ResponseFuture<Result<T, Error>> {
-        if self.journal.holds(decided) {
+        if self.journal.is_durable(decided) {
             return Box::pin(ready(Ok(value)));
         }
         let (reply, answered) = answer(value);
-        let mut unit = Unit::default();
-        unit.reply(reply);
-        self.seal(unit);
+        let mut transaction = Transaction::default();
+        transaction.reply(reply);
+        self.seal(transaction);
         self.flush(context);
         Box::pin(answered)
     }
@@ -142,7 +142,7 @@ impl TaskActor {
         let Some(rest) = channel.strip_prefix("tasks:") else { return Ok(Vec::new()) };
         let id = rest.strip_suffix(":logs").unwrap_or(rest);
         let ended = |id: &str| super::stored::ended(&self.options.store, id).map_err(|_| Denied::Unavailable);
-        let record = match self.book.entries.get(id) {
+        let record = match self.live.entries.get(id) {
             Some(entry) => entry.shown(now),
             None => ended(id)?.ok_or(Denied::NotFound)?.record,
         };
@@ -150,7 +150,7 @@ impl TaskActor {
             return Err(Denied::NotFound);
         }
         if rest != id {
-            let lines = self.runner.trays.find(id).map(|tray| tray.lines(0, usize::MAX)).unwrap_or_default();
+            let lines = self.runner.buffers.find(id).map(|buffer| buffer.lines(0, usize::MAX)).unwrap_or_default();
             let last = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
             return Ok(last.iter().map(|line| state_item(&line.n.to_string(), line.n, &json!(line))).collect());
         }
@@ -163,7 +163,7 @@ impl TaskActor {
     }
 }
 
-/// What a list of live tasks shows of each.
+/// Returns a task's entry in a list of live tasks.
 fn summary(record: &TaskRecord) -> (String, u64, serde_json::Value) {
     let data = json!({
         "task_id": record.id, "agent": record.agent, "status": record.status, "priority": record.priority,
@@ -179,7 +179,7 @@ fn item((id, version, data): &(String, u64, serde_json::Value)) -> StateItem {
 
 fn state_item(id: &str, version: u64, data: &serde_json::Value) -> StateItem {
     let data = serde_json::value::to_raw_value(data).unwrap_or_else(|error| {
-        tracing::error!(id, %error, "a task's state is no JSON");
+        tracing::error!(id, %error, "the state of a task cannot be serialized");
         serde_json::value::RawValue::NULL.to_owned()
     });
     StateItem { id: id.to_owned(), version, data }
@@ -189,7 +189,7 @@ impl Handler<Get> for TaskActor {
     type Result = ResponseFuture<Result<Option<Box<TaskRecord>>, Error>>;
 
     fn handle(&mut self, get: Get, context: &mut Context<Self>) -> Self::Result {
-        let Some(entry) = self.book.entries.get(get.id.as_str()) else { return Box::pin(ready(Ok(None))) };
+        let Some(entry) = self.live.entries.get(get.id.as_str()) else { return Box::pin(ready(Ok(None))) };
         let (decided, record) = (entry.decided, Box::new(entry.shown(self.now())));
         self.answer_at(decided, Some(record), context)
     }
@@ -200,7 +200,7 @@ impl Handler<Watch> for TaskActor {
 
     fn handle(&mut self, watch: Watch, context: &mut Context<Self>) -> Self::Result {
         let now = self.now();
-        let Some(entry) = self.book.entries.get_mut(watch.id.as_str()) else {
+        let Some(entry) = self.live.entries.get_mut(watch.id.as_str()) else {
             return Box::pin(ready(Ok(Watched::Gone)));
         };
         let record = &entry.task.record;
@@ -229,8 +229,9 @@ impl Handler<ListLive> for TaskActor {
     fn handle(&mut self, list: ListLive, context: &mut Context<Self>) -> Self::Result {
         let ListLive { filter, asker, before, limit } = list;
         let now = self.now();
-        let found =
-            self.within(asker.sees, asker.by.id(), before.as_deref()).filter(|entry| filter.lets(&entry.task.record));
+        let found = self
+            .within(asker.sees, asker.by.id(), before.as_deref())
+            .filter(|entry| filter.matches(&entry.task.record));
         let (mut decided, mut records) = (0, Vec::new());
         for entry in found.take(limit) {
             decided = decided.max(entry.decided);
@@ -245,7 +246,7 @@ impl Handler<Match> for TaskActor {
 
     fn handle(&mut self, ask: Match, _: &mut Context<Self>) -> Self::Result {
         let live = self.within(ask.asker.controls, ask.asker.by.id(), None);
-        let matched = live.filter(|entry| !entry.task.status().ended() && ask.filter.lets(&entry.task.record));
+        let matched = live.filter(|entry| !entry.task.status().ended() && ask.filter.matches(&entry.task.record));
         MessageResult(matched.take(ask.limit).map(|entry| entry.task.record.id.clone()).collect())
     }
 }
@@ -256,12 +257,12 @@ impl Handler<Snapshot> for TaskActor {
     fn handle(&mut self, mut snapshot: Snapshot, context: &mut Context<Self>) {
         let Some(ask) = snapshot.0.take() else { return };
         let state = self.items(&ask.channel, &ask.viewer);
-        // Behind every event that tells of what it shows, and before every other.
-        let mut unit = Unit::default();
-        unit.replies.push(Then::Reply(Box::new(move |stored| {
+        // Queued behind every event about what the reply contains, and before every later one.
+        let mut transaction = Transaction::default();
+        transaction.replies.push(Effect::Reply(Box::new(move |stored| {
             ask.reply.send(if stored.is_ok() { state } else { Err(Denied::Unavailable) });
         })));
-        self.seal(unit);
+        self.seal(transaction);
         self.flush(context);
     }
 }

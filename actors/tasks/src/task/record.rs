@@ -1,4 +1,4 @@
-//! What is stored of a task, and shown of it (contract 4).
+//! Stored records of tasks, which are also returned to clients (contract 4).
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,20 +6,20 @@ use serde_json::Value;
 use super::messages::{Outcome, Verb};
 use muster_core::Millis;
 
-/// Where a task is. The last five never change.
+/// Status of a task. The last five are final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Accepted and durable, in admission.
+    /// Accepted and durable; being admitted.
     Pending,
     Queued,
     Running,
-    /// A pause was asked for while a step is in flight.
+    /// A pause was requested while a step is in progress.
     Pausing,
     Paused,
-    /// For an approval or input.
+    /// Waiting for an approval or input.
     Waiting,
-    /// In back-off after a failure.
+    /// Backing off after a failure.
     Retrying,
     Succeeded,
     Failed,
@@ -70,7 +70,7 @@ impl Status {
     }
 }
 
-/// How soon a task is wanted.
+/// Priority of a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
@@ -80,16 +80,16 @@ pub enum Priority {
     High,
 }
 
-/// Whose task it is, and whose money it spends.
+/// Owner of a task, whose budget it uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
     /// `key_…` or `usr_…`.
     pub id: String,
-    /// The key's budget of a calendar month, in billionths of a dollar.
+    /// The key's budget per calendar month, in billionths of a US dollar.
     pub budget_nanos: Option<u64>,
 }
 
-/// What a step does.
+/// Kind of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepKind {
@@ -97,7 +97,7 @@ pub enum StepKind {
     Engine,
     /// Asks a model what comes next.
     Model,
-    /// Writes the result up.
+    /// Writes the result.
     Writeup,
 }
 
@@ -111,27 +111,27 @@ pub enum StepStatus {
     Aborted,
 }
 
-/// One step as the task shows it. Its output is kept apart.
+/// A step as part of a task's record. Its output is stored separately.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord {
-    /// From 0 within the task, over all revisions.
+    /// Counts from 0 within the task, across all revisions.
     pub index: u32,
     pub name: String,
     pub kind: StepKind,
     pub status: StepStatus,
-    /// Starts, those that a crash ended among them.
+    /// Number of starts, including those ended by a crash.
     pub attempts: u32,
-    /// Of the attempt that finished.
+    /// Duration of the successful attempt.
     pub ms: Option<u64>,
 }
 
-/// What a percentage rests on.
+/// What a percentage is based on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// Steps finished of those planned.
+    /// Finished steps relative to planned ones.
     Measured,
-    /// Time passed of the time that such tasks take.
+    /// Elapsed time relative to the usual duration.
     Estimated,
 }
 
@@ -142,20 +142,20 @@ pub struct Progress {
     pub completed_steps: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_steps: Option<u32>,
-    /// What it is at, such as a step's name.
+    /// Current phase, such as a step's name.
     pub phase: String,
     pub basis: Basis,
     pub updated_at: Millis,
 }
 
-/// How long it is thought to take, in seconds.
+/// Estimated duration, in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     pub p50_seconds: u64,
     pub p90_seconds: u64,
-    /// Runs of that agent that it rests on.
+    /// Number of runs of the agent on which the estimate is based.
     pub samples: u64,
-    /// The expected wait in the queue.
+    /// Expected wait in the queue.
     pub queue_seconds: u64,
 }
 
@@ -170,12 +170,12 @@ pub struct Waiting {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskError {
-    /// Such as `AGENT_EXECUTION_ERROR`, `CRASH_LOOP`, `QUEUE_TIMEOUT`, `AGENT_PARAMS_MISSING`.
+    /// Stable code, such as `AGENT_EXECUTION_ERROR`, `CRASH_LOOP`, `QUEUE_TIMEOUT`, `AGENT_PARAMS_MISSING`.
     pub error_code: String,
     pub detail: String,
 }
 
-/// What a task used so far.
+/// Usage of a task so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     pub prompt: u64,
@@ -183,14 +183,14 @@ pub struct Usage {
     pub cost_nanos: u64,
 }
 
-/// An accepted control and what became of it.
+/// An accepted control and its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ControlRecord {
     pub request_id: String,
     pub verb: Verb,
     pub by: String,
     pub at: Millis,
-    /// `None` while it is under way.
+    /// `None` while it is pending.
     pub outcome: Option<Outcome>,
 }
 
@@ -207,26 +207,26 @@ pub struct TaskRecord {
     pub priority: Priority,
     pub timeout_seconds: u32,
     pub owner: Owner,
-    /// One more with each redirect.
+    /// Incremented by each redirect.
     pub revision: u32,
-    /// Of the step in hand, from 1.
+    /// Attempt of the current step, from 1.
     pub attempt: u32,
-    /// One more with each durable change.
+    /// Incremented by each durable change.
     pub seq: u64,
     pub created_at: Millis,
-    /// When it first came into the queue: what its age is counted from.
+    /// Time at which it was first queued, on which its queue age is based.
     pub queued_at: Option<Millis>,
     pub started_at: Option<Millis>,
     pub finished_at: Option<Millis>,
-    /// When its run time is over, while it runs.
+    /// Time at which its run time limit is reached, while it runs.
     pub deadline_at: Option<Millis>,
-    /// Run time before the present stretch, in milliseconds: paused, queued and waiting do not count.
+    /// Run time before the current period, in milliseconds, excluding time paused, queued or waiting.
     pub ran_ms: u64,
     pub paused_ms: u64,
     pub progress: Progress,
     pub estimate: Estimate,
     pub waiting: Option<Waiting>,
-    /// Instructions that joined or wait to join, oldest first.
+    /// Redirect instructions, applied or pending, oldest first.
     pub instructions: Vec<super::Instruction>,
     /// Controls of the last 24 h.
     pub controls: Vec<ControlRecord>,
@@ -235,18 +235,18 @@ pub struct TaskRecord {
     /// What an aborted step had written.
     pub partial: Option<String>,
     pub error: Option<TaskError>,
-    /// Whether a crash interrupted it.
+    /// Whether it was interrupted by a crash.
     pub recovered: bool,
     pub usage: Usage,
 }
 
-/// One line of a task's journal: `GET /api/v1/tasks/{id}/events`.
+/// An entry of a task's journal: `GET /api/v1/tasks/{id}/events`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JournalEntry {
-    /// The task's `seq` that it brought.
+    /// The task's `seq` after the change.
     pub seq: u64,
     pub at: Millis,
-    /// The feed's name of it, such as `task.state`, `task.step`, `control.applied`.
+    /// Name of the feed event, such as `task.state`, `task.step`, `control.applied`.
     pub event: String,
     pub data: Value,
 }

@@ -1,4 +1,4 @@
-//! Beginning after whatever was, and ending in order.
+//! Recovery after any end, and orderly shutdown.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,54 +6,55 @@ use std::time::Duration;
 use actix::{AsyncContext, Context, Handler, Message, ResponseFuture};
 use tokio::sync::oneshot;
 
-use super::actor::{Drain, TaskActor};
+use super::actor::{DrainState, TaskActor};
 use super::record::{Status, TaskError};
 use super::state::Event;
-use super::unit::{Unit, Write, answer};
+use super::transaction::{Transaction, Write, answer};
 use muster_core::Error;
 use muster_core::journal::Journalled;
 
-/// Ends in order: no step begins any more, those in flight may end within the grace.
+/// Requests an orderly shutdown: no further steps begin, and those in progress may finish within the grace period.
 #[derive(Message)]
 #[rtype(result = "Result<(), Error>")]
-pub(super) struct EndInOrder {
+pub(super) struct Shutdown {
     pub(super) grace: Duration,
 }
 
 impl TaskActor {
-    /// Takes up what was read back: steps in flight were lost with whoever did them, everyone else goes on waiting.
+    /// Resumes restored tasks: steps in progress were lost, all others continue to wait.
     pub(super) fn recover(&mut self) {
-        if self.read_only {
-            tracing::error!("the store only reads: no task runs until it is opened anew");
+        let read_only = self.read_only();
+        if read_only {
+            tracing::error!("the store is read-only: no task runs until it is reopened");
         }
-        let ids: Vec<Arc<str>> = self.book.entries.keys().cloned().collect();
+        let ids: Vec<Arc<str>> = self.live.entries.keys().cloned().collect();
         for id in ids {
-            if self.read_only {
+            if read_only {
                 self.count(&id);
                 continue;
             }
-            // A decision for each: the journal gathers them into batches that the store takes.
-            let mut unit = Unit::default();
-            let ran = self.book.entries.get(&id).is_some_and(|entry| {
+            // One decision per task: the journal combines them into batches of acceptable size.
+            let mut transaction = Transaction::default();
+            let ran = self.live.entries.get(&id).is_some_and(|entry| {
                 matches!(entry.task.status(), Status::Running | Status::Pausing | Status::Retrying)
             });
             if ran {
-                // It lives: what ended is not read back.
-                let _ = self.happen(&id, &mut unit, Event::Lost);
+                // The task is live: ended ones are not restored.
+                let _ = self.apply_event(&id, &mut transaction, Event::Lost);
             }
-            self.admit_again(&id, &mut unit);
-            self.settle(&id, &mut unit);
-            self.seal(unit);
+            self.admit_again(&id, &mut transaction);
+            self.settle(&id, &mut transaction);
+            self.seal(transaction);
         }
-        let mut unit = Unit::default();
-        self.dispatch(&mut unit);
-        self.seal(unit);
+        let mut transaction = Transaction::default();
+        self.dispatch(&mut transaction);
+        self.seal(transaction);
         self.publish_stats();
     }
 
-    /// One that was accepted and not admitted is asked about once more: its agent may be gone.
-    fn admit_again(&mut self, id: &Arc<str>, unit: &mut Unit) {
-        let Some(entry) = self.book.entries.get(id) else { return };
+    /// Admits a task again that was accepted but not admitted: its agent may have been removed.
+    fn admit_again(&mut self, id: &Arc<str>, transaction: &mut Transaction) {
+        let Some(entry) = self.live.entries.get(id) else { return };
         let record = &entry.task.record;
         if record.status != Status::Pending {
             return;
@@ -62,26 +63,26 @@ impl TaskActor {
             Ok(_) => Event::Admitted,
             Err(refused) => Event::Vetoed(TaskError { error_code: "REJECTED".to_owned(), detail: refused.message }),
         };
-        let _ = self.happen(id, unit, event);
+        let _ = self.apply_event(id, transaction, event);
     }
 
     fn count(&mut self, id: &Arc<str>) {
-        if let Some(entry) = self.book.entries.get_mut(id) {
+        if let Some(entry) = self.live.entries.get_mut(id) {
             let status = entry.task.status();
-            self.rate.moved(entry.counted, status);
+            self.rate.status_changed(entry.counted, status);
             entry.counted = Some(status);
         }
     }
 
-    /// Ends the drain as soon as no step is in flight.
-    pub(super) fn drained_by_now(&mut self) {
-        let busy = || self.book.entries.values().any(|entry| entry.task.doing().is_some());
+    /// Finishes the drain as soon as no step is in progress.
+    pub(super) fn finish_drain_if_idle(&mut self) {
+        let busy = || self.live.entries.values().any(|entry| entry.task.doing().is_some());
         if self.draining.as_ref().is_some_and(|drain| !drain.over) && !busy() {
             self.end_drain();
         }
     }
 
-    /// Aborts what is still in flight, and notes that it was no crash.
+    /// Aborts the steps still in progress, and records that this was not a crash.
     fn end_drain(&mut self) {
         let waits = match &mut self.draining {
             Some(drain) if !drain.over => {
@@ -92,50 +93,52 @@ impl TaskActor {
         };
         let running = |status| matches!(status, Status::Running | Status::Pausing | Status::Retrying);
         let ids: Vec<Arc<str>> = self
-            .book
+            .live
             .entries
             .iter()
             .filter(|(_, entry)| running(entry.task.status()))
             .map(|(id, _)| Arc::clone(id))
             .collect();
         for id in ids {
-            // As much as a model's answer may be with each: not one decision for all of them.
-            let mut unit = Unit::default();
-            self.change(&id, &mut unit, Write::Always, |task, turn| task.apply(Event::Drained, turn).is_ok());
-            self.settle(&id, &mut unit);
-            self.seal(unit);
+            // Each may include a model's whole answer, so they are not combined into one decision.
+            let mut transaction = Transaction::default();
+            self.change(&id, &mut transaction, Write::Always, |task, transition| {
+                task.apply(Event::Drained, transition).is_ok()
+            });
+            self.settle(&id, &mut transaction);
+            self.seal(transaction);
         }
         self.store_times();
-        let mut unit = Unit::default();
-        unit.reply(Box::new(move |stored| {
+        let mut transaction = Transaction::default();
+        transaction.reply(Box::new(move |stored| {
             if stored.is_ok() {
-                // Who asked may have lost patience.
+                // The caller may no longer wait.
                 waits.into_iter().for_each(|wait| wait.send(()).unwrap_or_default());
             }
         }));
-        self.seal(unit);
+        self.seal(transaction);
     }
 }
 
-impl Handler<EndInOrder> for TaskActor {
+impl Handler<Shutdown> for TaskActor {
     type Result = ResponseFuture<Result<(), Error>>;
 
-    fn handle(&mut self, end: EndInOrder, context: &mut Context<Self>) -> Self::Result {
-        if self.draining.as_ref().is_some_and(|drain| drain.over) || self.read_only {
+    fn handle(&mut self, end: Shutdown, context: &mut Context<Self>) -> Self::Result {
+        if self.draining.as_ref().is_some_and(|drain| drain.over) || self.read_only() {
             let (reply, answered) = answer(());
-            let mut unit = Unit::default();
-            unit.reply(reply);
-            self.seal(unit);
+            let mut transaction = Transaction::default();
+            transaction.reply(reply);
+            self.seal(transaction);
             self.flush(context);
             return Box::pin(answered);
         }
         let (done, waits) = oneshot::channel();
-        self.draining.get_or_insert_with(Drain::default).waits.push(done);
+        self.draining.get_or_insert_with(DrainState::default).waits.push(done);
         context.run_later(end.grace, |actor, context| {
             actor.end_drain();
             actor.flush(context);
         });
-        self.drained_by_now();
+        self.finish_drain_if_idle();
         self.flush(context);
         Box::pin(async move {
             let gone = || Error::new(muster_core::Kind::Unavailable, "tasks could not be brought to an end in order");

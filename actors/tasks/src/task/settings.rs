@@ -1,34 +1,34 @@
-//! What operators may set of tasks, and the bounds that hold everywhere.
+//! Configurable settings of tasks, and fixed bounds.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// Longest back-off between two attempts of a step, where the provider does not ask for more.
+/// Maximum back-off between two attempts of a step, unless the provider requests more.
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
-/// How tasks run.
+/// Settings of tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskSettings {
-    /// Tasks that run at a time.
+    /// Maximum number of running tasks.
     pub slots: usize,
-    /// Tasks of one owner that run at a time.
+    /// Maximum number of running tasks per owner.
     pub per_key: usize,
-    /// Tasks of one owner that wait at a time; one more is refused.
+    /// Maximum number of waiting tasks per owner; further ones are rejected.
     pub queue_per_key: usize,
-    /// Tasks that live at a time, over all owners; one more is refused as `Unavailable`.
+    /// Maximum number of live tasks over all owners; further ones are rejected as `Unavailable`.
     pub max_live: usize,
-    /// How long a task may wait for a slot.
+    /// Maximum time that a task waits for a slot.
     pub queue_timeout: Duration,
-    /// Attempts of a step after the first, where trying again may help.
+    /// Maximum number of retries of a step, if a retry may help.
     pub retries: u32,
-    /// The first back-off; doubles with each failure of the step.
+    /// First back-off; doubles with each failure of the step.
     pub first_backoff: Duration,
-    /// A step lost to so many crashes fails.
+    /// Number of crashes after which a step fails.
     pub crash_limit: u32,
-    /// Most steps of one task over its life.
+    /// Maximum number of steps of a task.
     pub max_steps: u32,
-    /// How long an ended task can be read.
+    /// Time for which ended tasks are kept.
     pub keep_ended: Duration,
 }
 
@@ -49,48 +49,48 @@ impl Default for TaskSettings {
     }
 }
 
-/// How fast tasks can be served now.
+/// Responsiveness of tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pulse {
-    /// From a question to the actor's answer.
+    /// Time from a message to the actor's reply.
     pub actor: Duration,
-    /// From when a step may begin to when it does.
+    /// Time from when a step may begin to when it does.
     pub threads: Duration,
 }
 
 impl TaskSettings {
-    /// How long to wait after the nth failure of a step.
+    /// Returns the back-off after the nth failure of a step.
     pub(super) fn backoff(&self, failures: u32) -> Duration {
         (self.first_backoff * 2_u32.pow(failures.saturating_sub(1).min(16))).min(MAX_BACKOFF)
     }
 }
 
 impl TaskStats {
-    /// Tasks that live.
+    /// Returns the number of live tasks.
     pub fn live(&self) -> usize {
         self.pending + self.queued + self.running + self.paused + self.waiting + self.retrying
     }
 }
 
-/// Figures for status, metrics and monitors, as of at most a quarter of a second ago.
+/// Figures for status, metrics and monitors, at most a quarter of a second old.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TaskStats {
     pub pending: usize,
     pub queued: usize,
-    /// Those that pause at their next boundary among them.
+    /// Includes those that pause at their next boundary.
     pub running: usize,
     pub paused: usize,
     pub waiting: usize,
     pub retrying: usize,
-    /// Slots, taken or free.
+    /// Number of slots, taken or free.
     pub workers: usize,
     /// Tasks that ended, over the last 10 s.
     pub per_second: f64,
-    /// Run time of tasks that ended lately.
+    /// Run time of recently ended tasks.
     pub p50_ms: u64,
     pub p99_ms: u64,
-    /// Tokens that models wrote, over the last 10 s.
+    /// Tokens written by models, over the last 10 s.
     pub tokens_per_s: f64,
-    /// How long the oldest task of the queue has waited.
+    /// Waiting time of the oldest queued task.
     pub oldest_seconds: u64,
 }

@@ -1,5 +1,5 @@
-//! Where a step's future stands while nobody polls it: whoever ends the step drops it there and then, without waiting for
-//! its turn among thousands of others.
+//! Holds a step's future while it is not being polled, so that it can be dropped immediately from another thread
+//! instead of waiting to be polled among thousands of others.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -9,18 +9,18 @@ use std::task::{Context, Poll};
 
 use futures::future::BoxFuture;
 
-use super::felt::Stopwatch;
+use super::kill_latency::Stopwatch;
 
-/// One future, dropped by whoever is first: its end, or [`Slot::empty`]. The lock is never held while it is polled or
+/// A future that is dropped once, when it ends or by [`Slot::empty`]. The lock is never held while it is polled or
 /// dropped.
 pub(super) struct Slot<T>(Mutex<State<T>>);
 
 enum State<T> {
-    /// Not there yet.
+    /// Not filled yet.
     Awaited,
     Waiting(BoxFuture<'static, T>),
     Polled,
-    /// Ended, or dropped; what is being polled is dropped behind the poll, and the watch stopped behind that.
+    /// Ended or dropped. A future that is being polled is dropped after the poll, and the stopwatch stopped after that.
     Gone(Option<Stopwatch>),
 }
 
@@ -41,7 +41,7 @@ impl<T> Slot<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts the future in, unless it is not wanted any more.
+    /// Stores the future, unless the slot was emptied already.
     pub(super) fn fill(&self, future: BoxFuture<'static, T>) {
         let mut state = self.state();
         if matches!(*state, State::Awaited) {
@@ -49,7 +49,7 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Drops the future: now, or behind the poll that it is in. Then the watch is stopped.
+    /// Drops the future now, or after the poll in progress, and then stops the watch.
     pub(super) fn empty(&self, watch: Option<Stopwatch>) {
         let (dropped, watch) = {
             let mut state = self.state();
@@ -62,7 +62,7 @@ impl<T> Slot<T> {
                 State::Awaited | State::Gone(_) => return,
             }
         };
-        // What breaks while it is dropped is its own affair.
+        // A panic while the future is dropped is ignored.
         if std::panic::catch_unwind(AssertUnwindSafe(|| drop(dropped))).is_err() {
             tracing::error!("a step panicked while it was dropped");
         }
@@ -91,7 +91,7 @@ impl<T> Slot<T> {
                 *state = State::Waiting(future);
                 Poll::Pending
             }
-            // Dropped meanwhile: its end is not heard.
+            // Emptied meanwhile: the result is ignored.
             (_, other) => {
                 let watch = if let State::Gone(watch) = other { watch.take() } else { None };
                 drop(state);
@@ -103,7 +103,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// The end of a slot's future; never, once it was dropped.
+/// Resolves with the result of a slot's future; never, if it was dropped.
 pub(super) struct Ended<'a, T>(pub(super) &'a Slot<T>);
 
 impl<T> Future for Ended<'_, T> {
@@ -121,7 +121,7 @@ mod tests {
 
     use futures::FutureExt;
 
-    use super::super::felt::KillTimes;
+    use super::super::kill_latency::KillLatency;
     use super::*;
 
     struct Flag(Arc<AtomicBool>);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_future_that_waits_is_dropped_at_once() {
+    fn a_waiting_future_is_dropped_immediately() {
         let (slot, (dropped, future)) = (Slot::default(), hanging());
         slot.fill(future);
         assert_eq!(Ended(&slot).now_or_never(), None);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_too_late_is_not_kept() {
+    fn a_future_that_comes_too_late_is_dropped() {
         let (slot, (dropped, future)) = (Slot::default(), hanging());
         slot.empty(None);
         slot.fill(future);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_future_that_is_being_polled_is_dropped_behind_the_poll_and_its_end_not_heard() {
+    fn a_polled_future_is_dropped_after_the_poll_and_its_result_ignored() {
         let slot: Arc<Slot<u8>> = Arc::default();
         let own = Arc::clone(&slot);
         slot.fill(
@@ -176,11 +176,11 @@ mod tests {
     }
 
     #[test]
-    fn the_watch_stops_behind_the_drop_also_where_that_waits_for_a_poll() {
+    fn the_stopwatch_stops_after_the_drop() {
         let stopped = |slot: &Slot<u8>, dropped: Arc<AtomicBool>| {
             let behind = Arc::new(AtomicBool::new(false));
             let noted = Arc::clone(&behind);
-            let times = KillTimes::told_to(move |_| noted.store(dropped.load(Ordering::Acquire), Ordering::Release));
+            let times = KillLatency::new(move |_| noted.store(dropped.load(Ordering::Acquire), Ordering::Release));
             slot.empty(times.since(tokio::time::Instant::now()));
             behind
         };
@@ -189,8 +189,8 @@ mod tests {
         assert!(stopped(&slot, dropped).load(Ordering::Acquire));
 
         let (slot, (dropped, hangs)) = (Arc::<Slot<u8>>::default(), hanging());
-        let (own, told) = (Arc::clone(&slot), Arc::<Mutex<Vec<Arc<AtomicBool>>>>::default());
-        let seen = Arc::clone(&told);
+        let (own, published_count) = (Arc::clone(&slot), Arc::<Mutex<Vec<Arc<AtomicBool>>>>::default());
+        let seen = Arc::clone(&published_count);
         slot.fill(
             async move {
                 let watched = stopped(&own, dropped);
@@ -201,11 +201,11 @@ mod tests {
             .boxed(),
         );
         assert_eq!(Ended(&slot).now_or_never(), None);
-        assert!(told.lock().unwrap()[0].load(Ordering::Acquire));
+        assert!(published_count.lock().unwrap()[0].load(Ordering::Acquire));
     }
 
     #[test]
-    fn an_end_is_heard_once() {
+    fn a_result_is_returned_once() {
         let slot = Slot::default();
         slot.fill(std::future::ready(7).boxed());
         assert_eq!(Ended(&slot).now_or_never(), Some(7));

@@ -1,12 +1,13 @@
-//! How tasks are stored: what changes often is small, what is large is written once.
+//! Storage of tasks: parts that change often are small, large parts are written once.
 //!
-//! In `Tree::Tasks`: `live/{id}` and `done/{id}` hold the record, `by/{owner}/{id}` finds an owner's, `args/{id}` and
-//! `out/{id}` hold what is too large to be written anew with each change. In `Tree::Steps`: `{id}/{index}` holds what a
-//! finished step gave. In `Tree::TaskLog`: `{id}/{seq}` holds the journal entries of one change, by the first one's `seq`.
+//! In `Tree::Tasks`: `live/{id}` and `done/{id}` contain the record, `by/{owner}/{id}` is the index by owner, and
+//! `args/{id}` and `out/{id}` contain parts too large to be written with each change. In `Tree::Steps`: `{id}/{index}`
+//! contains the output of a finished step. In `Tree::TaskLog`: `{id}/{seq}` contains the journal entries of one change,
+//! under the `seq` of the first one.
 
 use std::sync::Arc;
 
-use muster_store::{Encoding, Op, Order, Rec, Record, Scan, StoreError, StoreHandle, Tree};
+use muster_store::{Encoding, Op, PageRequest, Rec, Record, StoreError, StoreHandle, Tree};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -14,26 +15,24 @@ use super::record::{JournalEntry, StepKind, TaskRecord};
 use super::state::{Inner, Task};
 use super::work::Finished;
 
-/// Longer than this, in bytes, and it is kept beside the record.
+/// Size in bytes beyond which a part is stored beside the record.
 const LARGE: usize = 2 << 10;
 
 pub(super) const LIVE: &str = "live/";
 pub(super) const DONE: &str = "done/";
-/// Written at each start: what an earlier incarnation handed to the store is in it by then.
-pub(super) const BOOT: &[u8] = b"boot";
 
-/// A record as it stands in `live/` and `done/`.
+/// A record as stored under `live/` and `done/`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Hot {
     record: TaskRecord,
     inner: Inner,
-    /// `task` and `params` are in `args/`.
+    /// `task` and `params` are stored under `args/`.
     args: bool,
-    /// `result` and `partial` are in `out/`.
+    /// `result` and `partial` are stored under `out/`.
     out: bool,
 }
 
-/// [`Hot`] as it is written: a record is not copied for it.
+/// [`Hot`] for serialization, without copying the record.
 #[derive(Serialize)]
 struct HotRef<'a> {
     record: &'a TaskRecord,
@@ -81,7 +80,7 @@ impl Record for Entries {
     const ENCODING: Encoding = Encoding::Json;
 }
 
-/// What a finished step gave, as it stands in `Tree::Steps`.
+/// The output of a finished step, as stored in `Tree::Steps`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct StoredStep {
     pub(super) index: u32,
@@ -112,39 +111,44 @@ fn key(prefix: &str, id: &str) -> Vec<u8> {
     [prefix.as_bytes(), id.as_bytes()].concat()
 }
 
-/// The key that finds a task by its owner.
+/// Returns the key prefix of an owner's tasks.
 pub(super) fn by_owner(owner: &str) -> String {
     format!("by/{owner}/")
 }
 
-/// Whether a task's arguments are kept beside its record.
+/// Returns whether a task's arguments are stored beside its record.
 pub(super) fn args_are_large(record: &TaskRecord) -> bool {
     let params = serde_json::to_vec(&record.params).map_or(usize::MAX, |bytes| bytes.len());
     record.task.len().saturating_add(params) > LARGE
 }
 
-/// The writes of a task that is new, beside those of its first change.
+/// Adds the writes of a new task, beside those of its first change.
 ///
 /// # Errors
-/// It is too large to be stored.
+///
+/// Fails if it is too large to be stored.
 pub(super) fn first_ops(record: &TaskRecord, args_apart: bool, ops: &mut Vec<Op>) -> Result<(), StoreError> {
     let empty = Rec { schema: 1, bytes: Vec::new() };
     ops.push(Op::Put { tree: Tree::Tasks, key: key(&by_owner(&record.owner.id), &record.id), rec: empty });
     if args_apart { args_op(record, ops) } else { Ok(()) }
 }
 
+/// Adds the write of a task's arguments.
+///
 /// # Errors
-/// It is too large to be stored.
+///
+/// Fails if they are too large to be stored.
 pub(super) fn args_op(record: &TaskRecord, ops: &mut Vec<Op>) -> Result<(), StoreError> {
     let rec = Args { task: record.task.clone(), params: record.params.clone() }.encode()?;
     ops.push(Op::Put { tree: Tree::Tasks, key: key("args/", &record.id), rec });
     Ok(())
 }
 
-/// The writes of a change: the record, where it belongs now, and what was journalled.
+/// Adds the writes of a change: the record, its location, and its journal entries.
 ///
 /// # Errors
-/// It is too large to be stored.
+///
+/// Fails if they are too large to be stored.
 pub(super) fn ops(
     task: &mut Task,
     args_apart: bool,
@@ -165,7 +169,7 @@ pub(super) fn ops(
     Ok(())
 }
 
-/// The record without what is kept beside it; that is put back before this returns.
+/// Encodes the record without the parts stored beside it, which are restored before this returns.
 fn hot(task: &mut Task, args_apart: bool, ops: &mut Vec<Op>) -> Result<Rec, StoreError> {
     let record = &mut task.record;
     let args = args_apart.then(|| (std::mem::take(&mut record.task), std::mem::take(&mut record.params)));
@@ -197,10 +201,11 @@ fn hot(task: &mut Task, args_apart: bool, ops: &mut Vec<Op>) -> Result<Rec, Stor
     Ok(Rec { schema: Hot::SCHEMA, bytes: bytes? })
 }
 
-/// Reads a record with what is kept beside it.
+/// Decodes a record with the parts stored beside it.
 ///
 /// # Errors
-/// It cannot be read.
+///
+/// Fails if they cannot be read.
 pub(super) fn decode(store: &StoreHandle, rec: &Rec) -> Result<(Task, bool), StoreError> {
     let Hot { mut record, inner, args, out } = Hot::decode(rec)?;
     if args && let Some(rec) = store.get(Tree::Tasks, &key("args/", &record.id))? {
@@ -212,10 +217,11 @@ pub(super) fn decode(store: &StoreHandle, rec: &Rec) -> Result<(Task, bool), Sto
     Ok((Task { record, inner }, args))
 }
 
-/// An ended task.
+/// Returns an ended task.
 ///
 /// # Errors
-/// It cannot be read.
+///
+/// Fails if it cannot be read.
 pub(super) fn ended(store: &StoreHandle, id: &str) -> Result<Option<Task>, StoreError> {
     let rec = store.get(Tree::Tasks, &key(DONE, id))?;
     rec.map(|rec| decode(store, &rec).map(|(task, _)| task)).transpose()
@@ -225,10 +231,11 @@ fn log_key(id: &str, seq: u64) -> Vec<u8> {
     format!("{id}/{seq:016x}").into_bytes()
 }
 
-/// At most `limit` journal entries behind `after`, in order.
+/// Returns at most `limit` journal entries after `after`, in order.
 ///
 /// # Errors
-/// They cannot be read.
+///
+/// Fails if they cannot be read.
 pub(super) fn entries(
     store: &StoreHandle,
     id: &str,
@@ -236,68 +243,40 @@ pub(super) fn entries(
     limit: usize,
 ) -> Result<Vec<JournalEntry>, StoreError> {
     let prefix = format!("{id}/").into_bytes();
-    // The change that `after` belongs to may hold more: begin with the last one that does not begin behind it.
-    let before = Scan {
-        prefix: prefix.clone(),
-        from: Some(log_key(id, after.saturating_add(1))),
-        limit: 1,
-        order: Order::Descending,
-    };
-    let first = store.scan(Tree::TaskLog, &before)?.items.into_iter().next().map(|(key, _)| key);
-    let (mut found, mut from) = (Vec::new(), first);
-    loop {
-        let scan = Scan { prefix: prefix.clone(), from, limit: limit.clamp(1, 200), order: Order::Ascending };
-        let page = store.scan(Tree::TaskLog, &scan)?;
-        for (_, rec) in &page.items {
-            found.extend(Entries::decode(rec)?.0.into_iter().filter(|entry| entry.seq > after));
-        }
-        from = page.next;
-        if from.is_none() || found.len() >= limit {
-            found.truncate(limit);
-            return Ok(found);
+    // The change that contains `after` may contain later entries: begin with the last one that does not begin after it.
+    let before = PageRequest::of(1).starting_at(Some(log_key(id, after.saturating_add(1)))).descending();
+    let first = store.entries(Tree::TaskLog, prefix.clone(), before).next().transpose()?.map(|(key, _)| key);
+    let mut found = Vec::new();
+    for entries in store.records::<Entries>(prefix, PageRequest::of(limit.clamp(1, 200)).starting_at(first)).values() {
+        found.extend(entries?.0.into_iter().filter(|entry| entry.seq > after));
+        if found.len() >= limit {
+            break;
         }
     }
+    found.truncate(limit);
+    Ok(found)
 }
 
-/// What a task's finished steps gave, in their order.
+/// Returns the outputs of a task's finished steps, in order.
 ///
 /// # Errors
-/// They cannot be read.
+///
+/// Fails if they cannot be read.
 pub(super) fn steps(store: &StoreHandle, id: &str) -> Result<Vec<Finished>, StoreError> {
-    let (mut found, mut from) = (Vec::new(), None);
-    loop {
-        let scan = Scan { prefix: format!("{id}/").into_bytes(), from, limit: 200, order: Order::Ascending };
-        let page = store.scan(Tree::Steps, &scan)?;
-        for (_, rec) in &page.items {
-            found.push(StoredStep::decode(rec)?.finished());
-        }
-        from = page.next;
-        if from.is_none() {
-            return Ok(found);
-        }
-    }
+    let steps = store.records::<StoredStep>(format!("{id}/"), PageRequest::of(200)).values();
+    steps.map(|step| step.map(StoredStep::finished)).collect()
 }
 
-/// Every live task, as it was last written.
+/// Returns every live task, as last written.
 ///
 /// # Errors
-/// They cannot be read.
+///
+/// Fails if they cannot be read.
 pub(super) fn live(store: &StoreHandle) -> Result<Vec<(Task, bool)>, StoreError> {
-    let (mut found, mut from) = (Vec::new(), None);
-    loop {
-        let scan = Scan { prefix: LIVE.into(), from, limit: 1_000, order: Order::Ascending };
-        let page = store.scan(Tree::Tasks, &scan)?;
-        for (_, rec) in &page.items {
-            found.push(decode(store, rec)?);
-        }
-        from = page.next;
-        if from.is_none() {
-            return Ok(found);
-        }
-    }
+    store.entries(Tree::Tasks, LIVE, PageRequest::default()).map(|entry| decode(store, &entry?.1)).collect()
 }
 
-/// Deletes everything of an ended task that stands in `Tree::Tasks`.
+/// Returns the writes that delete an ended task from `Tree::Tasks`.
 pub(super) fn keys_of(record: &TaskRecord) -> Vec<Op> {
     let keys = [DONE, "args/", "out/"].map(|prefix| key(prefix, &record.id));
     let owner = key(&by_owner(&record.owner.id), &record.id);

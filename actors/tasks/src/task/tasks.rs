@@ -1,4 +1,4 @@
-//! What the rest of the house holds of tasks.
+//! Public interface of tasks.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -15,32 +15,34 @@ use super::jobs::next_of;
 use super::messages::{
     Asker, BulkOutcome, BulkReply, Control, ControlReply, DryRun, Filter, NewTask, RedirectMode, Verb,
 };
-use super::new::{self, Fresh};
+use super::new::{self, NewRecord};
 use super::operate::{Operate, OperateMany};
 use super::reads::{Get, ListLive, Match, Snapshot, Watch, Watched};
 use super::record::{JournalEntry, Status, TaskRecord};
-use super::recovery::EndInOrder;
+use super::recovery::Shutdown;
 use super::settings::{Pulse, TaskStats};
+use super::step_output::{LogLine, OutputBuffers};
 use super::stored;
-use super::tray::{LogLine, Trays};
 use super::work::Admission;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageAsk};
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Error, Kind};
-use muster_feed::{Denied, SnapshotAsk, SnapshotSource};
+use muster_feed::{Denied, SnapshotRequest, SnapshotSource};
 
-/// Calls that may wait for the actor at a time.
-const CALLS: usize = 8_192;
-/// How long a call waits for the disk behind the actor.
+/// Maximum number of concurrent calls of the actor.
+pub(super) const CALLS: usize = 8_192;
+/// Controls that may wait for it beside them.
+const CONTROLS: usize = 1_024;
+/// Time limit of a call, which includes waiting for the disk.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// Most tasks of one bulk control.
+/// Maximum number of tasks of a bulk control.
 const MAX_BULK: usize = 10_000;
-/// Tasks of a bulk control in one turn of the actor: others go between.
+/// Number of tasks of a bulk control per message: others are processed in between.
 const BULK_TURN: usize = 64;
-/// How long an actor that is down is let alone.
+/// Time to wait before calling an actor that is down again.
 const REST: Duration = Duration::from_millis(50);
-/// Longest wait for a change.
+/// Maximum time to wait for a change.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// Agents' tasks. Cheap to clone.
@@ -48,9 +50,9 @@ const MAX_WAIT: Duration = Duration::from_secs(60);
 pub struct Tasks {
     handle: Handle<TaskActor>,
     options: TaskOptions,
-    trays: Arc<Trays>,
+    buffers: Arc<OutputBuffers>,
     stats: watch::Receiver<TaskStats>,
-    /// The newest identifier's time and number.
+    /// Time and sequence number of the newest identifier.
     last_id: Arc<AtomicU64>,
 }
 
@@ -65,46 +67,50 @@ fn missing(id: &str) -> Error {
 }
 
 impl Tasks {
-    /// Starts the actor: await [`Tasks::up`] before serving.
+    /// Starts the actor; await [`Tasks::up`] before serving requests.
     pub fn start(group: &Group, arbiter: ArbiterHandle, options: TaskOptions) -> Self {
         let (stats, published) = watch::channel(TaskStats::default());
-        let shared = Shared { trays: Arc::default(), stats, succeeds: Arc::default() };
-        let (trays, given) = (Arc::clone(&shared.trays), options.clone());
-        let spec = ChildSpec::new("tasks", arbiter, move |_| load(given.clone(), shared.clone())).capacity(CALLS);
-        Self { handle: group.start(spec), options, trays, stats: published, last_id: Arc::default() }
+        let shared = Shared { buffers: Arc::default(), stats, succeeds: Arc::default() };
+        let (buffers, options_copy) = (Arc::clone(&shared.buffers), options.clone());
+        let spec = ChildSpec::new("tasks", arbiter, move |_| load(options_copy.clone(), shared.clone()))
+            .capacity(CALLS)
+            .reserved(CONTROLS);
+        Self { handle: group.start(spec), options, buffers, stats: published, last_id: Arc::default() }
     }
 
-    /// Waits until live tasks were read back and the actor answers.
+    /// Waits until live tasks are restored and the actor is running.
     pub async fn up(&self) {
         self.handle.up().await;
     }
 
-    /// Begins what [`Tasks::drain`] waits for. Where it cannot be told now, that call does it.
+    /// Begins the drain that [`Tasks::drain`] waits for. If the message cannot be sent now, that call does it.
     pub fn begin_drain(&self, grace: Duration) {
-        if let Err(error) = self.handle.tell(EndInOrder { grace }) {
+        if let Err(error) = self.handle.try_send(Shutdown { grace }) {
             tracing::warn!(%error, "tasks go on until the server stops");
         }
     }
 
-    /// Ends in order: no step begins any more, those in flight end within the grace or are aborted; everything stays
-    /// resumable, and nothing counts as lost by a crash. From then on no task is accepted. Asked again, the grace that is
-    /// over first counts.
+    /// Shuts down in an orderly way: no further steps begin, and those in progress finish within the grace period or
+    /// are aborted; everything remains resumable, and nothing counts as lost by a crash. No task is accepted from then
+    /// on. If called again, the earlier end of the grace period applies.
     ///
     /// # Errors
-    /// `Unavailable`: what ran was not noted down, and will count as lost by a crash.
+    ///
+    /// `Unavailable`: running tasks were not recorded, and will count as lost by a crash.
     pub async fn drain(&self, grace: Duration) -> Result<(), Error> {
-        self.handle.ask_within(grace + PATIENCE, EndInOrder { grace }).await?
+        self.handle.control_within(grace + PATIENCE, Shutdown { grace }).await?
     }
 
-    /// Figures, as of at most a quarter of a second ago. Asks nobody.
+    /// Returns figures that are at most a quarter of a second old, without calling the actor.
     pub fn stats(&self) -> TaskStats {
         self.stats.borrow().clone()
     }
 
-    /// How long the actor takes to answer, and the threads that steps run on to begin something.
+    /// Measures the response time of the actor, and the start latency on the threads of steps.
     ///
     /// # Errors
-    /// `Unavailable`: the one or the other is not there.
+    ///
+    /// `Unavailable` if either is not available.
     pub async fn pulse(&self) -> Result<Pulse, Error> {
         let begun = Instant::now();
         self.handle.ask_within(PATIENCE, Get { id: String::new() }).await??;
@@ -116,9 +122,10 @@ impl Tasks {
         Ok(Pulse { actor, threads: begun.elapsed() })
     }
 
-    /// Accepts a task: it is durable when this resolves, and is not lost from then on.
+    /// Accepts a task, which is durable when this resolves.
     ///
     /// # Errors
+    ///
     /// `NotFound` for an unknown agent, `Invalid` for its params; `RateLimited` with the code `QUEUE_FULL`;
     /// `IdempotencyConflict`; `Unavailable`.
     pub async fn run(
@@ -130,14 +137,14 @@ impl Tasks {
         new::check(&new)?;
         let admission = self.options.work.admit(&new.agent, &new.task, new.params.clone())?;
         let (id, created_at) = new::mint(&self.last_id, self.options.clock.now());
-        let Fresh { record, view } = new::fresh(id, created_at, new, asker, &admission);
-        // What comes first is said here, off the actor's thread. What fails, fails in the task's own time.
+        let NewRecord { record, view } = new::new_record(id, created_at, new, asker, &admission);
+        // The first step is determined here, outside of the actor's thread. A failure is reported when the task runs.
         let first = next_of(&*self.options.work, &view).ok().map(Box::new);
         let default_seconds = admission.default_seconds;
         let create = Create { record: Box::new(record), default_seconds, first, idempotency };
         match self.handle.ask_within(PATIENCE, create).await?? {
             Accepted::New(record) => Ok(*record),
-            // The first answer once more: the task as it was accepted.
+            // The first reply again: the task as it was accepted.
             Accepted::Before(id) => {
                 let record = self.find(&id).await?.ok_or_else(|| missing(&id))?;
                 Ok(TaskRecord { status: Status::Pending, ..record })
@@ -152,20 +159,22 @@ impl Tasks {
         Ok(stored::ended(&self.options.store, id)?.map(|task| task.record))
     }
 
-    /// A task, live or ended.
+    /// Returns a task, live or ended.
     ///
     /// # Errors
-    /// `NotFound`: it is not there, or not for the asker to see.
+    ///
+    /// `NotFound` if it does not exist or is not visible to the principal.
     pub async fn get(&self, id: &str, asker: &Asker) -> Result<TaskRecord, Error> {
         let record = self.find(id).await?;
         record.filter(|record| asker.may_see(&record.owner.id)).ok_or_else(|| missing(id))
     }
 
-    /// Waits for a task's next change: the one after `after_seq` or, without it, after now. At the end of the time (at
-    /// most a minute) it gives the present state, at once where the task has ended.
+    /// Waits for a task's next change: the first one after `after_seq` or, without it, after now. When the time is up
+    /// (at most a minute) the current state is returned, immediately if the task has ended.
     ///
     /// # Errors
-    /// As [`Tasks::get`].
+    ///
+    /// As for [`Tasks::get`].
     pub async fn wait(
         &self,
         id: &str,
@@ -182,13 +191,13 @@ impl Tasks {
                     Watched::Gone => return self.get(id, asker).await,
                     Watched::Now(record) => return Ok(*record),
                     Watched::Later(change, seq) => {
-                        // Should the actor die meanwhile, what its successor does is not missed.
+                        // If the actor dies meanwhile, changes made by its successor are not missed.
                         after_seq = Some(seq);
                         change
                     }
                 },
                 Err(down) if Instant::now() + REST >= until => return Err(down.into()),
-                // It is being started again.
+                // The actor is being restarted.
                 Err(_) => {
                     tokio::time::sleep(REST).await;
                     continue;
@@ -202,10 +211,11 @@ impl Tasks {
         }
     }
 
-    /// A page of the tasks that the asker sees, newest first. A filter that lets little through may give a short page
+    /// Returns a page of the tasks visible to the principal, newest first. A selective filter may yield a short page
     /// with a cursor.
     ///
     /// # Errors
+    ///
     /// `Unavailable`.
     pub async fn list(&self, filter: Filter, page: PageAsk, asker: &Asker) -> Result<Page<TaskRecord>, Error> {
         let limit = page.limit.clamp(1, 200);
@@ -216,10 +226,10 @@ impl Tasks {
         let read = move || history::list(&store, &filter, &asker, before.as_deref(), all);
         let ended =
             tokio::task::spawn_blocking(read).await.map_err(|_| Error::new(Kind::Internal, "the list broke off"))??;
-        // What was not looked at may hold what is newer than the oldest live ones.
+        // Records that were not examined may be newer than the oldest live tasks.
         let looked_to = ended.looked_to.filter(|_| ended.records.len() < limit + 1);
         let live: std::collections::HashSet<String> = found.iter().map(|record| record.id.clone()).collect();
-        // One that ended between the two questions is in both.
+        // A task that ended between the two queries is in both.
         found.extend(ended.records.into_iter().filter(|record| !live.contains(&record.id)));
         found.sort_unstable_by(|a, b| b.id.cmp(&a.id));
         if let Some(looked_to) = &looked_to {
@@ -231,26 +241,28 @@ impl Tasks {
         Ok(Page { items: found, next })
     }
 
-    /// A task's journal behind that `seq`, in order.
+    /// Returns a task's journal entries after this `seq`, in order.
     ///
     /// # Errors
-    /// As [`Tasks::get`].
+    ///
+    /// As for [`Tasks::get`].
     pub async fn events(&self, id: &str, asker: &Asker, after: u64, limit: usize) -> Result<Vec<JournalEntry>, Error> {
         self.get(id, asker).await?;
         Ok(stored::entries(&self.options.store, id, after, limit.clamp(1, 1_000))?)
     }
 
-    /// The lines that a live task, or one that ended lately, has logged behind the one of that number: at most the last
-    /// 2,000 are kept, and none over a restart.
+    /// Returns the log lines of a live or recently ended task after the given line number: at most the last 2,000 are
+    /// kept, and none across a restart.
     ///
     /// # Errors
-    /// As [`Tasks::get`].
+    ///
+    /// As for [`Tasks::get`].
     pub async fn logs(&self, id: &str, asker: &Asker, after: u64, limit: usize) -> Result<Vec<LogLine>, Error> {
         self.get(id, asker).await?;
-        Ok(self.trays.find(id).map(|tray| tray.lines(after, limit)).unwrap_or_default())
+        Ok(self.buffers.find(id).map(|buffer| buffer.lines(after, limit)).unwrap_or_default())
     }
 
-    /// What the agent that a task is to be given to says of it.
+    /// Returns the admission by the agent to which a task is to be reassigned.
     async fn readmit(&self, id: &str, control: &Control, asker: &Asker) -> Result<Option<Admission>, Error> {
         let Verb::Redirect { mode: RedirectMode::Agent, instruction, agent } = &control.verb else { return Ok(None) };
         let needed = || {
@@ -258,28 +270,35 @@ impl Tasks {
             Error::field(Kind::Invalid, &loc, msg, serde_json::Value::Null)
         };
         let agent = agent.as_deref().ok_or_else(needed)?;
-        let record = self.get(id, asker).await?;
+        let live = self.handle.control_within(PATIENCE, Get { id: id.to_owned() }).await??;
+        let record = match live {
+            Some(record) => Some(*record),
+            None => stored::ended(&self.options.store, id)?.map(|task| task.record),
+        };
+        let record = record.filter(|record| asker.may_see(&record.owner.id)).ok_or_else(|| missing(id))?;
         Ok(Some(self.options.work.admit(agent, instruction, record.params)?))
     }
 
-    /// Does what an operator asks; the first phase of the answer is durable when this resolves.
+    /// Applies a control; the first phase of the reply is durable when this resolves.
     ///
     /// # Errors
-    /// `NotFound`, `Forbidden`; `Conflict` with the present status; `IdempotencyConflict` for another control under the
+    ///
+    /// `NotFound`, `Forbidden`; `Conflict` with the current status; `IdempotencyConflict` for another control under the
     /// same `request_id`; `Invalid`; `Unavailable`.
     pub async fn control(&self, id: &str, control: Control, asker: &Asker) -> Result<ControlReply, Error> {
         let asked = Instant::now();
         new::check_control(&control)?;
         let admission = self.readmit(id, &control, asker).await?;
         let operate = Operate { id: id.to_owned(), control, asker: asker.clone(), admission, asked };
-        self.handle.ask_within(PATIENCE, operate).await?
+        self.handle.control_within(PATIENCE, operate).await?
     }
 
-    /// The same of many: of the live tasks that the filter lets through and the asker controls, at most 10,000. A dry run
-    /// only says which.
+    /// Applies a control to the live tasks that match the filter and that the principal controls, at most 10,000. A dry
+    /// run only reports them.
     ///
     /// # Errors
-    /// `Invalid`, `Unavailable`; what is refused of a single task is in its outcome.
+    ///
+    /// `Invalid`, `Unavailable`; rejections for single tasks are part of their outcomes.
     pub async fn control_many(
         &self,
         filter: Filter,
@@ -289,7 +308,7 @@ impl Tasks {
     ) -> Result<BulkReply, Error> {
         new::check_control(&control)?;
         let ask = Match { filter, asker: asker.clone(), limit: MAX_BULK };
-        let ids = self.handle.ask_within(PATIENCE, ask).await?;
+        let ids = self.handle.control_within(PATIENCE, ask).await?;
         let (matched, mut outcomes) = (ids.len(), Vec::new());
         if dry_run == DryRun::Yes {
             let outcomes = ids.into_iter().map(|task_id| BulkOutcome { task_id, phase: None, refused: None }).collect();
@@ -312,15 +331,15 @@ impl Tasks {
         }
         let asked = Instant::now();
         let many = OperateMany { ids: ids.to_vec(), control: control.clone(), asker: asker.clone(), asked };
-        let answered = self.handle.ask_within(PATIENCE, many).await??;
+        let answered = self.handle.control_within(PATIENCE, many).await??;
         Ok(answered.into_iter().map(|(id, outcome)| BulkOutcome::of(id, outcome)).collect())
     }
 
-    /// Deletes what is left of tasks that ended longer ago than they are kept, some at a time; gives how many. For
-    /// upkeep.
+    /// Deletes some of the tasks that ended longer ago than they are kept; returns their number. Called periodically.
     ///
     /// # Errors
-    /// `Unavailable`: the store refuses.
+    ///
+    /// `Unavailable` if the store fails.
     pub async fn sweep(&self) -> Result<usize, Error> {
         let (store, now) = (&self.options.store, self.options.clock.now());
         Ok(history::sweep(store, now, self.options.settings.keep_ended).await?)
@@ -328,9 +347,9 @@ impl Tasks {
 }
 
 impl SnapshotSource for Tasks {
-    fn ask(&self, ask: SnapshotAsk) {
-        // A message that cannot be sent is dropped, and says so to the asker as it goes.
-        let _ = self.handle.tell(Snapshot(Some(ask)));
+    fn ask(&self, ask: SnapshotRequest) {
+        // A message that cannot be sent is dropped, which replies to the caller with an error.
+        let _ = self.handle.try_send(Snapshot(Some(ask)));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Who does the work: what the tasks know of agents.
+//! Interface between tasks and agents.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,63 +11,65 @@ use tokio_util::sync::CancellationToken;
 use super::record::{Owner, StepKind, Usage, Waiting};
 use muster_core::{Error, Millis};
 
-/// Knows what agents do. It keeps nothing of a task: what it needs it is given, so that a task goes on wherever and
-/// whenever its runner begins anew.
+/// Plans and executes the steps of tasks. An implementation keeps no state about tasks: it is passed everything it
+/// needs, so that a task can continue wherever and whenever its runner starts again.
 pub trait Work: Send + Sync + std::fmt::Debug {
-    /// Checks a run request against its agent, and completes its params.
+    /// Validates a run request for its agent, and completes its params.
     ///
     /// # Errors
-    /// `NotFound` for an unknown agent, `Invalid` with places from `body` for its params.
+    ///
+    /// `NotFound` for an unknown agent, `Invalid` with paths from `body` for its params.
     fn admit(&self, agent: &str, task: &str, params: Value) -> Result<Admission, Error>;
 
-    /// What comes next, from what is finished. Quick, and the same for the same view.
+    /// Determines what comes next from the finished steps. Must be fast and deterministic.
     ///
     /// # Errors
-    /// The task fails with it.
+    ///
+    /// The task fails with the error.
     fn next(&self, view: &View) -> Result<Next, StepError>;
 
-    /// Does a step. Dropping the future ends it: a provider's connection is closed, an engine's process is stopped.
-    fn run(&self, ask: StepAsk, desk: Desk) -> BoxFuture<'static, Result<StepOutput, StepError>>;
+    /// Runs a step. Dropping the future ends it: a provider's connection is closed, an engine's process is stopped.
+    fn run(&self, ask: StepAsk, desk: StepSink) -> BoxFuture<'static, Result<StepOutput, StepError>>;
 }
 
-/// A request that may run.
+/// An admitted request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Admission {
-    /// With the agent's defaults.
+    /// Params completed with the agent's defaults.
     pub params: Value,
-    /// What the agent's data say it takes, until there is a history.
+    /// Default duration according to the agent's definition, until there is a history.
     pub default_seconds: u32,
-    /// Of the plan, where it is known.
+    /// Number of steps of the plan, if known.
     pub total_steps: Option<u32>,
 }
 
-/// A task as [`Work`] sees it.
+/// A task as seen by [`Work`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct View {
     pub task_id: String,
     pub agent: String,
-    /// The instruction of the run request.
+    /// Instruction of the run request.
     pub task: String,
     pub params: Value,
     pub owner: Owner,
     pub created_at: Millis,
     pub revision: u32,
-    /// Redirections in their order, those that joined by now.
+    /// Redirect instructions applied so far, in order.
     pub instructions: Vec<Instruction>,
-    /// Finished steps in their order.
+    /// Finished steps in order.
     pub done: Vec<Finished>,
 }
 
-/// What an operator redirected a task by.
+/// An instruction by which an operator redirected a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Instruction {
-    /// The control that brought it.
+    /// The control that contained it.
     pub request_id: String,
     pub text: String,
     pub at: Millis,
-    /// The revision that it made.
+    /// The revision that it created.
     pub revision: u32,
-    /// Steps that were finished when it joined; `None` while it waits for a boundary.
+    /// Number of finished steps when it was applied; `None` while it is pending.
     pub joined_after: Option<u32>,
 }
 
@@ -77,7 +79,7 @@ pub struct Finished {
     pub index: u32,
     pub name: String,
     pub kind: StepKind,
-    /// The revision that it was done in.
+    /// The revision in which it ran.
     pub revision: u32,
     pub output: Arc<Value>,
 }
@@ -91,21 +93,21 @@ pub enum Next {
     Wait(Waiting),
 }
 
-/// A step to be done.
+/// A step to be run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepSpec {
-    /// Such as a plan step's `as`.
+    /// Name of the step, such as a plan step's `as`.
     pub name: String,
     pub kind: StepKind,
-    /// What [`Work::run`] needs to do it.
+    /// Input for [`Work::run`].
     pub input: Value,
-    /// Whether it may be done twice. One that may not, and that a crash interrupted, waits for an operator.
+    /// Whether the step may run twice. One that may not waits for an operator if a crash interrupted it.
     pub repeatable: bool,
-    /// Steps of the whole plan, where it is known.
+    /// Number of steps of the whole plan, if known.
     pub total_steps: Option<u32>,
 }
 
-/// Names a step over crashes: what providers and stores get as an idempotency key, as `task/revision/index`.
+/// Identifies a step across crashes; passed to providers and stores as an idempotency key, as `task/revision/index`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StepKey {
     pub task_id: String,
@@ -119,11 +121,11 @@ impl std::fmt::Display for StepKey {
     }
 }
 
-/// A step that is to be done now.
+/// A request to run a step.
 #[derive(Debug, Clone)]
 pub struct StepAsk {
     pub key: StepKey,
-    /// From 1.
+    /// Counts from 1.
     pub attempt: u32,
     pub spec: StepSpec,
     pub view: Arc<View>,
@@ -138,57 +140,57 @@ pub enum Level {
     Error,
 }
 
-/// Where a step tells what it does while it does it. Never waits; what is told after the step's end is not heard.
+/// Receiver of a step's output while it runs. Never waits; output after the step's end is ignored.
 #[derive(Clone)]
-pub struct Desk {
+pub struct StepSink {
     /// Cancelled with the step.
     pub cancel: CancellationToken,
-    tell: Arc<dyn Fn(Told<'_>) + Send + Sync>,
+    emit: Arc<dyn Fn(StepEvent<'_>) + Send + Sync>,
 }
 
-/// What a step tells.
+/// Output of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Told<'a> {
+pub enum StepEvent<'a> {
     /// A line of the task's log.
     Log(Level, &'a str),
-    /// A model's output as it comes: kept as `partial` where the step is aborted.
+    /// Streamed model output: kept as `partial` if the step is aborted.
     Delta(&'a str),
 }
 
-impl Desk {
-    pub fn new(cancel: CancellationToken, tell: impl Fn(Told<'_>) + Send + Sync + 'static) -> Self {
-        Self { cancel, tell: Arc::new(tell) }
+impl StepSink {
+    pub fn new(cancel: CancellationToken, emit: impl Fn(StepEvent<'_>) + Send + Sync + 'static) -> Self {
+        Self { cancel, emit: Arc::new(emit) }
     }
 
     pub fn log(&self, level: Level, text: &str) {
-        (self.tell)(Told::Log(level, text));
+        (self.emit)(StepEvent::Log(level, text));
     }
 
     pub fn delta(&self, text: &str) {
-        (self.tell)(Told::Delta(text));
+        (self.emit)(StepEvent::Delta(text));
     }
 }
 
-impl std::fmt::Debug for Desk {
+impl std::fmt::Debug for StepSink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Desk").field("cancelled", &self.cancel.is_cancelled()).finish_non_exhaustive()
     }
 }
 
-/// A step's outcome.
+/// Result of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepOutput {
     pub value: Value,
     pub usage: Usage,
 }
 
-/// Whether trying again may help.
+/// Whether a retry may help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
     Never,
     /// After the task's own back-off.
     Soon,
-    /// Not before this, as a provider said.
+    /// Not before this time, as requested by a provider.
     After(Duration),
 }
 
@@ -196,11 +198,11 @@ pub enum Retry {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{error_code}: {detail}")]
 pub struct StepError {
-    /// Such as `AGENT_EXECUTION_ERROR`.
+    /// Stable code, such as `AGENT_EXECUTION_ERROR`.
     pub error_code: &'static str,
     pub detail: String,
     pub retry: Retry,
-    /// What the failed attempt used all the same.
+    /// Usage of the failed attempt.
     pub usage: Usage,
 }
 

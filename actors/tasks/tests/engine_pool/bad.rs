@@ -1,4 +1,4 @@
-//! Engines that misbehave, each in its own way.
+//! Engines that misbehave in various ways.
 
 use std::hint::black_box;
 use std::sync::OnceLock;
@@ -23,7 +23,7 @@ pub static DEEP: Engine = engine(4, "deep", |_, _| Ok(json!(dig(0))));
 pub static PANICS: Engine = engine(5, "panics", |_, _| panic!("at the disco"));
 pub static LARGE: Engine = engine(6, "large", |_, _| Ok(json!({ "text": "x".repeat(9 << 20) })));
 pub static ABORTS: Engine = engine(7, "aborts", |_, _| std::process::abort());
-/// Tells of its process.
+/// Returns information about its process.
 pub static PROCESS: Engine =
     engine(8, "process", |_, _| Ok(json!({ "pid": std::process::id(), "variables": std::env::vars().count() })));
 pub static WRITES: Engine = engine(9, "writes", |_, _| {
@@ -32,19 +32,19 @@ pub static WRITES: Engine = engine(9, "writes", |_, _| {
     let _ = std::fs::remove_file(&path);
     Ok(json!({ "written": written.is_ok() }))
 });
-/// Keeps what it takes: a leak.
+/// Leaks memory.
 pub static LEAKS: Engine = engine(10, "leaks", |_, _| {
     std::mem::forget(black_box(vec![1_u8; 20 << 20]));
     Ok(json!({ "pid": std::process::id() }))
 });
-/// Nests its output more deeply than JSON is read.
+/// Nests its output more deeply than the JSON parser accepts.
 pub static NESTS: Engine = engine(11, "nests", |_, _| Ok((0..500).fold(json!(1), |inner, _| json!([inner]))));
 
-/// Takes three quarters of the memory, and says that it had it.
+/// Uses three quarters of the memory.
 pub static FITS: Engine = engine(12, "fits", |_, _| Ok(json!({ "had": take(48) })));
-/// Takes half as much again as there is.
+/// Uses one and a half times the memory limit.
 pub static GREEDY: Engine = engine(13, "greedy", |_, _| Ok(json!({ "had": take(96) })));
-/// Recurses through three quarters of the largest stack, with three quarters of the memory beside it.
+/// Recurses through three quarters of the largest stack, and uses three quarters of the memory beside it.
 pub static CLIMBS: Engine = engine(14, "climbs", |_, context| {
     on_stack(
         context,
@@ -56,7 +56,7 @@ pub static CLIMBS: Engine = engine(14, "climbs", |_, context| {
         },
     )
 });
-/// Takes more memory than there is on a stack of its own.
+/// Uses more than the memory limit on a stack of its own.
 pub static CLIMBS_GREEDILY: Engine = engine(15, "climbs-greedily", |_, context| {
     on_stack(context, STACK, || Failure::internal("fallen"), || Ok(json!({ "had": take(96) })))
 });
@@ -79,18 +79,18 @@ static ALL: [&Engine; 15] = [
     &CLIMBS_GREEDILY,
 ];
 
-/// So many MiB, touched.
+/// Allocates and touches this many MiB.
 fn take(mib: usize) -> usize {
     black_box(vec![1_u8; mib << 20]).len() >> 20
 }
 
-/// An address on the stack.
+/// Returns an address on the stack.
 fn here() -> usize {
     let mark = 0_u8;
     std::ptr::from_ref(black_box(&mark)).addr()
 }
 
-/// Bytes of stack behind `base` once there are enough.
+/// Returns the bytes of stack beyond `base` once there are enough.
 fn climb(base: usize) -> usize {
     let frame = black_box([0_u8; 16 << 10]);
     let taken = base.abs_diff(here());

@@ -1,6 +1,6 @@
-//! The pool of engines' processes, with processes of this very program and engines that misbehave.
+//! Tests of the pool with processes of this program and engines that misbehave.
 //!
-//! Without the usual harness: its lines would stand between the frames of a process.
+//! Without the usual test harness, because its output would be mixed with the frames of a process.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,9 +18,9 @@ use std::io::{stdin, stdout};
 
 use muster_tasks::engine::{Bounds, work};
 
-/// The first argument of a process.
+/// First argument of a process.
 const WORKER: &str = "engine-worker";
-/// For one call, in MiB.
+/// Memory limit of a call, in MiB.
 const MEMORY: u64 = 64;
 
 fn main() {
@@ -30,7 +30,7 @@ fn main() {
         work(Bounds { memory_mib: MEMORY, workspace: None }, bad::by_number, stdin(), stdout()).unwrap();
         return;
     }
-    // What cargo-nextest and `cargo test` ask of a program of tests.
+    // The arguments with which cargo-nextest and `cargo test` query a test program.
     if has("--list") {
         let shown = if has("--ignored") { &[] } else { tests::ALL };
         shown.iter().for_each(|(name, _)| println!("{name}: test"));

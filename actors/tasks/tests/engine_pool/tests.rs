@@ -1,4 +1,4 @@
-//! What the pool promises.
+//! Guarantees of the pool.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -96,7 +96,7 @@ fn exact() {
             let climbed = run(&engines, &CLIMBS).await.unwrap().output;
             assert_eq!(climbed["had"], 48);
             assert!(climbed["climbed"].as_u64().unwrap() >= 192, "{climbed}");
-            // Behind a large stack in the same process, and on one.
+            // After a large stack in the same process, and on one.
             for engine in [&GREEDY, &CLIMBS_GREEDILY] {
                 let old = pid(&engines).await;
                 run(&engines, &CLIMBS).await.unwrap();
@@ -182,7 +182,7 @@ fn left_the_queue() {
                 async move { run(&engines, &FOREVER).await }
             });
             until(|| engines.stats().running == 1).await;
-            // Each takes a place in the queue and leaves it: more of them than there are places.
+            // More callers than there are places enter and leave the queue.
             for _ in 0..100 {
                 let waiting = tokio::time::timeout(Duration::from_millis(1), run(&engines, &ECHO)).await;
                 assert!(waiting.is_err(), "the only process is busy");
@@ -210,7 +210,7 @@ fn killed() {
             let first = children();
             first.iter().copied().for_each(kill);
             until(|| children().iter().any(|pid| !first.contains(pid))).await;
-            // Once more in another process, and not for ever.
+            // Repeated once in another process, but not forever.
             children().into_iter().for_each(kill);
             let refused = busy.await.unwrap().unwrap_err();
             assert_eq!(refused.kind, Kind::Unavailable, "{refused}");
@@ -255,7 +255,7 @@ fn leaks() {
     with(
         |_| {},
         |engines| async move {
-            // More than the bound in all, were it one process.
+            // In total more than the limit of a single process.
             let mut pids = Vec::new();
             for _ in 0..6 {
                 pids.push(run(&engines, &LEAKS).await.unwrap().output["pid"].as_u64().unwrap());
@@ -270,16 +270,16 @@ fn confined() {
     with(
         |_| {},
         |engines| async move {
-            // MALLOC_ARENA_MAX is the pool's own.
+            // MALLOC_ARENA_MAX is set by the pool.
             assert_eq!(run(&engines, &PROCESS).await.unwrap().output["variables"], 1);
-            // The kernel may end it for the attempt, or refuse it.
+            // The kernel may end it for the attempt, or reject it.
             let wrote = run(&engines, &WRITES).await;
             assert!(!wrote.is_ok_and(|answer| answer.output["written"] == json!(true)));
         },
     );
 }
 
-/// By hand: what a pool does that is killed in the middle of a call.
+/// Run manually: what a killed pool leaves behind in the middle of a call.
 fn orphan() {
     let program = std::env::current_exe().unwrap();
     let mut child = Command::new(program).arg(WORKER).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -301,9 +301,9 @@ fn orphan() {
     assert_eq!(frame(), r#"{"value":7}"#);
     input.write_all(&echo(2, b"{}")).unwrap();
     drop(input);
-    let (tell, told) = std::sync::mpsc::channel();
-    std::thread::spawn(move || tell.send(child.wait().unwrap()));
-    assert!(told.recv_timeout(Duration::from_secs(30)).expect("it ends").success());
+    let (exited, exit) = std::sync::mpsc::channel();
+    std::thread::spawn(move || exited.send(child.wait().unwrap()));
+    assert!(exit.recv_timeout(Duration::from_secs(30)).expect("it ends").success());
 }
 
 fn stopped_busy() {
@@ -311,7 +311,7 @@ fn stopped_busy() {
         |_| {},
         |engines| async move {
             actix_rt::spawn(async move { run(&engines, &FOREVER).await });
-            // The world sees to it that no process outlives the tree.
+            // The test environment verifies that no process survives the tree.
             until(|| !children().is_empty()).await;
         },
     );

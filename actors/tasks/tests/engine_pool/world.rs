@@ -1,4 +1,4 @@
-//! A pool in a system of its own, and a look at this program's children.
+//! A pool in an actix system of its own, and access to this program's child processes.
 
 use std::future::Future;
 use std::process::Command;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::{MEMORY, WORKER};
 
-/// Runs a test with a pool; afterwards no process is left.
+/// Runs a test with a pool, and checks that no process is left.
 pub fn with<F, Fut>(change: impl FnOnce(&mut EngineOptions), test: F)
 where
     F: FnOnce(Engines) -> Fut,
@@ -50,18 +50,18 @@ pub fn call(engine: &'static Engine, input: Value) -> EngineCall {
     EngineCall { engine, input, behalf: Behalf::of(&By::System) }
 }
 
-/// Runs an engine with nothing.
+/// Runs an engine with empty input.
 pub async fn run(engines: &Engines, engine: &'static Engine) -> Result<EngineAnswer, Error> {
     engines.run(call(engine, json!({}))).await
 }
 
-/// The process that the next call gets.
+/// Returns the process that the next call gets.
 pub async fn pid(engines: &Engines) -> u32 {
     let pid = run(engines, &crate::bad::PROCESS).await.unwrap().output["pid"].as_u64().unwrap();
     u32::try_from(pid).unwrap()
 }
 
-/// Processes that this one started and that are not gone, zombies among them.
+/// Returns the child processes of this program, including zombies.
 pub fn children() -> Vec<u32> {
     let own = std::process::id();
     let entries =
@@ -70,23 +70,23 @@ pub fn children() -> Vec<u32> {
 }
 
 fn parent(pid: u32) -> Option<u32> {
-    // Behind the name, which may hold anything: the state, then the parent.
+    // After the name, which may contain anything: the state, then the parent.
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Kills a process, from outside.
+/// Kills a process from outside.
 pub fn kill(pid: u32) {
-    // It may be gone already: then there is nothing left to kill.
+    // It may have ended already.
     Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
 }
 
-/// Lets the pool go on until it holds.
+/// Waits until the condition holds.
 pub async fn until(holds: impl Fn() -> bool) {
     let begun = Instant::now();
     while !holds() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "what was awaited did not come");
-        // Elapsing is what is awaited.
+        assert!(begun.elapsed() < Duration::from_secs(30), "timed out waiting for the condition");
+        // The timeout is expected to elapse.
         let _ = tokio::time::timeout(Duration::from_millis(2), std::future::pending::<()>()).await;
     }
 }

@@ -1,39 +1,52 @@
-//! Whether a token may be used as it came: bound tokens only with a proof of their key (RFC 9449 §7).
+//! Checks whether a token may be used in the way it was sent: bound tokens require a proof of possession of their key
+//! (RFC 9449 §7).
 
 use subtle::ConstantTimeEq;
 
 use super::proof::Proof;
 use crate::claims::Confirmation;
 
-/// How the token was sent: the scheme of the `Authorization` header.
+/// Scheme of the `Authorization` header with which a token was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
+    /// `Bearer` (RFC 6750).
     Bearer,
+    /// `DPoP` (RFC 9449).
     Dpop,
 }
 
-/// What becomes of a bound token that is sent as `Bearer`. RFC 9449 §7.2 refuses it always.
+/// Policy for bound tokens sent with the scheme `Bearer`. RFC 9449 §7.2 always rejects them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BoundBearer {
-    /// Taken when a valid proof comes with it.
+    /// Accepted if a valid proof is sent with it.
     WithProof,
+    /// Always rejected.
     Reject,
 }
 
-/// Why a token may not be used as it came.
+/// Reason for which a token may not be used in the way it was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BindingError {
+    /// A bound token was sent without a proof.
     #[error("the token is bound to a key: send a DPoP proof of it")]
     ProofRequired,
-    #[error("the proof was made with another key than the token is bound to")]
+    /// The proof was signed by a different key.
+    #[error("the proof was signed by a key other than the one the token is bound to")]
     OtherKey,
+    /// A bound token was sent with the scheme `Bearer`.
     #[error("a bound token must be sent with the scheme DPoP")]
     BearerRefused,
+    /// A token that is not bound was sent with the scheme `DPoP`.
     #[error("the token is bound to no key: send it with the scheme Bearer")]
     NotBound,
 }
 
-/// Checks the way a token came against what it is bound to; `proof` is a checked one.
+/// Checks the scheme and the proof of a request against the key that its token is bound to. `proof` must have been
+/// verified.
+///
+/// # Errors
+///
+/// Returns the requirement that the request does not meet.
 pub fn check_binding(
     scheme: Scheme,
     cnf: Option<&Confirmation>,

@@ -1,7 +1,8 @@
-//! The address of a request as a proof names it: without query and fragment, normalised (RFC 9449 §4.3, RFC 3986 §6.2).
+//! Request URLs in the form in which proofs contain them: without query and fragment, normalized (RFC 9449 §4.3, RFC
+//! 3986 §6.2).
 
-/// The normal form of an absolute http(s) address; nothing when it is none, or holds a user's name.
-pub fn normal(url: &str) -> Option<String> {
+/// Normalizes an absolute http(s) URL. Returns `None` if it is invalid or contains user information.
+pub fn normalize(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();
     let port = match scheme.as_str() {
@@ -22,7 +23,7 @@ pub fn normal(url: &str) -> Option<String> {
     Some(format!("{scheme}://{authority}{}", path_of(path)?))
 }
 
-/// Percent-encodings in capitals, and none where none is needed.
+/// Normalizes percent-encodings: upper-case digits, and unreserved characters decoded.
 fn path_of(path: &str) -> Option<String> {
     let mut out = String::with_capacity(path.len());
     let mut rest = path.chars();

@@ -1,14 +1,15 @@
-//! Proofs that were used, for as long as they could be used again.
+//! Detects replayed proofs, for as long as they would be accepted.
 //!
-//! Anybody can make keys and with them valid proofs, so the memory is bounded in three ways. It is cut into partitions
-//! by a keyed hash of the proof's key, so that nobody can choose whose partition to fill. One key may have so many
-//! proofs in the window and is refused beyond: who floods with one key shuts out that key alone, and no proof of it is
-//! ever forgotten early. A partition that many keys have filled forgets its oldest proof: honest ones are still let in.
+//! Anyone can create keys and valid proofs for them, so the memory is bounded in three ways. It is divided into
+//! partitions by a keyed hash of the proof's key, so that an attacker cannot choose a partition to fill. Each key may
+//! use a limited number of proofs per window and is rejected beyond that: a flood with one key blocks that key only,
+//! and none of its proofs is evicted early. A partition filled by many keys evicts its oldest proof, so that legitimate
+//! proofs are still admitted.
 //!
-//! What is given up: a proof can be used a second time within its window by somebody who holds it and its token, and
-//! gets so many valid proofs of ever new keys checked in the meantime that its partition (and so, not knowing which,
-//! nearly all) runs over; with the defaults half a million signatures in two minutes. Where that is too much, ask for
-//! nonces ([`super::Nonces`]) and limit logins.
+//! Limitation: a proof can be replayed within its window by an attacker who has the proof and its token, and who gets
+//! so many valid proofs of new keys checked meanwhile that the proof's partition overflows. As the partition is
+//! unknown, nearly all must overflow; with the defaults this takes half a million signatures within two minutes. Where
+//! this is not acceptable, require nonces ([`super::Nonces`]) and limit logins.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -16,16 +17,18 @@ use std::sync::{Mutex, PoisonError};
 
 use super::proof::{Proof, WINDOW};
 
-/// How long a proof is remembered, seconds: one from a minute ahead holds for two, both ends counted.
+/// Time for which a proof is remembered, in seconds: a proof issued one minute in the future is valid for two,
+/// inclusive.
 const KEEP: u64 = 2 * WINDOW + 1;
 
-/// How much is remembered.
+/// Bounds of a [`JtiStore`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JtiLimits {
+    /// Number of partitions.
     pub partitions: usize,
-    /// Proofs in one partition; all in all about 75 bytes each.
+    /// Maximum number of proofs in one partition; about 75 bytes each.
     pub per_partition: usize,
-    /// Proofs of one key within two minutes.
+    /// Maximum number of proofs of one key within two minutes.
     pub per_key: u32,
 }
 
@@ -35,35 +38,38 @@ impl Default for JtiLimits {
     }
 }
 
-/// A proof that may not be used now.
+/// Reason for which a proof cannot be used now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum JtiError {
-    #[error("the proof was used before: make a new one for each request")]
+    /// The proof was used before.
+    #[error("the proof was used before: create a new one for each request")]
     Replayed,
+    /// The proof is outside its time window.
     #[error("the proof is older than a minute or from the future: check the machine's clock")]
     WrongTime,
-    #[error("there were too many proofs of this key within two minutes: wait")]
+    /// The key has used too many proofs within the window.
+    #[error("this key has used too many proofs within two minutes: wait")]
     TooMany,
 }
 
-/// 64 bits under a key of this process: an attacker cannot find two that are equal, and by chance a proof of a million
-/// is taken for another one in ten million million times.
-type Mark = u64;
+/// A 64-bit hash under a key of this process. An attacker cannot find two equal ones; among a million proofs, the
+/// probability that a given one collides is about one in ten million million.
+type ProofHash = u64;
 
-struct Seen {
+struct UsedProof {
     at: u64,
-    mark: Mark,
-    key: Mark,
+    mark: ProofHash,
+    key: ProofHash,
 }
 
 #[derive(Default)]
 struct Partition {
-    order: VecDeque<Seen>,
-    marks: std::collections::HashSet<Mark>,
-    keys: HashMap<Mark, u32>,
+    order: VecDeque<UsedProof>,
+    marks: std::collections::HashSet<ProofHash>,
+    keys: HashMap<ProofHash, u32>,
 }
 
-/// The proofs of the last two minutes.
+/// The proofs used within the last two minutes.
 pub struct JtiStore {
     hasher: RandomState,
     partitions: Vec<Mutex<Partition>>,
@@ -83,6 +89,7 @@ impl Default for JtiStore {
 }
 
 impl JtiStore {
+    /// Creates an empty store with these bounds.
     pub fn new(limits: JtiLimits) -> Self {
         let limits =
             JtiLimits { partitions: limits.partitions.max(1), per_partition: limits.per_partition.max(1), ..limits };
@@ -90,7 +97,13 @@ impl JtiStore {
         Self { hasher: RandomState::new(), partitions, limits }
     }
 
-    /// Uses a checked proof up at `now` (seconds): the first time it is let in, after that never.
+    /// Marks a verified proof as used at `now` (seconds). Succeeds only the first time.
+    ///
+    /// # Errors
+    ///
+    /// - `Replayed`: the proof was used before.
+    /// - `WrongTime`: the proof is outside its window.
+    /// - `TooMany`: the key has used too many proofs.
     pub fn admit(&self, proof: &Proof, now: u64) -> Result<(), JtiError> {
         if proof.iat.abs_diff(now) > WINDOW {
             return Err(JtiError::WrongTime);
@@ -102,20 +115,21 @@ impl JtiStore {
         partition.lock().unwrap_or_else(PoisonError::into_inner).admit(mark, key, now, self.limits)
     }
 
-    /// How many proofs are remembered.
+    /// Returns the number of remembered proofs.
     pub fn len(&self) -> usize {
         self.partitions.iter().map(|p| p.lock().unwrap_or_else(PoisonError::into_inner).order.len()).sum()
     }
 
+    /// Returns whether no proof is remembered.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl Partition {
-    fn admit(&mut self, mark: Mark, key: Mark, now: u64, limits: JtiLimits) -> Result<(), JtiError> {
+    fn admit(&mut self, mark: ProofHash, key: ProofHash, now: u64, limits: JtiLimits) -> Result<(), JtiError> {
         while self.order.front().is_some_and(|seen| seen.at.saturating_add(KEEP) <= now) {
-            self.forget_oldest();
+            self.evict_oldest();
         }
         if self.marks.contains(&mark) {
             return Err(JtiError::Replayed);
@@ -124,15 +138,15 @@ impl Partition {
             return Err(JtiError::TooMany);
         }
         if self.order.len() >= limits.per_partition {
-            self.forget_oldest();
+            self.evict_oldest();
         }
-        self.order.push_back(Seen { at: now, mark, key });
+        self.order.push_back(UsedProof { at: now, mark, key });
         self.marks.insert(mark);
         *self.keys.entry(key).or_default() += 1;
         Ok(())
     }
 
-    fn forget_oldest(&mut self) {
+    fn evict_oldest(&mut self) {
         let Some(seen) = self.order.pop_front() else { return };
         self.marks.remove(&seen.mark);
         if let Some(count) = self.keys.get_mut(&seen.key) {
@@ -141,7 +155,7 @@ impl Partition {
                 self.keys.remove(&seen.key);
             }
         }
-        // What a flood took is given back once it is over.
+        // Releases the memory taken by a flood once it is over.
         if self.order.is_empty() {
             *self = Self::default();
         }

@@ -1,4 +1,5 @@
-//! Proof of possession (RFC 9449): each request shows that its sender holds the key that its token is bound to.
+//! Demonstrating proof of possession (DPoP, RFC 9449): each request proves that its sender holds the key that its token
+//! is bound to.
 
 mod binding;
 mod htu;

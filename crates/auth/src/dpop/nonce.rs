@@ -1,4 +1,4 @@
-//! Nonces that need no memory: a keyed digest of the time.
+//! Stateless nonces: a keyed digest of the time.
 
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -6,10 +6,10 @@ use subtle::ConstantTimeEq;
 use crate::b64;
 use crate::error::{RandomError, random};
 
-/// How long one nonce is given out, seconds; it is accepted for as long again.
+/// Time for which a nonce is issued, in seconds; it is accepted for the same time again.
 const SLOT: u64 = 300;
 
-/// Makes and knows the nonces of one server, until it is started again.
+/// Issues and validates nonces. They become invalid when the server restarts.
 pub struct Nonces {
     key: [u8; 32],
 }
@@ -21,23 +21,28 @@ impl std::fmt::Debug for Nonces {
 }
 
 impl Nonces {
+    /// Creates nonces under a new random key.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the operating system provides no randomness.
     pub fn new() -> Result<Self, RandomError> {
         Ok(Self { key: random()? })
     }
 
-    /// The nonce to send in `DPoP-Nonce` at `now` (seconds).
+    /// Returns the nonce to send in `DPoP-Nonce` at `now` (seconds).
     pub fn current(&self, now: u64) -> String {
         self.of(now / SLOT)
     }
 
-    /// Whether the nonce is the current one or the one before.
+    /// Returns whether the nonce is the current or the previous one.
     pub fn accepts(&self, nonce: &str, now: u64) -> bool {
         let slot = now / SLOT;
         let is = |slot| bool::from(nonce.as_bytes().ct_eq(self.of(slot).as_bytes()));
         is(slot) | slot.checked_sub(1).is_some_and(is)
     }
 
-    /// The key comes first and last and all lengths are fixed: nothing can be appended.
+    /// The key is hashed first and last, and all lengths are fixed, which rules out length extension.
     fn of(&self, slot: u64) -> String {
         let digest = Sha256::new().chain_update(self.key).chain_update(slot.to_be_bytes()).chain_update(self.key);
         b64::encode(digest.finalize().as_slice().get(..16).unwrap_or_default())

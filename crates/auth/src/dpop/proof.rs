@@ -1,77 +1,91 @@
-//! One proof: made by the client, checked by the server.
+//! A single proof: created by the client, verified by the server.
 
 use jsonwebtoken::{Algorithm, DecodingKey};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::htu::normal;
+use super::htu::normalize;
 use super::nonce::Nonces;
 use crate::b64;
 use crate::claims::text;
 use crate::error::{RandomError, TokenError, random};
 use crate::jwk::{self, JwkError, PrivateKey, PublicKey};
-use crate::jws::{self, Compact};
+use crate::jws::{self, CompactJws};
 
-/// How old or how far ahead a proof may be, seconds.
+/// Maximum difference between a proof's `iat` and the server's clock, in seconds.
 pub const WINDOW: u64 = 60;
-/// Longest proof, bytes.
+/// Maximum length of a proof, in bytes.
 const MAX: usize = 4 * 1024;
-/// Longest `jti`, bytes.
+/// Maximum length of a `jti`, in bytes.
 const MAX_JTI: usize = 256;
 const TYP: &str = "dpop+jwt";
 
-/// What a proof must be for.
+/// The request that a proof must match.
 #[derive(Debug, Clone, Copy)]
 pub struct Expected<'a> {
-    /// The request's method, in capitals.
+    /// Method of the request, in upper case.
     pub htm: &'a str,
-    /// The request's address as the client knows it; query and fragment are not compared.
+    /// URL of the request as known to the client; query and fragment are ignored.
     pub htu: &'a str,
-    /// The token that comes with it; none at login.
+    /// Access token sent with the request; `None` at login.
     pub access_token: Option<&'a str>,
-    /// Whose nonces are asked for; `None` where the server asks for none.
+    /// Nonces that the proof must use; `None` if no nonce is required.
     pub nonces: Option<&'a Nonces>,
 }
 
-/// A proof that holds. It is not used up yet: that is [`super::JtiStore::admit`]'s.
+/// A verified proof. It is not marked as used yet: see [`super::JtiStore::admit`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
-    /// The thumbprint of the key that made it.
+    /// JWK thumbprint of the key that signed the proof.
     pub jkt: String,
+    /// Identifier of the proof, unique per key.
     pub jti: String,
+    /// Time of issue, in seconds.
     pub iat: u64,
 }
 
-/// A proof that does not hold.
+/// Reason for which a proof is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ProofError {
-    #[error("the proof's form: {0}")]
+    /// The proof is not a valid token of its type.
+    #[error("invalid proof: {0}")]
     Form(#[from] TokenError),
-    #[error("the proof's key: {0}")]
+    /// The embedded key cannot be used.
+    #[error("invalid key of the proof: {0}")]
     Key(#[from] JwkError),
+    /// The embedded key is of an unsupported type.
     #[error("the proof's key is neither an Ed25519 key with alg EdDSA nor a P-256 key with alg ES256")]
     UnknownKey,
+    /// `htm` is not the method of the request.
     #[error("the proof is for another method")]
     WrongMethod,
-    #[error("the proof is for another address")]
+    /// `htu` is not the URL of the request.
+    #[error("the proof is for another URL")]
     WrongAddress,
+    /// `iat` is outside the accepted window.
     #[error("the proof is older than a minute or from the future: check the machine's clock")]
     WrongTime,
+    /// `ath` is not the hash of the access token.
     #[error("the proof is not for this access token: ath must be the base64url SHA-256 of it")]
     WrongToken,
-    #[error("the proof needs the nonce that the answer's DPoP-Nonce header holds")]
+    /// A current nonce is required.
+    #[error("the proof requires the nonce from the response's DPoP-Nonce header")]
     UseNonce,
 }
 
-/// Checks a proof at `now` (seconds), all of RFC 9449 §4.3 but for its having been used before.
+/// Verifies a proof at `now` (seconds) according to RFC 9449 §4.3, except for replay.
+///
+/// # Errors
+///
+/// Returns the first requirement that the proof does not meet.
 pub fn check(proof: &str, expected: Expected<'_>, now: u64) -> Result<Proof, ProofError> {
     let parts = jws::split(proof, MAX)?;
     let key = Key::of(parts.header()?)?;
     let claims = parts.claims()?;
     let found = matches(&claims, expected, now)?;
     key.verify(&parts)?;
-    // Asked for last: only a client that has all the rest right is worth a second try.
+    // Checked last: only a client whose proof is otherwise valid should retry with a nonce.
     if let Some(nonces) = expected.nonces {
         let given = claims.get("nonce").and_then(Value::as_str).ok_or(ProofError::UseNonce)?;
         if !nonces.accepts(given, now) {
@@ -81,16 +95,16 @@ pub fn check(proof: &str, expected: Expected<'_>, now: u64) -> Result<Proof, Pro
     Ok(Proof { jkt: key.jkt(), ..found })
 }
 
-/// Compares the claims; the proof that it gives has no key yet.
+/// Compares the claims with the request. The returned proof has no thumbprint yet.
 fn matches(claims: &Map<String, Value>, expected: Expected<'_>, now: u64) -> Result<Proof, ProofError> {
     if text(claims, "htm")? != expected.htm {
         return Err(ProofError::WrongMethod);
     }
-    match (normal(text(claims, "htu")?), normal(expected.htu)) {
+    match (normalize(text(claims, "htu")?), normalize(expected.htu)) {
         (Some(given), Some(wanted)) if given == wanted => {}
         _ => return Err(ProofError::WrongAddress),
     }
-    let iat = claims.get("iat").and_then(Value::as_u64).ok_or(TokenError::Malformed("it has no iat"))?;
+    let iat = claims.get("iat").and_then(Value::as_u64).ok_or(TokenError::Malformed("iat is missing"))?;
     if iat.abs_diff(now) > WINDOW {
         return Err(ProofError::WrongTime);
     }
@@ -117,7 +131,7 @@ enum Key {
 }
 
 impl Key {
-    /// The key in a proof's header `{typ, alg, jwk}`, which has nothing else.
+    /// Reads the key from a proof's header, which must be `{typ, alg, jwk}` and nothing else.
     fn of(header: Map<String, Value>) -> Result<Self, ProofError> {
         if header.get("typ").and_then(Value::as_str) != Some(TYP) {
             return Err(TokenError::WrongType.into());
@@ -125,7 +139,7 @@ impl Key {
         let (Some(alg), Some(jwk), 3) = (header.get("alg"), header.get("jwk"), header.len()) else {
             return Err(TokenError::Malformed("its header must have typ, alg and jwk, and nothing else").into());
         };
-        jwk::refuse_private(jwk)?;
+        jwk::reject_private(jwk)?;
         match alg.as_str() {
             Some("EdDSA") => Ok(Self::Ed25519(PublicKey::from_jwk(jwk)?)),
             Some("ES256") => Self::p256(jwk).ok_or(ProofError::UnknownKey),
@@ -150,12 +164,12 @@ impl Key {
         }
     }
 
-    fn verify(&self, parts: &Compact<'_>) -> Result<(), ProofError> {
+    fn verify(&self, parts: &CompactJws<'_>) -> Result<(), ProofError> {
         let signature = parts.signature()?;
         let signed = parts.signed.as_bytes();
         let holds = match self {
             Self::Ed25519(key) => key.verifies(signed, &signature),
-            // A point that is not on the curve is refused when the library reads the key.
+            // A point that is not on the curve is rejected when the library reads the key.
             Self::P256 { x, y } => {
                 let key = DecodingKey::from_ec_components(&b64::encode(x), &b64::encode(y))
                     .map_err(|_| ProofError::UnknownKey)?;
@@ -167,7 +181,11 @@ impl Key {
     }
 }
 
-/// A client's proof for one request at `now` (seconds): a new `jti` each time.
+/// Creates a client's proof for one request at `now` (seconds), with a new `jti`.
+///
+/// # Errors
+///
+/// Fails if the operating system provides no randomness.
 pub fn sign_proof(
     key: &PrivateKey,
     htm: &str,

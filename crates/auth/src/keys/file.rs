@@ -1,4 +1,4 @@
-//! The keys on disk: one file that only its owner reads, replaced as a whole.
+//! Storage of the signing keys: one file that only its owner can read, replaced atomically.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -17,17 +17,34 @@ const FILE: &str = "signing-keys.json";
 const TEMPORARY: &str = "signing-keys.json.new";
 const VERSION: u32 = 1;
 
-/// Why the keys cannot be read, written or changed.
+/// Reason for which the keys cannot be read, written or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
+    /// A file operation failed.
     #[error("cannot {what} {}: {source}", path.display())]
-    Io { what: &'static str, path: PathBuf, source: io::Error },
-    #[error("{} can be read by others than its owner: chmod go= it, and rotate the keys if others were here", .0.display())]
-    Open(PathBuf),
-    #[error("{} is not a file of signing keys ({why}): bring it back from a backup, or move it away for new keys; then everybody logs in again", path.display())]
-    Corrupt { path: PathBuf, why: &'static str },
+    Io {
+        /// What could not be done.
+        what: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// The file or folder is accessible to other users.
+    #[error("{} is accessible to other users: run `chmod go=` on it, and rotate the keys if others had access", .0.display())]
+    Accessible(PathBuf),
+    /// The file of keys is damaged.
+    #[error("{} is not a file of signing keys ({why}): restore it from a backup, or move it away to generate new keys (all users must then log in again)", path.display())]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// There is no key with this identifier.
     #[error("there is no signing key {0}")]
     Unknown(String),
+    /// The operating system provided no randomness.
     #[error(transparent)]
     Random(#[from] RandomError),
 }
@@ -51,20 +68,20 @@ struct StoredKey {
     verifies_until: Option<u64>,
 }
 
-/// The keys in `folder`, or nothing where there are none yet. Makes the folder.
+/// Reads the keys in `folder`; `None` if there are none yet. Creates the folder.
 pub(super) fn read(folder: &Path) -> Result<Option<KeySet>, KeyError> {
-    make_folder(folder)?;
+    create_folder(folder)?;
     let path = folder.join(FILE);
     let text = match fs::read(&path) {
         Ok(text) => text,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(KeyError::Io { what: "read", path, source }),
     };
-    closed(&path)?;
+    check_private_mode(&path)?;
     set_of(&text).map(Some).map_err(|why| KeyError::Corrupt { path, why })
 }
 
-/// Replaces the file: after a crash it is the old one or the new one, never a part.
+/// Replaces the file atomically: after a crash it is either the old or the new one.
 pub(super) fn write(folder: &Path, keys: &KeySet) -> Result<(), KeyError> {
     let stored = Stored { version: VERSION, keys: keys.all().map(|key| stored(key)).collect() };
     let temporary = folder.join(TEMPORARY);
@@ -77,27 +94,27 @@ pub(super) fn write(folder: &Path, keys: &KeySet) -> Result<(), KeyError> {
         .mode(0o600)
         .open(&temporary)
         .map_err(fail("write the keys in"))?;
-    // A file that was left over keeps the mode it had.
-    file.set_permissions(Permissions::from_mode(0o600)).map_err(fail("close to others the keys in"))?;
+    // `mode` does not apply to a file that exists already.
+    file.set_permissions(Permissions::from_mode(0o600)).map_err(fail("restrict access to the keys in"))?;
     file.write_all(&text).and_then(|()| file.sync_all()).map_err(fail("write the keys in"))?;
     fs::rename(&temporary, folder.join(FILE)).map_err(fail("replace the keys in"))?;
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(fail("sync"))
 }
 
-fn make_folder(folder: &Path) -> Result<(), KeyError> {
+fn create_folder(folder: &Path) -> Result<(), KeyError> {
     if !folder.exists() {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|source| KeyError::Io {
-            what: "make",
+            what: "create",
             path: folder.to_owned(),
             source,
         })?;
     }
-    closed(folder)
+    check_private_mode(folder)
 }
 
-fn closed(path: &Path) -> Result<(), KeyError> {
-    let meta = fs::metadata(path).map_err(|source| KeyError::Io { what: "look at", path: path.to_owned(), source })?;
-    if meta.permissions().mode() & 0o077 == 0 { Ok(()) } else { Err(KeyError::Open(path.to_owned())) }
+fn check_private_mode(path: &Path) -> Result<(), KeyError> {
+    let meta = fs::metadata(path).map_err(|source| KeyError::Io { what: "inspect", path: path.to_owned(), source })?;
+    if meta.permissions().mode() & 0o077 == 0 { Ok(()) } else { Err(KeyError::Accessible(path.to_owned())) }
 }
 
 fn stored(key: &SigningKey) -> StoredKey {
@@ -111,9 +128,9 @@ fn stored(key: &SigningKey) -> StoredKey {
 }
 
 fn set_of(text: &[u8]) -> Result<KeySet, &'static str> {
-    let stored: Stored = serde_json::from_slice(text).map_err(|_| "it is no JSON of this shape")?;
+    let stored: Stored = serde_json::from_slice(text).map_err(|_| "it is not JSON of the expected structure")?;
     if stored.version != VERSION {
-        return Err("it is of another version");
+        return Err("unknown version");
     }
     let mut active = Vec::new();
     let mut retired = Vec::new();
@@ -125,18 +142,18 @@ fn set_of(text: &[u8]) -> Result<KeySet, &'static str> {
     let mut active = active.into_iter();
     let (current, next) = (active.next().ok_or("it has no current key")?, active.next());
     if active.next().is_some() {
-        return Err("it has more than a current and a next key");
+        return Err("it has more than two active keys");
     }
     Ok(KeySet { current, next, retired })
 }
 
 fn key_of(stored: StoredKey) -> Result<SigningKey, &'static str> {
-    let seed = b64::decode_exact(&stored.d).ok_or("a key has not 32 bytes")?;
+    let seed = b64::decode_exact(&stored.d).ok_or("a key is not 32 bytes long")?;
     let retired = match (stored.retired_at, stored.verifies_until) {
         (Some(at), Some(until)) => Some(Retired { at, until }),
         (None, None) => None,
-        _ => return Err("a retired key has one of its two times"),
+        _ => return Err("a retired key has only one of its two times"),
     };
-    let key = SigningKey::new(PrivateKey::from_seed(&seed), stored.use_from, retired).ok_or("a key is of no use")?;
-    if key.kid() == stored.kid { Ok(key) } else { Err("a key has another thumbprint than its kid") }
+    let key = SigningKey::new(PrivateKey::from_seed(&seed), stored.use_from, retired).ok_or("a key cannot be used")?;
+    if key.kid() == stored.kid { Ok(key) } else { Err("the kid of a key is not its thumbprint") }
 }

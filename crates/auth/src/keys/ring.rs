@@ -1,4 +1,4 @@
-//! When keys come and go.
+//! Rotation of the signing keys.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,47 +10,67 @@ use crate::jwk::PrivateKey;
 
 const DAY: u64 = 24 * 3600;
 
-/// How long keys are used; seconds.
+/// Times of the key rotation, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Policy {
-    /// How long one key signs.
+pub struct RotationPolicy {
+    /// Time for which a key signs.
     pub rotate_every: u64,
-    /// How long the next key is shown before it signs, so that those who keep the JWKS have it in time.
+    /// Time for which the next key is published before it signs, so that clients that cache the JWKS have it in time.
     pub publish_ahead: u64,
-    /// The longest life of a token: for so long a retired key is kept.
+    /// Maximum lifetime of a token: a retired key is kept for this time.
     pub longest_token: u64,
 }
 
-impl Default for Policy {
+impl Default for RotationPolicy {
     fn default() -> Self {
         Self { rotate_every: 90 * DAY, publish_ahead: DAY, longest_token: 30 * DAY }
     }
 }
 
-/// What a tick or an order changed, for the audit trail.
+/// A change of the keys, for the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    /// A next key is shown; it signs from the given second on.
-    Published { kid: String, use_from: u64 },
-    /// The next key signs now; the old one is retired.
-    Promoted { kid: String, retired: String },
-    /// A retired key was forgotten: whatever it signed has ended.
-    Dropped { kid: String },
-    /// A key was withdrawn; what it signed is worth nothing any more.
-    Revoked { kid: String },
+pub enum SigningKeyChange {
+    /// A next key was published; it signs from `use_from` (seconds) on.
+    Published {
+        /// Identifier of the key.
+        kid: String,
+        /// Time from which it signs, in seconds.
+        use_from: u64,
+    },
+    /// The next key is now the current one; the previous key is retired.
+    Promoted {
+        /// Identifier of the new current key.
+        kid: String,
+        /// Identifier of the retired key.
+        retired: String,
+    },
+    /// A retired key was removed: every token it signed has expired.
+    Dropped {
+        /// Identifier of the key.
+        kid: String,
+    },
+    /// A key was revoked; tokens that it signed are no longer accepted.
+    Revoked {
+        /// Identifier of the key.
+        kid: String,
+    },
 }
 
-/// The keys in their folder. One owner; hand [`KeyRing::set`] to those who sign and verify.
+/// Owner of the signing keys and their folder. Pass [`KeyRing::set`] to the code that signs and verifies.
 #[derive(Debug)]
 pub struct KeyRing {
     folder: PathBuf,
-    policy: Policy,
+    policy: RotationPolicy,
     set: Arc<KeySet>,
 }
 
 impl KeyRing {
-    /// Reads the keys in `folder`; makes both where there are none.
-    pub fn open(folder: impl AsRef<Path>, policy: Policy, now: u64) -> Result<Self, KeyError> {
+    /// Reads the keys in `folder`; creates the folder and a key if there are none.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder or its file is unreadable, accessible to others or damaged.
+    pub fn open(folder: impl AsRef<Path>, policy: RotationPolicy, now: u64) -> Result<Self, KeyError> {
         let folder = folder.as_ref().to_owned();
         let set = match file::read(&folder)? {
             Some(set) => set,
@@ -65,41 +85,53 @@ impl KeyRing {
         Ok(ring)
     }
 
-    /// The keys as they stand; take it anew after a change.
+    /// Returns the current keys. The result is not updated when they change.
     pub fn set(&self) -> Arc<KeySet> {
         self.set.clone()
     }
 
-    /// Does what is due at `now`: shows a next key, lets it sign, forgets old ones. Call it every minute or so; what
-    /// was missed is made up for. Nothing has changed when it fails.
-    pub fn tick(&mut self, now: u64) -> Result<Vec<Change>, KeyError> {
+    /// Performs the rotation steps that are due at `now`: publishes a next key, promotes it, removes expired ones. Call
+    /// this about once a minute; missed steps are caught up.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be written; the keys are then unchanged.
+    pub fn tick(&mut self, now: u64) -> Result<Vec<SigningKeyChange>, KeyError> {
         let mut set = (*self.set).clone();
         let mut changes = Vec::new();
-        self.forget(&mut set, now, &mut changes);
+        self.remove_expired(&mut set, now, &mut changes);
         self.promote(&mut set, now, &mut changes);
         let due = set.current.use_from.saturating_add(self.policy.rotate_every);
         if set.next.is_none() && now.saturating_add(self.policy.publish_ahead) >= due {
             self.publish(&mut set, due.max(now.saturating_add(self.policy.publish_ahead)), &mut changes)?;
         }
-        self.keep(set, changes)
+        self.save(set, changes)
     }
 
-    /// Starts a rotation now: shows a next key, which signs after `publish_ahead`. Where one is under way already, it
-    /// stays as it is and nothing is changed.
-    pub fn rotate(&mut self, now: u64) -> Result<Vec<Change>, KeyError> {
+    /// Starts a rotation now by publishing a next key, which signs after `publish_ahead`. Does nothing if a rotation is
+    /// in progress.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be written.
+    pub fn rotate(&mut self, now: u64) -> Result<Vec<SigningKeyChange>, KeyError> {
         let mut changes = self.tick(now)?;
         if self.set.next.is_none() {
             let mut set = (*self.set).clone();
             let mut more = Vec::new();
             self.publish(&mut set, now.saturating_add(self.policy.publish_ahead), &mut more)?;
-            changes.extend(self.keep(set, more)?);
+            changes.extend(self.save(set, more)?);
         }
         Ok(changes)
     }
 
-    /// Withdraws a key that others may have: what it signed is refused from now on. The current one is replaced at
-    /// once, by the next or a new one. Clear the [`crate::TokenCache`] after it.
-    pub fn revoke(&mut self, kid: &str, now: u64) -> Result<Vec<Change>, KeyError> {
+    /// Revokes a compromised key: tokens that it signed are rejected from now on. The current key is replaced
+    /// immediately, by the next or by a new one. Clear the [`crate::TokenCache`] afterwards.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such key or the file cannot be written.
+    pub fn revoke(&mut self, kid: &str, now: u64) -> Result<Vec<SigningKeyChange>, KeyError> {
         let mut set = (*self.set).clone();
         if set.current.kid() == kid {
             set.current = match set.next.take() {
@@ -115,36 +147,36 @@ impl KeyRing {
                 return Err(KeyError::Unknown(kid.chars().take(64).collect()));
             }
         }
-        self.keep(set, vec![Change::Revoked { kid: kid.to_owned() }])
+        self.save(set, vec![SigningKeyChange::Revoked { kid: kid.to_owned() }])
     }
 
-    fn forget(&self, set: &mut KeySet, now: u64, changes: &mut Vec<Change>) {
+    fn remove_expired(&self, set: &mut KeySet, now: u64, changes: &mut Vec<SigningKeyChange>) {
         set.retired.retain(|key| {
             let over = key.retired.is_some_and(|retired| now > retired.until);
             if over {
-                changes.push(Change::Dropped { kid: key.kid().to_owned() });
+                changes.push(SigningKeyChange::Dropped { kid: key.kid().to_owned() });
             }
             !over
         });
     }
 
-    fn promote(&self, set: &mut KeySet, now: u64, changes: &mut Vec<Change>) {
+    fn promote(&self, set: &mut KeySet, now: u64, changes: &mut Vec<SigningKeyChange>) {
         let Some(next) = set.next.take_if(|next| now >= next.use_from) else { return };
-        // It signed until this tick, which may be later than the next key's time.
+        // The old key has signed until this tick, which may be later than the next key's `use_from`.
         let retired = Retired { at: now, until: now.saturating_add(self.policy.longest_token + LEEWAY) };
         let old = std::mem::replace(&mut set.current, next);
-        changes.push(Change::Promoted { kid: set.current.kid().to_owned(), retired: old.kid().to_owned() });
+        changes.push(SigningKeyChange::Promoted { kid: set.current.kid().to_owned(), retired: old.kid().to_owned() });
         set.retired.push(Arc::new(old.with_times(old.use_from, Some(retired))));
     }
 
-    fn publish(&self, set: &mut KeySet, use_from: u64, changes: &mut Vec<Change>) -> Result<(), KeyError> {
+    fn publish(&self, set: &mut KeySet, use_from: u64, changes: &mut Vec<SigningKeyChange>) -> Result<(), KeyError> {
         let key = new_key(use_from)?;
-        changes.push(Change::Published { kid: key.kid().to_owned(), use_from });
+        changes.push(SigningKeyChange::Published { kid: key.kid().to_owned(), use_from });
         set.next = Some(Arc::new(key));
         Ok(())
     }
 
-    fn keep(&mut self, set: KeySet, changes: Vec<Change>) -> Result<Vec<Change>, KeyError> {
+    fn save(&mut self, set: KeySet, changes: Vec<SigningKeyChange>) -> Result<Vec<SigningKeyChange>, KeyError> {
         if !changes.is_empty() {
             file::write(&self.folder, &set)?;
             self.set = Arc::new(set);

@@ -1,4 +1,4 @@
-//! The keys as they stand at one moment: what is signed and checked with, without a lock.
+//! An immutable snapshot of the keys, for signing and verifying without a lock.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::claims::LEEWAY;
 use crate::error::TokenError;
 use crate::jwk::PrivateKey;
 
-/// When a retired key stopped signing, and until when what it signed is accepted; seconds.
+/// When a retired key stopped signing, and until when tokens signed by it are accepted, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Retired {
     pub at: u64,
@@ -38,7 +38,7 @@ impl std::fmt::Debug for SigningKey {
 }
 
 impl SigningKey {
-    /// Nothing when the key cannot be written as PKCS #8, which no Ed25519 key fails at.
+    /// Creates a key. Returns `None` if it cannot be encoded as PKCS #8, which does not happen for Ed25519 keys.
     pub(super) fn new(private: PrivateKey, use_from: u64, retired: Option<Retired>) -> Option<Self> {
         let public = private.public();
         let encoding = EncodingKey::from_ed_der(private.dalek().to_pkcs8_der().ok()?.as_bytes());
@@ -57,11 +57,12 @@ impl SigningKey {
         }
     }
 
+    /// Returns the identifier of the key: its thumbprint.
     pub fn kid(&self) -> &str {
         &self.kid
     }
 
-    /// From when it signs, seconds.
+    /// Returns the time from which the key signs, in seconds.
     pub fn use_from(&self) -> u64 {
         self.use_from
     }
@@ -75,7 +76,7 @@ impl SigningKey {
     }
 }
 
-/// All keys at one moment. Cheap to clone and to share.
+/// All keys at one moment. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct KeySet {
     pub(super) current: Arc<SigningKey>,
@@ -84,24 +85,24 @@ pub struct KeySet {
 }
 
 impl KeySet {
-    /// The key that signs.
+    /// Returns the key that signs.
     pub fn current(&self) -> &SigningKey {
         &self.current
     }
 
-    /// The key that will sign, once it has been shown for a while.
+    /// Returns the published key that will sign next.
     pub fn next(&self) -> Option<&SigningKey> {
         self.next.as_deref()
     }
 
-    /// Keys that sign no more, and whose tokens are still accepted.
+    /// Returns the keys that no longer sign but whose tokens are still accepted.
     pub fn retired(&self) -> impl Iterator<Item = &SigningKey> {
         self.retired.iter().map(Arc::as_ref)
     }
 
-    /// The key of a token made at `iat` and read at `now` (seconds): not a next key before its use, none that signed it
-    /// after it retired, none of which everything has ended. The current key is in use whatever the clock says: it
-    /// may have been set back since the key came.
+    /// Returns the key of a token issued at `iat` and verified at `now` (seconds). Rejects a next key before its use, a
+    /// retired key for tokens issued after its retirement, and a retired key whose tokens have all expired. The current
+    /// key is accepted whatever the clock says: the clock may have been set back since the key was created.
     pub(crate) fn in_use(&self, kid: &str, iat: u64, now: u64) -> Result<&SigningKey, TokenError> {
         let key = self.all().find(|key| key.kid == kid).ok_or(TokenError::UnknownKey)?;
         let early = !Arc::ptr_eq(key, &self.current) && now.min(iat).saturating_add(LEEWAY) < key.use_from;
@@ -113,7 +114,7 @@ impl KeySet {
         std::iter::once(&self.current).chain(&self.next).chain(&self.retired)
     }
 
-    /// The JWK Set (RFC 7517 §5) for `/.well-known/jwks.json`: current, next and retired keys.
+    /// Returns the JWK Set (RFC 7517 §5) for `/.well-known/jwks.json`: current, next and retired keys.
     pub fn jwks(&self) -> Value {
         let keys: Vec<Value> = self
             .all()

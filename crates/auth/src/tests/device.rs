@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
-use super::{House, NOW, access};
+use super::{NOW, TestIssuer, access};
 use crate::jwk::PrivateKey;
-use crate::{TokenError, Typ, device, mint};
+use crate::{TokenError, TokenType, device, mint};
 
 fn forge(key: &PrivateKey, claims: &Value) -> String {
     let header = json!({"typ": "dev+jwt", "alg": "EdDSA", "kid": key.public().thumbprint()});
@@ -14,7 +14,7 @@ fn claims() -> Value {
 }
 
 #[test]
-fn a_device_is_known_by_its_own_signature() {
+fn a_device_is_authenticated_by_its_signature() {
     let key = PrivateKey::generate().unwrap();
     let token = device::sign(&key, "dev_1", NOW, 300).unwrap();
     let peek = device::peek(&token).unwrap();
@@ -27,7 +27,7 @@ fn a_device_is_known_by_its_own_signature() {
 }
 
 #[test]
-fn a_device_is_not_taken_for_another() {
+fn a_device_token_is_not_accepted_for_another_device() {
     let (key, other) = (PrivateKey::generate().unwrap(), PrivateKey::generate().unwrap());
     let token = device::sign(&key, "dev_1", NOW, 60).unwrap();
     assert_eq!(device::verify(&token, &key.public(), "dev_2", NOW), Err(TokenError::WrongSubject));
@@ -38,7 +38,7 @@ fn a_device_is_not_taken_for_another() {
 }
 
 #[test]
-fn a_devices_token_lives_five_minutes_at_most() {
+fn a_device_token_is_valid_for_at_most_five_minutes() {
     let key = PrivateKey::generate().unwrap();
     let mut long = claims();
     long["exp"] = json!(NOW + 301);
@@ -58,16 +58,16 @@ fn a_devices_token_lives_five_minutes_at_most() {
 }
 
 #[test]
-fn a_persons_token_is_no_devices() {
-    let house = House::new();
-    let token = mint(&house.set(), Typ::Access, &access("ses_1")).unwrap();
+fn a_user_token_is_not_a_device_token() {
+    let issuer = TestIssuer::new();
+    let token = mint(&issuer.set(), TokenType::Access, &access("ses_1")).unwrap();
     assert_eq!(device::peek(&token), None);
-    let public = house.signer().public();
+    let public = issuer.signer().public();
     assert_eq!(device::verify(&token, &public, "usr_1", NOW), Err(TokenError::WrongType));
 }
 
 #[test]
-fn nothing_long_is_peeked_into() {
+fn an_overlong_token_is_not_decoded() {
     let key = PrivateKey::generate().unwrap();
     let token = device::sign(&key, &"d".repeat(4_000), NOW, 60).unwrap();
     assert_eq!(device::peek(&token), None);

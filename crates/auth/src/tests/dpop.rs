@@ -29,7 +29,7 @@ pub fn expected<'a>(access_token: Option<&'a str>) -> Expected<'a> {
 }
 
 #[test]
-fn rfc_9449_4_the_proof_of_the_example_holds() {
+fn rfc_9449_4_the_example_proof_is_valid() {
     let expected = Expected { htm: "POST", htu: "https://server.example.com/token", access_token: None, nonces: None };
     let proof = check(FIGURE_2, expected, 1_562_262_616).unwrap();
     assert_eq!((proof.jti.as_str(), proof.iat), ("-BwC3ESc6acc2lTc", 1_562_262_616));
@@ -37,7 +37,7 @@ fn rfc_9449_4_the_proof_of_the_example_holds() {
 }
 
 #[test]
-fn rfc_9449_7_the_proof_with_the_digest_of_its_token_holds() {
+fn rfc_9449_7_the_example_proof_with_ath_is_valid() {
     let expected = Expected {
         htm: "GET",
         htu: "https://resource.example.org/protectedresource",
@@ -50,7 +50,7 @@ fn rfc_9449_7_the_proof_with_the_digest_of_its_token_holds() {
 }
 
 #[test]
-fn a_clients_proof_holds_for_its_request() {
+fn a_proof_is_valid_for_its_request() {
     let key = PrivateKey::generate().unwrap();
     let sign = |htu| sign_proof(&key, "GET", htu, Some("token"), None, NOW).unwrap();
     let proof = check(&sign("https://muster.test/api/v1/users?limit=3#top"), expected(Some("token")), NOW).unwrap();
@@ -60,7 +60,7 @@ fn a_clients_proof_holds_for_its_request() {
 }
 
 #[test]
-fn addresses_are_compared_in_their_normal_form() {
+fn urls_are_compared_after_normalization() {
     let key = PrivateKey::generate().unwrap();
     let same = |given: &str, wanted: &str| {
         let proof = sign_proof(&key, "GET", given, None, None, NOW).unwrap();
@@ -96,7 +96,7 @@ fn addresses_are_compared_in_their_normal_form() {
 }
 
 #[test]
-fn a_nonce_is_asked_for_and_taken_while_it_is_fresh() {
+fn a_required_nonce_is_accepted_while_it_is_current() {
     let key = PrivateKey::generate().unwrap();
     let (nonces, other) = (Nonces::new().unwrap(), Nonces::new().unwrap());
     let try_with = |nonce: Option<&str>, now| {
@@ -113,7 +113,7 @@ fn a_nonce_is_asked_for_and_taken_while_it_is_fresh() {
 }
 
 #[test]
-fn a26_a_bound_token_is_nothing_without_the_proof_of_its_key() {
+fn a26_a_bound_token_is_rejected_without_proof_of_its_key() {
     let key = PrivateKey::generate().unwrap();
     let text = sign_proof(&key, "GET", "https://muster.test/api/v1/users", Some("token"), None, NOW).unwrap();
     let proof = check(&text, expected(Some("token")), NOW).unwrap();
@@ -137,7 +137,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn no_mutated_proof_holds(at in any::<prop::sample::Index>(), to in 0u8..128) {
+    fn no_mutated_proof_is_valid(at in any::<prop::sample::Index>(), to in 0u8..128) {
         let expected =
             Expected { htm: "POST", htu: "https://server.example.com/token", access_token: None, nonces: None };
         let mut bytes = FIGURE_2.as_bytes().to_vec();

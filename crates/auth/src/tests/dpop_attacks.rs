@@ -1,4 +1,4 @@
-//! Attacks 27 to 30 on proofs of possession.
+//! Attacks 27 to 30, on proofs of possession.
 
 use ed25519_dalek::{Signature, Verifier, VerifyingKey};
 use jsonwebtoken::EncodingKey;
@@ -25,7 +25,7 @@ fn with_header(key: &PrivateKey, header: &Value) -> Result<Proof, ProofError> {
 }
 
 #[test]
-fn a27_a_proof_is_good_once_and_for_a_minute() {
+fn a27_a_proof_is_valid_once_and_for_a_minute() {
     let key = PrivateKey::generate().unwrap();
     let store = JtiStore::default();
     let text = sign(&key, NOW);
@@ -38,12 +38,12 @@ fn a27_a_proof_is_good_once_and_for_a_minute() {
     assert_eq!(check(&text, expected(Some("token")), NOW + 61), Err(ProofError::WrongTime));
     assert_eq!(check(&text, expected(Some("token")), NOW - 61), Err(ProofError::WrongTime));
     assert_eq!(store.admit(&proof, NOW + 61), Err(JtiError::WrongTime));
-    // The same jti of another key is another proof.
+    // The same jti with another key is a different proof.
     assert_eq!(store.admit(&Proof { jkt: "other".into(), ..proof }, NOW), Ok(()));
 }
 
 #[test]
-fn a27_a_proof_from_a_minute_ahead_is_remembered_as_long_as_it_holds() {
+fn a27_a_proof_from_a_minute_ahead_is_remembered_while_it_is_valid() {
     let key = PrivateKey::generate().unwrap();
     let store = JtiStore::default();
     let text = sign(&key, NOW + 60);
@@ -54,7 +54,7 @@ fn a27_a_proof_from_a_minute_ahead_is_remembered_as_long_as_it_holds() {
 }
 
 #[test]
-fn a28_a_proof_for_another_request_or_token_is_refused() {
+fn a28_a_proof_for_another_request_or_token_is_rejected() {
     let key = PrivateKey::generate().unwrap();
     let text = sign(&key, NOW);
     let right = expected(Some("token"));
@@ -69,7 +69,7 @@ fn a28_a_proof_for_another_request_or_token_is_refused() {
 }
 
 #[test]
-fn a28_a_private_key_a_foreign_algorithm_and_a_foreign_header_are_refused() {
+fn a28_private_keys_other_algorithms_and_other_headers_are_rejected() {
     let key = PrivateKey::generate().unwrap();
     let jwk = key.public().to_jwk();
     let header = |alg: &str, jwk: &Value| json!({"typ": "dpop+jwt", "alg": alg, "jwk": jwk});
@@ -97,7 +97,7 @@ fn a28_a_private_key_a_foreign_algorithm_and_a_foreign_header_are_refused() {
 }
 
 #[test]
-fn a28_claims_that_are_not_there_or_of_another_kind_are_refused() {
+fn a28_missing_claims_and_claims_of_other_types_are_rejected() {
     let key = PrivateKey::generate().unwrap();
     let header = json!({"typ": "dpop+jwt", "alg": "EdDSA", "jwk": key.public().to_jwk()});
     let read = |claims: &Value| check(&key.sign_compact(&header, claims.to_string().as_bytes()), expected(None), NOW);
@@ -130,7 +130,7 @@ fn p256() -> (EncodingKey, Value) {
 }
 
 #[test]
-fn a28_a_p256_key_proves_itself_and_none_off_the_curve_does() {
+fn a28_p256_keys_are_accepted_unless_they_are_off_the_curve() {
     let (key, jwk) = p256();
     let read = |alg: &str, jwk: &Value| {
         let header = json!({"typ": "dpop+jwt", "alg": alg, "jwk": jwk});
@@ -154,8 +154,8 @@ fn a28_a_p256_key_proves_itself_and_none_off_the_curve_does() {
 }
 
 #[test]
-fn a29_a_key_of_low_order_proves_nothing() {
-    // The eight points of low order: everybody can sign for them (R the neutral element, S zero, for the first).
+fn a29_a_key_of_low_order_is_rejected() {
+    // The eight points of low order: anyone can sign for them (for the first with R the neutral element and S zero).
     const LOW: [&str; 8] = [
         "0100000000000000000000000000000000000000000000000000000000000000",
         "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
@@ -174,7 +174,7 @@ fn a29_a_key_of_low_order_proves_nothing() {
         let header = json!({"typ": "dpop+jwt", "alg": "EdDSA", "jwk": jwk});
         let signed = format!("{}.{}", b64::encode(header.to_string()), b64::encode(claims().to_string()));
         if point == LOW[0] {
-            // A lax verifier lets this through: the test bites.
+            // A lenient verifier accepts the signature, which shows that the test is effective.
             let lax = VerifyingKey::from_bytes(bytes.as_slice().try_into().unwrap()).unwrap();
             assert!(lax.verify(signed.as_bytes(), &Signature::from_bytes(&signature)).is_ok());
         }
@@ -188,7 +188,7 @@ fn proof(jkt: &str, jti: u32) -> Proof {
 }
 
 #[test]
-fn a30_a_million_proofs_of_a_million_keys_fill_a_bounded_store_and_an_honest_one_is_let_in() {
+fn a30_proofs_of_a_million_keys_stay_bounded_and_do_not_block_others() {
     let limits = JtiLimits { partitions: 64, per_partition: 1_024, per_key: 256 };
     let store = JtiStore::new(limits);
     assert_eq!(store.admit(&proof("honest", 0), NOW), Ok(()));
@@ -201,7 +201,7 @@ fn a30_a_million_proofs_of_a_million_keys_fill_a_bounded_store_and_an_honest_one
 }
 
 #[test]
-fn a30_who_floods_with_one_key_shuts_out_that_key_alone_and_is_forgotten_never_early() {
+fn a30_a_flood_with_one_key_blocks_that_key_only() {
     let store = JtiStore::default();
     let limits = JtiLimits::default();
     let taken = (0..1_000_000).filter(|n| store.admit(&proof("flood", *n), NOW).is_ok()).count();
@@ -209,7 +209,7 @@ fn a30_who_floods_with_one_key_shuts_out_that_key_alone_and_is_forgotten_never_e
     assert_eq!(store.len(), limits.per_key as usize);
     assert_eq!(store.admit(&proof("flood", 0), NOW), Err(JtiError::Replayed));
     assert_eq!(store.admit(&proof("honest", 0), NOW), Ok(()));
-    // Two minutes later the flood is forgotten, and its memory given back.
+    // Two minutes later the flood has expired, and its memory is released.
     let later = Proof { iat: NOW + 121, ..proof("flood", 0) };
     assert_eq!(store.admit(&later, NOW + 121), Ok(()));
     assert!(store.len() <= 2);

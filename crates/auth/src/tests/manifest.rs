@@ -7,7 +7,7 @@ use crate::{TokenError, b64, device, manifest};
 const TYP: &str = "firmware+jws";
 
 #[test]
-fn a_document_is_read_again_byte_for_byte() {
+fn a_document_round_trips_byte_for_byte() {
     let key = PrivateKey::generate().unwrap();
     let payload = br#"{ "name":"siren",  "sequence": 7, "hw_revisions": ["a", "b"] }"#;
     let jws = manifest::sign(&key, TYP, payload).unwrap();
@@ -17,7 +17,7 @@ fn a_document_is_read_again_byte_for_byte() {
 }
 
 #[test]
-fn another_key_type_or_byte_is_refused() {
+fn another_key_type_or_content_is_rejected() {
     let (key, other) = (PrivateKey::generate().unwrap(), PrivateKey::generate().unwrap());
     let jws = manifest::sign(&key, TYP, b"{\"sequence\":7}").unwrap();
     assert_eq!(manifest::verify(&jws, TYP, |_| None), Err(TokenError::UnknownKey));
@@ -30,7 +30,7 @@ fn another_key_type_or_byte_is_refused() {
 }
 
 #[test]
-fn a_document_that_two_readers_could_read_in_two_ways_is_refused() {
+fn ambiguous_documents_are_rejected() {
     let key = PrivateKey::generate().unwrap();
     for payload in ["{\"a\":1,\"a\":2}", "[1]", "", "{", "{}{}"] {
         assert!(matches!(manifest::sign(&key, TYP, payload.as_bytes()), Err(TokenError::Malformed(_))), "{payload}");
@@ -44,7 +44,7 @@ fn a_document_that_two_readers_could_read_in_two_ways_is_refused() {
 }
 
 #[test]
-fn a_devices_token_is_no_document() {
+fn a_device_token_is_not_a_document() {
     let key = PrivateKey::generate().unwrap();
     let token = device::sign(&key, "dev_1", NOW, 60).unwrap();
     assert_eq!(manifest::verify(&token, TYP, |_| Some(key.public())), Err(TokenError::WrongType));

@@ -1,4 +1,4 @@
-//! The crate from outside and in: published vectors, attacks, properties.
+//! Published test vectors, attacks and properties.
 
 mod cache;
 mod device;
@@ -15,22 +15,22 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::jwk::PrivateKey;
-use crate::keys::{KeyRing, KeySet, Policy};
+use crate::keys::{KeyRing, KeySet, RotationPolicy};
 use crate::{AccessClaims, Confirmation, RefreshClaims, b64};
 
-/// A second in the year 2026.
+/// A time in the year 2026.
 pub const NOW: u64 = 1_780_000_000;
 pub const ISS: &str = "https://muster.test";
 
-pub struct House {
+pub struct TestIssuer {
     _folder: TempDir,
     pub ring: KeyRing,
 }
 
-impl House {
+impl TestIssuer {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let ring = KeyRing::open(folder.path().join("keys"), Policy::default(), NOW).unwrap();
+        let ring = KeyRing::open(folder.path().join("keys"), RotationPolicy::default(), NOW).unwrap();
         Self { _folder: folder, ring }
     }
 
@@ -38,7 +38,7 @@ impl House {
         self.ring.set()
     }
 
-    /// What an attacker never has: the key itself, so that only the rest of a forged token is wrong.
+    /// Returns the private key, so that forged tokens have a valid signature and only the rest of them is wrong.
     pub fn signer(&self) -> PrivateKey {
         self.set().current().private.clone()
     }
@@ -47,7 +47,7 @@ impl House {
         json!({"alg": "EdDSA", "typ": "at+jwt", "kid": self.set().current().kid()})
     }
 
-    /// A token with any header and claims, rightly signed.
+    /// Creates a token with arbitrary header and claims and a valid signature.
     pub fn forge(&self, header: &Value, claims: &Value) -> String {
         self.forge_text(&header.to_string(), &claims.to_string())
     }
@@ -94,7 +94,7 @@ pub fn claims() -> Value {
     serde_json::to_value(access("ses_1")).unwrap()
 }
 
-/// `claims()` with one of them set, or taken away.
+/// Returns `claims()` with one claim replaced or removed.
 pub fn with(name: &str, value: Option<Value>) -> Value {
     let mut claims = claims();
     let members = claims.as_object_mut().unwrap();

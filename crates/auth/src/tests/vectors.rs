@@ -1,4 +1,4 @@
-//! What others published.
+//! Published test vectors.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn key() -> PrivateKey {
 }
 
 #[test]
-fn rfc_8037_a_1_and_2_the_private_and_the_public_key_are_read_and_written() {
+fn rfc_8037_a_1_and_2_private_and_public_keys_round_trip() {
     assert_eq!(key().to_jwk().expose(), &json!({"kty": "OKP", "crv": "Ed25519", "d": D, "x": X}));
     assert_eq!(key().public().to_jwk(), json!({"kty": "OKP", "crv": "Ed25519", "x": X}));
 }
@@ -47,7 +47,7 @@ fn rfc_7638_3_1_the_thumbprint_of_the_example() {
 }
 
 #[test]
-fn a_jwk_that_is_not_what_it_says_is_refused() {
+fn an_inconsistent_jwk_is_rejected() {
     let public = key().public().to_jwk();
     assert!(PublicKey::from_jwk(&public).is_ok());
     assert_eq!(PublicKey::from_jwk(key().to_jwk().expose()), Err(JwkError::Private));

@@ -1,4 +1,4 @@
-//! The indexes find what a linear scan finds.
+//! Property tests: the indexes return the same as a linear scan.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::shapes::star;
 use super::{at, polygon};
 use crate::{BBox, Geometry, Point, PointIndex, Shape, ShapeIndex, distance_m};
 
-/// Points that crowd where it is hard: the antimeridian, the poles, the equator.
+/// Points concentrated where errors are likely: the antimeridian, the poles, the equator.
 fn place() -> impl Strategy<Value = Point> {
     let lon = prop_oneof![-180.0_f64..180.0, 179.0_f64..180.0, -180.0_f64..-179.0, Just(180.0), Just(-180.0)];
     let lat = prop_oneof![-90.0_f64..90.0, 89.0_f64..90.0, -90.0_f64..-89.0, Just(90.0), Just(-90.0), -1.0_f64..1.0];
@@ -54,7 +54,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
 
     #[test]
-    fn points_are_found_as_by_looking_at_each(
+    fn point_queries_equal_a_linear_scan(
         steps in steps(), center in place(), radius in 1_000.0_f64..10_000_000.0, shape in shape(), bbox in bbox(), limit in 1_usize..70,
     ) {
         let (mut index, mut model) = (PointIndex::default(), BTreeMap::new());
@@ -75,19 +75,19 @@ proptest! {
             prop_assert!(near.iter().all(|near| distance_m(&center, &model[near.key]).total_cmp(&near.distance_m).is_eq()));
             let within: Vec<u8> = index.within(&shape).map(|(key, _)| *key).collect();
             let found: BTreeSet<u8> = within.iter().copied().collect();
-            prop_assert_eq!(found.len(), within.len(), "nothing twice");
+            prop_assert_eq!(found.len(), within.len(), "no duplicates");
             let scan = model.iter().filter(|(_, point)| shape.contains(point)).map(|(key, _)| *key).collect::<BTreeSet<_>>();
             prop_assert_eq!(found, scan);
             let boxed: Vec<u8> = index.within_bbox(bbox).map(|(key, _)| *key).collect();
             let found: BTreeSet<u8> = boxed.iter().copied().collect();
-            prop_assert_eq!(found.len(), boxed.len(), "nothing twice");
+            prop_assert_eq!(found.len(), boxed.len(), "no duplicates");
             let scan = model.iter().filter(|(_, point)| bbox.contains(point)).map(|(key, _)| *key).collect::<BTreeSet<_>>();
             prop_assert_eq!(found, scan);
         }
     }
 
     #[test]
-    fn shapes_are_found_as_by_looking_at_each(
+    fn shape_queries_equal_a_linear_scan(
         shapes in prop::collection::vec(shape(), 1..25), points in prop::collection::vec(place(), 20), bbox in bbox(),
     ) {
         let mut index = ShapeIndex::default();
@@ -110,7 +110,7 @@ proptest! {
 }
 
 #[test]
-fn near_goes_over_the_antimeridian_and_over_the_pole() {
+fn near_crosses_the_antimeridian_and_the_pole() {
     let index = PointIndex::bulk([
         ("east", at(179.9, 0.0)),
         ("west", at(-179.9, 0.0)),
@@ -123,7 +123,7 @@ fn near_goes_over_the_antimeridian_and_over_the_pole() {
 }
 
 #[test]
-fn a_place_that_is_none_is_not_indexed() {
+fn an_invalid_position_is_not_indexed() {
     let mut index = PointIndex::default();
     assert_eq!(index.insert("a", at(1.0, 2.0)), None);
     assert_eq!(index.insert("a", at(f64::NAN, 2.0)), Some(at(1.0, 2.0)));

@@ -1,4 +1,4 @@
-//! What the whole of it does: the standard's examples, the contract's hard shapes, indexes beside a linear scan.
+//! Examples of the standard, difficult shapes of the contract, and indexes compared with a linear scan.
 
 mod hard_shapes;
 mod indexes;
@@ -8,7 +8,7 @@ mod shapes;
 
 use crate::{Geometry, Point, Shape};
 
-/// A polygon of one ring, closed here.
+/// Creates a polygon with one ring, which is closed here.
 pub(super) fn polygon(ring: &[[f64; 2]]) -> Geometry {
     let mut ring: Vec<Point> = ring.iter().map(|&[lon, lat]| Point::new(lon, lat)).collect();
     ring.extend(ring.first().copied());

@@ -1,19 +1,19 @@
-//! The examples of RFC 7946.
+//! Examples of RFC 7946.
 
 use serde_json::{Value, json};
 
 use super::{at, shape};
-use crate::{BBox, Geometry, Point, Wrong};
+use crate::{BBox, Geometry, GeometryErrorKind, Point};
 
 fn read(json: Value) -> Geometry {
     let geometry: Geometry = serde_json::from_value(json.clone()).unwrap();
-    assert_eq!(serde_json::to_value(&geometry).unwrap(), json, "it is written as it was read");
+    assert_eq!(serde_json::to_value(&geometry).unwrap(), json, "the geometry must be serialized unchanged");
     geometry
 }
 
 /// Appendix A.1, A.3, A.6.
 #[test]
-fn the_appendixs_examples_are_read_and_written() {
+fn the_examples_of_the_appendix_round_trip() {
     assert_eq!(read(json!({"type": "Point", "coordinates": [100.0, 0.0]})), Geometry::Point(at(100.0, 0.0)));
     let holes = read(json!({"type": "Polygon", "coordinates": [
         [[100.0, 0.0], [101.0, 0.0], [101.0, 1.0], [100.0, 1.0], [100.0, 0.0]],
@@ -31,15 +31,15 @@ fn the_appendixs_examples_are_read_and_written() {
 }
 
 #[test]
-fn altitudes_are_kept_and_what_follows_them_is_ignored() {
+fn altitudes_are_kept_and_further_elements_ignored() {
     let point: Point = serde_json::from_value(json!({"type": "Point", "coordinates": [1.0, 2.0, 3.0, 4.0]})).unwrap();
     assert_eq!(point, Point { alt: Some(3.0), ..at(1.0, 2.0) });
     assert_eq!(serde_json::to_value(point).unwrap(), json!({"type": "Point", "coordinates": [1.0, 2.0, 3.0]}));
 }
 
-/// Section 3.1.9: the same square cut and uncut, its box of section 5.2's kind.
+/// Section 3.1.9: the same square cut at the antimeridian and uncut, with its bounding box as in section 5.2.
 #[test]
-fn a_polygon_cut_at_the_antimeridian_is_the_uncut_one() {
+fn a_polygon_cut_at_the_antimeridian_equals_the_uncut_one() {
     let cut = read(json!({"type": "MultiPolygon", "coordinates": [
         [[[180.0, 40.0], [180.0, 50.0], [170.0, 50.0], [170.0, 40.0], [180.0, 40.0]]],
         [[[-170.0, 40.0], [-170.0, 50.0], [-180.0, 50.0], [-180.0, 40.0], [-170.0, 40.0]]]]}));
@@ -59,7 +59,7 @@ fn a_polygon_cut_at_the_antimeridian_is_the_uncut_one() {
 
 /// Section 5.2: the Fiji archipelago.
 #[test]
-fn a_box_over_the_antimeridian_has_its_west_east_of_its_east() {
+fn a_box_across_the_antimeridian_has_west_greater_than_east() {
     let fiji = BBox::parse("177.0,-20.0,-178.0,-16.0").unwrap();
     assert!(fiji.crosses_antimeridian());
     assert!(fiji.contains(&at(179.0, -17.0)) && fiji.contains(&at(-179.0, -17.0)) && !fiji.contains(&at(0.0, -17.0)));
@@ -69,30 +69,36 @@ fn a_box_over_the_antimeridian_has_its_west_east_of_its_east() {
 }
 
 #[test]
-fn what_is_no_geometry_is_refused_by_its_place() {
+fn invalid_geometries_are_rejected_with_their_path() {
     let line = json!({"type": "LineString", "coordinates": [[100.0, 0.0], [101.0, 1.0]]});
-    let said = serde_json::from_value::<Geometry>(line).unwrap_err().to_string();
-    assert!(said.contains("LineString") && said.contains("MultiPolygon"), "{said}");
+    let message = serde_json::from_value::<Geometry>(line).unwrap_err().to_string();
+    assert!(message.contains("LineString") && message.contains("MultiPolygon"), "{message}");
     let refused = |json: Value| {
         let error = serde_json::from_value::<Geometry>(json).unwrap().check().unwrap_err();
-        (error.at, error.wrong)
+        (error.at, error.kind)
     };
     let ring = |ring: Value| refused(json!({"type": "Polygon", "coordinates": [ring]}));
-    let first = |wrong| ("coordinates[0]".to_owned(), wrong);
-    assert_eq!(ring(json!([[0, 0], [1, 0], [0, 0]])), first(Wrong::TooShort(3)));
-    assert_eq!(ring(json!([[0, 0], [1, 0], [1, 1], [0, 1]])), first(Wrong::Open));
-    assert_eq!(ring(json!([[0, 0], [1, 1], [2, 2], [0, 0]])), first(Wrong::Flat));
-    assert_eq!(ring(json!([[0, 0], [0, 0], [0, 0], [0, 0]])), first(Wrong::Flat));
-    assert_eq!(ring(json!([[0, 0], [1, 91], [1, 1], [0, 0]])), ("coordinates[0][1]".to_owned(), Wrong::Latitude(91.0)));
-    assert_eq!(ring(json!([[0, 0], [400, 1], [1, 1], [0, 0]])).1, Wrong::Longitude(400.0));
-    assert_eq!(refused(json!({"type": "Point", "coordinates": [181, 0]})).1, Wrong::Longitude(181.0));
-    assert_eq!(refused(json!({"type": "Polygon", "coordinates": []})).1, Wrong::NoRing);
-    assert_eq!(refused(json!({"type": "MultiPolygon", "coordinates": []})).1, Wrong::Empty);
+    let first = |kind| ("coordinates[0]".to_owned(), kind);
+    assert_eq!(ring(json!([[0, 0], [1, 0], [0, 0]])), first(GeometryErrorKind::TooShort(3)));
+    assert_eq!(ring(json!([[0, 0], [1, 0], [1, 1], [0, 1]])), first(GeometryErrorKind::NotClosed));
+    assert_eq!(ring(json!([[0, 0], [1, 1], [2, 2], [0, 0]])), first(GeometryErrorKind::Degenerate));
+    assert_eq!(ring(json!([[0, 0], [0, 0], [0, 0], [0, 0]])), first(GeometryErrorKind::Degenerate));
+    assert_eq!(
+        ring(json!([[0, 0], [1, 91], [1, 1], [0, 0]])),
+        ("coordinates[0][1]".to_owned(), GeometryErrorKind::Latitude(91.0))
+    );
+    assert_eq!(ring(json!([[0, 0], [400, 1], [1, 1], [0, 0]])).1, GeometryErrorKind::Longitude(400.0));
+    assert_eq!(refused(json!({"type": "Point", "coordinates": [181, 0]})).1, GeometryErrorKind::Longitude(181.0));
+    assert_eq!(refused(json!({"type": "Polygon", "coordinates": []})).1, GeometryErrorKind::NoRing);
+    assert_eq!(refused(json!({"type": "MultiPolygon", "coordinates": []})).1, GeometryErrorKind::Empty);
     let nested =
         json!({"type": "GeometryCollection", "geometries": [{"type": "GeometryCollection", "geometries": []}]});
-    assert_eq!(refused(nested), ("geometries[0]".to_owned(), Wrong::Nested));
+    assert_eq!(refused(nested), ("geometries[0]".to_owned(), GeometryErrorKind::Nested));
     let circle = json!({"type": "Circle", "center": [0, 0], "radius_m": 0});
-    assert_eq!(refused(circle), ("radius_m".to_owned(), Wrong::Radius(0.0)));
+    assert_eq!(refused(circle), ("radius_m".to_owned(), GeometryErrorKind::Radius(0.0)));
     let members: Vec<Value> = vec![json!({"type": "Point", "coordinates": [0, 0]}); 1_001];
-    assert_eq!(refused(json!({"type": "GeometryCollection", "geometries": members})).1, Wrong::TooManyMembers);
+    assert_eq!(
+        refused(json!({"type": "GeometryCollection", "geometries": members})).1,
+        GeometryErrorKind::TooManyMembers
+    );
 }

@@ -1,16 +1,16 @@
-//! What holds of every shape.
+//! Properties of every shape.
 
 use proptest::prelude::*;
 
 use super::{at, polygon};
 use crate::{BBox, Geometry, Point};
 
-/// Degrees that moving by whole turns leaves exact.
+/// Degrees that stay exact when moved by whole turns.
 fn dyadic(range: std::ops::Range<i32>) -> impl Strategy<Value = f64> {
     (range.start * 64..range.end * 64).prop_map(|n| f64::from(n) / 64.0)
 }
 
-/// A ring like a star around (0, lat), which never meets itself.
+/// A star-shaped ring around (0, lat), which never intersects itself.
 pub(super) fn star() -> impl Strategy<Value = Vec<[f64; 2]>> {
     (dyadic(-50..50), prop::collection::vec(1.0_f64..30.0, 3..24)).prop_map(|(lat, spokes)| {
         let step = std::f64::consts::TAU / f64::from(u32::try_from(spokes.len()).unwrap());
@@ -32,7 +32,7 @@ fn turned(lon: f64) -> f64 {
     }
 }
 
-/// Even-odd in the plane, as a textbook has it; ties are the caller's to avoid.
+/// Even-odd rule in the plane; the caller avoids ties.
 fn textbook(ring: &[[f64; 2]], [x, y]: [f64; 2]) -> bool {
     let mut inside = false;
     for (n, &[ax, ay]) in ring.iter().enumerate() {
@@ -48,7 +48,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn inside_is_what_the_plane_says_wherever_on_the_globe_the_ring_begins_or_lies(
+    fn containment_does_not_depend_on_start_orientation_or_longitude(
         ring in star(), from in 0_usize..24, by in -6_i32..6, points in prop::collection::vec((-40.0_f64..40.0, -85.0_f64..85.0), 20),
     ) {
         let Ok(plain) = polygon(&ring).shape() else { return Ok(()) };
@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn json_leads_back(ring in star()) {
+    fn json_round_trips(ring in star()) {
         let geometry = Geometry::GeometryCollection(vec![
             polygon(&ring), Geometry::Circle { center: at(1.5, 2.0), radius_m: 3.0 }, Geometry::Point(Point { alt: Some(7.0), ..at(1.0, 2.0) }),
         ]);
@@ -83,9 +83,9 @@ proptest! {
         prop_assert_eq!(serde_json::from_str::<Geometry>(&json).unwrap(), geometry);
     }
 
-    /// A box meets a circle where one of the points of a grid over it does; a grid's step is the tolerance.
+    /// Compares with the nearest point of a grid over the box; the tolerance is the step of the grid.
     #[test]
-    fn a_circle_meets_a_box_where_its_nearest_point_does(
+    fn a_circle_intersects_a_box_if_its_nearest_point_is_within(
         centre in (-180.0_f64..180.0, -89.0_f64..89.0), corner in (-180.0_f64..179.0, -90.0_f64..88.0),
         size in (0.1_f64..1.0, 0.1_f64..2.0), radius_m in 1_000.0_f64..8_000_000.0,
     ) {

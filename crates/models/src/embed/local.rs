@@ -1,4 +1,4 @@
-//! The embedding model of this process.
+//! The in-process embedding model.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use tokio::sync::watch;
 
 use super::engine::Engine;
 use super::{EmbedFuture, EmbedInfo, EmbedModel, EmbedStats};
-use crate::chat::Status;
+use crate::chat::ModelStatus;
 use crate::manifest::{FileRole, Manifest};
 
-/// How the model is run.
+/// ModelOptions of the embedding model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmbedOptions {
     /// Folder of the model files.
     pub cache_dir: PathBuf,
-    /// Threads of computation, at least 1; each computes texts of its own.
+    /// Number of compute threads, at least 1; each computes its own batches.
     pub threads: usize,
-    /// Texts that may wait or be computed, over all requests; more are refused as busy.
+    /// Maximum number of texts waiting or being computed, over all requests; more are rejected as busy.
     pub queue: usize,
 }
 
@@ -33,7 +33,7 @@ impl Default for EmbedOptions {
 }
 
 impl EmbedOptions {
-    /// Every figure within its bounds.
+    /// Clamps every value to its bounds.
     fn clamped(mut self) -> Self {
         self.threads = self.threads.clamp(1, 256);
         self.queue = self.queue.clamp(1, 65_536);
@@ -41,7 +41,7 @@ impl EmbedOptions {
     }
 }
 
-/// all-MiniLM-L6-v2 on threads of its own. They end when the last reference is dropped, within one step.
+/// all-MiniLM-L6-v2 on its own threads. They exit within one batch after the last reference is dropped.
 #[derive(Debug)]
 pub struct LocalEmbedder {
     engine: Engine,
@@ -49,18 +49,18 @@ pub struct LocalEmbedder {
 }
 
 impl LocalEmbedder {
-    /// Returns at once: the files are checked and loaded in the background, and [`EmbedModel::status`] tells how far it
-    /// is.
+    /// Starts the model and returns immediately. The files are verified and loaded in the background;
+    /// [`EmbedModel::status`] reports progress.
     pub fn start(options: EmbedOptions) -> Arc<Self> {
         Arc::new(Self { engine: Engine::start(options.clamped()), info: info() })
     }
 
-    /// Looks for the model's files again, after they were fetched or replaced. What waits is kept.
+    /// Looks for the model's files again, after they were downloaded or replaced. Waiting requests stay queued.
     pub fn reload(&self) {
         self.engine.reload();
     }
 
-    /// Makes the thread that computes next panic, for fault-injection tests. Nothing in the product calls it.
+    /// Makes the next computing thread panic, for fault-injection tests. Production code does not call it.
     pub fn inject_panic(&self) {
         self.engine.inject_panic();
     }
@@ -71,11 +71,11 @@ impl EmbedModel for LocalEmbedder {
         self.info.clone()
     }
 
-    fn status(&self) -> Status {
+    fn status(&self) -> ModelStatus {
         self.engine.status()
     }
 
-    fn watch_status(&self) -> watch::Receiver<Status> {
+    fn watch_status(&self) -> watch::Receiver<ModelStatus> {
         self.engine.watch_status()
     }
 
@@ -88,7 +88,7 @@ impl EmbedModel for LocalEmbedder {
     }
 }
 
-/// What the manifest says; a manifest that is none fails the start of the engine, which tells why.
+/// Info from the manifest; an invalid manifest fails the start of the engine, which reports why.
 fn info() -> EmbedInfo {
     let entry = Manifest::embedding_entry().ok();
     let sha256 = entry.as_ref().and_then(|entry| Some(entry.file(FileRole::Weights)?.sha256.clone()));

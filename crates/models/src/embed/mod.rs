@@ -1,7 +1,7 @@
-//! Sentence embeddings in this process: all-MiniLM-L6-v2 behind [`EmbedModel`].
+//! In-process sentence embeddings: all-MiniLM-L6-v2 behind [`EmbedModel`].
 //!
-//! Invariants: a request leaves by exactly one answer, even where an engine's thread panics; the line and every step
-//! are bounded; nobody waits for the engine under its lock.
+//! Invariants: a request gets exactly one response, even if an engine thread panics; the queue and every batch are
+//! bounded; callers never wait for computation while holding the lock.
 
 mod local;
 
@@ -19,82 +19,116 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::chat::Status;
+use crate::chat::ModelStatus;
 
 pub use local::{EmbedOptions, LocalEmbedder};
 
-/// What an embedding model is.
+/// Description of an embedding model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EmbedInfo {
-    /// The manifest's id, such as `minilm`.
+    /// Id in the manifest, such as `minilm`.
     pub id: String,
+    /// Display name.
     pub name: String,
     /// Length of each vector.
     pub dimensions: u32,
-    /// Word pieces of the longest text, with the two marks around it.
+    /// Maximum number of word pieces in a text, including the two special tokens.
     pub max_tokens: u32,
-    /// Of the file of weights: 64 lower-case hexadecimal digits.
+    /// SHA-256 of the weights file: 64 lower-case hexadecimal digits.
     pub sha256: String,
 }
 
-/// The vectors of a request.
+/// Vectors of a request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Embeddings {
-    /// In the order of the texts, each of length 1 (L2).
+    /// One vector per text, in order, each of L2 length 1.
     pub vectors: Vec<Vec<f32>>,
-    /// Word pieces of each text as the model reads it, with the two marks around it.
+    /// Word pieces of each text, including the two special tokens.
     pub tokens: Vec<u32>,
 }
 
 impl Embeddings {
-    /// Word pieces of all texts.
+    /// Returns the word pieces of all texts.
     pub fn total_tokens(&self) -> u32 {
         self.tokens.iter().fold(0, |sum, tokens| sum.saturating_add(*tokens))
     }
 }
 
-/// Figures for status and metrics.
+/// Counters and gauges for status and metrics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct EmbedStats {
-    /// Texts admitted and not yet answered, those being computed too.
+    /// Texts admitted and not yet answered, including those being computed.
     pub waiting: usize,
+    /// Texts computed since the start.
     pub texts: u64,
+    /// Tokens computed since the start.
     pub tokens: u64,
-    /// Times the engine died and was started again.
+    /// Number of times the engine died and was restarted.
     pub restarts: u64,
 }
 
-/// Why a model refuses.
+/// Why a model rejects or fails a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EmbedError {
+    /// The files are missing, or this build has no inference engine.
     #[error("the embedded embedding model is not installed: {mend}")]
-    Absent { mend: String },
+    Absent {
+        /// Command or setting that fixes it.
+        mend: String,
+    },
+    /// The files are still being verified or loaded.
     #[error("the embedded embedding model is still loading ({percent} %)")]
-    Loading { percent: u8 },
+    Loading {
+        /// Progress, 0 to 100.
+        percent: u8,
+    },
+    /// Loading or running failed.
     #[error("the embedded embedding model failed: {why}")]
-    Failed { why: String },
-    /// The line is full.
+    Failed {
+        /// What failed.
+        why: String,
+    },
+    /// The queue is full.
     #[error("the embedded embedding model is busy")]
-    Busy { retry_after: Duration },
-    /// Nothing is cut silently. A text that is far too long is not counted to its end: `tokens` is what it has at least.
-    #[error("input {index} (counted from 0) has {tokens} tokens or more; this model reads {most} of a text: split it")]
-    TooLong { index: usize, tokens: u32, most: u32 },
-    #[error("{texts} texts are more than this model takes at once: send at most {most} in a request")]
-    TooMany { texts: usize, most: usize },
+    Busy {
+        /// When to try again.
+        retry_after: Duration,
+    },
+    /// A text is too long; nothing is truncated silently.
+    #[error("input {index} (counted from 0) has {tokens} tokens or more; this model accepts at most {most}: split it")]
+    TooLong {
+        /// Index of the text in the request, from 0.
+        index: usize,
+        /// Number of tokens. An extremely long text is not tokenized to its end; this is then a lower bound.
+        tokens: u32,
+        /// Maximum number of tokens in a text.
+        most: u32,
+    },
+    /// The request has too many texts.
+    #[error("{texts} texts are more than this model accepts in one request: send at most {most}")]
+    TooMany {
+        /// Number of texts in the request.
+        texts: usize,
+        /// Maximum number of texts in a request.
+        most: usize,
+    },
 }
 
-/// The vectors to come. Dropping it cancels: texts not yet computed are forgotten.
+/// Future of the vectors. Dropping it cancels the request: texts not yet computed are discarded.
 pub type EmbedFuture = Pin<Box<dyn Future<Output = Result<Embeddings, EmbedError>> + Send>>;
 
-/// An embedding model in this process. Calls return at once; the work happens on the engine's own threads.
+/// An embedding model running in this process. Methods return immediately; the work is done on the engine's own
+/// threads.
 pub trait EmbedModel: Send + Sync + Debug + 'static {
-    /// Known before the files are there.
+    /// Returns the description, which is known before the files are present.
     fn info(&self) -> EmbedInfo;
-    fn status(&self) -> Status;
-    /// The status, for those who wait for a change of it; of several changes in a row only the last may be seen.
-    fn watch_status(&self) -> watch::Receiver<Status>;
+    /// Returns whether the model can serve now.
+    fn status(&self) -> ModelStatus;
+    /// Subscribes to status changes; of several quick changes only the last may be observed.
+    fn watch_status(&self) -> watch::Receiver<ModelStatus>;
+    /// Returns the current counters and gauges.
     fn stats(&self) -> EmbedStats;
 
-    /// Queues texts. The same text always has the same vector, whatever is asked with it, up to rounding.
+    /// Queues texts. A text's vector does not depend on the other texts of the request, up to rounding.
     fn embed(&self, texts: Vec<String>) -> EmbedFuture;
 }

@@ -1,31 +1,31 @@
-//! The engine of a build without the feature `embed`: it is absent, and says so.
+//! Substitute engine of a build without the feature `embed`: always absent.
 
 use tokio::sync::watch;
 
 use super::{EmbedError, EmbedFuture, EmbedOptions, EmbedStats};
-use crate::chat::Status;
+use crate::chat::ModelStatus;
 
 const MEND: &str = "this build has no embedding engine: build with the feature `embed`";
 
 #[derive(Debug)]
 pub(super) struct Engine {
-    status: watch::Sender<Status>,
+    status: watch::Sender<ModelStatus>,
 }
 
 impl Engine {
     pub(super) fn start(_options: EmbedOptions) -> Self {
-        Self { status: watch::Sender::new(Status::Absent { mend: MEND.to_owned() }) }
+        Self { status: watch::Sender::new(ModelStatus::Absent { mend: MEND.to_owned() }) }
     }
 
     pub(super) fn reload(&self) {}
 
     pub(super) fn inject_panic(&self) {}
 
-    pub(super) fn status(&self) -> Status {
+    pub(super) fn status(&self) -> ModelStatus {
         self.status.borrow().clone()
     }
 
-    pub(super) fn watch_status(&self) -> watch::Receiver<Status> {
+    pub(super) fn watch_status(&self) -> watch::Receiver<ModelStatus> {
         self.status.subscribe()
     }
 

@@ -1,4 +1,4 @@
-//! From a request to a job: everything that can be refused is refused here, before any computation.
+//! Turns a request into a job. Everything that can be rejected is rejected here, before any computation.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ use super::load::Ready;
 use super::reply::Reply;
 use super::sampler::Sampler;
 use super::sequence::Job;
+use crate::answer_parser::AnswerParser;
 use crate::hermes::{CallParser, Trigger, turns_with_tools};
-use crate::speech::Speech;
 use crate::stop::StopMatcher;
 use crate::tool::{ToolChoice, Toolbox};
 
@@ -36,12 +36,12 @@ pub(super) fn admit(ready: &Ready, request: GenerateRequest) -> Result<(Job, Gen
     let (reply, generation) = Reply::channel(max_tokens);
     let calls =
         request.tools.as_ref().map(|toolbox| CallParser::new(trigger(&request, toolbox), grammar::most(toolbox)));
-    let speech = Speech::new(StopMatcher::new(request.stop), calls);
-    let job = Job { prompt, max_tokens, sampler, speech, reply, epoch: ready.epoch };
+    let parser = AnswerParser::new(StopMatcher::new(request.stop), calls);
+    let job = Job { prompt, max_tokens, sampler, parser, reply, epoch: ready.epoch };
     Ok((job, generation))
 }
 
-/// Only a text of no form can be words first and calls then.
+/// Only a free-text answer may contain text first and calls after it.
 fn trigger(request: &GenerateRequest, toolbox: &Toolbox) -> Trigger {
     match (&toolbox.choice, &request.format) {
         (ToolChoice::Required | ToolChoice::Named(_), _) => Trigger::Certain,
@@ -50,7 +50,7 @@ fn trigger(request: &GenerateRequest, toolbox: &Toolbox) -> Trigger {
     }
 }
 
-/// Fields that no model can serve.
+/// Rejects fields that no model can serve.
 fn check(request: &GenerateRequest) -> Result<(), ModelError> {
     let refuse = |field: &'static str, why: &str| {
         Err(ModelError::Unsupported { field: Cow::Borrowed(field), why: why.to_owned() })
@@ -80,11 +80,11 @@ fn check(request: &GenerateRequest) -> Result<(), ModelError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::{Role, Turn};
+    use crate::chat::{ChatTurn, Role};
 
     fn request() -> GenerateRequest {
         GenerateRequest {
-            turns: vec![Turn::text(Role::User, "hello")],
+            turns: vec![ChatTurn::text(Role::User, "hello")],
             max_tokens: 1,
             temperature: 1.0,
             top_p: 1.0,

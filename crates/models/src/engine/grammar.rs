@@ -1,4 +1,4 @@
-//! From what an answer must look like to the grammar that holds it to that.
+//! Builds the sampling grammar for the required form of an answer.
 
 use std::borrow::Cow;
 
@@ -8,14 +8,14 @@ use llama_cpp_2::sampling::LlamaSampler;
 use serde_json::{Value, json};
 
 use crate::chat::{Format, GenerateRequest, ModelError};
-use crate::hermes::{self, Otherwise};
+use crate::hermes::{self, AnswerForm};
 use crate::schema;
 use crate::tool::{MAX_CALLS, Tool, ToolChoice, Toolbox};
 
 const FORMAT: &str = "response_format";
 const MAX_NAME: usize = 64;
 
-/// Calls that one answer may hold.
+/// Maximum number of calls in one answer.
 pub(super) fn most(toolbox: &Toolbox) -> u32 {
     match toolbox.choice {
         ToolChoice::Named(_) => 1,
@@ -23,7 +23,7 @@ pub(super) fn most(toolbox: &Toolbox) -> u32 {
     }
 }
 
-/// `None` where any text will do. Refuses what no grammar can hold.
+/// Returns the grammar; `None` if any text is allowed. Rejects forms that no grammar can enforce.
 pub(super) fn of(model: &LlamaModel, request: &GenerateRequest) -> Result<Option<LlamaSampler>, ModelError> {
     let document = match &request.format {
         Format::Text => None,
@@ -55,24 +55,24 @@ fn of_calls(model: &LlamaModel, toolbox: &Toolbox, document: Option<String>) -> 
         return Err(unsupported("tool_choice".into(), "names a tool that is not among the tools".to_owned()));
     }
     let otherwise = match (&toolbox.choice, document) {
-        (ToolChoice::Required | ToolChoice::Named(_), _) => Otherwise::Nothing,
-        (ToolChoice::Auto, None) => Otherwise::Text,
-        (ToolChoice::Auto, Some(document)) => Otherwise::Document(document),
+        (ToolChoice::Required | ToolChoice::Named(_), _) => AnswerForm::Nothing,
+        (ToolChoice::Auto, None) => AnswerForm::Text,
+        (ToolChoice::Auto, Some(document)) => AnswerForm::Document(document),
     };
     let named: Vec<(&str, &str)> = tools.iter().map(|(_, name, arguments)| (*name, arguments.as_str())).collect();
     sampler(model, &hermes::grammar(&named, &otherwise, most(toolbox)), "tools".into()).map_err(|error| {
-        // It does not say which part it failed for.
+        // The grammar builder does not report which part failed.
         let blame =
             |(index, _, grammar): &(usize, _, String)| sampler(model, grammar, field(*index, "parameters")).err();
         let document = match &otherwise {
-            Otherwise::Document(document) => sampler(model, document, FORMAT.into()).err(),
-            Otherwise::Nothing | Otherwise::Text => None,
+            AnswerForm::Document(document) => sampler(model, document, FORMAT.into()).err(),
+            AnswerForm::Nothing | AnswerForm::Text => None,
         };
         tools.iter().find_map(blame).or(document).unwrap_or(error)
     })
 }
 
-/// The schema of a tool's arguments, an object's.
+/// Returns the schema of a tool's arguments, which is an object's.
 fn arguments(index: usize, tool: &Tool) -> Result<Cow<'_, Value>, ModelError> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     if tool.name.is_empty() || tool.name.len() > MAX_NAME || !tool.name.bytes().all(plain) {
@@ -81,7 +81,7 @@ fn arguments(index: usize, tool: &Tool) -> Result<Cow<'_, Value>, ModelError> {
     }
     let must = || unsupported(field(index, "parameters"), "must be the schema of an object".to_owned());
     let schema = match &tool.parameters {
-        // A function without parameters is given without a schema.
+        // A function without parameters has no schema.
         Value::Null => return Ok(Cow::Owned(json!({"type": "object", "properties": {}}))),
         Value::Object(schema) if schema.is_empty() => {
             return Ok(Cow::Owned(json!({"type": "object", "properties": {}})));

@@ -1,4 +1,4 @@
-//! From a selection to a model in memory.
+//! Resolves a selection and loads the model into memory.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -9,32 +9,32 @@ use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::LlamaModelParams;
 use llama_cpp_2::{LogOptions, send_logs_to_tracing};
 
-use super::prompt::Prompter;
+use super::prompt::PromptTokenizer;
 use super::shared::Shared;
-use crate::chat::{ModelInfo, Status};
+use crate::chat::{ModelInfo, ModelStatus};
 use crate::manifest::{Manifest, ModelEntry};
 use crate::memory;
 use crate::plan::{CacheShape, context_per_slot};
 use crate::resolve::{Target, resolve};
 use crate::verify::{VerifyError, verify};
 
-/// Of the percents told while loading, those for the check of the file.
+/// Share of the reported progress that covers verification of the file, in percent.
 const CHECK_SHARE: u8 = 90;
 
-/// A model in memory, with what is known of it.
+/// A loaded model with its metadata.
 #[derive(Debug)]
 pub(super) struct Ready {
     pub(super) model: Arc<LlamaModel>,
-    pub(super) prompter: Prompter,
+    pub(super) prompter: PromptTokenizer,
     pub(super) info: ModelInfo,
     file: FileMark,
-    /// Bytes of memory that were asked to be free for it, and that it now uses itself.
+    /// Bytes of memory that were required to be free and that the model now uses.
     claimed: u64,
-    /// Differs for each loading.
+    /// Unique per load.
     pub(super) epoch: u64,
 }
 
-/// Tells a file from another at the same or another place.
+/// Identifies a version of a file at its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FileMark {
     path: PathBuf,
@@ -52,11 +52,11 @@ impl FileMark {
 /// Why nothing was loaded.
 pub(super) enum LoadError {
     Stopped,
-    /// Nothing changes until the operator does something.
-    Wrong(Status),
+    /// Retrying is pointless until the operator acts.
+    Wrong(ModelStatus),
 }
 
-/// llama.cpp's global state, initialised once in a process; its log goes to tracing.
+/// Global state of llama.cpp, initialised once per process; its log is forwarded to tracing.
 pub(super) fn backend() -> Result<&'static LlamaBackend, String> {
     static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
     let backend = BACKEND.get_or_init(|| {
@@ -66,7 +66,7 @@ pub(super) fn backend() -> Result<&'static LlamaBackend, String> {
     backend.as_ref().map_err(Clone::clone)
 }
 
-/// Whether the selection still leads to the file that is loaded.
+/// Returns whether the selection still resolves to the loaded file.
 pub(super) fn is_current(shared: &Shared, ready: &Ready) -> bool {
     let options = &shared.options;
     let available = memory::available().map(|bytes| bytes.saturating_add(ready.claimed));
@@ -76,14 +76,14 @@ pub(super) fn is_current(shared: &Shared, ready: &Ready) -> bool {
     target.and_then(|target| FileMark::of(&target.path)).is_some_and(|mark| mark == ready.file)
 }
 
-/// Chooses, checks and loads the file, telling the progress.
+/// Selects, verifies and loads the file and reports progress.
 pub(super) fn load(shared: &Shared, epoch: u64) -> Result<Ready, LoadError> {
     let options = &shared.options;
-    let wrong = |why: String, mend: &str| LoadError::Wrong(Status::Failed { why, mend: mend.to_owned() });
+    let wrong = |why: String, mend: &str| LoadError::Wrong(ModelStatus::Failed { why, mend: mend.to_owned() });
     let manifest =
         Manifest::embedded().map_err(|error| wrong(error.to_string(), "this is a fault of the build: report it"))?;
     let target = resolve(&options.selection, &manifest, &options.cache_dir, memory::available())
-        .map_err(|mend| LoadError::Wrong(Status::Absent { mend }))?;
+        .map_err(|mend| LoadError::Wrong(ModelStatus::Absent { mend }))?;
     check(shared, &target)?;
     let gone = || wrong(format!("{} is gone", target.path.display()), "put the file back and reload");
     let file = FileMark::of(&target.path).ok_or_else(gone)?;
@@ -91,7 +91,7 @@ pub(super) fn load(shared: &Shared, epoch: u64) -> Result<Ready, LoadError> {
     let model = read(&target.path).map_err(|why| wrong(why, mend_file))?;
     let model = Arc::new(model);
     let refuse = |why: String| wrong(format!("{}: {why}", target.path.display()), mend_file);
-    let prompter = Prompter::new(Arc::clone(&model)).map_err(refuse)?;
+    let prompter = PromptTokenizer::new(Arc::clone(&model)).map_err(refuse)?;
     let info = info(shared, &target, &model);
     let claimed = target.entry.as_ref().map_or(0, |entry| entry.min_free_memory);
     Ok(Ready { model, prompter, info, file, claimed, epoch })
@@ -101,12 +101,12 @@ fn check(shared: &Shared, target: &Target) -> Result<(), LoadError> {
     let Some(entry) = &target.entry else { return Ok(()) };
     let progress = |percent: u8| {
         let percent = u8::try_from(u16::from(percent) * u16::from(CHECK_SHARE) / 100).unwrap_or(CHECK_SHARE);
-        shared.set_status(Status::Loading { percent });
+        shared.set_status(ModelStatus::Loading { percent });
         !shared.is_stopping()
     };
     verify(&target.path, entry, progress).map_err(|error| match error {
         VerifyError::Stopped => LoadError::Stopped,
-        error => LoadError::Wrong(Status::Failed { why: error.to_string(), mend: mend_wrong_file(entry) }),
+        error => LoadError::Wrong(ModelStatus::Failed { why: error.to_string(), mend: mend_wrong_file(entry) }),
     })
 }
 
@@ -114,7 +114,7 @@ fn mend_wrong_file(entry: &ModelEntry) -> String {
     format!("the file is damaged or another: delete it and run `muster models pull {}`", entry.id)
 }
 
-/// The file is mapped, not copied: its pages are shared and can be dropped by the system.
+/// The file is memory-mapped, not copied: its pages are shared and can be dropped by the system.
 fn read(path: &Path) -> Result<LlamaModel, String> {
     let parameters = LlamaModelParams::default().with_use_mmap(true);
     LlamaModel::load_from_file(backend()?, path, &parameters).map_err(|error| format!("{}: {error}", path.display()))

@@ -1,8 +1,8 @@
-//! llama.cpp on a thread of its own, with continuous batching: each step computes one token of every running request
-//! and a share of the prompts that are not yet read.
+//! llama.cpp on its own thread with continuous batching: each step computes one token of every running request and a
+//! share of the prompts not yet processed.
 //!
-//! Invariants: only the engine's thread touches the context; a request leaves by exactly one `Done` or `Failed`, even
-//! where the thread panics; every queue and every step is bounded.
+//! Invariants: only the engine's thread touches the context; a request ends with exactly one `Done` or `Failed`, even
+//! if the thread panics; every queue and every step is bounded.
 
 mod admission;
 mod grammar;
@@ -20,13 +20,13 @@ use std::thread::JoinHandle;
 
 use tokio::sync::watch;
 
-use crate::chat::{GenerateRequest, Generation, ModelError, ModelInfo, ModelStats, Status, Turn};
+use crate::chat::{ChatTurn, GenerateRequest, Generation, ModelError, ModelInfo, ModelStats, ModelStatus};
 use crate::hermes::turns_with_tools;
-use crate::local::Options;
+use crate::local::ModelOptions;
 use crate::tool::Tool;
 use shared::Shared;
 
-/// The calling side: hands requests over and reads figures; never waits for the engine.
+/// The callers' side: submits requests and reads statistics; never waits for the engine.
 #[derive(Debug)]
 pub(crate) struct Engine {
     shared: Arc<Shared>,
@@ -34,7 +34,7 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn start(options: Options) -> Self {
+    pub(crate) fn start(options: ModelOptions) -> Self {
         let shared = Arc::new(Shared::new(options));
         let of_thread = Arc::clone(&shared);
         let spawned = std::thread::Builder::new()
@@ -43,7 +43,7 @@ impl Engine {
             .spawn(move || supervise::run(&of_thread));
         if let Err(error) = &spawned {
             let mend = "raise the limit of threads of this process and start again".to_owned();
-            shared.set_status(Status::Failed { why: format!("no thread for the embedded model: {error}"), mend });
+            shared.set_status(ModelStatus::Failed { why: format!("no thread for the embedded model: {error}"), mend });
         }
         Self { shared, thread: spawned.ok() }
     }
@@ -60,11 +60,11 @@ impl Engine {
         self.shared.info()
     }
 
-    pub(crate) fn status(&self) -> Status {
+    pub(crate) fn status(&self) -> ModelStatus {
         self.shared.status()
     }
 
-    pub(crate) fn watch_status(&self) -> watch::Receiver<Status> {
+    pub(crate) fn watch_status(&self) -> watch::Receiver<ModelStatus> {
         self.shared.watch_status()
     }
 
@@ -72,7 +72,7 @@ impl Engine {
         self.shared.stats()
     }
 
-    pub(crate) fn count(&self, turns: &[Turn], tools: &[Tool]) -> Option<u32> {
+    pub(crate) fn count(&self, turns: &[ChatTurn], tools: &[Tool]) -> Option<u32> {
         let tokens = self.shared.ready().ok()?.prompter.tokens(&turns_with_tools(turns, tools)).ok()?;
         u32::try_from(tokens.len()).ok()
     }
@@ -83,8 +83,8 @@ impl Engine {
 
     pub(crate) fn generate(&self, request: GenerateRequest) -> Result<Generation, ModelError> {
         let ready = self.shared.ready()?;
-        // A full line refuses before the prompt is looked at; `enqueue` decides again.
-        self.shared.room()?;
+        // A full queue rejects the request before its prompt is tokenized; `enqueue` checks again.
+        self.shared.check_capacity()?;
         let (job, generation) = admission::admit(&ready, request)?;
         self.shared.enqueue(job)?;
         Ok(generation)

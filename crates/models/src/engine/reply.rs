@@ -1,4 +1,4 @@
-//! The engine's end of a generation.
+//! The engine's side of a generation.
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -6,10 +6,10 @@ use tokio_util::sync::CancellationToken;
 use crate::chat::{Finish, GenerateEvent, Generation, ModelError, TokenUsage};
 use crate::tool::MAX_CALLS;
 
-/// Around a call: the text before it, its begin, a held back end of its arguments.
+/// Events around each call: the text before it, its beginning, a held-back end of its arguments.
 const EVENTS_BESIDE_TOKENS: usize = 4 * MAX_CALLS as usize + 4;
 
-/// Sends the events of one request. Dropped without an end (by a panic, or a change of models), it says `Failed`.
+/// Sends the events of one request. Sends `Failed` if dropped without an end (by a panic or a change of models).
 #[derive(Debug)]
 pub(super) struct Reply {
     events: mpsc::Sender<GenerateEvent>,
@@ -18,9 +18,9 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// The channel holds every event that `max_tokens` can make (one a token, a few more around each call, what was held
-    /// back, the end), so that sending never waits: a slow reader neither
-    /// stalls the engine nor needs a deadline here, and what it leaves unread is bounded by the context.
+    /// Creates a channel that holds every event that `max_tokens` can produce (one per token, a few more around each
+    /// call, held-back text, the end), so that sending never blocks: a slow reader neither stalls the engine nor needs
+    /// a deadline here, and unread events are bounded by the context.
     pub(super) fn channel(max_tokens: u32) -> (Self, Generation) {
         let capacity = usize::try_from(max_tokens).unwrap_or(usize::MAX / 4).saturating_add(EVENTS_BESIDE_TOKENS);
         let (sender, receiver) = mpsc::channel(capacity);
@@ -29,13 +29,13 @@ impl Reply {
         (reply, Generation::new(receiver, cancel))
     }
 
-    /// Whether nobody waits for the text any more.
+    /// Returns whether the reader has gone.
     pub(super) fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled() || self.events.is_closed()
     }
 
-    /// All but the end.
-    pub(super) fn say(&self, events: Vec<GenerateEvent>) {
+    /// Sends events other than the end.
+    pub(super) fn send_events(&self, events: Vec<GenerateEvent>) {
         events.into_iter().for_each(|event| self.send(event));
     }
 
@@ -53,7 +53,7 @@ impl Reply {
         }
     }
 
-    /// A closed channel means that the reader left; the next step sees it.
+    /// A closed channel means that the reader has gone; the next step notices it.
     fn send(&self, event: GenerateEvent) {
         if let Err(mpsc::error::TrySendError::Full(_)) = self.events.try_send(event) {
             tracing::error!("more events than tokens: the reader of the embedded model lost one");
@@ -72,9 +72,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dropped_reply_says_that_it_failed() {
+    fn a_dropped_reply_reports_failure() {
         let (reply, mut generation) = Reply::channel(1);
-        reply.say(vec![GenerateEvent::Delta("a".to_owned())]);
+        reply.send_events(vec![GenerateEvent::Delta("a".to_owned())]);
         drop(reply);
         assert_eq!(generation.events.try_recv(), Ok(GenerateEvent::Delta("a".to_owned())));
         assert!(matches!(generation.events.try_recv(), Ok(GenerateEvent::Failed(ModelError::Failed { .. }))));
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ended_reply_says_nothing_more() {
+    fn an_ended_reply_sends_nothing_more() {
         let (mut reply, mut generation) = Reply::channel(1);
         reply.done(Finish::Stop, TokenUsage::default());
         drop(reply);

@@ -1,4 +1,4 @@
-//! The choice of the next token.
+//! Choice of the next token.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant};
@@ -13,14 +13,14 @@ use llama_cpp_2::token::data_array::LlamaTokenDataArray;
 use super::grammar;
 use crate::chat::{GenerateRequest, ModelError};
 
-/// Penalties look back over this many generated tokens.
+/// Number of generated tokens over which penalties look back.
 const PENALTY_WINDOW: i32 = 64;
-/// Keeps small models from loops; measured with the figures of the design.
+/// Keeps small models from repeating themselves; the design's figures were measured with it.
 const REPEAT_PENALTY: f32 = 1.05;
-/// A grammar that needs longer for one token has grown beyond what may be asked of the others in the batch.
+/// Time limit of the grammar per token, since it delays every request of the batch.
 const GRAMMAR_TIME: Duration = Duration::from_secs(2);
 
-/// The sampler chain of one request, and its grammar.
+/// Sampler chain and grammar of one request.
 #[derive(Debug)]
 pub(super) struct Sampler {
     chain: LlamaSampler,
@@ -28,7 +28,7 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// Refuses a form that cannot be enforced.
+    /// Rejects a form that cannot be enforced.
     pub(super) fn new(model: &LlamaModel, request: &GenerateRequest) -> Result<Self, ModelError> {
         let grammar = grammar::of(model, request)?;
         let penalties = LlamaSampler::penalties(
@@ -48,13 +48,13 @@ impl Sampler {
         Ok(Self { chain, grammar })
     }
 
-    /// The next token by the logits of a row of the last batch.
+    /// Samples the next token from the logits of a row of the last batch.
     pub(super) fn next(&mut self, context: &LlamaContext<'_>, row: i32) -> Result<LlamaToken, ModelError> {
         let Some(grammar) = &mut self.grammar else {
             return Ok(self.chain.sample(context, row));
         };
         let begin = Instant::now();
-        // Most tokens fit the grammar by themselves, and asking it about one token is cheap; about all, it is not.
+        // Most sampled tokens fit the grammar; checking one token is cheap, checking the whole vocabulary is not.
         let mut candidates = context.token_data_array_ith(row);
         candidates.apply_sampler(&mut self.chain);
         if let Some(token) = candidates.selected_token().filter(|token| admits(grammar, *token)) {
@@ -75,9 +75,9 @@ impl Sampler {
         candidates.selected_token().ok_or_else(|| ModelError::Failed { why: "no token could be chosen".to_owned() })
     }
 
-    /// Tells the grammar about a token that goes on with the text; never the one that ends it.
+    /// Advances the grammar by a token that continues the text; not called for the end token.
     pub(super) fn accept(&mut self, token: LlamaToken) -> Result<(), ModelError> {
-        // Without a grammar the chain has already been told by `sample`.
+        // Without a grammar, `sample` has already advanced the chain.
         let Some(grammar) = &mut self.grammar else { return Ok(()) };
         let failed = |error| ModelError::Failed { why: format!("the grammar refused its own token: {error}") };
         grammar.try_accept(token).map_err(failed)?;
@@ -91,7 +91,7 @@ fn admits(grammar: &mut LlamaSampler, token: LlamaToken) -> bool {
     one.data.first().is_some_and(|candidate| candidate.logit().is_finite())
 }
 
-/// llama.cpp takes `u32::MAX` for "choose one", which would not be reproducible.
+/// llama.cpp reads `u32::MAX` as "choose a random seed", which would not be reproducible.
 fn seed(asked: Option<u32>) -> u32 {
     asked.unwrap_or_else(|| RandomState::new().build_hasher().finish() as u32).min(u32::MAX - 1)
 }

@@ -1,4 +1,4 @@
-//! One request on its way through the engine.
+//! State of one request in the engine.
 
 use std::time::Instant;
 
@@ -6,40 +6,40 @@ use llama_cpp_2::token::LlamaToken;
 
 use super::reply::Reply;
 use super::sampler::Sampler;
+use crate::answer_parser::AnswerParser;
 use crate::chat::{Finish, ModelError, TokenUsage};
-use crate::speech::Speech;
 use crate::utf8::Utf8Buffer;
 
-/// A request that was admitted and waits for a slot.
+/// An admitted request that waits for a slot.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) prompt: Vec<LlamaToken>,
-    /// At least 1, and with the prompt within the context.
+    /// At least 1; together with the prompt within the context.
     pub(super) max_tokens: u32,
     pub(super) sampler: Sampler,
-    pub(super) speech: Speech,
+    pub(super) parser: AnswerParser,
     pub(super) reply: Reply,
-    /// The loading of the model that tokenized the prompt.
+    /// Epoch of the model that tokenized the prompt.
     pub(super) epoch: u64,
 }
 
-/// A request that has a slot of the context.
+/// A request that occupies a slot of the context.
 #[derive(Debug)]
 pub(super) struct Sequence {
     /// Sequence id in the context.
     pub(super) slot: u32,
     pub(super) job: Job,
-    /// Prompt tokens that are in the context.
+    /// Number of prompt tokens already in the context.
     pub(super) read: usize,
-    /// The token that the next step puts into the context.
+    /// Token that the next step adds to the context.
     pub(super) last: Option<LlamaToken>,
     generated: u32,
     text: Utf8Buffer,
     begun: Instant,
 }
 
-/// What the next token means, as the vocabulary says.
-pub(super) enum Piece {
+/// Meaning of a sampled token.
+pub(super) enum TokenPiece {
     EndOfText,
     Bytes(Vec<u8>),
 }
@@ -49,12 +49,12 @@ impl Sequence {
         Self { slot, job, read: 0, last: None, generated: 0, text: Utf8Buffer::default(), begun: Instant::now() }
     }
 
-    /// Prompt tokens to read, 0 once it generates.
+    /// Prompt tokens still to be processed; 0 once it generates.
     pub(super) fn unread(&self) -> usize {
         self.job.prompt.len() - self.read
     }
 
-    /// Where the next token goes.
+    /// Position of the next token.
     pub(super) fn position(&self) -> usize {
         self.read + usize::try_from(self.generated).unwrap_or(usize::MAX).saturating_sub(1)
     }
@@ -63,18 +63,18 @@ impl Sequence {
         self.begun.elapsed()
     }
 
-    /// Takes a sampled token; tells the reader; `true` once the request has ended.
-    pub(super) fn take(&mut self, token: LlamaToken, piece: Piece) -> bool {
+    /// Processes a sampled token and sends events; returns `true` once the request has ended.
+    pub(super) fn take(&mut self, token: LlamaToken, piece: TokenPiece) -> bool {
         let bytes = match piece {
-            Piece::EndOfText => return self.finish(Finish::Stop),
-            Piece::Bytes(bytes) => bytes,
+            TokenPiece::EndOfText => return self.finish(Finish::Stop),
+            TokenPiece::Bytes(bytes) => bytes,
         };
         self.generated += 1;
         if let Err(error) = self.job.sampler.accept(token) {
             return self.fail(error);
         }
-        let (said, end) = self.job.speech.push(&self.text.push(&bytes));
-        self.job.reply.say(said);
+        let (said, end) = self.job.parser.push(&self.text.push(&bytes));
+        self.job.reply.send_events(said);
         if let Some(finish) = end {
             return self.done(finish);
         }
@@ -91,8 +91,8 @@ impl Sequence {
     }
 
     fn finish(&mut self, finish: Finish) -> bool {
-        let (said, finish) = self.job.speech.finish(finish);
-        self.job.reply.say(said);
+        let (said, finish) = self.job.parser.finish(finish);
+        self.job.reply.send_events(said);
         self.done(finish)
     }
 

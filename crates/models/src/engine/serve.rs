@@ -9,7 +9,7 @@ use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::token::LlamaToken;
 
 use super::load::{Ready, backend, is_current};
-use super::sequence::{Piece, Sequence};
+use super::sequence::{Sequence, TokenPiece};
 use super::shared::{Next, Shared};
 use crate::plan::{STEP_TOKENS, share_prompt_tokens};
 
@@ -21,7 +21,7 @@ pub(super) enum Outcome {
     Failed(String),
 }
 
-/// Serves requests until told otherwise.
+/// Serves requests until a command ends it.
 pub(super) fn serve(shared: &Arc<Shared>, ready: &Arc<Ready>) -> Outcome {
     let mut server = match Server::new(shared, ready) {
         Ok(server) => server,
@@ -42,7 +42,7 @@ pub(super) fn serve(shared: &Arc<Shared>, ready: &Arc<Ready>) -> Outcome {
             Next::Panic => die(),
             Next::Step(jobs) => {
                 for job in jobs {
-                    // `next` hands out no more jobs than there are free slots.
+                    // `next` returns no more jobs than there are free slots.
                     let Some(slot) = server.free.pop() else { break };
                     server.running.push(Sequence::new(slot, job));
                 }
@@ -98,7 +98,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Frees the slot and forgets what the context holds of it.
+    /// Frees the slot and clears its part of the context.
     fn release(&mut self, index: usize) {
         let sequence = self.running.remove(index);
         if let Err(error) = self.context.clear_kv_cache_seq(Some(sequence.slot), None, None) {
@@ -108,14 +108,14 @@ impl<'a> Server<'a> {
         self.shared.count_finished(sequence.age());
     }
 
-    /// One decode, and one token for each sequence whose prompt is read.
+    /// Runs one decode, and samples one token for each sequence whose prompt is complete.
     fn step(&mut self) -> Result<(), String> {
         let rows = self.fill_batch()?;
         if self.batch.n_tokens() == 0 {
             return Ok(());
         }
         self.context.decode(&mut self.batch).map_err(|error| format!("decoding failed: {error}"))?;
-        // From the back, so that removals do not move what is still to be visited.
+        // In reverse order, so that removals do not move entries still to be visited.
         for (index, row) in rows.into_iter().rev() {
             if self.sample(index, row) {
                 self.release(index);
@@ -124,7 +124,7 @@ impl<'a> Server<'a> {
         Ok(())
     }
 
-    /// The sequences to sample, with the rows of their logits.
+    /// Fills the batch and returns the sequences to sample with their logits rows.
     fn fill_batch(&mut self) -> Result<Vec<(usize, i32)>, String> {
         self.batch.clear();
         let unread: Vec<usize> = self.running.iter().map(Sequence::unread).collect();
@@ -151,7 +151,7 @@ impl<'a> Server<'a> {
         Ok(rows)
     }
 
-    /// `true` once the sequence has ended.
+    /// Returns `true` once the sequence has ended.
     fn sample(&mut self, index: usize, row: i32) -> bool {
         let Some(sequence) = self.running.get_mut(index) else { return false };
         let token = match sequence.job.sampler.next(&self.context, row) {
@@ -160,10 +160,10 @@ impl<'a> Server<'a> {
         };
         let vocab = self.ready.model.vocab();
         if vocab.is_eog(token) {
-            return sequence.take(token, Piece::EndOfText);
+            return sequence.take(token, TokenPiece::EndOfText);
         }
         self.shared.count_step(0, 1);
-        sequence.take(token, Piece::Bytes(vocab.token_to_piece(token, false, None)))
+        sequence.take(token, TokenPiece::Bytes(vocab.token_to_piece(token, false, None)))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the callers and the engine's thread share: the waiting line, the commands, the status and the figures.
+//! State shared by callers and the engine's thread: the queue, commands, status and statistics.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,20 +9,20 @@ use tokio::sync::watch;
 
 use super::load::Ready;
 use super::sequence::Job;
-use crate::chat::{ModelError, ModelInfo, ModelStats, Status};
-use crate::local::Options;
+use crate::chat::{ModelError, ModelInfo, ModelStats, ModelStatus};
+use crate::local::ModelOptions;
 use crate::plan;
 
-const LOADING: Status = Status::Loading { percent: 0 };
+const LOADING: ModelStatus = ModelStatus::Loading { percent: 0 };
 
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub(super) options: Options,
+    pub(super) options: ModelOptions,
     state: Mutex<State>,
     /// Signalled at every change that the engine's thread may wait for.
     changed: Condvar,
-    /// Changed only under the lock of `state`.
-    status: watch::Sender<Status>,
+    /// Only changed while `state` is locked.
+    status: watch::Sender<ModelStatus>,
     prompt_tokens: AtomicU64,
     completion_tokens: AtomicU64,
     restarts: AtomicU64,
@@ -37,25 +37,25 @@ struct State {
     mean_request: Duration,
     stop: bool,
     reload: bool,
-    /// The file changed: what runs may end, nothing new begins.
+    /// The file changed: running requests may finish, new ones do not start.
     draining: bool,
     panic: bool,
 }
 
-/// What the engine's thread is to do next.
+/// What the engine's thread does next.
 pub(super) enum Next {
     Stop,
-    /// Look whether the file is still the same.
+    /// Check whether the file is still the same.
     CheckFile,
-    /// Load anew; nothing runs any more.
+    /// Reload; no request is running.
     Reload,
     Panic,
-    /// Take these into free slots and compute a step.
+    /// Put these jobs into free slots and compute a step.
     Step(Vec<Job>),
 }
 
 impl Shared {
-    pub(super) fn new(options: Options) -> Self {
+    pub(super) fn new(options: ModelOptions) -> Self {
         let none = ModelInfo { id: "none".to_owned(), name: "none".to_owned(), context: 0, max_tokens: 0 };
         let state = State {
             info: none,
@@ -79,7 +79,7 @@ impl Shared {
         }
     }
 
-    /// A panic elsewhere leaves the state whole: nothing panics between two of its changes.
+    /// A poisoned lock is safe to use: nothing panics between two changes of the state.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -88,11 +88,11 @@ impl Shared {
         self.lock().info.clone()
     }
 
-    pub(super) fn status(&self) -> Status {
+    pub(super) fn status(&self) -> ModelStatus {
         self.status.borrow().clone()
     }
 
-    pub(super) fn watch_status(&self) -> watch::Receiver<Status> {
+    pub(super) fn watch_status(&self) -> watch::Receiver<ModelStatus> {
         self.status.subscribe()
     }
 
@@ -107,24 +107,24 @@ impl Shared {
         }
     }
 
-    /// The loaded model, or why there is none.
+    /// Returns the loaded model, or why there is none.
     pub(super) fn ready(&self) -> Result<Arc<Ready>, ModelError> {
         let state = self.lock();
         match (&state.ready, &*self.status.borrow()) {
-            (Some(ready), Status::Ready) => Ok(Arc::clone(ready)),
-            (_, Status::Absent { mend }) => Err(ModelError::Absent { mend: mend.clone() }),
-            (_, Status::Failed { why, .. }) => Err(ModelError::Failed { why: why.clone() }),
-            (_, Status::Loading { percent }) => Err(ModelError::Loading { percent: *percent }),
-            (None, Status::Ready) => Err(ModelError::Loading { percent: 0 }),
+            (Some(ready), ModelStatus::Ready) => Ok(Arc::clone(ready)),
+            (_, ModelStatus::Absent { mend }) => Err(ModelError::Absent { mend: mend.clone() }),
+            (_, ModelStatus::Failed { why, .. }) => Err(ModelError::Failed { why: why.clone() }),
+            (_, ModelStatus::Loading { percent }) => Err(ModelError::Loading { percent: *percent }),
+            (None, ModelStatus::Ready) => Err(ModelError::Loading { percent: 0 }),
         }
     }
 
-    /// Whether one more request may wait.
-    pub(super) fn room(&self) -> Result<(), ModelError> {
+    /// Returns an error if the queue is full.
+    pub(super) fn check_capacity(&self) -> Result<(), ModelError> {
         self.check_room(&mut self.lock())
     }
 
-    /// Puts a job in the line.
+    /// Queues a job.
     pub(super) fn enqueue(&self, job: Job) -> Result<(), ModelError> {
         let mut state = self.lock();
         self.check_room(&mut state)?;
@@ -135,7 +135,7 @@ impl Shared {
 
     fn check_room(&self, state: &mut State) -> Result<(), ModelError> {
         state.waiting.retain(|job| !job.reply.is_cancelled());
-        // Jobs for slots that are free are not waiting, only not yet fetched.
+        // Jobs for free slots do not count as waiting; they have only not been fetched yet.
         let free = self.options.slots.saturating_sub(state.active);
         if state.waiting.len() < self.options.queue + free {
             return Ok(());
@@ -167,19 +167,19 @@ impl Shared {
         self.lock().stop
     }
 
-    pub(super) fn set_status(&self, status: Status) {
+    pub(super) fn set_status(&self, status: ModelStatus) {
         let _state = self.lock();
         self.status.send_replace(status);
     }
 
-    /// Another file is to be loaded: new requests are told so, running ones end first.
+    /// Prepares for another file: new requests are rejected, running ones finish.
     pub(super) fn drain(&self) {
         let mut state = self.lock();
         state.draining = true;
         self.status.send_replace(LOADING);
     }
 
-    /// Loading begins: what waits was tokenized for the model that goes, and fails by being dropped.
+    /// Loading begins. Waiting jobs were tokenized for the old model, and fail by being dropped.
     pub(super) fn unload(&self) {
         let orphans = {
             let mut state = self.lock();
@@ -196,10 +196,10 @@ impl Shared {
         let mut state = self.lock();
         state.info = ready.info.clone();
         state.ready = Some(Arc::clone(ready));
-        self.status.send_replace(Status::Ready);
+        self.status.send_replace(ModelStatus::Ready);
     }
 
-    /// Waits until something is to be done. `active` requests hold slots.
+    /// Waits for the next action. `active` requests occupy slots.
     pub(super) fn next(&self, active: usize, epoch: u64) -> Next {
         let mut state = self.lock();
         loop {
@@ -227,7 +227,7 @@ impl Shared {
         }
     }
 
-    /// Waits for a reload or the end, at most for `bound` where there is one. `true`: go on; `false`: stop.
+    /// Waits for a reload or shutdown, at most for `bound` if given. Returns true to continue, false to stop.
     pub(super) fn pause(&self, bound: Option<Duration>) -> bool {
         let until = bound.map(|bound| Instant::now() + bound);
         let mut state = self.lock();
@@ -256,7 +256,7 @@ impl Shared {
         self.restarts.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Folds the length of a finished request into the estimate for those who are refused.
+    /// Updates the mean request duration, from which `Retry-After` is estimated.
     pub(super) fn count_finished(&self, took: Duration) {
         let mut state = self.lock();
         state.mean_request = (state.mean_request * 7 + took) / 8;

@@ -1,4 +1,4 @@
-//! The life of the engine's thread: load, serve, and start again after a death.
+//! Supervision of the engine's thread: load, serve, and restart after a panic.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,8 +8,8 @@ use std::time::Instant;
 use super::load::{LoadError, load};
 use super::serve::{Outcome, serve};
 use super::shared::Shared;
-use crate::chat::Status;
-use crate::restart::{Restarts, Verdict};
+use crate::chat::ModelStatus;
+use crate::restart::{RestartDecision, Restarts};
 
 /// Runs until the model is dropped.
 pub(super) fn run(shared: &Arc<Shared>) {
@@ -18,7 +18,7 @@ pub(super) fn run(shared: &Arc<Shared>) {
     let mut epoch = 0;
     loop {
         epoch += 1;
-        // A death keeps the model in memory and makes only the context anew.
+        // A panic keeps the model in memory; only the context is created anew.
         let loaded = catch_unwind(AssertUnwindSafe(|| load(shared, epoch)));
         let why = match loaded {
             Ok(Ok(ready)) => match keep_serving(shared, &Arc::new(ready), &mut restarts, begin) {
@@ -41,13 +41,13 @@ pub(super) fn run(shared: &Arc<Shared>) {
             }
             Err(panic) => format!("loading the model died: {}", describe(&*panic)),
         };
-        if !give_up_for_a_while(shared, why) {
+        if !pause_after_failures(shared, why) {
             return;
         }
     }
 }
 
-/// Serves with one loaded model; `Failed` where it dies too often.
+/// Serves with one loaded model; returns `Failed` if it dies too often.
 fn keep_serving(
     shared: &Arc<Shared>,
     ready: &Arc<super::load::Ready>,
@@ -61,25 +61,25 @@ fn keep_serving(
             Err(panic) => describe(&*panic),
         };
         let restart = shared.count_restart();
-        shared.set_status(Status::Loading { percent: 99 });
+        shared.set_status(ModelStatus::Loading { percent: 99 });
         match restarts.died(begin.elapsed()) {
-            Verdict::RestartAfter(delay) => {
+            RestartDecision::RestartAfter(delay) => {
                 tracing::error!(%why, restart, ?delay, "the embedded model's engine died; it is started again");
                 if !shared.pause(Some(delay)) {
                     return Outcome::Stop;
                 }
             }
-            Verdict::GiveUpFor(_) => return Outcome::Failed(why),
+            RestartDecision::GiveUpFor(_) => return Outcome::Failed(why),
         }
     }
 }
 
-/// Says that the model failed, and waits. `false`: stop.
-fn give_up_for_a_while(shared: &Shared, why: String) -> bool {
+/// Reports the failure and waits. Returns false to stop.
+fn pause_after_failures(shared: &Shared, why: String) -> bool {
     tracing::error!(%why, "the embedded model's engine dies too often; it is tried again in a minute");
     shared.unload();
     let mend = "it is tried again in a minute; if it stays so, choose another model and report this".to_owned();
-    shared.set_status(Status::Failed { why, mend });
+    shared.set_status(ModelStatus::Failed { why, mend });
     shared.pause(Some(std::time::Duration::from_secs(60))) && {
         shared.unload();
         true

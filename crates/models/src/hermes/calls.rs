@@ -1,6 +1,6 @@
-//! Calls in a text as it is generated, piece by piece.
+//! Incremental parser of tool calls in generated text.
 //!
-//! The text is held to the grammar of this folder, so what follows a trigger is a call of the expected form.
+//! The text conforms to the grammar of this module, so what follows a trigger is a call of the expected form.
 
 use super::{AFTER_NAME, BEFORE_NAME, OPEN};
 use crate::stop::overlap;
@@ -9,25 +9,25 @@ use crate::stop::overlap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trigger {
     Anywhere,
-    /// Only as the first thing said: a document may hold the same letters in a string.
+    /// Only at the very beginning: a JSON document may contain the same characters in a string.
     AtStart,
-    /// The answer is a call: what it begins with is none of its words.
+    /// The answer is a call; it begins with the trigger.
     Certain,
 }
 
-/// What was heard, in order.
+/// Parsed events, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum CallEvent {
     Text(String),
-    /// A call of the tool of this name begins.
+    /// A call of the named tool begins.
     Begin(String),
     /// More of its arguments' JSON text.
     Arguments(String),
-    /// Its arguments are whole.
+    /// Its arguments are complete.
     End,
 }
 
-/// Tells text from calls. Held back: what may be the beginning of a trigger, and space before it.
+/// Separates text from calls. A possible beginning of a trigger, and white space before it, is held back.
 #[derive(Debug)]
 pub(crate) struct CallParser {
     state: State,
@@ -39,63 +39,63 @@ pub(crate) struct CallParser {
 #[derive(Debug)]
 enum State {
     Text(Trigger),
-    /// Text to the end.
+    /// Text until the end.
     Plain,
-    /// After the trigger, up to the arguments.
+    /// After the trigger, before the arguments.
     Head,
     Arguments(Scan),
-    /// After the arguments, up to the next trigger.
+    /// After the arguments, before the next trigger.
     Tail,
 }
 
 impl CallParser {
-    /// For an answer of at most `most` calls.
+    /// Parses an answer of at most `most` calls.
     pub(crate) fn new(trigger: Trigger, most: u32) -> Self {
         Self { state: State::Text(trigger), held: String::new(), calls: 0, most }
     }
 
-    /// Whether all calls that may be made are whole: what can follow says nothing.
+    /// Returns whether all allowed calls are complete, so that nothing else can follow.
     pub(crate) fn is_over(&self) -> bool {
         self.calls >= self.most
     }
 
-    /// Whether there are calls, all of them whole.
+    /// Returns whether there are calls and all of them are complete.
     pub(crate) fn is_whole(&self) -> bool {
         self.calls > 0 && matches!(self.state, State::Tail)
     }
 
-    pub(crate) fn push(&mut self, text: &str) -> Vec<Heard> {
+    pub(crate) fn push(&mut self, text: &str) -> Vec<CallEvent> {
         self.held.push_str(text);
-        let mut heard = Vec::new();
-        while !self.is_over() && self.step(&mut heard) {}
-        heard
+        let mut events = Vec::new();
+        while !self.is_over() && self.step(&mut events) {}
+        events
     }
 
-    /// What was held back as text, now that nothing more comes.
+    /// Returns the held-back text at the end of the answer.
     pub(crate) fn finish(&mut self) -> Option<String> {
         let held = std::mem::take(&mut self.held);
         let is_text = matches!(self.state, State::Text(Trigger::Anywhere | Trigger::AtStart) | State::Plain);
         (is_text && !held.is_empty()).then_some(held)
     }
 
-    /// `true` where the state changed, and with it perhaps what the rest means.
-    fn step(&mut self, heard: &mut Vec<Heard>) -> bool {
+    /// Returns `true` if the state changed, in which case the rest is parsed again.
+    fn step(&mut self, events: &mut Vec<CallEvent>) -> bool {
         match &mut self.state {
-            State::Text(Trigger::Anywhere) => self.text(heard),
+            State::Text(Trigger::Anywhere) => self.text(events),
             State::Text(Trigger::AtStart | Trigger::Certain) => self.start(),
             State::Plain => {
-                self.say_text(self.held.len(), heard);
+                self.say_text(self.held.len(), events);
                 false
             }
-            State::Head => self.head(heard),
+            State::Head => self.head(events),
             State::Arguments(scan) => {
                 let end = scan.end(&self.held);
                 let arguments = self.take(end.unwrap_or(self.held.len()));
                 if !arguments.is_empty() {
-                    heard.push(Heard::Arguments(arguments));
+                    events.push(CallEvent::Arguments(arguments));
                 }
                 if end.is_some() {
-                    heard.push(Heard::End);
+                    events.push(CallEvent::End);
                     self.calls += 1;
                     self.state = State::Tail;
                 }
@@ -105,12 +105,12 @@ impl CallParser {
         }
     }
 
-    fn text(&mut self, heard: &mut Vec<Heard>) -> bool {
+    fn text(&mut self, events: &mut Vec<CallEvent>) -> bool {
         let trigger = self.held.find(OPEN);
         let end = trigger.unwrap_or_else(|| self.held.len() - overlap(&self.held, OPEN));
-        // The template puts a line's end between words and a call.
+        // The template puts a line break between text and a call.
         let words = self.held.get(..end).map_or(0, |text| text.trim_end().len());
-        self.say_text(words, heard);
+        self.say_text(words, events);
         self.trigger_at(trigger.map(|at| at - words))
     }
 
@@ -134,19 +134,19 @@ impl CallParser {
         at.is_some()
     }
 
-    fn head(&mut self, heard: &mut Vec<Heard>) -> bool {
+    fn head(&mut self, events: &mut Vec<CallEvent>) -> bool {
         let named = self.held.strip_prefix(BEFORE_NAME).and_then(|named| named.split_once(AFTER_NAME));
         let Some((name, rest)) = named else { return false };
-        heard.push(Heard::Begin(name.to_owned()));
+        events.push(CallEvent::Begin(name.to_owned()));
         self.held = rest.to_owned();
         self.state = State::Arguments(Scan::default());
         true
     }
 
-    fn say_text(&mut self, bytes: usize, heard: &mut Vec<Heard>) {
+    fn say_text(&mut self, bytes: usize, events: &mut Vec<CallEvent>) {
         if bytes > 0 {
             let text = self.take(bytes);
-            heard.push(Heard::Text(text));
+            events.push(CallEvent::Text(text));
         }
     }
 
@@ -156,7 +156,7 @@ impl CallParser {
     }
 }
 
-/// Finds the end of a JSON object that is known to be one.
+/// Finds the end of a JSON object.
 #[derive(Debug, Default)]
 struct Scan {
     depth: u32,
@@ -172,7 +172,7 @@ enum InString {
 }
 
 impl Scan {
-    /// Bytes up to the end of the value, where it is in this further piece.
+    /// Returns the number of bytes up to the end of the value, if it ends within this chunk.
     fn end(&mut self, text: &str) -> Option<usize> {
         for (at, byte) in text.bytes().enumerate() {
             match (&self.in_string, byte) {
@@ -182,7 +182,7 @@ impl Scan {
                 (InString::Yes, _) => {}
                 (InString::No, b'"') => self.in_string = InString::Yes,
                 (InString::No, b'{' | b'[') => self.depth += 1,
-                // A value that is neither object nor list ends where the call does.
+                // A value that is neither object nor list ends with the call.
                 (InString::No, b'}' | b']') if self.depth == 0 => return Some(at),
                 (InString::No, b'}' | b']') => {
                     self.depth -= 1;
@@ -207,58 +207,62 @@ mod tests {
         format!("<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {arguments}}}\n</tool_call>")
     }
 
-    /// Everything heard, with neighbours of one kind joined.
-    fn hear(trigger: Trigger, most: u32, pieces: &[&str]) -> (Vec<Heard>, bool) {
+    /// Collects all events, with adjacent ones of the same kind joined.
+    fn parse_all(trigger: Trigger, most: u32, pieces: &[&str]) -> (Vec<CallEvent>, bool) {
         let mut parser = CallParser::new(trigger, most);
-        let mut all: Vec<Heard> = Vec::new();
-        let mut add = |heard: Heard| match (all.last_mut(), heard) {
-            (Some(Heard::Text(text)), Heard::Text(more)) => text.push_str(&more),
-            (Some(Heard::Arguments(text)), Heard::Arguments(more)) => text.push_str(&more),
-            (_, heard) => all.push(heard),
+        let mut all: Vec<CallEvent> = Vec::new();
+        let mut add = |events: CallEvent| match (all.last_mut(), events) {
+            (Some(CallEvent::Text(text)), CallEvent::Text(more)) => text.push_str(&more),
+            (Some(CallEvent::Arguments(text)), CallEvent::Arguments(more)) => text.push_str(&more),
+            (_, events) => all.push(events),
         };
         for piece in pieces {
             parser.push(piece).into_iter().for_each(&mut add);
         }
-        parser.finish().map(Heard::Text).into_iter().for_each(&mut add);
+        parser.finish().map(CallEvent::Text).into_iter().for_each(&mut add);
         (all, parser.is_whole())
     }
 
-    fn text(text: &str) -> Heard {
-        Heard::Text(text.to_owned())
+    fn text(text: &str) -> CallEvent {
+        CallEvent::Text(text.to_owned())
     }
 
-    fn heard_call(name: &str, arguments: &str) -> [Heard; 3] {
-        [Heard::Begin(name.to_owned()), Heard::Arguments(arguments.to_owned()), Heard::End]
+    fn heard_call(name: &str, arguments: &str) -> [CallEvent; 3] {
+        [CallEvent::Begin(name.to_owned()), CallEvent::Arguments(arguments.to_owned()), CallEvent::End]
     }
 
     #[test]
     fn words_and_two_calls() {
         let said = format!("Let me look.\n{}\n{}", call("f", "{\"a\": \"}\\\"{\"}"), call("g", "{}"));
         let expected = [&[text("Let me look.")][..], &heard_call("f", "{\"a\": \"}\\\"{\"}"), &heard_call("g", "{}")];
-        assert_eq!(hear(Trigger::Anywhere, 4, &[&said]), (expected.concat(), true));
+        assert_eq!(parse_all(Trigger::Anywhere, 4, &[&said]), (expected.concat(), true));
     }
 
     #[test]
     fn a_false_start_is_text_after_all() {
-        assert_eq!(hear(Trigger::Anywhere, 4, &["a <tool", "s> b <tool_"]), (vec![text("a <tools> b <tool_")], false));
-        assert_eq!(hear(Trigger::AtStart, 4, &[" <tool", "s>"]), (vec![text(" <tools>")], false));
+        assert_eq!(
+            parse_all(Trigger::Anywhere, 4, &["a <tool", "s> b <tool_"]),
+            (vec![text("a <tools> b <tool_")], false)
+        );
+        assert_eq!(parse_all(Trigger::AtStart, 4, &[" <tool", "s>"]), (vec![text(" <tools>")], false));
     }
 
     #[test]
     fn a_document_may_hold_the_trigger() {
         let document = "{\"a\": \"<tool_call>\"}";
-        assert_eq!(hear(Trigger::AtStart, 4, &[document]), (vec![text(document)], false));
-        let (heard, _) = hear(Trigger::AtStart, 4, &[&call("f", "{}")]);
-        assert_eq!(heard, heard_call("f", "{}"));
+        assert_eq!(parse_all(Trigger::AtStart, 4, &[document]), (vec![text(document)], false));
+        let (events, _) = parse_all(Trigger::AtStart, 4, &[&call("f", "{}")]);
+        assert_eq!(events, heard_call("f", "{}"));
     }
 
     #[test]
-    fn a_cut_call_is_told_as_far_as_it_came() {
-        let (heard, whole) = hear(Trigger::Anywhere, 4, &["<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": [1"]);
-        assert_eq!(heard, [Heard::Begin("f".to_owned()), Heard::Arguments("{\"a\": [1".to_owned())]);
+    fn a_cut_call_is_reported_as_far_as_it_was_generated() {
+        let (events, whole) =
+            parse_all(Trigger::Anywhere, 4, &["<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": [1"]);
+        assert_eq!(events, [CallEvent::Begin("f".to_owned()), CallEvent::Arguments("{\"a\": [1".to_owned())]);
         assert!(!whole);
-        assert_eq!(hear(Trigger::Anywhere, 4, &["<tool_call>\n{\"na"]), (vec![], false));
-        assert_eq!(hear(Trigger::Certain, 4, &["<tool_"]), (vec![], false));
+        assert_eq!(parse_all(Trigger::Anywhere, 4, &["<tool_call>\n{\"na"]), (vec![], false));
+        assert_eq!(parse_all(Trigger::Certain, 4, &["<tool_"]), (vec![], false));
     }
 
     #[test]
@@ -301,14 +305,14 @@ mod tests {
             cuts.retain(|at| said.is_char_boundary(*at));
             cuts.sort_unstable();
             let pieces: Vec<&str> = cuts.windows(2).map(|cut| &said[cut[0]..cut[1]]).collect();
-            let (heard, whole) = hear(Trigger::Anywhere, 4, &pieces);
+            let (events, whole) = parse_all(Trigger::Anywhere, 4, &pieces);
             let spoken = if made.is_empty() { before.as_str() } else { before.trim_end() };
-            let mut expected: Vec<Heard> = Vec::new();
+            let mut expected: Vec<CallEvent> = Vec::new();
             if !spoken.is_empty() {
                 expected.push(text(spoken));
             }
             expected.extend(calls.iter().flat_map(|(name, arguments)| heard_call(name, arguments)));
-            prop_assert_eq!(heard, expected);
+            prop_assert_eq!(events, expected);
             prop_assert_eq!(whole, !calls.is_empty());
         }
     }

@@ -1,27 +1,28 @@
-//! The grammar (GBNF) of an answer that may or must call tools.
+//! Builds the grammar (GBNF) of an answer that may or must call tools.
 
 use std::fmt::Write;
 
 use super::{AFTER_NAME, BEFORE_NAME, CLOSE, OPEN};
 
-/// How words begin where an answer may call tools. Small models that mean a call are prone to write it as a document
-/// of their own making instead, in a fence or after another mark: what begins like one of these has to be a call.
+/// First characters of text in an answer that may call tools. Small models that intend a call often write it as a
+/// document of their own invention, in a code fence or after another marker: text that begins like one of these must be
+/// a call.
 const WORDS: &str = "[^<`{\\[ \\t\\r\\n]";
 
 /// What an answer may be besides calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Otherwise {
-    /// It is a call.
+pub(crate) enum AnswerForm {
+    /// A call is required.
     Nothing,
-    /// Words, after which calls may follow.
+    /// Text, after which calls may follow.
     Text,
     /// A document of this grammar instead.
     Document(String),
 }
 
-/// The grammar whose rule `root` is the answer. `tools`: a name, and the grammar of its arguments; each grammar's first
-/// rule is its own `root`.
-pub(crate) fn grammar(tools: &[(&str, &str)], otherwise: &Otherwise, most: u32) -> String {
+/// Returns a grammar whose rule `root` is the answer. `tools` are pairs of a name and the grammar of its arguments;
+/// each grammar's first rule is its own `root`.
+pub(crate) fn grammar(tools: &[(&str, &str)], otherwise: &AnswerForm, most: u32) -> String {
     let mut out = String::new();
     let mut rule = |name: &str, body: &str| {
         // Writing to a string does not fail.
@@ -29,9 +30,9 @@ pub(crate) fn grammar(tools: &[(&str, &str)], otherwise: &Otherwise, most: u32) 
     };
     let open = literal(OPEN);
     match otherwise {
-        Otherwise::Nothing => rule("root", &format!("{open} calls")),
-        Otherwise::Document(_) => rule("root", &format!("{open} calls | document-root")),
-        Otherwise::Text => rule("root", &format!("| {WORDS} text-0 | {open} calls")),
+        AnswerForm::Nothing => rule("root", &format!("{open} calls")),
+        AnswerForm::Document(_) => rule("root", &format!("{open} calls | document-root")),
+        AnswerForm::Text => rule("root", &format!("| {WORDS} text-0 | {open} calls")),
     }
     let close = literal(&format!("}}\n{CLOSE}"));
     let further = match most {
@@ -44,20 +45,20 @@ pub(crate) fn grammar(tools: &[(&str, &str)], otherwise: &Otherwise, most: u32) 
     for (own, (name, _)) in names.iter().zip(tools) {
         rule(own, &format!("{} {own}-root", literal(&format!("{BEFORE_NAME}{name}{AFTER_NAME}"))));
     }
-    if *otherwise == Otherwise::Text {
+    if *otherwise == AnswerForm::Text {
         text_rules(&mut out);
     }
     for (own, (_, arguments)) in names.iter().zip(tools) {
         out.push_str(&prefixed(arguments, &format!("{own}-")));
     }
-    if let Otherwise::Document(document) = otherwise {
+    if let AnswerForm::Document(document) = otherwise {
         out.push_str(&prefixed(document, "document-"));
     }
     out
 }
 
-/// Any text, up to the first `OPEN`, after which calls must follow: the automaton that searches for `OPEN`, a rule for
-/// each state. As `<` stands only at its beginning, every failure leads to the first or the second state.
+/// Any text up to the first `OPEN`, after which calls must follow: the search automaton of `OPEN`, one rule per state.
+/// As `<` occurs only at its beginning, every failure transition leads to the first or second state.
 fn text_rules(out: &mut String) {
     for (state, wanted) in OPEN.chars().enumerate() {
         let next = if state + 1 == OPEN.len() { "calls".to_owned() } else { format!("text-{}", state + 1) };
@@ -73,35 +74,35 @@ fn literal(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
 
-/// What a character of a grammar stands in.
+/// Lexical context of a character in a grammar.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum LexicalContext {
     Rule,
     Name,
-    /// Until this character; the next one is escaped where it follows a backslash.
+    /// Within a literal or class that ends at this character; a backslash escapes the next one.
     Within(char),
     Escaped(char),
 }
 
-/// The same grammar with each of its rules' names prefixed, so that several can stand together.
+/// Prefixes the names of all rules, so that several grammars can be combined.
 fn prefixed(grammar: &str, prefix: &str) -> String {
     let mut out = String::with_capacity(grammar.len() * 2);
-    let mut place = Place::Rule;
+    let mut place = LexicalContext::Rule;
     for character in grammar.chars() {
         place = match (place, character) {
-            (Place::Within(end), '\\') => Place::Escaped(end),
-            (Place::Escaped(end), _) => Place::Within(end),
-            (Place::Within(end), _) if character == end => Place::Rule,
-            (Place::Within(end), _) => Place::Within(end),
-            (_, '"') => Place::Within('"'),
-            (_, '[') => Place::Within(']'),
-            (_, '{') => Place::Within('}'),
-            (Place::Name, _) if is_name(character) => Place::Name,
-            (Place::Rule, _) if is_name(character) => {
+            (LexicalContext::Within(end), '\\') => LexicalContext::Escaped(end),
+            (LexicalContext::Escaped(end), _) => LexicalContext::Within(end),
+            (LexicalContext::Within(end), _) if character == end => LexicalContext::Rule,
+            (LexicalContext::Within(end), _) => LexicalContext::Within(end),
+            (_, '"') => LexicalContext::Within('"'),
+            (_, '[') => LexicalContext::Within(']'),
+            (_, '{') => LexicalContext::Within('}'),
+            (LexicalContext::Name, _) if is_name(character) => LexicalContext::Name,
+            (LexicalContext::Rule, _) if is_name(character) => {
                 out.push_str(prefix);
-                Place::Name
+                LexicalContext::Name
             }
-            _ => Place::Rule,
+            _ => LexicalContext::Rule,
         };
         out.push(character);
     }
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_required_call_is_the_whole_answer() {
-        let got = grammar(&[("f", "root ::= \"{}\"\n")], &Otherwise::Nothing, 1);
+        let got = grammar(&[("f", "root ::= \"{}\"\n")], &AnswerForm::Nothing, 1);
         let expected = "root ::= \"<tool_call>\" calls\ncalls ::= call \"}\\n</tool_call>\"\ncall ::= tool-0\n\
                         tool-0 ::= \"\\n{\\\"name\\\": \\\"f\\\", \\\"arguments\\\": \" tool-0-root\n\
                         tool-0-root ::= \"{}\"\n";

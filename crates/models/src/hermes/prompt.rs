@@ -1,7 +1,7 @@
-//! A conversation with tools as one of plain turns.
+//! Renders a conversation with tools as plain messages.
 //!
-//! Source: `tokenizer.chat_template` of Qwen2.5-Coder-0.5B-Instruct, word by word, except for the system text of a
-//! conversation that brings none.
+//! Source: `tokenizer.chat_template` of Qwen2.5-Coder-0.5B-Instruct, verbatim, except for the system text of a
+//! conversation that has none.
 
 use std::io;
 
@@ -10,10 +10,10 @@ use serde_json::ser::Formatter;
 use serde_json::{Serializer, Value, json};
 
 use super::{AFTER_NAME, BEFORE_NAME, CLOSE, OPEN};
-use crate::chat::{Role, Turn};
+use crate::chat::{ChatTurn, Role};
 use crate::tool::{Tool, ToolCall};
 
-/// For a conversation without a system turn: the template's own says that the model is named Qwen.
+/// Used for a conversation without a system message: the template's own says that the model is named Qwen.
 const DEFAULT_SYSTEM: &str = "You are a helpful assistant.";
 
 const BEFORE_TOOLS: &str = "\n\n# Tools\n\nYou may call one or more functions to assist with the user query.\n\nYou are \
@@ -22,23 +22,23 @@ const AFTER_TOOLS: &str = "\n</tools>\n\nFor each function call, return a json o
                            within <tool_call></tool_call> XML tags:\n<tool_call>\n{\"name\": <function-name>, \
                            \"arguments\": <args-json-object>}\n</tool_call>";
 
-/// Turns of system, user and assistant without calls, which every chat template can render.
-pub(crate) fn turns_with_tools(turns: &[Turn], tools: &[Tool]) -> Vec<Turn> {
-    let mut plain: Vec<Turn> = Vec::with_capacity(turns.len() + 1);
+/// Returns system, user and assistant messages without calls, which every chat template can render.
+pub(crate) fn turns_with_tools(turns: &[ChatTurn], tools: &[Tool]) -> Vec<ChatTurn> {
+    let mut plain: Vec<ChatTurn> = Vec::with_capacity(turns.len() + 1);
     let mut after_result = false;
     for turn in turns {
         let is_result = turn.role == Role::Tool;
         match plain.last_mut().filter(|_| is_result && after_result) {
-            // Results that follow one another share a turn.
+            // Consecutive results share a message.
             Some(last) => last.content.push_str(&format!("\n{}", result(turn))),
-            None if is_result => plain.push(Turn::text(Role::User, result(turn))),
-            None => plain.push(Turn::text(turn.role, content(turn))),
+            None if is_result => plain.push(ChatTurn::text(Role::User, result(turn))),
+            None => plain.push(ChatTurn::text(turn.role, content(turn))),
         }
         after_result = is_result;
     }
     if !tools.is_empty() && !turns.is_empty() {
         if plain.first().is_none_or(|first| first.role != Role::System) {
-            plain.insert(0, Turn::text(Role::System, DEFAULT_SYSTEM));
+            plain.insert(0, ChatTurn::text(Role::System, DEFAULT_SYSTEM));
         }
         if let Some(system) = plain.first_mut() {
             system.content.push_str(&listing(tools));
@@ -52,7 +52,7 @@ fn listing(tools: &[Tool]) -> String {
     format!("{BEFORE_TOOLS}{}{AFTER_TOOLS}", lines.concat())
 }
 
-/// Written by hand where the order of the keys is that of the tools a model was trained on.
+/// Assembled by hand: the order of keys is that of the tools on which the models were trained.
 fn signature(tool: &Tool) -> String {
     let name = spaced(&json!(tool.name));
     let description = tool.description.as_ref().map(|words| format!("\"description\": {}, ", spaced(&json!(words))));
@@ -63,19 +63,19 @@ fn signature(tool: &Tool) -> String {
     )
 }
 
-fn content(turn: &Turn) -> String {
+fn content(turn: &ChatTurn) -> String {
     let text = Some(turn.content.clone()).filter(|text| !text.is_empty());
     let parts: Vec<String> = text.into_iter().chain(turn.calls.iter().map(call)).collect();
     parts.join("\n")
 }
 
 fn call(call: &ToolCall) -> String {
-    // What is no JSON, as a client may send, is shown as a string.
+    // Invalid JSON, which a client may send, is rendered as a string.
     let arguments = serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::from(call.arguments.as_str()));
     format!("{OPEN}{BEFORE_NAME}{}{AFTER_NAME}{}}}\n{CLOSE}", call.name, spaced(&arguments))
 }
 
-fn result(turn: &Turn) -> String {
+fn result(turn: &ChatTurn) -> String {
     format!("<tool_response>\n{}\n</tool_response>", turn.content)
 }
 
@@ -118,24 +118,25 @@ mod tests {
 
     /// Rendered by hand from the template in the model's file.
     #[test]
-    fn tools_stand_in_the_system_turn_as_the_template_puts_them() {
-        let turns = [Turn::text(Role::System, "Be brief."), Turn::text(Role::User, "Weather in Lima?")];
+    fn tools_are_rendered_in_the_system_turn_as_by_the_template() {
+        let turns = [ChatTurn::text(Role::System, "Be brief."), ChatTurn::text(Role::User, "Weather in Lima?")];
         let got = turns_with_tools(&turns, &[weather()]);
         let expected = "Be brief.\n\n# Tools\n\nYou may call one or more functions to assist with the user query.\n\nYou are provided with function signatures within <tools></tools> XML tags:\n<tools>\n{\"type\": \"function\", \"function\": {\"name\": \"get_weather\", \"description\": \"Weather now\", \"parameters\": {\"properties\": {\"city\": {\"type\": \"string\"}}, \"required\": [\"city\"], \"type\": \"object\"}}}\n</tools>\n\nFor each function call, return a json object with function name and arguments within <tool_call></tool_call> XML tags:\n<tool_call>\n{\"name\": <function-name>, \"arguments\": <args-json-object>}\n</tool_call>";
-        assert_eq!(got, [Turn::text(Role::System, expected), turns[1].clone()]);
+        assert_eq!(got, [ChatTurn::text(Role::System, expected), turns[1].clone()]);
     }
 
     #[test]
-    fn calls_and_results_are_told_as_the_template_tells_them() {
+    fn calls_and_results_are_rendered_as_by_the_template() {
         let call =
             |city: &str| ToolCall { name: "get_weather".to_owned(), arguments: format!("{{\"city\":\"{city}\"}}") };
-        let asked = Turn { calls: vec![call("Lima"), call("Quito")], ..Turn::text(Role::Assistant, "Let me look.") };
+        let asked =
+            ChatTurn { calls: vec![call("Lima"), call("Quito")], ..ChatTurn::text(Role::Assistant, "Let me look.") };
         let turns = [
-            Turn::text(Role::User, "Weather?"),
+            ChatTurn::text(Role::User, "Weather?"),
             asked,
-            Turn::text(Role::Tool, "sun"),
-            Turn::text(Role::Tool, "rain"),
-            Turn::text(Role::User, "And now?"),
+            ChatTurn::text(Role::Tool, "sun"),
+            ChatTurn::text(Role::Tool, "rain"),
+            ChatTurn::text(Role::User, "And now?"),
         ];
         let got = turns_with_tools(&turns, &[]);
         let spoken = "Let me look.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Lima\"}}\n</tool_call>\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Quito\"}}\n</tool_call>";
@@ -143,25 +144,25 @@ mod tests {
         assert_eq!(
             got,
             [
-                Turn::text(Role::User, "Weather?"),
-                Turn::text(Role::Assistant, spoken),
-                Turn::text(Role::User, results),
-                Turn::text(Role::User, "And now?"),
+                ChatTurn::text(Role::User, "Weather?"),
+                ChatTurn::text(Role::Assistant, spoken),
+                ChatTurn::text(Role::User, results),
+                ChatTurn::text(Role::User, "And now?"),
             ]
         );
     }
 
     #[test]
-    fn a_call_without_words_and_with_broken_arguments_is_still_told() {
+    fn a_call_without_text_and_with_invalid_arguments_is_rendered() {
         let broken = ToolCall { name: "f".to_owned(), arguments: "{\"a\":".to_owned() };
-        let turn = Turn { calls: vec![broken], ..Turn::text(Role::Assistant, "") };
+        let turn = ChatTurn { calls: vec![broken], ..ChatTurn::text(Role::Assistant, "") };
         let got = turns_with_tools(&[turn], &[]);
         assert_eq!(got[0].content, "<tool_call>\n{\"name\": \"f\", \"arguments\": \"{\\\"a\\\":\"}\n</tool_call>");
     }
 
     #[test]
     fn a_conversation_without_a_system_turn_gets_one_for_its_tools() {
-        let got = turns_with_tools(&[Turn::text(Role::User, "hi")], &[weather()]);
+        let got = turns_with_tools(&[ChatTurn::text(Role::User, "hi")], &[weather()]);
         assert!(got[0].role == Role::System && got[0].content.starts_with("You are a helpful assistant.\n\n# Tools"));
         assert_eq!(got.len(), 2);
     }

@@ -1,10 +1,10 @@
-//! What a schema is to llama.cpp's builder, and which keywords it then honours.
+//! Classifies schemas as llama.cpp's grammar builder does, and lists the keywords it honours.
 //!
 //! The order of the decisions is that of `common/json-schema.cpp` in llama.cpp.
 
 use serde_json::{Map, Value};
 
-/// How the grammar's builder reads one schema.
+/// How the grammar builder reads one schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Reference,
@@ -21,7 +21,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// One kind, or one for each of several types.
+    /// Returns one kind, or one for each of several types.
     pub(super) fn of(schema: &Map<String, Value>, path: &str) -> Result<Vec<Self>, String> {
         if schema.contains_key("$ref") {
             return Ok(vec![Self::Reference]);
@@ -66,12 +66,12 @@ impl Kind {
         }
     }
 
-    /// Whether the grammar of this kind holds what the keyword asks for.
+    /// Returns whether the grammar of this kind enforces the keyword.
     pub(super) fn enforces(self, word: &str) -> bool {
         match self {
             Self::Reference => word == "$ref",
             Self::AnyOf(own) => word == own,
-            // The values say the type.
+            // The values imply the type.
             Self::Values => matches!(word, "enum" | "const" | "type"),
             Self::Object => matches!(word, "type" | "properties" | "required" | "additionalProperties"),
             Self::Array => matches!(word, "type" | "items" | "minItems" | "maxItems"),

@@ -83,7 +83,7 @@ fn hostile_schemas_are_refused_at_once() {
     assert!(refusal(&json!({"anyOf": strings})).contains("add up"));
 }
 
-/// Each definition names the next twice: 2^30 paths, which llama.cpp's search for left recursion would all walk.
+/// Each definition names the next twice: 2^30 paths, all of which llama.cpp's search for left recursion would visit.
 #[test]
 fn references_that_double_are_refused_at_once() {
     let definitions: serde_json::Map<_, _> = (0..30)

@@ -1,4 +1,4 @@
-//! Starting the small model, asking it, and reading what it says.
+//! Helpers: start the small model, send requests and read answers.
 #![allow(dead_code, reason = "each test binary uses a part of this")]
 
 use std::path::{Path, PathBuf};
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use muster_models::{
-    ChatModel, Finish, Format, GenerateEvent, GenerateRequest, Generation, LocalModel, Manifest, ModelError, Options,
-    Role, Selection, Status, TokenUsage, Turn,
+    ChatModel, ChatTurn, Finish, Format, GenerateEvent, GenerateRequest, Generation, LocalModel, Manifest, ModelError,
+    ModelOptions, ModelStatus, Role, Selection, TokenUsage,
 };
 
-/// Far beyond any answer of these tests on a slow machine: a hang becomes a failure.
-const PATIENCE: Duration = Duration::from_secs(240);
+/// Far longer than any answer of these tests on a slow machine, so that a hang becomes a failure.
+const TIMEOUT: Duration = Duration::from_secs(240);
 
 /// The folder of the model files.
 pub(crate) fn models_dir() -> PathBuf {
@@ -19,7 +19,7 @@ pub(crate) fn models_dir() -> PathBuf {
     std::env::var_os("MUSTER_MODELS_DIR").map_or(default, PathBuf::from)
 }
 
-/// Whether a model's file is there; says how to get it where it is not.
+/// Returns whether a model's file is present; prints how to get it if not.
 pub(crate) fn installed(id: &str) -> bool {
     let manifest = Manifest::embedded().unwrap();
     let present = manifest.get(id).unwrap().path(&models_dir()).is_file();
@@ -29,26 +29,26 @@ pub(crate) fn installed(id: &str) -> bool {
     present
 }
 
-pub(crate) fn options(id: &str) -> Options {
-    Options {
+pub(crate) fn options(id: &str) -> ModelOptions {
+    ModelOptions {
         selection: Selection::Id(id.to_owned()),
         cache_dir: models_dir(),
-        // Tests run side by side: more threads than cores only wait for one another.
+        // Tests run in parallel: more threads than cores would only wait for one another.
         threads: 1,
         context_per_slot: 1024,
-        ..Options::default()
+        ..ModelOptions::default()
     }
 }
 
 /// Starts a model and waits until it is ready.
-pub(crate) async fn start(options: Options) -> Arc<LocalModel> {
+pub(crate) async fn start(options: ModelOptions) -> Arc<LocalModel> {
     let model = LocalModel::start(options);
-    wait_for(&model, |status| *status == Status::Ready).await;
+    wait_for(&model, |status| *status == ModelStatus::Ready).await;
     model
 }
 
-/// Waits until the status is as wanted; fails at once where it can no longer become so.
-pub(crate) async fn wait_for(model: &LocalModel, wanted: impl Fn(&Status) -> bool) -> Status {
+/// Waits for the status; fails at once if it can no longer be reached.
+pub(crate) async fn wait_for(model: &LocalModel, wanted: impl Fn(&ModelStatus) -> bool) -> ModelStatus {
     let mut changes = model.watch_status();
     let waiting = async {
         loop {
@@ -56,16 +56,16 @@ pub(crate) async fn wait_for(model: &LocalModel, wanted: impl Fn(&Status) -> boo
             if wanted(&status) {
                 return status;
             }
-            let loading = matches!(status, Status::Loading { .. } | Status::Ready);
+            let loading = matches!(status, ModelStatus::Loading { .. } | ModelStatus::Ready);
             assert!(loading, "the status became {status:?}");
             changes.changed().await.expect("the model lives");
         }
     };
-    tokio::time::timeout(PATIENCE, waiting).await.expect("the wanted status in time")
+    tokio::time::timeout(TIMEOUT, waiting).await.expect("the wanted status in time")
 }
 
-pub(crate) fn user(content: &str) -> Vec<Turn> {
-    vec![Turn::text(Role::User, content)]
+pub(crate) fn user(content: &str) -> Vec<ChatTurn> {
+    vec![ChatTurn::text(Role::User, content)]
 }
 
 /// A greedy request.
@@ -84,7 +84,7 @@ pub(crate) fn ask(content: &str, max_tokens: u32) -> GenerateRequest {
     }
 }
 
-/// A request whose answer is certainly long: only digits fit the schema, and many of them are asked for.
+/// A request whose answer is certainly long: only digits match the schema, and many are requested.
 pub(crate) fn endless(max_tokens: u32) -> GenerateRequest {
     let schema = serde_json::json!({"type": "array", "items": {"type": "integer"}, "minItems": 1500});
     GenerateRequest { format: Format::JsonSchema(schema), ..ask("Count.", max_tokens) }
@@ -101,7 +101,7 @@ pub(crate) struct Answer {
 }
 
 pub(crate) async fn next(generation: &mut Generation) -> Option<GenerateEvent> {
-    tokio::time::timeout(PATIENCE, generation.events.recv()).await.expect("an event in time")
+    tokio::time::timeout(TIMEOUT, generation.events.recv()).await.expect("an event in time")
 }
 
 /// Reads to the end.

@@ -1,19 +1,19 @@
-//! What the events of one streamed answer add up to. Pure: no socket, no clock.
+//! Assembles the events of one streamed answer. Pure: no socket, no clock.
 
 use std::collections::VecDeque;
 
 use serde_json::Value;
 
 use super::fence::Unfence;
-use super::wire::{Block, BlockDelta, Counts, Event, finish};
+use super::wire::{Block, BlockDelta, Event, TokenCounts, finish};
 use crate::http::{Broken, Events, Flow, MAX_TEXT_BYTES};
 use crate::sse::SseEvent;
 use crate::{ChatEvent, Delta, FinishReason, ResponseFormat, ToolDelta};
 
-/// The most tools that one answer may ask for.
+/// Maximum number of tool calls in one answer.
 const MAX_TOOL_CALLS: usize = 1024;
 
-/// Adds up a stream. After an error, or after `End`, it takes no more.
+/// Assembles a stream. Accepts nothing after an error or after `End`.
 #[derive(Debug, Default)]
 pub(super) struct Assembler {
     /// The tool calls, in order.
@@ -23,13 +23,13 @@ pub(super) struct Assembler {
     delivered: bool,
     fence: Option<Unfence>,
     finish: Option<FinishReason>,
-    counts: Counts,
+    counts: TokenCounts,
     stopped: bool,
 }
 
 #[derive(Debug)]
 struct OpenCall {
-    /// Where it stands among all blocks of the answer.
+    /// Index among all content blocks of the answer.
     block: u32,
     has_arguments: bool,
 }
@@ -60,7 +60,7 @@ impl Events for Assembler {
         self.finish.is_some()
     }
 
-    /// Complete with a stop reason, marker or not; with a marker after some content it is taken as a stop.
+    /// Complete with a stop reason, with or without end marker; a marker after some content counts as a stop.
     fn end(&mut self) -> Result<ChatEvent, Broken> {
         let finish = match self.finish {
             Some(reason) => reason,
@@ -95,7 +95,7 @@ impl Assembler {
                     self.finish = Some(finish(&reason));
                 }
             }
-            // Nothing is added to an answer that has ended.
+            // Events after the end of the answer are ignored.
             _ if self.is_finished() => {}
             Event::ContentBlockStart { index, content_block } => self.start(index, content_block, out)?,
             Event::ContentBlockDelta { delta: BlockDelta::TextDelta { text }, .. } => self.text(&text, out)?,
@@ -108,7 +108,7 @@ impl Assembler {
         Ok(Flow::GoOn)
     }
 
-    fn count(&mut self, counts: Option<Counts>) {
+    fn count(&mut self, counts: Option<TokenCounts>) {
         self.counts.update(counts.unwrap_or_default());
     }
 
@@ -123,7 +123,7 @@ impl Assembler {
                 self.calls.push(OpenCall { block, has_arguments: false });
                 let call = ToolDelta { index, id: Some(id), name: Some(name), arguments: String::new() };
                 out.push_back(Delta::Tool { choice: 0, call });
-                // Here the input is empty and comes piece by piece; some servers that speak this API send it whole.
+                // Usually the input is empty here and arrives in fragments; some compatible servers send it at once.
                 if input.is_empty() { Ok(()) } else { self.arguments(block, Value::Object(input).to_string(), out) }
             }
             Block::Other => Ok(()),
@@ -140,7 +140,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// More of a call's arguments. Those of blocks that are no tools of the caller are passed over.
+    /// Appends to a call's arguments. Blocks that are not the caller's tools are skipped.
     fn arguments(&mut self, block: u32, json: String, out: &mut VecDeque<Delta>) -> Result<(), Broken> {
         self.grow(json.len())?;
         let open = (0..).zip(&mut self.calls).find(|(_, call)| call.block == block);
@@ -156,7 +156,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// A tool without arguments is streamed without any piece; the caller parses an object all the same.
+    /// A tool without arguments is streamed without fragments; the caller must still receive an object.
     fn stop(&mut self, block: u32, out: &mut VecDeque<Delta>) -> Result<(), Broken> {
         match self.calls.iter().find(|call| call.block == block) {
             Some(call) if !call.has_arguments => self.arguments(block, "{}".to_owned(), out),
@@ -164,7 +164,7 @@ impl Assembler {
         }
     }
 
-    /// Gives what was held back.
+    /// Emits held-back text.
     fn flush(&mut self, out: &mut VecDeque<Delta>) {
         if let Some(mut fence) = self.fence.take() {
             give(fence.finish(), out);

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{Content, Fault, Image, ImageSource, Part};
+use crate::{Content, ContentPart, Fault, Image, ImageSource};
 
-/// A block of a turn.
+/// A content block of a message.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Block<'a> {
@@ -36,18 +36,18 @@ pub(super) enum Source<'a> {
     Url { url: &'a str },
 }
 
-/// What the provider looks at.
+/// Image types that the provider accepts.
 const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/// Texts and images in their order. Blank texts are left out: the provider refuses them.
+/// Converts texts and images in order. Blank texts are omitted: the provider rejects them.
 pub(super) fn blocks(content: &Content) -> Result<Vec<Block<'_>>, Fault> {
     match content {
         Content::Text(text) => Ok(text_block(text).into_iter().collect()),
         Content::Parts(parts) => parts
             .iter()
             .filter_map(|part| match part {
-                Part::Text(text) => text_block(text).map(Ok),
-                Part::Image(image) => Some(image_block(image)),
+                ContentPart::Text(text) => text_block(text).map(Ok),
+                ContentPart::Image(image) => Some(image_block(image)),
             })
             .collect(),
     }

@@ -1,22 +1,22 @@
-//! The request body: the internal form in this wire's words. What is not set is not sent.
+//! Encodes the request body for this API. Unset fields are not sent.
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::schema::narrow;
+use super::schema::convert_schema;
 use super::tools::{WireChoice, WireTool, choice, tools};
-use super::turns::{Conversation, Turn};
+use super::turns::{Conversation, SideTurn};
 use crate::http::Mode;
 use crate::{Call, ChatRequest, ClientFault, Fault, FaultClass, Phase, ResponseFormat};
 
-/// The provider demands a bound; this is ours where the caller gives none, in tokens.
+/// Default token limit: the provider requires one.
 const DEFAULT_MAX_TOKENS: u32 = 4096;
 
-/// The highest temperature of this wire; OpenAI's goes to 2.
+/// Maximum temperature of this API; OpenAI's is 2.
 const MAX_TEMPERATURE: f32 = 1.0;
 
-/// This wire has no mode for JSON of an unknown shape: its constrained answers know closed objects only, and the newest
-/// models let nobody force a tool. So the model is told, and a code fence around its answer is taken off.
+/// This API has no mode for JSON of unknown shape: constrained answers require closed objects, and the newest models do
+/// not allow forced tools. So the model is instructed, and a code fence around its answer is removed.
 const JSON_ONLY: &str = "Answer with one valid JSON object and nothing else: no words around it and no code fence.";
 
 #[derive(Serialize)]
@@ -25,7 +25,7 @@ struct Body<'a> {
     max_tokens: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<String>,
-    messages: Vec<Turn<'a>>,
+    messages: Vec<SideTurn<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ struct Metadata<'a> {
     user_id: &'a str,
 }
 
-/// The body of one call, or why this provider cannot do what it asks for.
+/// Encodes the body of one call. Returns a fault if this provider does not support the request.
 pub(super) fn encode(call: &Call, mode: Mode) -> Result<Vec<u8>, Fault> {
     let request = &*call.request;
     refuse(request)?;
@@ -89,7 +89,7 @@ pub(super) fn encode(call: &Call, mode: Mode) -> Result<Vec<u8>, Fault> {
     })
 }
 
-/// What would change the answer and has no word here.
+/// Rejects fields that would change the answer and that this API does not have.
 fn refuse(request: &ChatRequest) -> Result<(), Fault> {
     let sampling = &request.sampling;
     let penalties =
@@ -115,6 +115,6 @@ fn output_config(format: &ResponseFormat) -> Result<Option<OutputConfig>, Fault>
     let ResponseFormat::JsonSchema { schema, .. } = format else {
         return Ok(None);
     };
-    let schema = narrow(schema).map_err(|why| Fault::unsupported("response_format", why))?;
+    let schema = convert_schema(schema).map_err(|why| Fault::unsupported("response_format", why))?;
     Ok(Some(OutputConfig { format: OutputFormat::JsonSchema { schema } }))
 }

@@ -1,4 +1,4 @@
-//! The whole answer at once.
+//! Complete answers.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) async fn complete(origin: Arc<Origin>, call: Call) -> Result<ChatRepl
     parse(&reporter, &body, &call, Phase::Body)
 }
 
-/// Reads a whole message; faults carry `phase`. One without a reason but with content ended properly.
+/// Parses a complete message; faults carry `phase`. A message with content but without a stop reason ended properly.
 pub(super) fn parse(reporter: &Reporter, body: &[u8], call: &Call, phase: Phase) -> Result<ChatReply, Fault> {
     let malformed =
         |why: &dyn std::fmt::Display| reporter.transient(phase, format_args!("sent a malformed answer: {why}"));
@@ -39,7 +39,7 @@ pub(super) fn parse(reporter: &Reporter, body: &[u8], call: &Call, phase: Phase)
     Ok(ChatReply {
         first: Choice { content, tool_calls, finish },
         more: Vec::new(),
-        usage: message.usage.and_then(super::wire::Counts::usage),
+        usage: message.usage.and_then(super::wire::TokenCounts::usage),
         model: message.model.filter(|name| !name.is_empty()).unwrap_or_else(|| call.upstream_model.clone()),
         verbatim: None,
     })

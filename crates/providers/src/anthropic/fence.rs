@@ -1,10 +1,10 @@
-//! Takes a Markdown code fence off an answer that is to be JSON. Pure; the same whatever the chunking.
+//! Removes a Markdown code fence around an answer that is to be JSON. Pure; independent of the chunking.
 
-/// Text in, text out; holds back no more than what may be part of a fence.
+/// Streaming filter; holds back at most what may be part of a fence.
 #[derive(Debug, Default)]
 pub(super) struct Unfence {
     state: State,
-    /// Not yet given.
+    /// Not emitted yet.
     held: String,
 }
 
@@ -14,9 +14,9 @@ enum State {
     #[default]
     Before,
     Inside,
-    /// There is no fence: the text goes as it comes.
+    /// There is no fence: text passes unchanged.
     Bare,
-    /// Behind the closing fence: no part of the answer.
+    /// After the closing fence: not part of the answer.
     After,
 }
 
@@ -27,7 +27,7 @@ const FENCE_JSON: &str = "```json";
 const CLOSING: &str = "\n```";
 
 impl Unfence {
-    /// What can be given after this piece.
+    /// Returns the text that can be emitted after this chunk.
     pub(super) fn push(&mut self, text: &str) -> String {
         self.held.push_str(text);
         if self.state == State::Before {
@@ -55,7 +55,7 @@ impl Unfence {
         }
     }
 
-    /// What is left when the answer has ended.
+    /// Returns the rest at the end of the answer.
     pub(super) fn finish(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
         match self.state {

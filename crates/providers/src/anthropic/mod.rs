@@ -24,12 +24,12 @@ use crate::{Adapter, Call, ChatReply, ChatStream, Fault};
 
 const VERSION: (HeaderName, &str) = (HeaderName::from_static("anthropic-version"), "2023-06-01");
 
-/// The adapter. Holds a pool of connections and nothing else; cheap to clone.
+/// Adapter for Anthropic's Messages API. Holds only a connection pool; cheap to clone.
 ///
-/// What has no word on this wire: a `seed` and an image's `detail` are hints and dropped; penalties, several answers
-/// and what else would change the answer are refused as [`crate::ClientFault::Unsupported`], so that the next provider
-/// may be asked. A temperature over 1, the highest here, is sent as 1; beside a temperature no `top_p` is sent, as the
-/// models since Claude 4.1 refuse the two together.
+/// What this API does not have: a `seed` and an image's `detail` are hints and dropped; penalties, several answers and
+/// everything else that would change the answer are rejected as [`crate::ClientFault::Unsupported`], so that the next
+/// provider can be tried. A temperature over 1, the maximum here, is sent as 1; `top_p` is not sent together with a
+/// temperature, because models since Claude 4.1 reject the combination.
 #[derive(Debug, Clone)]
 pub struct AnthropicAdapter {
     origin: Arc<Origin>,

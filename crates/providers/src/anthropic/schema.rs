@@ -1,18 +1,18 @@
-//! A JSON Schema as this provider's constrained decoding takes it.
+//! Converts a JSON Schema to the subset of this provider's constrained decoding.
 //!
-//! It demands closed objects and knows no bounds of values ("JSON Schema limitations" of its documentation on structured
-//! outputs). Bounds are told to the model in the description, as the official clients do; a schema whose shape could not
-//! be kept is refused.
+//! It requires closed objects and does not know value bounds ("JSON Schema limitations" in its documentation on
+//! structured outputs). Bounds are moved to the description for the model, as the official clients do; a schema whose
+//! shape cannot be kept is rejected.
 
 use serde_json::{Map, Value};
 
-/// Sent on as they are.
+/// Keywords sent unchanged.
 const KEPT: [&str; 8] = ["type", "enum", "const", "title", "default", "required", "$ref", "description"];
 
-/// Of which each value is a schema.
+/// Keywords whose values are maps of schemas.
 const NAMED: [&str; 3] = ["properties", "$defs", "definitions"];
 
-/// Bounds that become words.
+/// Bounds that are moved to the description.
 const BOUNDS: [&str; 13] = [
     "minimum",
     "maximum",
@@ -29,7 +29,7 @@ const BOUNDS: [&str; 13] = [
     "contentEncoding",
 ];
 
-/// Of which nothing would be left.
+/// Keywords without which the schema would be meaningless.
 const REFUSED: [&str; 10] = [
     "not",
     "if",
@@ -46,8 +46,8 @@ const REFUSED: [&str; 10] = [
 const FORMATS: [&str; 10] =
     ["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
 
-/// The narrowed schema, or what in it cannot be kept.
-pub(super) fn narrow(schema: &Value) -> Result<Value, String> {
+/// Returns the converted schema, or what cannot be kept.
+pub(super) fn convert_schema(schema: &Value) -> Result<Value, String> {
     let Value::Object(schema) = schema else {
         return Err("this provider takes no schema but an object".to_owned());
     };
@@ -62,7 +62,7 @@ pub(super) fn narrow(schema: &Value) -> Result<Value, String> {
                 out.insert(key.clone(), each_named(value)?);
             }
             "items" => {
-                out.insert(key.clone(), narrow(value)?);
+                out.insert(key.clone(), convert_schema(value)?);
             }
             "anyOf" | "allOf" => {
                 out.insert(key.clone(), each(value)?);
@@ -102,7 +102,7 @@ fn is_object(schema: &Map<String, Value>) -> bool {
     }
 }
 
-/// An open object would come back empty, or without what the caller waits for.
+/// Closes an object. An open object would come back empty, or without what the caller expects.
 fn close(schema: &Map<String, Value>) -> Result<(), String> {
     let named = schema.get("properties").and_then(Value::as_object).is_some_and(|all| !all.is_empty());
     match schema.get("additionalProperties") {
@@ -113,7 +113,7 @@ fn close(schema: &Map<String, Value>) -> Result<(), String> {
 }
 
 fn each(schemas: &Value) -> Result<Value, String> {
-    schemas.as_array().map(Vec::as_slice).unwrap_or_default().iter().map(narrow).collect()
+    schemas.as_array().map(Vec::as_slice).unwrap_or_default().iter().map(convert_schema).collect()
 }
 
 fn each_named(schemas: &Value) -> Result<Value, String> {
@@ -121,7 +121,7 @@ fn each_named(schemas: &Value) -> Result<Value, String> {
         return Err("a list of named schemas is no object".to_owned());
     };
     let narrowed: Result<Map<_, _>, String> =
-        schemas.iter().map(|(name, schema)| Ok((name.clone(), narrow(schema)?))).collect();
+        schemas.iter().map(|(name, schema)| Ok((name.clone(), convert_schema(schema)?))).collect();
     Ok(Value::Object(narrowed?))
 }
 
@@ -131,7 +131,7 @@ fn describe(schema: &mut Map<String, Value>, bounds: &[String]) {
     }
     let bounds = bounds.join(", ");
     let text = match schema.get("description").and_then(Value::as_str) {
-        Some(said) => format!("{said}\n\n{{{bounds}}}"),
+        Some(blocks) => format!("{blocks}\n\n{{{bounds}}}"),
         None => format!("{{{bounds}}}"),
     };
     schema.insert("description".to_owned(), text.into());
@@ -148,7 +148,7 @@ mod tests {
     fn bounds_become_words() {
         let given = json!({"type": "integer", "minimum": 1, "maximum": 10, "description": "A number"});
         let expected = json!({"type": "integer", "description": "A number\n\n{maximum: 10, minimum: 1}"});
-        assert_eq!(narrow(&given), Ok(expected));
+        assert_eq!(convert_schema(&given), Ok(expected));
     }
 
     #[test]
@@ -175,12 +175,12 @@ mod tests {
             "$defs": {"person": {"type": "object", "properties": {"name": {"type": "string"}}, "additionalProperties": false}},
             "additionalProperties": false,
         });
-        assert_eq!(narrow(&given), Ok(expected.clone()));
-        assert_eq!(narrow(&expected), Ok(expected));
+        assert_eq!(convert_schema(&given), Ok(expected.clone()));
+        assert_eq!(convert_schema(&expected), Ok(expected));
     }
 
     #[test]
-    fn what_would_lose_its_shape_is_refused() {
+    fn schemas_that_cannot_be_kept_are_rejected() {
         for given in [
             json!(true),
             json!({"type": "object"}),
@@ -190,9 +190,9 @@ mod tests {
             json!({"type": "array", "prefixItems": [{"type": "string"}]}),
             json!({"not": {"type": "string"}}),
         ] {
-            assert!(narrow(&given).is_err(), "{given}");
+            assert!(convert_schema(&given).is_err(), "{given}");
         }
         let empty = json!({"type": "object", "properties": {}, "additionalProperties": false});
-        assert_eq!(narrow(&empty), Ok(empty));
+        assert_eq!(convert_schema(&empty), Ok(empty));
     }
 }

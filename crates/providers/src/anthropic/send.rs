@@ -1,18 +1,18 @@
-//! One request on its way.
+//! Sends one request.
 
 use std::sync::Arc;
 
 use reqwest::Response;
 
 use super::body::encode;
-use crate::http::{Asked, Mode, Origin, Post, Reporter, post};
+use crate::http::{Mode, Origin, Post, Reporter, RequestText, post};
 use crate::{Call, Fault};
 
 pub(super) fn reporter(origin: &Arc<Origin>, call: &Call) -> Reporter {
-    Reporter::new(Arc::clone(origin), Asked::Chat(Arc::clone(&call.request)))
+    Reporter::new(Arc::clone(origin), RequestText::Chat(Arc::clone(&call.request)))
 }
 
-/// Sends the call and returns the answer once its headers say success.
+/// Sends the call and returns the response once its headers report success.
 pub(super) async fn send(origin: &Origin, reporter: &Reporter, call: &Call, mode: Mode) -> Result<Response, Fault> {
     let request = Post {
         url: origin.endpoint("/messages"),

@@ -1,4 +1,4 @@
-//! The streamed answer.
+//! Streamed answers.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::send::{reporter, send};
 use crate::http::{Mode, Origin, Reporter, follow, read_body};
 use crate::{Call, ChatEvent, ChatStream, Delta, Fault, Phase, ToolDelta};
 
-/// Opens the stream and reads on to its first delta, or to a proper end.
+/// Opens the stream and reads up to its first delta, or to a proper end.
 pub(super) async fn open(origin: Arc<Origin>, call: Call) -> Result<ChatStream, Fault> {
     let reporter = reporter(&origin, &call);
     let response = send(&origin, &reporter, &call, Mode::Streamed).await?;
@@ -27,7 +27,7 @@ pub(super) async fn open(origin: Arc<Origin>, call: Call) -> Result<ChatStream, 
     }
 }
 
-/// A server between that answers in one piece although a stream was asked for, or reports an error as a success.
+/// Handles a proxy that answers at once although a stream was requested, or reports an error as a success.
 async fn whole(reporter: &Reporter, response: Response, call: &Call) -> Result<ChatStream, Fault> {
     let phase = Phase::FirstDelta;
     let body = read_body(reporter, response, call.timeouts.first_delta, phase).await?;

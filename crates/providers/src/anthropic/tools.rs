@@ -1,11 +1,11 @@
-//! The caller's tools in this wire's words.
+//! Encodes the caller's tools for this API.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::schema::narrow;
+use super::schema::convert_schema;
 use crate::{ChatRequest, Fault, Tool, ToolChoice};
 
 #[derive(Debug, Serialize)]
@@ -44,7 +44,7 @@ pub(super) fn tools(request: &ChatRequest) -> Result<Vec<WireTool<'_>>, Fault> {
 fn tool(tool: &Tool) -> Result<WireTool<'_>, Fault> {
     let strict = tool.strict.filter(|strict| *strict);
     let input_schema = if strict.is_some() {
-        let narrowed = narrow(&tool.parameters);
+        let narrowed = convert_schema(&tool.parameters);
         Cow::Owned(narrowed.map_err(|why| Fault::unsupported("tools", format!("tool {:?}, strict: {why}", tool.name)))?)
     } else {
         typed(&tool.parameters)
@@ -52,7 +52,7 @@ fn tool(tool: &Tool) -> Result<WireTool<'_>, Fault> {
     Ok(WireTool { name: &tool.name, description: tool.description.as_deref(), input_schema, strict })
 }
 
-/// The provider demands `"type": "object"`, which OpenAI lets a tool without arguments leave out.
+/// The provider requires `"type": "object"`, which OpenAI lets a tool without arguments omit.
 fn typed(parameters: &Value) -> Cow<'_, Value> {
     match parameters {
         Value::Object(map) if !map.contains_key("type") => {
@@ -64,7 +64,7 @@ fn typed(parameters: &Value) -> Cow<'_, Value> {
     }
 }
 
-/// Nothing where the provider's default is what was asked for, and nothing without tools.
+/// Returns `None` where the provider's default is wanted, and without tools.
 pub(super) fn choice(request: &ChatRequest) -> Option<WireChoice<'_>> {
     if request.tools.is_empty() {
         return None;

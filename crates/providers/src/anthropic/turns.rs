@@ -1,4 +1,4 @@
-//! The conversation: turns of user and assistant in alternation, everything else folded into them.
+//! Converts the conversation to alternating user and assistant turns; everything else is folded into them.
 
 use std::borrow::Cow;
 
@@ -15,9 +15,9 @@ enum Speaker {
     Assistant,
 }
 
-/// All that one side says before the other does.
+/// Consecutive messages of one side.
 #[derive(Debug, Serialize)]
-pub(super) struct Turn<'a> {
+pub(super) struct SideTurn<'a> {
     role: Speaker,
     content: Vec<Block<'a>>,
     /// How many of the first blocks are tool results.
@@ -28,9 +28,9 @@ pub(super) struct Turn<'a> {
 /// The system prompt and the turns.
 #[derive(Debug, Default)]
 pub(super) struct Conversation<'a> {
-    /// In their order, wherever they stood.
+    /// System texts in order, from anywhere in the conversation.
     pub(super) system: Vec<Cow<'a, str>>,
-    pub(super) turns: Vec<Turn<'a>>,
+    pub(super) turns: Vec<SideTurn<'a>>,
 }
 
 impl<'a> Conversation<'a> {
@@ -53,16 +53,16 @@ impl<'a> Conversation<'a> {
                 self.system.extend(Some(message.content.text()).filter(|text| !text.trim().is_empty()));
             }
             Role::User => {
-                let said = blocks(&message.content)?;
-                self.turn(Speaker::User, said);
+                let blocks = blocks(&message.content)?;
+                self.turn(Speaker::User, blocks);
             }
             Role::Assistant => {
                 only_text()?;
-                let mut said = blocks(&message.content)?;
+                let mut blocks = blocks(&message.content)?;
                 for call in &message.tool_calls {
-                    said.push(tool_use(call)?);
+                    blocks.push(tool_use(call)?);
                 }
-                self.turn(Speaker::Assistant, said);
+                self.turn(Speaker::Assistant, blocks);
             }
             Role::Tool => {
                 let result = tool_result(message)?;
@@ -72,29 +72,29 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    /// Adds to the open turn of this side, or opens one; of a message that says nothing none is made.
-    fn turn(&mut self, role: Speaker, said: Vec<Block<'a>>) {
+    /// Appends to the current turn of this side or starts a new one; empty messages are skipped.
+    fn turn(&mut self, role: Speaker, blocks: Vec<Block<'a>>) {
         match self.turns.last_mut() {
-            Some(open) if open.role == role => open.content.extend(said),
-            _ if said.is_empty() => {}
-            _ => self.turns.push(Turn { role, content: said, results: 0 }),
+            Some(open) if open.role == role => open.content.extend(blocks),
+            _ if blocks.is_empty() => {}
+            _ => self.turns.push(SideTurn { role, content: blocks, results: 0 }),
         }
     }
 
-    /// All results that answer one turn stand together at the beginning of the next one: the provider refuses
-    /// anything before or between them.
+    /// All results for one turn must be at the beginning of the next one: the provider rejects anything before or
+    /// between them.
     fn answer(&mut self, result: Block<'a>) {
         match self.turns.last_mut() {
             Some(open) if open.role == Speaker::User => {
                 open.content.insert(open.results, result);
                 open.results += 1;
             }
-            _ => self.turns.push(Turn { role: Speaker::User, content: vec![result], results: 1 }),
+            _ => self.turns.push(SideTurn { role: Speaker::User, content: vec![result], results: 1 }),
         }
     }
 }
 
-/// The provider takes an object where others take text. Empty text is the empty object.
+/// The provider expects an object where others expect text. Empty text is the empty object.
 fn tool_use(call: &ToolCall) -> Result<Block<'_>, Fault> {
     let arguments = call.arguments.trim();
     let input =
@@ -120,8 +120,8 @@ fn tool_result(message: &Message) -> Result<Block<'_>, Fault> {
     Ok(Block::ToolResult { tool_use_id: id(call), content: blocks(&message.content)? })
 }
 
-/// The provider takes `[a-zA-Z0-9_-]` only; ids made elsewhere (`functions.get:0`) are changed alike in the call and
-/// in its result.
+/// The provider accepts `[a-zA-Z0-9_-]` only; ids generated elsewhere (`functions.get:0`) are changed in the same way
+/// in the call and in its result.
 fn id(id: &str) -> Cow<'_, str> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if id.chars().all(allowed) {

@@ -1,22 +1,22 @@
-//! The answer's JSON: a whole message, and the events of a streamed one. Read leniently: unknown kinds of blocks, deltas
-//! and events are passed over, as the provider's rules of versioning demand.
+//! JSON of the answer: a complete message, and the events of a stream. Parsed leniently: unknown kinds of blocks,
+//! deltas and events are skipped, as the provider's versioning rules require.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::{FinishReason, Usage};
 
-/// A whole answer, and what `message_start` says of one.
+/// A complete answer, and the content of `message_start`.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Message {
     pub(super) model: Option<String>,
     #[serde(default)]
     pub(super) content: Vec<Block>,
     pub(super) stop_reason: Option<String>,
-    pub(super) usage: Option<Counts>,
+    pub(super) usage: Option<TokenCounts>,
 }
 
-/// A block of the answer. Thinking, and the tools that the provider runs itself, are no part of it.
+/// A block of the answer. Thinking blocks and the provider's own tools are not part of it.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Block {
@@ -34,17 +34,17 @@ pub(super) enum Block {
     Other,
 }
 
-/// Cumulative token counts; of a stream each event brings those that it knows.
+/// Cumulative token counts; each stream event carries those that it knows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-pub(super) struct Counts {
+pub(super) struct TokenCounts {
     input_tokens: Option<u32>,
     cache_creation_input_tokens: Option<u32>,
     cache_read_input_tokens: Option<u32>,
     output_tokens: Option<u32>,
 }
 
-impl Counts {
-    /// Later figures go before earlier ones.
+impl TokenCounts {
+    /// Later counts replace earlier ones.
     pub(super) fn update(&mut self, later: Self) {
         self.input_tokens = later.input_tokens.or(self.input_tokens);
         self.cache_creation_input_tokens = later.cache_creation_input_tokens.or(self.cache_creation_input_tokens);
@@ -52,7 +52,7 @@ impl Counts {
         self.output_tokens = later.output_tokens.or(self.output_tokens);
     }
 
-    /// `input_tokens` are only those after the last cache mark: the whole prompt is the sum of all three.
+    /// `input_tokens` counts only tokens after the last cache breakpoint: the prompt is the sum of all three counts.
     pub(super) fn usage(self) -> Option<Usage> {
         let cached = [self.cache_creation_input_tokens, self.cache_read_input_tokens].into_iter().flatten();
         Some(Usage {
@@ -83,11 +83,11 @@ pub(super) enum Event {
     },
     MessageDelta {
         delta: Ending,
-        usage: Option<Counts>,
+        usage: Option<TokenCounts>,
     },
     MessageStop,
     Error,
-    /// Pings, and what is not known yet.
+    /// Pings, and unknown events.
     #[serde(other)]
     Other,
 }
@@ -110,13 +110,13 @@ pub(super) struct Ending {
     pub(super) stop_reason: Option<String>,
 }
 
-/// Why the answer ended.
+/// Maps a stop reason.
 pub(super) fn finish(stop_reason: &str) -> FinishReason {
     match stop_reason {
         "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
         "tool_use" => FinishReason::ToolCalls,
         "refusal" => FinishReason::ContentFilter,
-        // `end_turn`, `stop_sequence`, and `pause_turn`, which only the provider's own tools lead to.
+        // `end_turn`, `stop_sequence`, and `pause_turn`, which only the provider's own tools cause.
         _ => FinishReason::Stop,
     }
 }

@@ -1,4 +1,4 @@
-//! The models that the platform knows: data, checked once when it is read.
+//! Catalogue of the models known to the platform: data that is validated when it is read.
 
 mod price;
 
@@ -9,24 +9,28 @@ use serde::{Deserialize, Serialize};
 
 pub use price::{Price, cost_nanos, cost_usd};
 
-/// The id of the embedded model, which is also its only name.
+/// Id and only name of the embedded model.
 pub const EMBEDDED_MODEL: &str = "muster-core";
-/// The id of the embedded embedding model, which is also its only name.
+/// Id and only name of the embedded embedding model.
 pub const EMBEDDED_EMBEDDING: &str = "muster-embed";
-/// The id of the provider of the embedded model.
+/// Id of the provider of the embedded models.
 pub const EMBEDDED_PROVIDER: &str = "embedded";
 
-/// A provider as published: where it is and how it is spoken to.
+/// A provider, as published: its address and its protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderEntry {
+    /// Provider id.
     pub id: String,
+    /// Display name.
     pub name: String,
+    /// Default base URL; `None` if the operator must set it.
     pub base_url: Option<String>,
-    /// The environment variable that holds the key; `None` where none is needed.
+    /// Environment variable that holds the API key; `None` if none is needed.
     pub key_env: Option<String>,
-    /// The API that it speaks: `openai`, `anthropic`, `gemini`, `cohere`, `embedded`.
+    /// Wire protocol: `openai`, `anthropic`, `gemini`, `cohere` or `embedded`.
     pub wire: String,
+    /// Remarks for operators.
     pub notes: Option<String>,
 }
 
@@ -34,31 +38,35 @@ pub struct ProviderEntry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelEntry {
+    /// Model id.
     pub id: String,
+    /// Display name.
     pub name: String,
-    /// The id of its provider.
+    /// Id of its provider.
     pub provider: String,
-    /// The provider's own name of it; `None` where the operator chooses it: the first of the provider's `models`.
+    /// Name of the model at its provider; `None` if the operator chooses it: the first of the provider's `models`.
     pub upstream: Option<String>,
-    /// Of `chat`, `vision`, `code`, `analysis`, `tools`, `json`.
+    /// Capabilities, from `chat`, `vision`, `code`, `analysis`, `tools`, `json`.
     pub capabilities: Vec<String>,
-    /// Of `fast`, `reasoning`, `vision`, `code`.
+    /// Families it belongs to, from `fast`, `reasoning`, `vision`, `code`.
     pub families: Vec<String>,
-    /// Tokens of prompt and answer together; `None` until the embedded model's are known.
+    /// Maximum number of prompt and answer tokens; `None` until the embedded model's is known.
     #[serde(rename(deserialize = "context"))]
     pub context_window: Option<u32>,
-    /// Tokens of the longest answer; `None` until the embedded model's are known.
+    /// Maximum number of answer tokens; `None` until the embedded model's is known.
     pub max_tokens: Option<u32>,
-    /// USD per million prompt tokens.
+    /// US dollars per million prompt tokens.
     pub price_in: f64,
-    /// USD per million tokens of the answer.
+    /// US dollars per million answer tokens.
     pub price_out: f64,
-    /// Where the prices are from.
+    /// Source of the prices.
     pub price_source: String,
+    /// Whether the model supports tools.
     pub tools: bool,
-    /// Whether the model takes temperature, top_p, penalties and seed.
+    /// Whether the model accepts temperature, top_p, penalties and seed.
     #[serde(rename(deserialize = "sampling_params"))]
     pub takes_sampling: bool,
+    /// Remarks for operators.
     pub notes: Option<String>,
 }
 
@@ -66,35 +74,39 @@ pub struct ModelEntry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EmbeddingEntry {
+    /// Model id.
     pub id: String,
+    /// Display name.
     pub name: String,
-    /// The id of its provider.
+    /// Id of its provider.
     pub provider: String,
-    /// The provider's own name of it.
+    /// Name of the model at its provider.
     pub upstream: String,
-    /// Length of its vectors where none is asked for.
+    /// Default length of its vectors.
     pub dimensions: u32,
-    /// Tokens of the longest text.
+    /// Maximum number of tokens in a text.
     pub max_tokens: u32,
-    /// USD per million tokens.
+    /// US dollars per million tokens.
     pub price_in: f64,
-    /// Where the price is from.
+    /// Source of the price.
     pub price_source: String,
 }
 
-/// A virtual model: the first available of `order`, then the next.
+/// A virtual model: the first available model of `order`, then the next.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Family {
+    /// Family id, such as `fast`.
     pub id: String,
     /// Its name in a list of models, such as `muster-fast`.
     pub model_id: String,
+    /// Display name.
     pub name: String,
-    /// Ids of models, best first, the embedded one last.
+    /// Model ids, best first, the embedded one last.
     pub order: Vec<String>,
 }
 
-/// All that is known.
+/// All known providers, models and families.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Catalogue {
     providers: Vec<ProviderEntry>,
@@ -103,17 +115,34 @@ pub struct Catalogue {
     embeddings: Vec<EmbeddingEntry>,
 }
 
-/// Why a text is no catalogue.
+/// Why a catalogue is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CatalogueError {
-    #[error("the catalogue is no valid TOML: {0}")]
+    /// The text is not valid TOML of the expected form.
+    #[error("the catalogue is not valid TOML: {0}")]
     Syntax(String),
-    #[error("the catalogue names {kind} {id:?} twice; each id may be there once")]
-    Duplicate { kind: &'static str, id: String },
+    /// An id occurs twice.
+    #[error("the catalogue lists {kind} {id:?} twice; remove one of the entries")]
+    Duplicate {
+        /// Kind of entry, such as `model`.
+        kind: &'static str,
+        /// The id.
+        id: String,
+    },
+    /// An entry refers to an id that does not exist.
     #[error("{place} names {id:?}, which the catalogue does not have; add it or correct the name")]
-    Dangling { place: String, id: String },
+    Dangling {
+        /// Where the reference is.
+        place: String,
+        /// The missing id.
+        id: String,
+    },
+    /// A price is negative or too precise.
     #[error("model {id:?}: a price is negative or finer than a millionth of a dollar per million tokens")]
-    Price { id: String },
+    Price {
+        /// Id of the model.
+        id: String,
+    },
 }
 
 #[derive(Deserialize)]
@@ -127,12 +156,18 @@ struct File {
 }
 
 impl Catalogue {
-    /// The catalogue that is built in.
+    /// Returns the built-in catalogue.
+    ///
+    /// # Errors
+    /// [`CatalogueError`] if the embedded text is invalid.
     pub fn embedded() -> Result<Self, CatalogueError> {
         Self::parse(include_str!("../../catalogue.toml"))
     }
 
-    /// Reads and checks a catalogue.
+    /// Parses and validates a catalogue.
+    ///
+    /// # Errors
+    /// [`CatalogueError`] with the reason.
     pub fn parse(text: &str) -> Result<Self, CatalogueError> {
         let file: File = toml::from_str(text).map_err(|e| CatalogueError::Syntax(e.to_string()))?;
         let catalogue =
@@ -141,7 +176,7 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    /// With the embedded model's real bounds, which depend on the model that is installed.
+    /// Sets the limits of the embedded model, which depend on the installed model.
     #[must_use]
     pub fn with_embedded_model(mut self, info: &ModelInfo) -> Self {
         for model in &mut self.models {
@@ -153,35 +188,42 @@ impl Catalogue {
         self
     }
 
+    /// Returns all providers.
     pub fn providers(&self) -> &[ProviderEntry] {
         &self.providers
     }
 
+    /// Returns all chat models.
     pub fn models(&self) -> &[ModelEntry] {
         &self.models
     }
 
+    /// Returns all families.
     pub fn families(&self) -> &[Family] {
         &self.families
     }
 
+    /// Returns all embedding models.
     pub fn embeddings(&self) -> &[EmbeddingEntry] {
         &self.embeddings
     }
 
+    /// Returns the provider with this id.
     pub fn provider(&self, id: &str) -> Option<&ProviderEntry> {
         self.providers.iter().find(|p| p.id == id)
     }
 
+    /// Returns the chat model with this id.
     pub fn model(&self, id: &str) -> Option<&ModelEntry> {
         self.models.iter().find(|m| m.id == id)
     }
 
+    /// Returns the embedding model with this id.
     pub fn embedding(&self, id: &str) -> Option<&EmbeddingEntry> {
         self.embeddings.iter().find(|m| m.id == id)
     }
 
-    /// The family of this id (`fast`) or virtual model (`muster-fast`).
+    /// Returns the family with this id (`fast`) or virtual model name (`muster-fast`).
     pub fn family(&self, name: &str) -> Option<&Family> {
         self.families.iter().find(|f| f.id == name || f.model_id == name)
     }

@@ -1,4 +1,4 @@
-//! Several generations as one streamed answer.
+//! Merges several generations into one streamed answer.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,26 +9,26 @@ use muster_models::{Finish, GenerateEvent, Generation, TokenUsage};
 use tokio::time::timeout;
 use ulid::Ulid;
 
-use super::QUEUE_PATIENCE;
+use super::QUEUE_TIMEOUT;
 use super::fault::{died, fault};
 use crate::{ChatEvent, Delta, Fault, FinishReason, Phase, Timeouts, ToolDelta, Usage};
 
 /// The answers to one request while they are generated. Dropping it cancels all of them.
 pub(super) struct Answers {
     running: SelectAll<BoxStream<'static, (u32, Result<GenerateEvent, Fault>)>>,
-    /// Said, but not yet read.
+    /// Generated, but not yet returned.
     ready: VecDeque<ChatEvent>,
     /// Answers that have not ended.
     left: usize,
-    /// Of the first answer.
+    /// Finish reason of the first answer.
     finish: FinishReason,
     usage: Usage,
-    /// Whether the reader has been told anything.
+    /// Whether the reader has received anything.
     begun: Phase,
 }
 
 impl Answers {
-    /// The answers in their order.
+    /// The answers, in order.
     pub(super) fn new(generations: Vec<Generation>, timeouts: Timeouts) -> Self {
         let left = generations.len();
         let events = |(choice, generation)| events(generation, timeouts).map(move |event| (choice, event)).boxed();
@@ -42,7 +42,7 @@ impl Answers {
         }
     }
 
-    /// What is said next, by whichever answer.
+    /// Returns the next event of any answer.
     pub(super) async fn next(&mut self) -> Result<ChatEvent, Fault> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -91,9 +91,9 @@ impl Answers {
     }
 }
 
-/// What one generation says, each within its bound, to its end or its first fault.
+/// Events of one generation, each within its time limit, up to its end or first fault.
 fn events(generation: Generation, timeouts: Timeouts) -> impl Stream<Item = Result<GenerateEvent, Fault>> + Send {
-    let first = QUEUE_PATIENCE + timeouts.first_delta;
+    let first = QUEUE_TIMEOUT + timeouts.first_delta;
     futures::stream::unfold(Some((generation, first)), move |state| async move {
         let (mut generation, wait) = state?;
         let event = next_of(&mut generation, wait).await;

@@ -1,4 +1,4 @@
-//! What the model's refusals mean for the chain.
+//! Maps the model's errors to faults.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use crate::{ClientFault, Fault, FaultClass, Phase};
 
 /// Loading a model takes seconds to a minute.
 pub(crate) const LOADING_RETRY: Duration = Duration::from_secs(5);
-/// Nothing changes until someone installs the files.
+/// Nothing changes until an operator installs the files.
 pub(crate) const ABSENT_RETRY: Duration = Duration::from_secs(60);
 
-/// The engine went away without a word.
+/// The engine ended without a final event.
 pub(super) fn died(phase: Phase) -> Fault {
     Fault::transient(phase, "the embedded model's engine stopped in the middle of the work")
 }

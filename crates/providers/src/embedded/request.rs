@@ -1,7 +1,7 @@
-//! From the internal form of a chat to what the model in this process is asked.
+//! Converts a chat request for the in-process model.
 
 use muster_models::{
-    Format, GenerateRequest, MAX_CALLS, Role as Speaker, Tool, ToolCall, ToolChoice as Choice, Toolbox, Turn,
+    ChatTurn, Format, GenerateRequest, MAX_CALLS, Role as Speaker, Tool, ToolCall, ToolChoice as Choice, Toolbox,
 };
 
 use crate::{ChatRequest, Fault, Message, ResponseFormat, Role, ToolChoice};
@@ -9,7 +9,8 @@ use crate::{ChatRequest, Fault, Message, ResponseFormat, Role, ToolChoice};
 const DEFAULT_TEMPERATURE: f32 = 0.7;
 const DEFAULT_MAX_TOKENS: u32 = 2000;
 
-/// A request for each of the answers wanted, of at most `most` tokens. Refuses what this model cannot look at.
+/// Returns one generation request per answer, of at most `most` tokens each. Rejects content that this model cannot
+/// process.
 pub(super) fn generate_requests(request: &ChatRequest, most: u32) -> Result<Vec<GenerateRequest>, Fault> {
     if request.messages.iter().any(|message| message.content.images().next().is_some()) {
         let why = "the embedded model reads no images: name another model or a provider that does";
@@ -40,14 +41,14 @@ fn generate_request(request: &ChatRequest, most: u32) -> GenerateRequest {
     }
 }
 
-/// The engine's seed has 32 bits: those seeds stay as they are, wider ones have their halves folded together.
+/// The engine's seed has 32 bits: seeds that fit are unchanged, wider ones have their halves XORed.
 fn fold_seed(seed: i64) -> u32 {
     let bits = seed.cast_unsigned();
     let folded = (bits ^ (bits >> 32)) & u64::from(u32::MAX);
     u32::try_from(folded).unwrap_or_default()
 }
 
-/// The tools that the model is told of: none where none may be called.
+/// Tools offered to the model; `None` if none may be called.
 pub(super) fn toolbox(request: &ChatRequest) -> Option<Toolbox> {
     let choice = match &request.tool_choice {
         ToolChoice::None => return None,
@@ -68,14 +69,14 @@ pub(super) fn toolbox(request: &ChatRequest) -> Option<Toolbox> {
     (!tools.is_empty()).then_some(Toolbox { tools, choice, most })
 }
 
-pub(super) fn turns(request: &ChatRequest) -> Vec<Turn> {
+pub(super) fn turns(request: &ChatRequest) -> Vec<ChatTurn> {
     request.messages.iter().map(turn).collect()
 }
 
-/// Results follow their calls in order, as the wires demand, so the model needs no identifiers.
-fn turn(message: &Message) -> Turn {
+/// Results follow their calls in order, as the wire protocols require, so the model needs no ids.
+fn turn(message: &Message) -> ChatTurn {
     let call = |call: &crate::ToolCall| ToolCall { name: call.name.clone(), arguments: call.arguments.clone() };
-    Turn {
+    ChatTurn {
         role: match message.role {
             Role::System | Role::Developer => Speaker::System,
             Role::User => Speaker::User,

@@ -1,41 +1,41 @@
-//! What the events of one streamed answer add up to. Pure: no socket, no clock.
+//! Assembles the events of one streamed answer. Pure: no socket, no clock.
 
 use std::collections::VecDeque;
 
-use super::wire::{self, Candidate, Said, Spoken, ending};
+use super::wire::{self, AnswerContent, AnswerPart, Candidate, ending};
 use crate::http::{Broken, Events, Flow, MAX_TEXT_BYTES};
 use crate::sse::SseEvent;
 use crate::{ChatEvent, Delta, FinishReason, ToolDelta, Usage};
 
-/// Adds up a stream. There is no end marker: a reason to finish makes an answer whole, the end of the body ends it.
+/// Assembles a stream. There is no end marker: a finish reason completes an answer, and the end of the body ends it.
 #[derive(Debug)]
 pub(super) struct Assembler {
     answers: Vec<Answer>,
     /// Text and arguments of all answers.
     bytes: usize,
     usage: Option<Usage>,
-    /// A delta was handed out.
+    /// Whether a delta was emitted.
     delivered: bool,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Answer {
-    spoken: Spoken,
+    content_so_far: AnswerContent,
     calls: u32,
     finish: Option<FinishReason>,
 }
 
 impl Assembler {
-    /// `choices`: the answers that were asked for, at least one.
+    /// `choices`: number of requested answers, at least one.
     pub(super) fn new(choices: u32) -> Self {
         let answers = (0..choices.max(1)).map(|_| Answer::default()).collect();
         Self { answers, bytes: 0, usage: None, delivered: false }
     }
 
-    /// All that one event brings, or nothing of it: what stands beside an error is not handed out.
+    /// Returns all deltas of one event, or none of them: content beside an error is not emitted.
     fn chunk(&mut self, json: &str) -> Result<Vec<Delta>, Broken> {
         let generated = wire::read(json.as_bytes())?;
-        // The figures run with the answer: the last ones count.
+        // Usage is cumulative: the last value counts.
         self.usage = generated.usage().or(self.usage);
         let blocked = generated.is_blocked();
         let candidates = generated.candidates.unwrap_or_default();
@@ -54,14 +54,14 @@ impl Assembler {
         let Some(answer) = usize::try_from(choice).ok().and_then(|at| self.answers.get_mut(at)) else {
             return Ok(());
         };
-        // The end of a further answer was told already. The first one's is told last, and some models have sent a
+        // The end of a further answer was already emitted. The first answer's is emitted last, and some models send a
         // reason with every event.
         if choice > 0 && answer.finish.is_some() {
             return Ok(());
         }
-        for said in candidate.take_said() {
-            answer.spoken = answer.spoken.and(&said);
-            let delta = answer.delta(choice, said);
+        for part_or_error in candidate.take_parts() {
+            answer.content_so_far = answer.content_so_far.and(&part_or_error);
+            let delta = answer.delta(choice, part_or_error);
             self.bytes = self.bytes.saturating_add(weight(&delta));
             fresh.push(delta);
         }
@@ -69,13 +69,13 @@ impl Assembler {
             return Err(Broken::Malformed(format!("more than {MAX_TEXT_BYTES} bytes of text")));
         }
         if let Some(reason) = candidate.finish_reason() {
-            let finish = ending(reason, answer.spoken)?;
+            let finish = ending(reason, answer.content_so_far)?;
             answer.finish(choice, finish, fresh);
         }
         Ok(())
     }
 
-    /// A refused prompt is a proper answer: empty, and filtered.
+    /// A blocked prompt is a proper answer: empty, with a content-filter finish.
     fn block(&mut self, fresh: &mut Vec<Delta>) {
         for (choice, answer) in (0..).zip(&mut self.answers) {
             if answer.finish.is_none() {
@@ -86,10 +86,10 @@ impl Assembler {
 }
 
 impl Answer {
-    fn delta(&mut self, choice: u32, said: Said) -> Delta {
-        match said {
-            Said::Text(text) => Delta::Text { choice, text },
-            Said::Call(call) => {
+    fn delta(&mut self, choice: u32, part_or_error: AnswerPart) -> Delta {
+        match part_or_error {
+            AnswerPart::Text(text) => Delta::Text { choice, text },
+            AnswerPart::Call(call) => {
                 let index = self.calls;
                 self.calls += 1;
                 let (id, name) = (Some(call.id), Some(call.name));
@@ -139,9 +139,9 @@ impl Events for Assembler {
         self.answers.iter().all(|answer| answer.finish.is_some())
     }
 
-    /// A further answer that never said a word was not given, as some models give only one.
+    /// A further answer without any content was not given, as some models give only one.
     fn end(&mut self) -> Result<ChatEvent, Broken> {
-        let cut = |answer: &Answer| answer.finish.is_none() && answer.spoken != Spoken::Nothing;
+        let cut = |answer: &Answer| answer.finish.is_none() && answer.content_so_far != AnswerContent::Nothing;
         match self.answers.first().and_then(|first| first.finish) {
             Some(finish) if !self.answers.iter().any(cut) => Ok(ChatEvent::Done { finish, usage: self.usage }),
             _ => Err(Broken::Cut),

@@ -1,17 +1,17 @@
-//! The request body: the internal form in Google's words. What is not set is not sent.
+//! Encodes the request body for Google's API. Unset fields are not sent.
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::turns::{Turn, turns};
+use super::turns::{RoleTurn, turns};
 use crate::{Call, ChatRequest, ClientFault, Fault, FaultClass, Phase, ResponseFormat, Tool, ToolChoice};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Body<'a> {
-    contents: Vec<Turn<'a>>,
+    contents: Vec<RoleTurn<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    system_instruction: Option<Turn<'a>>,
+    system_instruction: Option<RoleTurn<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<[Tools<'a>; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,7 +32,7 @@ struct Declaration<'a> {
     name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'a str>,
-    /// JSON Schema; the older `parameters` takes only a part of OpenAPI's.
+    /// JSON Schema; the older `parameters` supports only a subset of OpenAPI schemas.
     #[serde(skip_serializing_if = "Option::is_none")]
     parameters_json_schema: Option<&'a Value>,
 }
@@ -80,8 +80,8 @@ fn is_default(config: &GenerationConfig<'_>) -> bool {
     *config == GenerationConfig::default()
 }
 
-/// The body of one call; `files` is the address under which the provider keeps uploaded files. A fault tells what this
-/// provider cannot do.
+/// Encodes the body of one call; `files` is the URL prefix of files uploaded to the provider. Returns a fault for what
+/// this provider does not support.
 pub(super) fn encode(call: &Call, files: &str) -> Result<Vec<u8>, Fault> {
     let request = &call.request;
     refuse_unsupported(request)?;
@@ -96,7 +96,7 @@ pub(super) fn encode(call: &Call, files: &str) -> Result<Vec<u8>, Fault> {
     serde_json::to_vec(&body).map_err(|error| invalid(error.to_string()))
 }
 
-/// The request itself cannot be said in this API's words.
+/// Fault for a request that this API cannot express.
 pub(super) fn invalid(why: impl Into<String>) -> Fault {
     Fault { client: Some(ClientFault::InvalidRequest), ..Fault::new(FaultClass::Client, Phase::Connect, why) }
 }
@@ -120,12 +120,12 @@ fn declaration(tool: &Tool) -> Declaration<'_> {
     Declaration {
         name: &tool.name,
         description: tool.description.as_deref(),
-        parameters_json_schema: Some(&tool.parameters).filter(|schema| !takes_nothing(schema)),
+        parameters_json_schema: Some(&tool.parameters).filter(|schema| !has_no_properties(schema)),
     }
 }
 
-/// An object without properties is left out: the API wants an object to have some.
-fn takes_nothing(schema: &Value) -> bool {
+/// An object without properties is omitted: the API requires some.
+fn has_no_properties(schema: &Value) -> bool {
     let Value::Object(schema) = schema else {
         return schema.is_null();
     };
@@ -152,7 +152,8 @@ fn tool_config(request: &ChatRequest) -> Option<ToolConfig<'_>> {
     Some(ToolConfig { function_calling_config: FunctionCalling { mode, allowed_function_names } })
 }
 
-/// Temperature, top_p, penalties and seed go only to models that take them; `stop` and the length always do.
+/// Temperature, top_p, penalties and seed are sent only to models that accept them; stop sequences and the length
+/// always.
 fn generation_config(call: &Call) -> GenerationConfig<'_> {
     let request = &call.request;
     let sampling = call.takes_sampling.then_some(&request.sampling);
@@ -175,7 +176,7 @@ fn generation_config(call: &Call) -> GenerationConfig<'_> {
     }
 }
 
-/// The API's seed has 32 bits: of a longer one the lower ones count, so that the same seed stays the same.
+/// The API's seed has 32 bits: a longer one is truncated to its lower bits, so that equal seeds stay equal.
 fn seed(seed: i64) -> i32 {
     let [a, b, c, d, ..] = seed.to_le_bytes();
     i32::from_le_bytes([a, b, c, d])

@@ -1,4 +1,4 @@
-//! The whole answer at once.
+//! Complete answers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::Response;
 
 use super::send::{Method, reporter, send};
-use super::wire::{self, Candidate, Said, Spoken, ending};
+use super::wire::{self, AnswerContent, AnswerPart, Candidate, ending};
 use crate::http::{Broken, Origin, Reporter, read_body};
 use crate::{Call, ChatReply, Choice, Fault, FinishReason, Phase};
 
@@ -20,7 +20,7 @@ pub(super) async fn complete(origin: Arc<Origin>, call: Call) -> Result<ChatRepl
     Ok(reply)
 }
 
-/// Reads the body within `limit` and parses it; faults carry `phase`. `model` is empty where the provider names none.
+/// Reads the body within `limit` and parses it; faults carry `phase`. `model` is empty if the provider reports none.
 pub(super) async fn read_reply(
     reporter: &Reporter,
     response: Response,
@@ -31,7 +31,7 @@ pub(super) async fn read_reply(
     parse(&body).map_err(|broken| fault(reporter, phase, broken))
 }
 
-/// What broke an answer that came in one piece.
+/// Maps a broken complete answer to a fault.
 pub(super) fn fault(reporter: &Reporter, phase: Phase, broken: Broken) -> Fault {
     let malformed = |why: &str| reporter.transient(phase, format_args!("sent a malformed answer: {why}"));
     match broken {
@@ -51,26 +51,26 @@ fn parse(body: &[u8]) -> Result<ChatReply, Broken> {
     let mut choices = candidates.into_iter().map(choice).collect::<Result<Vec<_>, _>>()?.into_iter();
     match choices.next() {
         Some(first) => Ok(ChatReply { first, more: choices.collect(), usage, model, verbatim: None }),
-        // A refused prompt is a proper answer: empty, and filtered.
+        // A blocked prompt is a proper answer: empty, with a content-filter finish.
         None if blocked => Ok(ChatReply::text("", FinishReason::ContentFilter, usage, model)),
         None => Err(Broken::Malformed("no candidates".to_owned())),
     }
 }
 
 fn choice(mut candidate: Candidate) -> Result<Choice, Broken> {
-    let mut spoken = Spoken::default();
+    let mut content_so_far = AnswerContent::default();
     let mut choice = Choice::text("", FinishReason::Stop);
-    for said in candidate.take_said() {
-        spoken = spoken.and(&said);
-        match said {
-            Said::Text(text) => choice.content.push_str(&text),
-            Said::Call(call) => choice.tool_calls.push(call),
+    for part_or_error in candidate.take_parts() {
+        content_so_far = content_so_far.and(&part_or_error);
+        match part_or_error {
+            AnswerPart::Text(text) => choice.content.push_str(&text),
+            AnswerPart::Call(call) => choice.tool_calls.push(call),
         }
     }
     choice.finish = match candidate.finish_reason() {
-        Some(reason) => ending(reason, spoken)?,
-        None if spoken == Spoken::Nothing => return Err(Broken::Cut),
-        None => spoken.plain_end(),
+        Some(reason) => ending(reason, content_so_far)?,
+        None if content_so_far == AnswerContent::Nothing => return Err(Broken::Cut),
+        None => content_so_far.plain_end(),
     };
     Ok(choice)
 }

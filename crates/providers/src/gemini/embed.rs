@@ -1,4 +1,4 @@
-//! Texts into vectors.
+//! Embeddings.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::body::invalid;
 use super::complete::fault;
 use super::send::{Method, address, resource};
-use crate::http::{Asked, Broken, Origin, Post, Reporter, post, read_body};
+use crate::http::{Broken, Origin, Post, Reporter, RequestText, post, read_body};
 use crate::{EmbedCall, EmbedInput, EmbedReply, Fault, Phase, Usage};
 
-/// The API refuses more: «at most 100 requests can be in one batch».
+/// Limit of the API: "at most 100 requests can be in one batch".
 const BATCH: usize = 100;
-/// Batches of one call that are under way at once.
+/// Concurrent batches of one call.
 const CONCURRENT: usize = 4;
 
 #[derive(Serialize)]
@@ -44,7 +44,7 @@ struct Text<'a> {
 #[serde(rename_all = "camelCase")]
 struct Embedded {
     embeddings: Vec<Vector>,
-    usage_metadata: Option<Figures>,
+    usage_metadata: Option<UsageMetadata>,
 }
 
 #[derive(Deserialize)]
@@ -52,16 +52,16 @@ struct Vector {
     values: Vec<f32>,
 }
 
-/// Sent by newer models only.
+/// Only sent by newer models.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Figures {
+struct UsageMetadata {
     prompt_token_count: Option<u32>,
 }
 
-/// Splits the inputs into as many batches as the API wants. One that fails fails all, and the others are cancelled.
+/// Splits the inputs into batches. If one fails, the call fails and the other batches are cancelled.
 pub(super) async fn embed(origin: Arc<Origin>, call: EmbedCall) -> Result<EmbedReply, Fault> {
-    let reporter = Reporter::new(Arc::clone(&origin), Asked::Embed(Arc::clone(&call.request)));
+    let reporter = Reporter::new(Arc::clone(&origin), RequestText::Embed(Arc::clone(&call.request)));
     let bodies = bodies(&call)?;
     let batches: Vec<Embedded> = futures::stream::iter(bodies)
         .map(|(expected, body)| batch(&origin, &reporter, &call, expected, body))
@@ -73,7 +73,7 @@ pub(super) async fn embed(origin: Arc<Origin>, call: EmbedCall) -> Result<EmbedR
     Ok(EmbedReply { vectors, usage, model: call.upstream_model })
 }
 
-/// Each batch with the number of its texts.
+/// Returns each batch with the number of its texts.
 fn bodies(call: &EmbedCall) -> Result<Vec<(usize, Vec<u8>)>, Fault> {
     let model = resource(&call.upstream_model);
     let mut texts = Vec::with_capacity(call.request.inputs.len());
@@ -124,12 +124,12 @@ async fn batch(
 
 fn parse(body: &[u8]) -> Result<Embedded, Broken> {
     serde_json::from_slice(body).map_err(|error| match super::wire::read(body) {
-        Err(Broken::Reported(said)) => Broken::Reported(said),
+        Err(Broken::Reported(part_or_error)) => Broken::Reported(part_or_error),
         _ => Broken::Malformed(error.to_string()),
     })
 }
 
-/// Of all batches, or none where one of them gave no figures.
+/// Sums the usage of all batches; `None` if one of them reported none.
 fn usage(batches: &[Embedded]) -> Option<Usage> {
     let mut figures = batches.iter().map(|batch| batch.usage_metadata.as_ref()?.prompt_token_count);
     let prompt_tokens = figures.try_fold(0_u32, |sum, tokens| Some(sum.saturating_add(tokens?)))?;

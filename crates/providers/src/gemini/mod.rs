@@ -19,18 +19,18 @@ use reqwest::header::HeaderName;
 use crate::http::{ConfigError, HttpConfig, Origin};
 use crate::{Adapter, Call, ChatReply, ChatStream, EmbedCall, EmbedReply, Fault};
 
-/// The key goes into this header and never into the address, which is logged on its way.
+/// The key is sent in this header and never in the URL, which proxies log.
 const KEY_HEADER: HeaderName = HeaderName::from_static("x-goog-api-key");
 
-/// The adapter. Holds a pool of connections and nothing else; cheap to clone.
+/// Adapter for Google's Gemini API. Holds only a connection pool; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct GeminiAdapter {
     origin: Arc<Origin>,
 }
 
 impl GeminiAdapter {
-    /// Checks the settings and prepares the client; opens no connection. `base_url` ends in the API's version, such
-    /// as `/v1beta`.
+    /// Checks the settings and prepares the client; opens no connection. `base_url` ends with the API version, such as
+    /// `/v1beta`.
     pub fn new(config: HttpConfig) -> Result<Self, ConfigError> {
         let origin = Origin::new(config, (KEY_HEADER, str::to_owned), &[], errors::classify)?;
         Ok(Self { origin: Arc::new(origin) })

@@ -1,14 +1,14 @@
-//! One request on its way, and the address that it goes to.
+//! Sends one request, and builds its URL.
 
 use std::sync::Arc;
 
 use reqwest::{Response, Url};
 
 use super::body::encode;
-use crate::http::{Asked, Mode, Origin, Post, Reporter, post};
+use crate::http::{Mode, Origin, Post, Reporter, RequestText, post};
 use crate::{Call, Fault};
 
-/// What is asked of a model.
+/// API method of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Method {
     Generate,
@@ -34,10 +34,10 @@ impl Method {
 }
 
 pub(super) fn reporter(origin: &Arc<Origin>, call: &Call) -> Reporter {
-    Reporter::new(Arc::clone(origin), Asked::Chat(Arc::clone(&call.request)))
+    Reporter::new(Arc::clone(origin), RequestText::Chat(Arc::clone(&call.request)))
 }
 
-/// Sends the call and returns the answer once its headers say success.
+/// Sends the call and returns the response once its headers report success.
 pub(super) async fn send(origin: &Origin, reporter: &Reporter, call: &Call, method: Method) -> Result<Response, Fault> {
     let files = origin.endpoint("/files/");
     let request = Post {
@@ -51,7 +51,7 @@ pub(super) async fn send(origin: &Origin, reporter: &Reporter, call: &Call, meth
     post(origin, reporter, request).await
 }
 
-/// A model as the API names it, with its collection: `models/…` unless it names one itself.
+/// Returns the resource name of a model with its collection: `models/…` unless the name includes one.
 pub(super) fn resource(model: &str) -> String {
     if model.starts_with("models/") || model.starts_with("tunedModels/") {
         model.to_owned()
@@ -60,14 +60,14 @@ pub(super) fn resource(model: &str) -> String {
     }
 }
 
-/// `{base}/models/{model}:{method}`. A name cannot leave its place in the path: it may be the caller's own.
+/// Builds `{base}/models/{model}:{method}`. A name, which may be the client's, cannot escape its path segment.
 pub(super) fn address(base: &Url, model: &str, method: Method) -> Url {
     let mut url = base.clone();
     if let Ok(mut path) = url.path_segments_mut() {
         path.pop_if_empty().extend(format!("{}:{}", resource(model), method.name()).split('/'));
     }
     if method == Method::Stream {
-        // Else the stream is one long JSON list.
+        // Without it the stream is one long JSON list.
         url.set_query(Some("alt=sse"));
     }
     url

@@ -1,4 +1,4 @@
-//! The streamed answer.
+//! Streamed answers.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::send::{Method, reporter, send};
 use crate::http::{Origin, Reporter, follow};
 use crate::{Call, ChatEvent, ChatReply, ChatStream, Choice, Delta, Fault, Phase, Timeouts, ToolDelta};
 
-/// Opens the stream and reads on to its first delta, or to a proper end.
+/// Opens the stream and reads up to its first delta, or to a proper end.
 pub(super) async fn open(origin: Arc<Origin>, call: Call) -> Result<ChatStream, Fault> {
     let reporter = reporter(&origin, &call);
     let response = send(&origin, &reporter, &call, Method::Stream).await?;
@@ -23,12 +23,12 @@ pub(super) async fn open(origin: Arc<Origin>, call: Call) -> Result<ChatStream, 
     } else if kind.contains("html") {
         Err(reporter.transient(Phase::FirstDelta, "answered with a page, not with a chat: check base_url"))
     } else {
-        // Some proxies lose the type, or call it plain text.
+        // Some proxies drop the content type or replace it by plain text.
         follow(reporter, response, call.timeouts, Assembler::new(call.request.choices())).await
     }
 }
 
-/// An answer in one piece although a stream was asked for, or an error under a status of success.
+/// Handles a complete answer although a stream was requested, or an error with a status of success.
 async fn whole(reporter: Reporter, response: Response, timeouts: Timeouts) -> Result<ChatStream, Fault> {
     let reply = read_reply(&reporter, response, timeouts.first_delta, Phase::FirstDelta).await?;
     Ok(futures::stream::iter(events(reply).into_iter().map(Ok)).boxed())

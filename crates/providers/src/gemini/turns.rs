@@ -1,4 +1,4 @@
-//! The conversation in Google's words: `contents` of alternating roles, and the system's instruction apart from them.
+//! Converts the conversation: `contents` with alternating roles, and the system instruction separately.
 
 use std::collections::HashMap;
 
@@ -6,17 +6,17 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::body::invalid;
-use crate::{ChatRequest, Content, Fault, Image, ImageSource, Message, Part, Role, ToolCall};
+use crate::{ChatRequest, Content, ContentPart, Fault, Image, ImageSource, Message, Role, ToolCall};
 
 const USER: &str = "user";
 const MODEL: &str = "model";
 
-/// A function call that comes back needs the signature which came with it; we keep none. Google documents this
-/// placeholder for calls that come from elsewhere (ai.google.dev/gemini-api/docs/thought-signatures).
+/// A function call in the history requires the signature that came with it, which is not stored. Google documents this
+/// placeholder for calls from elsewhere (ai.google.dev/gemini-api/docs/thought-signatures).
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 #[derive(Debug, Serialize)]
-pub(super) struct Turn<'a> {
+pub(super) struct RoleTurn<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<&'static str>,
     parts: Vec<WirePart<'a>>,
@@ -74,12 +74,12 @@ struct FunctionResponse<'a> {
 
 #[derive(Debug, Default)]
 pub(super) struct Turns<'a> {
-    pub(super) system: Option<Turn<'a>>,
-    pub(super) contents: Vec<Turn<'a>>,
+    pub(super) system: Option<RoleTurn<'a>>,
+    pub(super) contents: Vec<RoleTurn<'a>>,
 }
 
-/// The conversation of a request. Turns of one role that follow each other are one: the answers of several tools must
-/// come back together.
+/// Converts the conversation. Consecutive messages of one role are merged: the results of several tools must be in one
+/// turn.
 pub(super) fn turns<'a>(request: &'a ChatRequest, model: &str, files: &str) -> Result<Turns<'a>, Fault> {
     let mut turns = Turns::default();
     let mut system = Vec::new();
@@ -91,18 +91,18 @@ pub(super) fn turns<'a>(request: &'a ChatRequest, model: &str, files: &str) -> R
             Role::User => turns.say(USER, parts(&message.content, files)?),
             Role::Assistant => {
                 called.extend(message.tool_calls.iter().map(|call| (call.id.as_str(), call.name.as_str())));
-                let mut said = parts(&message.content, files)?;
-                said.extend(calls(&message.tool_calls, signature));
-                turns.say(MODEL, said);
+                let mut part_or_error = parts(&message.content, files)?;
+                part_or_error.extend(calls(&message.tool_calls, signature));
+                turns.say(MODEL, part_or_error);
             }
             Role::Tool => turns.say(USER, answer(message, &called, files)?),
         }
     }
     if turns.contents.is_empty() {
-        // The API takes no request of an instruction alone.
+        // The API rejects a request that has only a system instruction.
         turns.say(USER, system);
     } else if !system.is_empty() {
-        turns.system = Some(Turn { role: None, parts: system });
+        turns.system = Some(RoleTurn { role: None, parts: system });
     }
     Ok(turns)
 }
@@ -114,12 +114,12 @@ impl<'a> Turns<'a> {
         }
         match self.contents.last_mut() {
             Some(last) if last.role == Some(role) => last.parts.extend(parts),
-            _ => self.contents.push(Turn { role: Some(role), parts }),
+            _ => self.contents.push(RoleTurn { role: Some(role), parts }),
         }
     }
 }
 
-/// Models from Gemini 3 on refuse an unsigned call. An alias such as `gemini-flash-latest` is one of them.
+/// Models from Gemini 3 on reject an unsigned call, including aliases such as `gemini-flash-latest`.
 fn wants_signatures(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model);
     !["gemini-1", "gemini-2"].iter().any(|old| name.starts_with(old))
@@ -132,7 +132,7 @@ fn instruction(message: &Message) -> Result<Vec<WirePart<'_>>, Fault> {
     Ok(texts(&message.content))
 }
 
-/// Empty texts are left out: the API refuses them.
+/// Empty texts are omitted: the API rejects them.
 fn texts(content: &Content) -> Vec<WirePart<'_>> {
     content.texts().filter(|text| !text.is_empty()).map(|text| WirePart::Text { text }).collect()
 }
@@ -144,16 +144,16 @@ fn parts<'a>(content: &'a Content, files: &str) -> Result<Vec<WirePart<'a>>, Fau
     let mut out = Vec::with_capacity(parts.len());
     for part in parts {
         match part {
-            Part::Text(text) if text.is_empty() => {}
-            Part::Text(text) => out.push(WirePart::Text { text }),
-            Part::Image(one) => out.push(image(one, files)?),
+            ContentPart::Text(text) if text.is_empty() => {}
+            ContentPart::Text(text) => out.push(WirePart::Text { text }),
+            ContentPart::Image(one) => out.push(image(one, files)?),
         }
     }
     Ok(out)
 }
 
-/// Which addresses the provider fetches differs from model to model, and it wants to be told the type of what is
-/// there; only its own uploaded files are certain.
+/// Which URLs the provider fetches depends on the model, and it requires the media type; only its own uploaded files
+/// are certain.
 fn image<'a>(image: &'a Image, files: &str) -> Result<WirePart<'a>, Fault> {
     match &image.source {
         ImageSource::Data { media_type, base64 } => {
@@ -167,7 +167,7 @@ fn image<'a>(image: &'a Image, files: &str) -> Result<WirePart<'a>, Fault> {
     }
 }
 
-/// Only the first call of a turn is signed, as the API itself does it.
+/// Only the first call of a turn is signed, as the API does itself.
 fn calls<'a>(calls: &'a [ToolCall], signature: Option<&'static str>) -> impl Iterator<Item = WirePart<'a>> {
     calls.iter().enumerate().map(move |(at, call)| WirePart::Call {
         function_call: FunctionCall { id: &call.id, name: &call.name, args: arguments(&call.arguments) },
@@ -175,7 +175,7 @@ fn calls<'a>(calls: &'a [ToolCall], signature: Option<&'static str>) -> impl Ite
     })
 }
 
-/// Arguments that are no JSON object, as a model may write them, are passed on as the text that they are.
+/// Arguments that are not a JSON object, as a model may generate, are forwarded as text.
 fn arguments(text: &str) -> Map<String, Value> {
     if text.trim().is_empty() {
         return Map::new();
@@ -187,7 +187,7 @@ fn object_or(text: &str, key: &str) -> Map<String, Value> {
     serde_json::from_str(text).unwrap_or_else(|_| Map::from_iter([(key.to_owned(), Value::from(text))]))
 }
 
-/// A tool's answer under the name of its call; its images follow it.
+/// Result of a tool under the name of its function, followed by its images.
 fn answer<'a>(message: &'a Message, called: &HashMap<&str, &'a str>, files: &str) -> Result<Vec<WirePart<'a>>, Fault> {
     let id = message.tool_call_id.as_deref();
     let Some(name) = id.and_then(|id| called.get(id).copied()).or(message.name.as_deref()) else {

@@ -1,4 +1,4 @@
-//! The answer's JSON, read leniently: a whole answer and an event of a stream are the same object.
+//! JSON of the answer, parsed leniently: a complete answer and a stream event are the same object.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::{FinishReason, ToolCall, Usage};
 pub(super) struct Generated {
     pub(super) candidates: Option<Vec<Candidate>>,
     prompt_feedback: Option<Feedback>,
-    usage_metadata: Option<Figures>,
+    usage_metadata: Option<UsageMetadata>,
     pub(super) model_version: Option<String>,
     error: Option<Value>,
 }
@@ -35,7 +35,7 @@ struct Content {
 #[serde(rename_all = "camelCase")]
 struct Part {
     text: Option<String>,
-    /// The text is the model's thinking and not the answer.
+    /// The text is the model's thinking, not the answer.
     thought: Option<bool>,
     function_call: Option<FunctionCall>,
 }
@@ -53,17 +53,17 @@ struct Feedback {
     block_reason: Option<String>,
 }
 
-/// `UsageMetadata`; a count of nothing is left out.
+/// `UsageMetadata`; zero counts are omitted.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Figures {
+struct UsageMetadata {
     prompt_token_count: Option<u64>,
     tool_use_prompt_token_count: Option<u64>,
     candidates_token_count: Option<u64>,
     thoughts_token_count: Option<u64>,
 }
 
-/// Reads an answer, or the error that came in its place: an object, or a list that holds one.
+/// Parses an answer or an error: an object, or a list that contains one.
 pub(super) fn read(json: &[u8]) -> Result<Generated, Broken> {
     let why = match serde_json::from_slice::<Generated>(json) {
         Ok(generated) if generated.error.as_ref().is_none_or(Value::is_null) => return Ok(generated),
@@ -79,13 +79,13 @@ pub(super) fn read(json: &[u8]) -> Result<Generated, Broken> {
 }
 
 impl Generated {
-    /// The prompt was refused, and so there is no answer to it.
+    /// Whether the prompt was blocked, so that there is no answer.
     pub(super) fn is_blocked(&self) -> bool {
         let reason = self.prompt_feedback.as_ref().and_then(|feedback| feedback.block_reason.as_deref());
         reason.is_some_and(|reason| !reason.is_empty() && reason != "BLOCK_REASON_UNSPECIFIED")
     }
 
-    /// Thinking is paid for as a part of the answer, what tools read as a part of the prompt.
+    /// Thinking tokens are billed as part of the answer, tool-use tokens as part of the prompt.
     pub(super) fn usage(&self) -> Option<Usage> {
         let figures = self.usage_metadata.as_ref()?;
         let sum = |one: Option<u64>, other: Option<u64>| {
@@ -100,33 +100,33 @@ impl Generated {
     }
 }
 
-/// A piece of an answer.
+/// A fragment of an answer.
 #[derive(Debug)]
-pub(super) enum Said {
+pub(super) enum AnswerPart {
     /// Never empty.
     Text(String),
     Call(ToolCall),
 }
 
-/// What an answer has said so far.
+/// What an answer has contained so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Spoken {
+pub(super) enum AnswerContent {
     #[default]
     Nothing,
     Text,
     Calls,
 }
 
-impl Spoken {
-    pub(super) fn and(self, said: &Said) -> Self {
-        match said {
-            Said::Call(_) => Self::Calls,
-            Said::Text(_) if self == Self::Nothing => Self::Text,
-            Said::Text(_) => self,
+impl AnswerContent {
+    pub(super) fn and(self, part_or_error: &AnswerPart) -> Self {
+        match part_or_error {
+            AnswerPart::Call(_) => Self::Calls,
+            AnswerPart::Text(_) if self == Self::Nothing => Self::Text,
+            AnswerPart::Text(_) => self,
         }
     }
 
-    /// How an answer ended that does not say why.
+    /// Finish reason of an answer that ended without one.
     pub(super) fn plain_end(self) -> FinishReason {
         if self == Self::Calls { FinishReason::ToolCalls } else { FinishReason::Stop }
     }
@@ -137,29 +137,29 @@ impl Candidate {
         self.index.unwrap_or(0)
     }
 
-    /// What it says, in order, without the thinking.
-    pub(super) fn take_said(&mut self) -> impl Iterator<Item = Said> + use<> {
+    /// Takes the fragments in order, without thinking.
+    pub(super) fn take_parts(&mut self) -> impl Iterator<Item = AnswerPart> + use<> {
         let parts = self.content.take().and_then(|content| content.parts).unwrap_or_default();
-        parts.into_iter().filter_map(Part::said)
+        parts.into_iter().filter_map(Part::part_or_error)
     }
 
-    /// Why it ended, where it did.
+    /// Returns the finish reason, if the answer ended.
     pub(super) fn finish_reason(&self) -> Option<&str> {
         self.finish_reason.as_deref().filter(|reason| !matches!(*reason, "" | "FINISH_REASON_UNSPECIFIED"))
     }
 }
 
 impl Part {
-    fn said(self) -> Option<Said> {
+    fn part_or_error(self) -> Option<AnswerPart> {
         if let Some(call) = self.function_call {
-            return Some(Said::Call(call.into()));
+            return Some(AnswerPart::Call(call.into()));
         }
-        self.text.filter(|text| !text.is_empty() && self.thought != Some(true)).map(Said::Text)
+        self.text.filter(|text| !text.is_empty() && self.thought != Some(true)).map(AnswerPart::Text)
     }
 }
 
 impl From<FunctionCall> for ToolCall {
-    /// Models before Gemini 3 give their calls no name to be answered by.
+    /// Models before Gemini 3 give their calls no id.
     fn from(call: FunctionCall) -> Self {
         let id = call.id.filter(|id| !id.is_empty()).unwrap_or_else(|| format!("call_{}", Ulid::generate()));
         let arguments = call.args.map_or_else(|| "{}".to_owned(), |args| args.to_string());
@@ -167,13 +167,13 @@ impl From<FunctionCall> for ToolCall {
     }
 }
 
-/// What a `finishReason` means for an answer that has said this much; an error where the model broke.
+/// Maps a `finishReason`, given what the answer has contained so far; an error if the model failed.
 ///
-/// A function call that failed is lost, so such an answer is broken even after some text. A reason that names no fault
-/// of a call (`OTHER`, and those yet to come) breaks an answer only where it said nothing.
-pub(super) fn ending(reason: &str, spoken: Spoken) -> Result<FinishReason, Broken> {
+/// A failed function call is lost, so such an answer is broken even after some text. A reason that does not concern a
+/// call (`OTHER`, and future ones) breaks only an empty answer.
+pub(super) fn ending(reason: &str, content_so_far: AnswerContent) -> Result<FinishReason, Broken> {
     match reason {
-        "STOP" => Ok(spoken.plain_end()),
+        "STOP" => Ok(content_so_far.plain_end()),
         "MAX_TOKENS" => Ok(FinishReason::Length),
         "SAFETY"
         | "RECITATION"
@@ -190,8 +190,8 @@ pub(super) fn ending(reason: &str, spoken: Spoken) -> Result<FinishReason, Broke
         | "TOO_MANY_TOOL_CALLS"
         | "MISSING_THOUGHT_SIGNATURE"
         | "MALFORMED_RESPONSE" => Err(failed(reason)),
-        _ if spoken == Spoken::Nothing => Err(failed(reason)),
-        _ => Ok(spoken.plain_end()),
+        _ if content_so_far == AnswerContent::Nothing => Err(failed(reason)),
+        _ => Ok(content_so_far.plain_end()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The body of an answer that comes in one piece.
+//! Reads the body of a complete answer.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use tokio::time::{Instant, timeout_at};
 use super::Reporter;
 use crate::{Fault, Phase};
 
-/// The largest whole answer, in bytes.
+/// Maximum size of a complete answer, in bytes.
 const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
 
-/// What a server may make us reserve by announcing a length, in bytes.
+/// Maximum buffer reserved because of an announced length, in bytes.
 const MAX_RESERVED_BYTES: u64 = 64 * 1024;
 
 /// Reads the body within `limit`; faults carry `phase`.
@@ -41,14 +41,14 @@ pub(super) enum ReadError {
     Broken(reqwest::Error),
 }
 
-/// Appends the body to `out`; on an error `out` holds what came before it.
+/// Appends the body to `out`; on an error `out` holds the part read so far.
 pub(super) async fn read_into(
     out: &mut Vec<u8>,
     response: Response,
     limit: usize,
     deadline: Instant,
 ) -> Result<(), ReadError> {
-    // One timer for the whole body, and none at all where it is there already.
+    // One timer for the whole body, and none if it has already arrived.
     timeout_at(deadline, read_all(out, response, limit)).await.unwrap_or(Err(ReadError::TimedOut))
 }
 

@@ -1,4 +1,4 @@
-//! The HTTP client of one provider, and its settings with their checks.
+//! HTTP client of one provider, and its settings.
 
 use std::time::Duration;
 
@@ -7,53 +7,73 @@ use reqwest::redirect::Policy;
 
 use crate::Secret;
 
-/// How one provider is reached.
+/// Connection settings of one provider.
 #[derive(Debug, Clone)]
 pub struct HttpConfig {
-    /// The name in faults and logs.
+    /// Provider id used in faults and logs.
     pub provider_id: String,
-    /// `http` or `https`, up to and without the endpoint, such as `/chat/completions`; no user, query or fragment.
+    /// `http` or `https` URL without the endpoint (such as `/chat/completions`), user, query and fragment.
     pub base_url: String,
-    /// `None` sends no credential.
+    /// API key; `None` sends no credential.
     pub api_key: Option<Secret>,
-    /// Connections kept open while idle.
+    /// Maximum number of idle connections kept open.
     pub idle_connections: usize,
 }
 
 impl HttpConfig {
+    /// Creates settings without a key.
     pub fn new(provider_id: impl Into<String>, base_url: impl Into<String>) -> Self {
         Self { provider_id: provider_id.into(), base_url: base_url.into(), api_key: None, idle_connections: 256 }
     }
 
+    /// Sets the API key.
     pub fn with_key(mut self, key: Secret) -> Self {
         self.api_key = Some(key);
         self
     }
 }
 
-/// A setting that no client can be made of.
+/// Why no client can be created from the settings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
+    /// The base URL is invalid.
     #[error(
         "provider {provider}: base_url {url:?} {why}; write it as https://host/v1, without the endpoint, such as /chat/completions"
     )]
-    BaseUrl { provider: String, url: String, why: String },
-    #[error("provider {provider}: the API key holds a line break or another control character")]
-    Key { provider: String },
+    BaseUrl {
+        /// Provider id.
+        provider: String,
+        /// The configured URL.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The API key contains a control character.
+    #[error("provider {provider}: the API key contains a line break or another control character: remove it")]
+    Key {
+        /// Provider id.
+        provider: String,
+    },
+    /// No HTTPS client can be created.
     #[error(
         "provider {provider}: no HTTPS client: {why}; install the system's root certificates (package ca-certificates)"
     )]
-    Client { provider: String, why: String },
+    Client {
+        /// Provider id.
+        provider: String,
+        /// What failed.
+        why: String,
+    },
 }
 
-/// Idle connections are closed after this; below the keep-alive of common servers and balancers (60 s and more), so
-/// that a request seldom meets a connection which the other side is just closing.
+/// Idle connections are closed after this time; below the keep-alive of common servers and load balancers (60 s and
+/// more), so that a request rarely meets a connection that the other side is closing.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// What people paste by mistake.
+/// Endpoints that are often pasted by mistake.
 const ENDPOINTS: [&str; 3] = ["/chat/completions", "/embeddings", "/messages"];
 
-/// The checked `base_url`, without a slash at its end.
+/// Returns the validated `base_url` without a trailing slash.
 pub(super) fn base(config: &HttpConfig) -> Result<Url, ConfigError> {
     let bad =
         |why: String| ConfigError::BaseUrl { provider: config.provider_id.clone(), url: config.base_url.clone(), why };
@@ -62,7 +82,7 @@ pub(super) fn base(config: &HttpConfig) -> Result<Url, ConfigError> {
         return Err(bad("is neither http nor https".to_owned()));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        // Not shown again: it holds a password.
+        // Not shown in the message: it contains a password.
         return Err(ConfigError::BaseUrl {
             provider: config.provider_id.clone(),
             url: "(hidden)".to_owned(),
@@ -80,13 +100,13 @@ pub(super) fn base(config: &HttpConfig) -> Result<Url, ConfigError> {
     Ok(url)
 }
 
-/// Makes ring the process's provider of cryptography; an earlier choice stands.
+/// Installs ring as the process's TLS crypto provider; an earlier choice is kept.
 pub fn install_tls() {
-    // Fails only if a provider of cryptography is there already, and then that one serves.
+    // Fails only if a crypto provider is already installed, which is then used.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// A client that goes where it is told and nowhere else: no redirects, no proxy from the environment, no cookies.
+/// Creates a client without redirects, environment proxies and cookies.
 pub(super) fn client(config: &HttpConfig, url: &Url) -> Result<reqwest::Client, ConfigError> {
     install_tls();
     let mut builder = reqwest::Client::builder()
@@ -98,7 +118,7 @@ pub(super) fn client(config: &HttpConfig, url: &Url) -> Result<reqwest::Client, 
         .pool_max_idle_per_host(config.idle_connections)
         .user_agent(concat!("muster/", env!("CARGO_PKG_VERSION")));
     if url.scheme() == "http" {
-        // A local server is reachable on a machine without root certificates too.
+        // A local server must be reachable on a machine without root certificates.
         builder = builder.tls_certs_only([]).http1_only();
     } else {
         builder = builder.https_only(true);

@@ -1,4 +1,4 @@
-//! What a provider's error means: the fault classes of the chain, read from status and body.
+//! Classification of provider errors by status and body.
 
 use std::time::Duration;
 
@@ -7,17 +7,16 @@ use serde_json::Value;
 use crate::retry_after::MAX_RETRY_AFTER;
 use crate::{ClientFault, FaultClass};
 
-/// An error as servers tell it, in whichever of the known shapes:
-/// OpenAI `{"error":{message,type,param,code}}`, older vLLM and Mistral the same at the top level with
-/// `"object":"error"`, Ollama `{"error":"…"}`, xAI `{"code":"…","error":"…"}`, FastAPI `{"detail":…}`,
-/// Google `{"error":{code,message,status,details}}`, also inside a list.
+/// An error body in any of the known shapes: OpenAI `{"error":{message,type,param,code}}`, older vLLM and Mistral the
+/// same at the top level with `"object":"error"`, Ollama `{"error":"…"}`, xAI `{"code":"…","error":"…"}`, FastAPI
+/// `{"detail":…}`, Google `{"error":{code,message,status,details}}`, also inside a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ErrorBody {
     pub(crate) message: Option<String>,
     pub(crate) param: Option<String>,
     /// A numeric `code` that is an HTTP status: OpenRouter, llama.cpp and vLLM send it inside a 200.
     pub(crate) status: Option<u16>,
-    /// How long Google asks to be left alone: `retryDelay` among the details.
+    /// Retry delay requested by Google: `retryDelay` among the details.
     pub(crate) retry_after: Option<Duration>,
     /// `code`, `type`, `status` and the reasons among the details, in lower case.
     labels: Vec<String>,
@@ -56,7 +55,7 @@ impl ErrorBody {
         Self { message, param: text(inner.get("param")), status, retry_after, labels }
     }
 
-    /// An answer that is no JSON, such as a gateway's page.
+    /// A body that is not JSON, such as a gateway's error page.
     pub(crate) fn from_text(text: &str) -> Self {
         let text = text.trim();
         Self { message: (!text.is_empty()).then(|| text.to_owned()), ..Self::default() }
@@ -66,8 +65,8 @@ impl ErrorBody {
         self.labels.iter().any(|label| any.contains(&label.as_str()))
     }
 
-    /// Whether its message has one of these words, which are in lower case.
-    pub(crate) fn says(&self, any: &[&str]) -> bool {
+    /// Returns whether the message contains one of these lower-case phrases.
+    pub(crate) fn message_contains(&self, any: &[&str]) -> bool {
         let Some(message) = &self.message else {
             return false;
         };
@@ -75,15 +74,15 @@ impl ErrorBody {
         any.iter().any(|part| message.contains(part))
     }
 
-    /// The prompt does not fit. By code where the server has one, else by the words of OpenAI, vLLM, llama.cpp,
-    /// Ollama, Mistral and xAI.
+    /// The prompt does not fit the context: by code where the server has one, else by the wordings of OpenAI, vLLM,
+    /// llama.cpp, Ollama, Mistral and xAI.
     fn context_too_long(&self) -> bool {
         if self.labelled(&["context_length_exceeded", "exceed_context_size_error"]) {
             return true;
         }
-        // A limit of tokens a minute speaks of tokens too.
-        !self.says(&["per minute", "rate limit"])
-            && self.says(&[
+        // A limit of tokens per minute mentions tokens too.
+        !self.message_contains(&["per minute", "rate limit"])
+            && self.message_contains(&[
                 "maximum context length",
                 "longer than the maximum model length",
                 "too long to fit into the model",
@@ -97,7 +96,7 @@ impl ErrorBody {
             ])
     }
 
-    /// Money, not pace: waiting does not help. By code only, as some providers word a plain rate limit the same way.
+    /// Billing failure: waiting does not help. By code only, as some providers word a rate limit the same way.
     fn billing(&self) -> bool {
         self.labelled(&["insufficient_quota", "insufficient_balance", "insufficient_credits", "payment_required"])
             || self.labels.iter().any(|label| label.contains("billing"))
@@ -105,11 +104,11 @@ impl ErrorBody {
 
     fn bad_key(&self) -> bool {
         self.labelled(&["invalid_api_key", "authentication_error", "permission_error", "permission_denied"])
-            || self.says(&["incorrect api key", "api key not valid", "invalid api key"])
+            || self.message_contains(&["incorrect api key", "api key not valid", "invalid api key"])
     }
 
     fn unknown_model(&self) -> bool {
-        self.labelled(&["model_not_found"]) || self.says(&["model not exist", "is not a valid model id"])
+        self.labelled(&["model_not_found"]) || self.message_contains(&["model not exist", "is not a valid model id"])
     }
 
     fn throttled(&self) -> bool {
@@ -125,48 +124,49 @@ impl ErrorBody {
     }
 }
 
-/// A duration as protobuf writes it in JSON: `12s`, `0.5s`.
+/// Parses a duration in protobuf's JSON form: `12s`, `0.5s`.
 fn seconds(text: &str) -> Option<Duration> {
     let seconds = text.strip_suffix('s')?.parse().ok()?;
     Some(Duration::try_from_secs_f64(seconds).ok()?.min(MAX_RETRY_AFTER))
 }
 
-/// How a wire reads its errors.
+/// Classification function of a wire protocol.
 pub(crate) type Classify = fn(Option<u16>, &ErrorBody) -> (FaultClass, Option<ClientFault>);
 
-/// The class of an error by its status, or, where it came without one (inside a successful answer), by its labels.
+/// Classifies an error by its status or, without one (inside a successful response), by its labels.
 ///
-/// A model that the provider does not know (404, or a 400 that says so) and a method or path that it does not know
-/// (405, 410) are `Hard`: the name and the address come from the operator's settings, no client can mend them, and
-/// they stay wrong until someone does. Where the name came from the client itself, through `*`, the chain can tell by
-/// the candidate (`Candidate::excuses`).
-pub(crate) fn classify(status: Option<u16>, said: &ErrorBody) -> (FaultClass, Option<ClientFault>) {
-    let too_long = said.context_too_long();
+/// A model unknown to the provider (404, or a 400 that says so) and an unknown method or path (405, 410) are `Hard`:
+/// the name and the URL come from the operator's settings, so clients cannot fix them. When the name came from the
+/// client, through `*`, the candidate shows it (`Candidate::excuses`).
+pub(crate) fn classify(status: Option<u16>, error_body: &ErrorBody) -> (FaultClass, Option<ClientFault>) {
+    let too_long = error_body.context_too_long();
     let class = match status {
-        // llama.cpp and Ollama have sent 500 for it.
+        // llama.cpp and Ollama have returned 500 for it.
         None | Some(400 | 413 | 422 | 500) if too_long => FaultClass::Client,
         Some(401..=405 | 410) => FaultClass::Hard,
-        Some(429) if said.billing() => FaultClass::Hard,
+        Some(429) if error_body.billing() => FaultClass::Hard,
         Some(429) => FaultClass::Throttled,
-        Some(400 | 413 | 422) if said.billing() || said.bad_key() || said.unknown_model() => FaultClass::Hard,
+        Some(400 | 413 | 422) if error_body.billing() || error_body.bad_key() || error_body.unknown_model() => {
+            FaultClass::Hard
+        }
         Some(400 | 413 | 422) => FaultClass::Client,
         Some(_) => FaultClass::Transient,
-        None => unnumbered(said),
+        None => unnumbered(error_body),
     };
     let client = match class {
         FaultClass::Client if too_long => Some(ClientFault::ContextLengthExceeded),
-        FaultClass::Client => Some(said.client_fault()),
+        FaultClass::Client => Some(error_body.client_fault()),
         FaultClass::Transient | FaultClass::Throttled | FaultClass::Hard => None,
     };
     (class, client)
 }
 
-fn unnumbered(said: &ErrorBody) -> FaultClass {
-    if said.billing() || said.bad_key() || said.unknown_model() {
+fn unnumbered(error_body: &ErrorBody) -> FaultClass {
+    if error_body.billing() || error_body.bad_key() || error_body.unknown_model() {
         FaultClass::Hard
-    } else if said.throttled() {
+    } else if error_body.throttled() {
         FaultClass::Throttled
-    } else if said.labelled(&["invalid_request_error", "badrequesterror", "unsupported_value"]) {
+    } else if error_body.labelled(&["invalid_request_error", "badrequesterror", "unsupported_value"]) {
         FaultClass::Client
     } else {
         FaultClass::Transient

@@ -1,7 +1,7 @@
-//! What every provider over HTTP has in common: its client, its bounds, its failures, its event stream.
+//! Shared by all providers over HTTP: client, limits, failures and event streams.
 //!
-//! A wire (`openai`, `anthropic`, `gemini`) brings the request's body, the reading of a whole answer and an [`Events`]
-//! that adds up a stream; everything between is here once.
+//! A wire protocol (`openai`, `anthropic`, `gemini`) provides the request body, the parser of a complete answer and an
+//! [`Events`] implementation for streams; everything else is here.
 
 mod body;
 mod client;
@@ -15,9 +15,9 @@ pub use client::{ConfigError, HttpConfig, install_tls};
 
 pub(crate) use body::read_body;
 pub(crate) use errors::{ErrorBody, classify};
-pub(crate) use origin::{Asked, Origin, Reporter};
+pub(crate) use origin::{Origin, Reporter, RequestText};
 pub(crate) use send::{Mode, Post, post};
 pub(crate) use stream::{Broken, Events, Flow, follow};
 
-/// The most text of one streamed answer, in bytes.
+/// Maximum text of one streamed answer, in bytes.
 pub(crate) const MAX_TEXT_BYTES: usize = 16 * 1024 * 1024;

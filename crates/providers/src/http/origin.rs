@@ -1,4 +1,4 @@
-//! One provider as its calls see it: where it is, how it speaks, and how its failures are told.
+//! One provider's endpoint: its address, headers, clients and fault reporting.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -11,27 +11,27 @@ use thread_local::ThreadLocal;
 use super::client::{self, ConfigError, HttpConfig};
 use super::errors::{Classify, ErrorBody};
 use super::send;
-use crate::fault::MAX_FAULT_WORDS;
+use crate::fault::MAX_FAULT_MESSAGE_CHARS;
 use crate::retry_after::{parse_retry_after, parse_retry_after_ms};
 use crate::{ChatRequest, EmbedInput, EmbedRequest, Fault, Phase, Secret};
 
-/// What all calls of one provider share.
+/// Shared by all calls of one provider.
 #[derive(Debug)]
 pub(crate) struct Origin {
     pub(crate) provider_id: String,
-    /// Checked, without a slash at its end.
+    /// Validated, without a trailing slash.
     pub(crate) base: Url,
     config: HttpConfig,
-    /// One for each serving thread: a connection's task then runs where its requests do, and wakes no other thread.
+    /// One client per serving thread: a connection's task then runs on the thread of its requests and wakes no other.
     clients: ThreadLocal<reqwest::Client>,
-    /// Sent with every call: the credential, marked as sensitive, and what the wire demands.
+    /// Sent with every call: the credential, marked as sensitive, and headers required by the protocol.
     pub(super) headers: HeaderMap,
     classify: Classify,
     key: Option<Secret>,
 }
 
 impl Origin {
-    /// `credential` says the key as the wire wants it, such as `Bearer …` under `authorization`; `fixed` are further
+    /// `credential` formats the key for the protocol, such as `Bearer …` under `authorization`; `fixed` are further
     /// headers of every call.
     pub(crate) fn new(
         config: HttpConfig,
@@ -41,7 +41,7 @@ impl Origin {
     ) -> Result<Self, ConfigError> {
         let base = client::base(&config)?;
         let clients = ThreadLocal::new();
-        // Made once here, so that settings no client can be made of are told at the start.
+        // Created once here, so that invalid settings fail at start.
         clients.get_or_try(|| client::client(&config, &base))?;
         let mut headers: HeaderMap =
             fixed.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect();
@@ -68,7 +68,7 @@ impl Origin {
         self.clients.get_or_try(|| client::client(&self.config, &self.base))
     }
 
-    /// The address of an endpoint, such as `/chat/completions`.
+    /// Returns the URL of an endpoint, such as `/chat/completions`.
     pub(crate) fn endpoint(&self, path: &str) -> Url {
         let mut url = self.base.clone();
         url.set_path(&format!("{}{path}", self.base.path().trim_end_matches('/')));
@@ -76,14 +76,14 @@ impl Origin {
     }
 }
 
-/// The request whose words must not be in a fault.
+/// The request whose text must not appear in a fault.
 #[derive(Debug, Clone)]
-pub(crate) enum Asked {
+pub(crate) enum RequestText {
     Chat(Arc<ChatRequest>),
     Embed(Arc<EmbedRequest>),
 }
 
-impl Asked {
+impl RequestText {
     fn texts(&self) -> Vec<&str> {
         match self {
             Self::Chat(request) => request.messages.iter().flat_map(|message| message.content.texts()).collect(),
@@ -99,35 +99,35 @@ impl Asked {
     }
 }
 
-/// One call's view of its origin: turns what went wrong into a fault that shows neither the key nor the prompt.
+/// Turns failures of one call into faults that reveal neither key nor prompt.
 #[derive(Debug, Clone)]
 pub(crate) struct Reporter {
     origin: Arc<Origin>,
-    asked: Asked,
+    asked: RequestText,
 }
 
-/// Contents shorter than this are common words: taking them out would only garble the provider's message.
+/// Contents shorter than this are common words: removing them would only garble the provider's message.
 const SHORTEST_PROMPT_SCRUBBED: usize = 12;
 
 impl Reporter {
-    pub(crate) fn new(origin: Arc<Origin>, asked: Asked) -> Self {
+    pub(crate) fn new(origin: Arc<Origin>, asked: RequestText) -> Self {
         Self { origin, asked }
     }
 
-    /// A transient fault in our own words.
+    /// A transient fault with our own message.
     pub(crate) fn transient(&self, phase: Phase, what: impl std::fmt::Display) -> Fault {
         Fault::transient(phase, format!("{} {what}", self.origin.provider_id))
     }
 
-    /// The connection or the transfer broke.
+    /// A broken connection or transfer.
     pub(crate) fn transport(&self, phase: Phase, error: &reqwest::Error) -> Fault {
         let what = if phase == Phase::Connect { "cannot be reached" } else { "broke the connection" };
         self.transient(phase, format_args!("{what}: {}", send::cause(error)))
     }
 
-    /// The server answered with an error status.
+    /// A response with an error status.
     pub(crate) fn status(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> Fault {
-        let said = serde_json::from_slice::<Value>(body).map_or_else(
+        let error_body = serde_json::from_slice::<Value>(body).map_or_else(
             |_| ErrorBody::from_text(&String::from_utf8_lossy(body)),
             |value| ErrorBody::from_json(&value),
         );
@@ -135,7 +135,7 @@ impl Reporter {
         let retry_after = header("retry-after-ms")
             .and_then(parse_retry_after_ms)
             .or_else(|| parse_retry_after(header("retry-after")?, SystemTime::now()));
-        let mut fault = self.fault(Phase::Headers, Some(status), &said);
+        let mut fault = self.fault(Phase::Headers, Some(status), &error_body);
         fault.retry_after = retry_after.or(fault.retry_after);
         if (300..400).contains(&status) {
             let target = header("location").unwrap_or("an unnamed place");
@@ -147,29 +147,29 @@ impl Reporter {
         fault
     }
 
-    /// The server reported an error inside a successful answer.
+    /// An error reported inside a successful response.
     pub(crate) fn reported(&self, phase: Phase, body: &Value) -> Fault {
-        let said = ErrorBody::from_json(body);
-        self.fault(phase, said.status, &said)
+        let error_body = ErrorBody::from_json(body);
+        self.fault(phase, error_body.status, &error_body)
     }
 
-    fn fault(&self, phase: Phase, status: Option<u16>, said: &ErrorBody) -> Fault {
-        let (class, client) = (self.origin.classify)(status, said);
+    fn fault(&self, phase: Phase, status: Option<u16>, error_body: &ErrorBody) -> Fault {
+        let (class, client) = (self.origin.classify)(status, error_body);
         let about = match status {
             Some(status) => format!("answered {status}"),
             None => "reported an error".to_owned(),
         };
-        let words = self.words(said.message.as_deref().unwrap_or("no reason given"));
+        let words = self.words(error_body.message.as_deref().unwrap_or("no reason given"));
         Fault {
             status,
             client,
-            param: client.and(said.param.clone()),
-            retry_after: said.retry_after,
+            param: client.and(error_body.param.clone()),
+            retry_after: error_body.retry_after,
             ..Fault::new(class, phase, format!("{} {about}: {words}", self.origin.provider_id))
         }
     }
 
-    /// The provider's own words: bounded, on one line, without the key and without the prompt.
+    /// The provider's message: bounded, on one line, without key and prompt.
     fn words(&self, text: &str) -> String {
         // Validators built on pydantic quote the whole request after this word.
         let cut = ["'input':", "\"input\":"].iter().filter_map(|mark| text.find(mark)).min().unwrap_or(text.len());
@@ -182,6 +182,6 @@ impl Reporter {
                 text = text.replace(prompt, "[prompt]");
             }
         }
-        text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_FAULT_WORDS).collect()
+        text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_FAULT_MESSAGE_CHARS).collect()
     }
 }

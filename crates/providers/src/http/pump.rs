@@ -1,8 +1,8 @@
-//! The bytes of a streamed answer on their way from the connection to the reader.
+//! Moves the bytes of a streamed answer from the connection to the reader.
 //!
-//! The client hands over one piece at a time and has the connection's task look for the next one only then: a reader
-//! that took the pieces itself would go to sleep and be woken for each of them, however many had arrived. A task beside
-//! the connection's takes them as they come, and the reader finds together what came together.
+//! The HTTP client hands over one chunk at a time, and its connection task fetches the next one only then: a reader
+//! that took the chunks directly would sleep and be woken for each, however many had arrived. A task beside the
+//! connection takes them as they arrive, and the reader gets everything that has accumulated.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -13,13 +13,13 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Pieces that wait for the reader; then the provider waits.
+/// Chunks queued for the reader; beyond that the provider waits.
 const PIECES: usize = 32;
 
-/// How long a connection waits for the end of its body after the end marker; then it is closed and not used again.
+/// How long a connection waits for the end of its body after the end marker; then it is closed and not reused.
 const TAIL_WAIT: Duration = Duration::from_secs(1);
 
-/// Owns the connection: dropping it closes that at once.
+/// Owns the connection: dropping it closes the connection immediately.
 #[derive(Debug)]
 pub(super) struct Pump {
     pieces: mpsc::Receiver<Result<Bytes, reqwest::Error>>,
@@ -40,13 +40,13 @@ impl Pump {
         Self { pieces, task: Some(task) }
     }
 
-    /// The next bytes; `None` at the end of the body.
+    /// Returns the next bytes; `None` at the end of the body.
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, reqwest::Error>>> {
         self.pieces.poll_recv(cx)
     }
 
-    /// The answer is over. Its connection can be used again once the end of the body was read, which may come a moment
-    /// after the end marker; nobody has to wait for that.
+    /// Called at the end of the answer. The connection can be reused once the end of the body has been read, which may
+    /// come shortly after the end marker; the caller does not wait for it.
     pub(super) fn finish(mut self) {
         let Some(mut task) = self.task.take().filter(|task| !task.is_finished()) else { return };
         tokio::spawn(async move {

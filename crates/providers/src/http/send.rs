@@ -1,4 +1,4 @@
-//! The request on its way: connect, write, headers, each within its own bound.
+//! Sends a request: connect, write and headers, each within its own time limit.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -16,10 +16,10 @@ use super::body::read_into;
 use super::origin::{Origin, Reporter};
 use crate::{Fault, Phase, Timeouts};
 
-/// The largest error answer that is read, in bytes; the rest says nothing more.
+/// Maximum size of an error body that is read, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 
-/// Whether the answer comes at once or in deltas.
+/// Whether the answer is complete or streamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Whole,
@@ -38,7 +38,7 @@ pub(crate) struct Post<'a> {
     pub(crate) traceparent: Option<&'a str>,
 }
 
-/// Sends the request and returns the answer once its headers say success.
+/// Sends the request and returns the response once its headers report success.
 pub(crate) async fn post(origin: &Origin, reporter: &Reporter, post: Post<'_>) -> Result<Response, Fault> {
     let bound = post.timeouts.first_delta;
     let response = exchange(origin, reporter, post).await?;
@@ -48,23 +48,23 @@ pub(crate) async fn post(origin: &Origin, reporter: &Reporter, post: Post<'_>) -
     let status = response.status().as_u16();
     let headers = response.headers().clone();
     let deadline = Instant::now() + bound;
-    // Whatever came of the error's body will do: the status alone tells the class.
-    let mut said = Vec::new();
-    let _ = read_into(&mut said, response, MAX_ERROR_BYTES, deadline).await;
-    Err(reporter.status(status, &headers, &said))
+    // A partial error body is enough: the status alone determines the class.
+    let mut error_body = Vec::new();
+    let _ = read_into(&mut error_body, response, MAX_ERROR_BYTES, deadline).await;
+    Err(reporter.status(status, &headers, &error_body))
 }
 
-/// One exchange up to the headers. The client asks for the request's body only once it has a connection, so the body
-/// notes when connecting ended and waiting for the headers began.
+/// One exchange up to the headers. The client requests the body only once it is connected, so the body records when
+/// connecting ended and waiting for the headers began.
 async fn exchange(origin: &Origin, reporter: &Reporter, post: Post<'_>) -> Result<Response, Fault> {
     let mut headers = headers(origin, &post);
     let Post { url, body, timeouts, .. } = post;
-    // A stream has no length of its own, and some servers take no chunked request.
+    // A streamed body has no length of its own, and some servers reject chunked requests.
     headers.insert(CONTENT_LENGTH, body.len().into());
     let connected = Arc::new(OnceLock::new());
     let mut request = Request::new(Method::POST, url);
     *request.headers_mut() = headers;
-    *request.body_mut() = Some(Body::wrap_stream(Written { body: Some(body), connected: Arc::clone(&connected) }));
+    *request.body_mut() = Some(Body::wrap_stream(TrackedBody { body: Some(body), connected: Arc::clone(&connected) }));
     let client = origin.client().map_err(|error| reporter.transient(Phase::Connect, error))?;
     let mut response = pin!(client.execute(request));
     let started = Instant::now();
@@ -80,8 +80,8 @@ async fn exchange(origin: &Origin, reporter: &Reporter, post: Post<'_>) -> Resul
     }
 }
 
-/// When to look again; a fault where a phase has taken too long. The one alarm of an exchange is set so early that it
-/// cannot miss the bound of the headers, should the connection come just now.
+/// Returns when to check again, or a fault if a phase has taken too long. An exchange has one timer, set early enough
+/// not to miss the headers limit should the connection be established right now.
 fn next_alarm(
     reporter: &Reporter,
     timeouts: Timeouts,
@@ -102,13 +102,13 @@ fn next_alarm(
     }
 }
 
-/// The request's body; notes when it is first asked for.
-struct Written {
+/// Request body that records when it is first polled.
+struct TrackedBody {
     body: Option<Bytes>,
     connected: Arc<OnceLock<Instant>>,
 }
 
-impl Stream for Written {
+impl Stream for TrackedBody {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -138,7 +138,7 @@ fn headers(origin: &Origin, post: &Post<'_>) -> HeaderMap {
     headers
 }
 
-/// The innermost reason of an error, which is the one that says something: `Connection refused (os error 111)`.
+/// Returns the innermost cause of an error, which is the informative one: `Connection refused (os error 111)`.
 pub(super) fn cause(error: &reqwest::Error) -> String {
     let mut innermost: &dyn Error = error;
     while let Some(source) = innermost.source() {

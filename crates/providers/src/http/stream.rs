@@ -1,4 +1,4 @@
-//! The streamed answer: events as they arrive, and a clock for each phase.
+//! Streamed answers: events as they arrive, and a time limit for each phase.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -16,45 +16,45 @@ use super::pump::Pump;
 use crate::sse::{SseEvent, SseParser};
 use crate::{ChatEvent, ChatStream, Delta, Fault, Phase, Timeouts};
 
-/// How long a finished answer waits for its usage and for the end marker; then it is delivered without.
+/// How long a finished answer waits for its usage and the end marker; then it is delivered without them.
 const USAGE_WAIT: Duration = Duration::from_secs(2);
 
-/// Whether more is to come.
+/// Whether more events are expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
     GoOn,
-    /// The wire's end marker.
+    /// The end marker of the protocol.
     End,
 }
 
 /// Why an answer is broken.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Broken {
-    /// The provider says so.
+    /// The provider reported an error.
     Reported(Value),
     Malformed(String),
-    /// It ended without a reason, and before any text or in the middle of it.
+    /// It ended without a reason, before or within the text.
     Cut,
 }
 
-/// What the events of one streamed answer add up to. Pure: no socket, no clock. After an error, or after `End`, it
-/// takes no more.
+/// Assembles the events of one streamed answer. Pure: no socket, no clock. Accepts nothing after an error or after
+/// `End`.
 pub(crate) trait Events: Send + 'static {
-    /// Takes the next event; what it brings goes into `out`. Once the answer is finished nothing can break it any
-    /// more: a provider that stumbles over its usage has still answered.
+    /// Processes the next event and appends its deltas to `out`. Once the answer is finished nothing can break it: a
+    /// provider that fails to report usage has still answered.
     fn accept(&mut self, event: &SseEvent, out: &mut VecDeque<Delta>) -> Result<Flow, Broken>;
 
-    /// Something has been delivered: from here on the stream cannot be taken over by another provider.
+    /// Whether content was delivered: from then on another provider cannot take over.
     fn has_content(&self) -> bool;
 
-    /// The answer is whole; only usage and the end marker may follow.
+    /// Whether the answer is complete; only usage and the end marker may follow.
     fn is_finished(&self) -> bool;
 
-    /// The stream is over: by the marker, by the end of the body, or because the wait for usage was long enough.
+    /// Ends the stream: by the marker, by the end of the body, or because the wait for usage has expired.
     fn end(&mut self) -> Result<ChatEvent, Broken>;
 }
 
-/// Reads on to the first delta, or to a proper end; then gives the rest as it comes.
+/// Reads up to the first delta, or to a proper end; then returns the rest as a stream.
 pub(crate) async fn follow<E: Events>(
     reporter: Reporter,
     response: Response,
@@ -70,7 +70,7 @@ pub(crate) async fn follow<E: Events>(
         answer,
         timeouts,
         first: None,
-        asked: Asked::Now { deadline: Instant::now() + timeouts.first_delta },
+        asked: ReadState::Now { deadline: Instant::now() + timeouts.first_delta },
         alarm: None,
         broken: None,
         over: false,
@@ -82,31 +82,31 @@ pub(crate) async fn follow<E: Events>(
 
 type Item = Result<ChatEvent, Fault>;
 
-/// Reads one answer. Owns the connection: dropping it closes that at once.
+/// Reads one answer. Owns the connection: dropping it closes the connection immediately.
 struct Reader<E> {
-    /// Gone together with the last item.
+    /// Dropped together with the last item.
     pump: Option<Pump>,
     reporter: Reporter,
     parser: SseParser,
     events: VecDeque<SseEvent>,
-    /// Read and not yet given.
+    /// Read and not yet returned.
     deltas: VecDeque<Delta>,
     answer: E,
     timeouts: Timeouts,
-    /// Read before there was a stream to give it.
+    /// Read before the stream was returned.
     first: Option<ChatEvent>,
-    asked: Asked,
-    /// Set at or before the deadline; it is not moved with every delta.
+    asked: ReadState,
+    /// Timer set at or before the deadline; it is not moved with every delta.
     alarm: Option<Pin<Box<Sleep>>>,
-    /// Why the bytes after the queued events are of no use.
+    /// Why the bytes after the queued events are useless.
     broken: Option<Broken>,
-    /// The marker or the body's end was seen.
+    /// The marker or the end of the body was seen.
     over: bool,
 }
 
-/// The clock runs only while the caller waits, so a slow caller is not the provider's fault.
+/// The deadline runs only while the caller polls, so that a slow caller is not blamed on the provider.
 #[derive(Debug, Clone, Copy)]
-enum Asked {
+enum ReadState {
     Not,
     Now {
         /// When the next delta is due.
@@ -114,7 +114,7 @@ enum Asked {
     },
 }
 
-/// Nothing in it is pinned in place.
+/// Nothing in it is structurally pinned.
 impl<E> Unpin for Reader<E> {}
 
 impl<E: Events> Stream for Reader<E> {
@@ -133,7 +133,7 @@ impl<E: Events> Stream for Reader<E> {
 }
 
 impl<E: Events> Reader<E> {
-    /// The next delta, or the end. Ready at once, and without a look at the clock, while read events are left.
+    /// Returns the next delta or the end. Does not read the clock while queued events are left.
     fn poll_item(&mut self, cx: &mut Context<'_>) -> Poll<Item> {
         let item = loop {
             if let Some(item) = self.ready() {
@@ -143,7 +143,7 @@ impl<E: Events> Reader<E> {
                 break Err(fault);
             }
         };
-        self.asked = Asked::Not;
+        self.asked = ReadState::Not;
         match item {
             Ok(ChatEvent::Delta(_)) => {}
             Ok(ChatEvent::Done { .. }) => {
@@ -156,7 +156,7 @@ impl<E: Events> Reader<E> {
         Poll::Ready(item)
     }
 
-    /// What is to be given of what was read; `None` where more must be read first.
+    /// Returns the next item of what was read; `None` if more must be read first.
     fn ready(&mut self) -> Option<Item> {
         loop {
             if let Some(delta) = self.deltas.pop_front() {
@@ -180,7 +180,7 @@ impl<E: Events> Reader<E> {
         }
     }
 
-    /// Takes the next bytes, or finds that nothing more comes. Comments and empty deltas do not move the deadline.
+    /// Reads the next bytes or the end of the body. Comments and empty deltas do not move the deadline.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Fault>> {
         let now = Instant::now();
         let deadline = self.deadline(now);
@@ -188,13 +188,13 @@ impl<E: Events> Reader<E> {
             self.over = true;
             return Poll::Ready(Ok(()));
         };
-        // A server that floods without a pause never lets the alarm have its turn.
+        // A server that sends without pause would never let the timer fire.
         if now >= deadline {
-            return Poll::Ready(self.no_more(|reader| reader.late()));
+            return Poll::Ready(self.end_of_body(|reader| reader.late()));
         }
         match pump.poll_next(cx) {
             Poll::Ready(Some(Ok(bytes))) => {
-                // What broke the parser is told after the events before it.
+                // A parser error is reported after the events before it.
                 if let Err(error) = self.parser.push(&bytes, &mut self.events) {
                     self.broken = Some(Broken::Malformed(error.to_string()));
                 }
@@ -205,30 +205,30 @@ impl<E: Events> Reader<E> {
                 Poll::Ready(Ok(()))
             }
             Poll::Ready(Some(Err(error))) => {
-                Poll::Ready(self.no_more(|reader| reader.reporter.transport(reader.phase(), &error)))
+                Poll::Ready(self.end_of_body(|reader| reader.reporter.transport(reader.phase(), &error)))
             }
             Poll::Pending => {
                 ready!(self.poll_alarm(deadline, cx));
-                Poll::Ready(self.no_more(|reader| reader.late()))
+                Poll::Ready(self.end_of_body(|reader| reader.late()))
             }
         }
     }
 
-    /// When the next delta is due, counted from when it was asked for.
+    /// Deadline of the next delta, counted from when it was requested.
     fn deadline(&mut self, now: Instant) -> Instant {
         let mut deadline = match self.asked {
-            Asked::Now { deadline } => deadline,
-            Asked::Not => now + self.timeouts.between_deltas,
+            ReadState::Now { deadline } => deadline,
+            ReadState::Not => now + self.timeouts.between_deltas,
         };
         if self.answer.is_finished() {
             deadline = deadline.min(now + USAGE_WAIT);
         }
-        self.asked = Asked::Now { deadline };
+        self.asked = ReadState::Now { deadline };
         deadline
     }
 
-    /// Ready when the deadline is past. The alarm of an earlier deadline is left as it is and set anew when it goes
-    /// off, so that most deltas need no timer of their own.
+    /// Ready when the deadline has passed. The timer of an earlier deadline is kept and reset when it fires, so that
+    /// most deltas need no timer operation.
     fn poll_alarm(&mut self, deadline: Instant, cx: &mut Context<'_>) -> Poll<()> {
         let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
         if alarm.deadline() > deadline {
@@ -243,8 +243,8 @@ impl<E: Events> Reader<E> {
         }
     }
 
-    /// Nothing more comes: the end of a finished answer, a fault of another.
-    fn no_more(&mut self, fault: impl FnOnce(&Self) -> Fault) -> Result<(), Fault> {
+    /// Handles the end of the body: end of a finished answer, a fault otherwise.
+    fn end_of_body(&mut self, fault: impl FnOnce(&Self) -> Fault) -> Result<(), Fault> {
         if !self.answer.is_finished() {
             return Err(fault(self));
         }

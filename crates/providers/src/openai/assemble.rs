@@ -1,4 +1,4 @@
-//! What the events of one streamed answer add up to. Pure: no socket, no clock.
+//! Assembles the events of one streamed answer. Pure: no socket, no clock.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -9,16 +9,16 @@ use super::Reading;
 use super::ids::Ids;
 use super::scan::{TextChunk, text_chunk, unescape};
 use super::tools::Calls;
-use super::wire::{Completion, Finish, Said, WireChoice, reason};
+use super::wire::{Completion, Finish, MessageContent, WireChoice, reason};
 use crate::http::{Broken, Events, Flow, MAX_TEXT_BYTES};
 use crate::sse::SseEvent;
 use crate::{ChatEvent, Delta, FinishReason, Usage, Verbatim};
 
-/// Adds up a stream. After an error, or after `End`, it takes no more.
+/// Assembles a stream. Accepts nothing after an error or after `End`.
 #[derive(Debug)]
 pub(super) struct Assembler {
     reading: Reading,
-    /// One for each answer that was asked for.
+    /// One entry per requested answer.
     answers: Vec<Answer>,
     bytes: usize,
     usage: Option<Usage>,
@@ -61,7 +61,7 @@ impl Events for Assembler {
         }
     }
 
-    /// Complete with a finish reason, marker or not; with a marker after some text it is taken as a stop, as several
+    /// Complete with a finish reason, with or without end marker; a marker after some text counts as a stop, as several
     /// servers never send a reason. Anything else was cut off.
     fn end(&mut self) -> Result<ChatEvent, Broken> {
         let mut answers = self.answers.iter();
@@ -90,7 +90,7 @@ impl Assembler {
         Self { reading, answers, bytes: 0, usage: None, done_marker: false }
     }
 
-    /// The delta of a chunk of nothing but text; `None` where it is of answers that must be looked at one by one.
+    /// Returns the delta of a text-only chunk; `None` if its answers must be parsed one by one.
     fn text(&mut self, event: &SseEvent, chunk: TextChunk<'_>) -> Result<Option<Delta>, Broken> {
         let mut unknown = chunk.numbers;
         let one = chunk.numbers.is_power_of_two();
@@ -137,14 +137,14 @@ impl Assembler {
             return Ok(());
         }
         if event.kind == "error" {
-            let said = serde_json::from_str(&event.data);
-            return Err(Broken::Reported(said.unwrap_or_else(|_| Value::from(&*event.data))));
+            let message_content = serde_json::from_str(&event.data);
+            return Err(Broken::Reported(message_content.unwrap_or_else(|_| Value::from(&*event.data))));
         }
         let mut chunk: Completion = serde_json::from_str(&event.data).map_err(|e| Broken::Malformed(e.to_string()))?;
         if chunk.is_error() {
             return Err(Broken::Reported(serde_json::from_str(&event.data).unwrap_or_default()));
         }
-        // Some servers send running figures with every chunk: the last one counts.
+        // Some servers send cumulative usage with every chunk: the last one counts.
         self.usage = chunk.usage().or(self.usage);
         for (number, choice) in chunk.take_choices(self.reading.choices) {
             self.choice(number, choice, out)?;
@@ -160,9 +160,9 @@ impl Assembler {
         if choice.finish() == Some(Finish::Broken) {
             return Err(Broken::Reported(serde_json::json!({"error": {"message": "the model failed"}})));
         }
-        let said = choice.delta.take().unwrap_or_default();
+        let message_content = choice.delta.take().unwrap_or_default();
         let before = out.len();
-        let bytes = self.said(number, place, said, out)?;
+        let bytes = self.message_content(number, place, message_content, out)?;
         let Some(answer) = self.answers.get_mut(place) else { return Ok(()) };
         answer.begun |= out.len() > before;
         if let Some(Finish::Proper(finish)) = choice.finish() {
@@ -175,16 +175,22 @@ impl Assembler {
         self.grow(bytes)
     }
 
-    /// Queues the text and the pieces of tool calls; gives their size.
-    fn said(&mut self, number: u32, place: usize, mut said: Said, out: &mut VecDeque<Delta>) -> Result<usize, Broken> {
-        let text = said.take_text();
+    /// Queues the text and the tool call fragments; returns their size.
+    fn message_content(
+        &mut self,
+        number: u32,
+        place: usize,
+        mut message_content: MessageContent,
+        out: &mut VecDeque<Delta>,
+    ) -> Result<usize, Broken> {
+        let text = message_content.take_text();
         let mut bytes = text.len();
         if !text.is_empty() {
             out.push_back(Delta::Text { choice: number, text });
         }
         let Some(answer) = self.answers.get_mut(place) else { return Ok(bytes) };
         let ids: Ids = self.reading.ids;
-        for piece in said.take_calls() {
+        for piece in message_content.take_calls() {
             let delta = answer
                 .calls
                 .accept(piece, |call| ids.make(number, call))
@@ -197,7 +203,7 @@ impl Assembler {
         Ok(bytes)
     }
 
-    /// The marker ends the further answers that had no reason.
+    /// The end marker ends further answers that had no finish reason.
     fn finish_the_rest(&mut self, out: &mut VecDeque<Delta>) {
         for (number, answer) in (0..).zip(&mut self.answers).skip(1) {
             if answer.begun && answer.finish.is_none() {

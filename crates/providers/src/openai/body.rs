@@ -1,4 +1,4 @@
-//! The request body: the internal form in OpenAI's words. What is not set is not sent.
+//! Encodes the request body for OpenAI's API. Unset fields are not sent.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -67,8 +67,8 @@ struct StreamOptions {
     include_usage: bool,
 }
 
-/// The body of one call. Temperature, top_p, penalties and seed go only to models that take them; `stop` and the
-/// length always do, as dropping them would change what the caller gets without a word.
+/// Encodes the body of one call. Temperature, top_p, penalties and seed are sent only to models that accept them; stop
+/// sequences and the length always, because dropping them would silently change the answer.
 pub(super) fn encode(call: &Call, dialect: Dialect, mode: Mode) -> serde_json::Result<Vec<u8>> {
     let request = &call.request;
     let sampling = call.takes_sampling.then_some(&request.sampling);
@@ -176,7 +176,7 @@ mod tests {
             sent(&call("m", request.clone()), Dialect::Common, Mode::Whole),
             r#"{"model":"m","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"f","parameters":{}}}],"tool_choice":"required","parallel_tool_calls":false,"n":2,"stream":false}"#
         );
-        // Without tools there is nothing to choose and nothing to call at once.
+        // Without tools there is nothing to choose and nothing to call in parallel.
         request.tools.clear();
         assert_eq!(
             sent(&call("m", request), Dialect::Common, Mode::Whole),

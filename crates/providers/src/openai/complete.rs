@@ -1,4 +1,4 @@
-//! The whole answer at once.
+//! Complete answers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::send::{reporter, send};
 use super::tools::Calls;
-use super::wire::{Completion, Finish, Said, WireCall, WireChoice, reason};
+use super::wire::{Completion, Finish, MessageContent, WireCall, WireChoice, reason};
 use super::{Reading, Server};
 use crate::http::{Mode, Reporter, read_body};
 use crate::{Call, ChatReply, Choice, Fault, FinishReason, Phase, ToolCall};
@@ -24,7 +24,7 @@ pub(super) async fn complete(server: Arc<Server>, call: Call) -> Result<ChatRepl
     Ok(reply)
 }
 
-/// Reads the body within `limit` and parses it; faults carry `phase`. `model` is empty where the provider names none.
+/// Reads the body within `limit` and parses it; faults carry `phase`. `model` is empty if the provider reports none.
 pub(super) async fn read_reply(
     reporter: &Reporter,
     response: Response,
@@ -39,8 +39,8 @@ pub(super) async fn read_reply(
         Ok(_) => return Err(reporter.reported(phase, &json(&body))),
         Err(error) => return Err(reporter.transient(phase, malformed(&error))),
     };
-    // An answer that its client would misread goes the long way.
-    let passes = reading.verbatim && completion.is_by_the_book();
+    // An answer that a strict client would misread is parsed and encoded again.
+    let passes = reading.verbatim && completion.is_standard();
     let mut reply = reply(completion, reading).map_err(|why| reporter.transient(phase, why))?;
     reply.verbatim = passes.then(|| body.into());
     Ok(reply)
@@ -50,7 +50,7 @@ fn malformed(why: impl std::fmt::Display) -> String {
     format!("sent a malformed answer: {why}")
 }
 
-/// The further answers are those that came; the first one must be there.
+/// Further answers are optional; the first one is required.
 fn reply(mut completion: Completion, reading: Reading) -> Result<ChatReply, String> {
     let usage = completion.usage();
     let mut choices: BTreeMap<u32, WireChoice> = completion.take_choices(reading.choices).collect();
@@ -60,7 +60,7 @@ fn reply(mut completion: Completion, reading: Reading) -> Result<ChatReply, Stri
     Ok(ChatReply { first, more, usage, model: completion.model.unwrap_or_default(), verbatim: None })
 }
 
-/// An answer without `finish_reason` but with content ended properly: some servers leave it out.
+/// An answer with content but without `finish_reason` ended properly: some servers omit it.
 fn choice(number: u32, mut wire: WireChoice, reading: Reading) -> Result<Choice, String> {
     let finish = match wire.finish() {
         Some(Finish::Broken) => return Err("says that its model failed".to_owned()),
@@ -71,9 +71,9 @@ fn choice(number: u32, mut wire: WireChoice, reading: Reading) -> Result<Choice,
     if finish.is_none() && message.is_none() {
         return Err(malformed("no message"));
     }
-    let mut said = message.unwrap_or_default();
-    let content = said.take_text();
-    let tool_calls = tool_calls(number, said, reading)?;
+    let mut message_content = message.unwrap_or_default();
+    let content = message_content.take_text();
+    let tool_calls = tool_calls(number, message_content, reading)?;
     if finish.is_none() && content.is_empty() && tool_calls.is_empty() {
         return Err(malformed("an unfinished message"));
     }
@@ -81,11 +81,11 @@ fn choice(number: u32, mut wire: WireChoice, reading: Reading) -> Result<Choice,
     Ok(Choice { content, tool_calls, finish })
 }
 
-/// Each call is whole and one of its own, so that its number says nothing.
-fn tool_calls(number: u32, mut said: Said, reading: Reading) -> Result<Vec<ToolCall>, String> {
+/// Each call is complete and separate, so its index is irrelevant.
+fn tool_calls(number: u32, mut message_content: MessageContent, reading: Reading) -> Result<Vec<ToolCall>, String> {
     let mut calls = Calls::default();
     let mut whole = Vec::new();
-    for (place, call) in (0..).zip(said.take_calls()) {
+    for (place, call) in (0..).zip(message_content.take_calls()) {
         let delta = calls
             .accept(WireCall { index: Some(place), ..call }, |call| reading.ids.make(number, call))
             .map_err(|_| malformed("more tool calls than anyone can mean"))?;

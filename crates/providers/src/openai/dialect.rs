@@ -1,35 +1,35 @@
-//! Where servers that speak the same API differ.
+//! Differences between servers of the same API.
 
 use reqwest::Url;
 
 use crate::{ChatRequest, Message, Role};
 
-/// Which variant of the API a server speaks, told by its host.
+/// Variant of the API, determined by the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     /// OpenAI itself, also on Azure.
     OpenAi,
-    /// Refuses fields that it does not know, with 422.
+    /// Rejects unknown fields with 422.
     Mistral,
-    /// Everyone else: the common denominator.
+    /// All others: the common denominator.
     Common,
 }
 
-/// The field that bounds the answer's length.
+/// Field that bounds the answer's length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LimitField {
     MaxTokens,
     MaxCompletionTokens,
 }
 
-/// The field that takes the seed.
+/// Field for the seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SeedField {
     Seed,
     RandomSeed,
 }
 
-/// The field that takes the length wanted of a vector.
+/// Field for the requested vector length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DimensionsField {
     Dimensions,
@@ -60,8 +60,8 @@ impl Dialect {
         }
     }
 
-    /// OpenAI's reasoning models (o1 and on, gpt-5 and on) refuse `max_tokens`; servers elsewhere often know nothing
-    /// else. Told by the model's name, as no list of models says it.
+    /// OpenAI's reasoning models (o1 and later, gpt-5 and later) reject `max_tokens`; other servers often know nothing
+    /// else. Determined by the model's name, as no API reports it.
     pub(super) fn limit_field(self, model: &str) -> LimitField {
         if self == Self::OpenAi && is_openai_reasoning(model) {
             LimitField::MaxCompletionTokens
@@ -77,23 +77,24 @@ impl Dialect {
         }
     }
 
-    /// `user` of the request and `name` of a message.
+    /// Whether `user` of the request and `name` of a message are accepted.
     pub(super) fn takes_names(self) -> bool {
         self != Self::Mistral
     }
 
-    /// Whether a request of OpenAI's form can be forwarded as it came: not where a field or a role would be refused.
-    pub(super) fn takes_verbatim(self, request: &ChatRequest) -> bool {
-        let says = |message: &Message| message.role != Role::Developer || self.role(Role::Developer) == "developer";
-        self != Self::Mistral && request.messages.iter().all(says)
+    /// Whether a request in OpenAI's form can be forwarded unchanged: not if a field or a role would be rejected.
+    pub(super) fn forwards_verbatim(self, request: &ChatRequest) -> bool {
+        let message_contains =
+            |message: &Message| message.role != Role::Developer || self.role(Role::Developer) == "developer";
+        self != Self::Mistral && request.messages.iter().all(message_contains)
     }
 
-    /// Mistral wants nine letters or digits as the identifier of a tool call.
+    /// Mistral requires nine letters or digits as the id of a tool call.
     pub(super) fn takes_any_call_id(self) -> bool {
         self != Self::Mistral
     }
 
-    /// The word of `tool_choice` for at least one tool, whichever.
+    /// Value of `tool_choice` for "at least one tool".
     pub(super) fn any_tool(self) -> &'static str {
         match self {
             Self::Mistral => "any",
@@ -101,7 +102,7 @@ impl Dialect {
         }
     }
 
-    /// The field that takes the length wanted of a vector.
+    /// Field for the requested vector length.
     pub(super) fn dimensions_field(self) -> DimensionsField {
         match self {
             Self::Mistral => DimensionsField::OutputDimension,
@@ -109,18 +110,19 @@ impl Dialect {
         }
     }
 
-    /// Texts to be turned into vectors that are in tokens already.
+    /// Whether token inputs can be embedded.
     pub(super) fn embeds_tokens(self) -> bool {
         self != Self::Mistral
     }
 
-    /// `stream_options.include_usage`; Mistral sends the usage unasked and does not document the field.
+    /// Whether `stream_options.include_usage` is sent; Mistral reports usage without it and does not document the
+    /// field.
     pub(super) fn asks_usage(self) -> bool {
         self != Self::Mistral
     }
 }
 
-/// Whether this is one of OpenAI's reasoning models, by the family at the beginning of its name: `o3-mini`, `gpt-5.6`,
+/// Returns whether this is one of OpenAI's reasoning models, by the beginning of its name: `o3-mini`, `gpt-5.6`,
 /// `gpt-6`; not `gpt-4o`.
 pub(crate) fn is_openai_reasoning(model: &str) -> bool {
     let leading_number = |text: &str| -> Option<u32> {

@@ -1,4 +1,4 @@
-//! Vectors of texts.
+//! Embeddings.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::Server;
 use super::dialect::{Dialect, DimensionsField};
 use super::send::unwritable;
 use super::vectors::{Embeddings, NoVectors};
-use crate::http::{Asked, Mode, Post, Reporter, post, read_body};
+use crate::http::{Mode, Post, Reporter, RequestText, post, read_body};
 use crate::{EmbedCall, EmbedInput, EmbedReply, EmbedRequest, Fault, Phase};
 
 #[derive(Serialize)]
@@ -43,7 +43,7 @@ impl<'a> From<&'a EmbedInput> for WireInput<'a> {
 
 pub(super) async fn embed(server: Arc<Server>, call: EmbedCall) -> Result<EmbedReply, Fault> {
     let body = encode(&call.upstream_model, &call.request, server.dialect)?;
-    let reporter = Reporter::new(Arc::clone(&server.origin), Asked::Embed(Arc::clone(&call.request)));
+    let reporter = Reporter::new(Arc::clone(&server.origin), RequestText::Embed(Arc::clone(&call.request)));
     let request = Post {
         url: server.embeddings.clone(),
         body: Bytes::from(body),

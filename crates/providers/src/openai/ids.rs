@@ -1,12 +1,12 @@
-//! Identifiers of tool calls: made up where a server gives none, made short where one takes no other.
+//! Ids of tool calls: generated if a server sends none, shortened if one accepts no others.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::Call;
 
-/// Makes identifiers for the calls of one answer. Two answers of one conversation get different ones, as each later
-/// one stands after more turns.
+/// Generates ids for the calls of one answer. Two answers of one conversation get different ones, because each later
+/// one follows more messages.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Ids {
     seed: u64,
@@ -31,8 +31,8 @@ fn hash(what: impl Hash) -> u64 {
 const SHORT: usize = 9;
 const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// The identifier as Mistral takes it: nine letters or digits. The same one always becomes the same, so that a call
-/// and its answer still belong together.
+/// Converts an id to Mistral's form: nine letters or digits. Equal ids stay equal, so that a call and its result still
+/// match.
 pub(super) fn nine_letters(id: &str) -> Cow<'_, str> {
     if id.len() == SHORT && id.bytes().all(|b| b.is_ascii_alphanumeric()) {
         return Cow::Borrowed(id);

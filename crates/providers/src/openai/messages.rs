@@ -1,4 +1,4 @@
-//! The turns and the tools of a request in OpenAI's words.
+//! Encodes the messages and tools of a request for OpenAI's API.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::dialect::Dialect;
 use super::ids::nine_letters;
-use crate::{ChatRequest, Content, Image, ImageSource, Message, Part, Tool, ToolCall, ToolChoice};
+use crate::{ChatRequest, Content, ContentPart, Image, ImageSource, Message, Tool, ToolCall, ToolChoice};
 
 #[derive(Serialize)]
 pub(super) struct WireMessage<'a> {
@@ -24,7 +24,7 @@ pub(super) struct WireMessage<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum WireContent<'a> {
-    /// An assistant that only asks for tools.
+    /// An assistant message with tool calls only.
     Null(()),
     Text(Cow<'a, str>),
     Parts(Vec<WirePart<'a>>),
@@ -108,7 +108,7 @@ fn wire_message(message: &Message, dialect: Dialect) -> WireMessage<'_> {
     }
 }
 
-/// A plain string wherever it can be one: many servers know nothing else.
+/// A plain string wherever possible: many servers accept nothing else.
 fn content(message: &Message) -> WireContent<'_> {
     match &message.content {
         content if content.is_empty() && !message.tool_calls.is_empty() => WireContent::Null(()),
@@ -119,16 +119,16 @@ fn content(message: &Message) -> WireContent<'_> {
     }
 }
 
-fn part(part: &Part) -> WirePart<'_> {
+fn part(part: &ContentPart) -> WirePart<'_> {
     match part {
-        Part::Text(text) => WirePart::Text { text },
-        Part::Image(Image { source, detail }) => {
+        ContentPart::Text(text) => WirePart::Text { text },
+        ContentPart::Image(Image { source, detail }) => {
             WirePart::ImageUrl { image_url: WireImage { url: source, detail: detail.as_deref() } }
         }
     }
 }
 
-/// Written piece by piece: a picture may be megabytes.
+/// Written in fragments: an image may have megabytes.
 fn url<S: Serializer>(source: &&ImageSource, serializer: S) -> Result<S::Ok, S::Error> {
     match source {
         ImageSource::Url(url) => serializer.serialize_str(url),
@@ -157,7 +157,7 @@ fn wire_tool(tool: &Tool) -> WireTool<'_> {
     WireTool { kind: FUNCTION, function }
 }
 
-/// What is not the default, and only with tools: servers refuse a choice among none.
+/// Only non-default values, and only with tools: servers reject a choice without tools.
 pub(super) fn tool_choice(request: &ChatRequest, dialect: Dialect) -> Option<WireToolChoice<'_>> {
     if request.tools.is_empty() {
         return None;
@@ -181,12 +181,12 @@ mod tests {
         serde_json::to_value(wire_message(message, dialect)).unwrap()
     }
 
-    fn with_parts(parts: Vec<Part>) -> Message {
+    fn with_parts(parts: Vec<ContentPart>) -> Message {
         Message { content: Content::Parts(parts), ..Message::text(Role::User, "") }
     }
 
-    fn image(source: ImageSource, detail: Option<&str>) -> Part {
-        Part::Image(Image { source, detail: detail.map(str::to_owned) })
+    fn image(source: ImageSource, detail: Option<&str>) -> ContentPart {
+        ContentPart::Image(Image { source, detail: detail.map(str::to_owned) })
     }
 
     /// The API reference's example of an image, and its data URL.
@@ -194,7 +194,7 @@ mod tests {
     fn images_go_as_parts() {
         let data = ImageSource::Data { media_type: "image/png".into(), base64: "iVBORw0KGgo=".into() };
         let message = with_parts(vec![
-            Part::Text("What is in this image?".into()),
+            ContentPart::Text("What is in this image?".into()),
             image(ImageSource::Url("https://example.org/a.jpg?x=\"1\"".into()), Some("high")),
             image(data, None),
         ]);
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn parts_without_an_image_go_as_a_plain_string() {
-        let message = with_parts(vec![Part::Text("a".into()), Part::Text("b".into())]);
+        let message = with_parts(vec![ContentPart::Text("a".into()), ContentPart::Text("b".into())]);
         assert_eq!(sent(&message, Dialect::Common), json!({"role": "user", "content": "ab"}));
     }
 

@@ -1,7 +1,7 @@
-//! Any server that speaks OpenAI's API for chat and embeddings: hosted ones, Ollama, vLLM, llama.cpp.
+//! Servers with OpenAI's API for chat and embeddings: hosted ones, Ollama, vLLM, llama.cpp.
 //!
-//! A request that came in this form is forwarded as it is, with only what must change (`verbatim`); any other is
-//! written anew (`body`). A streamed answer is looked over (`scan`) and parsed only where it holds more than text.
+//! A request in this form is forwarded with only the necessary changes (`verbatim`); any other is encoded (`body`).
+//! Stream chunks are scanned (`scan`) and parsed only if they hold more than text.
 
 mod assemble;
 mod body;
@@ -33,13 +33,13 @@ use ids::Ids;
 
 pub(crate) use dialect::is_openai_reasoning;
 
-/// The adapter. Holds a pool of connections and nothing else; cheap to clone.
+/// Adapter for OpenAI-compatible servers. Holds only a connection pool; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct OpenAiAdapter {
     server: Arc<Server>,
 }
 
-/// The provider, and which variant of the API it speaks.
+/// The provider, and its variant of the API.
 #[derive(Debug)]
 struct Server {
     origin: Arc<Origin>,
@@ -48,12 +48,12 @@ struct Server {
     embeddings: Url,
 }
 
-/// How the answer of one call is to be read.
+/// How the answer of one call is parsed.
 #[derive(Debug, Clone, Copy)]
 struct Reading {
-    /// Answers asked for; at least one, and no more than have a bit of their own.
+    /// Number of requested answers; at least one, at most one per bit.
     choices: u32,
-    /// The request was forwarded as it came, and so may the answer be.
+    /// The request was forwarded verbatim, so the answer may be too.
     verbatim: bool,
     ids: Ids,
 }
@@ -83,8 +83,8 @@ impl Adapter for OpenAiAdapter {
         complete::complete(self.server.clone(), call).boxed()
     }
 
-    fn takes_verbatim(&self, request: &ChatRequest) -> bool {
-        request.verbatim.is_some() && self.server.dialect.takes_verbatim(request)
+    fn forwards_verbatim(&self, request: &ChatRequest) -> bool {
+        request.verbatim.is_some() && self.server.dialect.forwards_verbatim(request)
     }
 
     fn stream(&self, call: Call) -> BoxFuture<'static, Result<ChatStream, Fault>> {

@@ -1,4 +1,4 @@
-//! A look at a chunk without parsing it: nearly all of them bring nothing but more text.
+//! Recognises text-only chunks without parsing them, since nearly all chunks are.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,14 +7,14 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// What a chunk of nothing but more text holds; all of it lies in the chunk, unless several choices bring text.
+/// Content of a text-only chunk; borrowed from the chunk unless several choices have text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TextChunk<'a> {
     /// The value of `choices`.
     pub(super) choices: &'a str,
-    /// Its text as it is escaped in the chunk, without the quotes; never empty.
+    /// Its text as escaped in the chunk, without the quotes; never empty.
     pub(super) escaped: Cow<'a, str>,
-    /// Which choices it has, by bit: the highest number is 63.
+    /// Bit set of its choices: the highest index is 63.
     pub(super) numbers: u64,
 }
 
@@ -46,9 +46,9 @@ struct Delta<'a> {
     function_call: Option<IgnoredAny>,
 }
 
-/// `None`: it is something else, or nothing that can be read at a glance, and must be parsed.
+/// Returns `None` if the chunk is anything else and must be parsed.
 pub(super) fn text_chunk(data: &str) -> Option<TextChunk<'_>> {
-    // An array is taken for an object by its places.
+    // serde accepts an array for a struct, by position.
     if !data.starts_with('{') {
         return None;
     }
@@ -62,7 +62,7 @@ pub(super) fn text_chunk(data: &str) -> Option<TextChunk<'_>> {
     (!escaped.is_empty()).then_some(TextChunk { choices, escaped, numbers })
 }
 
-/// The texts of all choices.
+/// Texts of all choices.
 struct Texts<'a> {
     escaped: Cow<'a, str>,
     numbers: u64,
@@ -103,7 +103,7 @@ impl<'de> Visitor<'de> for TextsVisitor {
 }
 
 impl<'a> Choice<'a> {
-    /// The bit of its number, and its escaped text; `None` where there is anything else.
+    /// Returns the bit of its index and its escaped text; `None` if there is anything else.
     fn text(self) -> Option<(u64, &'a str)> {
         if self.message.is_some() || self.finish_reason.is_some() {
             return None;
@@ -121,12 +121,12 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// Half a character in two escapes: whether both halves are there is for the parser to see.
+/// A surrogate escape: the parser decides whether the pair is complete.
 fn has_surrogate(escaped: &str) -> bool {
     escaped.contains("\\ud") || escaped.contains("\\uD")
 }
 
-/// The text that the escapes stand for.
+/// Decodes the escapes.
 pub(super) fn unescape(escaped: &str) -> Option<String> {
     if escaped.contains('\\') { serde_json::from_str(&format!("\"{escaped}\"")).ok() } else { Some(escaped.to_owned()) }
 }

@@ -1,4 +1,4 @@
-//! One request on its way.
+//! Sends one request.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use reqwest::{Response, Url};
 use super::body::encode;
 use super::verbatim::forward;
 use super::{Reading, Server};
-use crate::http::{Asked, Mode, Post, Reporter, post};
+use crate::http::{Mode, Post, Reporter, RequestText, post};
 use crate::{Call, ClientFault, Fault, FaultClass, Phase};
 
 pub(super) fn reporter(server: &Server, call: &Call) -> Reporter {
-    Reporter::new(Arc::clone(&server.origin), Asked::Chat(Arc::clone(&call.request)))
+    Reporter::new(Arc::clone(&server.origin), RequestText::Chat(Arc::clone(&call.request)))
 }
 
-/// Sends the call and returns the answer once its headers say success, and how it is to be read.
+/// Sends the call and returns the response once its headers report success, and how it is to be parsed.
 pub(super) async fn send(
     server: &Server,
     reporter: &Reporter,
@@ -39,7 +39,7 @@ pub(super) async fn send(
     Ok((post(&server.origin, reporter, request).await?, reading))
 }
 
-/// A request that cannot be written as JSON.
+/// Fault for a request that cannot be encoded as JSON.
 pub(super) fn unwritable(error: serde_json::Error) -> Fault {
     Fault {
         client: Some(ClientFault::InvalidRequest),

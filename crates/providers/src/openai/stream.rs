@@ -1,4 +1,4 @@
-//! The streamed answer.
+//! Streamed answers.
 
 use std::sync::Arc;
 
@@ -13,41 +13,41 @@ use super::{Reading, Server};
 use crate::http::{Mode, Reporter, follow};
 use crate::{Call, ChatEvent, ChatStream, Choice, Delta, Fault, Phase, Timeouts, ToolCall, ToolDelta};
 
-/// Opens the stream and reads on to its first delta, or to a proper end.
+/// Opens the stream and reads up to its first delta, or to a proper end.
 pub(super) async fn open(server: Arc<Server>, call: Call) -> Result<ChatStream, Fault> {
     let reporter = reporter(&server, &call);
     let (response, reading) = send(&server, &reporter, &call, Mode::Streamed).await?;
     match form(&response) {
-        Form::Events => follow(reporter, response, call.timeouts, Assembler::new(reading)).await,
-        Form::Json => whole(reporter, response, call.timeouts, reading).await,
-        Form::Page => {
+        ResponseKind::Events => follow(reporter, response, call.timeouts, Assembler::new(reading)).await,
+        ResponseKind::Json => whole(reporter, response, call.timeouts, reading).await,
+        ResponseKind::Page => {
             Err(reporter.transient(Phase::FirstDelta, "answered with a page, not with a chat: check base_url"))
         }
     }
 }
 
-/// What the server sends for a stream, by its `Content-Type`.
-enum Form {
+/// Kind of response, by its `Content-Type`.
+enum ResponseKind {
     Events,
-    /// It does not stream, or reports an error under a status of success.
+    /// It does not stream, or reports an error with a status of success.
     Json,
     Page,
 }
 
-fn form(response: &Response) -> Form {
+fn form(response: &Response) -> ResponseKind {
     let kind =
         response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default().to_ascii_lowercase();
     if kind.contains("json") && !kind.contains("ndjson") {
-        Form::Json
+        ResponseKind::Json
     } else if kind.contains("html") {
-        Form::Page
+        ResponseKind::Page
     } else {
-        // Some proxies lose the type, or call it plain text.
-        Form::Events
+        // Some proxies drop the content type or replace it by plain text.
+        ResponseKind::Events
     }
 }
 
-/// A server that answers in one piece although a stream was asked for.
+/// Handles a server that answers at once although a stream was requested.
 async fn whole(
     reporter: Reporter,
     response: Response,
@@ -63,7 +63,7 @@ async fn whole(
     Ok(futures::stream::iter(events.map(Ok)).boxed())
 }
 
-/// A whole answer as the deltas of a streamed one.
+/// Converts a complete answer to deltas.
 fn deltas(number: u32, choice: Choice) -> impl Iterator<Item = Delta> {
     let text = Some(choice.content).filter(|text| !text.is_empty());
     let text = text.map(|text| Delta::Text { choice: number, text });

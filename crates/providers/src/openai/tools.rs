@@ -1,19 +1,19 @@
-//! The tool calls of one answer, put together from the pieces that servers send.
+//! Assembles the tool calls of one answer from the fragments that servers send.
 //!
-//! By the book each piece names its call by `index`, and the first one brings `id` and the name. Servers leave out the
-//! index or the identifier, number all calls 0, repeat identifier and name in each piece, or send a call as a whole.
+//! By the specification each fragment has the call's `index`, and the first one has `id` and name. Servers omit the
+//! index or the id, number all calls 0, repeat id and name in each fragment, or send a call at once.
 
 use super::wire::WireCall;
 use crate::ToolDelta;
 
-/// The most calls of one answer; as many as OpenAI takes tools.
+/// Maximum number of calls in one answer; OpenAI accepts as many tools.
 const MAX_CALLS: usize = 128;
 
-/// An answer asks for more tools than anyone can mean.
+/// The answer has too many tool calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooManyCalls;
 
-/// The calls so far, in the order of their beginning.
+/// Calls so far, in the order in which they began.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     known: Vec<Known>,
@@ -21,9 +21,9 @@ pub(super) struct Calls {
 
 #[derive(Debug)]
 struct Known {
-    /// As the server numbered it.
+    /// Index sent by the server.
     index: Option<u32>,
-    /// As the server named it.
+    /// Id sent by the server.
     id: Option<String>,
     has_name: bool,
 }
@@ -33,8 +33,8 @@ impl Calls {
         self.known.is_empty()
     }
 
-    /// What the piece adds; `None` where that is nothing. `make_id` names a call that the server leaves without, by its
-    /// place.
+    /// Returns what the fragment adds; `None` if nothing. `make_id` generates an id for a call without one, by its
+    /// position.
     pub(super) fn accept(
         &mut self,
         piece: WireCall,
@@ -60,13 +60,13 @@ impl Calls {
         Ok(Some(ToolDelta { index, id: Some(id.unwrap_or_else(|| make_id(index))), name, arguments }))
     }
 
-    /// The call that a piece belongs to; `None` where it begins a new one.
+    /// Returns the call to which a fragment belongs; `None` if it begins a new one.
     fn find(&self, index: Option<u32>, id: Option<&str>, named: bool) -> Option<usize> {
         match (index, id) {
             (Some(_), id) => {
                 let place = self.known.iter().rposition(|call| call.index == index)?;
                 let other = id.is_some() && self.known.get(place).is_some_and(|call| call.id.as_deref() != id);
-                // The number of another call with a name of its own: the server numbers all calls alike.
+                // A known index with a new name: the server numbers all calls alike.
                 (!(other && named)).then_some(place)
             }
             (None, Some(_)) => self.known.iter().rposition(|call| call.id.as_deref() == id),
@@ -79,8 +79,8 @@ impl Calls {
         let call = self.known.get_mut(place)?;
         let name = name.filter(|_| !call.has_name);
         call.has_name |= name.is_some();
-        let says = name.is_some() || !arguments.is_empty();
-        says.then(|| ToolDelta { index: number(place), id: None, name, arguments })
+        let message_contains = name.is_some() || !arguments.is_empty();
+        message_contains.then(|| ToolDelta { index: number(place), id: None, name, arguments })
     }
 }
 
@@ -94,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    /// The calls as `(id, name, arguments)`, put together from the deltas as their reader does it.
+    /// Calls as `(id, name, arguments)`, assembled from the deltas as a client does it.
     fn added_up(pieces: Value) -> Vec<(String, String, String)> {
         let (mut calls, mut sum) = (Calls::default(), Vec::new());
         for piece in serde_json::from_value::<Vec<WireCall>>(pieces).unwrap() {

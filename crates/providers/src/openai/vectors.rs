@@ -1,4 +1,4 @@
-//! The vectors of an answer: numbers, or base64 of little-endian 32-bit floats.
+//! Vectors of an answer: numbers, or base64 of little-endian 32-bit floats.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use crate::{EmbedReply, Usage};
 
-/// An answer with vectors, read leniently.
+/// An embedding answer, parsed leniently.
 #[derive(Debug, Deserialize)]
 pub(super) struct Embeddings {
     data: Option<Vec<Embedding>>,
     model: Option<String>,
-    usage: Option<Figures>,
+    usage: Option<UsageMetadata>,
     error: Option<Value>,
     object: Option<Value>,
 }
@@ -27,20 +27,20 @@ struct Embedding {
 }
 
 #[derive(Debug, Deserialize)]
-struct Figures {
+struct UsageMetadata {
     prompt_tokens: Option<u64>,
 }
 
-/// Why an answer brings no vectors.
+/// Why an answer has no vectors.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NoVectors {
-    /// It is an error under a status of success.
+    /// It is an error with a status of success.
     Reported,
     Malformed(String),
 }
 
 impl Embeddings {
-    /// The vectors in the order of the inputs, each of the same length; one without an index is where it stands.
+    /// Returns the vectors in the order of the inputs, all of the same length; one without an index counts by position.
     pub(super) fn into_reply(self, wanted: usize) -> Result<EmbedReply, NoVectors> {
         if self.error.is_some_and(|e| !e.is_null()) || self.object.is_some_and(|object| object == "error") {
             return Err(NoVectors::Reported);
@@ -107,7 +107,7 @@ impl<'de> Visitor<'de> for VectorVisitor {
     }
 }
 
-/// A vector with an infinity or a NaN can be compared with nothing.
+/// Infinities and NaN are not comparable.
 fn finite<E: Error>(number: f32) -> Result<f32, E> {
     if number.is_finite() { Ok(number) } else { Err(E::custom("a number that is not finite")) }
 }

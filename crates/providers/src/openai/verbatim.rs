@@ -1,23 +1,23 @@
-//! A request of OpenAI's form, forwarded as it came with only what must change.
+//! Forwards a request in OpenAI's form with only the necessary changes.
 //!
-//! The object is taken apart by the JSON parser, not by searching the text: a member is known by its name as any
-//! escapes spell it, and what is ours stands in the result exactly once, so that no second `model` gets through.
+//! The object is split by the JSON parser, not by searching the text: a member is recognised however its name is
+//! escaped, and our members occur exactly once, so that a second `model` is not forwarded.
 
 use super::dialect::{Dialect, LimitField};
 use crate::Call;
 use crate::http::Mode;
 use crate::members::{Member, Members, Object};
 
-/// The members that are ours, whatever the client sent.
+/// Members that are set here, whatever the client sent.
 const OURS: [&str; 5] = ["model", "stream", "stream_options", "max_tokens", "max_completion_tokens"];
-/// What a model without sampling parameters refuses.
+/// Sampling parameters, which some models reject.
 const SAMPLING: [&str; 5] = ["temperature", "top_p", "presence_penalty", "frequency_penalty", "seed"];
 
-/// The client's body with the model, the stream, the length and, where it gave none, the temperature of this call.
-/// `None` where the request did not come in this form or the dialect does not take it: then it is written anew.
+/// Returns the client's body with the model, stream, length and, if absent, temperature of this call. `None` if the
+/// request is not in this form or the dialect does not accept it; then it is encoded.
 pub(super) fn forward(call: &Call, dialect: Dialect, mode: Mode) -> Option<Vec<u8>> {
     let verbatim = call.request.verbatim.as_ref()?;
-    if !dialect.takes_verbatim(&call.request) {
+    if !dialect.forwards_verbatim(&call.request) {
         return None;
     }
     let members: Members<'_> = serde_json::from_slice(verbatim).ok()?;
@@ -49,7 +49,7 @@ pub(super) fn forward(call: &Call, dialect: Dialect, mode: Mode) -> Option<Vec<u
     Some(out.close())
 }
 
-/// The client's options with usage asked for.
+/// The client's stream options plus usage.
 fn stream_options(members: &Members<'_>) -> Option<String> {
     let mut out = Object::with_capacity(32);
     out.put("include_usage", &true)?;
@@ -114,7 +114,7 @@ mod tests {
         assert!(forwards(&call, Dialect::OpenAi) && !forwards(&call, Dialect::Common));
     }
 
-    /// A member's name, and one way to write it: as it is, or its first letter as an escape.
+    /// A member's name, and one spelling of it: plain, or with its first letter escaped.
     fn key() -> impl Strategy<Value = (String, String)> {
         let known = prop_oneof![
             Just("model"),
@@ -141,7 +141,7 @@ mod tests {
         })
     }
 
-    /// JSON as people write it, odd blanks, numbers and escapes included.
+    /// JSON with unusual blanks, numbers and escapes.
     fn value() -> impl Strategy<Value = String> {
         let leaf = prop_oneof![
             Just("null".to_owned()),
@@ -167,14 +167,14 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(256))]
 
-        /// By construction: the members that are not ours come out as they went in, in their order; ours come once.
+        /// All other members are unchanged and in order; ours occur once.
         #[test]
         fn every_other_member_is_unchanged(
             members in proptest::collection::vec((key(), value()), 0..10),
             takes_sampling in any::<bool>(),
             streamed in any::<bool>(),
         ) {
-            // What is no object there is no request of this form.
+            // Without an object there is no request of this form.
             let members: Vec<((String, String), String)> = members
                 .into_iter()
                 .map(|((name, key), value)| {

@@ -1,12 +1,12 @@
-//! The answer's JSON, read leniently: what the standard demands, in the variants that servers send.
+//! JSON of the answer, parsed leniently: the specification, and the variants that servers send.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{FinishReason, Usage};
 
-/// A whole completion, or one chunk of a stream: the two differ only in `message` and `delta` (and some servers send
-/// both in both, one of them empty).
+/// A complete completion, or one stream chunk: they differ only in `message` and `delta` (some servers send both, one
+/// of them empty).
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Completion {
     pub(super) model: Option<String>,
@@ -21,16 +21,16 @@ pub(super) struct Completion {
 pub(super) struct WireChoice {
     #[serde(default)]
     pub(super) index: Option<u32>,
-    pub(super) message: Option<Said>,
-    pub(super) delta: Option<Said>,
+    pub(super) message: Option<MessageContent>,
+    pub(super) delta: Option<MessageContent>,
     finish_reason: Option<String>,
 }
 
-/// What a message or a delta says.
+/// Content of a message or a delta.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Said {
+pub(super) struct MessageContent {
     content: Option<Content>,
-    /// The model declines in its own words; for the reader this is the answer.
+    /// The model's refusal; for the reader this is the answer.
     refusal: Option<String>,
     tool_calls: Option<Vec<WireCall>>,
     /// The older form of a single call.
@@ -50,7 +50,7 @@ struct Part {
     text: Option<String>,
 }
 
-/// A tool call, or a piece of one.
+/// A tool call, or a fragment of one.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct WireCall {
     pub(super) index: Option<u32>,
@@ -68,18 +68,18 @@ pub(super) struct Function {
 #[serde(untagged)]
 enum Arguments {
     Text(String),
-    /// Some servers forget to make it a text.
+    /// Some servers send the arguments as JSON instead of text.
     Json(Value),
 }
 
 impl Completion {
-    /// The server reports an error under a status of success.
+    /// Whether the server reports an error with a status of success.
     pub(super) fn is_error(&self) -> bool {
         self.error.as_ref().is_some_and(|e| !e.is_null())
             || self.object.as_ref().and_then(Value::as_str) == Some("error")
     }
 
-    /// The alternatives by their number, the first `asked`; one without a number is where it stands.
+    /// Takes the first `asked` choices by index; one without an index counts by position.
     pub(super) fn take_choices(&mut self, asked: u32) -> impl Iterator<Item = (u32, WireChoice)> + use<> {
         let choices = self.choices.take().unwrap_or_default();
         (0..)
@@ -101,23 +101,23 @@ impl Completion {
         })
     }
 
-    /// Whether a client that knows nothing but the standard reads the same in it as we do.
-    pub(super) fn is_by_the_book(&self) -> bool {
+    /// Whether a client that follows only the specification reads the same as this parser.
+    pub(super) fn is_standard(&self) -> bool {
         let choices = self.choices.as_deref().unwrap_or_default();
-        (0..).zip(choices).all(|(place, choice)| choice.index == Some(place) && choice.is_by_the_book())
+        (0..).zip(choices).all(|(place, choice)| choice.index == Some(place) && choice.is_standard())
     }
 }
 
-/// How a choice says that it ended.
+/// How a choice ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Finish {
     Proper(FinishReason),
-    /// `finish_reason: "error"`, as OpenRouter and Mistral send it when the model broke.
+    /// `finish_reason: "error"`, sent by OpenRouter and Mistral when the model failed.
     Broken,
 }
 
-impl Said {
-    /// Its text, empty where there is none.
+impl MessageContent {
+    /// Takes the text; empty if there is none.
     pub(super) fn take_text(&mut self) -> String {
         let content = match self.content.take() {
             Some(Content::Plain(text)) => text,
@@ -130,14 +130,14 @@ impl Said {
         content
     }
 
-    /// Its tool calls, or their pieces; the older form is a single call.
+    /// Takes the tool calls or fragments; the older form is a single call.
     pub(super) fn take_calls(&mut self) -> impl Iterator<Item = WireCall> + use<> {
         let older =
             self.function_call.take().map(|function| WireCall { index: Some(0), id: None, function: Some(function) });
         self.tool_calls.take().unwrap_or_default().into_iter().chain(older)
     }
 
-    fn is_by_the_book(&self) -> bool {
+    fn is_standard(&self) -> bool {
         !matches!(self.content, Some(Content::Parts(_)))
             && self.tool_calls.iter().flatten().all(|call| {
                 call.id.as_ref().is_some_and(|id| !id.is_empty())
@@ -169,20 +169,23 @@ impl WireChoice {
         })
     }
 
-    fn is_by_the_book(&self) -> bool {
-        let calls = self.message.as_ref().is_some_and(|said| said.tool_calls.as_ref().is_some_and(|c| !c.is_empty()));
+    fn is_standard(&self) -> bool {
+        let calls = self
+            .message
+            .as_ref()
+            .is_some_and(|message_content| message_content.tool_calls.as_ref().is_some_and(|c| !c.is_empty()));
         let ends_so = match self.finish_reason.as_deref() {
             Some("stop") => !calls,
             Some(reason) => ["length", "tool_calls", "content_filter", "function_call"].contains(&reason),
             None => false,
         };
-        ends_so && self.message.as_ref().is_some_and(Said::is_by_the_book)
+        ends_so && self.message.as_ref().is_some_and(MessageContent::is_standard)
     }
 }
 
-/// A stop with tool calls is a call for tools, whatever the server says.
-pub(super) fn reason(said: FinishReason, calls: bool) -> FinishReason {
-    match said {
+/// A stop with tool calls counts as `tool_calls`, whatever the server reports.
+pub(super) fn reason(message_content: FinishReason, calls: bool) -> FinishReason {
+    match message_content {
         FinishReason::Stop if calls => FinishReason::ToolCalls,
         other => other,
     }

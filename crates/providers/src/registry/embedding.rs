@@ -1,27 +1,32 @@
-//! From an embedding model's name to the providers that have exactly that model.
+//! Resolves an embedding model's name to the providers that have exactly that model.
 //!
-//! Vectors of different models do not compare. So there is no chain to fall back on, no family and no alias: a name
-//! leads to providers that name it, else to those that take any name, as it is. Only who names no model gets the
-//! embedded one.
+//! Vectors of different models are not comparable, so there is no fallback chain, no family and no alias: a name
+//! resolves to providers that name it, else unchanged to those that accept any name. Only a request without a model
+//! gets the embedded one.
 
 use super::{NamedBy, Provider, ProviderKind, Registry, ResolveError};
 use crate::catalogue::EMBEDDED_EMBEDDING;
 use crate::{Candidate, Catalogue, EmbeddingEntry, Price};
 
-/// An embedding model for a list of models.
+/// An embedding model in a list of models.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedEmbedding {
+    /// Catalogue entry.
     pub entry: EmbeddingEntry,
-    /// The provider that would be asked first, or the catalogue's where none is configured.
+    /// Provider that would be called first, or the catalogue's if none is configured.
     pub provider: String,
+    /// Whether a configured provider serves it.
     pub configured: bool,
-    /// The setting that is missing, where it is not configured.
+    /// The missing setting, if it is not configured.
     pub setting: Option<String>,
 }
 
 impl Registry {
-    /// The candidates for a requested embedding model, best first, never empty, all of them of the same model. `None`
-    /// and `default` mean the embedded one.
+    /// Returns the candidates for a requested embedding model, best first, never empty, all of the same model. `None`
+    /// and `default` select the embedded one.
+    ///
+    /// # Errors
+    /// [`ResolveError`] when no usable provider has the model.
     pub fn resolve_embedding(&self, requested: Option<&str>) -> Result<Vec<Candidate>, ResolveError> {
         let name = requested.map(str::trim).filter(|name| !name.is_empty() && *name != "default");
         let name = name.unwrap_or(EMBEDDED_EMBEDDING);
@@ -33,11 +38,11 @@ impl Registry {
             && let Some((provider, rest)) = self.split(name)
             && provider.missing.is_none()
         {
-            let at = self.embedding_at(provider, rest).or_else(|| self.embedding_tried(provider, rest));
+            let at = self.embedding_at(provider, rest).or_else(|| self.embedding_by_wildcard(provider, rest));
             candidates.extend(at);
         }
         if candidates.is_empty() {
-            candidates.extend(self.usable().filter_map(|p| self.embedding_tried(p, name)));
+            candidates.extend(self.usable().filter_map(|p| self.embedding_by_wildcard(p, name)));
         }
         if candidates.is_empty() {
             return Err(self.explain_embedding(name));
@@ -45,7 +50,7 @@ impl Registry {
         Ok(candidates)
     }
 
-    /// The catalogue's embedding models in its order.
+    /// Returns the catalogue's embedding models in order.
     pub fn list_embeddings(&self) -> Vec<ListedEmbedding> {
         let listed = |entry: &EmbeddingEntry| {
             let first = self.resolve_embedding(Some(&entry.id)).ok().and_then(|found| found.into_iter().next());
@@ -64,7 +69,7 @@ impl Registry {
         self.catalogue.embeddings().iter().map(listed).collect()
     }
 
-    /// The model at this provider, where its settings or the catalogue name it.
+    /// The model at this provider, if its settings or the catalogue name it.
     fn embedding_at(&self, provider: &Provider, name: &str) -> Option<Candidate> {
         let own = self.catalogue.embeddings().iter().find(|m| self.has(provider, m) && is(m, name));
         let upstream = match own {
@@ -77,8 +82,8 @@ impl Registry {
         Some(embedding_candidate(provider, upstream, own, NamedBy::Settings))
     }
 
-    /// The name as it is at a provider that takes any.
-    fn embedding_tried(&self, provider: &Provider, name: &str) -> Option<Candidate> {
+    /// The name unchanged, at a provider that accepts any.
+    fn embedding_by_wildcard(&self, provider: &Provider, name: &str) -> Option<Candidate> {
         let tried = provider.takes_any && name != EMBEDDED_EMBEDDING && !self.is_chat(name);
         tried.then(|| embedding_candidate(provider, name, None, NamedBy::Client))
     }
@@ -90,13 +95,13 @@ impl Registry {
         }
     }
 
-    /// A model for chats gives no vectors, whoever has it.
+    /// A chat model is never used for embeddings.
     fn is_chat(&self, name: &str) -> bool {
         let known = |m: &crate::ModelEntry| m.id == name || m.upstream.as_deref() == Some(name);
         self.catalogue.models().iter().any(known) || self.catalogue.family(name).is_some()
     }
 
-    /// Why no usable provider has this model.
+    /// Explains why no usable provider has this model.
     fn explain_embedding(&self, name: &str) -> ResolveError {
         let unconfigured = |provider: &str, setting: String| ResolveError::Unconfigured {
             model: name.to_owned(),
@@ -127,8 +132,8 @@ impl Registry {
 }
 
 impl Provider {
-    /// Takes the names of the catalogue's embedding models from those that may be asked for chats.
-    pub(super) fn set_embeddings_apart(&mut self, catalogue: &Catalogue) {
+    /// Moves the catalogue's embedding models out of the provider's chat models.
+    pub(super) fn separate_embeddings(&mut self, catalogue: &Catalogue) {
         let is_embedding = |name: &mut String| catalogue.embeddings().iter().any(|m| is(m, name));
         self.embeddings = self.models.extract_if(.., is_embedding).collect();
     }

@@ -1,27 +1,29 @@
-//! Every model that can be named, and whether it can be had.
+//! Lists every model that can be named, and whether it is available.
 
 use std::collections::HashSet;
 
 use super::{Registry, ResolveError};
 use crate::{ModelEntry, Price};
 
-/// A model for a list of models.
+/// A model in a list of models.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedModel {
+    /// Model id.
     pub id: String,
-    /// The provider that would be asked first, or the catalogue's where none is configured.
+    /// Provider that would be called first, or the catalogue's if none is configured.
     pub provider: String,
-    /// `None` for a model that only the configuration names.
+    /// Catalogue entry; `None` for a model that only the configuration names.
     pub entry: Option<ModelEntry>,
-    /// What a call of it is charged with: as set for that provider, else as the catalogue knows it.
+    /// Price charged for a call: as configured for that provider, else as in the catalogue.
     pub price: Option<Price>,
+    /// Whether a configured provider serves it.
     pub configured: bool,
-    /// The setting that is missing, where it is not configured.
+    /// The missing setting, if it is not configured.
     pub setting: Option<String>,
 }
 
 impl Registry {
-    /// The catalogue in its order, then the names of the configuration that it does not have; each id once.
+    /// Returns the catalogue's models in order, then models named only in the configuration; each id once.
     pub fn list(&self) -> Vec<ListedModel> {
         let catalogue = self.catalogue.models().iter();
         let mut listed: Vec<ListedModel> =

@@ -1,12 +1,12 @@
-//! Which providers serve which model, in which order. Pure: settings in, candidates out.
+//! Decides which providers serve which model, in which order. Pure: settings in, candidates out.
 //!
 //! Rules, from the most to the least binding:
 //! 1. A provider without its key serves nothing.
-//! 2. A provider serves what its `models` name, by our id or by the provider's own name; `*` takes any other name as it
-//!    is. The providers that name a model go before those that would only try it.
-//! 3. After the providers of the asked model comes the rest of the chain, each with the first model that it names; a
-//!    provider that only has `*` gets the asked name.
-//! 4. The embedded model asked for by name goes nowhere else: who asks for it wants nothing paid and nothing sent out.
+//! 2. A provider serves the models in its `models`, by our id or by its own name; `*` accepts any other name unchanged.
+//! Providers that name a model precede those that accept it by `*`.
+//! 3. After the providers of the requested model comes the rest of the chain, each with the first model that it names;
+//! a provider that only has `*` gets the requested name.
+//! 4. The embedded model requested by name has no fallback: such a caller wants no cost and no data leaving the server.
 //! 5. A family is its own chain: its order, as far as configured, then the embedded model.
 
 mod embedding;
@@ -24,19 +24,19 @@ pub use list::ListedModel;
 pub use resolve::{Candidate, NamedBy, ResolveError};
 pub use settings::{ProviderKind, ProviderSettings, RegistryError};
 
-/// Any name.
+/// Accepts any name.
 const WILDCARD: &str = "*";
 
 /// The configured providers over the catalogue.
 #[derive(Debug, Clone)]
 pub struct Registry {
     catalogue: Arc<Catalogue>,
-    /// The chain in its order, then the providers outside of it in file order.
+    /// The chain in order, then providers outside it in configuration order.
     providers: Vec<Provider>,
     chain_len: usize,
 }
 
-/// A provider with its settings checked.
+/// A provider with validated settings.
 #[derive(Debug, Clone)]
 struct Provider {
     id: String,
@@ -44,24 +44,27 @@ struct Provider {
     /// Without `*`.
     models: Vec<String>,
     takes_any: bool,
-    /// Those of its names that the catalogue has as embedding models; not among `models`.
+    /// Names that the catalogue has as embedding models; not in `models`.
     embeddings: Vec<String>,
-    /// In place of the catalogue's.
+    /// Overrides the catalogue's price.
     price: Option<Price>,
-    /// The setting without which it serves nothing.
+    /// The missing setting without which it serves nothing.
     missing: Option<String>,
 }
 
 impl Registry {
-    /// Checks the settings. `chain_order`: ids of providers; by default all of them in file order, then the embedded
-    /// model. The embedded provider need not be configured.
+    /// Validates the settings. `chain_order` lists provider ids; by default all of them in configuration order, then
+    /// the embedded model. The embedded provider need not be configured.
+    ///
+    /// # Errors
+    /// [`RegistryError`] for the first invalid setting.
     pub fn new(
         catalogue: Arc<Catalogue>,
         settings: &[ProviderSettings],
         chain_order: Option<Vec<String>>,
     ) -> Result<Self, RegistryError> {
         let mut providers = settings::check(settings)?;
-        providers.iter_mut().for_each(|provider| provider.set_embeddings_apart(&catalogue));
+        providers.iter_mut().for_each(|provider| provider.separate_embeddings(&catalogue));
         if !providers.iter().any(|p| p.kind == ProviderKind::Embedded) {
             providers.push(Provider::embedded(EMBEDDED_PROVIDER));
         }
@@ -84,11 +87,12 @@ impl Registry {
         Ok(Self { catalogue, providers: sorted, chain_len })
     }
 
+    /// Returns the catalogue.
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
     }
 
-    /// The ids of the chain's providers in their order, whether they have their key or not.
+    /// Returns the provider ids of the chain in order, including those without their key.
     pub fn chain(&self) -> impl Iterator<Item = &str> {
         self.providers.iter().take(self.chain_len).map(|p| p.id.as_str())
     }
@@ -101,7 +105,7 @@ impl Registry {
         self.providers.iter().filter(|p| p.missing.is_none())
     }
 
-    /// What the provider calls the model of this name, if it names it at all.
+    /// Returns the provider's name of this model, if the provider names it.
     fn upstream_of<'a>(&'a self, provider: &'a Provider, name: &'a str) -> Option<&'a str> {
         if provider.kind == ProviderKind::Embedded {
             return (name == EMBEDDED_MODEL).then_some(EMBEDDED_MODEL);
@@ -115,7 +119,7 @@ impl Registry {
             Some(ModelEntry { upstream: Some(upstream), id, .. }) => {
                 (provider.takes_any || provider.names(id) || provider.names(upstream)).then_some(upstream)
             }
-            // The operator's choice stands under its id for the first name that is not the id itself.
+            // The operator's choice is listed under its id for the first name that is not the id itself.
             Some(ModelEntry { id, .. }) => {
                 provider.models.iter().map(String::as_str).find(|model| *model != id.as_str())
             }
@@ -123,7 +127,7 @@ impl Registry {
         }
     }
 
-    /// The catalogue's entry of what this provider calls `upstream`.
+    /// Returns the catalogue entry of the model that this provider calls `upstream`.
     fn entry_of(&self, provider: &Provider, upstream: &str) -> Option<&ModelEntry> {
         let own = || {
             self.catalogue.models().iter().filter(|m| match provider.kind {
@@ -152,8 +156,8 @@ impl Registry {
         }
     }
 
-    /// For a model that is not this provider's in the catalogue: what the catalogue says of the same name elsewhere,
-    /// else no for OpenAI's reasoning models (they refuse any temperature but their own) and yes for all others.
+    /// For a model outside this provider's catalogue: what the catalogue says about the same name elsewhere; otherwise
+    /// no for OpenAI's reasoning models (they reject any non-default temperature) and yes for all others.
     fn takes_sampling(&self, name: &str) -> bool {
         self.catalogue
             .models()

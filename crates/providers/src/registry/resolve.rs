@@ -1,54 +1,72 @@
-//! From a model's name to the providers that are asked, in order.
+//! Resolves a model's name to the providers to call, in order.
 
 use super::{Provider, ProviderKind, Registry};
 use crate::{EMBEDDED_MODEL, Fault, ModelEntry, Price};
 
-/// Where a candidate's upstream name is from.
+/// Origin of a candidate's upstream name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NamedBy {
-    /// From the configuration or the catalogue.
+    /// The configuration or the catalogue.
     Settings,
-    /// From the client, through `*`: nobody here knows whether the provider has it.
+    /// The client, through `*`: it is unknown whether the provider has it.
     Client,
 }
 
-/// One provider to ask, and for what.
+/// A provider to call, with the model to request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
+    /// Provider id.
     pub provider_id: String,
-    /// The provider's own name of the model.
+    /// Name of the model at the provider.
     pub upstream_model: String,
-    /// The name under which we show it.
+    /// Model id shown to clients.
     pub model_id: String,
-    /// `None` for a model that the catalogue does not have.
+    /// Catalogue entry, if there is one.
     pub entry: Option<ModelEntry>,
+    /// Whether the model accepts sampling parameters.
     pub takes_sampling: bool,
-    /// `None` where it is not known, which is not the same as free.
+    /// Price; `None` if it is unknown, which does not mean free.
     pub price: Option<Price>,
+    /// Origin of the upstream name.
     pub named_by: NamedBy,
 }
 
 impl Candidate {
-    /// The fault is no fault of the provider: a client made up a name that `*` let through, and the provider rightly
-    /// does not know it. The chain goes on without a penalty (else one client could close a provider to all), and
-    /// answers `model_not_found` where nobody else knows it either.
-    pub fn excuses(&self, fault: &Fault) -> bool {
+    /// Returns whether the fault is not the provider's: a client invented a name that `*` accepted, and the provider
+    /// does not know it. Failover continues without a penalty (otherwise one client could open a provider's breaker for
+    /// everyone), and `model_not_found` is returned if no other provider knows it.
+    pub fn is_unknown_client_model(&self, fault: &Fault) -> bool {
         self.named_by == NamedBy::Client && matches!(fault.status, Some(404))
     }
 }
 
-/// Why a name leads nowhere.
+/// Why a name cannot be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
+    /// The model is unknown.
     #[error("the model {model:?} does not exist; GET /v1/models lists those that do")]
-    NotFound { model: String },
-    /// It is known, but its provider is not set up.
+    NotFound {
+        /// Requested name.
+        model: String,
+    },
+    /// The model is known, but its provider is not configured.
     #[error("the model {model:?} needs its provider {provider:?}, which is not configured: set {setting}")]
-    Unconfigured { model: String, provider: String, setting: String },
+    Unconfigured {
+        /// Requested name.
+        model: String,
+        /// Provider that has the model.
+        provider: String,
+        /// Setting that is missing.
+        setting: String,
+    },
 }
 
 impl Registry {
-    /// The candidates for a requested model, best first, never empty. `None` and `default` mean the chain itself.
+    /// Returns the candidates for a requested model, best first, never empty. `None` and `default` select the chain
+    /// itself.
+    ///
+    /// # Errors
+    /// [`ResolveError`] when no usable provider serves the name.
     pub fn resolve(&self, requested: Option<&str>) -> Result<Vec<Candidate>, ResolveError> {
         let name = requested.map(str::trim).filter(|name| !name.is_empty());
         let mut candidates = match name {
@@ -65,10 +83,10 @@ impl Registry {
         Ok(candidates)
     }
 
-    /// The candidates for models in the order they are wanted, best first, each once, never empty. None or one of them
-    /// is [`Self::resolve`]. Two or more are a bound: the rest of the chain is left out, and the embedded model that
-    /// stands in for a family comes after all that was named. A name that does not exist refuses them all; one that is
-    /// not configured is passed over, unless none is: then the first one's error is told.
+    /// Returns the candidates for models in order of preference, best first, each once, never empty. None or one name
+    /// is [`Self::resolve`]. Two or more are exclusive: the rest of the chain is omitted, and the embedded model that
+    /// stands in for a family comes last. An unknown name rejects the whole list; an unconfigured one is skipped,
+    /// unless all are: then the error of the first one is returned.
     pub fn resolve_list(&self, requested: &[String]) -> Result<Vec<Candidate>, ResolveError> {
         let [_, _, ..] = requested else { return self.resolve(requested.first().map(String::as_str)) };
         let (mut candidates, mut stand_ins, mut lacking) = (Vec::new(), Vec::new(), None);
@@ -77,7 +95,7 @@ impl Registry {
                 "" | "default" => Ok(self.rest_of_chain(None)),
                 name => match self.catalogue.family(name) {
                     Some(family) => {
-                        stand_ins.extend(self.stand_in());
+                        stand_ins.extend(self.family_fallback());
                         Ok(self.family(&family.order))
                     }
                     None => self.own(name).map(|(own, _)| own),
@@ -113,15 +131,15 @@ impl Registry {
     }
 
     fn family_chain(&self, order: &[String]) -> Vec<Candidate> {
-        self.family(order).into_iter().chain(self.stand_in()).collect()
+        self.family(order).into_iter().chain(self.family_fallback()).collect()
     }
 
     fn family(&self, order: &[String]) -> Vec<Candidate> {
         order.iter().filter(|id| *id != EMBEDDED_MODEL).flat_map(|id| self.naming(id)).collect()
     }
 
-    /// What a family has where nothing else is.
-    fn stand_in(&self) -> Option<Candidate> {
+    /// Fallback of a family without a usable model.
+    fn family_fallback(&self) -> Option<Candidate> {
         let embedded = self.usable_chain().find(|p| p.kind == ProviderKind::Embedded)?;
         Some(self.candidate(embedded, EMBEDDED_MODEL, NamedBy::Settings))
     }
@@ -134,11 +152,11 @@ impl Registry {
         Ok(candidates)
     }
 
-    /// The model's own providers, at least one, and its name there.
+    /// Returns the model's own providers, at least one, and its name there.
     fn own<'a>(&self, name: &'a str) -> Result<(Vec<Candidate>, &'a str), ResolveError> {
         let mut candidates: Vec<Candidate> = self.naming(name).collect();
         if name == EMBEDDED_MODEL {
-            // Another server of this kind may name it too, and would be asked as `provider/muster-core`.
+            // Another server of this kind may name it too; it is addressed as `provider/muster-core`.
             candidates.retain(|c| self.is_embedded(&c.provider_id));
         }
         let mut model = name;
@@ -155,14 +173,14 @@ impl Registry {
         if candidates.is_empty() { Err(self.explain(name)) } else { Ok((candidates, model)) }
     }
 
-    /// `provider/model` of a configured provider.
+    /// Splits `provider/model` of a configured provider.
     pub(super) fn split<'a>(&self, name: &'a str) -> Option<(&Provider, &'a str)> {
         let (id, model) = name.split_once('/')?;
         let provider = self.providers.iter().find(|p| p.id == id)?;
         Some((provider, model)).filter(|(_, model)| !model.is_empty())
     }
 
-    /// The model at this provider alone.
+    /// The model at this provider only.
     fn at(&self, provider: &Provider, model: &str) -> Option<Candidate> {
         if provider.missing.is_some() {
             return None;
@@ -174,7 +192,7 @@ impl Registry {
         }
     }
 
-    /// Every provider of the chain with the first model that it names, or else with the asked name where it takes any.
+    /// Every provider of the chain with the first model that it names, or with the requested name if it accepts any.
     fn rest_of_chain(&self, asked: Option<&str>) -> Vec<Candidate> {
         self.usable_chain()
             .filter_map(|provider| match (provider.models.first(), asked) {
@@ -192,14 +210,14 @@ impl Registry {
         self.providers.iter().any(|p| p.id == provider_id && p.kind == ProviderKind::Embedded)
     }
 
-    /// Why no usable provider serves this name.
+    /// Explains why no usable provider serves this name.
     pub(super) fn explain(&self, name: &str) -> ResolveError {
         let unconfigured = |provider: &str, setting: String| ResolveError::Unconfigured {
             model: name.to_owned(),
             provider: provider.to_owned(),
             setting,
         };
-        // Named by the settings, but without its key.
+        // Named in the settings, but without its key.
         let keyless = self.providers.iter().find_map(|p| {
             let model = match self.split(name) {
                 Some((provider, model)) if provider.id == p.id => model,
@@ -222,7 +240,7 @@ impl Registry {
         unconfigured(&entry.provider, self.setting_of(&entry.provider))
     }
 
-    /// What is to be set so that this provider serves one more of its models.
+    /// The setting needed for this provider to serve one more of its models.
     pub(super) fn setting_of(&self, provider: &str) -> String {
         let block = format!("[[provider]] id = {provider:?}");
         match self.providers.iter().find(|p| p.id == provider) {
@@ -234,7 +252,7 @@ impl Registry {
         }
     }
 
-    /// Nobody in the chain can be asked: the first one that lacks something says what.
+    /// No provider of the chain is usable: names the first missing setting.
     fn nothing_configured(&self, name: &str) -> ResolveError {
         let chain = || self.providers.iter().take(self.chain_len);
         let keyless = chain().find(|p| p.missing.is_some());
@@ -248,7 +266,7 @@ impl Registry {
     }
 }
 
-/// Nobody is asked for the same model twice.
+/// Removes duplicate candidates.
 fn keep_first(candidates: &mut Vec<Candidate>) {
     let mut seen = std::collections::HashSet::new();
     candidates.retain(|c| seen.insert((c.provider_id.clone(), c.upstream_model.clone())));

@@ -1,29 +1,31 @@
-//! The settings of providers, and what is wrong with them.
+//! Provider settings and their validation.
 
 use std::fmt;
 
 use super::{Provider, WILDCARD};
 use crate::{Catalogue, Price};
 
-/// One `[[provider]]` of the configuration.
+/// One `[[provider]]` section of the configuration.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProviderSettings {
+    /// Provider id.
     pub id: String,
     /// `openai`, `anthropic`, `gemini` or `embedded`.
     pub kind: String,
+    /// Base URL of the API.
     pub base_url: Option<String>,
-    /// The environment variable that holds the key; `None` or empty: no key is needed.
+    /// Environment variable that holds the key; `None` or empty if no key is needed.
     pub api_key_env: Option<String>,
-    /// That variable is set.
+    /// Whether that variable is set.
     pub has_key: bool,
-    /// Names of models; `*` takes any name.
+    /// Model names; `*` accepts any name.
     pub models: Vec<String>,
-    /// What this provider asks for each of its models, in place of what the catalogue knows.
+    /// Price of each of its models, instead of the catalogue's.
     pub price: Option<Price>,
 }
 
 impl ProviderSettings {
-    /// What is left out, as the catalogue has it for this id. To be called before `api_key_env` is looked up.
+    /// Fills in missing values from the catalogue's entry of this id. Call it before looking up `api_key_env`.
     #[must_use]
     pub fn with_defaults(mut self, catalogue: &Catalogue) -> Self {
         if let Some(known) = catalogue.provider(&self.id) {
@@ -37,18 +39,24 @@ impl ProviderSettings {
     }
 }
 
-/// The API that a provider speaks.
+/// Wire protocol of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProviderKind {
+    /// OpenAI-compatible API.
     OpenAi,
+    /// Anthropic's Messages API.
     Anthropic,
+    /// Google's Gemini API.
     Gemini,
+    /// The in-process models.
     Embedded,
 }
 
 impl ProviderKind {
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Embedded];
 
+    /// Returns the name used in settings.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -58,6 +66,7 @@ impl ProviderKind {
         }
     }
 
+    /// Parses the name used in settings.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == text)
     }
@@ -69,32 +78,74 @@ impl fmt::Display for ProviderKind {
     }
 }
 
-/// A setting that no registry can be made of.
+/// Why the provider settings are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
+    /// A provider has no id.
     #[error("a [[provider]] has no id; give it one, such as id = \"openai\"")]
     NoId,
-    #[error("[[provider]] id = {id:?} is there twice; give each its own id")]
-    DuplicateProvider { id: String },
+    /// Two providers have the same id.
+    #[error("[[provider]] id = {id:?} occurs twice; give each provider its own id")]
+    DuplicateProvider {
+        /// The id.
+        id: String,
+    },
+    /// The kind is unknown.
     #[error(
         "[[provider]] id = {id:?}: kind {kind:?} is unknown; accepted: openai (any server that speaks its API), \
          anthropic, gemini, embedded"
     )]
-    UnknownKind { id: String, kind: String },
+    UnknownKind {
+        /// Provider id.
+        id: String,
+        /// The configured kind.
+        kind: String,
+    },
+    /// The provider names no models.
     #[error("[[provider]] id = {id:?} names no models; set models = [\"name\"], or [\"*\"] for any name")]
-    NoModels { id: String },
+    NoModels {
+        /// Provider id.
+        id: String,
+    },
+    /// The provider has no base URL.
     #[error("[[provider]] id = {id:?} has no base_url; set it, such as \"https://host/v1\"")]
-    NoBaseUrl { id: String },
+    NoBaseUrl {
+        /// Provider id.
+        id: String,
+    },
+    /// A second provider of kind `embedded`.
     #[error(
-        "[[provider]] id = {id:?}: the embedded model is there once, and [[provider]] id = {first:?} is it already"
+        "[[provider]] id = {id:?}: only one provider may be of kind embedded, and [[provider]] id = {first:?} already is"
     )]
-    SecondEmbedded { id: String, first: String },
-    #[error("[[provider]] id = \"embedded\" has kind {kind}; that id is the embedded model's: choose another")]
-    ReservedId { kind: ProviderKind },
-    #[error("[chain] order names {id:?}, which is no [[provider]]; accepted: {}", known.join(", "))]
-    UnknownInOrder { id: String, known: Vec<String> },
+    SecondEmbedded {
+        /// Id of the second one.
+        id: String,
+        /// Id of the first one.
+        first: String,
+    },
+    /// The id `embedded` is used for another kind.
+    #[error(
+        "[[provider]] id = \"embedded\" has kind {kind}; that id is reserved for the embedded model: choose another"
+    )]
+    ReservedId {
+        /// The configured kind.
+        kind: ProviderKind,
+    },
+    /// The chain order names an unknown provider.
+    #[error("[chain] order names {id:?}, which is not a configured [[provider]]; accepted: {}", known.join(", "))]
+    UnknownInOrder {
+        /// The unknown id.
+        id: String,
+        /// Accepted ids.
+        known: Vec<String>,
+    },
+    /// The chain order names a provider twice.
     #[error("[chain] order names {id:?} twice; name each provider once")]
-    DuplicateInOrder { id: String },
+    DuplicateInOrder {
+        /// The id.
+        id: String,
+    },
+    /// The chain order is empty.
     #[error("[chain] order is empty; name at least \"embedded\", or leave the setting out")]
     EmptyOrder,
 }
@@ -152,14 +203,14 @@ fn provider(settings: &ProviderSettings) -> Result<Provider, RegistryError> {
     })
 }
 
-/// File order, the embedded model last wherever it stands.
+/// Configuration order, with the embedded model last.
 pub(super) fn default_order(providers: &[Provider]) -> Vec<String> {
     let ids =
         |embedded: fn(&ProviderKind) -> bool| providers.iter().filter(move |p| embedded(&p.kind)).map(|p| p.id.clone());
     ids(|kind| *kind != ProviderKind::Embedded).chain(ids(|kind| *kind == ProviderKind::Embedded)).collect()
 }
 
-/// Why a name of the order is not among the providers that are left.
+/// Explains why an id in the order does not name a remaining provider.
 pub(super) fn not_in_reserve(id: &str, taken: &[Provider], left: &[Provider]) -> RegistryError {
     let id = id.to_owned();
     if taken.iter().any(|p| p.id == id) {

@@ -38,7 +38,7 @@ async fn texts_are_joined_and_thinking_is_no_part_of_the_answer() {
 }
 
 #[tokio::test]
-async fn tools_that_are_asked_for() {
+async fn tool_calls() {
     let content = json!([
         {"type": "text", "text": "I'll check."},
         {"type": "tool_use", "id": "toolu_01A09q90qw90lq917835lq9", "name": "get_weather",

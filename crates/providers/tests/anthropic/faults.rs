@@ -78,7 +78,7 @@ async fn a_status_has_its_class() {
 }
 
 #[tokio::test]
-async fn the_wait_that_is_asked_for_is_passed_on() {
+async fn the_requested_wait_is_reported() {
     let body = error_body("rate_limit_error", "This request would exceed your organization's rate limit");
     for fault in faults_of(http("429 Too Many Requests", "Retry-After: 7\r\n", &body)).await {
         assert_eq!((fault.class, fault.retry_after), (FaultClass::Throttled, Some(Duration::from_secs(7))));

@@ -1,4 +1,4 @@
-//! Anthropic's Messages API over real sockets: what is sent, what is read, what goes wrong.
+//! Anthropic's Messages API over real sockets: requests, answers and failures.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

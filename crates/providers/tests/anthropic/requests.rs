@@ -1,7 +1,7 @@
 //! What is sent, against the shapes of Anthropic's API documentation.
 
 use muster_providers::{
-    Adapter, AnthropicAdapter, ClientFault, Content, FaultClass, HttpConfig, Image, ImageSource, Message, Part,
+    Adapter, AnthropicAdapter, ClientFault, Content, ContentPart, FaultClass, HttpConfig, Image, ImageSource, Message,
     ResponseFormat, Role, Sampling, Secret, Tool, ToolCall, ToolChoice,
 };
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ async fn sent(request: ChatRequest) -> Value {
     sent_call(asking(request)).await
 }
 
-/// The refusal of a request that never goes out.
+/// Rejection of a request that is never sent.
 async fn unsupported(request: ChatRequest) -> String {
     let adapter = adapter_at("http://127.0.0.1:9/v1");
     let fault = adapter.complete(asking(request.clone())).await.unwrap_err();
@@ -184,7 +184,7 @@ async fn instructions_go_to_the_top_and_turns_of_one_side_become_one() {
 /// The documentation's rule: all results in one user turn, before anything else in it.
 #[tokio::test]
 async fn tool_calls_and_their_results() {
-    let picture = Part::Image(Image {
+    let picture = ContentPart::Image(Image {
         source: ImageSource::Data { media_type: "image/png".into(), base64: "iVBORw0KGgo=".into() },
         detail: None,
     });
@@ -272,11 +272,11 @@ async fn tools_bare_and_strict() {
 
 #[tokio::test]
 async fn images_by_address_and_by_content() {
-    let image = |source| Part::Image(Image { source, detail: Some("high".into()) });
+    let image = |source| ContentPart::Image(Image { source, detail: Some("high".into()) });
     let parts = vec![
         image(ImageSource::Url("https://example.com/ant.jpg".into())),
         image(ImageSource::Data { media_type: "image/jpeg".into(), base64: "/9j/4AAQ".into() }),
-        Part::Text("What is in this image?".into()),
+        ContentPart::Text("What is in this image?".into()),
     ];
     let message = Message { content: Content::Parts(parts), ..Message::text(Role::User, "") };
     let body = sent(ChatRequest { messages: vec![message], ..ChatRequest::default() }).await;
@@ -312,7 +312,7 @@ async fn a_schema_binds_the_answer() {
 }
 
 #[tokio::test]
-async fn json_of_any_shape_is_told_to_the_model() {
+async fn json_of_any_shape_is_requested_by_instruction() {
     let mut request = ChatRequest { format: ResponseFormat::JsonObject, ..hello() };
     request.messages.insert(0, Message::text(Role::System, "You are a clerk."));
     let body = sent(request).await;
@@ -322,11 +322,11 @@ async fn json_of_any_shape_is_told_to_the_model() {
 }
 
 #[tokio::test]
-async fn what_this_wire_cannot_say_is_refused_without_a_call() {
+async fn unsupported_requests_are_rejected_without_a_call() {
     let sampling = |sampling| ChatRequest { sampling, ..hello() };
     let image = |source| ChatRequest {
         messages: vec![Message {
-            content: Content::Parts(vec![Part::Image(Image { source, detail: None })]),
+            content: Content::Parts(vec![ContentPart::Image(Image { source, detail: None })]),
             ..Message::text(Role::User, "")
         }],
         ..ChatRequest::default()
@@ -364,7 +364,7 @@ async fn what_this_wire_cannot_say_is_refused_without_a_call() {
 }
 
 #[tokio::test]
-async fn a_tools_answer_without_its_call_is_the_clients_fault() {
+async fn a_tool_result_without_its_call_is_a_client_fault() {
     let request = ChatRequest { messages: vec![Message::text(Role::Tool, "42")], ..ChatRequest::default() };
     let fault = adapter_at("http://127.0.0.1:9/v1").complete(asking(request)).await.unwrap_err();
     assert_eq!((fault.class, fault.client), (FaultClass::Client, Some(ClientFault::InvalidRequest)));

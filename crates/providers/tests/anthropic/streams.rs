@@ -1,4 +1,4 @@
-//! Streamed answers: what is complete, what is cut, what is late, and who lets go of the connection.
+//! Streamed answers: complete, cut and late ones, and the closing of connections.
 
 use futures::{FutureExt, StreamExt};
 use muster_providers::{Adapter, ChatEvent, Delta, FaultClass, FinishReason, Phase, ResponseFormat, ToolDelta, Usage};
@@ -10,7 +10,7 @@ use super::*;
 
 const FIGURES: Option<Usage> = Some(Usage { prompt_tokens: 25, completion_tokens: 15, estimated: false });
 
-type Said = Vec<Result<ChatEvent, Fault>>;
+type Events = Vec<Result<ChatEvent, Fault>>;
 
 fn done(finish: FinishReason, usage: Option<Usage>) -> Result<ChatEvent, Fault> {
     Ok(ChatEvent::Done { finish, usage })
@@ -26,7 +26,7 @@ async fn open(response: String, request: ChatRequest) -> Result<ChatStream, Faul
     adapter(answering(response).await).stream(asking(request)).await
 }
 
-async fn said(body: &str, request: ChatRequest) -> Said {
+async fn read_events(body: &str, request: ChatRequest) -> Events {
     collect(open(events(body), request).await.unwrap()).await
 }
 
@@ -63,23 +63,23 @@ async fn what_counts_as_a_complete_answer() {
         ),
     ];
     for (name, body, end) in rows {
-        let said = said(&body, hello()).await;
-        assert_eq!(text(&said), "Hey", "{name}");
-        assert_eq!(said.last(), Some(&end), "{name}");
-        assert_eq!(said.len(), 3, "{name}: {said:?}");
+        let events = read_events(&body, hello()).await;
+        assert_eq!(text(&events), "Hey", "{name}");
+        assert_eq!(events.last(), Some(&end), "{name}");
+        assert_eq!(events.len(), 3, "{name}: {events:?}");
     }
-    let refusal = said(&format!("{}{}{STOP}", start(), ending("refusal")), hello()).await;
+    let refusal = read_events(&format!("{}{}{STOP}", start(), ending("refusal")), hello()).await;
     assert_eq!(refusal, [done(ContentFilter, FIGURES)]);
 }
 
-/// The last figures count: those of the caches come late where the provider's own tools were at work.
+/// The last counts are valid: cache counts arrive late if the provider's own tools were used.
 #[tokio::test]
 async fn figures_are_cumulative() {
     let late = event(&json!({"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": null},
         "usage": {"input_tokens": 30, "cache_creation_input_tokens": 4, "cache_read_input_tokens": 200, "output_tokens": 9}}));
-    let said = said(&format!("{}{late}{STOP}", hey()), hello()).await;
+    let events = read_events(&format!("{}{late}{STOP}", hey()), hello()).await;
     let usage = Usage { prompt_tokens: 234, completion_tokens: 9, estimated: false };
-    assert_eq!(said.last(), Some(&done(FinishReason::Stop, Some(usage))));
+    assert_eq!(events.last(), Some(&done(FinishReason::Stop, Some(usage))));
 }
 
 #[tokio::test]
@@ -117,7 +117,7 @@ async fn tools_are_counted_from_nought_and_come_in_pieces() {
         tool(1, None, None, "{}"),
         done(FinishReason::ToolCalls, FIGURES),
     ];
-    assert_eq!(said(&body, hello()).await, expected);
+    assert_eq!(read_events(&body, hello()).await, expected);
 }
 
 #[tokio::test]
@@ -125,10 +125,10 @@ async fn a_fence_around_the_json_that_was_asked_for_is_taken_off() {
     let pieces = ["``", "`json\n{\"a\":", " 1}", "\n`", "``"].map(|piece| delta(0, piece)).concat();
     let body = format!("{}{}{pieces}{}{}{STOP}", start(), text_block(0), stop_block(0), ending("end_turn"));
     let json = ChatRequest { format: ResponseFormat::JsonObject, ..hello() };
-    let answer = said(&body, json).await;
+    let answer = read_events(&body, json).await;
     assert_eq!(text(&answer), "{\"a\": 1}");
     assert_eq!(answer.last(), Some(&done(FinishReason::Stop, FIGURES)));
-    assert_eq!(text(&said(&body, hello()).await), "```json\n{\"a\": 1}\n```");
+    assert_eq!(text(&read_events(&body, hello()).await), "```json\n{\"a\": 1}\n```");
 }
 
 #[tokio::test]
@@ -136,13 +136,13 @@ async fn an_answer_in_one_piece_becomes_deltas() {
     let body = json!({"type": "message", "model": "m", "stop_reason": "tool_use",
         "content": [{"type": "text", "text": "Hey"}, {"type": "tool_use", "id": "t1", "name": "f", "input": {"a": 1}}],
         "usage": {"input_tokens": 25, "output_tokens": 15}});
-    let said = collect(open(http("200 OK", "", &body.to_string()), hello()).await.unwrap()).await;
+    let events = collect(open(http("200 OK", "", &body.to_string()), hello()).await.unwrap()).await;
     let expected = [
         Ok(ChatEvent::text("Hey")),
         tool(0, Some("t1"), Some("f"), "{\"a\":1}"),
         done(FinishReason::ToolCalls, FIGURES),
     ];
-    assert_eq!(said, expected);
+    assert_eq!(events, expected);
 }
 
 #[tokio::test]
@@ -167,9 +167,9 @@ async fn an_end_before_the_first_content_is_still_hidden() {
     assert_eq!((fault.class, fault.phase), (FaultClass::Transient, Phase::FirstDelta));
 }
 
-/// Ten deltas, then each way to break: the reader gets the ten, then the truth, then the end.
+/// Ten deltas, then each kind of failure: the reader gets the ten, then the error, then the end.
 #[tokio::test]
-async fn a_break_after_ten_deltas_is_told() {
+async fn a_break_after_ten_deltas_is_reported() {
     use FaultClass::{Client, Hard, Throttled, Transient};
     let deltas: String = (0..10).map(|n| delta(0, &n.to_string())).collect();
     let ten = format!("{}{}{deltas}", start(), text_block(0));
@@ -194,15 +194,15 @@ async fn a_break_after_ten_deltas_is_told() {
         ("an error of plain text", "event: error\ndata: oops\n\n".to_owned(), Transient),
     ];
     for (name, end, class) in rows {
-        let said = said(&format!("{ten}{end}"), hello()).await;
-        assert_eq!(text(&said), "0123456789", "{name}");
-        assert_eq!(said.len(), 11, "{name}");
-        let fault = said[10].clone().unwrap_err();
+        let events = read_events(&format!("{ten}{end}"), hello()).await;
+        assert_eq!(text(&events), "0123456789", "{name}");
+        assert_eq!(events.len(), 11, "{name}");
+        let fault = events[10].clone().unwrap_err();
         assert_eq!((fault.class, fault.phase), (class, Phase::BetweenDeltas), "{name}: {fault:?}");
     }
-    let said = said(&format!("{ten}{many}"), hello()).await;
-    assert_eq!(said.last().unwrap().as_ref().unwrap_err().class, Transient);
-    assert_eq!(said.len(), 10 + 1024 + 1);
+    let events = read_events(&format!("{ten}{many}"), hello()).await;
+    assert_eq!(events.last().unwrap().as_ref().unwrap_err().class, Transient);
+    assert_eq!(events.len(), 10 + 1024 + 1);
 }
 
 /// Sends `event` again and again until the client closes.
@@ -230,17 +230,17 @@ async fn pings_do_not_hold_off_the_first_delta() {
 #[tokio::test]
 async fn pings_do_not_hold_off_the_next_delta() {
     let addr = serve(|conn| keep_busy(conn, format!("{}{}{}", start(), text_block(0), delta(0, "a")), PING)).await;
-    let said = collect(adapter(addr).stream(within(|t| t.between_deltas = SHORT)).await.unwrap()).await;
-    assert_eq!(said.len(), 2);
-    let fault = said[1].clone().unwrap_err();
+    let events = collect(adapter(addr).stream(within(|t| t.between_deltas = SHORT)).await.unwrap()).await;
+    assert_eq!(events.len(), 2);
+    let fault = events[1].clone().unwrap_err();
     assert_eq!((fault.class, fault.phase), (FaultClass::Transient, Phase::BetweenDeltas), "{fault:?}");
 }
 
 #[tokio::test]
 async fn a_finished_answer_does_not_wait_for_its_marker_for_ever() {
     let addr = serve(|conn| keep_busy(conn, format!("{}{}", hey(), ending("end_turn")), PING)).await;
-    let said = collect(adapter(addr).stream(within(|t| t.between_deltas = SHORT)).await.unwrap()).await;
-    assert_eq!(said.last(), Some(&done(FinishReason::Stop, FIGURES)));
+    let events = collect(adapter(addr).stream(within(|t| t.between_deltas = SHORT)).await.unwrap()).await;
+    assert_eq!(events.last(), Some(&done(FinishReason::Stop, FIGURES)));
 }
 
 /// Reports when the client has closed, after `before` was sent.
@@ -290,20 +290,20 @@ async fn dropping_a_call_that_waits_closes_the_connection() {
 }
 
 /// Text, a tool, and an end by the book.
-fn by_the_book() -> String {
+fn standard_stream() -> String {
     let tool = format!("{}{}{}", tool_block(1, "t1", "f"), json_delta(1, "{\"é\": 1}"), stop_block(1));
     format!("{}{tool}{}{STOP}", hey(), ending("tool_use"))
 }
 
 /// Deltas, then one end and nothing after it; an end is proper only if the provider said so.
-fn check_order(said: &[Result<ChatEvent, Fault>], ended: bool) {
-    let (last, before) = said.split_last().unwrap();
-    assert!(before.iter().all(|event| matches!(event, Ok(ChatEvent::Delta(_)))), "{said:?}");
-    assert_eq!(last.is_ok(), ended, "{said:?}");
+fn check_order(events: &[Result<ChatEvent, Fault>], ended: bool) {
+    let (last, before) = events.split_last().unwrap();
+    assert!(before.iter().all(|event| matches!(event, Ok(ChatEvent::Delta(_)))), "{events:?}");
+    assert_eq!(last.is_ok(), ended, "{events:?}");
     assert!(!matches!(last, Ok(ChatEvent::Delta(_))));
 }
 
-async fn said_or_refused(body: &str) -> Said {
+async fn said_or_refused(body: &str) -> Events {
     match open(events(body), hello()).await {
         Ok(stream) => collect(stream).await,
         Err(fault) => vec![Err(fault)],
@@ -312,7 +312,7 @@ async fn said_or_refused(body: &str) -> Said {
 
 #[tokio::test]
 async fn a_stream_cut_at_any_byte_ends_properly_only_after_its_reason() {
-    let body = by_the_book();
+    let body = standard_stream();
     let reason = body.find("event: message_delta").unwrap();
     // The reason is known once its event is complete.
     let known = reason + body[reason..].find("\n\n").unwrap() + 2;
@@ -329,14 +329,14 @@ proptest! {
     /// Whatever the provider garbles: no panic, and nothing after an error.
     #[test]
     fn garbled_bytes_never_end_twice(at in 0_usize..1000, garbage in "[{}\"\\\\:,\n a-z0-9]{0,8}", length in 0_usize..12) {
-        let body = by_the_book();
+        let body = standard_stream();
         let at = at.min(body.len());
         let end = (at + length).min(body.len());
         prop_assume!(body.is_char_boundary(at) && body.is_char_boundary(end));
         let garbled = format!("{}{garbage}{}", &body[..at], &body[end..]);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let said = runtime.block_on(said_or_refused(&garbled));
-        let ended = said.last().unwrap().is_ok();
-        check_order(&said, ended);
+        let events = runtime.block_on(said_or_refused(&garbled));
+        let ended = events.last().unwrap().is_ok();
+        check_order(&events, ended);
     }
 }

@@ -29,8 +29,8 @@ async fn embed(body: &str, inputs: &[&str]) -> Result<EmbedReply, Fault> {
     adapter(answering(http("200 OK", "", body)).await).embed(embedding(texts(inputs), None)).await
 }
 
-/// A server that gives each text the vector of its own number, and reports what it was asked. The batch that begins
-/// with 0 is answered after `before_zero` others.
+/// A server that returns each text's number as its vector and records the requests. The batch that begins with 0 is
+/// answered after `before_zero` others.
 async fn counting(before_zero: usize) -> (std::net::SocketAddr, mpsc::Receiver<Request>) {
     let (report, reports) = mpsc::channel(64);
     let answered = watch::Sender::new(0);

@@ -56,27 +56,31 @@ async fn a_status_has_its_class() {
     ];
     for (body, class, client) in rows {
         let code = body["error"]["code"].as_u64().unwrap();
-        // The stream's endpoint tells its errors in a list.
-        for said in [body.to_string(), json!([body]).to_string()] {
-            for fault in faults_of(http(&format!("{code} Nope"), "", &said)).await {
-                assert_eq!((fault.class, fault.client), (class, client), "{said}");
-                assert_eq!((fault.phase, fault.status.map(u64::from)), (Phase::Headers, Some(code)), "{said}");
+        // The streaming endpoint returns its errors in a list.
+        for payload in [body.to_string(), json!([body]).to_string()] {
+            for fault in faults_of(http(&format!("{code} Nope"), "", &payload)).await {
+                assert_eq!((fault.class, fault.client), (class, client), "{payload}");
+                assert_eq!((fault.phase, fault.status.map(u64::from)), (Phase::Headers, Some(code)), "{payload}");
                 let words = body["error"]["message"].as_str().unwrap();
                 assert!(fault.message.ends_with(words), "{}", fault.message);
             }
             // The same under a status of success.
-            let [whole, streamed] = faults_of(http("200 OK", "", &said)).await;
-            assert_eq!((whole.class, whole.client, whole.phase), (class, client, Phase::Body), "{said}");
-            assert_eq!((streamed.class, streamed.phase), (class, Phase::FirstDelta), "{said}");
-            let addr = answering(events(&format!("data: {said}\r\n\r\n"))).await;
+            let [whole, streamed] = faults_of(http("200 OK", "", &payload)).await;
+            assert_eq!((whole.class, whole.client, whole.phase), (class, client, Phase::Body), "{payload}");
+            assert_eq!((streamed.class, streamed.phase), (class, Phase::FirstDelta), "{payload}");
+            let addr = answering(events(&format!("data: {payload}\r\n\r\n"))).await;
             let streamed = refused(&adapter(addr), call()).await;
-            assert_eq!((streamed.class, streamed.client, streamed.phase), (class, client, Phase::FirstDelta), "{said}");
+            assert_eq!(
+                (streamed.class, streamed.client, streamed.phase),
+                (class, client, Phase::FirstDelta),
+                "{payload}"
+            );
         }
     }
 }
 
 #[tokio::test]
-async fn an_error_without_a_number_is_told_by_its_name() {
+async fn an_error_without_a_status_is_classified_by_its_label() {
     for (status, class) in [
         ("RESOURCE_EXHAUSTED", FaultClass::Throttled),
         ("UNAUTHENTICATED", FaultClass::Hard),
@@ -118,7 +122,7 @@ async fn the_delay_that_google_asks_for_is_read() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_transient_in_connecting() {
+async fn an_unreachable_server_is_transient_while_connecting() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let gone = listener.local_addr().unwrap();
     drop(listener);

@@ -131,7 +131,7 @@ async fn several_answers_in_order() {
 #[tokio::test]
 async fn an_answer_in_one_piece_becomes_a_stream() {
     let addr = answering(http("200 OK", "", &two().to_string())).await;
-    let said = collect(adapter(addr).stream(call_for(2)).await.unwrap()).await;
+    let events = collect(adapter(addr).stream(call_for(2)).await.unwrap()).await;
     let (id, name) = (Some("f1".to_owned()), Some("now".to_owned()));
     let call = ToolDelta { index: 0, id, name, arguments: "{}".to_owned() };
     let expected = [
@@ -141,7 +141,7 @@ async fn an_answer_in_one_piece_becomes_a_stream() {
         ChatEvent::Delta(Delta::Finish { choice: 1, finish: FinishReason::Length }),
         ChatEvent::Done { finish: FinishReason::Stop, usage: FIGURES },
     ];
-    assert_eq!(said, expected.map(Ok));
+    assert_eq!(events, expected.map(Ok));
 }
 
 #[tokio::test]

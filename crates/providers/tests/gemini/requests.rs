@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use muster_providers::{
-    Adapter, Call, ChatRequest, ClientFault, Content, FaultClass, Image, ImageSource, Message, Part, ResponseFormat,
-    Role, Sampling, Tool, ToolCall, ToolChoice,
+    Adapter, Call, ChatRequest, ClientFault, Content, ContentPart, FaultClass, Image, ImageSource, Message,
+    ResponseFormat, Role, Sampling, Tool, ToolCall, ToolChoice,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -42,7 +42,7 @@ async fn body_of(request: ChatRequest) -> Value {
     serde_json::from_str(&sent(asking(request)).await.body).unwrap()
 }
 
-fn said(role: Role, text: &str) -> Message {
+fn message_of(role: Role, text: &str) -> Message {
     Message::text(role, text)
 }
 
@@ -55,11 +55,11 @@ fn called(content: &str, calls: &[(&str, &str, &str)]) -> Message {
             arguments: (*arguments).to_owned(),
         })
         .collect();
-    Message { tool_calls, ..said(Role::Assistant, content) }
+    Message { tool_calls, ..message_of(Role::Assistant, content) }
 }
 
 fn answered(id: &str, content: &str) -> Message {
-    Message { tool_call_id: Some(id.to_owned()), ..said(Role::Tool, content) }
+    Message { tool_call_id: Some(id.to_owned()), ..message_of(Role::Tool, content) }
 }
 
 fn weather() -> Tool {
@@ -72,9 +72,9 @@ fn weather() -> Tool {
 }
 
 fn shown(source: ImageSource) -> ChatRequest {
-    let image = Part::Image(Image { source, detail: None });
-    let content = Content::Parts(vec![Part::Text("what is it?".to_owned()), image]);
-    ChatRequest { messages: vec![Message { content, ..said(Role::User, "") }], ..ChatRequest::default() }
+    let image = ContentPart::Image(Image { source, detail: None });
+    let content = Content::Parts(vec![ContentPart::Text("what is it?".to_owned()), image]);
+    ChatRequest { messages: vec![Message { content, ..message_of(Role::User, "") }], ..ChatRequest::default() }
 }
 
 #[tokio::test]
@@ -107,13 +107,13 @@ async fn a_stream_asks_for_events() {
 async fn instructions_stand_apart_and_turns_of_one_role_are_one() {
     let body = body_of(ChatRequest {
         messages: vec![
-            said(Role::System, "be brief"),
-            said(Role::User, "hi"),
-            said(Role::User, "there"),
-            said(Role::Assistant, "hello"),
-            said(Role::Developer, "in French"),
-            said(Role::User, ""),
-            said(Role::User, "how are you?"),
+            message_of(Role::System, "be brief"),
+            message_of(Role::User, "hi"),
+            message_of(Role::User, "there"),
+            message_of(Role::Assistant, "hello"),
+            message_of(Role::Developer, "in French"),
+            message_of(Role::User, ""),
+            message_of(Role::User, "how are you?"),
         ],
         ..ChatRequest::default()
     })
@@ -133,13 +133,14 @@ async fn instructions_stand_apart_and_turns_of_one_role_are_one() {
 
 #[tokio::test]
 async fn an_instruction_alone_is_said_by_the_user() {
-    let body = body_of(ChatRequest { messages: vec![said(Role::System, "say hi")], ..ChatRequest::default() }).await;
+    let body =
+        body_of(ChatRequest { messages: vec![message_of(Role::System, "say hi")], ..ChatRequest::default() }).await;
     assert_eq!(body, json!({"contents": [{"role": "user", "parts": [{"text": "say hi"}]}]}));
 }
 
 fn everything() -> ChatRequest {
     ChatRequest {
-        messages: vec![said(Role::User, "hi")],
+        messages: vec![message_of(Role::User, "hi")],
         sampling: Sampling {
             temperature: Some(0.5),
             top_p: Some(0.25),
@@ -234,7 +235,7 @@ async fn tools_are_declared_in_json_schema() {
         parameters: json!({"type": "object", "properties": {}, "additionalProperties": false}),
         strict: Some(true),
     };
-    let messages = vec![said(Role::User, "hi")];
+    let messages = vec![message_of(Role::User, "hi")];
     let body = body_of(ChatRequest { messages, tools: vec![weather(), now], ..ChatRequest::default() }).await;
     assert_eq!(
         body["tools"],
@@ -258,7 +259,7 @@ async fn the_choice_of_tools_has_googles_names() {
         (ToolChoice::Required, json!({"mode": "ANY"})),
         (ToolChoice::Named("weather".to_owned()), json!({"mode": "ANY", "allowedFunctionNames": ["weather"]})),
     ] {
-        let messages = vec![said(Role::User, "hi")];
+        let messages = vec![message_of(Role::User, "hi")];
         let tools = vec![weather()];
         let body = body_of(ChatRequest { messages, tools, tool_choice, ..ChatRequest::default() }).await;
         assert_eq!(body["toolConfig"], json!({"functionCallingConfig": expected}));
@@ -280,13 +281,13 @@ async fn one_tool_at_a_time_is_refused_only_where_there_are_tools() {
 fn tool_loop() -> ChatRequest {
     ChatRequest {
         messages: vec![
-            said(Role::User, "weather?"),
+            message_of(Role::User, "weather?"),
             called("let me see", &[("c1", "weather", r#"{"city":"Rome"}"#), ("c2", "weather", r#"{"city":"Oslo"}"#)]),
             answered("c1", r#"{"celsius":20}"#),
             answered("c2", "cold"),
             called("", &[("c3", "now", "")]),
             answered("c3", "[12]"),
-            said(Role::User, "go on"),
+            message_of(Role::User, "go on"),
         ],
         tools: vec![weather()],
         ..ChatRequest::default()
@@ -346,7 +347,7 @@ async fn arguments_that_are_no_object_are_passed_on_as_text() {
 async fn an_image_that_a_tool_gives_follows_its_answer() {
     let mut request = tool_loop();
     let source = ImageSource::Data { media_type: "image/png".to_owned(), base64: "iVBORw0KGgo=".to_owned() };
-    let parts = vec![Part::Text("see".to_owned()), Part::Image(Image { source, detail: None })];
+    let parts = vec![ContentPart::Text("see".to_owned()), ContentPart::Image(Image { source, detail: None })];
     request.messages[5].content = Content::Parts(parts);
     assert_eq!(
         body_of(request).await["contents"][4]["parts"],

@@ -20,8 +20,8 @@ async fn deltas_and_then_the_last_figures() {
         "usageMetadata": {"promptTokenCount": 5, "thoughtsTokenCount": 1},
     }));
     let body = format!("{thinking}{}{}{}", delta("He"), delta(""), last("y", "STOP"));
-    let said = collect(open(&body, call()).await.unwrap()).await;
-    assert_eq!(said, [Ok(ChatEvent::text("He")), Ok(ChatEvent::text("y")), done(FinishReason::Stop)]);
+    let events = collect(open(&body, call()).await.unwrap()).await;
+    assert_eq!(events, [Ok(ChatEvent::text("He")), Ok(ChatEvent::text("y")), done(FinishReason::Stop)]);
 }
 
 #[tokio::test]
@@ -37,18 +37,18 @@ async fn what_counts_as_a_complete_answer() {
         ("an error after the end", format!("{}data: {{\"error\":{{}}}}\n\n", last("Hey", "STOP")), "Hey", Stop),
     ];
     for (name, body, expected, finish) in rows {
-        let said = collect(open(&body, call()).await.unwrap()).await;
-        assert_eq!(text(&said), expected, "{name}");
-        assert_eq!(said.last(), Some(&done(finish)), "{name}");
+        let events = collect(open(&body, call()).await.unwrap()).await;
+        assert_eq!(text(&events), expected, "{name}");
+        assert_eq!(events.last(), Some(&done(finish)), "{name}");
     }
 }
 
 #[tokio::test]
 async fn a_blocked_prompt_is_an_empty_filtered_answer() {
     let body = event(&json!({"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": usage()}));
-    let said = collect(open(&body, call_for(2)).await.unwrap()).await;
+    let events = collect(open(&body, call_for(2)).await.unwrap()).await;
     let other = Delta::Finish { choice: 1, finish: FinishReason::ContentFilter };
-    assert_eq!(said, [Ok(ChatEvent::Delta(other)), done(FinishReason::ContentFilter)]);
+    assert_eq!(events, [Ok(ChatEvent::Delta(other)), done(FinishReason::ContentFilter)]);
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn calls_are_numbered_over_all_events() {
             "candidates": [candidate(0, json!([part("c")]), "STOP")], "usageMetadata": usage(),
         }))
     );
-    let said = collect(open(&body, call()).await.unwrap()).await;
+    let events = collect(open(&body, call()).await.unwrap()).await;
     let mut expected: Vec<_> = (0..)
         .zip(["a", "b", "c"])
         .map(|(index, id)| {
@@ -71,7 +71,7 @@ async fn calls_are_numbered_over_all_events() {
         })
         .collect();
     expected.push(done(FinishReason::ToolCalls));
-    assert_eq!(said, expected);
+    assert_eq!(events, expected);
 }
 
 #[tokio::test]
@@ -80,7 +80,7 @@ async fn several_answers_side_by_side() {
         candidate(0, json!([{"text": "He"}]), ""), candidate(1, json!([{"text": "Ho"}]), "MAX_TOKENS"),
         candidate(7, json!([{"text": "nobody asked"}]), "STOP"),
     ]}));
-    let said = collect(open(&format!("{both}{}", last("y", "STOP")), call_for(2)).await.unwrap()).await;
+    let events = collect(open(&format!("{both}{}", last("y", "STOP")), call_for(2)).await.unwrap()).await;
     let expected = [
         Ok(ChatEvent::text("He")),
         Ok(ChatEvent::Delta(Delta::Text { choice: 1, text: "Ho".to_owned() })),
@@ -88,17 +88,17 @@ async fn several_answers_side_by_side() {
         Ok(ChatEvent::text("y")),
         done(FinishReason::Stop),
     ];
-    assert_eq!(said, expected);
+    assert_eq!(events, expected);
 }
 
 #[tokio::test]
 async fn a_further_answer_that_is_cut_cuts_the_stream() {
     let other = event(&json!({"candidates": [candidate(1, json!([{"text": "Ho"}]), "")]}));
-    let said = collect(open(&format!("{other}{}", last("Hey", "STOP")), call_for(2)).await.unwrap()).await;
-    assert!(said.last().unwrap().is_err(), "{said:?}");
+    let events = collect(open(&format!("{other}{}", last("Hey", "STOP")), call_for(2)).await.unwrap()).await;
+    assert!(events.last().unwrap().is_err(), "{events:?}");
     // One that was never given, as by models that give only one, is not missed.
-    let said = collect(open(&last("Hey", "STOP"), call_for(2)).await.unwrap()).await;
-    assert_eq!(said, [Ok(ChatEvent::text("Hey")), done(FinishReason::Stop)]);
+    let events = collect(open(&last("Hey", "STOP"), call_for(2)).await.unwrap()).await;
+    assert_eq!(events, [Ok(ChatEvent::text("Hey")), done(FinishReason::Stop)]);
 }
 
 #[tokio::test]
@@ -137,9 +137,9 @@ async fn a_break_after_some_deltas_is_told() {
     ];
     for (name, end, class) in rows {
         let body = format!("{}{}{end}", delta("He"), delta("y"));
-        let said = collect(open(&body, call()).await.unwrap()).await;
-        assert_eq!((text(&said).as_str(), said.len()), ("Hey", 3), "{name}");
-        let fault = said[2].clone().unwrap_err();
+        let events = collect(open(&body, call()).await.unwrap()).await;
+        assert_eq!((text(&events).as_str(), events.len()), ("Hey", 3), "{name}");
+        let fault = events[2].clone().unwrap_err();
         assert_eq!((fault.class, fault.phase), (class, Phase::BetweenDeltas), "{name}: {fault:?}");
     }
 }
@@ -184,9 +184,9 @@ async fn a_hang_before_the_first_text_runs_into_its_bound() {
 #[tokio::test]
 async fn a_hang_between_deltas_runs_into_its_bound() {
     let (addr, mut closed) = hanging(delta("a")).await;
-    let said = collect(adapter(addr).stream(within(|t| t.between_deltas = SHORT)).await.unwrap()).await;
-    assert_eq!((said.len(), &said[0]), (2, &Ok(ChatEvent::text("a"))));
-    let fault = said[1].clone().unwrap_err();
+    let events = collect(adapter(addr).stream(within(|t| t.between_deltas = SHORT)).await.unwrap()).await;
+    assert_eq!((events.len(), &events[0]), (2, &Ok(ChatEvent::text("a"))));
+    let fault = events[1].clone().unwrap_err();
     assert_eq!((fault.class, fault.phase), (FaultClass::Transient, Phase::BetweenDeltas), "{fault:?}");
     reported(&mut closed).await;
 }
@@ -194,8 +194,8 @@ async fn a_hang_between_deltas_runs_into_its_bound() {
 #[tokio::test]
 async fn a_finished_answer_does_not_wait_for_the_bodys_end_for_ever() {
     let (addr, mut closed) = hanging(last("Hey", "STOP")).await;
-    let said = collect(adapter(addr).stream(within(|t| t.between_deltas = SHORT)).await.unwrap()).await;
-    assert_eq!(said, [Ok(ChatEvent::text("Hey")), done(FinishReason::Stop)]);
+    let events = collect(adapter(addr).stream(within(|t| t.between_deltas = SHORT)).await.unwrap()).await;
+    assert_eq!(events, [Ok(ChatEvent::text("Hey")), done(FinishReason::Stop)]);
     reported(&mut closed).await;
 }
 
@@ -223,7 +223,7 @@ async fn dropping_a_call_that_waits_closes_the_connection() {
 /// An answer of text and calls, with whatever end.
 fn answers() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
-        "[a-zäß€ ]{1,8}".prop_map(|said| delta(&said)),
+        "[a-zäß€ ]{1,8}".prop_map(|events| delta(&events)),
         Just(event(&json!({"candidates": [candidate(0, json!([{"functionCall": {"name": "f"}}]), "")]}))),
         Just(": ping\r\n\r\n".to_owned()),
         Just("data: {\"candidates\":3}\r\n\r\n".to_owned()),
@@ -272,8 +272,8 @@ proptest! {
                 Err(fault) => vec![Err(fault)],
             }
         });
-        let ends = |said: &Result<ChatEvent, Fault>| !matches!(said, Ok(ChatEvent::Delta(_)));
-        prop_assert_eq!(opened.iter().filter(|said| ends(said)).count(), 1, "{:?}", opened);
+        let ends = |events: &Result<ChatEvent, Fault>| !matches!(events, Ok(ChatEvent::Delta(_)));
+        prop_assert_eq!(opened.iter().filter(|events| ends(events)).count(), 1, "{:?}", opened);
         prop_assert!(opened.last().is_some_and(ends), "{:?}", opened);
         let sent = String::from_utf8_lossy(&sent);
         prop_assert_eq!(matches!(opened.last(), Some(Ok(_))), ends_properly(&sent), "{}: {:?}", sent, opened);

@@ -1,4 +1,4 @@
-//! A real HTTP server on the loopback that says exactly what a test tells it to, byte by byte.
+//! A scripted HTTP server on the loopback interface.
 #![allow(
     dead_code,
     clippy::unwrap_used,

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::Failure;
 
-/// Entries, questions, and which entries answer which.
+/// Entries, questions, and the relevant entries of each question.
 pub struct TestSet {
     pub entries: Vec<Entry>,
     pub questions: Vec<Question>,
@@ -26,7 +26,7 @@ pub struct Question {
     /// Tags that an entry must have.
     pub tags: Vec<String>,
     pub answers: HashSet<u128>,
-    /// In which half it is: of the conversations, or of the questions where there are none.
+    /// Half of the data it belongs to: of the conversations, or of the questions without conversations.
     pub half: usize,
 }
 

@@ -1,8 +1,8 @@
-//! `make bench-retrieval`: how good the ranking is, on the open test sets beside this repository, next to the figures
-//! that the design measured with other systems (state.md, A.2).
+//! `make bench-retrieval`: ranking quality on open test sets, beside the figures measured with other systems in the
+//! design.
 //!
-//! An entry is stored as a client would: the id as its key, `title: text` as its value (the text alone where it begins
-//! with its title), its tags, and the session of a conversation as its thread. Nothing is tuned to a question.
+//! An entry is stored as a client would: the id as its key, `title: text` as its value (only the text if it begins with
+//! its title), its tags, and the session of a conversation as its thread. Nothing is tuned to a question.
 
 mod data;
 mod measure;
@@ -18,7 +18,7 @@ use vectors::Vectors;
 
 type Failure = Box<dyn std::error::Error>;
 
-/// What others reach: nDCG@10 and recall@10.
+/// Results of other systems: nDCG@10 and recall@10.
 const CRANFIELD: [(&str, f64, f64); 5] = [
     ("tantivy BM25, stems", 0.515, 0.441),
     ("BM25 k1=.9 b=.4", 0.492, 0.428),
@@ -115,7 +115,7 @@ fn put_vectors(collection: &mut Collection, set: &TestSet, vectors: &[Vec<f32>])
     }
 }
 
-/// Where the build keeps what may be deleted.
+/// Build folder for files that may be deleted.
 fn target(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }

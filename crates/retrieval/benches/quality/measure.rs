@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use muster_retrieval::{Collection, Mode, Query, search};
+use muster_retrieval::{Collection, Mode, Query, QueryContext, search};
 
 use crate::data::{Question, TestSet};
 
@@ -31,14 +31,17 @@ pub fn measure(collection: &Collection, set: &TestSet, vectors: Option<&[Vec<f32
         .map(|(nth, question)| {
             let vector = vectors.and_then(|vectors| vectors.get(nth)).map(Vec::as_slice);
             let query = Query {
-                text: &question.text,
-                vector,
+                text: question.text.as_str().into(),
                 mode,
                 limit: DEPTH,
-                tags_all: &question.tags,
+                tags_all: question.tags.clone(),
                 ..Query::default()
             };
-            search(&[collection], &query).hits.iter().map(|hit| hit.id).collect()
+            search(&[collection], &query, &QueryContext { vector, ..QueryContext::default() })
+                .hits
+                .iter()
+                .map(|hit| hit.id)
+                .collect()
         })
         .collect();
     let per_query = begin.elapsed() / u32::try_from(set.questions.len().max(1)).unwrap_or(u32::MAX);

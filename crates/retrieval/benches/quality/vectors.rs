@@ -2,19 +2,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use muster_models::{EmbedError, EmbedModel, EmbedOptions, LocalEmbedder, Status};
+use muster_models::{EmbedError, EmbedModel, EmbedOptions, LocalEmbedder, ModelStatus};
 use muster_retrieval::passages;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::data::TestSet;
 use crate::{Failure, target};
 
-/// Of MiniLM's vectors.
+/// Length of MiniLM's vectors.
 pub const DIMENSIONS: usize = 384;
-/// Passages that are asked for at once.
+/// Passages per request.
 const TOGETHER: usize = 64;
 
-/// Vectors by the embedded model, kept in the build's folder: computing them takes minutes.
+/// Vectors by the embedded model, cached in the build folder: computing them takes minutes.
 pub struct Vectors {
     folder: PathBuf,
     models: PathBuf,
@@ -30,7 +30,7 @@ impl Vectors {
         Ok(Self { folder, models, runtime: Builder::new_current_thread().build()?, model: None })
     }
 
-    /// Of the entries and of the questions; none where the model is not there, which is said.
+    /// Vectors of the entries and of the questions; `None` if the model is missing, which is reported.
     #[expect(clippy::type_complexity, reason = "used once")]
     pub fn of(&mut self, set: &TestSet) -> Result<Option<(Vec<Vec<f32>>, Vec<Vec<f32>>)>, Failure> {
         let entries = set.entries.iter().map(|entry| passages(&entry.key, &entry.tags, &entry.value)).collect();
@@ -39,7 +39,7 @@ impl Vectors {
         Ok(Some((entries, questions)))
     }
 
-    /// One for each list of passages.
+    /// One vector per list of passages.
     fn all(&mut self, texts: Vec<Vec<String>>) -> Result<Option<Vec<Vec<f32>>>, Failure> {
         let sum = texts.iter().flatten().fold(0, |sum, text| crc32c::crc32c_append(sum, text.as_bytes()));
         let path = self.folder.join(format!("{}-{sum:08x}.f32", texts.len()));
@@ -62,9 +62,9 @@ impl Vectors {
             let cache_dir = self.models.clone();
             let model = LocalEmbedder::start(EmbedOptions { cache_dir, ..EmbedOptions::default() });
             let mut status = model.watch_status();
-            let loaded = status.wait_for(|status| !matches!(status, Status::Loading { .. }));
+            let loaded = status.wait_for(|status| !matches!(status, ModelStatus::Loading { .. }));
             let status = self.runtime.block_on(loaded)?.clone();
-            if status != Status::Ready {
+            if status != ModelStatus::Ready {
                 println!("semantic and hybrid skipped: {status:?}");
                 return Ok(None);
             }
@@ -91,7 +91,7 @@ async fn embed(model: &LocalEmbedder, texts: Vec<String>) -> Result<Vec<Vec<f32>
     Ok(all)
 }
 
-/// Of a passage that may be too long: by its halves then.
+/// Vector of a passage; one that is too long is halved.
 async fn whole(model: &LocalEmbedder, text: &str) -> Result<Vec<f32>, EmbedError> {
     let (one, other) = text.split_at(text.floor_char_boundary(text.len() / 2));
     let tries = [vec![text.to_owned()], vec![one.to_owned(), other.to_owned()]];
@@ -105,7 +105,7 @@ async fn whole(model: &LocalEmbedder, text: &str) -> Result<Vec<f32>, EmbedError
     Err(failed)
 }
 
-/// Of length 1.
+/// Mean, normalised to length 1.
 fn mean(vectors: impl Iterator<Item = Vec<f32>>) -> Vec<f32> {
     let mut sum = vec![0.0_f32; DIMENSIONS];
     vectors.for_each(|vector| sum.iter_mut().zip(vector).for_each(|(sum, x)| *sum += x));

@@ -1,17 +1,17 @@
 use super::Language;
 use super::terms::{Reading, each_word};
 
-/// Positions between two texts of an entry: their words do not stand together.
+/// Gap in positions between two texts of an entry, so that their words are not adjacent.
 const GAP: u32 = 8;
 
-/// The terms of an entry: what [`TextIndex::insert`](crate::TextIndex::insert) takes.
+/// Terms of an entry, for [`TextIndex::insert`](crate::TextIndex::insert).
 #[derive(Debug, Clone, Default)]
 pub struct Analyzed {
     language: Language,
     length: u32,
-    /// All terms, one after the other.
+    /// All terms, concatenated.
     text: String,
-    /// By the bytes of the term, then by position; each once.
+    /// Sorted by the term's bytes, then by position; without duplicates.
     occurrences: Vec<Occurrence>,
 }
 
@@ -22,8 +22,8 @@ struct Occurrence {
     position: u32,
 }
 
-/// The terms of an entry's texts (key, tags, value) in a language. Time and memory are linear in the texts, but for the
-/// sort of their terms.
+/// Analyses an entry's texts (key, tags, value) in a language. Time and memory are linear in the texts, except for
+/// sorting the terms.
 #[must_use]
 pub fn analyze(texts: &[&str], language: Language) -> Analyzed {
     let mut all = Analyzed { language, ..Analyzed::default() };
@@ -45,13 +45,13 @@ impl Analyzed {
         self.language
     }
 
-    /// In words; in characters where they are written without spaces.
+    /// Returns the length in words; in characters for scripts without spaces.
     #[must_use]
     pub fn length(&self) -> u32 {
         self.length
     }
 
-    /// Each term once, in the order of its bytes, with the positions at which it stands, rising.
+    /// Iterates over the distinct terms in byte order, with their positions in ascending order.
     pub fn terms(&self) -> impl Iterator<Item = (&str, impl Iterator<Item = u32> + Clone)> {
         let groups = self.occurrences.chunk_by(|a, b| self.term(*a) == self.term(*b));
         groups.filter_map(|group| Some((self.term(*group.first()?), group.iter().map(|one| one.position))))

@@ -2,18 +2,18 @@ use whatlang::{Detector, Lang, Script};
 
 use super::Language;
 
-/// Characters that are looked at: more tell nothing new.
+/// Maximum number of characters examined: more do not improve the result.
 const LOOKED_AT: usize = 600;
-/// Letters below which languages of one script cannot be told apart.
+/// Minimum number of letters to distinguish languages of one script.
 const ENOUGH: usize = 40;
-/// Words that only English has among the languages of its script, and that hardly a sentence is without.
+/// Words that, within its script, only English has and that almost every sentence contains.
 const ENGLISH: [&str; 28] = [
     "the", "and", "is", "that", "with", "for", "this", "are", "have", "not", "you", "they", "from", "his", "her",
     "has", "been", "would", "my", "your", "what", "which", "when", "were", "did", "does", "how", "of",
 ];
 
-/// The language that a text is written in where that is certain, else `default`. Short texts are not: with fewer than
-/// 40 letters only the script can tell.
+/// Detects the language of a text; returns `default` if it is uncertain. With fewer than 40 letters only the script can
+/// decide.
 #[must_use]
 pub fn detect(text: &str, default: Language) -> Language {
     let text = text.char_indices().nth(LOOKED_AT).map_or(text, |(end, _)| text.get(..end).unwrap_or(text));
@@ -26,15 +26,15 @@ pub fn detect(text: &str, default: Language) -> Language {
     if alone || (enough && found.is_reliable()) { by_name(found.lang()) } else { default }
 }
 
-/// One word in eight, and two at least: quicker than trigrams, and right for most of what is stored.
+/// One word in eight, and at least two: faster than trigrams, and right for most stored texts.
 fn is_english(text: &str) -> bool {
     let mut words = 0;
-    let mut telling = 0;
+    let mut matches = 0;
     for word in text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()) {
         words += 1;
-        telling += usize::from(ENGLISH.iter().any(|known| known.eq_ignore_ascii_case(word)));
+        matches += usize::from(ENGLISH.iter().any(|known| known.eq_ignore_ascii_case(word)));
     }
-    telling >= 2 && telling * 8 >= words
+    matches >= 2 && matches * 8 >= words
 }
 
 fn by_name(lang: Lang) -> Language {

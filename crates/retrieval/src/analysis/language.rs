@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::script::Script;
 
-/// What words are stemmed by: the languages of Snowball's stemmers, or none of them.
+/// Language for stemming: those of Snowball's stemmers, or another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Language {
@@ -25,7 +25,7 @@ pub enum Language {
     Swedish,
     Tamil,
     Turkish,
-    /// Any other language: words are found as they are written, scripts without spaces by pairs of characters.
+    /// Any other language: words are matched as written, scripts without spaces by character bigrams.
     Other,
 }
 
@@ -52,8 +52,8 @@ impl Language {
         Self::Other,
     ];
 
-    /// By a language tag (BCP 47) or its first part: `de`, `pt-BR`. A well formed tag of another language is
-    /// [`Language::Other`]; what is no tag is none.
+    /// Parses a language tag (BCP 47) by its first part: `de`, `pt-BR`. A well-formed tag of another language is
+    /// [`Language::Other`]; `None` if it is not a tag.
     #[must_use]
     pub fn from_tag(tag: &str) -> Option<Self> {
         let first = tag.split(['-', '_']).next()?;
@@ -65,13 +65,13 @@ impl Language {
         Some(found.unwrap_or(Self::Other))
     }
 
-    /// Its code: ISO 639-1, or `und`.
+    /// Returns its code: ISO 639-1, or `und`.
     #[must_use]
     pub fn code(self) -> &'static str {
         self.codes().first().copied().unwrap_or("und")
     }
 
-    /// ISO 639-1, then 639-3, then what Snowball takes it for as well.
+    /// ISO 639-1, then 639-3, then further codes that Snowball maps to it.
     fn codes(self) -> &'static [&'static str] {
         match self {
             Self::Arabic => &["ar", "ara"],
@@ -96,7 +96,7 @@ impl Language {
         }
     }
 
-    /// The script it is written in; none where it has no stemmer.
+    /// Its script; `None` without a stemmer.
     pub(super) const fn script(self) -> Option<Script> {
         match self {
             Self::Other => None,
@@ -108,8 +108,8 @@ impl Language {
         }
     }
 
-    /// What a word of a script is stemmed by in a text of this language: a foreign word in a script of its own by that
-    /// script's commonest language, so that it has one stem wherever it stands.
+    /// Stemming language of a word in a text of this language. A word in a foreign script uses that script's most
+    /// common language, so that it has the same stem in all texts.
     pub(super) fn of_word(self, script: Script) -> Self {
         match (self.script(), script) {
             (None, _) => Self::Other,
@@ -123,7 +123,7 @@ impl Language {
         }
     }
 
-    /// Its place in [`Language::ALL`].
+    /// Returns its index in [`Language::ALL`].
     #[must_use]
     pub const fn number(self) -> u8 {
         self as u8

@@ -1,9 +1,9 @@
-//! Words of a text and the terms they are known by: one analysis for entries and for queries.
+//! Text analysis: words and their terms, the same for entries and queries.
 //!
-//! Words by UAX #29; NFKC and lower case; stems by Snowball; diacritics go after the stemmer, which needs them, and where
-//! the stem of the word without them is another, that is a term as well. Scripts without spaces by pairs of characters;
-//! names (`snake_case`, `a@b.c`, `src/main.rs`) whole and by their words. Nothing in a text has a meaning of its
-//! own: there is no syntax. Time is linear in the text whatever is in it.
+//! Words by UAX #29; NFKC and lower case; Snowball stems. Diacritics are removed after stemming, which needs them; if
+//! the stem of the word without diacritics differs, it is an additional term. Scripts without spaces are indexed by
+//! character bigrams; names (`snake_case`, `a@b.c`, `src/main.rs`) as a whole and by their words. There is no query
+//! syntax. Time is linear in any text.
 
 mod analyzed;
 mod detect;

@@ -1,14 +1,14 @@
-//! The written form of a word, made one of many.
+//! Normalisation of words.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::decompose_canonical;
 
 use super::script::Script;
 
-/// Characters of a word that count. The rest is not looked at: no word is that long, and a hostile one costs no more.
+/// Number of significant characters of a word. Longer words do not exist, and hostile ones cost no more.
 pub(crate) const MAX_WORD: usize = 64;
 
-/// NFKC, lower case, apostrophes as `'`, nothing invisible.
+/// NFKC, lower case, apostrophes as `'`, no invisible characters.
 pub(super) fn normalize(word: &str, out: &mut String) {
     out.clear();
     if word.is_ascii() {
@@ -17,7 +17,7 @@ pub(super) fn normalize(word: &str, out: &mut String) {
     }
     let cut = word.chars().filter(|c| !is_invisible(*c)).take(MAX_WORD);
     let folded = cut.nfkc().flat_map(char::to_lowercase).map(plain_apostrophe);
-    // Lower case may leave what NFKC composes: İ is i with a dot above.
+    // Lower case may produce sequences that NFKC composes: İ becomes i with a dot above.
     out.extend(folded.filter(|c| !is_invisible(*c)).take(MAX_WORD).nfc());
 }
 
@@ -28,14 +28,14 @@ const fn plain_apostrophe(c: char) -> char {
     }
 }
 
-/// Soft hyphens, joiners, marks of direction, selectors of variants: they change how a word looks, not which it is.
+/// Soft hyphens, joiners, direction marks, variation selectors: they affect the appearance, not the word.
 const fn is_invisible(c: char) -> bool {
     matches!(c as u32, 0xad | 0x34f | 0x61c | 0x640 | 0x180b..=0x180f | 0x200b..=0x200f | 0x202a..=0x202e
         | 0x2060..=0x206f | 0xfe00..=0xfe0f | 0xfeff | 0xe0000..=0xe0fff)
 }
 
-/// Without diacritics where they are put on letters of Latin or Greek; without the points of Arabic and Hebrew; ё as е.
-/// Vowel signs of other scripts are letters and stay.
+/// Removes diacritics of Latin and Greek letters and the points of Arabic and Hebrew; maps ё to е. Vowel signs of other
+/// scripts are letters and stay.
 pub(super) fn fold(word: &str, out: &mut String) {
     out.clear();
     if word.is_ascii() {

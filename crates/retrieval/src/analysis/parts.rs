@@ -1,5 +1,5 @@
-/// The words within a name: `snake_case`, `camelCase`, `HTTPServer`, `john.doe`. Nothing where it is one word, or where
-/// a point or colon stands between figures.
+/// Calls `each` for the words in a name: `snake_case`, `camelCase`, `HTTPServer`, `john.doe`. Does nothing for a single
+/// word, or if a dot or colon is between digits.
 pub(super) fn each_part<'a>(name: &'a str, each: &mut impl FnMut(&'a str)) {
     let mut from = 0;
     let mut before = [None::<char>; 2];
@@ -29,7 +29,7 @@ fn is_sign(c: char, before: Option<char>, after: Option<char>) -> bool {
     c == '_' || (matches!(c, '.' | ':' | '·') && !figures())
 }
 
-/// A letter or a figure alone is no word of a name.
+/// A single letter or digit is not a word of a name.
 fn part<'a>(name: &'a str, from: usize, to: usize, each: &mut impl FnMut(&'a str)) {
     let text = name.get(from..to).unwrap_or_default();
     if text.chars().nth(1).is_some() && text.chars().any(char::is_alphanumeric) {
@@ -37,7 +37,7 @@ fn part<'a>(name: &'a str, from: usize, to: usize, each: &mut impl FnMut(&'a str
     }
 }
 
-/// `U.S.A.` as `usa`: the letters of an abbreviation with points.
+/// `U.S.A.` as `usa`.
 pub(super) fn abbreviation(name: &str) -> Option<String> {
     let letters: Vec<&str> = name.split('.').collect();
     let one = |part: &&str| part.chars().count() == 1 && part.chars().all(char::is_alphabetic);

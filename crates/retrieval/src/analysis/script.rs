@@ -1,4 +1,4 @@
-/// How a script is taken apart and by whose stemmer.
+/// Script of a word: it decides segmentation and stemmer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Script {
     Latin,
@@ -6,7 +6,7 @@ pub(super) enum Script {
     Greek,
     Arabic,
     Tamil,
-    /// Written without spaces between words (or, as Korean, with endings that cling): found by pairs of characters.
+    /// Written without spaces between words (or, like Korean, with attached endings): indexed by character bigrams.
     Unspaced,
     Other,
 }
@@ -33,13 +33,13 @@ impl Script {
         }
     }
 
-    /// Of a word: of its first letter.
+    /// Script of a word's first letter.
     pub(super) fn of_word(word: &str) -> Self {
         word.chars().find(|c| c.is_alphabetic()).map_or(Self::Other, Self::of)
     }
 }
 
-/// Whether a character alone can be a word that is looked for.
+/// Returns whether a single character can be a searchable word.
 pub(super) const fn is_ideograph(c: char) -> bool {
     matches!(c as u32, 0x3005..=0x3007 | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xf900..=0xfaff | 0x20000..=0x3ffff)
 }

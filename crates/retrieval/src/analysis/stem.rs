@@ -1,4 +1,4 @@
-//! Snowball's stems, and the diacritics that go after them.
+//! Snowball stemming, followed by removal of diacritics.
 
 use std::cell::RefCell;
 
@@ -8,9 +8,8 @@ use super::Language;
 use super::normal::fold;
 use super::script::Script;
 
-/// The forms that a word (normalised, of letters) is known by in a text of a language: one, or two where the stem
-/// without diacritics would be another than the stem of the word without them, so that a query typed without them
-/// finds it.
+/// Calls `each` for the forms of a word (normalised letters) in a text of a language: one form, or two if the stem
+/// without diacritics differs from the stem of the word without diacritics, so that a query typed without them matches.
 pub(super) fn each_form(word: &str, language: Language, each: &mut impl FnMut(&str)) {
     let script = Script::of_word(word);
     let language = language.of_word(script);
@@ -24,13 +23,13 @@ pub(super) fn each_form(word: &str, language: Language, each: &mut impl FnMut(&s
 }
 
 thread_local! {
-    /// A stem is a pure function of its word, and texts repeat theirs: this is only quicker.
+    /// Cache: a stem depends only on its word, and texts repeat words.
     static FORMS: RefCell<Forms> = const { RefCell::new(Forms { slots: Vec::new() }) };
 }
 
-/// How many words are remembered by a thread, a power of two.
+/// Cached words per thread, a power of two.
 const SLOTS: usize = 8_192;
-/// Bytes of a word that is worth it.
+/// Maximum bytes of a cached word.
 const REMEMBERED: usize = 32;
 
 struct Forms {
@@ -45,12 +44,12 @@ struct Form {
 }
 
 impl Forms {
-    /// By its place in the table: what was there before goes.
+    /// Direct-mapped: replaces the previous entry.
     fn of(&mut self, word: &str, language: Language, script: Script) -> (&str, Option<&str>) {
         if self.slots.is_empty() {
             self.slots.resize_with(SLOTS + 1, || None);
         }
-        // Words too long to be remembered share the last place.
+        // Words too long for the cache share the last slot.
         let place = if word.len() > REMEMBERED { SLOTS } else { place(word, language) };
         let Some(slot) = self.slots.get_mut(place) else { return ("", None) };
         if slot.as_ref().is_none_or(|form| form.language != language || *form.word != *word) {
@@ -72,7 +71,7 @@ fn form(word: &str, language: Language, script: Script) -> Form {
     fold(word, &mut folded);
     let (first, second) = match algorithm(language) {
         None => (folded, None),
-        // Its words have no diacritics of their own: a stem with one would miss its rules.
+        // English words have no diacritics of their own: the stemmer's rules would not match one.
         Some(algorithm) if language == Language::English => (stem(algorithm, &folded), None),
         Some(algorithm) => {
             let mut first = String::new();
@@ -87,7 +86,7 @@ fn form(word: &str, language: Language, script: Script) -> Form {
     Form { language, word: word.into(), first: first.into(), second: second.map(Into::into) }
 }
 
-/// Without an apostrophe that is left: `don't` and `dont` are one word. The possessive `'s` goes with it in English.
+/// Removes remaining apostrophes: `don't` and `dont` are one word. English loses the possessive `'s` as well.
 fn stem(algorithm: Algorithm, word: &str) -> String {
     let stemmer = Stemmer::create(algorithm);
     if !word.contains('\'') {
@@ -100,8 +99,7 @@ fn stem(algorithm: Algorithm, word: &str) -> String {
     stemmer.stem(&owner.replace('\'', "")).into_owned()
 }
 
-/// Without an article or the like that elision has put before it: `l'avion`, `dell'arte` (the lists of Lucene's
-/// `FrenchAnalyzer` and `ItalianAnalyzer`).
+/// Removes an elided article: `l'avion`, `dell'arte` (the lists of Lucene's `FrenchAnalyzer` and `ItalianAnalyzer`).
 fn elided(word: &str, language: Language) -> &str {
     const FRENCH: [&str; 12] = ["l", "m", "t", "qu", "n", "s", "j", "d", "c", "jusqu", "quoiqu", "lorsqu"];
     const ITALIAN: [&str; 15] =

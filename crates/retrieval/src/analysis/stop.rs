@@ -1,4 +1,4 @@
-//! Words that tell nothing of what is asked for.
+//! Stop words.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! From words to the terms that an index knows.
+//! Converts words to index terms.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::compose;
@@ -18,26 +18,26 @@ enum Purpose {
     Query,
 }
 
-/// A piece of a word before it is stemmed.
+/// A part of a word before stemming.
 #[derive(Clone, Copy)]
 enum Atom<'a> {
-    /// Letters: known by their stem.
+    /// Letters, indexed by their stem.
     Letters(&'a str),
-    /// Known as it is.
+    /// Indexed as it is.
     Exact(&'a str),
 }
 
-/// Where a term of a word stands.
+/// Position of a term.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
-    /// The bytes of the text that it stands for.
+    /// Byte range of the text that it represents.
     pub start: usize,
     pub end: usize,
-    /// Its position in words; that of a name's second word is one further.
+    /// Position in words; the second word of a name has the next one.
     pub position: u32,
 }
 
-/// How far a text was read, in words: what its length and its positions are counted in.
+/// Progress through a text, in words: the unit of lengths and positions.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub length: u32,
@@ -46,7 +46,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// The terms of a word in an entry of a language. The words of a text are to come in order.
+    /// Calls `each` for the terms of a word in an entry of a language. Words must be passed in order.
     pub(crate) fn each_term(&mut self, word: &Word<'_>, language: Language, each: &mut impl FnMut(&str, Place)) {
         self.each_atom(word, Purpose::Entry, &mut |atom, place| match atom {
             Atom::Letters(letters) => each_form(letters, language, &mut |form| each(form, place)),
@@ -63,7 +63,7 @@ impl Reading {
                 self.length = self.length.saturating_add(characters);
                 self.position = first.saturating_add(characters);
             }
-            // Its words came before it: it stands where the last of them does.
+            // Its words precede it: it has the position of the last of them.
             Kind::Joined => {
                 exact(word.text, &mut |term| {
                     each(Atom::Exact(term), Place { start, end, position: first.saturating_sub(1) });
@@ -80,7 +80,7 @@ impl Reading {
     }
 }
 
-/// A word of a query: its written form, and whether it has stems.
+/// A query word: its normalised form, and whether it is stemmed.
 pub(crate) struct Asked<'a> {
     pub word: &'a str,
     pub position: u32,
@@ -88,7 +88,7 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The terms that it may be known by in entries of these languages.
+    /// Returns the terms that it may have in entries of these languages.
     pub(crate) fn alternatives(&self, languages: Languages) -> Vec<Box<str>> {
         let mut forms: Vec<Box<str>> = Vec::new();
         match self.atom {
@@ -107,7 +107,7 @@ impl Asked<'_> {
     }
 }
 
-/// Each word of a query, the words within its names among them.
+/// Calls `each` for the words of a query, including those within names.
 pub(crate) fn each_asked(text: &str, each: &mut impl FnMut(&Asked<'_>)) {
     let mut reading = Reading::default();
     each_word(text, &mut |word| {
@@ -118,10 +118,10 @@ pub(crate) fn each_asked(text: &str, each: &mut impl FnMut(&Asked<'_>)) {
     });
 }
 
-/// The atoms of a word, each with which of its words it is; gives how many these are.
+/// Calls `each` for the atoms of a word with the index of their sub-word; returns the number of sub-words.
 fn spaced(word: &str, normal: &mut String, each: &mut impl FnMut(Atom<'_>, u32)) -> u32 {
     normalize(word, normal);
-    // Most words are nothing but small letters.
+    // Most words are lower-case ASCII letters only.
     if word.bytes().skip(1).all(|byte| byte.is_ascii_lowercase()) && word.bytes().all(|byte| byte.is_ascii_alphabetic())
     {
         each(Atom::Letters(normal), 0);
@@ -150,12 +150,12 @@ fn spaced(word: &str, normal: &mut String, each: &mut impl FnMut(Atom<'_>, u32))
     parts.max(1)
 }
 
-/// What UAX #29 leaves within a word besides letters, figures and apostrophes.
+/// Characters other than letters, digits and apostrophes that UAX #29 keeps within a word.
 const fn is_inner_sign(c: char) -> bool {
     matches!(c, '_' | '.' | ':' | ',' | ';' | '·' | '‿' | '⁀' | '⁔' | '．' | '，' | '：' | '；' | '＿')
 }
 
-/// A name as it is written; figures without the commas of thousands.
+/// A name as written; digits without thousands separators.
 fn exact(name: &str, each: &mut impl FnMut(&str)) {
     let (mut normal, mut folded) = (String::new(), String::new());
     normalize(name, &mut normal);
@@ -168,8 +168,8 @@ fn exact(name: &str, each: &mut impl FnMut(&str)) {
     }
 }
 
-/// A script without spaces by every two characters that stand together, as Lucene's `CJKBigramFilter`; an ideograph also
-/// alone, since it can be a word. A query's characters alone only where there is no second. Gives how many they are.
+/// Bigrams of a script without spaces, as Lucene's `CJKBigramFilter`; an ideograph also alone, since it can be a word.
+/// A query's characters alone only if there is no second one. Returns the number of characters.
 fn each_pair(run: &Word<'_>, first: u32, purpose: Purpose, each: &mut impl FnMut(Atom<'_>, Place)) -> u32 {
     let mut term = String::with_capacity(8);
     let mut last: Option<(usize, usize, char)> = None;
@@ -199,14 +199,14 @@ fn each_pair(run: &Word<'_>, first: u32, purpose: Purpose, each: &mut impl FnMut
     count
 }
 
-/// Its characters in NFKC. What normalises to nothing of the script (marks, what is invisible) is left out.
+/// Its characters in NFKC. Marks and invisible characters are skipped.
 fn each_character(run: &Word<'_>, each: &mut impl FnMut(usize, usize, char)) {
     let mut held: Option<(usize, usize, char)> = None;
     for (at, c) in run.text.char_indices() {
         let (start, end) = (run.start + at, run.start + at + c.len_utf8());
         for part in std::iter::once(c).nfkc() {
             match held {
-                // Half width kana have their voicing mark as a character of its own.
+                // Half-width kana have their voicing mark as a separate character.
                 Some((first, _, before)) if let Some(whole) = compose(before, part) => held = Some((first, end, whole)),
                 _ if Script::of(part) != Script::Unspaced => {}
                 _ => {

@@ -1,14 +1,14 @@
-//! Words of a text with their places.
+//! Words of a text with their positions.
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::MAX_WORD;
 use super::script::Script;
 
-/// A stretch of a text that is looked at as one.
+/// A segment of text processed as a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Word<'a> {
-    /// Its first byte in the text.
+    /// Byte offset in the text.
     pub start: usize,
     pub text: &'a str,
     pub kind: Kind,
@@ -18,16 +18,16 @@ pub(crate) struct Word<'a> {
 pub(crate) enum Kind {
     /// A word by UAX #29.
     Spaced,
-    /// A run of a script that has no spaces.
+    /// A run of a script without spaces.
     Unspaced,
-    /// Several words that one sign each joins to a name: `a@b.c`, `src/main.rs`, `AB-12`. Its words came before.
+    /// Several words joined by single characters to a name: `a@b.c`, `src/main.rs`, `AB-12`. Its words precede it.
     Joined,
 }
 
-/// Every word of a text, in order.
+/// Calls `each` for every word of a text, in order.
 pub(crate) fn each_word<'a>(text: &'a str, each: &mut impl FnMut(Word<'a>)) {
     let mut start = 0;
-    // No word goes over a space, and most stretches between two are ASCII, which is quicker to cut.
+    // No word crosses a space, and most segments between spaces are ASCII, which is faster to split.
     for stretch in text.split(|c: char| c.is_ascii_whitespace()) {
         let mut open = Open { text, joined: None, run: None };
         for (at, word) in stretch.unicode_word_indices() {
@@ -42,7 +42,7 @@ pub(crate) fn each_word<'a>(text: &'a str, each: &mut impl FnMut(Word<'a>)) {
     }
 }
 
-/// What the next word may still belong to.
+/// Pending word that the next one may extend.
 struct Open<'a> {
     text: &'a str,
     joined: Option<Joined>,
@@ -53,7 +53,7 @@ struct Joined {
     start: usize,
     end: usize,
     words: usize,
-    /// Whether a sign in it says that it is a name, not two words with a hyphen.
+    /// Whether a character shows that it is a name, rather than hyphenated words.
     named: Named,
 }
 
@@ -64,12 +64,12 @@ enum Named {
 }
 
 impl<'a> Open<'a> {
-    /// A word that may hold characters of several scripts.
+    /// A word that may contain several scripts.
     fn mixed(&mut self, start: usize, word: &'a str, each: &mut impl FnMut(Word<'a>)) {
         let mut from = 0;
         let mut unspaced = None;
         for (at, c) in word.char_indices() {
-            // Marks and the like stay with what they follow.
+            // Marks and similar characters belong to the preceding character.
             if !c.is_alphanumeric() && Script::of(c) != Script::Unspaced {
                 continue;
             }
@@ -135,7 +135,7 @@ impl<'a> Open<'a> {
         }
     }
 
-    /// A name longer than a word may be is known by its words alone: cut, it would be taken for another.
+    /// A name longer than the limit is only indexed by its words: truncated, it could match another one.
     fn end_joined(&mut self, each: &mut impl FnMut(Word<'a>)) {
         let Some(joined) = self.joined.take() else { return };
         if joined.words < 2 || joined.end - joined.start > MAX_WORD {

@@ -2,7 +2,7 @@ use roaring::RoaringBitmap;
 
 use super::Collection;
 use super::entries::at;
-use crate::rank::Query;
+use crate::rank::{Query, QueryContext};
 use crate::{DocNo, Filter};
 
 /// Up to so many entries are looked at one by one rather than found by an index.
@@ -33,31 +33,31 @@ impl Admitted {
 
 impl Collection {
     /// Entries within a query's conditions: tags, key, thread, and not expired.
-    pub(crate) fn admitted(&self, query: &Query<'_>) -> Admitted {
+    pub(crate) fn admitted(&self, query: &Query, context: &QueryContext<'_>) -> Admitted {
         let mut admitted = Admitted::All;
-        if let Some(thread) = query.thread {
+        if let Some(thread) = &query.thread {
             let members = self.threads.find(thread).and_then(|thread| self.threads.held(thread));
             admitted.and(members.map(|members| members.iter().collect()).unwrap_or_default());
         }
-        for tag in query.tags_all {
+        for tag in &query.tags_all {
             admitted.and(self.tagged(tag).cloned().unwrap_or_default());
         }
         if !query.tags_any.is_empty() {
             let any = query.tags_any.iter().filter_map(|tag| self.tagged(tag));
             admitted.and(any.fold(RoaringBitmap::new(), |all, docs| all | docs));
         }
-        if let Some(prefix) = query.key_prefix.filter(|prefix| !prefix.is_empty()) {
+        if let Some(prefix) = query.key_prefix.as_deref().filter(|prefix| !prefix.is_empty()) {
             self.keep_keys(&mut admitted, prefix);
         }
-        if !query.include_expired {
-            self.keep_fresh(&mut admitted, query.now);
+        if !context.include_expired {
+            self.keep_fresh(&mut admitted, context.now);
         }
         admitted
     }
 
     /// Whether an entry has not expired, or may be found all the same.
-    pub(crate) fn is_admitted(&self, doc: DocNo, query: &Query<'_>) -> bool {
-        self.entry(doc).is_some_and(|entry| query.include_expired || !entry.is_expired(query.now))
+    pub(crate) fn is_admitted(&self, doc: DocNo, context: &QueryContext<'_>) -> bool {
+        self.entry(doc).is_some_and(|entry| context.include_expired || !entry.is_expired(context.now))
     }
 
     fn tagged(&self, tag: &str) -> Option<&RoaringBitmap> {

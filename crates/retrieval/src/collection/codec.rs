@@ -1,5 +1,5 @@
-//! A collection as bytes: what is known of its entries, then its text index, then its vectors. Orders and sets are not
-//! written: they are made again of the entries.
+//! Serialised collection: entries, text index, vectors. Derived orders and sets are not written, but rebuilt from the
+//! entries.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use super::order::Order;
 use crate::{DocNo, Language, TextIndex, VectorIndex, text, vector};
 
 const MAGIC: &[u8; 8] = b"mstrcol1";
-/// Entries of a frame.
+/// Entries per frame.
 const FRAME: usize = 1_024;
 
-/// Why bytes are no collection. Nothing of them is used: build it anew from the entries.
+/// Why bytes are not a valid collection. Nothing of them is used: rebuild it from the entries.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
     #[error("the collection cannot be read: {0}")]
@@ -35,10 +35,10 @@ pub enum DecodeError {
 }
 
 impl Collection {
-    /// Writes all of it.
+    /// Writes the collection.
     ///
     /// # Errors
-    /// The writer's.
+    /// Those of the writer.
     pub fn encode(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(MAGIC)?;
         let mut sum = 0;
@@ -63,11 +63,11 @@ impl Collection {
         self.vectors.encode(out)
     }
 
-    /// What [`Collection::encode`] wrote, its options included; reads nothing after it. Memory is taken only for what
-    /// was read.
+    /// Reads what [`Collection::encode`] wrote, including its options, and nothing after it. Memory is only allocated
+    /// for data that was read.
     ///
     /// # Errors
-    /// Bytes that are no collection, or not all of one.
+    /// Invalid or incomplete data.
     pub fn decode(input: &mut dyn Read) -> Result<Self, DecodeError> {
         let mut magic = [0; 8];
         input.read_exact(&mut magic)?;
@@ -94,7 +94,7 @@ impl Collection {
         Ok(all)
     }
 
-    /// None where the parts do not tell of the same entries.
+    /// Returns `None` if the parts are inconsistent.
     fn restore(
         &mut self,
         entries: Vec<(u32, Entry)>,
@@ -190,7 +190,7 @@ impl Frames<'_> {
 }
 
 impl<T: Held> Names<T> {
-    /// Names by their numbers, none where one is free, and what is held under each.
+    /// Names by number, `None` for free numbers, and the value of each.
     fn restore(names: Vec<Option<String>>, held: Vec<T>) -> Option<Self> {
         let mut all = Self::default();
         for (name, held) in names.into_iter().zip(held) {

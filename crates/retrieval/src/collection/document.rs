@@ -1,29 +1,29 @@
 use crate::Language;
 
-/// An entry as a collection takes it.
+/// An entry to be indexed.
 #[derive(Debug, Clone, Copy)]
 pub struct Document<'a> {
-    /// The same over all versions. Entries of a thread stand in the order of their ids.
+    /// Constant over all versions. Entries of a thread are ordered by id.
     pub id: u128,
     pub version: u32,
     pub key: &'a str,
     pub value: &'a str,
     pub tags: &'a [String],
     pub thread: Option<&'a str>,
-    /// Milliseconds since 1970, of this version: what a decay counts from.
+    /// When this version was stored, in milliseconds since 1970: the reference time of decay.
     pub stored_at: i64,
-    /// The same: from then on it is not found.
+    /// When it expires, in milliseconds since 1970: it is not found from then on.
     pub expires_at: Option<i64>,
-    /// 0 to 1, [`Document::IMPORTANCE`] where nothing was said.
+    /// Importance 0 to 1, [`Document::IMPORTANCE`] by default.
     pub importance: f32,
-    /// Of its value; told by the value where there is none.
+    /// Language of its value; detected if `None`.
     pub language: Option<Language>,
 }
 
 impl Document<'_> {
     pub const IMPORTANCE: f32 = 0.5;
 
-    /// Of all that is looked for by words or meaning: while it is the same, so are terms and vector.
+    /// Hash of everything that is searchable: while it is unchanged, so are terms and vector.
     pub(super) fn digest(&self, language: Language) -> u64 {
         let parts = std::iter::once(self.key).chain(self.tags.iter().map(String::as_str)).chain([self.value]);
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
@@ -37,7 +37,7 @@ impl Document<'_> {
     }
 }
 
-/// What is kept of an entry beside its words and its vector.
+/// Stored properties of an entry besides its words and vector.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Entry {
     pub id: u128,

@@ -8,40 +8,40 @@ use super::order::Order;
 use crate::pieces::Pieces;
 use crate::{Bm25, DocNo, Language, TextIndex, TextOptions, VectorIndex, VectorOptions, analyze, detect};
 
-/// What a collection is made with.
+/// Options of a collection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CollectionOptions {
     pub text: TextOptions,
     pub vectors: VectorOptions,
-    /// Of values that do not show theirs.
+    /// Language of values whose language cannot be detected.
     pub language: Language,
 }
 
 impl CollectionOptions {
-    /// The defaults, for vectors of so many numbers.
+    /// Returns the defaults for vectors of this length.
     #[must_use]
     pub fn new(dimensions: usize) -> Self {
         Self { text: TextOptions::default(), vectors: VectorOptions::new(dimensions), language: Language::default() }
     }
 }
 
-/// Entries that are searched together. A clone shares what neither side changes after.
+/// Entries that are searched together. Clones share unchanged data.
 #[derive(Debug, Clone)]
 pub struct Collection {
-    /// Of values that do not show theirs.
+    /// Language of values whose language cannot be detected.
     pub(super) language: Language,
-    /// By number; none where a number is free.
+    /// By number; `None` for free numbers.
     pub(super) entries: Entries,
     pub(super) free: Vec<u32>,
     pub(super) by_id: Order,
     pub(super) by_key: Order,
-    /// Those that expire, by when.
+    /// Entries that expire, by expiry time.
     pub(super) by_expiry: Order,
     pub(super) tags: Names<RoaringBitmap>,
-    /// The entries of each thread, by id.
+    /// Entries of each thread, by id.
     pub(super) threads: Names<Order>,
     pub(super) live: RoaringBitmap,
-    /// Entries whose vector is not there yet.
+    /// Entries without a vector.
     pub(super) pending: RoaringBitmap,
     pub(super) text: TextIndex,
     pub(super) vectors: VectorIndex,
@@ -92,13 +92,12 @@ impl Collection {
         }
     }
 
-    /// Ranks by other parameters from now on, whatever a file said that it was read from.
+    /// Changes the ranking parameters, which override those of a decoded file.
     pub fn set_bm25(&mut self, bm25: Bm25) {
         self.text.set_bm25(bm25);
     }
 
-    /// Puts an entry in, or what it is now: the version before is forgotten. Its vector stays while key, tags, value and
-    /// language do.
+    /// Inserts or replaces an entry. Its vector is kept while key, tags, value and language are unchanged.
     pub fn put(&mut self, document: &Document<'_>) {
         let language = document.language.unwrap_or_else(|| detect(document.value, self.language));
         let digest = document.digest(language);
@@ -145,7 +144,7 @@ impl Collection {
         }
     }
 
-    /// Keeps the vector of a version. False where that version is not here (any more), or it is no vector of this
+    /// Sets the vector of a version. Returns false if that version is not present, or the vector is invalid for this
     /// collection.
     pub fn put_vector(&mut self, id: u128, version: u32, vector: &[f32]) -> bool {
         let Some(doc) = self.find(id) else { return false };
@@ -157,7 +156,7 @@ impl Collection {
         kept
     }
 
-    /// Takes an entry out with every trace of it. False where there is none.
+    /// Removes an entry completely. Returns false if there is none.
     pub fn remove(&mut self, id: u128) -> bool {
         let Some(doc) = self.find(id) else { return false };
         let Some(entry) = self.entry(doc).cloned() else { return false };
@@ -176,19 +175,19 @@ impl Collection {
         true
     }
 
-    /// Ids of entries whose vector is not there yet.
+    /// Returns ids of entries without a vector.
     #[must_use]
     pub fn without_vector(&self, limit: usize) -> Vec<u128> {
         self.pending.iter().filter_map(|doc| Some(self.entry(DocNo(doc))?.id)).take(limit).collect()
     }
 
-    /// The version of an entry that is indexed.
+    /// Returns the indexed version of an entry.
     #[must_use]
     pub fn version(&self, id: u128) -> Option<u32> {
         Some(self.entry(self.find(id)?)?.version)
     }
 
-    /// Entries, those that have expired and are not taken out yet among them.
+    /// Returns the number of entries, including expired ones that have not been removed.
     #[must_use]
     pub fn len(&self) -> usize {
         self.by_id.len()
@@ -199,13 +198,13 @@ impl Collection {
         self.by_id.is_empty()
     }
 
-    /// Entries that have not expired.
+    /// Returns the number of unexpired entries.
     #[must_use]
     pub fn live(&self, now: i64) -> usize {
         self.len() - self.expired(now).len()
     }
 
-    /// Entries with a vector.
+    /// Returns the number of entries with a vector.
     #[must_use]
     pub fn vectors(&self) -> usize {
         self.vectors.len()
@@ -216,7 +215,7 @@ impl Collection {
         self.vectors.dimensions()
     }
 
-    /// On the heap, nearly. Goes through all of it.
+    /// Approximate heap size. Traverses all data.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let entries = self.entries.iter().flatten();
@@ -227,7 +226,7 @@ impl Collection {
         own + self.entries.bytes() + orders + sets + names + self.text.bytes() + self.vectors.bytes()
     }
 
-    /// Grows the graph of vectors by at most so many, and tells how many wait still.
+    /// Inserts at most `budget` vectors into the graph; returns how many remain.
     pub fn work(&mut self, budget: usize) -> usize {
         self.vectors.work(budget)
     }
@@ -249,7 +248,7 @@ impl Collection {
         (self.id(found) == id).then_some(DocNo(found))
     }
 
-    /// Entries that have expired, the first that did first.
+    /// Returns expired entries in the order of expiry.
     pub(super) fn expired(&self, now: i64) -> Vec<u32> {
         self.by_expiry.between(|_| false, |doc| at(&self.entries, doc).is_some_and(|entry| entry.is_expired(now)))
     }
@@ -272,7 +271,7 @@ impl Collection {
         numbers.into_boxed_slice()
     }
 
-    /// Makes an entry known by its key, its tags and when it expires.
+    /// Indexes an entry by key, tags and expiry.
     pub(super) fn attach(&mut self, doc: u32, entry: Entry) {
         let entry = Arc::new(entry);
         if let Some(slot) = self.entries.get_mut(doc as usize) {
@@ -291,7 +290,7 @@ impl Collection {
         self.live.insert(doc);
     }
 
-    /// The other way round. Its number and its place by id stay.
+    /// Reverses [`attach`](Self::attach). The number and the position by id stay.
     fn detach(&mut self, doc: u32, entry: &Entry) {
         let Self { entries, by_key, by_expiry, .. } = self;
         by_key.remove(doc, |other| before_key(entries, other, &entry.key, doc));
@@ -319,7 +318,7 @@ impl Collection {
         self.text.link(DocNo(doc), None, None);
     }
 
-    /// Puts an entry into its place in a thread, wherever that is.
+    /// Inserts an entry into a thread.
     fn join(&mut self, doc: DocNo, id: u128, thread: Option<u32>) {
         let Some(thread) = thread else { return };
         let Self { threads, entries, .. } = self;

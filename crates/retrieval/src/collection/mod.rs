@@ -1,8 +1,8 @@
-//! One namespace's entries: words, vectors, tags, threads and times together.
+//! One namespace's entries: words, vectors, tags, threads and times.
 //!
-//! Every entry has a number ([`DocNo`](crate::DocNo)) by which all parts know it. All parts are in pieces behind counted
-//! references: a clone is cheap and keeps what it was, so that a checkpoint is written beside the index. No values are
-//! kept, and nothing here knows the time: whoever searches says what time it is.
+//! Every entry has a number ([`DocNo`](crate::DocNo)) in all parts. All parts consist of reference-counted chunks: a
+//! clone is cheap and immutable, so that a checkpoint is written while the index changes. Values are not stored, and
+//! there is no clock: the caller of a search passes the time.
 
 mod admitted;
 mod codec;

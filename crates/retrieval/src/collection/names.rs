@@ -3,14 +3,14 @@ use std::sync::Arc;
 use super::order::Order;
 use crate::pieces::Pieces;
 
-/// What is held under a name.
+/// Value stored under a name.
 pub(super) trait Held: Clone + Default {
     fn is_empty(&self) -> bool;
-    /// On the heap.
+    /// Heap size in bytes.
     fn bytes(&self) -> usize;
 }
 
-/// Names by number with what is held under each; one under which nothing is left is forgotten.
+/// Interned names with a value each; a name with an empty value is removed.
 #[derive(Debug, Clone)]
 pub(super) struct Names<T> {
     all: Pieces<Option<Arc<Name<T>>>, 6>,
@@ -44,7 +44,7 @@ impl<T: Held> Names<T> {
         self.get(number).map(|name| &name.held)
     }
 
-    /// The number of a name, given where it has none. Who gets it puts something under it at once.
+    /// Returns the number of a name, interning it if necessary. The caller must store a value under it.
     pub(super) fn number(&mut self, name: &str) -> u32 {
         if let Some(found) = self.find(name) {
             return found;
@@ -61,12 +61,12 @@ impl<T: Held> Names<T> {
         number
     }
 
-    /// Names in the order of their numbers; none where a number is free.
+    /// Names by number; `None` for free numbers.
     pub(super) fn names(&self) -> impl Iterator<Item = Option<&str>> {
         self.all.iter().map(|name| name.as_deref().map(|name| &*name.name))
     }
 
-    /// Gives the next number to a name that is new, or to none.
+    /// Assigns the next number to a new name, or leaves it free.
     pub(super) fn push(&mut self, name: Option<String>, held: T) {
         let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
         let new = name.map(|name| Arc::new(Name { name: name.into(), held }));

@@ -1,15 +1,14 @@
 use std::sync::Arc;
 
-/// Numbers in an order that whoever uses it defines, the same at every call: sorted leaves that clones share until one
-/// of them writes. Keeps no keys of its own.
+/// Numbers in a caller-defined, consistent order: sorted leaves, shared between clones until written. Stores no keys.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Order {
-    /// None empty.
+    /// None of them is empty.
     leaves: Vec<Arc<Vec<u32>>>,
     len: usize,
 }
 
-/// Numbers of a leaf at most.
+/// Maximum numbers per leaf.
 const LEAF: usize = 256;
 
 impl Order {
@@ -21,16 +20,16 @@ impl Order {
         self.len == 0
     }
 
-    /// From numbers that are in order.
+    /// Builds it from sorted numbers.
     pub(super) fn from_sorted(numbers: &[u32]) -> Self {
         let leaves = numbers.chunks(LEAF / 2).map(|leaf| Arc::new(leaf.to_vec())).collect();
         Self { leaves, len: numbers.len() }
     }
 
-    /// Puts a number after all that are `before` it.
+    /// Inserts a number after all that are `before` it.
     pub(super) fn insert(&mut self, number: u32, before: impl Fn(u32) -> bool) {
         let (nth, at) = self.place(&before);
-        // What would begin a leaf ends the one before it, so that those that are only appended to are filled.
+        // A number between two leaves is appended to the first, so that append-only orders fill their leaves.
         let (nth, at) = match nth.checked_sub(1) {
             Some(last) if at == 0 => (last, self.leaves.get(last).map_or(0, |leaf| leaf.len())),
             _ => (nth, at),
@@ -49,7 +48,7 @@ impl Order {
         }
     }
 
-    /// Takes a number out: it is the first that is not `before` itself.
+    /// Removes a number: the first that is not `before` itself.
     pub(super) fn remove(&mut self, number: u32, before: impl Fn(u32) -> bool) -> bool {
         let (nth, at) = self.place(&before);
         let Some(leaf) = self.leaves.get_mut(nth).filter(|leaf| leaf.get(at) == Some(&number)) else { return false };
@@ -62,13 +61,13 @@ impl Order {
         true
     }
 
-    /// The first that is not before what is sought, and all after it.
+    /// Iterates from the first number that is not before the target.
     pub(super) fn from(&self, before: impl Fn(u32) -> bool) -> impl Iterator<Item = u32> {
         let (nth, at) = self.place(&before);
         self.leaves.iter().skip(nth).flat_map(|leaf| leaf.iter()).skip(at).copied()
     }
 
-    /// Those that are not before the one, but before the other.
+    /// Iterates over the numbers from one target up to another.
     pub(super) fn between(&self, from: impl Fn(u32) -> bool, to: impl Fn(u32) -> bool) -> Vec<u32> {
         let ((first, start), (last, end)) = (self.place(from), self.place(to));
         let mut all = Vec::new();
@@ -80,7 +79,7 @@ impl Order {
         all
     }
 
-    /// The last that is before what is sought.
+    /// Returns the last number before the target.
     pub(super) fn last_before(&self, before: impl Fn(u32) -> bool) -> Option<u32> {
         let (nth, at) = self.place(&before);
         let (nth, at) = if at > 0 { (nth, at) } else { (nth.checked_sub(1)?, usize::MAX) };
@@ -92,13 +91,13 @@ impl Order {
         self.leaves.iter().flat_map(|leaf| leaf.iter()).copied()
     }
 
-    /// On the heap.
+    /// Heap size in bytes.
     pub(super) fn bytes(&self) -> usize {
         let numbers: usize = self.leaves.iter().map(|leaf| leaf.capacity() * size_of::<u32>()).sum();
         numbers + self.leaves.len() * (16 + size_of::<Vec<u32>>()) + self.leaves.capacity() * size_of::<usize>()
     }
 
-    /// The leaf and the place in it of the first that is not before what is sought.
+    /// Returns the leaf and index of the first number that is not before the target.
     fn place(&self, before: impl Fn(u32) -> bool) -> (usize, usize) {
         let nth = self.leaves.partition_point(|leaf| leaf.last().is_some_and(|last| before(*last)));
         let at = self.leaves.get(nth).map_or(0, |leaf| leaf.partition_point(|number| before(*number)));

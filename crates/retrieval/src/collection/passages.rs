@@ -1,30 +1,31 @@
-//! The text of an entry as an embedding model gets it.
+//! Passages of an entry for an embedding model.
 
 use std::collections::HashSet;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Word pieces of a passage, as [`cost`] counts them: some under the 254 that a model of 256 reads beside its marks.
+/// Word pieces per passage, as estimated by [`cost`]: below the 254 that a model of 256 accepts beside its special
+/// tokens.
 const PASSAGE: usize = 244;
-/// Of them for what stands around the value, at most.
+/// Maximum word pieces for the context around the value.
 const AROUND: usize = 64;
 
-/// Passages of an entry (or of a query: its text as the value): its vector is that of the mean of theirs. All are nearly
-/// of one length, so that each word counts alike.
+/// Returns the passages of an entry (or of a query, with its text as the value); its vector is the mean of theirs.
+/// Passages have nearly equal lengths, so that all words have equal weight.
 ///
-/// In front stand the words of key and tags, of a tag `name:value` those of its value; behind it the tags as they are.
-/// What a turn of a conversation means depends on who speaks, and a name in front tells a model most. Figures are left
-/// out in front, where they only distract. Passages nearly always fit models that read 256 word pieces; one that does
-/// not is to be halved.
+/// They begin with the words of key and tags (of a tag `name:value` those of its value) and end with the tags
+/// unchanged. The meaning of a conversation turn depends on the speaker, and a model gives most weight to a name at the
+/// beginning. Digits are omitted there, as they only distract. Passages nearly always fit models of 256 word pieces;
+/// one that does not must be halved.
 #[must_use]
 pub fn passages(key: &str, tags: &[String], value: &str) -> Vec<String> {
     let (front, behind) = (front(key, tags, value), behind(tags));
-    let room = PASSAGE.saturating_sub(cost(&front) + cost(&behind));
-    let all = split(value, room);
+    let available = PASSAGE.saturating_sub(cost(&front) + cost(&behind));
+    let all = split(value, available);
     all.into_iter().map(|passage| [&*front, passage.trim(), &*behind].concat()).collect()
 }
 
-/// `words: `, without those that the value has itself.
+/// `words: `, without those that occur in the value.
 fn front(key: &str, tags: &[String], value: &str) -> String {
     let parts = tags.iter().map(|tag| tag.rsplit(':').next().unwrap_or_default());
     let mut known: HashSet<String> = HashSet::new();
@@ -65,14 +66,14 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// Letters only, two at least.
+/// At least two characters, letters only.
 fn is_telling(word: &str) -> bool {
     word.chars().all(char::is_alphabetic) && word.chars().nth(1).is_some()
 }
 
-/// Parts of nearly the same cost, none above `room` but by a word; one at least.
-fn split(text: &str, room: usize) -> Vec<&str> {
-    let parts = cost(text).div_ceil(room.max(1)).max(1);
+/// Splits into parts of nearly equal cost, at most `available` plus one word; at least one part.
+fn split(text: &str, available: usize) -> Vec<&str> {
+    let parts = cost(text).div_ceil(available.max(1)).max(1);
     let share = cost(text).div_ceil(parts);
     let (mut all, mut start, mut spent) = (Vec::new(), 0, 0);
     for (at, word) in text.split_word_bound_indices() {
@@ -87,8 +88,8 @@ fn split(text: &str, room: usize) -> Vec<&str> {
     all
 }
 
-/// Word pieces of a text, estimated, rather too many: MiniLM has its vocabulary from English, where a piece is of six
-/// letters or more on average; other scripts it takes apart into letters.
+/// Estimated word pieces of a text, rather too many: MiniLM's vocabulary is English, with six letters or more per piece
+/// on average; other scripts are split into letters.
 fn cost(text: &str) -> usize {
     let (mut cost, mut letters) = (0, 0);
     for c in text.chars() {
@@ -99,7 +100,7 @@ fn cost(text: &str) -> usize {
         }
         letters = 0;
         cost += match c {
-            // A syllable of Hangul is taken apart into its two or three letters.
+            // A Hangul syllable is split into its two or three letters.
             '\u{ac00}'..='\u{d7a3}' => 3,
             c if c.is_whitespace() => 0,
             _ => 1,

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Language, Mode, Query, search};
+use crate::{Language, Mode, Query, QueryContext, search};
 
 /// Stands in every value, so that a search for it finds all that may be found.
 const EVERYWHERE: &str = "harbour";
@@ -157,11 +157,12 @@ proptest! {
         let (collection, model) = run(steps);
         let owned = |tags: Vec<&str>| tags.into_iter().map(str::to_owned).collect::<Vec<_>>();
         let (tags_all, tags_any) = (owned(all), owned(any));
-        let query = Query {
-            text: EVERYWHERE, mode: Mode::Text, limit: 50, tags_all: &tags_all, tags_any: &tags_any, key_prefix, thread,
-            now: NOW, include_expired, ..Query::default()
+        let query = |mode| Query {
+            text: EVERYWHERE.into(), mode, limit: 50, tags_all: tags_all.clone(), tags_any: tags_any.clone(),
+            key_prefix: key_prefix.map(str::to_owned), thread: thread.map(str::to_owned), ..Query::default()
         };
-        let found = search(&[&collection], &query);
+        let context = QueryContext { now: NOW, include_expired, ..QueryContext::default() };
+        let found = search(&[&collection], &query(Mode::Text), &context);
         let admits = |entry: &Naive| {
             tags_all.iter().all(|tag| entry.tags.contains(tag))
                 && (tags_any.is_empty() || tags_any.iter().any(|tag| entry.tags.contains(tag)))
@@ -174,10 +175,10 @@ proptest! {
         prop_assert_eq!(ids.len(), found.hits.len(), "each once");
         prop_assert_eq!(found.total, expected.len());
         prop_assert_eq!(&ids, &expected);
-        let vector = Some(&[0.6, 0.8][..]);
-        let hybrid = search(&[&collection], &Query { vector, mode: Mode::Hybrid, ..query });
+        let context = QueryContext { vector: Some(&[0.6, 0.8]), ..context };
+        let hybrid = search(&[&collection], &query(Mode::Hybrid), &context);
         prop_assert_eq!(hybrid.hits.iter().map(|hit| hit.id).collect::<BTreeSet<_>>(), expected, "both sides together");
-        let semantic = search(&[&collection], &Query { vector, mode: Mode::Semantic, ..query });
+        let semantic = search(&[&collection], &query(Mode::Semantic), &context);
         let near: BTreeSet<u128> = semantic.hits.iter().map(|hit| hit.id).collect();
         prop_assert!(near.into_iter().eq(ids.into_iter().filter(|id| model[id].has_vector)), "what has a vector");
         for hit in &found.hits {
@@ -197,8 +198,9 @@ proptest! {
         let (collection, _) = run(steps);
         let read = reopened(&collection);
         prop_assert_eq!(bytes(&read), bytes(&collection));
-        let query = Query { text: "harbour boats", vector: Some(&[0.6, 0.8]), limit: 50, ..Query::default() };
-        prop_assert_eq!(search(&[&read], &query), search(&[&collection], &query));
+        let query = Query { text: "harbour boats".into(), limit: 50, ..Query::default() };
+        let context = QueryContext { vector: Some(&[0.6, 0.8]), ..QueryContext::default() };
+        prop_assert_eq!(search(&[&read], &query, &context), search(&[&collection], &query, &context));
     }
 
     #[test]
@@ -217,8 +219,9 @@ proptest! {
             for id in 0..10 {
                 read.remove(id);
             }
-            let query = Query { text: EVERYWHERE, vector: Some(&[1.0, 0.0]), limit: 50, ..Query::default() };
-            prop_assert!(search(&[&read], &query).hits.len() <= read.len());
+            let query = Query { text: EVERYWHERE.into(), limit: 50, ..Query::default() };
+            let context = QueryContext { vector: Some(&[1.0, 0.0]), ..QueryContext::default() };
+            prop_assert!(search(&[&read], &query, &context).hits.len() <= read.len());
         }
     }
 }
@@ -267,9 +270,12 @@ fn numbers_are_given_again_without_a_trace() {
     collection.put_vector(1, 1, &[1.0, 0.0]);
     collection.remove(1);
     put(&mut collection, 2, &entry("open harbour", "y"));
-    let tags = ["x".to_owned()];
-    let query = Query { text: "secret", vector: Some(&[1.0, 0.0]), limit: 9, ..Query::default() };
-    assert!(search(&[&collection], &query).hits.is_empty());
-    assert!(search(&[&collection], &Query { text: "harbour", tags_all: &tags, ..query }).hits.is_empty());
-    assert_eq!(search(&[&collection], &Query { text: "harbour", ..query }).hits.len(), 1);
+    let context = QueryContext { vector: Some(&[1.0, 0.0]), ..QueryContext::default() };
+    let found = |text: &str, tags_all: Vec<String>| {
+        let query = Query { text: text.into(), tags_all, limit: 9, ..Query::default() };
+        search(&[&collection], &query, &context).hits.len()
+    };
+    assert_eq!(found("secret", vec![]), 0);
+    assert_eq!(found("harbour", vec!["x".to_owned()]), 0);
+    assert_eq!(found("harbour", vec![]), 1);
 }

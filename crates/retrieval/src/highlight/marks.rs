@@ -3,16 +3,16 @@ use std::collections::HashMap;
 use crate::analysis::{Reading, each_word};
 use crate::{Language, TextQuery};
 
-/// A stretch of a value that is a word of the query.
+/// A query word in a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mark {
     pub start: usize,
     pub end: usize,
-    /// Number of the query's word.
+    /// Index of the query word.
     pub word: usize,
 }
 
-/// All words of a value that a query asks for, by where they start. One stretch may answer several.
+/// All query words in a value, by position. One range may match several.
 pub(super) fn marks(value: &str, query: &TextQuery, language: Language) -> Vec<Mark> {
     let mut asked: HashMap<&str, Vec<usize>> = HashMap::new();
     for (term, word) in query.terms() {

@@ -1,4 +1,4 @@
-//! Which parts of a value answer a query.
+//! Selects the parts of a value that match a query.
 
 mod marks;
 mod snippets;
@@ -10,22 +10,22 @@ use std::ops::Range;
 
 use crate::{Language, TextQuery};
 
-/// Characters of a snippet at most.
+/// Maximum characters of a snippet.
 const MAX_LENGTH: usize = 200;
-/// Snippets of a value at most.
+/// Maximum snippets per value.
 const MAX_SNIPPETS: usize = 3;
 
-/// A stretch of a value in which words of a query stand. All are bytes of the value, on boundaries of characters.
+/// A snippet with matching words. Ranges are bytes of the value, on character boundaries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Highlight {
-    /// At most 200 characters, cut between words where it can be.
+    /// At most 200 characters, cut between words if possible.
     pub snippet: Range<usize>,
-    /// The words of it that match, in order, apart from each other.
+    /// The matching words in it, in order, without overlap.
     pub words: Vec<Range<usize>>,
 }
 
-/// The stretches (at most 3, in the order of the value) that hold most of the query's words; none where no word of it
-/// occurs. The value's words are known as an index knows those of an entry of its language. Time is linear in the value.
+/// Returns at most 3 snippets, in text order, that contain most of the query's words; empty if none occurs. The value
+/// is analysed as the index does for its language. Time is linear in the value.
 #[must_use]
 pub fn highlights(value: &str, query: &TextQuery, language: Language) -> Vec<Highlight> {
     let marks = marks::marks(value, query, language);

@@ -4,21 +4,21 @@ use std::ops::Range;
 use super::marks::Mark;
 use super::{Highlight, MAX_LENGTH, MAX_SNIPPETS};
 
-/// The best stretches, each for words that those before it lack; in the order of the value.
+/// The best ranges, each with words that the previous ones lack; in text order.
 pub(super) fn snippets(value: &str, marks: &[Mark], words: usize) -> Vec<Highlight> {
     let mut chosen: Vec<Highlight> = Vec::new();
-    let mut told = vec![false; words];
+    let mut covered = vec![false; words];
     while chosen.len() < MAX_SNIPPETS {
         let free = |mark: &&Mark| {
             chosen.iter().all(|other| mark.end <= other.snippet.start || mark.start >= other.snippet.end)
         };
         let left: Vec<Mark> = marks.iter().filter(free).copied().collect();
-        let Some(window) = best(&left, &told) else { break };
+        let Some(window) = best(&left, &covered) else { break };
         let within = left.get(window).unwrap_or_default();
         let snippet = widen(value, within, &chosen);
         for mark in within {
-            if let Some(told) = told.get_mut(mark.word) {
-                *told = true;
+            if let Some(covered) = covered.get_mut(mark.word) {
+                *covered = true;
             }
         }
         let inside = |mark: &&Mark| mark.start >= snippet.start && mark.end <= snippet.end;
@@ -29,13 +29,13 @@ pub(super) fn snippets(value: &str, marks: &[Mark], words: usize) -> Vec<Highlig
     chosen
 }
 
-/// The marks of the window that tells most: words that were not told before, then words, then marks.
-fn best(marks: &[Mark], told: &[bool]) -> Option<Range<usize>> {
+/// Marks of the best window: most new words, then most words, then most marks.
+fn best(marks: &[Mark], covered: &[bool]) -> Option<Range<usize>> {
     let mut within: VecDeque<&Mark> = VecDeque::new();
-    let mut counts = vec![0_u32; told.len()];
+    let mut counts = vec![0_u32; covered.len()];
     let (mut fresh, mut distinct) = (0_u32, 0_u32);
     let mut best: Option<((u32, u32, usize), Range<usize>)> = None;
-    let is_fresh = |word: usize| u32::from(told.get(word) == Some(&false));
+    let is_fresh = |word: usize| u32::from(covered.get(word) == Some(&false));
     for (nth, mark) in marks.iter().enumerate() {
         within.push_back(mark);
         if let Some(count) = counts.get_mut(mark.word) {
@@ -52,7 +52,7 @@ fn best(marks: &[Mark], told: &[bool]) -> Option<Range<usize>> {
             within.pop_front();
         }
         let worth = (fresh, distinct, within.len());
-        // What only repeats is not worth a snippet of its own.
+        // A snippet without new words is not worth showing.
         if fresh > 0 && best.as_ref().is_none_or(|(other, _)| worth > *other) {
             best = Some((worth, nth + 1 - within.len()..nth + 1));
         }
@@ -60,7 +60,7 @@ fn best(marks: &[Mark], told: &[bool]) -> Option<Range<usize>> {
     best.map(|(_, range)| range)
 }
 
-/// A snippet around marks: as much on both sides as there is room for, not over another.
+/// Extends marks to a snippet, evenly on both sides, without overlapping others.
 fn widen(value: &str, marks: &[Mark], others: &[Highlight]) -> Range<usize> {
     let start = marks.first().map_or(0, |mark| mark.start);
     let end = marks.iter().map(|mark| mark.end).max().unwrap_or(start);
@@ -68,23 +68,23 @@ fn widen(value: &str, marks: &[Mark], others: &[Highlight]) -> Range<usize> {
     let high =
         others.iter().map(|other| other.snippet.start).filter(|first| *first >= end).min().unwrap_or(value.len());
     let core = value.get(start..end).unwrap_or_default();
-    // One word alone may be longer than a snippet.
+    // One word may be longer than a snippet.
     if let Some((cut, _)) = core.char_indices().nth(MAX_LENGTH) {
         return start..start + cut;
     }
-    let room = MAX_LENGTH - core.chars().count();
+    let available = MAX_LENGTH - core.chars().count();
     let before = value.get(low..start).unwrap_or_default();
     let after = value.get(end..high).unwrap_or_default();
-    let ahead = after.chars().take(room).count();
-    let behind = before.chars().rev().take((room / 2).max(room - ahead)).count();
+    let ahead = after.chars().take(available).count();
+    let behind = before.chars().rev().take((available / 2).max(available - ahead)).count();
     let first = back(before, behind, low);
-    let last = end + forth(after, room - behind);
+    let last = end + forth(after, available - behind);
     first..last
 }
 
-/// Where a snippet starts that may have `room` characters before its first mark: at a word where one starts in them.
-fn back(before: &str, room: usize, low: usize) -> usize {
-    let Some((at, _)) = before.char_indices().rev().take(room).last() else { return low + before.len() };
+/// Start of a snippet with `available` characters before its first mark: at the beginning of a word if possible.
+fn back(before: &str, available: usize, low: usize) -> usize {
+    let Some((at, _)) = before.char_indices().rev().take(available).last() else { return low + before.len() };
     let taken = before.get(at..).unwrap_or_default();
     let starts = at == 0 || before.get(..at).is_some_and(|rest| rest.ends_with(char::is_whitespace));
     match taken.char_indices().find(|(_, c)| c.is_whitespace()) {
@@ -93,9 +93,9 @@ fn back(before: &str, room: usize, low: usize) -> usize {
     }
 }
 
-/// How many bytes after its last mark a snippet takes that may have `room` characters there.
-fn forth(after: &str, room: usize) -> usize {
-    let Some((cut, next)) = after.char_indices().nth(room) else { return after.len() };
+/// Bytes after the last mark, for at most `available` characters.
+fn forth(after: &str, available: usize) -> usize {
+    let Some((cut, next)) = after.char_indices().nth(available) else { return after.len() };
     let taken = after.get(..cut).unwrap_or_default();
     match taken.char_indices().rev().find(|(_, c)| c.is_whitespace()) {
         Some((space, _)) if !next.is_whitespace() => space,
@@ -103,7 +103,7 @@ fn forth(after: &str, room: usize) -> usize {
     }
 }
 
-/// Marks that overlap as one.
+/// Merges overlapping marks.
 fn join<'a>(marks: impl Iterator<Item = &'a Mark>) -> Vec<Range<usize>> {
     let mut joined: Vec<Range<usize>> = Vec::new();
     for mark in marks {

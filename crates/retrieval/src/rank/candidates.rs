@@ -1,5 +1,5 @@
 use super::thread::neighbours;
-use super::{CANDIDATES, MOST, Mode, Query};
+use super::{CANDIDATES, MOST, Mode, Query, QueryContext};
 use crate::best_first::best_first;
 use crate::collection::{Admitted, Collection};
 use crate::{DocNo, Resolved, Statistics};
@@ -20,7 +20,8 @@ pub(super) type Place = (usize, DocNo);
 pub(super) fn candidates(
     parts: &[Part<'_>],
     statistics: &Statistics,
-    query: &Query<'_>,
+    query: &Query,
+    context: &QueryContext<'_>,
     mode: Mode,
 ) -> Vec<(Place, Option<f32>)> {
     let most = if mode == Mode::Text { MOST } else { query.limit.clamp(CANDIDATES, MOST) };
@@ -32,7 +33,7 @@ pub(super) fn candidates(
         };
         all.extend(best(parts, most, found).into_iter().map(|(place, score)| (place, Some(score))));
     }
-    if let Some(vector) = query.vector.filter(|_| mode != Mode::Text) {
+    if let Some(vector) = context.vector.filter(|_| mode != Mode::Text) {
         let found = |part: &Part<'_>| part.collection.vector_index().search(vector, part.admitted.filter(), most);
         for (place, _) in best(parts, most, found) {
             let Some(part) = parts.get(place.0) else { continue };

@@ -2,7 +2,7 @@ use super::candidates::Part;
 use super::fuse::Fusion;
 use super::scored::{Scored, gain};
 use super::thread::{after, before};
-use super::{Explain, Hit, Query, SemanticPart, TextPart};
+use super::{Explain, Hit, QueryContext, SemanticPart, TextPart};
 use crate::collection::Collection;
 use crate::{DocNo, Statistics};
 
@@ -15,7 +15,7 @@ pub(super) fn hit(
     part: &Part<'_>,
     fusion: &Fusion,
     statistics: &Statistics,
-    query: &Query<'_>,
+    context: &QueryContext<'_>,
 ) -> Option<Hit> {
     let (nth, doc) = one.place;
     let entry = part.collection.entry(doc)?;
@@ -48,7 +48,7 @@ pub(super) fn hit(
         text,
         semantic,
     };
-    let (prev, next) = beside(part.collection, doc, query);
+    let (prev, next) = beside(part.collection, doc, context);
     Some(Hit {
         collection: nth,
         id: entry.id,
@@ -64,9 +64,9 @@ pub(super) fn hit(
 }
 
 /// The nearest in its thread that have not expired. Other conditions of the query do not concern them.
-fn beside(collection: &Collection, doc: DocNo, query: &Query<'_>) -> (Option<u128>, Option<u128>) {
+fn beside(collection: &Collection, doc: DocNo, context: &QueryContext<'_>) -> (Option<u128>, Option<u128>) {
     let nearest = |all: &mut dyn Iterator<Item = DocNo>| {
-        let found = all.take(FAR).find(|doc| collection.is_admitted(*doc, query))?;
+        let found = all.take(FAR).find(|doc| collection.is_admitted(*doc, context))?;
         Some(collection.entry(found)?.id)
     };
     (nearest(&mut before(collection, doc)), nearest(&mut after(collection, doc)))

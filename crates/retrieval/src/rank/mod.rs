@@ -23,7 +23,7 @@ mod tests;
 
 pub use explain::{Explain, SemanticPart, TextPart};
 pub use found::{Found, Hit};
-pub use query::{Mode, Query};
+pub use query::{Mode, Query, QueryContext};
 pub use search::search;
 
 /// What the vector counts where words count `1 - ALPHA`. Between .4 and .6 nothing measured changes by more than .004;

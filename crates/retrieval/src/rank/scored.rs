@@ -1,7 +1,7 @@
 use super::candidates::{Part, Place, candidates};
 use super::context::{Context, Cosine};
 use super::fuse::{Fusion, Scale, decay};
-use super::{ALPHA, IMPORTANCE, Mode, Query};
+use super::{ALPHA, IMPORTANCE, Mode, Query, QueryContext};
 use crate::collection::Document;
 use crate::{DocNo, Statistics};
 
@@ -24,15 +24,21 @@ impl Scored {
 }
 
 /// All candidates, each by the sides that count.
-pub(super) fn score(parts: &[Part<'_>], statistics: &Statistics, query: &Query<'_>, mode: Mode) -> Vec<Scored> {
-    let all = candidates(parts, statistics, query, mode);
+pub(super) fn score(
+    parts: &[Part<'_>],
+    statistics: &Statistics,
+    query: &Query,
+    context: &QueryContext<'_>,
+    mode: Mode,
+) -> Vec<Scored> {
+    let all = candidates(parts, statistics, query, context, mode);
     let mut scored = Vec::with_capacity(all.len());
     for of_one in all.chunk_by(|a, b| a.0.0 == b.0.0) {
         let Some(part) = of_one.first().and_then(|(place, _)| parts.get(place.0)) else { continue };
-        let vector = query.vector.filter(|_| mode != Mode::Text);
-        let mut context = vector.map(|vector| Context::new(part.collection, vector));
+        let vector = context.vector.filter(|_| mode != Mode::Text);
+        let mut neighbours = vector.map(|vector| Context::new(part.collection, vector));
         for (place, text) in with_text(of_one, part, statistics, mode) {
-            let cosine = context.as_mut().and_then(|context| context.cosine(place.1));
+            let cosine = neighbours.as_mut().and_then(|neighbours| neighbours.cosine(place.1));
             if text > 0.0 || cosine.is_some() {
                 scored.push(Scored { place, id: 0, text, cosine, share: 0.0, decay: 1.0 });
             }
@@ -57,11 +63,11 @@ fn with_text(
     })
 }
 
-pub(super) fn fuse(scored: &[Scored], query: &Query<'_>, mode: Mode, best_text: f32) -> Fusion {
+pub(super) fn fuse(scored: &[Scored], context: &QueryContext<'_>, mode: Mode, best_text: f32) -> Fusion {
     let alpha = match mode {
         Mode::Text => 0.0,
         Mode::Semantic => 1.0,
-        Mode::Hybrid => query.alpha.filter(|alpha| alpha.is_finite()).map_or(ALPHA, |alpha| alpha.clamp(0.0, 1.0)),
+        Mode::Hybrid => context.alpha.filter(|alpha| alpha.is_finite()).map_or(ALPHA, |alpha| alpha.clamp(0.0, 1.0)),
     };
     let text = Scale::of(scored.iter().map(|one| one.text), best_text);
     let semantic = Scale::of(scored.iter().filter_map(|one| Some(one.cosine?.whole)), 1.0);
@@ -70,7 +76,14 @@ pub(super) fn fuse(scored: &[Scored], query: &Query<'_>, mode: Mode, best_text: 
 
 /// Puts the best into the order of their scores, as many as are shown, and leaves out what is below the least that is
 /// wanted. Those behind stand in no order.
-pub(super) fn rank(scored: &mut Vec<Scored>, parts: &[Part<'_>], fusion: &Fusion, query: &Query<'_>, shown: usize) {
+pub(super) fn rank(
+    scored: &mut Vec<Scored>,
+    parts: &[Part<'_>],
+    fusion: &Fusion,
+    (query, context): (&Query, &QueryContext<'_>),
+    shown: usize,
+) {
+    let half_life = query.half_life.map(|age| i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
     for one in scored.iter_mut() {
         let part = parts.get(one.place.0);
         let Some(entry) = part.and_then(|part| part.collection.entry(one.place.1)) else { continue };
@@ -78,7 +91,7 @@ pub(super) fn rank(scored: &mut Vec<Scored>, parts: &[Part<'_>], fusion: &Fusion
         // What has no vector yet is taken for the mean: it neither gains nor loses.
         let cosine = one.cosine.map_or(fusion.semantic.mean, |cosine| cosine.whole);
         one.share = fusion.share(one.text, cosine, gain(entry.importance));
-        one.decay = decay(query.now.saturating_sub(entry.stored_at), query.half_life_ms, entry.importance);
+        one.decay = decay(context.now.saturating_sub(entry.stored_at), half_life, entry.importance);
     }
     if let Some(least) = query.min_score {
         scored.retain(|one| one.score() >= least);

@@ -2,18 +2,18 @@ use super::candidates::Part;
 use super::diverse::diversify;
 use super::hit::hit;
 use super::scored::{Scored, fuse, rank, score};
-use super::{CANDIDATES, Found, Hit, Mode, Query};
+use super::{CANDIDATES, Found, Hit, Mode, Query, QueryContext};
 use crate::collection::Collection;
 use crate::{DocNo, Languages, Statistics, StopWords, TextQuery};
 
 /// Searches collections of one owner as if they were one: statistics are theirs together. What does not meet the
 /// query's conditions, or has expired, is never found. Equal scores are in order of collection and id.
 #[must_use]
-pub fn search(collections: &[&Collection], query: &Query<'_>) -> Found {
+pub fn search(collections: &[&Collection], query: &Query, context: &QueryContext<'_>) -> Found {
     let languages = collections.iter().fold(Languages::default(), |all, one| all.union(one.text().languages()));
-    let words = TextQuery::new(query.text, languages, StopWords::Dropped);
-    let mut warnings = warnings(collections, query, &words);
-    let Some((mode, query)) = mode(collections, query, &words, &mut warnings) else {
+    let words = TextQuery::new(&query.text, languages, StopWords::Dropped);
+    let mut warnings = warnings(collections, query, context, &words);
+    let Some((mode, context)) = mode(collections, query, context, &words, &mut warnings) else {
         return Found { hits: Vec::new(), total: 0, mode: Mode::Text, warnings };
     };
     // Where they do not count, nothing is looked up for them.
@@ -22,20 +22,20 @@ pub fn search(collections: &[&Collection], query: &Query<'_>) -> Found {
         .iter()
         .map(|collection| Part {
             collection,
-            admitted: collection.admitted(&query),
+            admitted: collection.admitted(query, &context),
             resolved: collection.text().resolve(&words),
         })
         .collect();
     let mut statistics = Statistics::default();
     parts.iter().for_each(|part| statistics.merge(part.resolved.statistics()));
-    let mut scored = score(&parts, &statistics, &query, mode);
+    let mut scored = score(&parts, &statistics, query, &context, mode);
     let best_text = collections.first().map_or(0.0, |one| one.text().best(&words, &statistics));
-    let fusion = fuse(&scored, &query, mode, best_text);
+    let fusion = fuse(&scored, &context, mode, best_text);
     let page = query.offset.saturating_add(query.limit);
     let shown = if query.mmr.is_some() { page.max(CANDIDATES) } else { page };
-    rank(&mut scored, &parts, &fusion, &query, shown);
+    rank(&mut scored, &parts, &fusion, (query, &context), shown);
     let total = scored.len();
-    let show = |one: &Scored| Some((hit(one, parts.get(one.place.0)?, &fusion, &statistics, &query)?, one.place.1));
+    let show = |one: &Scored| Some((hit(one, parts.get(one.place.0)?, &fusion, &statistics, &context)?, one.place.1));
     let hits = match query.mmr {
         None => scored.iter().skip(query.offset).take(query.limit).filter_map(show).map(|(hit, _)| hit).collect(),
         Some(lambda) => {
@@ -47,13 +47,13 @@ pub fn search(collections: &[&Collection], query: &Query<'_>) -> Found {
     Found { hits, total, mode, warnings }
 }
 
-fn warnings(collections: &[&Collection], query: &Query<'_>, words: &TextQuery) -> Vec<String> {
+fn warnings(collections: &[&Collection], query: &Query, context: &QueryContext<'_>, words: &TextQuery) -> Vec<String> {
     let mut warnings = Vec::new();
     if words.is_cut() {
         warnings.push("the query has more than 512 words: those after them were not looked for".to_owned());
     }
     let waiting: usize = collections.iter().map(|one| one.len() - one.vectors()).sum();
-    if query.vector.is_some() && query.mode != Mode::Text && waiting > 0 {
+    if context.vector.is_some() && query.mode != Mode::Text && waiting > 0 {
         warnings.push(format!("{waiting} entries have no vector yet: they are found by their words only"));
     }
     warnings
@@ -62,13 +62,14 @@ fn warnings(collections: &[&Collection], query: &Query<'_>, words: &TextQuery) -
 /// By what is ranked, where there is anything to rank by.
 fn mode<'a>(
     collections: &[&Collection],
-    query: &Query<'a>,
+    query: &Query,
+    context: &QueryContext<'a>,
     words: &TextQuery,
     warnings: &mut Vec<String>,
-) -> Option<(Mode, Query<'a>)> {
+) -> Option<(Mode, QueryContext<'a>)> {
     let fits = |vector: &&[f32]| collections.iter().all(|one| one.dimensions() == vector.len());
-    let vector = query.vector.filter(fits);
-    if query.vector.is_some() && vector.is_none() {
+    let vector = context.vector.filter(fits);
+    if context.vector.is_some() && vector.is_none() {
         warnings
             .push("the query's vector is of another model than the entries': only words were looked for".to_owned());
     }
@@ -78,5 +79,5 @@ fn mode<'a>(
         (Mode::Hybrid, true, false) => Mode::Hybrid,
         (Mode::Text, _, true) | (_, false, true) => return None,
     };
-    Some((mode, Query { vector, ..*query }))
+    Some((mode, QueryContext { vector, ..*context }))
 }

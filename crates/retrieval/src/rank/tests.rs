@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -49,8 +51,11 @@ fn collection(entries: &[Made<'_>]) -> Collection {
 const EAST: [f32; 3] = [1.0, 0.0, 0.0];
 const NORTH: [f32; 3] = [0.0, 1.0, 0.0];
 
-fn asked(text: &str) -> Query<'_> {
-    Query { text, limit: 20, ..Query::default() }
+const NOTHING: QueryContext<'_> = QueryContext { vector: None, now: 0, include_expired: false, alpha: None };
+const EASTWARD: QueryContext<'_> = QueryContext { vector: Some(&EAST), ..NOTHING };
+
+fn asked(text: &str) -> Query {
+    Query { text: text.into(), limit: 20, ..Query::default() }
 }
 
 fn ids(found: &Found) -> Vec<u128> {
@@ -65,7 +70,7 @@ fn what_either_side_finds_is_scored_by_both() {
         Made { id: 3, value: "boat", vector: Some(EAST), ..MADE },
         Made { id: 4, value: "bread", vector: Some(NORTH), ..MADE },
     ]);
-    let found = search(&[&all], &Query { vector: Some(&EAST), ..asked("boat") });
+    let found = search(&[&all], &asked("boat"), &EASTWARD);
     assert_eq!((found.mode, found.total), (Mode::Hybrid, 4));
     let order = ids(&found);
     assert_eq!((order[0], order[3]), (3, 4), "both, and neither");
@@ -79,14 +84,18 @@ fn without_a_vector_words_count_and_without_words_the_vector_does() {
         Made { id: 1, value: "boat", vector: Some(NORTH), ..MADE },
         Made { id: 2, value: "ship", vector: Some(EAST), ..MADE },
     ]);
-    let text = search(&[&all], &asked("boat"));
+    let text = search(&[&all], &asked("boat"), &NOTHING);
     assert_eq!((text.mode, ids(&text)), (Mode::Text, vec![1]));
     assert!(text.hits[0].semantic.is_none() && text.hits[0].explain.semantic.is_none());
-    let semantic = search(&[&all], &Query { vector: Some(&EAST), ..asked("…!?") });
+    let semantic = search(&[&all], &asked("…!?"), &EASTWARD);
     assert_eq!((semantic.mode, ids(&semantic)), (Mode::Semantic, vec![2, 1]));
-    let nothing = search(&[&all], &asked("…!?"));
+    let nothing = search(&[&all], &asked("…!?"), &NOTHING);
     assert_eq!((nothing.hits.len(), nothing.total), (0, 0));
-    let foreign = search(&[&all], &Query { vector: Some(&[1.0]), mode: Mode::Semantic, ..asked("boat") });
+    let foreign = search(
+        &[&all],
+        &Query { mode: Mode::Semantic, ..asked("boat") },
+        &QueryContext { vector: Some(&[1.0]), ..NOTHING },
+    );
     assert_eq!((foreign.mode, ids(&foreign)), (Mode::Text, vec![1]));
     assert!(foreign.warnings[0].contains("another model"));
 }
@@ -98,13 +107,13 @@ fn an_entry_whose_vector_is_not_there_yet_is_found_by_its_words() {
         Made { id: 2, value: "bread", vector: Some(EAST), ..MADE },
         Made { id: 3, value: "bread", vector: Some(NORTH), ..MADE },
     ]);
-    let found = search(&[&all], &Query { vector: Some(&EAST), ..asked("boat") });
+    let found = search(&[&all], &asked("boat"), &EASTWARD);
     assert!(ids(&found).contains(&1));
     assert!(found.warnings[0].starts_with("1 entries have no vector yet"));
     let hit = found.hits.iter().find(|hit| hit.id == 1).unwrap();
     let part = hit.explain.semantic.as_ref().unwrap();
     assert_eq!((hit.semantic, part.own, part.cosine), (None, None, part.mean), "neither gains nor loses");
-    let semantic = search(&[&all], &Query { vector: Some(&EAST), mode: Mode::Semantic, ..asked("boat") });
+    let semantic = search(&[&all], &Query { mode: Mode::Semantic, ..asked("boat") }, &EASTWARD);
     assert_eq!(ids(&semantic), [2, 3]);
 }
 
@@ -115,8 +124,8 @@ fn a_turn_counts_with_those_around_it() {
         Made { id: 2, value: "the blue one", thread: Some("t"), vector: Some(NORTH), ..MADE },
         Made { id: 3, value: "the blue one", vector: Some(NORTH), ..MADE },
     ]);
-    assert_eq!(ids(&search(&[&all], &asked("boat"))), [1, 2], "by words");
-    let found = search(&[&all], &Query { vector: Some(&EAST), mode: Mode::Semantic, ..asked("") });
+    assert_eq!(ids(&search(&[&all], &asked("boat"), &NOTHING)), [1, 2], "by words");
+    let found = search(&[&all], &Query { mode: Mode::Semantic, ..asked("") }, &EASTWARD);
     assert_eq!(ids(&found), [1, 2, 3], "by vector");
     // (0, 1) + .3 (1, 0), whose cosine with (1, 0) is .3 / sqrt(1.09).
     let part = found.hits[1].explain.semantic.as_ref().unwrap();
@@ -132,19 +141,19 @@ fn what_has_expired_is_not_found_and_not_told_of() {
         Made { id: 2, value: "boat", thread: Some("t"), expires_at: Some(50), vector: Some(EAST), ..MADE },
         Made { id: 3, value: "boat", thread: Some("t"), ..MADE },
     ]);
-    let at = |now| search(&[&all], &Query { now, vector: Some(&EAST), ..asked("boat") });
+    let at = |now| search(&[&all], &asked("boat"), &QueryContext { now, ..EASTWARD });
     assert_eq!(at(49).total, 3);
     let found = at(50);
     assert_eq!((ids(&found), found.total), (vec![1, 3], 2), "from that moment on");
     assert_eq!((found.hits[0].next, found.hits[1].prev), (Some(3), Some(1)), "it is passed over");
-    let kept = search(&[&all], &Query { now: 50, include_expired: true, ..asked("boat") });
+    let kept = search(&[&all], &asked("boat"), &QueryContext { now: 50, include_expired: true, ..NOTHING });
     assert_eq!(kept.total, 3);
 }
 
 #[test]
 fn equal_scores_are_in_order_of_their_ids() {
     let all = collection(&[5, 3, 9, 1].map(|id| Made { id, value: "boat", ..MADE }));
-    assert_eq!(ids(&search(&[&all], &asked("boat"))), [1, 3, 5, 9]);
+    assert_eq!(ids(&search(&[&all], &asked("boat"), &NOTHING)), [1, 3, 5, 9]);
 }
 
 #[test]
@@ -155,8 +164,12 @@ fn importance_and_age_move_a_score() {
         Made { id: 3, value: "boat", stored_at: 1_000, ..MADE },
         Made { id: 4, value: "boat", importance: 0.0, ..MADE },
     ]);
-    assert_eq!(ids(&search(&[&all], &asked("boat"))), [2, 1, 3, 4]);
-    let aged = search(&[&all], &Query { now: 1_000, half_life_ms: Some(1_000), ..asked("boat") });
+    assert_eq!(ids(&search(&[&all], &asked("boat"), &NOTHING)), [2, 1, 3, 4]);
+    let aged = search(
+        &[&all],
+        &Query { half_life: Some(Duration::from_secs(1)), ..asked("boat") },
+        &QueryContext { now: 1_000, ..NOTHING },
+    );
     assert_eq!(ids(&aged), [2, 3, 1, 4]);
     let decays: Vec<f32> = aged.hits.iter().map(|hit| hit.explain.decay).collect();
     assert_eq!(decays, [1.0, 1.0, 0.5, 0.25]);
@@ -168,12 +181,12 @@ fn below_the_least_score_nothing_is_found() {
         Made { id: 1, value: "blue boat", vector: Some(EAST), ..MADE },
         Made { id: 2, value: "bread", vector: Some(NORTH), ..MADE },
     ]);
-    let ask = Query { vector: Some(&EAST), ..asked("blue boat") };
-    let [best, worst] = &search(&[&all], &ask).hits[..] else { panic!("two") };
+    let ask = |min_score| Query { min_score, ..asked("blue boat") };
+    let [best, worst] = &search(&[&all], &ask(None), &EASTWARD).hits[..] else { panic!("two") };
     assert!(best.score > 0.5 && worst.score < 0.1, "{} {}", best.score, worst.score);
-    let found = search(&[&all], &Query { min_score: Some(best.score), ..ask });
+    let found = search(&[&all], &ask(Some(best.score)), &EASTWARD);
     assert_eq!((ids(&found), found.total), (vec![1], 1));
-    assert_eq!(search(&[&all], &Query { min_score: Some(1.1), ..ask }).total, 0);
+    assert_eq!(search(&[&all], &ask(Some(1.1)), &EASTWARD).total, 0);
 }
 
 #[test]
@@ -184,15 +197,15 @@ fn diversity_moves_what_was_said_already_down() {
         Made { id: 2, value: "boat", vector: Some(EAST), ..MADE },
         Made { id: 3, value: "boat", vector: Some([0.8, 0.0, 0.6]), ..MADE },
     ]);
-    let ask = Query { vector: Some(&near), ..asked("boat") };
-    assert_eq!(ids(&search(&[&all], &ask)), [1, 2, 3]);
-    let found = search(&[&all], &Query { mmr: Some(0.5), ..ask });
+    let with = |mmr| search(&[&all], &Query { mmr, ..asked("boat") }, &QueryContext { vector: Some(&near), ..NOTHING });
+    assert_eq!(ids(&with(None)), [1, 2, 3]);
+    let found = with(Some(0.5));
     assert_eq!(ids(&found), [1, 3, 2]);
     let likeness: Vec<f32> = found.hits.iter().map(|hit| hit.explain.likeness.unwrap()).collect();
     for (found, expected) in likeness.iter().zip([0.0, 0.8, 1.0]) {
         assert!((found - expected).abs() < 1e-3, "{likeness:?}");
     }
-    assert_eq!(ids(&search(&[&all], &Query { mmr: Some(1.0), ..ask })), [1, 2, 3]);
+    assert_eq!(ids(&with(Some(1.0))), [1, 2, 3]);
 }
 
 #[test]
@@ -213,7 +226,8 @@ fn the_parts_of_a_score_add_up_to_it() {
     for mode in [Mode::Hybrid, Mode::Text, Mode::Semantic] {
         let found = search(
             &[&all],
-            &Query { vector: Some(&EAST), mode, half_life_ms: Some(700), ..asked("blue boat harbour") },
+            &Query { mode, half_life: Some(Duration::from_millis(700)), ..asked("blue boat harbour") },
+            &EASTWARD,
         );
         assert!(found.hits.len() > 1);
         for hit in &found.hits {
@@ -240,10 +254,10 @@ fn other_parameters_count_from_then_on() {
         Made { id: 1, value: "boat and much else that was said of the harbour", ..MADE },
         Made { id: 2, value: "boat", ..MADE },
     ]);
-    let bm25 = |all: &Collection| search(&[all], &asked("boat")).hits[0].explain.text.as_ref().unwrap().bm25;
-    assert_eq!(ids(&search(&[&all], &asked("boat"))), [2, 1], "the shorter first");
+    let bm25 = |all: &Collection| search(&[all], &asked("boat"), &NOTHING).hits[0].explain.text.as_ref().unwrap().bm25;
+    assert_eq!(ids(&search(&[&all], &asked("boat"), &NOTHING)), [2, 1], "the shorter first");
     all.set_bm25(Bm25 { k1: 1.0, b: 0.0, prior: 0.0 });
-    assert_eq!(ids(&search(&[&all], &asked("boat"))), [1, 2], "length does not count");
+    assert_eq!(ids(&search(&[&all], &asked("boat"), &NOTHING)), [1, 2], "length does not count");
     // ln(1 + .5 / 2.5), once in an entry of which 1 / (1 + k1) counts.
     assert!((bm25(&all) - 1.2_f32.ln() / 2.0).abs() < 1e-6);
 }
@@ -253,9 +267,9 @@ fn pages_are_parts_of_one_list() {
     let values: Vec<String> = (0..90).map(|n| format!("boat {}", "and more ".repeat(n))).collect();
     let made: Vec<Made<'_>> = values.iter().zip(1..).map(|(value, id)| Made { id, value, ..MADE }).collect();
     let all = collection(&made);
-    let whole = search(&[&all], &Query { limit: 100, ..asked("boat") });
+    let whole = search(&[&all], &Query { limit: 100, ..asked("boat") }, &NOTHING);
     assert_eq!(whole.hits.len(), 90);
-    let pages = (0..10).map(|page| search(&[&all], &Query { limit: 10, offset: page * 10, ..asked("boat") }));
+    let pages = (0..10).map(|page| search(&[&all], &Query { limit: 10, offset: page * 10, ..asked("boat") }, &NOTHING));
     let paged: Vec<Hit> = pages.inspect(|page| assert_eq!(page.total, 90)).flat_map(|page| page.hits).collect();
     assert_eq!(paged, whole.hits);
 }
@@ -264,7 +278,7 @@ fn pages_are_parts_of_one_list() {
 fn words_beyond_the_512th_are_said_to_be_left_out() {
     let all = collection(&[Made { id: 1, value: "w1", ..MADE }]);
     let text: Vec<String> = (0..600).map(|n| format!("w{n}")).collect();
-    let found = search(&[&all], &asked(&text.join(" ")));
+    let found = search(&[&all], &asked(&text.join(" ")), &NOTHING);
     assert!(found.warnings[0].contains("512"));
     assert_eq!(ids(&found), [1]);
 }
@@ -285,9 +299,9 @@ proptest! {
             some.map(|((value, _), id)| Made { id, value, ..MADE }).collect::<Vec<_>>()
         };
         let text = text.join(" ");
-        let whole = search(&[&collection(&made(None))], &Query { limit: 50, ..asked(&text) });
+        let whole = search(&[&collection(&made(None))], &Query { limit: 50, ..asked(&text) }, &NOTHING);
         let parts = [0, 1, 2].map(|of| collection(&made(Some(of))));
-        let found = search(&parts.each_ref(), &Query { limit: 50, ..asked(&text) });
+        let found = search(&parts.each_ref(), &Query { limit: 50, ..asked(&text) }, &NOTHING);
         let scores = |found: &Found| {
             let mut all: Vec<(u128, f32)> = found.hits.iter().map(|hit| (hit.id, hit.score)).collect();
             all.sort_by_key(|(id, _)| *id);
@@ -305,21 +319,21 @@ proptest! {
         values in prop::collection::vec(("\\PC{0,80}", prop::option::of("\\PC{0,3}")), 1..12),
         text in "(.|\\PC){0,200}",
         vector in prop::option::of(prop::array::uniform3(-1.0_f32..1.0)),
-        numbers in (any::<f32>(), any::<f32>(), any::<f32>(), any::<i64>(), any::<i64>()),
+        numbers in (any::<f32>(), any::<f32>(), any::<f32>(), any::<Duration>(), any::<i64>()),
     ) {
         let (alpha, mmr, min_score, half_life, now) = numbers;
         let made: Vec<Made<'_>> = values.iter().zip(1..).map(|((value, thread), id)| Made {
             id, value, thread: thread.as_deref(), vector: (id % 2 == 0).then_some(EAST), ..MADE
         }).collect();
         let all = collection(&made);
-        let ask = Query { vector: vector.as_ref().map(|v| &v[..]), now, ..asked(&text) };
-        for ask in [
-            ask,
-            Query { alpha: Some(alpha), half_life_ms: Some(half_life), ..ask },
-            Query { min_score: Some(min_score), offset: 1, limit: 2, ..ask },
-            Query { mmr: Some(mmr), ..ask },
+        let context = QueryContext { vector: vector.as_ref().map(|v| &v[..]), now, ..NOTHING };
+        for (ask, alpha) in [
+            (asked(&text), None),
+            (Query { half_life: Some(half_life), ..asked(&text) }, Some(alpha)),
+            (Query { min_score: Some(min_score), offset: 1, limit: 2, ..asked(&text) }, None),
+            (Query { mmr: Some(mmr), ..asked(&text) }, None),
         ] {
-            let found = search(&[&all], &ask);
+            let found = search(&[&all], &ask, &QueryContext { alpha, ..context });
             prop_assert!(found.hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score)));
             let is_falling = found.hits.is_sorted_by(|a, b| a.score >= b.score);
             prop_assert!(is_falling || ask.mmr.is_some());

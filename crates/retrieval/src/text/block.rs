@@ -1,29 +1,30 @@
-//! A block of a term's postings.
+//! A block of a posting list.
 //!
-//! It is two runs of bytes, so that who counts does not read positions. Heads: for each entry the gap to the one
-//! before and its count in one number (`gap << 2 | min(count, 4) - 1`), from four on the count's rest. Places: for each
-//! entry the gaps between its positions, the first from 0.
+//! It consists of two byte sequences, so that counting does not decode positions. Heads: per entry the document gap and
+//! the count in one number (`gap << 2
+//!
+//! min(count, 4) - 1`), from four on the rest of the count. Places: per entry the position gaps, the first from 0.
 
 use super::varint;
 
-/// Postings of a block at most.
+/// Maximum postings of a block.
 pub(super) const BLOCK: u32 = 256;
-/// Bytes of a block from which on it takes no more.
+/// Size in bytes from which a block accepts no more.
 pub(super) const BLOCK_BYTES: usize = 8 * 1024;
-/// Occurrences of a term in one entry that are kept.
+/// Maximum stored occurrences of a term in one entry.
 pub(super) const MAX_COUNT: usize = 65_535;
 
-/// A term's occurrences in one entry.
+/// Occurrences of a term in one entry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Item<'a> {
     pub doc: u32,
     pub count: u32,
-    /// Gaps between its positions, the first from 0.
+    /// Position gaps, the first from 0.
     pub places: &'a [u8],
 }
 
 impl Item<'_> {
-    /// Whether it has as many positions as it says, all rising.
+    /// Returns whether it has the stated number of positions, in ascending order.
     pub(super) fn is_well_formed(&self) -> bool {
         let mut last = None;
         let rising = self.positions().all(|position| last.replace(position).is_none_or(|last| position > last));
@@ -35,7 +36,7 @@ impl Item<'_> {
     }
 }
 
-/// The positions of which these are the gaps, as many as are asked for.
+/// Decodes the given number of positions.
 #[inline]
 pub(super) fn positions(mut places: &[u8], count: u32) -> impl Iterator<Item = u32> {
     let (mut last, mut left) = (0_u32, count);
@@ -46,7 +47,7 @@ pub(super) fn positions(mut places: &[u8], count: u32) -> impl Iterator<Item = u
     })
 }
 
-/// The gaps of rising positions, as [`Item::places`] has them, and how many they are.
+/// Encodes ascending positions as in [`Item::places`]; returns their number.
 pub(super) fn write_places(positions: impl Iterator<Item = u32>, out: &mut Vec<u8>) -> u32 {
     let (mut last, mut count) = (0, 0);
     for position in positions.take(MAX_COUNT) {
@@ -73,7 +74,7 @@ impl<'a> View<'a> {
         Items { counts: self.counts(), places: self.places }
     }
 
-    /// Both runs as one, behind the length of the first.
+    /// Both sequences concatenated after the length of the first.
     pub(super) fn pack(self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.heads.len() + self.places.len() + 2);
         varint::write(self.heads.len() as u64, &mut bytes);
@@ -89,7 +90,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Reads heads: entries with their counts.
+/// Decoder of heads: entries with their counts.
 #[derive(Clone)]
 pub(super) struct Counts<'a> {
     pub bytes: &'a [u8],
@@ -111,7 +112,7 @@ impl Iterator for Counts<'_> {
     }
 }
 
-/// Reads heads and places.
+/// Decoder of heads and places.
 #[derive(Clone)]
 pub(super) struct Items<'a> {
     pub counts: Counts<'a>,
@@ -129,13 +130,13 @@ impl<'a> Iterator for Items<'a> {
     }
 }
 
-/// Bytes of the first numbers.
+/// Number of bytes of the first numbers.
 pub(super) fn length_of(bytes: &[u8], numbers: u32) -> usize {
     let (mut at, mut left) = (0, numbers);
-    // Each number ends with the one of its bytes whose highest bit is clear: eight are counted at once.
+    // The last byte of each number has its highest bit clear: eight bytes are counted at once.
     while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
         let ends = (!u64::from_le_bytes(*eight) & 0x8080_8080_8080_8080) >> 7;
-        // The sum of the bytes, in the highest.
+        // Sum of the bytes, in the highest byte.
         let ends = (ends.wrapping_mul(0x0101_0101_0101_0101) >> 56) as u32;
         if ends >= left {
             break;
@@ -209,14 +210,14 @@ impl Block {
     }
 }
 
-/// A block with one more.
+/// Returns a copy with one more posting.
 pub(super) fn with(view: View<'_>, item: Item<'_>) -> Block {
     let before = view.items().take_while(|other| other.doc < item.doc);
     let after = view.items().skip_while(|other| other.doc <= item.doc);
     Block::of(before.chain(std::iter::once(item)).chain(after))
 }
 
-/// A block with one less.
+/// Returns a copy without a posting.
 pub(super) fn without(view: View<'_>, doc: u32) -> Block {
     Block::of(view.items().filter(|item| item.doc != doc))
 }

@@ -6,12 +6,11 @@ use serde::{Deserialize, Serialize};
 /// factor `k1 + 1`, as Lucene since version 8.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bm25 {
-    /// How slowly more occurrences stop to count.
+    /// Saturation of term frequency.
     pub k1: f32,
-    /// How much a long entry loses, 0 to 1.
+    /// Length normalisation, 0 to 1.
     pub b: f32,
-    /// Words that every entry is thought to have besides its own: among short texts a length says little. 0 is BM25 as
-    /// published.
+    /// Number of words added to every entry's length: among short texts the length says little. 0 is BM25 as published.
     pub prior: f32,
 }
 
@@ -22,21 +21,21 @@ impl Default for Bm25 {
 }
 
 impl Bm25 {
-    /// Lucene's: `ln(1 + (n - df + 0.5) / (df + 0.5))`, which is never negative.
+    /// Lucene's idf: `ln(1 + (n - df + 0.5) / (df + 0.5))`, never negative.
     #[must_use]
     pub fn idf(documents: u64, df: u64) -> f32 {
         let (all, with) = (documents as f64, df.min(documents) as f64);
         (1.0 + (all - with + 0.5) / (with + 0.5)).ln() as f32
     }
 
-    /// Its norm for entries of this mean length.
+    /// Norm for entries with this mean length.
     pub(super) fn norm(self, mean: f32) -> Norm {
         let by_length = self.k1 * self.b / (mean + self.prior).max(f32::MIN_POSITIVE);
         Norm { base: self.k1 * (1.0 - self.b) + by_length * self.prior, by_length }
     }
 }
 
-/// `K` as a line over an entry's length.
+/// `K` as a linear function of an entry's length.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Norm {
     base: f32,
@@ -44,7 +43,7 @@ pub(super) struct Norm {
 }
 
 impl Norm {
-    /// What of a term's weight an entry gets: 0 to 1.
+    /// Share of a term's weight, 0 to 1.
     pub(super) fn saturation(self, tf: f32, length: f32) -> f32 {
         tf / (tf + self.base + self.by_length * length)
     }

@@ -1,5 +1,5 @@
-//! An index as bytes: options, terms with their postings as they are kept, entries with their terms. Who writes a file
-//! adds a checksum; what is read is checked for sense all the same.
+//! Serialised index: options, terms with their encoded postings, entries with their terms. A checksum is the caller's
+//! responsibility; data is validated nevertheless.
 
 use std::io::{self, Read, Write};
 
@@ -15,7 +15,7 @@ const MAGIC: &[u8] = b"muster text";
 const VERSION: u64 = 1;
 
 impl TextIndex {
-    /// Writes all of it.
+    /// Writes the index.
     ///
     /// # Errors
     /// Those of `out`.
@@ -59,7 +59,7 @@ impl TextIndex {
     /// Reads what [`TextIndex::encode`] wrote, and nothing after it.
     ///
     /// # Errors
-    /// Where it cannot be read, is of another version or makes no sense: the index is to be built anew then.
+    /// Unreadable, incompatible or inconsistent data: rebuild the index.
     pub fn decode(input: &mut dyn Read) -> Result<Self, DecodeError> {
         let mut input = Reader::new(input);
         let magic = input.record("its mark", |bytes| Some((read_bytes(bytes)? == MAGIC, varint::read(bytes)?)));
@@ -71,7 +71,7 @@ impl TextIndex {
         let postings = index.read_terms(&mut input)?;
         let listed = index.read_documents(&mut input)?;
         input.end()?;
-        // Both sides tell of the same occurrences.
+        // Both directions must have the same occurrences.
         if postings != listed {
             return Err(DecodeError::Damaged("postings and entries differ"));
         }
@@ -134,7 +134,7 @@ impl TextIndex {
     }
 }
 
-/// A sum over occurrences that does not depend on their order.
+/// Order-independent checksum of occurrences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Seen {
     count: u64,
@@ -167,7 +167,7 @@ fn read_options(bytes: &mut &[u8]) -> Option<TextOptions> {
     Some(TextOptions { bm25, neighbours, pairs })
 }
 
-/// 0 where there is none, else its language from 1 on, its length and its neighbours from 1 on.
+/// 0 for none, otherwise its language from 1, its length and its neighbours from 1.
 fn write_document(document: &Document, out: &mut Vec<u8>) {
     let Some(language) = document.language else { return varint::write(0, out) };
     varint::write(u64::from(language.number()) + 1, out);

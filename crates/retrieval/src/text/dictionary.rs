@@ -1,13 +1,13 @@
-//! From a term to its number.
+//! Dictionary of terms.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-/// Terms of a bucket, on average at most.
+/// Maximum average number of terms per bucket.
 const FULL: usize = 256;
 
-/// Terms by a keyed hash (a text cannot be made so that its terms collide) in buckets that split one at a time (Litwin
-/// 1980, "Linear hashing"): no insert pays for all, and clones share the buckets that neither has written.
+/// Terms by keyed hash (collisions cannot be forced by a text) in buckets that split one at a time (Litwin 1980,
+/// "Linear hashing"): no insert pays for a full rehash, and clones share unchanged buckets.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Dictionary {
     hasher: RandomState,
@@ -17,9 +17,9 @@ pub(super) struct Dictionary {
 
 #[derive(Debug, Clone, Default)]
 struct Bucket {
-    /// By their hash.
+    /// Sorted by hash.
     entries: Vec<Entry>,
-    /// Their terms, with gaps where one was removed.
+    /// Their terms, with gaps of removed ones.
     text: String,
     gaps: usize,
 }
@@ -37,7 +37,7 @@ impl Dictionary {
         self.len
     }
 
-    /// What the other functions know a term by.
+    /// Hash used by the other functions.
     pub(super) fn hash(&self, term: &str) -> u64 {
         self.hasher.hash_one(term)
     }
@@ -47,7 +47,7 @@ impl Dictionary {
         bucket.same(hash).find(|(_, entry)| bucket.term(entry) == term).map(|(_, entry)| entry.number)
     }
 
-    /// Adds a term that is not in it.
+    /// Adds a term that is not present.
     pub(super) fn insert(&mut self, hash: u64, term: &str, number: u32) {
         if self.buckets.is_empty() {
             self.buckets.push(Arc::default());
@@ -82,10 +82,10 @@ impl Dictionary {
         self.buckets.iter().map(held).sum()
     }
 
-    /// The bucket of a term.
+    /// Bucket of a hash.
     fn place(&self, hash: u64) -> usize {
         let low = usize::try_from(hash & u64::from(u32::MAX)).unwrap_or_default();
-        // Buckets before `buckets - whole` are split already: of those one more bit counts.
+        // Buckets before `buckets - whole` are already split: they use one more bit.
         let whole = 1_usize << self.buckets.len().max(1).ilog2();
         let wide = low & (2 * whole - 1);
         if wide < self.buckets.len() { wide } else { low & (whole - 1) }
@@ -98,7 +98,7 @@ impl Dictionary {
         }
     }
 
-    /// Divides the bucket whose turn it is between itself and a new one.
+    /// Splits the next bucket.
     fn split(&mut self) {
         let whole = 1_usize << self.buckets.len().ilog2();
         let turn = self.buckets.len() - whole;
@@ -111,7 +111,7 @@ impl Dictionary {
     }
 }
 
-/// Buckets are by the low half of a hash, entries within by the high one.
+/// The low half of a hash selects the bucket, the high half orders its entries.
 fn high(hash: u64) -> u32 {
     u32::try_from(hash >> 32).unwrap_or_default()
 }
@@ -122,7 +122,7 @@ impl Bucket {
         self.text.get(start..start + usize::from(entry.length)).unwrap_or_default()
     }
 
-    /// Where the entries of a hash start or would: hashes are even, so that it is near where its value says.
+    /// Insertion point of a hash; since hashes are uniform it is near its proportional position.
     fn first(&self, hash: u64) -> usize {
         let hash = high(hash);
         let guess = (u64::from(hash) * self.entries.len() as u64) >> 32;
@@ -136,7 +136,7 @@ impl Bucket {
         at
     }
 
-    /// The entries of a hash with their places.
+    /// Entries with this hash, with their indices.
     fn same(&self, hash: u64) -> impl Iterator<Item = (usize, &Entry)> {
         let from = self.first(hash);
         let rest = self.entries.get(from..).unwrap_or_default();

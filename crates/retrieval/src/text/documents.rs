@@ -5,21 +5,21 @@ use crate::analysis::Language;
 use super::neighbours::{REACH, WHOLE, Weights};
 use super::pieces::Pieces;
 
-/// Entries of a piece, as a power of two.
+/// Entries per chunk, as a power of two.
 const PIECE: u32 = 10;
 /// No neighbour.
 const NONE: u32 = u32::MAX;
-/// Entries that a change of one may concern: all within reach of it and of those that were beside it.
+/// Entries affected by a change: all within reach of the entry and of its former neighbours.
 type Around = [Option<u32>; 2 * REACH + 1];
 
-/// What is known of an entry besides its words.
+/// Properties of an entry besides its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Document {
-    /// In words.
+    /// Length in words.
     pub length: u32,
     previous: u32,
     next: u32,
-    /// None where there is no such entry.
+    /// `None` if there is no such entry.
     pub language: Option<Language>,
 }
 
@@ -44,12 +44,12 @@ impl Document {
     }
 }
 
-/// All entries by their numbers, each thread a doubly linked list.
+/// All entries by number; each thread is a doubly linked list.
 #[derive(Debug, Clone)]
 pub(super) struct Documents {
     weights: Weights,
     all: Pieces<Document, PIECE>,
-    /// Length of an entry with those of its neighbours, in 256ths of a word.
+    /// Weighted length of an entry with its neighbours, in 256ths of a word.
     bags: Pieces<u32, PIECE>,
     count: usize,
     linked: usize,
@@ -71,17 +71,17 @@ impl Documents {
         self.count
     }
 
-    /// Numbers that were given: one more than the highest.
+    /// Highest number plus one.
     pub(super) fn slots(&self) -> usize {
         self.all.len()
     }
 
-    /// Sum of the bags, in 256ths of a word.
+    /// Sum of weighted lengths, in 256ths.
     pub(super) fn total(&self) -> u64 {
         self.total
     }
 
-    /// Whether any entry has a neighbour that counts.
+    /// Returns whether any entry has a neighbour that counts.
     pub(super) fn are_linked(&self) -> bool {
         self.linked > 0 && self.weights.reach() > 0
     }
@@ -95,7 +95,7 @@ impl Documents {
         self.all.get(doc as usize).filter(|document| document.language.is_some())
     }
 
-    /// Bags for one who asks for many, most of them near each other.
+    /// Accessor for many lookups that are mostly close to each other.
     pub(super) fn bags(&self) -> Bags<'_> {
         Bags { all: &self.bags, held: usize::MAX, piece: &[] }
     }
@@ -108,7 +108,7 @@ impl Documents {
         self.all.iter()
     }
 
-    /// Appends what was read; [`Documents::finish`] is to follow.
+    /// Appends a decoded entry; [`Documents::finish`] must follow.
     pub(super) fn push(&mut self, document: Document) {
         self.count += usize::from(document.language.is_some());
         self.linked += usize::from(document.is_linked());
@@ -117,7 +117,7 @@ impl Documents {
         self.bags.push(0);
     }
 
-    /// Whether every neighbour knows the other; then counts all bags.
+    /// Checks that links are mutual; then computes all weighted lengths.
     pub(super) fn finish(&mut self) -> bool {
         let knows = |doc: u32, other: Option<u32>, back: fn(&Document) -> Option<u32>| {
             other.is_none_or(|other| other != doc && self.get(other).and_then(back) == Some(doc))
@@ -132,7 +132,7 @@ impl Documents {
         sound
     }
 
-    /// Adds an entry, or sets what it is now: it keeps its place in its thread.
+    /// Adds or updates an entry, which keeps its position in its thread.
     pub(super) fn set(&mut self, doc: u32, length: u32, language: Language) {
         while self.all.len() <= doc as usize {
             self.all.push(Document::ABSENT);
@@ -163,7 +163,7 @@ impl Documents {
         }
     }
 
-    /// Puts an entry between two others.
+    /// Links an entry between two others.
     pub(super) fn link(&mut self, doc: u32, previous: Option<u32>, next: Option<u32>) {
         let Some(document) = self.get(doc).copied() else { return };
         let known = |other: &u32| *other != doc && self.get(*other).is_some();
@@ -173,7 +173,7 @@ impl Documents {
             return;
         }
         self.unlink(doc);
-        // Those on the far side of what is cut lose neighbours as well.
+        // Entries beyond the cut lose neighbours too.
         let apart = [previous.and_then(|one| self.get(one)?.next()), next.and_then(|one| self.get(one)?.previous())];
         let cut = apart.map(|other| other.map_or([None; 2 * REACH + 1], |other| self.around(other)));
         for (left, right) in [(previous, Some(doc)), (Some(doc), next)] {
@@ -183,7 +183,7 @@ impl Documents {
         cut.iter().for_each(|around| self.weigh(around));
     }
 
-    /// Takes an entry out of its thread: those before and after it are neighbours then.
+    /// Removes an entry from its thread and links its neighbours.
     fn unlink(&mut self, doc: u32) {
         let Some(document) = self.get(doc) else { return };
         let (previous, next) = (document.previous(), document.next());
@@ -193,7 +193,7 @@ impl Documents {
         let around = self.around(doc);
         self.update(doc, |document| (document.previous, document.next) = (NONE, NONE));
         match (previous, next) {
-            // Two in a ring: the other is alone now.
+            // A cycle of two: the other one is alone now.
             (Some(only), Some(other)) if only == other => {
                 self.update(only, |document| (document.previous, document.next) = (NONE, NONE));
             }
@@ -208,7 +208,7 @@ impl Documents {
         self.weigh(&around);
     }
 
-    /// Makes two entries neighbours, each letting go of the one it had on that side.
+    /// Makes two entries neighbours; each drops its former one on that side.
     fn join(&mut self, left: Option<u32>, right: Option<u32>) {
         let (Some(left), Some(right)) = (left, right) else { return };
         if let Some(old) = self.get(left).and_then(Document::next) {
@@ -228,7 +228,7 @@ impl Documents {
         self.linked = self.linked + usize::from(document.is_linked()) - before;
     }
 
-    /// The entries before one, the nearest first.
+    /// Preceding entries, nearest first.
     pub(super) fn before(&self, doc: u32) -> impl Iterator<Item = u32> {
         self.walk(doc, Document::previous)
     }
@@ -242,7 +242,7 @@ impl Documents {
         std::iter::successors(next(&doc), next).take(self.weights.reach())
     }
 
-    /// An entry and those that it may count for.
+    /// An entry and those to which it contributes.
     fn around(&self, doc: u32) -> Around {
         let mut around = [None; 2 * REACH + 1];
         let all = std::iter::once(doc).chain(self.before(doc)).chain(self.after(doc));
@@ -250,7 +250,7 @@ impl Documents {
         around
     }
 
-    /// Counts the bags of entries anew.
+    /// Recomputes weighted lengths.
     fn weigh(&mut self, docs: &[Option<u32>]) {
         for doc in docs.iter().flatten().copied() {
             let bag = self.count_bag(doc, |other| self.get(other).map_or(0, |document| document.length));
@@ -261,7 +261,7 @@ impl Documents {
         }
     }
 
-    /// Sum over an entry and its neighbours by their weights, in 256ths.
+    /// Weighted sum over an entry and its neighbours, in 256ths.
     pub(super) fn count_bag(&self, doc: u32, count: impl Fn(u32) -> u32) -> u32 {
         let own = count(doc).saturating_mul(WHOLE);
         let before = self.before(doc).zip(self.weights.before);
@@ -274,7 +274,7 @@ impl Documents {
     }
 }
 
-/// Holds the piece that was asked last.
+/// Caches the last accessed chunk.
 pub(super) struct Bags<'a> {
     all: &'a Pieces<u32, PIECE>,
     held: usize,

@@ -5,23 +5,23 @@ use crate::DocNo;
 use super::plan::words;
 use super::{Resolved, Statistics, TextIndex};
 
-/// What one word of a query, or two that stand together, adds to an entry's score.
+/// Contribution of one query word, or adjacent pair, to an entry's score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TermPart {
-    /// As it was written, normalised; a pair as `first second`.
+    /// Normalised word; a pair as `first second`.
     pub term: String,
-    /// Occurrences in the entry, with those in its neighbours by their weights.
+    /// Occurrences in the entry, plus weighted ones in its neighbours.
     pub tf: f32,
-    /// Entries that hold it.
+    /// Number of entries that contain it.
     pub df: u64,
     pub idf: f32,
-    /// `contribution = weight * tf / (tf + K)`: idf times how often it was asked for (and what a pair counts).
+    /// `contribution = weight * tf / (tf + K)`: idf times the count in the query (and the pair weight).
     pub weight: f32,
     pub contribution: f32,
 }
 
 impl TextIndex {
-    /// The parts of an entry's score, the heaviest word first; they add up to it, in this order to the bit.
+    /// Parts of an entry's score, the heaviest first; their sum in this order is bit-identical to the score.
     #[must_use]
     pub fn explain(&self, query: &Resolved<'_>, statistics: &Statistics, doc: DocNo) -> Vec<TermPart> {
         if !self.contains(doc) {
@@ -42,7 +42,7 @@ impl TextIndex {
 }
 
 impl Resolved<'_> {
-    /// Of a word, or from the number of words on of a pair.
+    /// Name of a word, or of a pair if `number` is beyond the words.
     fn name(&self, number: usize) -> String {
         let word = |number: usize| self.query.words.get(number).map_or("", |word| &word.word);
         match number.checked_sub(self.query.words.len()).and_then(|nth| self.query.pairs.get(nth)) {

@@ -1,14 +1,15 @@
-//! Which terms an entry holds, by their numbers: what a removal and the score of a given entry need.
+//! Forward index: terms of each entry by number, for removal and for scoring given entries.
 
 use std::sync::Arc;
 
 use super::varint;
 
-/// Entries of a piece.
+/// Entries per chunk.
 const PIECE: usize = 256;
 
-/// Each entry's list is bytes: rising numbers of terms with their counts, `gap << 2 | min(count, 4) - 1`, from four on the
-/// count's rest.
+/// Each entry's list is encoded: ascending term numbers with counts, `gap << 2
+///
+/// min(count, 4) - 1`, from four on the rest of the count.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Forward {
     pieces: Vec<Arc<Piece>>,
@@ -16,7 +17,7 @@ pub(super) struct Forward {
 
 #[derive(Debug, Clone, Default)]
 struct Piece {
-    /// Where each entry's bytes end.
+    /// End offset of each entry's bytes.
     ends: Vec<u32>,
     bytes: Vec<u8>,
 }
@@ -42,7 +43,7 @@ impl Piece {
 }
 
 impl Forward {
-    /// Bytes of an entry's list; none where it has none.
+    /// Encoded list of an entry; empty if there is none.
     pub(super) fn bytes_of(&self, doc: u32) -> &[u8] {
         let (piece, nth) = place(doc);
         let list = self.pieces.get(piece).and_then(|piece| piece.bytes.get(piece.range(nth)?));
@@ -76,7 +77,7 @@ const fn place(doc: u32) -> (usize, usize) {
     (doc as usize / PIECE, doc as usize % PIECE)
 }
 
-/// Terms of one entry with their counts, by rising number.
+/// Decoder of an entry's terms and counts, ascending.
 #[derive(Debug, Clone)]
 pub(super) struct Terms<'a> {
     bytes: &'a [u8],
@@ -88,7 +89,7 @@ impl<'a> Terms<'a> {
         Self { bytes, term: 0 }
     }
 
-    /// What is not read yet: nothing, unless the bytes are no list.
+    /// Undecoded rest: empty unless the data is invalid.
     pub(super) const fn rest(&self) -> &'a [u8] {
         self.bytes
     }
@@ -110,7 +111,7 @@ impl Iterator for Terms<'_> {
     }
 }
 
-/// Writes a list of rising numbers with their counts (1 or more).
+/// Encodes ascending numbers with counts of at least 1.
 pub(super) fn write_terms(terms: impl Iterator<Item = (u32, u32)>, out: &mut Vec<u8>) {
     let mut last = 0;
     for (term, count) in terms {

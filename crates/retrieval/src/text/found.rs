@@ -1,4 +1,4 @@
-//! What a search may find, and what it has found so far.
+//! Admitted entries of a search, and its accumulators.
 
 use roaring::RoaringBitmap;
 
@@ -6,7 +6,7 @@ use crate::Filter;
 
 use super::top::Top;
 
-/// Which entries a search may find.
+/// Entries that a search may return.
 pub(super) enum Admitted {
     All,
     Bits(Vec<u64>),
@@ -28,7 +28,7 @@ impl Admitted {
     }
 }
 
-/// Quicker to ask than the bitmap.
+/// Faster to test than the bitmap.
 fn bits(docs: &RoaringBitmap, slots: usize) -> Vec<u64> {
     let mut bits = vec![0_u64; slots.div_ceil(64)];
     for doc in docs {
@@ -39,15 +39,15 @@ fn bits(docs: &RoaringBitmap, slots: usize) -> Vec<u64> {
     bits
 }
 
-/// Scores so far.
+/// Score accumulators.
 pub(super) struct Found {
-    /// By entry; 0 where nothing was found.
+    /// By entry; 0 if not found.
     scores: Vec<f32>,
     /// Entries with a score.
     pub docs: Vec<u32>,
-    /// Whether entries without a score are too late.
+    /// Whether new entries can no longer be added.
     pub is_closed: bool,
-    /// Bags for the part in hand, by entry, and the entries that have one.
+    /// Weighted counts of the current part by entry, and the entries that have one.
     pub bags: Vec<u32>,
     pub spread: Vec<u32>,
 }
@@ -83,7 +83,7 @@ impl Found {
         *sum = sum.saturating_add(bag);
     }
 
-    /// The score of the last of the best.
+    /// Score of the last of the best `limit`.
     pub(super) fn least(&self, limit: usize) -> f32 {
         let mut top = Top::new(limit);
         self.docs.iter().for_each(|doc| top.offer(*doc, self.score(*doc)));

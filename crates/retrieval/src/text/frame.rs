@@ -1,16 +1,16 @@
-//! Records on a stream in frames: a length, then so many bytes. A record lies within one frame, so that nothing is kept
-//! in memory that was not read, whatever a length says.
+//! Length-prefixed frames of records. A record lies within one frame, and memory is only allocated for bytes that were
+//! read, whatever a length claims.
 
 use std::io::{self, Read, Write};
 
 use super::varint;
 
-/// Bytes of a frame from which on it is written.
+/// Size in bytes from which a frame is written.
 const FRAME: usize = 64 * 1024;
-/// Bytes that a frame may have.
+/// Maximum size of a frame in bytes.
 const MAX_FRAME: u32 = 64 * 1024 * 1024;
 
-/// Why an index cannot be read back.
+/// Why an index cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
     #[error("cannot read the index: {0}")]
@@ -31,7 +31,7 @@ impl<'a> Writer<'a> {
         Self { out, frame: Vec::with_capacity(FRAME * 2) }
     }
 
-    /// One record, which `write` appends.
+    /// Writes one record, appended by `write`.
     pub(super) fn record(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
         write(&mut self.frame);
         if self.frame.len() >= FRAME { self.flush() } else { Ok(()) }
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
         Self { input, frame: Vec::new(), at: 0 }
     }
 
-    /// One record, of which `read` takes what it needs; none from it is damage.
+    /// Reads one record with `read`; `None` from it means damaged data.
     pub(super) fn record<T>(
         &mut self,
         what: &'static str,
@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// The empty frame after the last.
+    /// Reads the empty frame at the end.
     pub(super) fn end(mut self) -> Result<(), DecodeError> {
         if self.at != self.frame.len() || self.next()? != 0 {
             return Err(DecodeError::Damaged("more than it should hold"));
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Bytes behind their length.
+/// Length-prefixed bytes.
 pub(super) fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     varint::write(bytes.len() as u64, out);
     out.extend_from_slice(bytes);

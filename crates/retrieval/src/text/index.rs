@@ -11,12 +11,12 @@ use super::pieces::Pieces;
 use super::postings::Postings;
 use super::{Bm25, Neighbours};
 
-/// How an index ranks.
+/// Ranking options of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TextOptions {
     pub bm25: Bm25,
     pub neighbours: Neighbours,
-    /// What two words that stand together as in the query add, beside what each adds itself; 0 looks for none.
+    /// Additional weight of two adjacent query words; 0 disables pairs.
     pub pairs: f32,
 }
 
@@ -26,13 +26,13 @@ impl Default for TextOptions {
     }
 }
 
-/// Entries by their words. A clone is cheap and keeps what it was.
+/// Inverted index. Clones are cheap and immutable.
 #[derive(Debug, Clone)]
 pub struct TextIndex {
     pub(super) options: TextOptions,
     pub(super) dictionary: Dictionary,
     pub(super) terms: Pieces<Term, 7>,
-    /// Numbers of terms that no entry holds any more.
+    /// Numbers of terms without entries.
     pub(super) free: Vec<u32>,
     pub(super) forward: Forward,
     pub(super) documents: Documents,
@@ -40,7 +40,7 @@ pub struct TextIndex {
 
 #[derive(Debug, Clone)]
 pub(super) struct Term {
-    /// By which the dictionary finds it again.
+    /// Hash for the dictionary.
     pub hash: u64,
     pub postings: Postings,
 }
@@ -69,12 +69,12 @@ impl TextIndex {
         &self.options
     }
 
-    /// Ranks by other parameters from now on: nothing that is kept depends on them.
+    /// Changes the ranking parameters; stored data does not depend on them.
     pub fn set_bm25(&mut self, bm25: Bm25) {
         self.options.bm25 = bm25;
     }
 
-    /// Entries that are in it.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.documents.len()
@@ -85,7 +85,7 @@ impl TextIndex {
         self.len() == 0
     }
 
-    /// Distinct terms.
+    /// Returns the number of distinct terms.
     #[must_use]
     pub fn terms(&self) -> usize {
         self.dictionary.len()
@@ -96,20 +96,20 @@ impl TextIndex {
         self.documents.get(doc.0).is_some()
     }
 
-    /// By which an entry's words are known.
+    /// Returns the analysis language of an entry.
     #[must_use]
     pub fn language(&self, doc: DocNo) -> Option<Language> {
         self.documents.get(doc.0)?.language
     }
 
-    /// The languages of its entries: what a query is to be stemmed by.
+    /// Returns the languages of all entries, in which a query must be stemmed.
     #[must_use]
     pub fn languages(&self) -> Languages {
         self.documents.languages().collect()
     }
 
-    /// Puts an entry in; one that was there under its number is replaced and keeps its place in its thread. Numbers are
-    /// to be dense, below 2^30: memory goes by the highest.
+    /// Inserts or replaces an entry, which keeps its position in its thread. Numbers should be dense and below 2^30:
+    /// memory depends on the highest.
     pub fn insert(&mut self, doc: DocNo, terms: &Analyzed) {
         self.clear(doc);
         let mut list = Vec::new();
@@ -130,19 +130,19 @@ impl TextIndex {
         self.documents.set(doc.0, terms.length(), terms.language());
     }
 
-    /// Takes an entry out; those before and after it in its thread are neighbours then.
+    /// Removes an entry and links its neighbours in the thread.
     pub fn remove(&mut self, doc: DocNo) {
         self.clear(doc);
         self.documents.remove(doc.0);
     }
 
-    /// Puts an entry between two others of its thread, none at its ends. Both sides are told: whoever was their
-    /// neighbour there is not any more. Nothing where the entry is not in the index; an other that is not is none.
+    /// Links an entry between two others of its thread, `None` at its ends; their former links on these sides are
+    /// dropped. Does nothing for an unknown entry; unknown neighbours are ignored.
     pub fn link(&mut self, doc: DocNo, previous: Option<DocNo>, next: Option<DocNo>) {
         self.documents.link(doc.0, previous.map(|doc| doc.0), next.map(|doc| doc.0));
     }
 
-    /// The entries before and after one in its thread.
+    /// Returns the previous and next entry in its thread.
     #[must_use]
     pub fn neighbours(&self, doc: DocNo) -> (Option<DocNo>, Option<DocNo>) {
         let document = self.documents.get(doc.0);
@@ -150,7 +150,7 @@ impl TextIndex {
         document.map_or((None, None), |document| (side(document.previous()), side(document.next())))
     }
 
-    /// On the heap. Goes through all pieces: not for every request.
+    /// Heap size in bytes. Traverses all chunks: not for every request.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let postings: usize = self.terms.iter().map(|term| term.postings.bytes()).sum();
@@ -158,7 +158,7 @@ impl TextIndex {
         postings + tables + self.free.capacity() * size_of::<u32>()
     }
 
-    /// Takes an entry's words out.
+    /// Removes an entry's words.
     fn clear(&mut self, doc: DocNo) {
         if !self.contains(doc) {
             return;
@@ -175,7 +175,7 @@ impl TextIndex {
         self.forward.set(doc.0, &[]);
     }
 
-    /// The number of a term, given where it has none.
+    /// Returns the number of a term, adding it if necessary.
     fn number(&mut self, term: &str) -> u32 {
         let hash = self.dictionary.hash(term);
         if let Some(number) = self.dictionary.get(hash, term) {

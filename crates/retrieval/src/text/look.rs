@@ -1,4 +1,4 @@
-//! Scores of given entries, from the lists of their terms.
+//! Scores given entries from the forward index.
 
 use super::TextIndex;
 use super::bm25::Norm;
@@ -6,7 +6,7 @@ use super::neighbours::WHOLE;
 use super::plan::{Part, Plan, Source, words};
 
 impl TextIndex {
-    /// Looks parts up in entries, from the `from`th on.
+    /// Creates a scorer of the parts from `from` on.
     pub(super) fn looker<'a>(&'a self, plan: &'a Plan<'a>, from: usize) -> Looker<'a> {
         let parts = plan.parts.get(from..).unwrap_or_default();
         let mut wanted = Vec::new();
@@ -21,19 +21,19 @@ impl TextIndex {
     }
 }
 
-/// Adds up what is left of a plan for one entry after the other.
+/// Adds the remaining parts of a plan to one entry after the other.
 pub(super) struct Looker<'a> {
     index: &'a TextIndex,
     norm: Norm,
     parts: &'a [Part<'a>],
-    /// Terms with the place of their part.
+    /// Terms with the index of their part.
     wanted: Vec<(u32, usize)>,
     own: Vec<u32>,
     bags: Vec<u32>,
 }
 
 impl Looker<'_> {
-    /// A score with what the parts add to it.
+    /// Adds the contributions of the parts to a score.
     pub(super) fn add(&mut self, doc: u32, score: f32) -> f32 {
         if self.index.documents.get(doc).is_none() {
             return score;
@@ -44,7 +44,7 @@ impl Looker<'_> {
         found.fold(score, |score, (part, bag)| score + part.weight * self.norm.saturation(words(*bag), length))
     }
 
-    /// The bag of each part in an entry, in 256ths.
+    /// Weighted count of each part in an entry, in 256ths.
     pub(super) fn bags(&mut self, doc: u32) -> &[u32] {
         self.count(doc);
         &self.bags

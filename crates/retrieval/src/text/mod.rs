@@ -1,7 +1,7 @@
-//! An inverted index with exact BM25.
+//! Inverted index with exact BM25.
 //!
-//! All of it is in pieces behind counted references, copied on write: a clone costs a count for each piece, and an insert
-//! after it copies only what it touches. Terms and postings are bytes, not objects.
+//! All data is in reference-counted chunks, copied on write: a clone costs one count per chunk, and a later insert
+//! copies only the chunks it changes. Terms and postings are encoded as bytes.
 
 mod block;
 mod bm25;

@@ -1,14 +1,14 @@
 use serde::{Deserialize, Serialize};
 
-/// How many entries before and after may count.
+/// Maximum distance of entries that may contribute.
 pub(super) const REACH: usize = 3;
-/// A whole occurrence, in the unit that bags are counted in: sums of integers do not depend on their order.
+/// One occurrence in the unit of weighted counts: integer sums do not depend on their order.
 pub(super) const WHOLE: u32 = 256;
 
-/// How much an occurrence in a neighbour of the same thread counts; one in the entry itself counts 1. Kept to a 256th.
+/// Weight of an occurrence in a neighbour of the same thread, relative to 1 in the entry itself. Stored in 256ths.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Neighbours {
-    /// In the entry before, the one before that, and so on.
+    /// Weights of the previous entry, the one before that, and so on.
     pub before: [f32; REACH],
     pub after: [f32; REACH],
 }
@@ -20,7 +20,7 @@ impl Default for Neighbours {
 }
 
 impl Neighbours {
-    /// Every entry for itself.
+    /// Neighbours do not count.
     pub const NONE: Self = Self { before: [0.0; REACH], after: [0.0; REACH] };
 
     pub(super) fn weights(&self) -> Weights {
@@ -32,7 +32,7 @@ fn whole(weight: f32) -> u32 {
     (weight.clamp(0.0, 16.0) * 256.0).round() as u32
 }
 
-/// The same in 256ths.
+/// Weights in 256ths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Weights {
     pub before: [u32; REACH],
@@ -40,13 +40,13 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    /// How far the last that counts is away.
+    /// Distance of the farthest neighbour that counts.
     pub(super) fn reach(&self) -> usize {
         let counts = |weights: &[u32; REACH]| weights.iter().rposition(|weight| *weight > 0).map_or(0, |last| last + 1);
         counts(&self.before).max(counts(&self.after))
     }
 
-    /// Of one occurrence in the entry and each of its neighbours.
+    /// Sum over the entry and its neighbours.
     pub(super) fn sum(&self) -> u32 {
         WHOLE + self.before.iter().chain(&self.after).sum::<u32>()
     }

@@ -2,48 +2,47 @@ use super::bm25::Norm;
 use super::neighbours::WHOLE;
 use super::{Bm25, Resolved, Statistics, TextIndex};
 
-/// Postings that can be gone through in the time in which one entry's terms are looked at: where there are threads,
-/// neighbours make both dearer.
+/// Cost of scoring one entry by the forward index, in postings; with threads, neighbours raise both costs.
 const LOOK: usize = 24;
 
-/// A query's words and pairs with their weights, the heaviest first: the order in which every score is added up, so
-/// that a score is the same to the bit wherever it is asked for.
+/// Words and pairs of a query with their weights, the heaviest first. All scores are summed in this order, so that they
+/// are bit-identical however they are computed.
 pub(super) struct Plan<'a> {
     pub parts: Vec<Part<'a>>,
     pub norm: Norm,
 }
 
 pub(super) struct Part<'a> {
-    /// Its word's number, then its pair's from the number of words on.
+    /// Index of its word; pairs follow the words.
     pub number: usize,
     pub df: u64,
     pub idf: f32,
     pub weight: f32,
     pub source: Source<'a>,
-    /// What it adds to a score at most.
+    /// Upper bound of its contribution.
     pub bound: f32,
-    /// Postings to go through.
+    /// Number of postings to traverse.
     pub postings: usize,
 }
 
-/// Where it is found.
+/// Source of its postings.
 #[derive(Clone, Copy)]
 pub(super) enum Source<'a> {
-    /// Terms of which the most frequent in an entry counts.
+    /// Alternative terms, of which the most frequent in an entry counts.
     Terms(&'a [u32]),
     /// Entries and counts.
     Pair(&'a [(u32, u32)]),
 }
 
 impl Plan<'_> {
-    /// Of looking at so many entries, in postings.
+    /// Cost of scoring this many entries individually, in postings.
     pub(super) fn cost_of_looking(&self, docs: usize) -> usize {
         docs.saturating_mul(LOOK + self.parts.len())
     }
 }
 
 impl TextIndex {
-    /// What of a query this index has.
+    /// Plans a query for this index.
     pub(super) fn plan<'a>(&self, resolved: &'a Resolved<'_>, statistics: &Statistics) -> Plan<'a> {
         let norm = self.options.bm25.norm(statistics.mean_length());
         let query = resolved.query;
@@ -70,7 +69,7 @@ impl TextIndex {
         Plan { parts, norm }
     }
 
-    /// Postings of a source, and the highest count in them.
+    /// Number of postings of a source, and their maximum count.
     fn size(&self, source: Source<'_>) -> (usize, u32) {
         match source {
             Source::Terms(terms) => terms
@@ -87,7 +86,7 @@ impl TextIndex {
     }
 }
 
-/// 256ths of a word in words.
+/// Converts 256ths to words.
 pub(super) fn words(bag: u32) -> f32 {
     bag as f32 / WHOLE as f32
 }

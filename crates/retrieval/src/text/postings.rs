@@ -1,11 +1,11 @@
-//! Where a term occurs: entries by rising number, each with its positions, in blocks that clones share.
+//! Posting lists: entries in ascending order with positions, in blocks shared between clones.
 
 use std::sync::Arc;
 
 use super::block::{BLOCK, BLOCK_BYTES, Block, Item, View, with, without, write_head};
 use super::cursor::Cursor;
 
-/// Postings up to which a term has one block and nothing around it.
+/// Maximum postings stored in a single inline block.
 const SMALL: u32 = 16;
 
 /// All of a term's.
@@ -20,15 +20,15 @@ pub(super) enum Postings {
 #[derive(Debug, Clone, Default)]
 pub(super) struct List {
     count: u32,
-    /// No entry holds it more often; it may be that none does so often any more.
+    /// Upper bound of the counts.
     most: u32,
-    /// The first entry of each block.
+    /// First entry of each block.
     firsts: Vec<u32>,
     blocks: Vec<Arc<Block>>,
 }
 
 impl Postings {
-    /// How many entries hold it.
+    /// Number of entries.
     pub(super) fn len(&self) -> u32 {
         match self {
             Self::None => 0,
@@ -37,7 +37,7 @@ impl Postings {
         }
     }
 
-    /// How often an entry may hold it at most.
+    /// Upper bound of the counts.
     pub(super) fn most(&self) -> u32 {
         match self {
             Self::None => 0,
@@ -46,7 +46,7 @@ impl Postings {
         }
     }
 
-    /// Calls for each entry with its count.
+    /// Calls `each` for each entry with its count.
     pub(super) fn each_count(&self, mut each: impl FnMut(u32, u32)) {
         let mut run = |view: View<'_>| view.counts().for_each(|(doc, count)| each(doc, count));
         match self {
@@ -65,7 +65,7 @@ impl Postings {
         Cursor::new(view, blocks)
     }
 
-    /// Its blocks as they are stored.
+    /// Its encoded blocks.
     pub(super) fn views(&self) -> Vec<View<'_>> {
         match self {
             Self::None => Vec::new(),
@@ -74,7 +74,7 @@ impl Postings {
         }
     }
 
-    /// From stored blocks, telling `each` what is in them; none where they are not well formed.
+    /// Builds from encoded blocks and reports their content to `each`; `None` if they are malformed.
     pub(super) fn from_blocks(blocks: Vec<(Vec<u8>, Vec<u8>)>, mut each: impl FnMut(Item<'_>)) -> Option<Self> {
         let mut list = List::default();
         let mut last = None;
@@ -101,7 +101,7 @@ impl Postings {
         Some(list.into_postings())
     }
 
-    /// Adds an entry that is not in it.
+    /// Inserts a posting that is not present.
     pub(super) fn insert(&mut self, item: Item<'_>) {
         match self {
             Self::None => *self = small(&Block::of(std::iter::once(item))),
@@ -134,7 +134,7 @@ impl Postings {
         matches!(self, Self::None)
     }
 
-    /// On the heap.
+    /// Heap size in bytes.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::None => 0,
@@ -153,7 +153,7 @@ fn small(block: &Block) -> Postings {
     if block.count == 0 { Postings::None } else { Postings::Small(block.view().pack()) }
 }
 
-/// Adds to a small list at its end, if that is where it goes and there is room.
+/// Appends to a small list, if the posting belongs there and fits.
 fn append(bytes: &mut Vec<u8>, item: Item<'_>) -> bool {
     let heads = View::unpack(bytes).heads;
     let end = heads.len() + 1;
@@ -161,7 +161,7 @@ fn append(bytes: &mut Vec<u8>, item: Item<'_>) -> bool {
     let mut head = Vec::with_capacity(8);
     write_head(item, last, &mut head);
     let length = heads.len() + head.len();
-    // The length of the heads is to stay one byte.
+    // The length of the heads must stay one byte.
     let (Some(first), true) =
         (u8::try_from(length).ok().filter(|length| *length < 0x80), count < SMALL && last < item.doc)
     else {
@@ -225,7 +225,7 @@ impl List {
         self.count -= block.count - left.count;
         match self.blocks.get(at + 1) {
             _ if left.count == 0 => self.replace(at..at + 1, []),
-            // Else a list that shrinks would end as many blocks of one.
+            // Otherwise a shrinking list would end as many blocks of one posting.
             Some(next) if left.count + next.count <= BLOCK / 2 => {
                 let both = Block::of(left.view().items().chain(next.view().items()));
                 self.replace(at..at + 2, [both]);
@@ -234,7 +234,7 @@ impl List {
         }
     }
 
-    /// The block that an entry is in, or would be.
+    /// Block of an entry, or its insertion point.
     fn block_of(&self, doc: u32) -> usize {
         self.firsts.partition_point(|first| *first <= doc).saturating_sub(1)
     }

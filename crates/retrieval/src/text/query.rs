@@ -2,21 +2,21 @@ use std::collections::HashMap;
 
 use crate::analysis::{Language, Languages, each_asked, is_stop_word};
 
-/// Distinct words of a query that are looked for.
+/// Maximum distinct words of a query.
 const MAX_WORDS: usize = 512;
-/// Distinct pairs of words that are looked for.
+/// Maximum distinct word pairs of a query.
 const MAX_PAIRS: usize = 64;
 
-/// Whether words that tell nothing are left out of a query.
+/// Handling of stop words in a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StopWords {
-    /// English ones, where entries are in English and other words are left.
+    /// English stop words are dropped if there are English entries and other words remain.
     #[default]
     Dropped,
     Kept,
 }
 
-/// What is looked for: words, each with the terms that entries of several languages may know it by. There is no syntax.
+/// An analysed query: words with the terms they may have in entries of several languages. There is no syntax.
 #[derive(Debug, Clone, Default)]
 pub struct TextQuery {
     pub(super) words: Vec<QueryWord>,
@@ -26,15 +26,15 @@ pub struct TextQuery {
 
 #[derive(Debug, Clone)]
 pub(super) struct QueryWord {
-    /// As it was written, normalised.
+    /// Normalised word.
     pub word: Box<str>,
-    /// Alternatives: an entry's count is that of the one it has most often.
+    /// Alternatives: an entry's count is that of its most frequent one.
     pub terms: Vec<Box<str>>,
-    /// How often it stands in the query.
+    /// Number of occurrences in the query.
     pub count: u16,
 }
 
-/// Two words that stand one after the other.
+/// Two adjacent words.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QueryPair {
     pub first: usize,
@@ -43,8 +43,8 @@ pub(super) struct QueryPair {
 }
 
 impl TextQuery {
-    /// The words of `text`, as entries of `languages` (English where there is none) may know them. Those after the first
-    /// 512 distinct ones are left out.
+    /// Analyses a text for entries of `languages` (English if empty). Words after the first 512 distinct ones are
+    /// dropped.
     #[must_use]
     pub fn new(text: &str, languages: Languages, stop_words: StopWords) -> Self {
         let languages = if languages.is_empty() { languages.with(Language::default()) } else { languages };
@@ -58,18 +58,18 @@ impl TextQuery {
         self.words.is_empty()
     }
 
-    /// Whether it had more words than are looked for.
+    /// Returns whether words were dropped.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// Its words as they were written, normalised, each once.
+    /// Iterates over the distinct normalised words.
     pub fn words(&self) -> impl ExactSizeIterator<Item = &str> {
         self.words.iter().map(|word| &*word.word)
     }
 
-    /// Every term that it looks for with the number of its word.
+    /// All terms, with the index of their word.
     pub(crate) fn terms(&self) -> impl Iterator<Item = (&str, usize)> {
         let all = self.words.iter().enumerate();
         all.flat_map(|(number, word)| word.terms.iter().map(move |term| (&**term, number)))
@@ -92,7 +92,7 @@ fn read(text: &str, languages: Languages, is_dropped: impl Fn(&str) -> bool) -> 
             }
             None => {
                 let terms = asked.alternatives(languages);
-                // Two spellings may be one term.
+                // Two spellings may have the same terms.
                 let same = query.words.iter().position(|word| word.terms == terms);
                 let number = same.unwrap_or(query.words.len());
                 if same.is_none() {
@@ -111,7 +111,7 @@ fn read(text: &str, languages: Languages, is_dropped: impl Fn(&str) -> bool) -> 
     query
 }
 
-/// Which words stand one position apart.
+/// Pairs of words at adjacent positions.
 fn pairs(mut standing: Vec<(u32, usize)>) -> Vec<QueryPair> {
     standing.sort_unstable();
     let mut pairs: Vec<QueryPair> = Vec::new();

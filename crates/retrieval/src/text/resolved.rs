@@ -3,23 +3,23 @@ use std::cmp::Ordering;
 use super::postings::Postings;
 use super::{Bm25, Statistics, TextIndex, TextQuery};
 
-/// Postings that are gone through to find a query's pairs, one to two milliseconds of work: words that a great part
-/// of a large collection holds are not looked for together. Rare words' pairs come first, and tell the most.
+/// Maximum postings traversed for a query's pairs, one to two milliseconds of work: pairs of very frequent words are
+/// skipped. Pairs of rare words, which are the most significant, come first.
 const MAX_POSTINGS: usize = 200_000;
 
-/// A query as one index knows it: valid until the index changes.
+/// A query resolved against one index: valid until the index changes.
 #[derive(Debug, Clone)]
 pub struct Resolved<'q> {
     pub(super) query: &'q TextQuery,
-    /// By word: the numbers of those of its terms that the index has.
+    /// Per word: the numbers of its terms in the index.
     pub(super) words: Vec<Vec<u32>>,
-    /// By pair: the entries that hold it and how often, rising.
+    /// Per pair: the entries that contain it, with counts, ascending.
     pub(super) pairs: Vec<Vec<(u32, u32)>>,
     statistics: Statistics,
 }
 
 impl Resolved<'_> {
-    /// Of this index alone: to be merged with those of the others that are searched with it.
+    /// Statistics of this index, to be merged with those of other indexes in the search.
     #[must_use]
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
@@ -27,7 +27,7 @@ impl Resolved<'_> {
 }
 
 impl TextIndex {
-    /// What an entry of infinitely many occurrences of every word and pair that any entry holds would score.
+    /// Supremum of the scores: an entry with infinitely many occurrences of every word and pair that occurs at all.
     #[must_use]
     pub fn best(&self, query: &TextQuery, statistics: &Statistics) -> f32 {
         let documents = statistics.documents;
@@ -38,7 +38,7 @@ impl TextIndex {
         words + self.options.pairs * pairs.map(|(pair, df)| idf(*df) * f32::from(pair.count)).sum::<f32>()
     }
 
-    /// Looks a query's terms up. Finding its pairs goes through the postings of their words.
+    /// Looks up a query's terms and finds its pairs, which traverses the postings of their words.
     #[must_use]
     pub fn resolve<'q>(&self, query: &'q TextQuery) -> Resolved<'q> {
         let mut statistics = Statistics::empty_for(&query.words, query.pairs.len());
@@ -60,7 +60,7 @@ impl TextIndex {
         Resolved { query, words, pairs, statistics }
     }
 
-    /// Where the pairs of a query are, those of rare words first, as many as can be looked for.
+    /// Finds the pairs, those of rare words first, within the limit.
     fn pairs(&self, query: &TextQuery, words: &[Vec<u32>]) -> Vec<Vec<(u32, u32)>> {
         let mut found = vec![Vec::new(); query.pairs.len()];
         if self.options.pairs <= 0.0 {
@@ -83,7 +83,7 @@ impl TextIndex {
         found
     }
 
-    /// Entries in which a term of `first` stands right before one of `second`; of the alternatives the most frequent
+    /// Entries in which a term of `first` immediately precedes one of `second`; of the alternatives the most frequent
     /// counts.
     fn pair(&self, first: &[u32], second: &[u32]) -> Vec<(u32, u32)> {
         let mut all: Vec<(u32, u32)> = Vec::new();
@@ -100,7 +100,7 @@ impl TextIndex {
     }
 }
 
-/// Entries once each, rising, with the highest of their counts.
+/// Deduplicates entries in ascending order, keeping the highest count.
 pub(super) fn merge(all: &mut Vec<(u32, u32)>) {
     all.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
     all.dedup_by_key(|(doc, _)| *doc);
@@ -127,8 +127,8 @@ fn together(first: &Postings, second: &Postings) -> Vec<(u32, u32)> {
     found
 }
 
-/// How many positions of `first` are one before one of `second`. Of short entries as sets of bits: which position comes
-/// next cannot be foreseen, and a wrong guess costs the processor more than a shift.
+/// Number of positions of `first` immediately before one of `second`. Short entries use bit sets: branch mispredictions
+/// in a merge cost more than shifts.
 fn adjacent(mut first: impl Iterator<Item = u32>, mut second: impl Iterator<Item = u32>) -> u32 {
     let (mut count, mut awaited) = (0, 0_u128);
     let late = first.find(|position| {

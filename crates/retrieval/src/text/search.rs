@@ -1,5 +1,5 @@
-//! The best entries for a query: part by part, the rarest first, until nothing new can be among the best (MaxScore:
-//! Turtle, Flood 1995). Exact: what is left out could not have been in the answer.
+//! Top-k search: part by part, the rarest first, until no new entry can be among the best (MaxScore: Turtle, Flood
+//! 1995). Exact: skipped entries cannot be in the result.
 
 use crate::best_first::best_first;
 use crate::{DocNo, Filter};
@@ -12,12 +12,12 @@ use super::resolved::merge;
 use super::top::Top;
 use super::{Resolved, Statistics, TextIndex};
 
-/// Scores are sums of floats: a bound this near is not trusted.
+/// Scores are float sums: bounds closer than this are not trusted.
 const SLACK: f32 = 0.9999;
 
 impl TextIndex {
-    /// The best `limit` entries in which a word of the query occurs, or in whose neighbours, best first; equal ones by
-    /// number.
+    /// Returns the best `limit` entries that contain a query word themselves or in their neighbours, best first, ties
+    /// by number.
     #[must_use]
     pub fn search(
         &self,
@@ -31,7 +31,7 @@ impl TextIndex {
         best
     }
 
-    /// The same in no order, for who puts them into another.
+    /// The same without order.
     pub(crate) fn best_of(
         &self,
         query: &Resolved<'_>,
@@ -60,7 +60,7 @@ impl TextIndex {
         top.into_best()
     }
 
-    /// The scores of given entries, to the bit as [`TextIndex::search`] gives them; 0 where no word occurs.
+    /// Scores given entries, bit-identical to [`TextIndex::search`]; 0 if no word occurs.
     #[must_use]
     pub fn score(&self, query: &Resolved<'_>, statistics: &Statistics, docs: &[DocNo]) -> Vec<f32> {
         let plan = self.plan(query, statistics);
@@ -74,7 +74,7 @@ impl TextIndex {
         let mut left: usize = plan.parts.iter().map(|part| part.postings).sum();
         let mut done = 0.0;
         for (nth, part) in plan.parts.iter().enumerate() {
-            // Before, the least of the best cannot be above what is to come.
+            // Before that, the worst of the best cannot exceed what is to come.
             if done > rest && found.docs.len() > top.limit() {
                 let least = found.least(top.limit()) * SLACK;
                 found.is_closed = least > rest;
@@ -120,10 +120,10 @@ impl TextIndex {
         }
     }
 
-    /// Adds an entry's occurrences to its own bag and to its neighbours'.
+    /// Adds an entry's occurrences to its own weighted count and its neighbours'.
     fn spread(&self, doc: u32, count: u32, admitted: &Admitted, found: &mut Found) {
         let weights = self.documents.weights();
-        // Whoever comes after has this one before it.
+        // Following entries have this one before them.
         let after = self.documents.after(doc).zip(weights.before);
         let before = self.documents.before(doc).zip(weights.after);
         for (other, weight) in after.chain(before).chain(std::iter::once((doc, WHOLE))) {

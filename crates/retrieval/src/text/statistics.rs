@@ -1,18 +1,18 @@
 use super::query::QueryWord;
 
-/// What the weights of a query's words come from: of one index, or of several merged, so that scores compare over all.
+/// Statistics behind the weights of a query's words: of one index, or of several merged, so that scores are comparable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Statistics {
     pub(super) documents: u64,
-    /// Of all entries with their neighbours, in 256ths of a word.
+    /// Sum of weighted lengths, in 256ths of a word.
     pub(super) length: u64,
-    /// Entries that hold a term, by word and alternative.
+    /// Number of entries with a term, by word and alternative.
     pub(super) words: Vec<Vec<u64>>,
     pub(super) pairs: Vec<u64>,
 }
 
 impl Statistics {
-    /// Adds those of another index, for the same query.
+    /// Adds the statistics of another index for the same query.
     pub fn merge(&mut self, other: &Self) {
         self.documents += other.documents;
         self.length += other.length;
@@ -28,13 +28,13 @@ impl Statistics {
         self.documents
     }
 
-    /// Length of an entry with its neighbours, in words.
+    /// Mean length of an entry with its neighbours, in words.
     #[must_use]
     pub fn mean_length(&self) -> f32 {
         (self.length as f64 / 256.0 / self.documents.max(1) as f64) as f32
     }
 
-    /// Entries that hold a word: of its alternatives the one that most have (as Lucene's `SynonymQuery`).
+    /// Document frequency of a word: the maximum over its alternatives (as Lucene's `SynonymQuery`).
     pub(super) fn df(&self, word: usize) -> u64 {
         self.words.get(word).and_then(|terms| terms.iter().max()).copied().unwrap_or_default()
     }

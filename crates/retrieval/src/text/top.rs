@@ -1,13 +1,12 @@
 use crate::DocNo;
 use crate::best_first::best_first;
 
-/// The best of many scores.
+/// Selects the best scores.
 pub(super) struct Top {
     limit: usize,
-    /// The best so far and some more: cut back to the limit when they are twice as many, which costs less than to keep
-    /// the best in order.
+    /// The best so far plus more: truncated to the limit at twice its size, which is cheaper than keeping them ordered.
     kept: Vec<(DocNo, f32)>,
-    /// The score of the last of the best at the last cut; 0 before.
+    /// Lowest of the best scores at the last truncation; 0 before.
     least: f32,
 }
 
@@ -37,13 +36,13 @@ impl Top {
         self.kept.truncate(self.limit);
     }
 
-    /// What a score must reach to be among the best; 0 while there is room.
+    /// Lowest score that is among the best; 0 while the limit is not reached.
     pub(super) fn least(mut self) -> f32 {
         self.cut();
         self.least
     }
 
-    /// In no order.
+    /// The best, unordered.
     pub(super) fn into_best(mut self) -> Vec<(DocNo, f32)> {
         self.cut();
         self.kept

@@ -1,4 +1,4 @@
-//! LEB128: seven bits a byte, the lowest first.
+//! LEB128 numbers: seven bits per byte, lowest first.
 
 pub(super) fn write(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
@@ -8,7 +8,7 @@ pub(super) fn write(mut value: u64, out: &mut Vec<u8>) {
     out.push(value.to_le_bytes()[0]);
 }
 
-/// Takes one off the front; none where the bytes end within it or it is longer than 64 bits.
+/// Takes a number off the front; `None` if it is truncated or exceeds 64 bits.
 #[inline]
 pub(super) fn read(bytes: &mut &[u8]) -> Option<u64> {
     let (first, rest) = bytes.split_first()?;

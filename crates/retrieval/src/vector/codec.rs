@@ -2,7 +2,7 @@ use std::io::{self, Read, Write};
 
 use super::DecodeError;
 
-/// A number that rows are made of, in little-endian bytes.
+/// Element type of rows, stored little-endian.
 pub(super) trait Element: Copy + Default + 'static {
     const SIZE: usize;
     fn put(numbers: &[Self], out: &mut Vec<u8>);
@@ -28,7 +28,7 @@ macro_rules! element {
 
 element!(i8, u8, u32, f32);
 
-/// Writes on, and keeps the checksum of what was written.
+/// Writer with a running checksum.
 pub(super) struct Sealed<'a> {
     out: &'a mut dyn Write,
     sum: u32,
@@ -39,7 +39,7 @@ impl<'a> Sealed<'a> {
         Self { out, sum: 0 }
     }
 
-    /// Ends with the checksum (CRC-32C) of all before.
+    /// Writes the checksum (CRC-32C) of everything before.
     pub fn seal(self) -> io::Result<()> {
         self.out.write_all(&self.sum.to_le_bytes())
     }
@@ -57,7 +57,7 @@ impl Write for Sealed<'_> {
     }
 }
 
-/// Reads what [`Sealed`] wrote.
+/// Reader of what [`Sealed`] wrote.
 pub(super) struct Source<'a> {
     input: &'a mut dyn Read,
     sum: u32,
@@ -69,7 +69,7 @@ impl<'a> Source<'a> {
         Self { input, sum: 0, buffer: Vec::new() }
     }
 
-    /// The next bytes; `len` is at most what one chunk of rows takes.
+    /// Reads the next bytes; `len` is at most one chunk of rows.
     pub fn bytes(&mut self, len: usize) -> Result<&[u8], DecodeError> {
         self.buffer.resize(len, 0);
         self.input.read_exact(&mut self.buffer)?;
@@ -82,7 +82,7 @@ impl<'a> Source<'a> {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// A number that must be at most `most`.
+    /// Reads a number of at most `most`.
     pub fn bounded(&mut self, most: usize) -> Result<usize, DecodeError> {
         let number = usize::try_from(self.u64()?).ok().filter(|number| *number <= most);
         number.ok_or(DecodeError::Malformed("a number is out of its range"))

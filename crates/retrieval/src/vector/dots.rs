@@ -5,7 +5,7 @@ use pulp::{Arch, Simd, WithSimd};
 use super::ranked::Ranked;
 use super::rows::Rows;
 
-/// Inner products of one query with many rows, with the widest instructions this machine has.
+/// Inner products of one query with many rows, with the widest SIMD instructions of this machine.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dots(Arch);
 
@@ -22,13 +22,13 @@ impl Dots {
         }
     }
 
-    /// With the rows of these numbers.
+    /// With the given rows.
     pub fn gather(self, query: &[i16], rows: &Rows<i8>, at: &[u32], out: &mut Vec<i32>) {
         out.clear();
         self.0.dispatch(Gather { query, rows, at, out });
     }
 
-    /// See [`super::vectors::Vectors::choose`]; `step` tells what a row's numbers are to be multiplied with.
+    /// See [`super::vectors::Vectors::choose`]; `step` returns the scale of a row.
     pub fn diverse(
         self,
         rows: &Rows<i8>,
@@ -40,7 +40,7 @@ impl Dots {
     }
 }
 
-// The loops below are compiled once for each instruction set that `Arch` knows: all they call must be inlined into them.
+// The loops below are compiled per instruction set of `Arch`: everything they call must be inlined.
 
 struct Block<'a> {
     query: &'a [i16],
@@ -71,8 +71,8 @@ impl WithSimd for Gather<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
-        // One number of each cache line first: the lines of all rows are on their way together while the first is summed
-        // up, which halves the time where the vectors are larger than the caches.
+        // First one number of each cache line: the lines of all rows are then fetched in parallel while the first is
+        // summed, which halves the time if the vectors exceed the caches.
         let lines = self.at.iter().flat_map(|at| self.rows.row(*at as usize).iter().step_by(64));
         black_box(lines.fold(0, |all, line| all ^ line));
         for at in self.at {
@@ -121,7 +121,7 @@ fn dot_high(a: &[i8], b: &[i8]) -> i32 {
     a.iter().zip(b).fold(0_i32, |sum, (a, b)| sum.wrapping_add(i32::from(*a) * i32::from(*b)))
 }
 
-/// Of what [`super::quantized::Quantized`] makes it never overflows; of a forged file it may wrap.
+/// Cannot overflow for rows of [`super::quantized::Quantized`]; may wrap for forged files.
 #[inline(always)]
 fn dot(query: &[i16], row: &[i8]) -> i32 {
     query.iter().zip(row).fold(0_i32, |sum, (a, b)| sum.wrapping_add(i32::from(*a) * i32::from(*b)))

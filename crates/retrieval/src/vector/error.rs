@@ -1,6 +1,6 @@
 use std::io;
 
-/// Why a vector cannot be kept.
+/// Why a vector is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadVector {
     #[error("a vector of this index has {expected} numbers, this one has {given}: embed with the model of the index")]
@@ -9,7 +9,7 @@ pub enum BadVector {
     NoDirection,
 }
 
-/// Why bytes are no vector index. Nothing of them is used: build it anew from the vectors.
+/// Why bytes are not a valid vector index. Nothing of them is used: rebuild it from the vectors.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
     #[error("the vector index cannot be read: {0}")]

@@ -11,20 +11,20 @@ use crate::{DocNo, Filter};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"mstrvec1");
 
-/// A filter that keeps less than one in so many is scanned.
+/// Filters that keep less than one in this many are scanned.
 const FEW: usize = 20;
 
-/// Unit vectors by document, searched by cosine. A clone shares what neither side changes after.
+/// Unit vectors by document, searched by cosine. Clones share unchanged data.
 #[derive(Debug, Clone)]
 pub struct VectorIndex {
     options: VectorOptions,
     pub(super) vectors: Vectors,
-    /// Above `exact_below`, and until half of it is left.
+    /// Present above `exact_below`, until half of that is left.
     pub(super) graph: Option<Graph>,
 }
 
 impl VectorIndex {
-    /// For vectors of so many numbers, with the default options.
+    /// Creates an index for vectors of this length, with default options.
     #[must_use]
     pub fn new(dimensions: usize) -> Self {
         Self::with(VectorOptions::new(dimensions))
@@ -41,7 +41,7 @@ impl VectorIndex {
         self.options.dimensions
     }
 
-    /// Documents with a vector.
+    /// Returns the number of documents with a vector.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.vectors.live()
@@ -52,20 +52,20 @@ impl VectorIndex {
         self.len() == 0
     }
 
-    /// Bytes it takes in memory, nearly.
+    /// Approximate size in memory, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.vectors.bytes() + self.graph.as_ref().map_or(0, Graph::bytes)
     }
 
-    /// Keeps a document's vector, of any length but zero: only its direction counts. Replaces the one before. Documents
-    /// are expected to be numbered densely: there is room for every number below the highest.
+    /// Sets a document's vector, of any length but zero: only its direction counts. Documents should be numbered
+    /// densely: memory is allocated up to the highest number.
     ///
     /// # Errors
-    /// Another number of dimensions, or a vector without direction; the one before stays.
+    /// A wrong number of dimensions, or a vector without direction; the previous one is kept.
     pub fn insert(&mut self, doc: DocNo, vector: &[f32]) -> Result<(), BadVector> {
         let vector = self.vectors.quantize(vector)?;
-        // What is told again, as after a restart, costs the graph nothing.
+        // An unchanged vector, as after a restart, does not affect the graph.
         if self.vectors.slot(doc).is_some_and(|slot| self.vectors.get(slot) == vector) {
             return Ok(());
         }
@@ -100,8 +100,7 @@ impl VectorIndex {
         self.vectors.slot(doc).is_some()
     }
 
-    /// The nearest documents that the filter admits and their cosines, best first. A query that is no vector of
-    /// this index finds nothing.
+    /// Returns the nearest admitted documents and their cosines, best first. An invalid query finds nothing.
     #[must_use]
     pub fn search(&self, query: &[f32], filter: Filter<'_>, limit: usize) -> Vec<(DocNo, f32)> {
         let Ok(query) = self.vectors.quantize(query) else { return Vec::new() };
@@ -112,7 +111,7 @@ impl VectorIndex {
         documents(&found.unwrap_or_else(|| Scan::new(&self.vectors, &query, filter, limit).all()))
     }
 
-    /// The cosines of these documents; `None` for one without a vector, and for all if the query is none.
+    /// Returns the cosines of these documents; `None` for one without a vector, and for all if the query is invalid.
     #[must_use]
     pub fn score(&self, query: &[f32], docs: &[DocNo]) -> Vec<Option<f32>> {
         let Ok(query) = self.vectors.quantize(query) else { return vec![None; docs.len()] };
@@ -122,35 +121,36 @@ impl VectorIndex {
         slots.into_iter().map(|slot| slot.and_then(|_| scores.next())).collect()
     }
 
-    /// A document's vector, of length 1 but for rounding.
+    /// Returns a document's vector, of length 1 up to rounding.
     #[must_use]
     pub fn get(&self, doc: DocNo) -> Option<Vec<f32>> {
         let vector = self.vectors.get(self.vectors.slot(doc)?);
         Some(vector.codes.iter().map(|code| f32::from(*code) * vector.step).collect())
     }
 
-    /// The cosine of two documents' vectors.
+    /// Returns the cosine of two documents' vectors.
     #[must_use]
     pub fn similarity(&self, a: DocNo, b: DocNo) -> Option<f32> {
         let (a, b) = (self.vectors.slot(a)?, self.vectors.slot(b)?);
         self.vectors.exact(&self.vectors.get(a), &[b]).first().copied()
     }
 
-    /// Builds the graph on, by at most `budget` vectors, and tells how many wait still. What waits is found by a scan.
+    /// Inserts at most `budget` vectors into the graph, and returns how many remain. Vectors outside the graph are
+    /// scanned.
     pub fn work(&mut self, budget: usize) -> usize {
         self.graph.as_mut().map_or(0, |graph| graph.work(&mut self.vectors, budget))
     }
 
-    /// Vectors that wait for their place in the graph.
+    /// Returns the number of vectors outside the graph.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.graph.as_ref().map_or(0, |graph| graph.pending().len() as usize)
     }
 
-    /// Writes all of it, the graph too, in pieces of some 64 KiB, sealed with a checksum.
+    /// Writes the index and the graph, in chunks of about 64 KiB, with a checksum.
     ///
     /// # Errors
-    /// The writer's.
+    /// Those of the writer.
     pub fn encode(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut out = Sealed::new(out);
         out.write_all(&MAGIC.to_le_bytes())?;
@@ -168,10 +168,10 @@ impl VectorIndex {
         out.seal()
     }
 
-    /// What [`VectorIndex::encode`] wrote, its options included.
+    /// Reads what [`VectorIndex::encode`] wrote, including its options.
     ///
     /// # Errors
-    /// Bytes that are no vector index, or not all of one. Memory is taken only for what was read.
+    /// Invalid or incomplete data. Memory is only allocated for data that was read.
     pub fn decode(input: &mut dyn Read) -> Result<Self, DecodeError> {
         let mut source = Source::new(input);
         if source.u64()? != MAGIC {
@@ -194,14 +194,14 @@ impl VectorIndex {
         Ok(Self { options, vectors, graph })
     }
 
-    /// By the graph, and a scan of what it does not hold yet; `None` where a scan of everything is cheaper, or the graph
-    /// does not lead to enough that the filter admits.
+    /// Searches the graph, and scans vectors outside it; `None` if a full scan is cheaper, or the graph does not reach
+    /// enough admitted vectors.
     fn search_graph(&self, query: &Quantized, filter: Filter<'_>, limit: usize) -> Option<Vec<Ranked>> {
         let graph = self.graph.as_ref()?;
         let (total, kept) = (self.len(), filter.len(self.len()));
         let pending = graph.pending().len() as usize;
         let breadth = self.options.search_breadth.max(limit.saturating_mul(2));
-        // What a walk looks at: about `links` new ones for each that it keeps, the more the fewer are admitted.
+        // Expected comparisons: about `links` new ones per kept node, more if few are admitted.
         let looks = breadth.saturating_mul(self.options.links).saturating_mul(total) / kept.max(1);
         if kept * FEW < total || kept <= looks || pending > total / 2 {
             return None;

@@ -1,11 +1,11 @@
-//! Dense vectors by document: what is nearest to a query by cosine, exactly or nearly.
+//! Dense vectors by document: nearest neighbours by cosine, exact or approximate.
 //!
-//! A vector is kept as 16-bit codes with a step of its own, split into two planes of 8 bits. The high plane is what scans
-//! and the graph read; the low plane settles the order of the few that are left, so that no result is less exact than the
-//! codes are (cosines within 1e-5). All products are integers: every machine ranks alike.
+//! A vector is stored as 16-bit codes with its own step, split into two planes of 8 bits. Scans and the graph read the
+//! high plane; the low plane decides the order of the remaining candidates, so that results are as exact as the codes
+//! (cosines within 1e-5). All products are integers: every machine ranks alike.
 //!
-//! Small collections are scanned. Above [`VectorOptions::exact_below`] a graph (HNSW) is grown beside the scan, in slices
-//! that the owner asks for with [`VectorIndex::work`]; what it does not hold yet is scanned.
+//! Small collections are scanned. Above [`VectorOptions::exact_below`] an HNSW graph is built incrementally by
+//! [`VectorIndex::work`]; vectors not yet in it are scanned.
 
 mod codec;
 mod dots;

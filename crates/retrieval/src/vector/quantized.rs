@@ -1,10 +1,10 @@
 use super::BadVector;
 
-/// A unit vector as 16-bit codes: `code * step`, the step its own.
+/// A unit vector as 16-bit codes: `code * step`, with its own step.
 ///
-/// The codes are as fine as two bounds allow: a high half within ±127, and a norm under which no product of two vectors,
-/// taken half by half, can overflow 32 bits, whatever is summed first (Cauchy and Schwarz: |Σ a b| ≤ |a| |b|, for every
-/// part of the sum too).
+/// The codes are as fine as two bounds allow: a high half within ±127, and a norm for which no product of two vectors,
+/// taken half by half, can overflow 32 bits in any order of summation (Cauchy-Schwarz: |Σ a b| ≤ |a| |b|, also for
+/// partial sums).
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Quantized {
     pub codes: Vec<i16>,
@@ -12,6 +12,8 @@ pub(super) struct Quantized {
 }
 
 impl Quantized {
+    /// Quantizes a vector.
+    ///
     /// # Errors
     /// A length other than `dimensions`, or no direction.
     pub fn new(vector: &[f32], dimensions: usize) -> Result<Self, BadVector> {
@@ -29,7 +31,7 @@ impl Quantized {
         Ok(Self { codes, step: (1.0 / scale) as f32 })
     }
 
-    /// The upper and lower half of each code: `code = 256 high + low`.
+    /// Upper and lower half of each code: `code = 256 high + low`.
     pub fn halves(&self) -> (Vec<i8>, Vec<i8>) {
         self.codes
             .iter()
@@ -40,19 +42,19 @@ impl Quantized {
             .unzip()
     }
 
-    /// Back from its halves.
+    /// Joins the halves.
     pub fn join(high: &[i8], low: &[i8], step: f32) -> Self {
         let codes = high.iter().zip(low).map(|(high, low)| (i16::from(*high) << 8).wrapping_add(i16::from(*low)));
         Self { codes: codes.collect(), step }
     }
 
-    /// Its length as the codes have it, 1 but for rounding.
+    /// Norm of the codes, 1 up to rounding.
     pub fn norm(&self) -> f32 {
         self.step * length(self.codes.iter().map(|code| f64::from(*code)))
     }
 }
 
-/// The length of what is left out when only the high half is read: half the width of an error in a product with it.
+/// Norm of what is missing if only the high half is used: bounds the error of a product.
 pub(super) fn slack(low: &[i8], step: f32) -> f32 {
     step * length(low.iter().map(|low| f64::from(*low))) * (1.0 + 1e-5)
 }

@@ -1,4 +1,4 @@
-/// A score and a number in one word whose order is best first: the higher score, then the lower number. Never NaN.
+/// A score and a number packed in one word that sorts best first: higher score, then lower number. Never NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ranked(u64);
 

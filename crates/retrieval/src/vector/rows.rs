@@ -4,19 +4,19 @@ use std::sync::Arc;
 use super::DecodeError;
 use super::codec::{Element, Source};
 
-/// Rows of equal width in chunks that clones share: a clone copies pointers, a write copies the one chunk it falls into
-/// if that is shared. The last chunk grows by doubling, so that few rows take little room.
+/// Rows of equal width in chunks shared between clones: a clone copies pointers, a write copies its chunk if shared.
+/// The last chunk grows by doubling, so that few rows take little memory.
 #[derive(Debug, Clone)]
 pub(super) struct Rows<T> {
     width: usize,
-    /// Binary logarithm of the rows in a chunk.
+    /// Binary logarithm of the rows per chunk.
     shift: u32,
     len: usize,
     chunks: Vec<Arc<[T]>>,
 }
 
 impl<T: Element> Rows<T> {
-    /// Rows of a chunk are the power of two that comes next to 64 KiB.
+    /// A chunk has the power of two of rows that is nearest to 64 KiB.
     pub fn new(width: usize) -> Self {
         let width = width.max(1);
         let rows = ((64 << 10) / (width * T::SIZE)).clamp(16, 4096);
@@ -27,7 +27,7 @@ impl<T: Element> Rows<T> {
         self.len
     }
 
-    /// A row; empty where there is none.
+    /// Returns a row; empty if there is none.
     #[inline(always)]
     pub fn row(&self, at: usize) -> &[T] {
         if at >= self.len {
@@ -37,7 +37,7 @@ impl<T: Element> Rows<T> {
         self.chunks.get(at >> self.shift).and_then(|chunk| chunk.get(start..start + self.width)).unwrap_or_default()
     }
 
-    /// The one number of a row of width one.
+    /// The number of a row of width one.
     #[inline(always)]
     pub fn value(&self, at: usize) -> Option<T> {
         self.row(at).first().copied()
@@ -57,7 +57,7 @@ impl<T: Element> Rows<T> {
         }
     }
 
-    /// Adds rows of `T::default()` until there are `len`.
+    /// Adds default rows up to `len`.
     pub fn grow(&mut self, len: usize) {
         while self.len < len {
             let begun = self.len & (self.chunk_rows() - 1);
@@ -73,7 +73,7 @@ impl<T: Element> Rows<T> {
         }
     }
 
-    /// Consecutive rows, chunk by chunk, with the number of the first.
+    /// Consecutive rows, chunk by chunk, with the index of the first.
     pub fn blocks(&self) -> impl Iterator<Item = (usize, &[T])> + Clone {
         self.chunks.iter().enumerate().map(|(at, chunk)| {
             let first = at << self.shift;
@@ -97,7 +97,7 @@ impl<T: Element> Rows<T> {
         Ok(())
     }
 
-    /// What [`Rows::encode`] wrote. Takes memory only for what has been read.
+    /// Reads what [`Rows::encode`] wrote. Memory is only allocated for data that was read.
     pub fn decode(width: usize, source: &mut Source<'_>) -> Result<Self, DecodeError> {
         let mut rows = Self::new(width);
         let len = source.u64()?;

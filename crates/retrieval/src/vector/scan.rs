@@ -8,23 +8,23 @@ use super::ranked::Ranked;
 use super::vectors::Vectors;
 use crate::{DocNo, Filter};
 
-/// What floating point may add to the bounds below.
+/// Tolerance for floating-point errors of the bounds.
 const ROUNDING: f32 = 1e-6;
-/// Slots whose products are taken at once.
+/// Slots processed at once.
 const BATCH: usize = 256;
 
-/// An exact search by bounds: of each vector the high half tells between what the cosine lies. Who cannot reach the
-/// `limit`-th best lower bound is out; of the rest the cosines are taken.
+/// Exact search by bounds: the high half bounds each cosine. Vectors that cannot reach the `limit`-th best lower bound
+/// are discarded; for the rest the cosine is computed.
 pub(super) struct Scan<'a> {
     vectors: &'a Vectors,
     query: &'a Quantized,
     filter: Filter<'a>,
     limit: usize,
     norm: f32,
-    /// The best lower bounds, the worst of them on top.
+    /// The best lower bounds, the worst on top.
     floor: BinaryHeap<Reverse<Ranked>>,
     threshold: f32,
-    /// Slots that may be in the result, with their upper bounds.
+    /// Candidates with their upper bounds.
     candidates: Vec<(u32, f32)>,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Every slot, in order; or, where the filter keeps few, theirs only.
+    /// Scans all slots in order, or only those of a selective filter.
     pub fn all(mut self) -> Vec<Ranked> {
         match self.filter {
             Filter::Only(docs) if self.filter.len(self.vectors.live()) < self.vectors.slots() / 8 => {
@@ -58,7 +58,7 @@ impl<'a> Scan<'a> {
         self.finish()
     }
 
-    /// These slots only.
+    /// Scans the given slots.
     pub fn of(mut self, slots: &RoaringBitmap) -> Vec<Ranked> {
         self.gather(slots.iter());
         self.finish()
@@ -105,7 +105,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// The best of these slots by their cosines, as documents.
+/// The best of these slots by cosine, as documents.
 pub(super) fn ranked(vectors: &Vectors, query: &Quantized, slots: &[u32], limit: usize) -> Vec<Ranked> {
     let scored = vectors.exact(query, slots).into_iter().zip(slots);
     let documents = scored.filter_map(|(score, slot)| vectors.doc(*slot).map(|doc| Ranked::new(score, doc.0)));
@@ -114,7 +114,7 @@ pub(super) fn ranked(vectors: &Vectors, query: &Quantized, slots: &[u32], limit:
     documents
 }
 
-/// Keeps the best, in order.
+/// Keeps the best, sorted.
 pub(super) fn best(documents: &mut Vec<Ranked>, limit: usize) {
     if documents.len() > limit {
         documents.select_nth_unstable_by(limit, |a, b| b.cmp(a));

@@ -11,8 +11,8 @@ use crate::DocNo;
 
 const NONE: u32 = u32::MAX;
 
-/// The vectors themselves, each in a slot. A slot has no document once it is taken out; it is given to another only after
-/// it is released, so that whoever remembers slots can forget it first.
+/// The vectors, each in a slot. A removed vector's slot has no document and is only reused after its release, so that
+/// references to it can be dropped first.
 #[derive(Debug, Clone)]
 pub(super) struct Vectors {
     dots: Dots,
@@ -46,7 +46,7 @@ impl Vectors {
         self.live
     }
 
-    /// Slots there are, with or without a document.
+    /// Number of slots, with or without a document.
     pub const fn slots(&self) -> usize {
         self.docs.len()
     }
@@ -64,7 +64,7 @@ impl Vectors {
         Quantized::new(vector, self.dimensions)
     }
 
-    /// Gives a document that has none a slot.
+    /// Assigns a slot to a document that has none.
     pub fn put(&mut self, doc: DocNo, vector: &Quantized) -> u32 {
         let slot = self.free.min().unwrap_or(self.docs.len() as u32);
         self.free.remove(slot);
@@ -89,7 +89,7 @@ impl Vectors {
         slot
     }
 
-    /// Parts a document from its slot, which is not released yet.
+    /// Detaches a document from its slot, which is not released yet.
     pub fn take(&mut self, doc: DocNo) -> Option<u32> {
         let slot = self.slot(doc)?;
         self.slots.set(doc.index(), &[NONE]);
@@ -102,13 +102,13 @@ impl Vectors {
         self.free.insert(slot);
     }
 
-    /// Releases every slot without a document.
+    /// Releases all slots without a document.
     pub fn release_all(&mut self) {
         let docs = self.docs.blocks().flat_map(|(_, docs)| docs).zip(0_u32..);
         self.free = docs.filter(|(doc, _)| **doc == NONE).map(|(_, slot)| slot).collect();
     }
 
-    /// The vector of a slot.
+    /// Returns the vector of a slot.
     pub fn get(&self, slot: u32) -> Quantized {
         let at = slot as usize;
         Quantized::join(self.high.row(at), self.low.row(at), self.step(slot))
@@ -119,7 +119,7 @@ impl Vectors {
         self.scales.row(slot as usize).first().copied().unwrap_or_default()
     }
 
-    /// What a product with the high half may be off by, for a query of length one.
+    /// Maximum error of a high-half product, for a query of length one.
     #[inline(always)]
     pub fn slack(&self, slot: u32) -> f32 {
         self.scales.row(slot as usize).last().copied().unwrap_or_default()
@@ -130,13 +130,13 @@ impl Vectors {
         self.dots.gather(&query.codes, &self.high, slots, out);
     }
 
-    /// The cosine that a product of the high half tells of, within [`Vectors::slack`].
+    /// Cosine from a high-half product, within [`Vectors::slack`].
     #[inline(always)]
     pub fn coarse_score(&self, query: &Quantized, slot: u32, product: i32) -> f32 {
         product as f32 * (256.0 * query.step * self.step(slot))
     }
 
-    /// These slots with the cosines of their high halves.
+    /// Ranks these slots by the cosines of their high halves.
     pub fn rank(&self, query: &Quantized, slots: &[u32]) -> Vec<Ranked> {
         let mut products = Vec::new();
         self.coarse(query, slots, &mut products);
@@ -144,8 +144,8 @@ impl Vectors {
         scored.map(|(slot, product)| Ranked::new(self.coarse_score(query, *slot, product), *slot)).collect()
     }
 
-    /// At most `most` of these, best first, each nearer to the query than to any chosen before (algorithm 4 of Malkov &
-    /// Yashunin 2018): neighbours in every direction instead of many in one.
+    /// At most `most` of these, best first, each nearer to the query than to any already selected (algorithm 4 of
+    /// Malkov & Yashunin 2018): neighbours in every direction instead of many in one.
     pub fn choose(&self, candidates: &[Ranked], most: usize) -> Vec<Ranked> {
         self.dots.diverse(&self.high, |slot| self.step(slot) * 256.0, candidates, most)
     }
@@ -159,7 +159,7 @@ impl Vectors {
         }
     }
 
-    /// The cosines of the codes, exact but for the last rounding.
+    /// Cosines of the codes, exact up to the last rounding.
     pub fn exact(&self, query: &Quantized, slots: &[u32]) -> Vec<f32> {
         let (mut high, mut low) = (Vec::new(), Vec::new());
         self.dots.gather(&query.codes, &self.high, slots, &mut high);
@@ -187,7 +187,8 @@ impl Vectors {
         self.slots.encode(out)
     }
 
-    /// What [`Vectors::encode`] wrote. Slots without a document are all released: a graph that still holds one claims it.
+    /// Reads what [`Vectors::encode`] wrote. Slots without a document are all released; a graph that still uses one
+    /// reclaims it.
     pub fn decode(dimensions: usize, source: &mut Source<'_>) -> Result<Self, DecodeError> {
         let mut vectors = Self {
             high: Rows::decode(dimensions, source)?,
@@ -212,7 +213,7 @@ impl Vectors {
         self.free.remove(slot);
     }
 
-    /// Finds what is live and what is free, and whether documents and slots tell the same.
+    /// Computes live and free slots, and checks that documents and slots are consistent.
     fn count(&mut self) -> Result<(), DecodeError> {
         let slots = self.docs.blocks().flat_map(|(_, docs)| docs).zip(0_u32..);
         let free = slots.clone().filter(|(doc, _)| **doc == NONE).map(|(_, slot)| slot);

@@ -1,5 +1,5 @@
-//! The victim of the journal's crash test: `journal-burst DIR` appends numbered frames from several threads until it is
-//! killed, and prints each `thread count` once its append has returned. Nothing is ever synced.
+//! The process that the journal's crash test kills: `journal-burst DIR` appends numbered frames from several threads
+//! until it is killed, and prints each `thread count` once its append has returned. Nothing is synced.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -41,11 +41,11 @@ fn burst(dir: PathBuf) -> Result<(), StoreError> {
 
 fn write(journal: &Journal, thread: u64) -> Result<(), StoreError> {
     for count in 0_u64.. {
-        let told = format!("{:x}/{thread}/{count}", journal.started());
-        journal.append(told.as_bytes())?;
+        let printed = format!("{:x}/{thread}/{count}", journal.started());
+        journal.append(printed.as_bytes())?;
         let mut out = io::stdout().lock();
-        // A reader that has gone ends the burst.
-        writeln!(out, "{told}.").and_then(|()| out.flush()).map_err(|e| StoreError::Io(e.to_string()))?;
+        // A closed standard output ends the burst.
+        writeln!(out, "{printed}.").and_then(|()| out.flush()).map_err(|e| StoreError::Io(e.to_string()))?;
     }
     Ok(())
 }

@@ -1,9 +1,9 @@
-//! The victim and the judge of the crash tests.
+//! The process that the crash tests kill, and the checker of what it left behind.
 //!
 //! `store-burst DIR [--no-sync] [--threads N]` writes numbered records until it is killed and prints each number once
-//! it is acknowledged. `store-burst DIR --check ACKS` opens the store again and looks for every number in the file.
-//! Exit codes: 0 all there, 1 the store failed, 2 acknowledged writes are lost.
-//! The second half of a file's last line may be missing: the victim was killed while printing.
+//! it is acknowledged. `store-burst DIR --check ACKS` reopens the store and looks up every number in the file. Exit
+//! codes: 0 all records found, 1 the store failed, 2 acknowledged writes are lost. The last line of the file may be
+//! incomplete, because the process is killed while printing.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -48,14 +48,14 @@ impl Job {
 
     fn open(&self) -> Result<std::sync::Arc<SledStore>, StoreError> {
         let opened = SledStore::open(Options { durability: self.durability, ..Options::new(&self.dir) })?;
-        if let Some(told) = opened.quarantined {
-            let _ = writeln!(io::stderr(), "store-burst: {told}");
+        if let Some(printed) = opened.quarantined {
+            let _ = writeln!(io::stderr(), "store-burst: {printed}");
         }
         Ok(opened.store)
     }
 }
 
-/// A number is thread and count: each thread counts for itself.
+/// Combines a thread and the thread's own count into a record number.
 fn number(thread: u64, count: u64) -> u64 {
     thread << 40 | count
 }
@@ -64,8 +64,8 @@ fn tree(number: u64) -> Tree {
     if number.is_multiple_of(2) { Tree::Keys } else { Tree::Ledger }
 }
 
-/// What the record of that number holds: by construction, so that the judge needs no memory. One in 32 is long enough
-/// to become a file of its own.
+/// Returns the content of the record with that number. It is derived from the number, so the checker needs no other
+/// state. One in 32 exceeds `MAX_INLINE` and is stored as a file of its own.
 fn record(number: u64) -> Rec {
     let len = if number % 32 == 31 { 20_000 } else { 16 + number % 400 };
     let mut state = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
@@ -78,7 +78,7 @@ fn record(number: u64) -> Rec {
     Rec { schema: 1, bytes: bytes.collect() }
 }
 
-/// Each thread's latest count: overwritten by every commit of the thread.
+/// Returns the record with a thread's latest count, which every commit of the thread overwrites.
 fn latest(count: u64) -> Rec {
     Rec { schema: 1, bytes: count.to_be_bytes().to_vec() }
 }
@@ -117,7 +117,7 @@ fn write(store: &dyn Store, acks: &Mutex<io::Stdout>, thread: u64) -> Result<(),
             .when(Tree::Limits, latest_key(thread), expect);
         runtime.block_on(store.commit(batch))?;
         let mut acks = acks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        // A reader that has gone ends the burst.
+        // A closed standard output ends the burst.
         writeln!(acks, "{number}.").and_then(|()| acks.flush()).map_err(|e| StoreError::Io(e.to_string()))?;
         before = Some(count);
     }

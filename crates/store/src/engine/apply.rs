@@ -1,7 +1,8 @@
-//! The batches of a group, judged one by one and written in one transaction over all trees.
+//! Evaluates the batches of a group one by one and writes them in one transaction over all trees.
 //!
-//! sled writes and waits for its log twice in every transaction over several trees; one for each batch would cost more
-//! than the sync they share. Each batch is still all or nothing, and sees those before it in the group.
+//! sled writes and waits for its log twice in every transaction over several trees, so a transaction per batch would
+//! cost more than the sync that the group shares. Each batch is still atomic, and sees the batches before it in the
+//! group.
 
 use std::cell::RefCell;
 
@@ -14,18 +15,18 @@ use sled::transaction::{
 
 use super::tables::Engine;
 use crate::bounds::MAX_INLINE;
-use crate::crash::contained;
-use crate::envelope::{self, BlobId, Body, Sealed};
+use crate::crash::catch_panics;
+use crate::envelope::{self, BlobId, Sealed, StoredValue};
 use crate::{Batch, Expect, Op, Rec, StoreError, Tree};
 
-/// A batch whose values are in their envelopes and whose large values are in their files.
+/// A batch whose values are encoded in envelopes and whose large values are written to files.
 #[derive(Debug)]
 pub(super) struct Prepared {
     expect: Vec<(Tree, Vec<u8>, Expect)>,
     writes: Vec<Write>,
-    /// Whether the folder of large values has to be synced first.
+    /// Whether the folder of large values must be synced before the batch is applied.
     pub(super) wrote_blobs: bool,
-    /// Keys and envelopes: what it adds to the engine's log.
+    /// Size of keys and envelopes: what the batch adds to the engine's log.
     pub(super) bytes: usize,
 }
 
@@ -33,13 +34,13 @@ pub(super) struct Prepared {
 struct Write {
     tree: Tree,
     key: Vec<u8>,
-    /// The envelope; `None` deletes.
+    /// The encoded envelope; `None` deletes the key.
     sealed: Option<Vec<u8>>,
     blob: Option<BlobId>,
 }
 
 impl Engine {
-    /// Puts the values into envelopes, the large ones into files.
+    /// Encodes the values of a batch in envelopes and writes large ones to files.
     pub(super) fn prepare(&self, batch: Batch) -> Result<Prepared, StoreError> {
         let mut prepared = Prepared { expect: batch.expect, writes: Vec::new(), wrote_blobs: false, bytes: 0 };
         for op in batch.ops {
@@ -57,21 +58,22 @@ impl Engine {
     fn prepare_put(&self, tree: Tree, key: Vec<u8>, rec: Rec) -> Result<Write, StoreError> {
         let (body, blob) = if rec.bytes.len() > MAX_INLINE {
             let id = self.blobs.write(&rec.bytes)?;
-            (Body::Blob(id), Some(id))
+            (StoredValue::Blob(id), Some(id))
         } else {
-            (Body::Inline(rec.bytes), None)
+            (StoredValue::Inline(rec.bytes), None)
         };
         let sealed = envelope::seal(tree, &key, &Sealed { schema: rec.schema, body });
         Ok(Write { tree, key, sealed: Some(sealed), blob })
     }
 
-    /// Applies those whose preconditions hold and whose places can be read; answers for each batch whether it was
-    /// applied.
+    /// Applies the batches whose preconditions hold and whose current records can be read. Returns the outcome of each
+    /// batch.
     ///
     /// # Errors
-    /// The engine failed half-way: what it holds in memory is no longer known.
+    ///
+    /// Returns an error if the engine failed half-way: its state in memory is then undefined.
     pub(super) fn apply(&self, batches: &[Prepared]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
-        contained("commit", || self.transact(batches))
+        catch_panics("commit", || self.transact(batches))
     }
 
     fn transact(&self, batches: &[Prepared]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
@@ -79,17 +81,18 @@ impl Engine {
         let tables: Vec<_> = handles.trees.iter().map(|(_, table)| table).chain([&handles.refs]).collect();
         let outcomes = RefCell::new(Vec::new());
         let done = tables.as_slice().transaction(|views| {
-            let views = Views { engine: self, views };
-            let mut judged = Vec::with_capacity(batches.len());
+            let views = TransactionTrees { engine: self, views };
+            let mut outcomes_so_far = Vec::with_capacity(batches.len());
             for batch in batches {
-                // Nothing is staged before all of the batch's places have been read: a corrupt one concerns it alone.
-                let outcome = contained("commit", || views.judge(batch));
+                // All of the batch's records are read before anything is staged, so that a corrupt record fails this
+                // batch only.
+                let outcome = catch_panics("commit", || views.evaluate(batch));
                 if outcome.is_ok() {
                     batch.writes.iter().try_for_each(|write| stage(&views, write))?;
                 }
-                judged.push(outcome);
+                outcomes_so_far.push(outcome);
             }
-            outcomes.replace(judged);
+            outcomes.replace(outcomes_so_far);
             Ok(())
         });
         done.map_err(|error| match error {
@@ -100,31 +103,33 @@ impl Engine {
     }
 }
 
-/// The trees inside a transaction, in the order of `Handles::trees`; the last one is that of the references.
-struct Views<'a> {
+/// The trees inside a transaction, in the order of `Handles::trees`, followed by the tree of blob references.
+struct TransactionTrees<'a> {
     engine: &'a Engine,
     views: &'a [TransactionalTree],
 }
 
-impl Views<'_> {
+impl TransactionTrees<'_> {
     fn table(&self, tree: Tree) -> Result<&TransactionalTree, StoreError> {
         let found = Tree::ALL.iter().zip(self.views).find(|(name, _)| **name == tree);
         found.map(|(_, view)| view).ok_or_else(|| StoreError::Io(format!("no tree {}", tree.name())))
     }
 
     fn refs(&self) -> Result<&TransactionalTree, StoreError> {
-        self.views.last().ok_or_else(|| StoreError::Io("no tree of references".into()))
+        self.views.last().ok_or_else(|| StoreError::Io("no tree of blob references".into()))
     }
 
     fn read(&self, tree: Tree, key: &[u8]) -> Result<Option<IVec>, StoreError> {
         self.table(tree)?.get(key).map_err(|error| match error {
             UnabortableTransactionError::Storage(error) => self.engine.fault(error),
-            UnabortableTransactionError::Conflict => StoreError::Io("the engine met another writer".into()),
+            UnabortableTransactionError::Conflict => {
+                StoreError::Io("unexpected concurrent writer in the engine".into())
+            }
         })
     }
 
-    /// Whether the preconditions hold and every place can be read.
-    fn judge(&self, batch: &Prepared) -> Result<(), StoreError> {
+    /// Checks that the preconditions hold and that every record to be written can be read.
+    fn evaluate(&self, batch: &Prepared) -> Result<(), StoreError> {
         for (tree, key, expect) in &batch.expect {
             self.check(*tree, key, expect)?;
         }
@@ -138,8 +143,8 @@ impl Views<'_> {
                 let found = envelope::unseal(tree, key, &raw)?;
                 found.schema == rec.schema
                     && match found.body {
-                        Body::Inline(bytes) => bytes == rec.bytes,
-                        Body::Blob(id) => id == BlobId::from(Sha256::digest(&rec.bytes)),
+                        StoredValue::Inline(bytes) => bytes == rec.bytes,
+                        StoredValue::Blob(id) => id == BlobId::from(Sha256::digest(&rec.bytes)),
                     }
             }
             _ => false,
@@ -152,15 +157,15 @@ fn abort(error: StoreError) -> ConflictableTransactionError<StoreError> {
     ConflictableTransactionError::Abort(error)
 }
 
-fn stage(views: &Views<'_>, write: &Write) -> Result<(), ConflictableTransactionError<StoreError>> {
+fn stage(views: &TransactionTrees<'_>, write: &Write) -> Result<(), ConflictableTransactionError<StoreError>> {
     let table = views.table(write.tree).map_err(abort)?;
     let old = match &write.sealed {
         Some(sealed) => table.insert(write.key.as_slice(), sealed.as_slice())?,
         None => table.remove(write.key.as_slice())?,
     };
-    // A corrupt old record may leave a stale reference, hence a file nobody needs: harmless.
+    // A corrupt old record may leave a stale reference and thus an unneeded file, which is harmless.
     let old = old.and_then(|old| envelope::unseal(write.tree, &write.key, &old).ok());
-    if let Some(Sealed { body: Body::Blob(id), .. }) = old {
+    if let Some(Sealed { body: StoredValue::Blob(id), .. }) = old {
         views.refs().map_err(abort)?.remove(reference(&id, write))?;
     }
     if let Some(id) = write.blob {

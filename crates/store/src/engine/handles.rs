@@ -1,4 +1,4 @@
-//! Opening sled itself, and letting go of it.
+//! Opens and closes sled itself.
 
 use std::fs;
 use std::io;
@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use crate::files::{self, io_at};
 use crate::{StoreError, Tree, crash};
 
-/// Values past 8 KB spill into files that sled never syncs unless its segments are this large.
+/// sled spills values beyond 8 KB into files that it never syncs, unless its segments are at least this large.
 const SEGMENT: usize = 8 << 20;
-/// How long a former instance in this process may take to let go of the engine's file.
+/// Maximum time that a former instance in this process may take to release the engine's file.
 const RELEASE: Duration = Duration::from_secs(5);
 
 /// sled and its trees.
@@ -21,17 +21,18 @@ const RELEASE: Duration = Duration::from_secs(5);
 pub(super) struct Handles {
     pub(super) db: sled::Db,
     pub(super) trees: Vec<(Tree, sled::Tree)>,
-    /// Which records point to which large value: `id, tree, key`, so that the sweep need not read every record.
+    /// Index of which records refer to which large value (`id, tree, key`), so that removing unreferenced values does
+    /// not have to read every record.
     pub(super) refs: sled::Tree,
-    /// The store's own marks: the number of the last group.
+    /// The store's own bookkeeping: the number of the last group.
     pub(super) marks: sled::Tree,
 }
 
 impl Handles {
-    /// Opens sled in this folder, on a thread of its own: it panics on some corrupt files.
+    /// Opens sled in a folder. This runs on a separate thread because sled panics on some corrupt files.
     pub(super) fn open(dir: &Path, cache_bytes: u64) -> Result<Self, StoreError> {
         files::create_dir(dir)?;
-        mend_settings(dir);
+        repair_settings(dir);
         let started = Instant::now();
         loop {
             match Self::open_once(dir, cache_bytes) {
@@ -69,8 +70,8 @@ impl Handles {
         }
     }
 
-    /// Lets go of the engine. Its own `drop` writes and may panic or, once one of its threads has panicked, wait
-    /// for ever: on a thread, with a bound.
+    /// Closes the engine. sled's own `drop` writes and may panic or, once one of its threads has panicked, block
+    /// forever; it therefore runs on a thread, with a time limit.
     pub(super) fn release(self) {
         let (done, released) = mpsc::channel();
         let spawned = thread::Builder::new().name("store-release".into()).spawn(move || {
@@ -87,7 +88,7 @@ impl Handles {
     }
 }
 
-/// What an error of sled means here.
+/// Converts an error of sled.
 pub(super) fn fault(dir: &Path, error: sled::Error) -> StoreError {
     match error {
         sled::Error::Io(e) if e.to_string().contains("could not acquire lock") => {
@@ -100,15 +101,15 @@ pub(super) fn fault(dir: &Path, error: sled::Error) -> StoreError {
     }
 }
 
-/// Removes sled's file of settings if it is damaged: sled only warns, believes what it reads, and then refuses the
-/// folder. The settings are constants here, and it writes them anew.
-fn mend_settings(dir: &Path) {
+/// Removes sled's settings file if it is damaged. sled only warns about a damaged file, uses its content and then
+/// rejects the folder. The settings are constants here, and sled writes them again.
+fn repair_settings(dir: &Path) {
     let path = dir.join("conf");
     let Ok(bytes) = fs::read(&path) else { return };
     let expected = format!("segment_size: {SEGMENT}\nuse_compression: false\nversion: 0.34\n");
     let whole = bytes.len() == expected.len() + 4 && bytes.starts_with(expected.as_bytes());
     if !whole {
-        tracing::error!(path = %path.display(), "the engine's settings are damaged: writing them anew");
+        tracing::error!(path = %path.display(), "the engine's settings are damaged: recreating them");
         if let Err(error) = fs::remove_file(&path) {
             tracing::error!(path = %path.display(), %error, "could not remove the damaged settings");
         }

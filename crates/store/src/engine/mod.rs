@@ -1,11 +1,11 @@
-//! The store on disk: sled 0.34.7, opened, written and synced in the one way that was found safe.
+//! The store on disk: sled 0.34.7, opened, written and synced in the way that was found to be safe.
 //!
-//! In the data folder: `lock`, `live/` (the engine: `db`, `conf`, `blobs.d/` for large values, `witness`),
-//! `snapshots/` (the newest is restored when the engine is corrupt), `quarantine-<time>/` (what was corrupt),
-//! `replaced-<time>/` (what a restore took the place of).
+//! The data folder contains `lock`, `live/` (the engine: `db`, `conf`, `blobs.d/` for large values, `high_water`),
+//! `snapshots/` (the newest one is restored if the engine is corrupt), `quarantine-<time>/` (a corrupt engine) and
+//! `replaced-<time>/` (the store that a restore replaced).
 
 mod apply;
-mod fill;
+mod bulk_load;
 mod handles;
 mod offline;
 mod open;
@@ -20,31 +20,34 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-pub use fill::RESTORED;
-pub use offline::{Compacted, Folder, Inspection, JournalFile, Progress, Replace, Restored, TreeCount, inspect_file};
+pub use bulk_load::RESTORE_MARK;
+pub use offline::{
+    CompactReport, DataFolder, Inspection, JournalFile, Progress, ReplacePolicy, RestoreReport, TreeCount, inspect_file,
+};
 
 use crate::bounds::{check_batch, check_key, check_scan};
-use crate::migrate::{Migrated, Migration};
-use crate::port::{Batch, Page, Rec, Report, Scan, Store, StoreStats, Tree};
+use crate::migrate::{MigratedTree, Migration};
+use crate::port::{Batch, Page, Rec, Scan, Store, StoreStats, Tree, VerifyReport};
 use crate::snapshot::{self, SnapshotWriter};
 use crate::{StoreError, files};
 use tables::Engine;
 use writer::Writer;
 
-/// How to open a store.
+/// Options for opening a store.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The data folder; created if it is missing.
+    /// The data folder. It is created if missing.
     pub path: PathBuf,
-    /// The engine's page cache, in bytes. It is a target, not a ceiling: memory grows with the database.
+    /// Page cache of the engine, in bytes. This is a target, not a limit: memory use grows with the database.
     pub cache_bytes: u64,
+    /// What an acknowledged write survives.
     pub durability: Durability,
-    /// Brings records of older programs up to date while opening.
+    /// Migrations that are applied to older records while opening.
     pub migrations: Vec<Migration>,
 }
 
 impl Options {
-    /// 64 MiB of cache, synced writes, no migrations.
+    /// Creates options with 64 MiB of cache, synced writes and no migrations.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), cache_bytes: 64 << 20, durability: Durability::PowerCut, migrations: Vec::new() }
     }
@@ -53,66 +56,71 @@ impl Options {
 /// What an acknowledged write survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// A power cut: every group of writes is synced to the disk.
+    /// A power cut: every group of writes is synced to disk.
     PowerCut,
-    /// Only the end of the process: the operating system still holds the writes. For measuring and for the control
+    /// The end of the process only: the operating system still buffers the writes. For benchmarks and for the control
     /// run of the power-cut test.
     ProcessEnd,
 }
 
-/// An opened store and what happened on the way.
+/// An opened store and what happened while opening it.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedStore {
+    /// The opened store.
     pub store: Arc<SledStore>,
-    /// What was set aside because it was corrupt, and what took its place.
+    /// What was set aside because it was corrupt, and what replaced it.
     pub quarantined: Option<String>,
-    /// Trees whose records were brought up to date.
-    pub migrated: Vec<Migrated>,
+    /// Trees whose records were migrated.
+    pub migrated: Vec<MigratedTree>,
 }
 
-/// The store on disk. Dropping it closes it; what was accepted is written first.
+/// The store on disk. Dropping it writes what was accepted and closes it.
 #[derive(Debug)]
 pub struct SledStore {
     writer: Writer,
     engine: Arc<Engine>,
     folder: PathBuf,
     quarantined: Option<String>,
-    /// Held, not used: the operating system frees the folder when it is dropped, which must come last.
+    /// Held for its effect only: the operating system releases the folder when it is dropped, which must happen last.
     _lock: File,
 }
 
 impl SledStore {
-    /// Opens the store, recovering and migrating it first. Blocks: seconds for a large one.
+    /// Opens the store, after recovering and migrating it. Blocks; a large store takes seconds.
     ///
     /// # Errors
-    /// `Locked`: another process holds the folder. `Io`: the folder cannot be used. `NewerSchema`: a newer program
-    /// wrote it. `Corrupt`: a record in the way of a migration is corrupt.
-    pub fn open(options: Options) -> Result<Opened, StoreError> {
+    ///
+    /// - `Locked`: another process uses the folder.
+    /// - `Io`: the folder cannot be used.
+    /// - `NewerSchema`: a newer version of the program wrote the store.
+    /// - `Corrupt`: a record that must be migrated is corrupt.
+    pub fn open(options: Options) -> Result<OpenedStore, StoreError> {
         open::open(options)
     }
 
-    /// Writes what was accepted and stops accepting. Reads go on until the store is dropped.
+    /// Writes what was accepted and rejects further commits. Reads remain possible until the store is dropped.
     pub fn close(&self) {
         self.writer.close();
     }
 
-    /// The folder whose newest snapshot is restored if the engine is found corrupt.
+    /// Returns the folder whose newest snapshot is restored if the engine is found corrupt.
     #[must_use]
     pub fn snapshots(&self) -> PathBuf {
         self.folder.join(open::SNAPSHOTS)
     }
 
-    /// Writes a snapshot into `snapshots()` and removes all but the newest `keep`. Blocks, and commits wait for it.
-    pub fn save_snapshot(&self, keep: usize) -> Result<PathBuf, StoreError> {
+    /// Writes a snapshot into `snapshots()` and removes all but the newest `append_or_buffer`. Blocks, and commits wait until it is
+    /// done.
+    pub fn save_snapshot(&self, append_or_buffer: usize) -> Result<PathBuf, StoreError> {
         let dir = self.snapshots();
         files::create_dir(&dir)?;
         let path = dir.join(snapshot::file_name());
         snapshot::snapshot_to_file(self, &path)?;
-        recover::prune(&dir, keep.max(1));
+        recover::prune(&dir, append_or_buffer.max(1));
         Ok(path)
     }
 
-    /// The engine's own folder.
+    /// Returns the folder of the engine.
     #[must_use]
     pub fn live(&self) -> &Path {
         self.engine.dir()
@@ -134,7 +142,7 @@ impl Store for SledStore {
         Box::pin(async move { submitted?.await })
     }
 
-    /// Commits wait meanwhile, so that the snapshot is of one moment.
+    /// Commits wait meanwhile, so that the snapshot is consistent.
     fn snapshot(&self, to: &mut dyn Write) -> Result<u64, StoreError> {
         let _quiet = self.writer.pause();
         let mut out = SnapshotWriter::start(to, self.engine.group()?)?;
@@ -151,7 +159,11 @@ impl Store for SledStore {
         }
     }
 
-    fn verify(&self) -> Result<Report, StoreError> {
+    fn writable(&self) -> Result<(), StoreError> {
+        self.writer.writable()
+    }
+
+    fn verify(&self) -> Result<VerifyReport, StoreError> {
         self.engine.verify()
     }
 }

@@ -1,4 +1,4 @@
-//! The way from a folder to a store: lock, open, look for lost writes, recover, migrate.
+//! Opens a store: lock, open, detect lost writes, recover, migrate.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -8,50 +8,50 @@ use std::thread;
 use super::recover::{self, Damage};
 use super::tables::Engine;
 use super::writer::Writer;
-use super::{Opened, Options, SledStore};
+use super::{OpenedStore, Options, SledStore};
 use crate::files::{self, io_at};
+use crate::high_water::{self, HighWaterMark};
 use crate::migrate::migrate;
-use crate::witness::{self, Witness};
 use crate::{Scan, StoreError, Tree, crash};
 
 pub(super) const LIVE: &str = "live";
 pub(super) const SNAPSHOTS: &str = "snapshots";
-const WITNESS: &str = "witness";
+const HIGH_WATER_FILE: &str = "witness";
 
-/// Opens on a thread of its own, so that the caller may be inside a runtime.
-pub(super) fn open(options: Options) -> Result<Opened, StoreError> {
+/// Opens the store on a separate thread, so that the caller may be inside a runtime.
+pub(super) fn open(options: Options) -> Result<OpenedStore, StoreError> {
     let opening = thread::Builder::new().name("store-open".into()).spawn(move || open_here(&options));
-    let opening = opening.map_err(|e| StoreError::Io(format!("no thread for the store: {e}")))?;
+    let opening = opening.map_err(|e| StoreError::Io(format!("could not start a thread for the store: {e}")))?;
     opening
         .join()
         .unwrap_or_else(|panic| Err(StoreError::Corrupt(format!("opening panicked: {}", crash::text(&*panic)))))
 }
 
-fn open_here(options: &Options) -> Result<Opened, StoreError> {
+fn open_here(options: &Options) -> Result<OpenedStore, StoreError> {
     let folder = &options.path;
     files::create_dir(folder)?;
-    let lock = hold(folder)?;
-    let (engine, quarantined) = match open_whole(options) {
+    let lock = lock_and_recover(folder)?;
+    let (engine, quarantined) = match open_verified(options) {
         Ok(engine) => (engine, None),
         Err(Damage::Refused(error)) => return Err(error),
         Err(damage) => {
-            let told = recover::quarantine(options, damage)?;
-            (Engine::open(&folder.join(LIVE), options.cache_bytes, options.durability)?, Some(told))
+            let report = recover::quarantine(options, damage)?;
+            (Engine::open(&folder.join(LIVE), options.cache_bytes, options.durability)?, Some(report))
         }
     };
     let engine = Arc::new(engine);
-    let mut witness = Witness::open(folder.join(LIVE).join(WITNESS))?;
-    witness.note(engine.group()?)?;
-    let writer = Writer::start(Arc::clone(&engine), witness)?;
+    let mut high_water = HighWaterMark::open(folder.join(LIVE).join(HIGH_WATER_FILE))?;
+    high_water.note(engine.group()?)?;
+    let writer = Writer::start(Arc::clone(&engine), high_water)?;
     let store = SledStore { writer, engine, folder: folder.clone(), quarantined: quarantined.clone(), _lock: lock };
     let runtime = tokio::runtime::Builder::new_current_thread().build();
-    let runtime = runtime.map_err(|e| StoreError::Io(format!("no runtime for migrations: {e}")))?;
+    let runtime = runtime.map_err(|e| StoreError::Io(format!("could not start a runtime for migrations: {e}")))?;
     let migrated = runtime.block_on(migrate(&store, &options.migrations))?;
-    Ok(Opened { store: Arc::new(store), quarantined, migrated })
+    Ok(OpenedStore { store: Arc::new(store), quarantined, migrated })
 }
 
-/// Takes the folder's lock, and finishes what a crash interrupted in it.
-pub(super) fn hold(folder: &Path) -> Result<File, StoreError> {
+/// Locks the folder and finishes operations that a crash interrupted.
+pub(super) fn lock_and_recover(folder: &Path) -> Result<File, StoreError> {
     let lock = lock(folder)?;
     files::sweep_temporary(&folder.join(SNAPSHOTS));
     recover::finish_interrupted(folder)?;
@@ -68,8 +68,8 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// Opens the engine and makes sure that it holds what was acknowledged.
-pub(super) fn open_whole(options: &Options) -> Result<Engine, Damage> {
+/// Opens the engine and verifies that it contains everything that was acknowledged.
+pub(super) fn open_verified(options: &Options) -> Result<Engine, Damage> {
     let live = options.path.join(LIVE);
     let open = || Engine::open(&live, options.cache_bytes, options.durability);
     let engine = match open() {
@@ -83,8 +83,8 @@ pub(super) fn open_whole(options: &Options) -> Result<Engine, Damage> {
         StoreError::Corrupt(why) => Damage::Unreadable(why),
         other => Damage::Refused(other),
     })?;
-    let acknowledged = witness::read(&live.join(WITNESS)).unwrap_or(0);
-    match look(&engine) {
+    let acknowledged = high_water::read(&live.join(HIGH_WATER_FILE)).unwrap_or(0);
+    match read_metadata(&engine) {
         Ok(group) if group >= acknowledged => Ok(engine),
         Ok(group) => {
             let lost = acknowledged - group;
@@ -96,8 +96,8 @@ pub(super) fn open_whole(options: &Options) -> Result<Engine, Damage> {
     }
 }
 
-/// Reads what no start can do without: the last group's number and the store's own facts.
-fn look(engine: &Engine) -> Result<u64, StoreError> {
+/// Reads what every start needs: the number of the last group and the store's own metadata.
+fn read_metadata(engine: &Engine) -> Result<u64, StoreError> {
     let mut from = None;
     loop {
         let limit = crate::MAX_PAGE;

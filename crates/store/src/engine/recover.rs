@@ -1,14 +1,14 @@
-//! What happens to a corrupt engine: it is set aside, never repaired in place and never deleted, and the newest
-//! snapshot takes its place.
+//! Recovery from a corrupt engine: it is set aside, never repaired in place and never deleted, and the newest snapshot
+//! takes its place.
 //!
-//! The replacement is built beside it under a temporary name and renamed in when it is whole, so that a crash at any
-//! point leaves either the corrupt engine or the whole replacement, and the next start goes on from there.
+//! The replacement is built under a temporary name and renamed when it is complete. A crash at any point leaves either
+//! the corrupt engine or the complete replacement, and the next start continues from there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Options;
-use super::fill::Filler;
+use super::bulk_load::BulkLoader;
 use super::offline;
 use super::open::{LIVE, SNAPSHOTS};
 use super::tables::Engine;
@@ -19,17 +19,17 @@ use crate::snapshot::{self, SnapshotReader, SnapshotWriter};
 pub(super) const BUILDING: &str = "restore.tmp";
 pub(super) const READY: &str = "restore.ready";
 
-/// Why an engine cannot simply be used.
+/// Why an engine cannot be used as it is.
 pub(super) enum Damage {
     /// It cannot be opened at all.
     Unreadable(String),
-    /// It opens, but acknowledged writes are missing or its first pages are corrupt.
+    /// It can be opened, but acknowledged writes are missing or its metadata is corrupt.
     Lossy { engine: Box<Engine>, why: String },
-    /// Not damage: locked, not writable, no space.
+    /// Not damage: locked, not writable, or no space.
     Refused(StoreError),
 }
 
-/// Sets the engine aside and puts the newest whole snapshot in its place; answers what it did, for people.
+/// Sets the engine aside and restores the newest intact snapshot; returns a description of what was done.
 pub(super) fn quarantine(options: &Options, damage: Damage) -> Result<String, StoreError> {
     let folder = &options.path;
     let why = match damage {
@@ -43,18 +43,20 @@ pub(super) fn quarantine(options: &Options, damage: Damage) -> Result<String, St
     let restored = build_replacement(options)?;
     let aside = folder.join(format!("quarantine-{}", files::utc_stamp()));
     files::rename(&folder.join(LIVE), &aside)?;
-    let told = match restored {
+    let report = match restored {
         Some((from, records)) => {
             files::rename(&folder.join(READY), &folder.join(LIVE))?;
             format!("{why}; moved to {}; restored {records} records of {}", aside.display(), from.display())
         }
-        None => format!("{why}; moved to {}; there was no whole snapshot: started empty", aside.display()),
+        None => {
+            format!("{why}; moved to {}; no intact snapshot was found: started with an empty store", aside.display())
+        }
     };
-    tracing::error!(told, "the store was corrupt and has been set aside");
-    Ok(told)
+    tracing::error!(report, "the store was corrupt and has been set aside");
+    Ok(report)
 }
 
-/// An engine that lost its tail still holds the writes before: they make the newest snapshot.
+/// Saves an engine that lost its last writes as the newest snapshot: it still contains the writes before them.
 fn salvage(folder: &Path, engine: &Engine) {
     let dir = folder.join(SNAPSHOTS);
     let path = dir.join(snapshot::file_name());
@@ -70,12 +72,12 @@ fn salvage(folder: &Path, engine: &Engine) {
     }
 }
 
-/// Builds a whole engine from the snapshot that got furthest. A damaged one is passed over.
+/// Builds an engine from the intact snapshot with the highest group number. Damaged snapshots are skipped.
 fn build_replacement(options: &Options) -> Result<Option<(PathBuf, u64)>, StoreError> {
     let folder = &options.path;
     for (group, path) in candidates(&folder.join(SNAPSHOTS)) {
         if let Err(error) = snapshot::verify_file(&path) {
-            tracing::error!(path = %path.display(), %error, "passing over a damaged snapshot");
+            tracing::error!(path = %path.display(), %error, "skipping a damaged snapshot");
             continue;
         }
         let building = folder.join(BUILDING);
@@ -89,7 +91,7 @@ fn build_replacement(options: &Options) -> Result<Option<(PathBuf, u64)>, StoreE
 
 fn fill(engine: &Engine, path: &Path, group: u64) -> Result<u64, StoreError> {
     let mut records = SnapshotReader::open(path)?;
-    let mut filler = Filler::new(engine);
+    let mut filler = BulkLoader::new(engine);
     while let Some((tree, key, rec)) = records.next_record()? {
         filler.put(tree, key, rec)?;
     }
@@ -97,7 +99,7 @@ fn fill(engine: &Engine, path: &Path, group: u64) -> Result<u64, StoreError> {
     filler.finish(group)
 }
 
-/// Goes on where a crash interrupted a quarantine, a compaction or a restore.
+/// Finishes a quarantine, a compaction or a restore that a crash interrupted.
 pub(super) fn finish_interrupted(folder: &Path) -> Result<(), StoreError> {
     let (live, ready) = (folder.join(LIVE), folder.join(READY));
     if ready.is_dir() && !live.exists() {
@@ -108,24 +110,24 @@ pub(super) fn finish_interrupted(folder: &Path) -> Result<(), StoreError> {
     offline::finish_replacement(folder)
 }
 
-/// Removes sled's own snapshot of its page table, which is only a shortcut; a power cut may leave it torn. True if
-/// there was one.
+/// Removes sled's own snapshots of its page table, which only speed up opening; a power cut may leave one torn. Returns
+/// true if there was one.
 pub(super) fn drop_engine_snapshots(live: &Path) -> bool {
     let is_snapshot = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("snap."));
     let snapshots: Vec<_> = files::entries(live).into_iter().filter(is_snapshot).collect();
     !snapshots.is_empty() && snapshots.iter().all(|path| fs::remove_file(path).is_ok())
 }
 
-/// Removes all snapshots but the newest few.
-pub(super) fn prune(dir: &Path, keep: usize) {
-    for (_, path) in candidates(dir).into_iter().skip(keep) {
+/// Removes all snapshots but the newest `append_or_buffer`.
+pub(super) fn prune(dir: &Path, append_or_buffer: usize) {
+    for (_, path) in candidates(dir).into_iter().skip(append_or_buffer) {
         if let Err(error) = fs::remove_file(&path) {
             tracing::warn!(path = %path.display(), %error, "could not remove an old snapshot");
         }
     }
 }
 
-/// The snapshots with a readable header, the one that got furthest first.
+/// Returns the snapshots with a readable header, the highest group number first.
 fn candidates(dir: &Path) -> Vec<(u64, PathBuf)> {
     let mut found: Vec<_> = files::entries(dir)
         .into_iter()

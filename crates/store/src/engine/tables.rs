@@ -1,25 +1,25 @@
-//! Reading the engine, and making it durable.
+//! Reads from the engine, and makes its writes durable.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use super::handles::{Handles, fault};
 use crate::blobs::Blobs;
-use crate::crash::contained;
-use crate::envelope::{self, BlobId, Body};
+use crate::crash::catch_panics;
+use crate::envelope::{self, BlobId, StoredValue};
 use crate::files::{self, hex, io_at};
 use crate::range::{Paging, key_range};
-use crate::{Durability, Order, Page, Rec, Report, Scan, StoreError, Tree};
+use crate::{Durability, Order, Page, Rec, Scan, StoreError, Tree, VerifyReport};
 
-/// The number of the last group of commits, in the tree of marks.
+/// Key of the last group's number, in the tree of marks.
 const GROUP: &[u8] = b"group";
-/// A report names at most this many corrupt records.
+/// Maximum number of corrupt records that a report lists.
 const MAX_NAMED: usize = 100;
 
-/// sled, the large values beside it, and the file that `sync` syncs.
+/// sled, the large values beside it, and the file that `sync_data` syncs.
 #[derive(Debug)]
 pub(crate) struct Engine {
-    /// Gone only while the engine is being dropped.
+    /// `None` only while the engine is being dropped.
     handles: Option<Handles>,
     pub(super) blobs: Blobs,
     db_file: File,
@@ -28,13 +28,13 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Opens sled and the large values in this folder, and makes what that created durable.
+    /// Opens sled and the large values in a folder, and makes the files created by that durable.
     pub(super) fn open(dir: &Path, cache_bytes: u64, durability: Durability) -> Result<Self, StoreError> {
         let handles = Handles::open(dir, cache_bytes)?;
         let refs = handles.refs.clone();
-        // In doubt a file is kept.
+        // In case of an error the file is kept.
         let is_referenced =
-            move |id: &BlobId| contained("refs", || Ok(refs.scan_prefix(id).next().is_some())).unwrap_or(true);
+            move |id: &BlobId| catch_panics("refs", || Ok(refs.scan_prefix(id).next().is_some())).unwrap_or(true);
         let blobs = Blobs::open(dir.join("blobs.d"), durability, is_referenced)?;
         let db = dir.join("db");
         let db_file = File::options().read(true).write(true).open(&db).map_err(|e| io_at(&db, &e))?;
@@ -65,7 +65,7 @@ impl Engine {
     }
 
     pub(super) fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Rec>, StoreError> {
-        let raw = contained("get", || self.table(tree)?.get(key).map_err(|e| self.fault(e)))?;
+        let raw = catch_panics("get", || self.table(tree)?.get(key).map_err(|e| self.fault(e)))?;
         raw.map(|raw| self.load(tree, key, &raw)).transpose()
     }
 
@@ -73,7 +73,7 @@ impl Engine {
         let Some(range) = key_range(scan) else {
             return Ok(Page::default());
         };
-        contained("scan", || {
+        catch_panics("scan", || {
             let mut keys = self.table(tree)?.range(range);
             let mut page = Paging::new(limit);
             loop {
@@ -85,7 +85,7 @@ impl Engine {
                     return Ok(page.done());
                 };
                 let (key, raw) = item.map_err(|e| self.fault(e))?;
-                if !page.has_room(&key) {
+                if !page.accepts(&key) {
                     return Ok(page.done());
                 }
                 let rec = self.load(tree, &key, &raw)?;
@@ -99,7 +99,7 @@ impl Engine {
         &self,
         mut visit: impl FnMut(Tree, &[u8], Rec) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        contained("read all", || {
+        catch_panics("read all", || {
             for (tree, table) in &self.handles()?.trees {
                 for item in table.iter() {
                     let (key, raw) = item.map_err(|e| self.fault(e))?;
@@ -110,10 +110,10 @@ impl Engine {
         })
     }
 
-    pub(super) fn verify(&self) -> Result<Report, StoreError> {
-        let mut report = Report::default();
+    pub(super) fn verify(&self) -> Result<VerifyReport, StoreError> {
+        let mut report = VerifyReport::default();
         for (tree, table) in &self.handles()?.trees {
-            let found = contained("verify", || {
+            let found = catch_panics("verify", || {
                 for item in table.iter() {
                     let (key, raw) = item.map_err(|e| self.fault(e))?;
                     report.records += 1;
@@ -124,7 +124,8 @@ impl Engine {
                 }
                 Ok(())
             });
-            // Past an unreadable page the rest of its tree cannot be told apart from lost: say so and go on.
+            // Past an unreadable page, the remaining records of the tree cannot be distinguished from lost ones: the
+            // report says so, and the next tree is read.
             if let Err(why) = found {
                 name(&mut report, format!("{}/: {why}", tree.name()));
             }
@@ -135,34 +136,38 @@ impl Engine {
     pub(super) fn load(&self, tree: Tree, key: &[u8], raw: &[u8]) -> Result<Rec, StoreError> {
         let sealed = envelope::unseal(tree, key, raw)?;
         let bytes = match sealed.body {
-            Body::Inline(bytes) => bytes,
-            Body::Blob(id) => self.blobs.read(&id)?,
+            StoredValue::Inline(bytes) => bytes,
+            StoredValue::Blob(id) => self.blobs.read(&id)?,
         };
         Ok(Rec { schema: sealed.schema, bytes })
     }
 
-    /// The number of the last group the engine holds.
+    /// Returns the number of the last group that the engine contains.
     pub(super) fn group(&self) -> Result<u64, StoreError> {
-        let raw = contained("group", || self.handles()?.marks.get(GROUP).map_err(|e| self.fault(e)))?;
+        let raw = catch_panics("group", || self.handles()?.marks.get(GROUP).map_err(|e| self.fault(e)))?;
         let Some(raw) = raw else { return Ok(0) };
-        let bytes = raw.as_ref().try_into().map_err(|_| StoreError::Corrupt("the group's number".into()))?;
+        let bytes = raw
+            .as_ref()
+            .try_into()
+            .map_err(|_| StoreError::Corrupt("the number of the last group is malformed".into()))?;
         Ok(u64::from_be_bytes(bytes))
     }
 
-    /// Marks the group's end. The engine keeps the order of its log, so whoever finds the mark has the whole group.
+    /// Writes the group's number. The engine preserves the order of its log, so an engine that contains the number
+    /// contains the whole group.
     pub(super) fn mark(&self, group: u64) -> Result<(), StoreError> {
         let value = group.to_be_bytes();
-        contained("mark", || self.handles()?.marks.insert(GROUP, &value).map_err(|e| self.fault(e)))?;
+        catch_panics("mark", || self.handles()?.marks.insert(GROUP, &value).map_err(|e| self.fault(e)))?;
         Ok(())
     }
 
-    /// Hands everything written to the operating system: it now survives the end of the process.
+    /// Passes all writes to the operating system: they now survive the end of the process.
     pub(super) fn flush(&self) -> Result<(), StoreError> {
-        contained("flush", || self.handles()?.db.flush().map_err(|e| self.fault(e)))?;
+        catch_panics("flush", || self.handles()?.db.flush().map_err(|e| self.fault(e)))?;
         Ok(())
     }
 
-    /// Makes what was flushed survive a power cut. sled's own flush does not: it never syncs the file's length.
+    /// Makes flushed writes survive a power cut. sled's own flush does not: it never syncs the file's length.
     pub(super) fn sync_data(&self) -> Result<(), StoreError> {
         if self.durability == Durability::ProcessEnd {
             return Ok(());
@@ -179,13 +184,13 @@ impl Engine {
         self.db_file.metadata().map_or(0, |meta| meta.len()) + self.blobs.bytes()
     }
 
-    /// Files sled spilled on its own.
+    /// Returns the number of files that sled spilled on its own.
     pub(super) fn spilled(&self) -> u64 {
         fs::read_dir(self.dir.join("blobs")).map_or(0, |entries| entries.count() as u64)
     }
 }
 
-fn name(report: &mut Report, corrupt: String) {
+fn name(report: &mut VerifyReport, corrupt: String) {
     if report.corrupt.len() < MAX_NAMED {
         report.corrupt.push(corrupt);
     }
@@ -193,7 +198,7 @@ fn name(report: &mut Report, corrupt: String) {
 
 #[cfg(test)]
 impl Engine {
-    /// From now on every sync fails: a pipe cannot be synced (`EINVAL`).
+    /// Makes every further sync fail: a pipe cannot be synced (`EINVAL`).
     pub(super) fn break_sync(&mut self) {
         let (_, pipe) = std::io::pipe().unwrap();
         self.db_file = File::from(std::os::fd::OwnedFd::from(pipe));

@@ -1,5 +1,5 @@
-//! The one thread that writes: it drains what waits, applies it, syncs once, and only then answers all of them (group
-//! commit).
+//! The single writer thread. It drains the queue, applies the batches, syncs once and only then replies to all of them
+//! (group commit).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -12,28 +12,28 @@ use tokio::sync::oneshot;
 
 use super::apply::Prepared;
 use super::tables::Engine;
-use crate::witness::Witness;
+use crate::high_water::HighWaterMark;
 use crate::{Batch, StoreError, StoreStats, crash};
 
-/// Most requests that wait; more are refused with `Busy`.
+/// Maximum number of queued requests; more are rejected with `Busy`.
 const QUEUE: usize = 1_024;
-/// Most bytes that wait or are being written.
+/// Maximum number of bytes that are queued or being written.
 const QUEUE_BYTES: usize = 64 << 20;
-/// Most requests that share one sync.
+/// Maximum number of requests that share one sync.
 const GROUP: usize = 512;
 
-/// A transaction takes no further batch past this many bytes.
+/// Once a transaction exceeds this many bytes, no further batch is added to it.
 const TRANSACTION_BYTES: usize = 1 << 20;
 
-type Answer = oneshot::Sender<Result<(), StoreError>>;
+type ReplySender = oneshot::Sender<Result<(), StoreError>>;
 
 struct Request {
     batch: Batch,
     bytes: usize,
-    answer: Answer,
+    answer: ReplySender,
 }
 
-/// What the writing thread shares with the store.
+/// State shared by the writer thread and the store.
 #[derive(Debug, Default)]
 struct Shared {
     waiting: AtomicUsize,
@@ -41,16 +41,16 @@ struct Shared {
     commits: AtomicU64,
     groups: AtomicU64,
     last_sync_us: AtomicU64,
-    /// Why nothing more is acknowledged. Set once, never cleared.
+    /// Why nothing more is acknowledged. Set once and never cleared.
     poisoned: OnceLock<String>,
-    /// Held while a group is written, and by whoever needs the engine to stand still.
+    /// Held while a group is written, and by operations that need a quiescent engine.
     gate: Mutex<()>,
 }
 
 impl Shared {
     fn poison(&self, why: &str) -> StoreError {
         if self.poisoned.set(why.to_owned()).is_ok() {
-            tracing::error!(why, "the store only reads from now on; restart once the disk is well");
+            tracing::error!(why, "the store is read-only from now on: restart once the disk works again");
         }
         self.poison_error().unwrap_or_else(|| StoreError::Poisoned(why.to_owned()))
     }
@@ -64,7 +64,7 @@ impl Shared {
     }
 }
 
-/// The way to the writing thread.
+/// Handle of the writer thread.
 #[derive(Debug)]
 pub(super) struct Writer {
     shared: Arc<Shared>,
@@ -79,19 +79,19 @@ impl std::fmt::Debug for Request {
 }
 
 impl Writer {
-    pub(super) fn start(engine: Arc<Engine>, witness: Witness) -> Result<Self, StoreError> {
+    pub(super) fn start(engine: Arc<Engine>, high_water: HighWaterMark) -> Result<Self, StoreError> {
         let group = engine.group()?;
         let shared = Arc::new(Shared::default());
         let (queue, requests) = sync_channel(QUEUE);
-        let scribe = Scribe { engine, witness, group, shared: Arc::clone(&shared) };
+        let writer = WriterThread { engine, high_water, group, shared: Arc::clone(&shared) };
         let thread = thread::Builder::new()
             .name("store-writer".into())
-            .spawn(move || scribe.run(&requests))
-            .map_err(|e| StoreError::Io(format!("no thread for the store: {e}")))?;
+            .spawn(move || writer.run(&requests))
+            .map_err(|e| StoreError::Io(format!("could not start a thread for the store: {e}")))?;
         Ok(Self { shared, queue: RwLock::new(Some(queue)), thread: Mutex::new(Some(thread)) })
     }
 
-    /// Queues a batch at once; the future resolves when it is durable.
+    /// Queues a batch immediately; the future resolves when it is durable.
     pub(super) fn submit(
         &self,
         batch: Batch,
@@ -104,8 +104,8 @@ impl Writer {
         self.enqueue(Request { batch, bytes, answer })?;
         let shared = Arc::clone(&self.shared);
         Ok(async move {
-            // A dropped answer means that the thread is gone.
-            answered.await.unwrap_or_else(|_| Err(shared.poison("the writing thread has ended")))
+            // A dropped sender means that the thread has ended.
+            answered.await.unwrap_or_else(|_| Err(shared.poison("the writer thread has ended")))
         })
     }
 
@@ -120,7 +120,7 @@ impl Writer {
         let sent = match queue.as_ref().map(|queue| queue.try_send(request)) {
             Some(Ok(())) => return Ok(()),
             Some(Err(TrySendError::Full(_))) => StoreError::Busy,
-            Some(Err(TrySendError::Disconnected(_))) => self.shared.poison("the writing thread has ended"),
+            Some(Err(TrySendError::Disconnected(_))) => self.shared.poison("the writer thread has ended"),
             None => StoreError::Io("the store is closed".into()),
         };
         self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -128,7 +128,7 @@ impl Writer {
         Err(sent)
     }
 
-    /// Keeps the engine still until the guard is dropped.
+    /// Blocks commits until the guard is dropped.
     pub(super) fn pause(&self) -> MutexGuard<'_, ()> {
         self.shared.gate()
     }
@@ -138,8 +138,12 @@ impl Writer {
         drop(self.queue.write().unwrap_or_else(PoisonError::into_inner).take());
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Err(panic)) = thread.map(JoinHandle::join) {
-            tracing::error!(why = crash::text(&*panic), "the writing thread panicked");
+            tracing::error!(why = crash::text(&*panic), "the writer thread panicked");
         }
+    }
+
+    pub(super) fn writable(&self) -> Result<(), StoreError> {
+        self.shared.poison_error().map_or(Ok(()), Err)
     }
 
     pub(super) fn stats(&self) -> StoreStats {
@@ -154,23 +158,23 @@ impl Writer {
     }
 }
 
-/// The state of the writing thread.
-struct Scribe {
+/// State of the writer thread.
+struct WriterThread {
     engine: Arc<Engine>,
-    witness: Witness,
+    high_water: HighWaterMark,
     group: u64,
     shared: Arc<Shared>,
 }
 
-impl Scribe {
+impl WriterThread {
     fn run(mut self, requests: &Receiver<Request>) {
         while let Ok(first) = requests.recv() {
             let group: Vec<Request> = std::iter::once(first).chain(requests.try_iter().take(GROUP - 1)).collect();
             self.shared.waiting.fetch_sub(group.len(), Ordering::Relaxed);
             let bytes = group.iter().map(|request| request.bytes).sum();
-            // A panic drops the group's answers, which tells its callers.
+            // A panic drops the group's reply channels, which callers receive as an error.
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.write(group))) {
-                self.shared.poison(&format!("the writing thread panicked: {}", crash::text(&*panic)));
+                self.shared.poison(&format!("the writer thread panicked: {}", crash::text(&*panic)));
             }
             self.shared.bytes.fetch_sub(bytes, Ordering::Relaxed);
         }
@@ -193,13 +197,14 @@ impl Scribe {
             shared.groups.fetch_add(1, Ordering::Relaxed);
         }
         for answer in written {
-            // A caller that no longer waits is no error.
+            // The caller may have dropped its future.
             let _ = answer.send(outcome.clone());
         }
     }
 
-    /// Large values reach the disk, names and all, before any record points to them.
-    fn prepare(&self, group: Vec<Request>) -> Vec<(Prepared, Answer)> {
+    /// Encodes the batches. Large values are durable, including their directory entries, before any record refers to
+    /// them.
+    fn prepare(&self, group: Vec<Request>) -> Vec<(Prepared, ReplySender)> {
         let mut prepared = Vec::with_capacity(group.len());
         for Request { batch, answer, .. } in group {
             match self.shared.poison_error().map_or_else(|| self.engine.prepare(batch), Err) {
@@ -215,8 +220,8 @@ impl Scribe {
         prepared
     }
 
-    /// Answers whom it refuses; returns the answers that wait for the sync.
-    fn apply(&self, prepared: Vec<(Prepared, Answer)>) -> Vec<Answer> {
+    /// Applies the batches and replies to those that are rejected; returns the reply channels that wait for the sync.
+    fn apply(&self, prepared: Vec<(Prepared, ReplySender)>) -> Vec<ReplySender> {
         let (batches, answers): (Vec<_>, Vec<_>) = prepared.into_iter().unzip();
         let mut answers = answers.into_iter();
         let mut written = Vec::with_capacity(batches.len());
@@ -236,8 +241,8 @@ impl Scribe {
         written
     }
 
-    /// Makes the group durable. A failed sync is never tried again: the kernel reports it once and may have dropped
-    /// the pages, so a second success would prove nothing.
+    /// Makes the group durable. A failed sync is never retried: the kernel reports the error once and may have dropped
+    /// the pages, so a later success would prove nothing.
     fn finish(&mut self) -> Result<(), StoreError> {
         if let Some(poisoned) = self.shared.poison_error() {
             return Err(poisoned);
@@ -246,15 +251,15 @@ impl Scribe {
         let synced = self.engine.mark(group).and_then(|()| self.engine.flush()).and_then(|()| self.engine.sync_data());
         synced.map_err(|error| self.shared.poison(&error.to_string()))?;
         self.group = group;
-        if let Err(error) = self.witness.note(group) {
-            // It only falls behind, which accuses nobody.
-            tracing::warn!(%error, "could not note the group in the witness");
+        if let Err(error) = self.high_water.note(group) {
+            // The mark only falls behind, which cannot cause a false alarm.
+            tracing::warn!(%error, "could not update the high-water mark");
         }
         Ok(())
     }
 }
 
-/// Cuts a group into transactions of bounded size.
+/// Splits a group into transactions of bounded size.
 fn chunks(batches: &[Prepared]) -> impl Iterator<Item = &[Prepared]> {
     let mut rest = batches;
     std::iter::from_fn(move || {
@@ -280,17 +285,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn after_a_failed_sync_nothing_is_acknowledged_and_reads_go_on() {
+    async fn after_a_failed_sync_nothing_is_acknowledged_and_reads_succeed() {
         let home = tempfile::tempdir().unwrap();
         let mut engine = Engine::open(home.path(), 8 << 20, crate::Durability::PowerCut).unwrap();
         let before = engine.prepare(put("before")).unwrap();
         engine.apply(&[before]).unwrap();
         engine.break_sync();
         let engine = Arc::new(engine);
-        let witness = Witness::open(home.path().join("witness")).unwrap();
-        let writer = Writer::start(Arc::clone(&engine), witness).unwrap();
+        let high_water = HighWaterMark::open(home.path().join("witness")).unwrap();
+        let writer = Writer::start(Arc::clone(&engine), high_water).unwrap();
 
-        // Both wait for the same group or the second finds the poison: neither is acknowledged.
+        // The second one either waits for the same group or finds the store poisoned: neither is acknowledged.
         let (first, second) = (writer.submit(put("a"), 2).unwrap(), writer.submit(put("b"), 2));
         let Err(StoreError::Poisoned(why)) = first.await else { panic!("acknowledged") };
         assert!(why.contains("db: "), "{why}");
@@ -301,25 +306,26 @@ mod tests {
         assert_eq!(second, Err(StoreError::Poisoned(why.clone())));
         assert_eq!(writer.submit(put("c"), 2).err(), Some(StoreError::Poisoned(why.clone())));
         let stats = writer.stats();
+        assert_eq!(writer.writable(), Err(StoreError::Poisoned(why.clone())));
         assert_eq!((stats.poisoned, stats.commits, stats.groups), (Some(why), 0, 0));
         assert!(engine.get(Tree::Keys, b"before").unwrap().is_some());
-        assert_eq!(crate::witness::read(&home.path().join("witness")), None);
+        assert_eq!(crate::high_water::read(&home.path().join("witness")), None);
         writer.close();
     }
 
     #[tokio::test]
-    async fn when_the_thread_is_gone_callers_get_an_error_and_never_wait() {
+    async fn when_the_thread_has_ended_callers_get_an_error() {
         let (queue, requests) = sync_channel(QUEUE);
         let writer = Writer { shared: Arc::default(), queue: RwLock::new(Some(queue)), thread: Mutex::new(None) };
         let accepted = writer.submit(put("a"), 2).unwrap();
         drop(requests);
-        let gone = Err(StoreError::Poisoned("the writing thread has ended".into()));
+        let gone = Err(StoreError::Poisoned("the writer thread has ended".into()));
         assert_eq!(accepted.await, gone);
         assert_eq!(writer.submit(put("b"), 2).err(), gone.err());
     }
 
     #[test]
-    fn more_than_the_queue_holds_is_refused_in_count_and_in_bytes() {
+    fn the_queue_is_bounded_in_requests_and_bytes() {
         let (queue, requests) = sync_channel(QUEUE);
         let writer = Writer { shared: Arc::default(), queue: RwLock::new(Some(queue)), thread: Mutex::new(None) };
         let waiting: Vec<_> = (0..QUEUE).map(|_| writer.submit(put("a"), 2).unwrap()).collect();

@@ -1,13 +1,14 @@
-//! One frame: `len(u32 LE) crc32c(u32 LE) number(u64 LE) payload`. The checksum covers length, number and payload.
+//! The encoding of a frame: `len(u32 LE) crc32c(u32 LE) number(u64 LE) payload`. The checksum covers length, number and
+//! payload.
 
 use std::iter::FusedIterator;
 
-/// Bytes before the payload.
+/// Number of bytes before the payload.
 pub(super) const HEADER: usize = 16;
-/// Longest payload of one frame, in bytes.
+/// Maximum payload of one frame, in bytes.
 pub const MAX_FRAME: usize = 64 << 10;
 
-/// Adds a frame to `out`. The payload is within its bounds: not empty, at most `MAX_FRAME`.
+/// Appends a frame to `out`. The caller guarantees that the payload is not empty and at most `MAX_FRAME` long.
 pub(super) fn seal(number: u64, payload: &[u8], out: &mut Vec<u8>) {
     let len = u32::try_from(payload.len()).unwrap_or(u32::MAX);
     out.extend(len.to_le_bytes());
@@ -22,19 +23,19 @@ fn checksum(len: u32, number: u64, payload: &[u8]) -> u32 {
     crc32c::crc32c_append(crc, payload)
 }
 
-/// The whole frames at the beginning of some bytes, each with its number; ends at the first that is torn.
+/// Iterates over the intact frames at the beginning of a byte slice, each with its number; ends at the first torn one.
 #[derive(Debug, Clone)]
 pub struct Frames<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Frames<'a> {
-    /// Reads what a journal wrote, or what [`super::Journal::take`] gave.
+    /// Reads the content of a journal file, or what [`super::Journal::take`] returned.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 
-    /// How many bytes are not read; after the end those that are torn.
+    /// Returns the number of bytes not read yet; after the last frame, those that are torn.
     pub fn left(&self) -> usize {
         self.rest.len()
     }

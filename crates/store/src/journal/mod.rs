@@ -1,11 +1,12 @@
-//! An append-only journal in a folder of its own, for what must survive `kill -9` at once and be merged into the store
-//! later.
+//! An append-only journal in a folder of its own, for entries that must survive `kill -9` immediately and are merged
+//! into the store later.
 //!
-//! An append is one `write(2)` by its caller: when it returns, the frame outlives the process. A power cut is survived
-//! by what [`Journal::sync`] was called for. Every frame has a number; numbers only grow, also over restarts and lost
-//! files: each opening begins a new span of them, and a new file, so that nothing is ever written behind a torn frame.
+//! An append is one `write(2)` by its caller: when it returns, the frame survives the end of the process. What
+//! [`Journal::sync`] has covered survives a power cut. Every frame has a number. Numbers increase, even across restarts
+//! and lost files: each opening begins a new range of them, and a new file, so that nothing is written behind a torn
+//! frame.
 //!
-//! One reader may follow: what is appended from then on is handed to it in order, without a file in between.
+//! One reader can follow the journal: it receives the frames appended from then on in order, without reading files.
 
 mod frame;
 mod segment;
@@ -23,21 +24,21 @@ use crate::files::{create_dir, io_at, sync_dir};
 
 pub use frame::{Frames, MAX_FRAME};
 
-/// Numbers of one opening: 2^32.
+/// Each opening has a range of 2^32 numbers.
 const SPAN: u32 = 32;
-/// More frames than a file holds: the newest file may reach so far beyond its name.
+/// Upper bound of the number of frames in a file, hence of the numbers beyond the name of the newest file.
 const IN_A_FILE: u64 = 1 << 24;
-/// Most bytes of waiting frames in one write.
+/// Maximum number of bytes of buffered frames in one write.
 const CHUNK: usize = 256 << 10;
 
 /// Bounds of a journal.
 #[derive(Debug, Clone)]
 pub struct JournalOptions {
-    /// A file this long is followed by the next, in bytes (at most 64 MiB).
+    /// Size at which the next file is begun, in bytes (at most 64 MiB).
     pub segment_bytes: u64,
-    /// Most frames that wait in memory while the disk takes none.
+    /// Maximum number of frames buffered in memory while writing fails.
     pub waiting: usize,
-    /// Most bytes that a follower may lag behind.
+    /// Maximum number of bytes that a follower may lag behind.
     pub tail_bytes: usize,
 }
 
@@ -47,56 +48,60 @@ impl Default for JournalOptions {
     }
 }
 
-/// What became of a frame that was to be kept in any case.
+/// Outcome of [`Journal::append_or_buffer`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum AppendOutcome {
+    /// The frame with this number was written.
     Written(u64),
-    /// The disk took nothing: it waits in memory, and is written by the next append or sync that succeeds.
-    Waiting(u64),
-    /// As many wait already as may.
+    /// Writing failed: the frame is buffered in memory, and written by the next append or sync that succeeds.
+    Buffered(u64),
+    /// The frame was dropped: it is invalid, or the buffer is full.
     Lost,
 }
 
 /// Where a follower begins.
 #[derive(Debug)]
-pub struct Followed {
-    /// Names the follower: a later one takes its place.
+pub struct FollowerStart {
+    /// Identifies the follower; a later one supersedes it.
     pub follower: u64,
-    /// The last number that it is not handed.
+    /// Number of the last frame that the follower does not receive.
     pub through: u64,
-    /// Frames up to there that wait for the disk, so that no file has them.
+    /// Buffered frames up to that number, which are in no file.
     pub waiting: Vec<u8>,
 }
 
-/// What a replay met.
+/// Result of a replay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Replayed {
+pub struct ReplayStats {
+    /// Number of intact frames passed to the callback.
     pub frames: u64,
-    /// Bytes behind the first torn frame of a file, over all files.
+    /// Bytes behind the first torn frame of a file, summed over all files.
     pub torn_bytes: u64,
 }
 
 /// Figures for status and metrics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JournalStats {
+    /// Total size of the journal's files, in bytes.
     pub bytes: u64,
+    /// Number of files.
     pub files: usize,
     /// Number of the last frame.
     pub last: u64,
-    /// Frames in memory that no file has.
+    /// Frames buffered in memory that are in no file.
     pub waiting: usize,
-    /// Frames refused for good since the opening.
+    /// Frames dropped since the journal was opened.
     pub lost: u64,
 }
 
-/// A journal. Shared by all who append.
+/// A journal. It can be shared between threads.
 #[derive(Debug)]
 pub struct Journal {
     folder: PathBuf,
     options: JournalOptions,
     started: u64,
     inner: Mutex<Inner>,
-    /// One sync after the other: who finds nothing to do may rely on it.
+    /// Serializes syncs: a caller that finds nothing to sync can rely on the previous sync having finished.
     syncs: Mutex<()>,
 }
 
@@ -108,20 +113,21 @@ struct Inner {
     waiting: VecDeque<(u64, Vec<u8>)>,
     lost: u64,
     follower: u64,
-    /// What the follower was not handed yet; `None` where nobody follows, or lagged.
+    /// Frames that the follower has not taken yet; `None` if there is no follower or it lagged too far behind.
     tail: Option<Vec<u8>>,
     scratch: Vec<u8>,
-    /// Written since the last sync, also files that are closed meanwhile.
+    /// Files with writes since the last sync, including ones closed meanwhile.
     unsynced: Vec<Arc<File>>,
     dirty: bool,
     folder_dirty: bool,
 }
 
 impl Journal {
-    /// Opens a folder, made where it is absent. Numbers begin above `above` and above all that stand in the folder.
+    /// Opens a folder, which is created if missing. Numbers begin above `above` and above all numbers in the folder.
     ///
     /// # Errors
-    /// `Io` where the folder cannot be made or read.
+    ///
+    /// `Io` if the folder cannot be created or read.
     pub fn open(folder: &Path, above: u64, options: JournalOptions) -> Result<Self, StoreError> {
         create_dir(folder)?;
         let closed = segment::found(folder)?;
@@ -143,16 +149,17 @@ impl Journal {
         Ok(Self { folder: folder.to_owned(), options, started, inner: Mutex::new(inner), syncs: Mutex::default() })
     }
 
-    /// The first number of this opening.
+    /// Returns the first number of this opening.
     pub fn started(&self) -> u64 {
         self.started
     }
 
-    /// Appends a frame and returns its number. Blocking, for one write without a sync.
+    /// Appends a frame and returns its number. Blocks for one write without a sync.
     ///
     /// # Errors
-    /// `BadRequest` for a payload that is empty or over [`MAX_FRAME`]; `Io` where the disk takes nothing: the frame is
-    /// then in no file and never will be.
+    ///
+    /// - `BadRequest` if the payload is empty or longer than [`MAX_FRAME`].
+    /// - `Io` if writing fails: the frame is then in no file and never will be.
     pub fn append(&self, payload: &[u8]) -> Result<u64, StoreError> {
         check(payload)?;
         let mut inner = self.lock();
@@ -163,40 +170,41 @@ impl Journal {
         Ok(number)
     }
 
-    /// Appends a frame; where the disk takes nothing it waits in memory.
-    pub fn keep(&self, payload: &[u8]) -> Kept {
+    /// Appends a frame, or buffers it in memory if writing fails.
+    pub fn append_or_buffer(&self, payload: &[u8]) -> AppendOutcome {
         let mut inner = self.lock();
         if let Err(error) = check(payload) {
-            return inner.lose(&error);
+            return inner.record_loss(&error);
         }
         let number = inner.prepare(payload);
-        // Order: nothing overtakes what waits.
+        // Preserves the order: no frame is written before a buffered one.
         let written = if inner.waiting.is_empty() { inner.write(number, self) } else { Err(StoreError::Busy) };
         if let Err(error) = written {
             if inner.waiting.len() >= self.options.waiting {
-                return inner.lose(&error);
+                return inner.record_loss(&error);
             }
             if inner.waiting.is_empty() {
-                tracing::error!(%error, "journal not written: entries wait in memory");
+                tracing::error!(%error, "could not write the journal: entries are buffered in memory");
             }
             let frame = inner.scratch.clone();
             inner.waiting.push_back((number, frame));
             inner.accept(number, self.options.tail_bytes);
-            return Kept::Waiting(number);
+            return AppendOutcome::Buffered(number);
         }
         inner.accept(number, self.options.tail_bytes);
-        Kept::Written(number)
+        AppendOutcome::Written(number)
     }
 
-    /// Makes what was appended survive a power cut. Blocking. Appends go on meanwhile.
+    /// Makes all appended frames survive a power cut. Blocks; appends remain possible meanwhile.
     ///
     /// # Errors
-    /// `Io` where the disk does not take it; it is tried again by the next call.
+    ///
+    /// `Io` if syncing fails; the next call tries again.
     pub fn sync(&self) -> Result<(), StoreError> {
         let _turn = self.syncs.lock().unwrap_or_else(PoisonError::into_inner);
         let (files, folder, waiting) = {
             let mut inner = self.lock();
-            // What waits does not keep the rest from being synced.
+            // A failure to write buffered frames does not prevent the sync of the others.
             let waiting = self.write_waiting(&mut inner);
             if !std::mem::take(&mut inner.dirty) {
                 return waiting;
@@ -216,19 +224,19 @@ impl Journal {
         synced.and(waiting)
     }
 
-    /// Whether anything was appended since the last sync, or waits.
+    /// Returns whether anything was appended since the last sync or is buffered.
     pub fn dirty(&self) -> bool {
         let inner = self.lock();
         inner.dirty || !inner.waiting.is_empty()
     }
 
-    /// Ends the present file, so that it can be forgotten as a whole.
+    /// Closes the current file, so that it can be removed as a whole.
     pub fn rotate(&self) {
         self.lock().retire();
     }
 
-    /// Frees everything up to this number: files that hold nothing beyond it go. Blocking: removes files.
-    pub fn forget(&self, through: u64) {
+    /// Removes everything up to this number: files without later frames are deleted. Blocks.
+    pub fn remove_through(&self, through: u64) {
         let gone: Vec<Closed> = {
             let mut inner = self.lock();
             while inner.waiting.front().is_some_and(|(number, _)| *number <= through) {
@@ -247,19 +255,20 @@ impl Journal {
         }
     }
 
-    /// From now on what is appended can be taken by this follower; one before it gets no more.
-    pub fn follow(&self) -> Followed {
+    /// Starts following: frames appended from now on can be taken by this follower; a previous one receives no more.
+    pub fn follow(&self) -> FollowerStart {
         let mut inner = self.lock();
         inner.follower += 1;
         inner.tail = Some(Vec::new());
         let waiting = inner.waiting.iter().flat_map(|(_, frame)| frame).copied().collect();
-        Followed { follower: inner.follower, through: inner.last, waiting }
+        FollowerStart { follower: inner.follower, through: inner.last, waiting }
     }
 
-    /// Replaces `into` by the frames appended since the last call, to be read by [`Frames`].
+    /// Replaces the content of `into` by the frames appended since the last call, to be read by [`Frames`].
     ///
     /// # Errors
-    /// `Conflict` where the follower lagged too far behind or another took its place: follow and replay anew.
+    ///
+    /// `Conflict` if the follower lagged too far behind or was superseded: follow and replay again.
     pub fn take(&self, follower: u64, into: &mut Vec<u8>) -> Result<(), StoreError> {
         into.clear();
         let mut inner = self.lock();
@@ -270,20 +279,26 @@ impl Journal {
         Ok(())
     }
 
-    /// Reads all whole frames with numbers above `after` up to `through` from the files, in order. A file with a torn
-    /// frame is read up to it, and the files behind it are read on. Blocking.
+    /// Reads all intact frames with numbers above `after` up to `through` from the files, in order. A file is read up
+    /// to its first torn frame; the files after it are read as well. Blocks.
     ///
     /// # Errors
-    /// `Io` where a file cannot be read.
-    pub fn replay(&self, after: u64, through: u64, mut each: impl FnMut(u64, &[u8])) -> Result<Replayed, StoreError> {
+    ///
+    /// `Io` if a file cannot be read.
+    pub fn replay(
+        &self,
+        after: u64,
+        through: u64,
+        mut each: impl FnMut(u64, &[u8]),
+    ) -> Result<ReplayStats, StoreError> {
         let files: Vec<Closed> = {
             let inner = self.lock();
             inner.closed.iter().cloned().chain(inner.active.as_ref().map(Active::closed)).collect()
         };
-        let mut replayed = Replayed::default();
+        let mut replayed = ReplayStats::default();
         for segment in files {
             let bytes = fs::read(&segment.path).map_err(|e| io_at(&segment.path, &e))?;
-            // What was appended since is no business of this replay, and may be half there.
+            // Bytes appended since are outside of this replay, and may be incomplete.
             let len = usize::try_from(segment.bytes).unwrap_or(usize::MAX).min(bytes.len());
             let mut frames = Frames::new(bytes.get(..len).unwrap_or_default());
             for (number, payload) in frames.by_ref().filter(|(number, _)| (after + 1..=through).contains(number)) {
@@ -298,6 +313,7 @@ impl Journal {
         Ok(replayed)
     }
 
+    /// Returns current figures.
     pub fn stats(&self) -> JournalStats {
         let inner = self.lock();
         let closed = inner.closed.iter().map(|segment| segment.bytes).sum::<u64>();
@@ -334,7 +350,7 @@ impl Journal {
 }
 
 impl Inner {
-    /// Seals the next frame into the scratch buffer.
+    /// Encodes the next frame into the scratch buffer.
     fn prepare(&mut self, payload: &[u8]) -> u64 {
         let number = self.last + 1;
         self.scratch.clear();
@@ -360,36 +376,38 @@ impl Inner {
         Ok(())
     }
 
-    /// The frame in the scratch buffer counts from now on.
+    /// Accounts for the frame in the scratch buffer.
     fn accept(&mut self, number: u64, tail_bytes: usize) {
         self.last = number;
         match &mut self.tail {
             Some(tail) if tail.len() + self.scratch.len() <= tail_bytes => tail.extend_from_slice(&self.scratch),
-            // It is too late for this follower, which is told so when it next asks.
+            // The follower lags too far behind; its next `take` fails.
             tail => *tail = None,
         }
     }
 
     fn retire(&mut self) {
-        // An empty file is named as the one that would follow it.
+        // An empty file would have the same name as its successor.
         if let Some(active) = self.active.take_if(|active| active.bytes > 0) {
             self.closed.push(active.closed());
             self.unsynced.push(active.file);
         }
     }
 
-    fn lose(&mut self, error: &StoreError) -> Kept {
+    fn record_loss(&mut self, error: &StoreError) -> AppendOutcome {
         self.lost += 1;
         if self.lost.is_power_of_two() {
-            tracing::error!(%error, lost = self.lost, "journal entries are lost: free space in the data folder");
+            tracing::error!(%error, lost = self.lost, "journal entries were dropped: free space in the data folder");
         }
-        Kept::Lost
+        AppendOutcome::Lost
     }
 }
 
 fn check(payload: &[u8]) -> Result<(), StoreError> {
     match payload.len() {
         1..=MAX_FRAME => Ok(()),
-        len => Err(StoreError::BadRequest(format!("a journal's frame of {len} bytes is not within 1 to {MAX_FRAME}"))),
+        len => {
+            Err(StoreError::BadRequest(format!("a journal frame of {len} bytes is outside of 1 to {MAX_FRAME} bytes")))
+        }
     }
 }

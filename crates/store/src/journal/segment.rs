@@ -1,4 +1,4 @@
-//! A journal's files: `<number of the first frame, 16 hex digits>.log`.
+//! The files of a journal: `<number of the first frame, 16 hex digits>.log`.
 
 use std::fs::File;
 use std::io::Write;
@@ -8,19 +8,19 @@ use std::sync::Arc;
 use crate::StoreError;
 use crate::files::{entries, io_at};
 
-/// The file that is written to.
+/// The file that is being written.
 #[derive(Debug)]
 pub(super) struct Active {
     pub(super) first: u64,
     pub(super) path: PathBuf,
     pub(super) file: Arc<File>,
-    /// Of whole frames.
+    /// Size of the complete frames.
     pub(super) bytes: u64,
-    /// Half a frame may stand behind those.
+    /// Whether an incomplete frame may follow them.
     torn: bool,
 }
 
-/// A file that is written to no more.
+/// A file that is no longer written.
 #[derive(Debug, Clone)]
 pub(super) struct Closed {
     pub(super) first: u64,
@@ -35,7 +35,8 @@ impl Active {
         Ok(Self { first, path, file: Arc::new(file), bytes: 0, torn: false })
     }
 
-    /// Writes whole frames, or nothing: what a failed write left is cut off, at the latest before the next one.
+    /// Writes whole frames, or nothing: what a failed write left behind is truncated, at the latest before the next
+    /// write.
     pub(super) fn write(&mut self, frames: &[u8]) -> Result<(), StoreError> {
         if self.torn {
             self.cut()?;
@@ -61,7 +62,7 @@ impl Active {
     }
 }
 
-/// The files of a folder in the order of their frames; others are left alone.
+/// Returns the journal files of a folder in the order of their frames; other files are ignored.
 pub(super) fn found(folder: &Path) -> Result<Vec<Closed>, StoreError> {
     let mut found = Vec::new();
     for path in entries(folder) {

@@ -1,4 +1,4 @@
-//! What outlives what.
+//! Durability, order and bounds of the journal.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ fn open(folder: &Path) -> Journal {
     Journal::open(folder, 0, small()).unwrap()
 }
 
-/// Everything in the folder, as a new process finds it.
+/// Returns everything in the folder, as a new process would read it.
 fn read(folder: &Path) -> (Vec<Vec<u8>>, u64) {
     let (mut found, mut before) = (Vec::new(), 0);
     let replayed = open(folder)
@@ -42,23 +42,23 @@ fn taken(journal: &Journal, follower: u64) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn what_was_appended_is_there_without_a_sync_or_a_close() {
+fn appended_frames_are_readable_without_a_sync_or_a_close() {
     let home = tempfile::tempdir().unwrap();
     let journal = open(home.path());
     for n in 0..20_u8 {
         assert!(journal.append(&[n; 10]).unwrap() >= journal.started());
     }
-    // Not dropped: a killed process runs no destructors.
+    // The journal is not dropped: a killed process runs no destructors.
     let expected: Vec<Vec<u8>> = (0..20_u8).map(|n| vec![n; 10]).collect();
     assert_eq!(read(home.path()), (expected, 0));
-    assert!(files(home.path()).len() > 1, "files are followed by the next");
+    assert!(files(home.path()).len() > 1, "a new file is begun at the size limit");
     assert!(journal.dirty());
     journal.sync().unwrap();
     assert!(!journal.dirty());
 }
 
 #[test]
-fn numbers_grow_over_openings_even_where_files_are_gone() {
+fn numbers_increase_across_openings_even_if_files_are_missing() {
     let home = tempfile::tempdir().unwrap();
     let first = open(home.path()).append(b"a").unwrap();
     let second = open(home.path()).append(b"b").unwrap();
@@ -69,7 +69,7 @@ fn numbers_grow_over_openings_even_where_files_are_gone() {
 }
 
 #[test]
-fn a_frame_cut_at_any_byte_hides_neither_those_before_it_nor_the_next_opening() {
+fn a_torn_frame_hides_neither_earlier_frames_nor_later_openings() {
     let home = tempfile::tempdir().unwrap();
     let journal = Journal::open(home.path(), 0, JournalOptions::default()).unwrap();
     journal.append(b"first").unwrap();
@@ -91,7 +91,7 @@ fn a_frame_cut_at_any_byte_hides_neither_those_before_it_nor_the_next_opening() 
 }
 
 #[test]
-fn every_bit_flip_is_seen() {
+fn every_bit_flip_is_detected() {
     let home = tempfile::tempdir().unwrap();
     let journal = Journal::open(home.path(), 0, JournalOptions::default()).unwrap();
     journal.append(b"first").unwrap();
@@ -111,17 +111,17 @@ fn every_bit_flip_is_seen() {
 }
 
 #[test]
-fn forgetting_removes_the_files_that_hold_nothing_more() {
+fn remove_through_deletes_files_without_later_frames() {
     let home = tempfile::tempdir().unwrap();
     let journal = open(home.path());
     let numbers: Vec<u64> = (0..20_u8).map(|n| journal.append(&[n; 10]).unwrap()).collect();
-    journal.forget(numbers[9]);
+    journal.remove_through(numbers[9]);
     let mut left = Vec::new();
     journal.replay(numbers[9], u64::MAX, |number, _| left.push(number)).unwrap();
     assert_eq!(left, numbers[10..]);
     assert!(journal.stats().files < 8, "{:?}", journal.stats());
     journal.rotate();
-    journal.forget(numbers[19]);
+    journal.remove_through(numbers[19]);
     assert_eq!(files(home.path()), Vec::<PathBuf>::new());
     assert_eq!(journal.stats().bytes, 0);
     journal.append(b"next").unwrap();
@@ -129,22 +129,22 @@ fn forgetting_removes_the_files_that_hold_nothing_more() {
 }
 
 #[test]
-fn while_the_disk_takes_nothing_frames_wait_in_order_and_are_bounded() {
+fn while_writing_fails_frames_are_buffered_in_order_up_to_a_bound() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("journal");
     let journal = open(&folder);
-    let Followed { follower, .. } = journal.follow();
+    let FollowerStart { follower, .. } = journal.follow();
     fs::remove_dir(&folder).unwrap();
     assert!(matches!(journal.append(b"refused"), Err(StoreError::Io(_))));
     for n in 0..3_u8 {
-        assert!(matches!(journal.keep(&[n + 1]), Kept::Waiting(_)));
+        assert!(matches!(journal.append_or_buffer(&[n + 1]), AppendOutcome::Buffered(_)));
     }
-    assert_eq!(journal.keep(&[9]), Kept::Lost);
+    assert_eq!(journal.append_or_buffer(&[9]), AppendOutcome::Lost);
     assert_eq!((journal.stats().waiting, journal.stats().lost), (3, 1));
     assert!(journal.sync().is_err() && journal.dirty());
-    assert_eq!(taken(&journal, follower), [[1], [2], [3]], "a follower has what waits");
+    assert_eq!(taken(&journal, follower), [[1], [2], [3]], "a follower receives buffered frames");
     let followed = journal.follow();
-    assert_eq!(Frames::new(&followed.waiting).count(), 3, "and so has one that comes later");
+    assert_eq!(Frames::new(&followed.waiting).count(), 3, "a later follower receives them as well");
     fs::create_dir(&folder).unwrap();
     journal.append(&[4]).unwrap();
     assert_eq!(read(&folder).0, [[1], [2], [3], [4]]);
@@ -152,26 +152,26 @@ fn while_the_disk_takes_nothing_frames_wait_in_order_and_are_bounded() {
 }
 
 #[test]
-fn what_waits_can_be_forgotten_too() {
+fn buffered_frames_can_be_removed() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("journal");
     let journal = open(&folder);
     fs::remove_dir(&folder).unwrap();
-    let Kept::Waiting(first) = journal.keep(b"a") else { panic!("it was written") };
-    journal.keep(b"b");
-    journal.forget(first);
+    let AppendOutcome::Buffered(first) = journal.append_or_buffer(b"a") else { panic!("the frame was written") };
+    journal.append_or_buffer(b"b");
+    journal.remove_through(first);
     fs::create_dir(&folder).unwrap();
     journal.sync().unwrap();
     assert_eq!(read(&folder).0, [b"b"]);
 }
 
 #[test]
-fn a_follower_gets_each_frame_once_and_is_told_when_it_lagged() {
+fn a_follower_receives_each_frame_once_and_fails_after_lagging() {
     let home = tempfile::tempdir().unwrap();
     let options = JournalOptions { tail_bytes: 40, ..small() };
     let journal = Journal::open(home.path(), 0, options).unwrap();
     let before = journal.append(b"before").unwrap();
-    let Followed { follower, through, waiting } = journal.follow();
+    let FollowerStart { follower, through, waiting } = journal.follow();
     assert_eq!((through, waiting.len()), (before, 0));
     journal.append(b"one").unwrap();
     assert_eq!(taken(&journal, follower), [b"one"]);
@@ -179,29 +179,29 @@ fn a_follower_gets_each_frame_once_and_is_told_when_it_lagged() {
     (0..3).for_each(|_| assert!(journal.append(b"many").is_ok()));
     assert_eq!(journal.take(follower, &mut Vec::new()), Err(StoreError::Conflict));
     let next = journal.follow();
-    assert_eq!(journal.take(follower, &mut Vec::new()), Err(StoreError::Conflict), "another took its place");
+    assert_eq!(journal.take(follower, &mut Vec::new()), Err(StoreError::Conflict), "superseded by another follower");
     let mut replayed = 0;
     journal.replay(before, next.through, |_, _| replayed += 1).unwrap();
     assert_eq!(replayed, 4);
 }
 
 #[test]
-fn what_no_frame_may_hold_is_refused() {
+fn invalid_payloads_are_rejected() {
     let home = tempfile::tempdir().unwrap();
     let journal = open(home.path());
     for bad in [Vec::new(), vec![0; MAX_FRAME + 1]] {
         assert!(matches!(journal.append(&bad), Err(StoreError::BadRequest(_))));
-        assert_eq!(journal.keep(&bad), Kept::Lost);
+        assert_eq!(journal.append_or_buffer(&bad), AppendOutcome::Lost);
     }
     journal.append(&vec![7; MAX_FRAME]).unwrap();
     assert_eq!(read(home.path()).0, [vec![7; MAX_FRAME]]);
 }
 
 #[test]
-fn threads_that_race_lose_nothing_and_the_follower_sees_the_order_of_the_files() {
+fn concurrent_appends_lose_nothing_and_the_follower_sees_the_files_order() {
     let home = tempfile::tempdir().unwrap();
     let journal = open(home.path());
-    let Followed { follower, .. } = journal.follow();
+    let FollowerStart { follower, .. } = journal.follow();
     std::thread::scope(|scope| {
         for thread in 0..4_u8 {
             let journal = &journal;
@@ -216,9 +216,9 @@ fn threads_that_race_lose_nothing_and_the_follower_sees_the_order_of_the_files()
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Any payloads, over several openings, with a torn tail after each.
+    /// Arbitrary payloads over several openings, each followed by a torn frame.
     #[test]
-    fn all_whole_frames_come_back_in_order(
+    fn all_intact_frames_are_replayed_in_order(
         runs in prop::collection::vec(
             (prop::collection::vec(prop::collection::vec(any::<u8>(), 1..200), 1..12), 0..40_usize), 1..4),
     ) {

@@ -1,4 +1,4 @@
-//! The folder: who may open it, what is in it, what closing and recovering do to it.
+//! The data folder: locking, layout, closing and recovery.
 
 use std::fs;
 
@@ -16,14 +16,26 @@ async fn waiting_commits_share_one_sync() {
     assert!(join_all(commits).await.into_iter().all(|done| done == Ok(())));
     let stats = store.stats();
     assert_eq!(stats.commits - before.commits, 500);
-    // By construction: while the first group is synced the others queue up. One sync each would be 500.
+    // While the first group is synced, the others queue up. One sync each would be 500.
     assert!(stats.groups - before.groups < 250, "{stats:?}");
     assert!(stats.last_sync_us > 0 && stats.bytes_on_disk > 0 && stats.queue_depth == 0, "{stats:?}");
     assert_eq!(stats.poisoned, None);
 }
 
 #[tokio::test]
-async fn of_many_who_swap_the_same_record_one_wins() {
+async fn an_empty_batch_is_acknowledged_after_all_that_were_handed_over_before_it() {
+    let home = tempfile::tempdir().unwrap();
+    let store = SledStore::open(Options::new(home.path())).unwrap().store;
+    store.commit(Batch::default()).await.unwrap();
+    for n in 0..20_u32 {
+        drop(store.commit(Batch::put(Tree::Keys, n.to_be_bytes(), rec("v"))));
+        store.commit(Batch::default()).await.unwrap();
+        assert_eq!(store.get(Tree::Keys, &n.to_be_bytes()), Ok(Some(rec("v"))));
+    }
+}
+
+#[tokio::test]
+async fn of_many_concurrent_swaps_of_one_record_one_succeeds() {
     let home = tempfile::tempdir().unwrap();
     let store = SledStore::open(Options::new(home.path())).unwrap().store;
     let claims = (0..50_u8)
@@ -35,10 +47,10 @@ async fn of_many_who_swap_the_same_record_one_wins() {
 }
 
 #[tokio::test]
-async fn a_full_queue_says_so_and_closing_writes_what_was_accepted() {
+async fn a_full_queue_rejects_and_closing_writes_what_was_accepted() {
     let home = tempfile::tempdir().unwrap();
     let store = SledStore::open(Options::new(home.path())).unwrap().store;
-    // 3 MiB each: the bound on waiting bytes (64 MiB) is reached before the writer can have synced 22 files.
+    // With 3 MiB each, the bound on queued bytes (64 MiB) is reached before the writer can have synced 22 files.
     let commits: Vec<_> =
         (0..200_u8).map(|n| store.commit(Batch::put(Tree::Keys, [n], rec(vec![n; 3 << 20])))).collect();
     store.close();
@@ -53,7 +65,7 @@ async fn a_full_queue_says_so_and_closing_writes_what_was_accepted() {
 }
 
 #[tokio::test]
-async fn large_values_are_files_of_their_own_and_go_when_nobody_needs_them() {
+async fn large_values_are_files_that_are_removed_when_unreferenced() {
     let home = tempfile::tempdir().unwrap();
     let files = || fs::read_dir(home.path().join("live/blobs.d")).unwrap().count();
     let store = SledStore::open(Options::new(home.path())).unwrap().store;
@@ -63,7 +75,7 @@ async fn large_values_are_files_of_their_own_and_go_when_nobody_needs_them() {
     }
     store.commit(Batch::put(Tree::Keys, "c", rec(vec![2; 20_000]))).await.unwrap();
     store.commit(Batch::put(Tree::Keys, "d", rec(vec![3; 16_384]))).await.unwrap();
-    assert_eq!(files(), 2, "the same value is one file; 16 KiB is no file");
+    assert_eq!(files(), 2, "equal values share a file; 16 KiB are stored inline");
     store.commit(Batch::delete(Tree::Keys, "a").and_put(Tree::Keys, "c", rec("small"))).await.unwrap();
     drop(store);
     let store = SledStore::open(Options::new(home.path())).unwrap().store;
@@ -87,12 +99,12 @@ fn a_second_store_on_the_folder_is_refused_until_the_first_is_dropped() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_is_a_clear_error_and_nothing_is_set_aside() {
+fn an_unusable_folder_is_a_clear_error_and_nothing_is_set_aside() {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("file");
     fs::write(&file, "in the way").unwrap();
     let Err(StoreError::Io(why)) = SledStore::open(Options::new(file.join("data"))) else { panic!("opened") };
-    assert!(why.contains("a file is in the way of a folder"), "{why}");
+    assert!(why.contains("a file exists where a folder is needed"), "{why}");
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
 }
 
@@ -114,9 +126,9 @@ async fn an_unreadable_engine_is_set_aside_and_the_newest_whole_snapshot_restore
     fs::write(&db, &bytes).unwrap();
 
     let opened = SledStore::open(Options::new(home.path())).unwrap();
-    let told = opened.quarantined.unwrap();
-    assert_eq!(opened.store.stats().quarantined.as_ref(), Some(&told));
-    assert_eq!(opened.store.get(Tree::Keys, b"a"), Ok(Some(rec("1"))), "{told}");
+    let report = opened.quarantined.unwrap();
+    assert_eq!(opened.store.stats().quarantined.as_ref(), Some(&report));
+    assert_eq!(opened.store.get(Tree::Keys, b"a"), Ok(Some(rec("1"))), "{report}");
     assert_eq!(opened.store.get(Tree::Ledger, b"big"), Ok(Some(large)));
     let aside: Vec<_> = fs::read_dir(home.path())
         .unwrap()
@@ -124,7 +136,7 @@ async fn an_unreadable_engine_is_set_aside_and_the_newest_whole_snapshot_restore
         .filter(|entry| entry.file_name().to_string_lossy().starts_with("quarantine-"))
         .collect();
     assert_eq!(aside.len(), 1);
-    assert!(aside[0].path().join("db").is_file(), "what was corrupt is kept");
+    assert!(aside[0].path().join("db").is_file(), "the corrupt engine is kept");
     opened.store.commit(Batch::put(Tree::Keys, "a", rec("4"))).await.unwrap();
     drop(opened.store);
     let opened = SledStore::open(Options::new(home.path())).unwrap();
@@ -132,9 +144,9 @@ async fn an_unreadable_engine_is_set_aside_and_the_newest_whole_snapshot_restore
     assert_eq!(opened.store.get(Tree::Keys, b"a"), Ok(Some(rec("4"))));
 }
 
-/// The engine takes a damaged tail for a torn write and drops it without a word.
+/// The engine treats a damaged tail as a torn write and drops it silently.
 #[tokio::test]
-async fn a_tail_the_engine_dropped_silently_is_noticed_and_the_rest_is_kept() {
+async fn silently_dropped_writes_are_detected_and_the_rest_is_kept() {
     let home = tempfile::tempdir().unwrap();
     let store = SledStore::open(Options::new(home.path())).unwrap().store;
     store.commit(Batch::put(Tree::Keys, "early", rec("1"))).await.unwrap();
@@ -148,12 +160,12 @@ async fn a_tail_the_engine_dropped_silently_is_noticed_and_the_rest_is_kept() {
     fs::write(&db, &bytes).unwrap();
 
     let opened = SledStore::open(Options::new(home.path())).unwrap();
-    let told = opened.quarantined.expect("the loss was not noticed");
-    assert_eq!(opened.store.get(Tree::Keys, b"early"), Ok(Some(rec("1"))), "{told}");
+    let report = opened.quarantined.expect("the loss was not detected");
+    assert_eq!(opened.store.get(Tree::Keys, b"early"), Ok(Some(rec("1"))), "{report}");
     assert_eq!(opened.store.get(Tree::Keys, b"late"), Ok(None));
 }
 
-/// A crash between the two renames of a quarantine leaves the replacement whole, but not in its place.
+/// A crash between the two renames of a quarantine leaves the replacement complete, but not in its place.
 #[tokio::test]
 async fn an_interrupted_quarantine_is_finished_by_the_next_start() {
     let home = tempfile::tempdir().unwrap();
@@ -176,7 +188,7 @@ async fn a_snapshot_moves_a_store_to_another_folder() {
     }
     store.commit(Batch::put(Tree::Keys, "last", rec("1"))).await.unwrap();
     let file = home.path().join("backup.snap");
-    // 601 records and one fact of the store's own for each tree.
+    // 601 records, and one metadata record for each tree.
     let records = 601 + Tree::ALL.len() as u64;
     assert_eq!(snapshot_to_file(&*store, &file), Ok(records));
     let copy = SledStore::open(Options::new(other.path())).unwrap().store;
@@ -187,7 +199,7 @@ async fn a_snapshot_moves_a_store_to_another_folder() {
 }
 
 #[tokio::test]
-async fn only_so_many_snapshots_are_kept() {
+async fn only_the_newest_snapshots_are_kept() {
     let home = tempfile::tempdir().unwrap();
     let store = SledStore::open(Options::new(home.path())).unwrap().store;
     let mut saved = Vec::new();
@@ -199,7 +211,7 @@ async fn only_so_many_snapshots_are_kept() {
     assert_eq!(exist, [false, false, true, true]);
 }
 
-/// The engine's log is written in segments of 8 MiB, and a transaction holds a place in it open.
+/// The engine's log is written in segments of 8 MiB, and a transaction keeps its position in the log open.
 #[tokio::test]
 async fn a_batch_larger_than_a_segment_of_the_log_is_written_whole() {
     let home = tempfile::tempdir().unwrap();

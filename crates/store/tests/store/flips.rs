@@ -1,4 +1,4 @@
-//! Fifty flipped bits in every kind of file: never a wrong value, never a panic out of the process.
+//! Fifty flipped bits in every kind of file: never a wrong value, and no panic leaves the crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,26 +8,26 @@ use muster_store::{Batch, Options, Rec, SledStore, Store, StoreError, Tree};
 
 use crate::support::{Random, rec};
 
-/// The engine's log grows by segments of this many bytes.
+/// Segment size of the engine's log, in bytes.
 const SEGMENT: usize = 8 << 20;
 
-/// Each key's present value, and every value it ever had.
+/// The current value of each key, and every value it ever had.
 #[derive(Default)]
-struct Truth {
+struct Expected {
     now: BTreeMap<Vec<u8>, Rec>,
     ever: BTreeSet<(Vec<u8>, Vec<u8>)>,
 }
 
-async fn put(store: &SledStore, truth: &mut Truth, key: usize, value: Vec<u8>) {
+async fn put(store: &SledStore, expected: &mut Expected, key: usize, value: Vec<u8>) {
     let key = (key as u32).to_be_bytes().to_vec();
-    truth.ever.insert((key.clone(), value.clone()));
-    truth.now.insert(key.clone(), rec(value.clone()));
+    expected.ever.insert((key.clone(), value.clone()));
+    expected.now.insert(key.clone(), rec(value.clone()));
     store.commit(Batch::put(Tree::Keys, key, rec(value))).await.unwrap();
 }
 
-/// A store with a past: overwrites, large values, two starts, a snapshot in the middle.
-async fn lived_in(path: &Path) -> Truth {
-    let mut truth = Truth::default();
+/// Creates a store with a history: overwrites, large values, two restarts, a snapshot in the middle.
+async fn store_with_history(path: &Path) -> Expected {
+    let mut expected = Expected::default();
     let mut random = Random::new(1);
     for start in 0..3 {
         let store = SledStore::open(Options::new(path)).unwrap().store;
@@ -35,13 +35,13 @@ async fn lived_in(path: &Path) -> Truth {
             let len = if n % 40 == 39 { 17_000 + n } else { 20 + random.below(200) };
             let value = format!("{start}/{n}/").bytes().cycle().take(len).collect();
             let key = random.below(80);
-            put(&store, &mut truth, key, value).await;
+            put(&store, &mut expected, key, value).await;
         }
         if start == 1 {
             store.save_snapshot(3).unwrap();
         }
     }
-    truth
+    expected
 }
 
 fn files_of_every_kind(path: &Path) -> Vec<Vec<PathBuf>> {
@@ -57,7 +57,7 @@ fn files_of_every_kind(path: &Path) -> Vec<Vec<PathBuf>> {
             .filter(|file| file.file_name().unwrap().to_string_lossy().starts_with(name))
             .collect()
     };
-    // The engine's log is the likeliest victim: it gets every second flip.
+    // The engine's log is the most exposed file: it gets every second flip.
     let db = || live("db");
     vec![
         db(),
@@ -73,7 +73,7 @@ fn files_of_every_kind(path: &Path) -> Vec<Vec<PathBuf>> {
     ]
 }
 
-/// Flips one bit of what was written; most of the engine's file is padding.
+/// Flips one bit of the written bytes; most of the engine's file is padding.
 fn flip(file: &Path, random: &mut Random) {
     let mut bytes = fs::read(file).unwrap();
     let written: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] != 0).collect();
@@ -96,21 +96,21 @@ fn copy_dir(from: &Path, to: &Path) {
 }
 
 #[derive(Debug, Default)]
-struct Tally {
+struct InspectionBuilder {
     whole: usize,
     corrupt: usize,
     quarantined: usize,
 }
 
-fn judge(copy: &Path, truth: &Truth, what: &str, tally: &mut Tally) {
+fn evaluate(copy: &Path, expected: &Expected, what: &str, tally: &mut InspectionBuilder) {
     let opened = SledStore::open(Options::new(copy)).unwrap_or_else(|error| panic!("{what}: {error}"));
     let mut refused = 0;
-    for (key, now) in &truth.now {
+    for (key, now) in &expected.now {
         match (opened.store.get(Tree::Keys, key), &opened.quarantined) {
             (Ok(Some(found)), None) => assert_eq!(found, *now, "{what}: a wrong value"),
-            (Ok(None), None) => panic!("{what}: a value is gone and nobody said so"),
+            (Ok(None), None) => panic!("{what}: a value is missing without a report"),
             (Ok(Some(found)), Some(_)) => {
-                assert!(truth.ever.contains(&(key.clone(), found.bytes)), "{what}: a value that never was");
+                assert!(expected.ever.contains(&(key.clone(), found.bytes)), "{what}: a value that was never written");
             }
             (Ok(None), Some(_)) => {}
             (Err(StoreError::Corrupt(_)), _) => refused += 1,
@@ -130,10 +130,10 @@ fn judge(copy: &Path, truth: &Truth, what: &str, tally: &mut Tally) {
 async fn fifty_flipped_bits() {
     let home = tempfile::tempdir().unwrap();
     let original = home.path().join("original");
-    let truth = lived_in(&original).await;
+    let expected = store_with_history(&original).await;
     let kinds = files_of_every_kind(&original);
     assert!(kinds.iter().all(|kind| !kind.is_empty()), "{kinds:?}");
-    let (mut tally, mut quiet_db) = (Tally::default(), 0);
+    let (mut tally, mut quiet_db) = (InspectionBuilder::default(), 0);
     for round in 0..50_usize {
         let mut random = Random::new(round as u64 + 100);
         let kind = &kinds[round % kinds.len()];
@@ -142,32 +142,32 @@ async fn fifty_flipped_bits() {
         copy_dir(&original, &copy);
         flip(&copy.join(file.strip_prefix(&original).unwrap()), &mut random);
         let whole = tally.whole;
-        judge(&copy, &truth, &format!("round {round}, {}", file.display()), &mut tally);
+        evaluate(&copy, &expected, &format!("round {round}, {}", file.display()), &mut tally);
         quiet_db += usize::from(file.ends_with("db") && tally.whole > whole);
         fs::remove_dir_all(&copy).unwrap();
     }
     println!("{tally:?}, of the 25 in the engine's log {quiet_db} had no effect");
-    // The test must be able to see damage at all.
+    // The test must be able to detect damage at all.
     assert!(tally.corrupt >= 3 && tally.quarantined >= 3 && tally.whole >= 3, "{tally:?}");
 }
 
-/// Once a start has read the whole log, the next one does not read it again: the damage is met by whoever needs the
-/// page, or never.
+/// Once a start has read the whole log, the next one does not read it again: the damage is detected when the page is
+/// read, or never.
 #[tokio::test]
-async fn flipped_bits_in_old_segments_are_met_by_the_reader() {
+async fn flipped_bits_in_old_segments_are_detected_when_read() {
     let home = tempfile::tempdir().unwrap();
     let original = home.path().join("original");
-    let mut truth = Truth::default();
+    let mut expected = Expected::default();
     for start in 0..3 {
         let store = SledStore::open(Options::new(&original)).unwrap().store;
         for key in start * 400..(start + 1) * 400 {
-            put(&store, &mut truth, key, vec![key as u8; 10_000 + key]).await;
+            put(&store, &mut expected, key, vec![key as u8; 10_000 + key]).await;
         }
     }
     drop(SledStore::open(Options::new(&original)).unwrap());
     let log = original.join("live/db");
     assert!(fs::metadata(&log).unwrap().len() > 2 * SEGMENT as u64);
-    let mut tally = Tally::default();
+    let mut tally = InspectionBuilder::default();
     for round in 0..12 {
         let mut random = Random::new(round + 500);
         let copy = home.path().join("copy");
@@ -176,7 +176,7 @@ async fn flipped_bits_in_old_segments_are_met_by_the_reader() {
         let written = std::iter::repeat_with(|| random.below(bytes.len())).find(|at| bytes[*at] != 0);
         bytes[written.unwrap()] ^= 1 << random.below(8);
         fs::write(copy.join("live/db"), bytes).unwrap();
-        judge(&copy, &truth, &format!("old segment, round {round}"), &mut tally);
+        evaluate(&copy, &expected, &format!("old segment, round {round}"), &mut tally);
         fs::remove_dir_all(&copy).unwrap();
     }
     println!("{tally:?}");

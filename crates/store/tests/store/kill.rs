@@ -1,4 +1,4 @@
-//! `kill -9` in the middle of a burst of writes, fifty times on the same folder.
+//! `kill -9` during a burst of writes, fifty times on the same folder.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -9,7 +9,7 @@ use crate::support::Random;
 
 const BURST: &str = env!("CARGO_BIN_EXE_store-burst");
 
-/// Kills a burst after so many acknowledgements and adds every one that it printed to `acks`.
+/// Kills a burst after a number of acknowledgements and adds every one that it printed to `acks`.
 fn burst(dir: &Path, acks: &mut File, after: usize) -> usize {
     let mut child = Command::new(BURST).arg(dir).stdout(Stdio::piped()).spawn().unwrap();
     let mut printed = BufReader::new(child.stdout.take().unwrap());
@@ -22,8 +22,8 @@ fn burst(dir: &Path, acks: &mut File, after: usize) -> usize {
         acks.write_all(line.as_bytes()).unwrap();
         line.clear();
     }
-    assert!(!child.wait().unwrap().success(), "it was to be killed");
-    assert!(count >= after, "it ended by itself after {count}");
+    assert!(!child.wait().unwrap().success(), "the process must have been killed");
+    assert!(count >= after, "the process ended by itself after {count}");
     count
 }
 
@@ -36,22 +36,22 @@ fn fifty_kills_lose_no_acknowledged_write() {
     let mut total = 0;
     for round in 0..50 {
         total += burst(&dir, &mut acks, 1 + random.below(120));
-        let judged = Command::new(BURST).arg(&dir).arg("--check").arg(&file).output().unwrap();
-        let told = String::from_utf8_lossy(&judged.stdout);
-        assert_eq!(told.trim(), format!("checked {total} lost 0"), "round {round}: {judged:?}");
-        assert!(judged.stderr.is_empty(), "round {round}: {judged:?}");
+        let outcomes_so_far = Command::new(BURST).arg(&dir).arg("--check").arg(&file).output().unwrap();
+        let printed = String::from_utf8_lossy(&outcomes_so_far.stdout);
+        assert_eq!(printed.trim(), format!("checked {total} lost 0"), "round {round}: {outcomes_so_far:?}");
+        assert!(outcomes_so_far.stderr.is_empty(), "round {round}: {outcomes_so_far:?}");
     }
     println!("50 kills, {total} acknowledged writes, 0 lost");
 }
 
-/// The judge must be able to find a loss.
+/// The checker must be able to find a loss.
 #[test]
-fn the_judge_sees_a_write_that_is_not_there() {
+fn the_checker_detects_a_missing_write() {
     let home = tempfile::tempdir().unwrap();
     let (dir, file) = (home.path().join("data"), home.path().join("acks"));
     burst(&dir, &mut File::create(&file).unwrap(), 5);
     let mut acks = File::options().append(true).open(&file).unwrap();
     writeln!(acks, "{}.", 1_u64 << 39).unwrap();
-    let judged = Command::new(BURST).arg(&dir).arg("--check").arg(&file).output().unwrap();
-    assert_eq!(judged.status.code(), Some(2), "{judged:?}");
+    let outcomes_so_far = Command::new(BURST).arg(&dir).arg("--check").arg(&file).output().unwrap();
+    assert_eq!(outcomes_so_far.status.code(), Some(2), "{outcomes_so_far:?}");
 }

@@ -1,4 +1,4 @@
-//! The store as its callers see it, and what it keeps when it is killed or its files rot.
+//! Tests of the public interface, including crashes and damaged files.
 
 #[cfg(test)]
 mod disk;

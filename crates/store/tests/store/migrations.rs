@@ -1,16 +1,16 @@
-//! Records of every format ever released are read and brought up to date.
+//! Records of every format ever released can be read and are migrated.
 
 use std::fs;
 use std::path::Path;
 
 use muster_store::{
-    Batch, MemStore, Migrated, Migration, Options, Rec, Scan, SledStore, Store, StoreError, Tree, migrate,
+    Batch, MemStore, MigratedTree, Migration, Options, Rec, Scan, SledStore, Store, StoreError, Tree, migrate,
 };
 
 use crate::support::rec;
 
-/// Format 1, byte by byte: `a7 kind schema crc32c body`; the checksums were computed apart from this program, from
-/// the definition in `envelope.rs` and the CRC-32C of RFC 3720.
+/// Format 1, byte by byte: `a7 kind schema crc32c body`. The checksums were computed independently of this program,
+/// from the definition in `envelope.rs` and the CRC-32C of RFC 3720.
 const FORMAT_1: [(&str, &[u8], &[u8]); 4] = [
     ("meta", b"store/format", &[0xa7, 0, 1, 0, 0x1b, 0x63, 0xf5, 0x68, 1]),
     ("keys", b"k1", &[0xa7, 0, 1, 0, 0xfc, 0xe4, 0x30, 0xb3, b'o', b'l', b'd']),
@@ -33,7 +33,7 @@ fn engine(live: &Path) -> sled::Db {
     sled::Config::new().path(live).segment_size(8 << 20).flush_every_ms(None).open().unwrap()
 }
 
-/// A folder as the first release left it.
+/// Creates a folder as the first release left it.
 fn format_1(home: &Path) {
     let live = home.join("live");
     let db = engine(&live);
@@ -53,17 +53,17 @@ fn hex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }
 
-fn shout(rec: &Rec) -> Result<Rec, StoreError> {
+fn uppercase(rec: &Rec) -> Result<Rec, StoreError> {
     Ok(Rec { schema: 2, bytes: rec.bytes.to_ascii_uppercase() })
 }
 
-fn exclaim(rec: &Rec) -> Result<Rec, StoreError> {
+fn add_exclamation_mark(rec: &Rec) -> Result<Rec, StoreError> {
     Ok(Rec { schema: 3, bytes: [rec.bytes.as_slice(), b"!"].concat() })
 }
 
 const STEPS: [Migration; 2] = [
-    Migration { tree: Tree::Keys, from: 1, to: 2, apply: shout },
-    Migration { tree: Tree::Keys, from: 2, to: 3, apply: exclaim },
+    Migration { tree: Tree::Keys, from: 1, to: 2, apply: uppercase },
+    Migration { tree: Tree::Keys, from: 2, to: 3, apply: add_exclamation_mark },
 ];
 
 #[test]
@@ -79,13 +79,13 @@ fn format_1_is_read_as_it_is() {
 }
 
 #[test]
-fn format_1_is_brought_up_to_date_once_and_an_older_program_then_refuses() {
+fn format_1_is_migrated_once_and_then_rejected_by_an_older_program() {
     let home = tempfile::tempdir().unwrap();
     format_1(home.path());
     let open =
         |steps: &[Migration]| SledStore::open(Options { migrations: steps.to_vec(), ..Options::new(home.path()) });
     let opened = open(&STEPS).unwrap();
-    assert_eq!(opened.migrated, [Migrated { tree: Tree::Keys, to: 3, records: 1 }]);
+    assert_eq!(opened.migrated, [MigratedTree { tree: Tree::Keys, to: 3, records: 1 }]);
     assert_eq!(opened.store.get(Tree::Keys, b"k1"), Ok(Some(Rec { schema: 3, bytes: b"OLD!".to_vec() })));
     assert_eq!(opened.store.get(Tree::Ledger, b"big"), Ok(Some(rec(BIG))));
     drop(opened);
@@ -103,11 +103,11 @@ async fn thousand(store: &MemStore) {
 }
 
 #[tokio::test]
-async fn an_interrupted_migration_goes_on_where_it_was() {
+async fn an_interrupted_migration_resumes() {
     let store = std::sync::Arc::new(MemStore::default());
     thousand(&store).await;
     migrate(&*store, &[]).await.unwrap();
-    // Interrupted after the second step of 256: the third is accepted and never applied.
+    // Interrupted after the second step of 256 records: the third is accepted and never applied.
     let running = tokio::spawn({
         let store = store.clone();
         async move { migrate(&*store, &STEPS).await }
@@ -126,24 +126,24 @@ async fn an_interrupted_migration_goes_on_where_it_was() {
 
     assert_eq!(migrate(&*store, &[]).await, Err(StoreError::NewerSchema { found: 3, known: 1 }));
     let done = migrate(&*store, &STEPS).await.unwrap();
-    assert_eq!(done, [Migrated { tree: Tree::Keys, to: 3, records: 1_000 - 512 }]);
+    assert_eq!(done, [MigratedTree { tree: Tree::Keys, to: 3, records: 1_000 - 512 }]);
     let page = store.scan(Tree::Keys, &Scan { limit: 1_000, ..Scan::default() }).unwrap();
     assert!(page.items.iter().all(|(_, found)| *found == Rec { schema: 3, bytes: b"X!".to_vec() }));
     assert_eq!(migrate(&*store, &STEPS).await, Ok(vec![]));
 }
 
 #[tokio::test]
-async fn what_cannot_be_migrated_is_refused() {
+async fn invalid_migrations_and_newer_records_are_rejected() {
     let store = MemStore::default();
     store.commit(Batch::put(Tree::Keys, "k", rec("x"))).await.unwrap();
-    let refused = |found: Result<Vec<Migrated>, StoreError>, says: &str| {
+    let refused = |found: Result<Vec<MigratedTree>, StoreError>, says: &str| {
         let Err(StoreError::BadRequest(why)) = found else { panic!("{found:?}") };
         assert!(why.contains(says), "{why}");
     };
     refused(migrate(&store, &STEPS[1..]).await, "keys: no migration from schema 1");
-    refused(migrate(&store, &[Migration { to: 1, ..STEPS[0] }]).await, "cannot be");
-    refused(migrate(&store, &[Migration { tree: Tree::Meta, ..STEPS[0] }]).await, "cannot be");
-    refused(migrate(&store, &[Migration { to: 4, ..STEPS[0] }]).await, "a migration to schema 4 answered 2");
+    refused(migrate(&store, &[Migration { to: 1, ..STEPS[0] }]).await, "invalid migration of");
+    refused(migrate(&store, &[Migration { tree: Tree::Meta, ..STEPS[0] }]).await, "invalid migration of");
+    refused(migrate(&store, &[Migration { to: 4, ..STEPS[0] }]).await, "a migration to schema 4 returned schema 2");
 
     let newer = Rec { schema: 9, bytes: vec![] };
     store.commit(Batch::put(Tree::Limits, "k", newer)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Both stores against the plainest model there is.
+//! Both stores compared with a minimal model.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -18,7 +18,7 @@ type Model = BTreeMap<(&'static str, Vec<u8>), Rec>;
 #[derive(Debug, Clone)]
 enum Step {
     Commit(Vec<(Tree, Vec<u8>, Option<Rec>)>),
-    /// Put if the key holds what the model says (or, if `wrong`, something else).
+    /// A put on condition that the key holds the model's value (or, if `wrong`, another one).
     Swap {
         tree: Tree,
         key: Vec<u8>,
@@ -36,7 +36,7 @@ fn tree() -> impl Strategy<Value = Tree> {
     prop_oneof![Just(Tree::Keys), Just(Tree::Limits)]
 }
 
-/// Few keys, so that they meet; with 0xff, where the end of a prefix is not simply the next byte.
+/// Few keys, so that operations collide; with 0xff, where the end of a prefix is not simply the next byte.
 fn key() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(prop_oneof![Just(0_u8), Just(b'a'), Just(255)], 1..4)
 }
@@ -89,7 +89,7 @@ fn expected_page(model: &Model, tree: Tree, scan: &Scan) -> Page {
     Page { items: keys, next }
 }
 
-fn follow(steps: Vec<Step>, mut store: StoreHandle, reopen: impl Fn(StoreHandle) -> StoreHandle) {
+fn run_steps(steps: Vec<Step>, mut store: StoreHandle, reopen: impl Fn(StoreHandle) -> StoreHandle) {
     let mut model = Model::new();
     for step in steps {
         match step {
@@ -157,15 +157,15 @@ fn follow(steps: Vec<Step>, mut store: StoreHandle, reopen: impl Fn(StoreHandle)
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn the_store_in_memory_is_the_model(steps in prop::collection::vec(step(), 1..40)) {
-        follow(steps, Arc::new(MemStore::default()), |store| store);
+    fn the_store_in_memory_behaves_like_the_model(steps in prop::collection::vec(step(), 1..40)) {
+        run_steps(steps, Arc::new(MemStore::default()), |store| store);
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn the_store_on_disk_is_the_model(steps in prop::collection::vec(step(), 1..40)) {
+    fn the_store_on_disk_behaves_like_the_model(steps in prop::collection::vec(step(), 1..40)) {
         let home = tempfile::tempdir().unwrap();
         let open = || -> StoreHandle {
             let options = Options { durability: Durability::ProcessEnd, cache_bytes: 8 << 20, ..Options::new(home.path()) };
@@ -173,12 +173,12 @@ proptest! {
             assert_eq!(opened.quarantined, None);
             opened.store
         };
-        follow(steps, open(), |store| { drop(store); open() });
+        run_steps(steps, open(), |store| { drop(store); open() });
     }
 }
 
 #[tokio::test]
-async fn what_is_out_of_bounds_is_refused_by_both() {
+async fn both_stores_reject_requests_out_of_bounds() {
     let home = tempfile::tempdir().unwrap();
     let disk: StoreHandle = SledStore::open(Options::new(home.path())).unwrap().store;
     for store in [disk, Arc::new(MemStore::default())] {

@@ -1,8 +1,8 @@
-//! What several tests need.
+//! Helpers shared by several tests.
 
 use muster_store::{Rec, Scan, Store, Tree};
 
-/// A small generator (Marsaglia, 2003, xorshift64): seeded, so that a failure can be played again.
+/// A small random generator (Marsaglia, 2003, xorshift64), seeded so that a failure can be reproduced.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -22,7 +22,7 @@ pub(crate) fn rec(bytes: impl Into<Vec<u8>>) -> Rec {
     Rec { schema: 1, bytes: bytes.into() }
 }
 
-/// Every record of a tree but the store's own facts, read in pages of 7.
+/// Returns every record of a tree except the store's own metadata, read in pages of 7.
 pub(crate) fn all(store: &dyn Store, tree: Tree) -> Vec<(Vec<u8>, Rec)> {
     let (mut from, mut found) = (None, Vec::new());
     loop {

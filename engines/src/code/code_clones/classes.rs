@@ -1,19 +1,19 @@
-//! From pairs to classes: all places of the same code.
+//! Merges clone pairs to clone classes: all occurrences of the same code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Tokens;
 use super::fingerprint::{At, Pair, mix};
 
-/// The same tokens at two places or more.
+/// The same tokens at two or more places.
 #[derive(Debug)]
 pub(super) struct Class {
     pub tokens: usize,
-    /// In the order of the files; none overlaps another.
+    /// In the order of the files; they do not overlap.
     pub places: Vec<At>,
 }
 
-/// The largest first. A class is left out whose places all lie in larger ones that have as many.
+/// Returns the classes, largest first. A class is omitted if all its places lie in larger classes with as many places.
 pub(super) fn classes(files: &[Tokens], pairs: &[Pair]) -> Vec<Class> {
     let mut alike: BTreeMap<(usize, u64), BTreeSet<At>> = BTreeMap::new();
     for pair in pairs {
@@ -23,7 +23,7 @@ pub(super) fn classes(files: &[Tokens], pairs: &[Pair]) -> Vec<Class> {
     let mut classes: Vec<Class> =
         alike.into_iter().map(|((tokens, _), places)| Class { tokens, places: apart(places, tokens) }).collect();
     classes.sort_by(|a, b| b.tokens.cmp(&a.tokens).then_with(|| a.places.cmp(&b.places)));
-    // For each token, in how many places the most numerous class that covers it stands.
+    // For each token, the largest number of places of a class that covers it.
     let mut covered: Vec<Vec<u32>> = files.iter().map(|file| vec![0; file.ids.len()]).collect();
     classes.retain(|class| {
         let many = u32::try_from(class.places.len()).unwrap_or(u32::MAX);
@@ -42,7 +42,7 @@ pub(super) fn classes(files: &[Tokens], pairs: &[Pair]) -> Vec<Class> {
     classes
 }
 
-/// The share of tokens that stand in a class.
+/// Returns the share of tokens that belong to a class.
 pub(super) fn share(files: &[Tokens], classes: &[Class]) -> f64 {
     let mut covered: Vec<Vec<u32>> = files.iter().map(|file| vec![0; file.ids.len()]).collect();
     for class in classes {
@@ -62,7 +62,7 @@ fn content(files: &[Tokens], pair: &Pair) -> u64 {
     ids.iter().fold(0, |hash: u64, &id| mix((hash ^ (hash >> 32)) as u32 ^ id).wrapping_add(hash.rotate_left(23)))
 }
 
-/// Without the places that overlap one before.
+/// Drops places that overlap an earlier one.
 fn apart(places: BTreeSet<At>, tokens: usize) -> Vec<At> {
     let mut kept: Vec<At> = Vec::new();
     for (file, at) in places {

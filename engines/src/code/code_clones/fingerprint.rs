@@ -1,20 +1,20 @@
-//! Pairs of places that are alike, by winnowed fingerprints (Schleimer, Wilkerson and Aiken 2003).
+//! Finds pairs of equal token runs by winnowed fingerprints (Schleimer, Wilkerson and Aiken 2003).
 
 use std::collections::{HashMap, VecDeque};
 
 use super::Tokens;
 
-/// Places of one fingerprint that are all compared with one another; of more, each with the next.
+/// Up to this many places of one fingerprint are compared pairwise; beyond it each only with the next.
 const MAX_BUCKET: usize = 64;
-/// Pairs of places that are looked at.
+/// Maximum number of candidate pairs.
 const MAX_CANDIDATES: usize = 1_000_000;
-/// Tokens that are compared, in all.
+/// Maximum number of tokens compared in total.
 const MAX_COMPARED: usize = 100_000_000;
 
-/// Odd, so that no token is lost modulo 2^64 (Karp and Rabin 1987 take a prime; words wrap for less).
+/// Odd, so that no token is lost modulo 2^64 (Karp and Rabin 1987 use a prime; wrapping arithmetic is cheaper).
 const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A place: a file, and a token in it.
+/// A place: index of the file, and of a token in it.
 pub(super) type At = (usize, usize);
 
 /// Two places with the same `tokens` tokens, the earlier first.
@@ -28,14 +28,14 @@ pub(super) struct Pair {
 #[derive(Default)]
 pub(super) struct Found {
     pub pairs: Vec<Pair>,
-    /// Whether a bound was met.
+    /// Whether a limit was reached.
     pub is_cut: bool,
 }
 
-/// Every pair of at least `least` tokens that can be extended at neither end.
+/// Returns every pair of at least `least` tokens that cannot be extended at either end.
 pub(super) fn pairs(files: &[Tokens], least: usize) -> Found {
     let window = least / 2;
-    // With w windows of k tokens, whatever is w + k - 1 tokens long and alike shares a fingerprint.
+    // With windows of w runs of k tokens, any equal runs of w + k - 1 tokens share a fingerprint.
     let length = least - window + 1;
     let mut prints: Vec<(u64, At)> = Vec::new();
     for (file, tokens) in files.iter().enumerate() {
@@ -48,7 +48,7 @@ pub(super) fn pairs(files: &[Tokens], least: usize) -> Found {
         found.is_cut |= bucket.len() > MAX_BUCKET;
         for (index, &(_, first)) in bucket.iter().enumerate() {
             let after = bucket.get(index + 1..).unwrap_or_default();
-            // Nearer in its own file it would overlap itself.
+            // A nearer place in the same file would overlap.
             let near = after.partition_point(|&(_, second)| second.0 == first.0 && second.1 - first.1 < least);
             let most = if bucket.len() > MAX_BUCKET { 1 } else { bucket.len() };
             candidates.extend(after.iter().skip(near).take(most).map(|&(_, second)| (first, second)));
@@ -64,7 +64,7 @@ pub(super) fn pairs(files: &[Tokens], least: usize) -> Found {
 }
 
 fn extend_all(files: &[Tokens], candidates: &[(At, At)], least: usize, found: &mut Found) {
-    // How far each pair of files was compared at each distance: what lies before was part of an earlier pair.
+    // How far each pair of files was compared at each offset: earlier tokens belong to an earlier pair.
     let mut compared: HashMap<(usize, usize, usize, usize), usize> = HashMap::new();
     let mut work = 0;
     for &(first, second) in candidates {
@@ -86,7 +86,7 @@ fn extend_all(files: &[Tokens], candidates: &[(At, At)], least: usize, found: &m
     }
 }
 
-/// Within one file two places may not overlap: what is alike with itself a step further is one block again and again.
+/// Within one file two places may not overlap: periodic code is repeated as non-overlapping blocks.
 fn push(pair: Pair, step: usize, pairs: &mut Vec<Pair>) {
     if pair.first.0 != pair.second.0 || pair.tokens <= step {
         pairs.push(pair);
@@ -105,7 +105,7 @@ fn extend(files: &[Tokens], first: At, second: At) -> Option<Pair> {
     Some(Pair { first: (first.0, first.1 - back), second: (second.0, second.1 - back), tokens: back + ahead })
 }
 
-/// The hash of each run of `length` tokens, rolled from one to the next.
+/// Rolling hashes of all runs of `length` tokens.
 fn hashes(ids: &[u32], length: usize) -> Vec<u64> {
     let top = (1..length).fold(1_u64, |power, _| power.wrapping_mul(BASE));
     let mut hash = 0_u64;
@@ -123,7 +123,7 @@ fn hashes(ids: &[u32], length: usize) -> Vec<u64> {
     hashes
 }
 
-/// SplitMix64's finish (Steele, Lea and Flood 2014): near numbers get far hashes.
+/// SplitMix64's finaliser (Steele, Lea and Flood 2014): it spreads similar inputs.
 pub(super) fn mix(id: u32) -> u64 {
     let hash = u64::from(id).wrapping_add(BASE);
     let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -131,9 +131,9 @@ pub(super) fn mix(id: u32) -> u64 {
     hash ^ (hash >> 31)
 }
 
-/// Of each window of hashes the least, the rightmost of equals; each once.
+/// Selects the minimum hash of each window, the rightmost of equal ones; each once.
 fn winnow(hashes: &[u64], window: usize, mut keep: impl FnMut(u64, usize)) {
-    // Hashes that may yet be the least of a window: ever greater, from the oldest.
+    // Candidates for the minimum of a window, in increasing order.
     let mut least: VecDeque<(u64, usize)> = VecDeque::new();
     let mut last = None;
     for (at, &hash) in hashes.iter().enumerate() {
@@ -144,7 +144,7 @@ fn winnow(hashes: &[u64], window: usize, mut keep: impl FnMut(u64, usize)) {
         while least.front().is_some_and(|&(_, oldest)| oldest + window <= at) {
             least.pop_front();
         }
-        // A source shorter than a window has one all the same.
+        // A source shorter than a window still has one.
         if at + 1 >= window.min(hashes.len())
             && let Some(&(hash, at)) = least.front()
             && last != Some(at)

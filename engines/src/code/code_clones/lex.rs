@@ -1,11 +1,11 @@
-//! Tokens of source code in any language: words, numbers, strings and single signs; comments are none.
+//! Language-neutral tokens of source code: words, numbers, strings and single characters. Comments are skipped.
 
-/// What marks comments in a file.
+/// Comment syntax of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Comments {
     /// `//` and `/* */`.
     Slashes,
-    /// As before, and a quote may begin a lifetime.
+    /// As `Slashes`; a quote may begin a lifetime.
     Rust,
     /// `#`.
     Hash,
@@ -33,7 +33,7 @@ impl Comments {
     }
 }
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Name,
@@ -44,8 +44,8 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// What every token of a kind counts as where names do not matter: in a clone of type 2, identifiers and literals
-    /// may differ (Roy, Cordy and Koschke 2009). No token has such a text of its own.
+    /// Placeholder for all tokens of a kind if names do not matter: in a type-2 clone, identifiers and literals may
+    /// differ (Roy, Cordy and Koschke 2009). No real token has this text.
     pub fn normal(self) -> Option<&'static str> {
         match self {
             Self::Name => Some("\0name"),
@@ -64,7 +64,7 @@ pub(super) struct Token<'s> {
     pub lines: (u32, u32),
 }
 
-/// Words that most languages share, and that no renaming changes.
+/// Keywords shared by most languages, which renaming does not change.
 const KEYWORDS: [&str; 92] = [
     "abstract",
     "and",
@@ -185,7 +185,7 @@ impl<'s> Lexer<'s> {
         text
     }
 
-    /// The length of a comment here.
+    /// Length of a comment at this position, if there is one.
     fn comment(&self) -> Option<usize> {
         let rest = self.rest();
         let line = |mark: &str| rest.starts_with(mark).then(|| rest.find('\n').unwrap_or(rest.len()));
@@ -200,8 +200,8 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// The length of a string here. One in simple quotes ends on its line; a quote that does not is a sign, such as
-    /// that of a lifetime.
+    /// Length of a string at this position, if there is one. A single-quoted string ends on its line; an unclosed quote
+    /// is a token of its own, such as that of a lifetime.
     fn string(&self) -> Option<usize> {
         let rest = self.rest();
         for triple in ["\"\"\"", "'''"] {
@@ -210,7 +210,7 @@ impl<'s> Lexer<'s> {
             }
         }
         let quote = rest.bytes().next().filter(|byte| matches!(byte, b'"' | b'\'' | b'`'))?;
-        // The second letter after a lifetime's quote is no quote; a literal's is, or its first is a backslash.
+        // A character literal has a quote after its first character or begins with a backslash; a lifetime does not.
         let mut letters = rest.chars().skip(1);
         if self.comments == Comments::Rust && quote == b'\'' && letters.next() != Some('\\') {
             return (letters.next() == Some('\'')).then(|| rest.chars().take(3).map(char::len_utf8).sum());
@@ -263,7 +263,7 @@ fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_' || letter == '$'
 }
 
-/// Digits, letters and a point between digits: `0x1F`, `1_000u64`, `2.5e3`.
+/// Digits, letters and a dot between digits: `0x1F`, `1_000u64`, `2.5e3`.
 fn number(rest: &str) -> usize {
     let mut letters = rest.char_indices().peekable();
     while let Some((at, letter)) = letters.next() {

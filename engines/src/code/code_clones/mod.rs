@@ -45,9 +45,9 @@ pub static ENGINE: Engine = Engine {
 };
 
 const MAX_FILES: usize = 10_000;
-/// Of all files, in bytes.
+/// Maximum size of all files, in bytes.
 const MAX_SOURCE: usize = 4 * 1024 * 1024;
-/// Most clones told, and most places of one.
+/// Maximum number of reported clones, and of places of one.
 const MAX_CLONES: usize = 1_000;
 
 #[derive(Deserialize)]
@@ -65,16 +65,16 @@ struct File {
 
 #[derive(Serialize)]
 struct Output {
-    /// The largest first.
+    /// Largest first.
     clones: Vec<Clone>,
-    /// The share of all tokens that stand in a clone.
+    /// Share of all tokens that belong to a clone.
     duplication: f64,
 }
 
 #[derive(Serialize)]
 struct Clone {
     tokens: usize,
-    /// Of the first place.
+    /// Number of lines at the first place.
     lines: u32,
     places: Vec<Place>,
 }
@@ -88,7 +88,7 @@ struct Place {
     end: u32,
 }
 
-/// A file's tokens: a number for each, which is the same for tokens that count as the same, and the lines they are on.
+/// Tokens of a file: an id per token, equal for equivalent tokens, and their lines.
 struct Tokens {
     ids: Vec<u32>,
     lines: Vec<(u32, u32)>,
@@ -111,10 +111,10 @@ fn clones(input: Input, context: &Context) -> Result<Output, Failure> {
     let mut classes = classes::classes(&files, &found.pairs);
     let duplication = classes::share(&files, &classes);
     if classes.len() > MAX_CLONES {
-        context.warn(format!("only the largest {MAX_CLONES} clones are told"));
+        context.warn(format!("only the largest {MAX_CLONES} clones are reported"));
         classes.truncate(MAX_CLONES);
     }
-    let clones = classes.iter().map(|class| told(class, &input.files, &files)).collect();
+    let clones = classes.iter().map(|class| reported(class, &input.files, &files)).collect();
     Ok(Output { clones, duplication })
 }
 
@@ -129,7 +129,7 @@ fn tokens<'s>(file: &'s File, normalise: bool, known: &mut HashMap<&'s str, u32>
     tokens
 }
 
-fn told(class: &Class, inputs: &[File], files: &[Tokens]) -> Clone {
+fn reported(class: &Class, inputs: &[File], files: &[Tokens]) -> Clone {
     let place = |&(file, at): &(usize, usize)| {
         let lines = &files.get(file)?.lines;
         let (first, last) = (lines.get(at)?.0, lines.get(at + class.tokens - 1)?.1);

@@ -9,7 +9,7 @@ fn run(files: &[(&str, &str)], min_tokens: usize, normalise: bool) -> Value {
     ENGINE.run(input, &Context::default()).unwrap()
 }
 
-/// As `path:start-end`, for each clone.
+/// Returns `path:start-end` of all places, for each clone.
 fn places(output: &Value) -> Vec<Vec<String>> {
     let place = |place: &Value| format!("{}:{}-{}", place["path"].as_str().unwrap(), place["start"], place["end"]);
     let clones = output["clones"].as_array().unwrap();

@@ -1,13 +1,13 @@
-//! A function's name and parameters, by its node and the one around it.
+//! Name and parameters of a function, from its node and the enclosing one.
 
 use tree_sitter::Node;
 
 use crate::code::syntax::text;
 
-/// C's declarators stand within one another: `*(*f(int))[3]`.
+/// C declarators are nested: `*(*f(int))[3]`.
 const MAX_DECLARATORS: usize = 16;
 
-/// `None` of a lambda that nothing is named after.
+/// Returns `None` for an unnamed lambda.
 pub(super) fn name(node: Node<'_>, around: Option<Node<'_>>, source: &str) -> Option<String> {
     let named = node.child_by_field_name("name").or_else(|| declarators(node).last()).or_else(|| {
         let around = around?;
@@ -24,7 +24,7 @@ pub(super) fn name(node: Node<'_>, around: Option<Node<'_>>, source: &str) -> Op
     Some(text(named, source).to_owned())
 }
 
-/// A C function's declarators, from the outside in.
+/// Iterates over the declarators of a C function, outermost first.
 fn declarators<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
     std::iter::successors(inner_declarator(node), |node: &Node<'t>| inner_declarator(*node)).take(MAX_DECLARATORS)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-/// What was counted.
+/// Counted operators and operands.
 #[derive(Default)]
 pub(super) struct Halstead<'s> {
     operators: HashSet<&'s str>,
@@ -22,7 +22,7 @@ impl<'s> Halstead<'s> {
         self.total_operands += 1;
     }
 
-    /// Time is in seconds, by Stroud's 18 discriminations in each; bugs are expected errors, of 3,000 bits each.
+    /// Time is in seconds, with Stroud's 18 discriminations per second; bugs are expected errors, one per 3,000 bits.
     pub fn measures(&self) -> BTreeMap<&'static str, f64> {
         let (operators, operands) = (self.operators.len() as f64, self.operands.len() as f64);
         let (total_operators, total_operands) = (self.total_operators as f64, self.total_operands as f64);

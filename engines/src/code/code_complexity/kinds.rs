@@ -1,10 +1,10 @@
-//! What a node's kind means for complexity. The grammars share most names, and no name means two things.
+//! Meaning of node kinds for complexity. The grammars share most names, and no name has two meanings.
 
 use tree_sitter::Node;
 
 use crate::code::syntax::{Language, text};
 
-/// What a node is in the flow of control.
+/// Role of a node in the control flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Role {
     #[default]
@@ -12,7 +12,7 @@ pub(super) enum Role {
     If,
     /// An `elif`.
     Elif,
-    /// What follows an `else`, where the grammar has a node for it.
+    /// The body of an `else`, where the grammar has a node for it.
     Else,
     Loop,
     Switch,
@@ -21,9 +21,9 @@ pub(super) enum Role {
     Function,
     /// `&&`, `||`, `and`, `or`.
     Logical,
-    /// What is looked through between logical operators.
+    /// Transparent between logical operators.
     Parentheses,
-    /// `goto`, or a jump that says where to.
+    /// `goto`, or a labelled jump.
     Jump,
     Call,
 }
@@ -79,7 +79,7 @@ pub(super) fn role(node: Node<'_>) -> Role {
     }
 }
 
-/// A logical operator's.
+/// Returns the logical operator of a node.
 pub(super) fn operator(node: Node<'_>) -> Option<&'static str> {
     match node.child_by_field_name("operator")?.kind() {
         "&&" | "and" => Some("and"),
@@ -88,8 +88,8 @@ pub(super) fn operator(node: Node<'_>) -> Option<&'static str> {
     }
 }
 
-/// Decisions of a node itself, after McCabe with the conditions between logical operators. As radon counts Python, and
-/// as the tools of other languages count: a case for each but the default, `?` in Rust, `??` in JavaScript.
+/// Decisions of a node itself, by McCabe with the conditions between logical operators, counted as radon does for
+/// Python and as other languages' tools do: every case but the default, `?` in Rust, `??` in JavaScript.
 pub(super) fn decisions(node: Node<'_>, parent: &str, role: Role, language: Language, source: &str) -> usize {
     let decides = match role {
         Role::If | Role::Elif | Role::Catch | Role::Ternary | Role::Logical => true,

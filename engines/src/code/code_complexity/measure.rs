@@ -1,4 +1,4 @@
-//! One walk over a tree that measures everything.
+//! Computes all measures in one traversal of a tree.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::kinds::{Role, decisions, operator, role};
 use super::{Function, MAX_FUNCTIONS, function};
 use crate::code::syntax::{Below, Language, Moved, advance, text};
 
-/// Enclosing functions whose cognitive complexity a structure adds to.
+/// Maximum number of enclosing functions to whose cognitive complexity a structure is added.
 const MAX_ENCLOSING: usize = 32;
 
 #[derive(Default)]
@@ -17,7 +17,7 @@ pub(super) struct Measured<'s> {
     pub functions: Vec<Function>,
     pub halstead: Halstead<'s>,
     pub decisions: usize,
-    /// Lines with anything but comments.
+    /// Number of lines that contain more than comments.
     pub lines: usize,
 }
 
@@ -26,20 +26,20 @@ pub(super) struct Measured<'s> {
 struct Frame<'t> {
     node: Option<Node<'t>>,
     role: Role,
-    /// Control structures and functions around, for what is nested in it.
+    /// Number of enclosing control structures and functions.
     nesting: usize,
-    /// Is a chain of logical operators that was counted, or parentheses in one.
+    /// Whether this is part of an already counted chain of logical operators.
     in_chain: bool,
     in_string: bool,
     is_callee: bool,
-    /// An `else` of an `if` or a loop, not that of a `try`.
+    /// An `else` of an `if` or a loop, not of a `try`.
     is_counted_else: bool,
     opens_function: bool,
 }
 
-/// A function that the walk is in.
+/// A function that encloses the current node.
 struct Open {
-    /// Its place in the list.
+    /// Its index in the list.
     at: usize,
     nesting: usize,
     is_recursive: bool,
@@ -84,7 +84,7 @@ impl<'s, 't> Walk<'s, 't> {
         }
     }
 
-    /// The frame of a node that is gone into.
+    /// Enters a node and returns its frame.
     fn visit(&mut self, cursor: &TreeCursor<'t>) -> Option<Frame<'t>> {
         let (node, field) = (cursor.node(), cursor.field_name().unwrap_or_default());
         let around = *self.frames.last()?;
@@ -128,14 +128,14 @@ impl<'s, 't> Walk<'s, 't> {
             Role::Parentheses => frame.in_chain = around.in_chain,
             Role::Function => frame.opens_function = self.open(node, around.node, frame.nesting),
             Role::Call => self.recursion(node),
-            // An `else` of Go, Java: the statement itself.
+            // In Go and Java the `else` is the statement itself.
             Role::None if around.role == Role::If && field == "alternative" => self.add(1),
             Role::None => {}
         }
         Some(frame)
     }
 
-    /// Whether a node is one level deeper than the one around it.
+    /// Returns whether a node is one level deeper than the enclosing one.
     fn nests(&self, around: &Frame<'t>, field: &str, role: Role) -> bool {
         match around.role {
             Role::If | Role::Elif if matches!(field, "condition" | "initializer") => false,
@@ -145,7 +145,7 @@ impl<'s, 't> Walk<'s, 't> {
             Role::Loop => field == "body",
             Role::Switch => !matches!(field, "condition" | "value" | "subject" | "initializer" | "alias"),
             Role::Ternary => field != "condition",
-            // The body of a function that stands in another; of a decorator's only function it is the decorator's own.
+            // The body of a nested function; a decorator's only function counts as the decorator's own.
             Role::Function => self.open.len() > 1 && field == "body" && !self.is_decorated(around),
             _ => false,
         }
@@ -156,7 +156,7 @@ impl<'s, 't> Walk<'s, 't> {
         if self.language != Language::Python {
             return false;
         }
-        // The frames above the function are its own, the outer body's, and the outer function's.
+        // The frames above the function are its own, the outer body's and the outer function's.
         let outer = self.frames.iter().rev().nth(1).and_then(|frame| frame.node);
         let Some(block) = outer.filter(|outer| outer.kind() == "block") else { return false };
         block.named_child_count() == 2
@@ -166,7 +166,7 @@ impl<'s, 't> Walk<'s, 't> {
 
     fn open(&mut self, node: Node<'t>, around: Option<Node<'t>>, nesting: usize) -> bool {
         let name = function::name(node, around, self.source);
-        // What is nameless is part of the function around it.
+        // An unnamed function belongs to the enclosing one.
         if (name.is_none() && !self.open.is_empty()) || self.measured.functions.len() > MAX_FUNCTIONS {
             return false;
         }
@@ -198,7 +198,7 @@ impl<'s, 't> Walk<'s, 't> {
         }
     }
 
-    /// A structure that costs more the deeper it stands.
+    /// Counts a structure with its nesting level.
     fn nested(&mut self, nesting: usize) {
         self.flat(nesting);
         for open in self.open.iter().rev().take(MAX_ENCLOSING) {
@@ -208,7 +208,7 @@ impl<'s, 't> Walk<'s, 't> {
         }
     }
 
-    /// A structure that costs the same everywhere.
+    /// Counts a structure without its nesting level.
     fn flat(&mut self, nesting: usize) {
         for open in self.open.iter().rev().take(MAX_ENCLOSING) {
             if let Some(function) = self.measured.functions.get_mut(open.at) {
@@ -218,7 +218,7 @@ impl<'s, 't> Walk<'s, 't> {
         }
     }
 
-    /// A call of the function that it stands in.
+    /// Counts a recursive call.
     fn recursion(&mut self, node: Node<'t>) {
         let Some(open) = self.open.last_mut().filter(|open| !open.is_recursive) else { return };
         let Some(function) = self.measured.functions.get_mut(open.at) else { return };
@@ -234,7 +234,7 @@ impl<'s, 't> Walk<'s, 't> {
 
     fn token(&mut self, node: Node<'t>, field: &str, around: &Frame<'t>) {
         let token = text(node, self.source);
-        // A pair of brackets is one operator, counted where it opens.
+        // A pair of brackets is one operator, counted at the opening bracket.
         if token.trim().is_empty() || matches!(token, ")" | "]" | "}") {
             self.line(node);
             return;
@@ -256,7 +256,7 @@ impl<'s, 't> Walk<'s, 't> {
         }
     }
 
-    /// Counts the lines that a token is on.
+    /// Counts the lines of a token.
     fn line(&mut self, node: Node<'t>) {
         let (start, end) = (node.start_position().row, node.end_position().row);
         let from = self.last_row.map_or(start, |last| start.max(last + 1));
@@ -282,7 +282,7 @@ fn is_string(node: Node<'_>) -> bool {
         )
 }
 
-/// Sequences of like operators in a chain, from left to right and through parentheses.
+/// Counts sequences of equal operators in a chain, from left to right and through parentheses.
 fn sequences(top: Node<'_>) -> usize {
     enum Step<'t> {
         Look(Node<'t>),

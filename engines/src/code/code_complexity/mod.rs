@@ -45,9 +45,9 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Most functions of one source.
+/// Maximum number of functions in one source.
 const MAX_FUNCTIONS: usize = 10_000;
-/// What a limit may be set for.
+/// Measures for which a limit may be set.
 const MEASURES: [&str; 5] = ["cognitive", "cyclomatic", "lines", "nesting", "parameters"];
 
 #[derive(Deserialize)]
@@ -64,7 +64,7 @@ struct Output {
     halstead: BTreeMap<&'static str, f64>,
     /// Of the whole source.
     maintainability: f64,
-    /// The worst first, by how many times its limit a measure is.
+    /// Worst first, by the ratio of a measure to its limit.
     over_limit: Vec<String>,
 }
 
@@ -74,11 +74,11 @@ struct Function {
     /// Its first line, from 1.
     start: usize,
     lines: usize,
-    /// Of its own; named functions within have theirs.
+    /// Without named inner functions, which have their own entries.
     cyclomatic: usize,
-    /// With the functions within.
+    /// Including inner functions.
     cognitive: usize,
-    /// How deep control structures stand within one another.
+    /// Maximum nesting depth of control structures.
     nesting: usize,
     parameters: usize,
 }
@@ -97,7 +97,7 @@ fn complexity(input: Input, context: &Context) -> Result<Output, Failure> {
     }
     let mut measured = measure::measure(&tree, &input.source, language);
     if measured.functions.len() > MAX_FUNCTIONS {
-        context.warn(format!("only the first {MAX_FUNCTIONS} functions are told"));
+        context.warn(format!("only the first {MAX_FUNCTIONS} functions are reported"));
         measured.functions.truncate(MAX_FUNCTIONS);
     }
     let halstead = measured.halstead.measures();

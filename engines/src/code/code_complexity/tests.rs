@@ -9,7 +9,7 @@ fn run(source: &str, language: &str) -> Value {
     output
 }
 
-/// The first function's cognitive complexity.
+/// Cognitive complexity of the first function.
 fn cognitive(source: &str, language: &str) -> u64 {
     run(source, language)["functions"][0]["cognitive"].as_u64().unwrap()
 }
@@ -196,7 +196,7 @@ fn halsteads_measures() {
         ("estimated_length", 62.67, 0.01),
         ("volume", 178.4, 0.05),
         ("difficulty", 12.85, 0.01),
-        // There of rounded factors.
+        // Computed there from rounded factors.
         ("effort", 2_292.44, 2.0),
         ("time", 127.357, 0.1),
     ];
@@ -255,7 +255,7 @@ fn what_is_deep_or_broken_ends() {
     }
 }
 
-/// Pieces of code, put together at random, in every language.
+/// Random code fragments in every language.
 #[test]
 fn any_source_has_an_answer() {
     use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! What a language's query finds: definitions and imports.
+//! Definitions and imports found by a language's query.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -8,9 +8,9 @@ use tree_sitter::{Node, Query, QueryCursor, StreamingIterator, Tree};
 use crate::Failure;
 use crate::code::syntax::{Language, text};
 
-/// The queries: `@name` is a definition's name, `@parent` whom it belongs to where that is not what stands around it,
-/// and the definition itself is captured by its kind. `@import` is a path, `@from` what it is relative to. Where two
-/// patterns match one node, the first counts.
+/// The queries: `@name` is a definition's name, `@parent` its owner if that is not the enclosing node, and the
+/// definition itself is captured by its kind. `@import` is a path, `@from` its base. If two patterns match one node,
+/// the first counts.
 const QUERIES: [(Language, &str); 8] = [
     (Language::Rust, include_str!("queries/rust.scm")),
     (Language::Python, include_str!("queries/python.scm")),
@@ -22,7 +22,7 @@ const QUERIES: [(Language, &str); 8] = [
     (Language::C, include_str!("queries/c.scm")),
 ];
 
-/// A definition's kinds; `scope` is none, but something that functions belong to.
+/// Kinds of definitions; `scope` is not reported, but owns functions.
 const KINDS: [&str; 13] = [
     "class",
     "struct",
@@ -41,7 +41,7 @@ const KINDS: [&str; 13] = [
 
 #[derive(Default)]
 pub(super) struct Found {
-    /// By the node's number.
+    /// By node id.
     pub definitions: HashMap<usize, Definition>,
     pub imports: Vec<String>,
 }

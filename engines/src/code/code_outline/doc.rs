@@ -1,26 +1,23 @@
-//! What comments and docstrings say, without their marks.
+//! Text of comments and docstrings without their markers.
 
 use crate::code::language::Language;
-#[cfg(feature = "ast")]
 use crate::code::syntax::text;
-#[cfg(feature = "ast")]
 use tree_sitter::Node;
 
-/// The longest doc, in characters.
+/// Maximum length of a doc text, in characters.
 const MAX_DOC: usize = 2_000;
-/// Comments that may stand before a docstring.
-#[cfg(feature = "ast")]
+/// Maximum number of comments before a docstring.
 const BEFORE: u32 = 8;
 
-/// What the comments before a definition say; in Rust and Java only those that are meant as documentation.
+/// Text of the comments before a definition; in Rust and Java only documentation comments.
 pub(super) fn of_comments<'s>(comments: impl Iterator<Item = &'s str>, language: Language) -> String {
-    let told: Vec<String> = comments.filter(|comment| is_doc(comment, language)).map(without_marks).collect();
-    short(told.join("\n").trim())
+    let reported: Vec<String> = comments.filter(|comment| is_doc(comment, language)).map(without_marks).collect();
+    short(reported.join("\n").trim())
 }
 
 fn is_doc(comment: &str, language: Language) -> bool {
     match language {
-        // The Rust Reference, "Doc comments": more marks than these are none.
+        // The Rust Reference, "Doc comments": more slashes or asterisks are plain comments.
         Language::Rust => {
             let line = comment.starts_with("///") && !comment.starts_with("////");
             let block = comment.starts_with("/**") && !comment.starts_with("/***") && comment.len() > 4;
@@ -46,7 +43,6 @@ fn without_marks(comment: &str) -> String {
 }
 
 /// A Python definition's docstring.
-#[cfg(feature = "ast")]
 pub(super) fn docstring(node: Node<'_>, source: &str, language: Language) -> Option<String> {
     if language != Language::Python {
         return None;
@@ -61,7 +57,7 @@ pub(super) fn docstring(node: Node<'_>, source: &str, language: Language) -> Opt
     docstring_of(text(string, source))
 }
 
-/// What a string says as a docstring, with its indentation taken off as `inspect.cleandoc` does.
+/// Content of a docstring literal, dedented as by `inspect.cleandoc`.
 pub(super) fn docstring_of(literal: &str) -> Option<String> {
     let literal = literal.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
     let quoted = ["\"\"\"", "'''", "\"", "'"]

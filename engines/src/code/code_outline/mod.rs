@@ -1,21 +1,15 @@
 //! q189: code outline.
 
-#[cfg(feature = "ast")]
 mod definitions;
 mod doc;
-// Also where it is only compared with the grammars.
-#[cfg(any(test, not(feature = "ast")))]
-mod lexical;
 #[cfg(test)]
 mod tests;
-#[cfg(feature = "ast")]
 mod walk;
 
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-#[cfg(feature = "ast")]
 use super::syntax;
 use crate::engine::call;
 use crate::{Context, Engine, Failure, Family, Nature};
@@ -38,7 +32,7 @@ pub static ENGINE: Engine = Engine {
         "errors:integer:-",
         "language:string:-",
     ],
-    method: "tree-sitter grammars with tags queries per language; parse-error node count. A build without the grammars reads words, brackets and indentation, and says so in a warning.",
+    method: "tree-sitter grammars with tags queries per language; parse-error node count.",
     reference: "tree-sitter tags.scm corpora of each grammar; Language Server Protocol 3.17 SymbolKind",
     example: r#"{
         "source": "use std::fmt;\n\n/// A point.\npub struct Point { x: f64 }\n\nimpl Point {\n    /// Where it is.\n    pub fn x(&self) -> f64 { self.x }\n}\n",
@@ -48,13 +42,12 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Most symbols, and most imports, of one source.
+/// Maximum number of symbols, and of imports, in one source.
 const MAX_SYMBOLS: usize = 10_000;
 
-/// The longest signature, in characters.
+/// Maximum length of a signature, in characters.
 const MAX_SIGNATURE: usize = 300;
-/// The widest error, in parts, around which symbols are looked for: a query's time grows with its square.
-#[cfg(feature = "ast")]
+/// Maximum number of children of an error node around which symbols are searched: a query's time grows with its square.
 const MAX_ERROR: u32 = 4_000;
 
 #[derive(Deserialize)]
@@ -67,7 +60,7 @@ struct Input {
 #[derive(Serialize)]
 struct Output {
     symbols: Vec<Symbol>,
-    /// What is imported, by the language's own kind of path: `std::fmt`, `os.path`, `react`, `stdio.h`.
+    /// Imported paths in the language's own form: `std::fmt`, `os.path`, `react`, `stdio.h`.
     imports: Vec<String>,
     errors: usize,
     language: &'static str,
@@ -76,33 +69,27 @@ struct Output {
 #[derive(Serialize)]
 struct Symbol {
     name: String,
-    /// A SymbolKind of the Language Server Protocol in lower case, or `type` or `macro`, which it has not.
+    /// SymbolKind of the Language Server Protocol in lower case, or `type` or `macro`, which it lacks.
     kind: &'static str,
     /// First line, from 1.
     start: usize,
     /// Last line.
     end: usize,
-    /// What stands before the body, on one line.
+    /// Declaration before the body, on one line.
     signature: String,
-    /// What the comment before it says, or its docstring.
+    /// Text of the preceding comment, or the docstring.
     doc: String,
-    /// The name of the symbol around it.
+    /// Name of the enclosing symbol.
     parent: String,
 }
 
-#[cfg(not(feature = "ast"))]
-fn outline(input: Input, context: &Context) -> Result<Output, Failure> {
-    lexical::outline(&input, context)
-}
-
-#[cfg(feature = "ast")]
 fn outline(input: Input, context: &Context) -> Result<Output, Failure> {
     let (language, tree) = syntax::choose(&input.source, &input.language, input.filename.as_deref(), context)?;
     let errors = syntax::errors(&tree);
     let found = if errors.widest <= MAX_ERROR {
         definitions::find(&tree, &input.source, language)?
     } else {
-        context.warn(format!("most of it could not be read as {}: no symbols are told", language.name()));
+        context.warn(format!("most of it could not be read as {}: no symbols are reported", language.name()));
         definitions::Found::default()
     };
     let symbols = walk::symbols(&tree, &input.source, language, &found);
@@ -110,17 +97,17 @@ fn outline(input: Input, context: &Context) -> Result<Output, Failure> {
     Ok(bounded(output, context))
 }
 
-/// No more than the most symbols and imports.
+/// Enforces the limits on symbols and imports.
 fn bounded(mut output: Output, context: &Context) -> Output {
     if output.symbols.len() > MAX_SYMBOLS || output.imports.len() > MAX_SYMBOLS {
-        context.warn(format!("only the first {MAX_SYMBOLS} symbols and imports are told"));
+        context.warn(format!("only the first {MAX_SYMBOLS} symbols and imports are reported"));
         output.symbols.truncate(MAX_SYMBOLS);
         output.imports.truncate(MAX_SYMBOLS);
     }
     output
 }
 
-/// What stands before a definition's body, on one line.
+/// Joins the declaration before a body to one line.
 fn one_line(head: &str) -> String {
     let mut line = String::new();
     for word in head.split_whitespace() {

@@ -3,38 +3,20 @@ use serde_json::{Value, json};
 use super::*;
 
 fn run(source: &str, language: &str) -> Value {
-    let output = ENGINE.run(json!({ "source": source, "language": language }), &Context::default()).unwrap();
-    assert_eq!(without_signatures(by_words(source, language)), without_signatures(output.clone()), "without grammars");
-    output
+    ENGINE.run(json!({ "source": source, "language": language }), &Context::default()).unwrap()
 }
 
-/// What a build without the grammars tells.
-pub(super) fn by_words(source: &str, language: &str) -> Value {
-    let input = Input { source: source.to_owned(), language: language.to_owned(), filename: None };
-    let context = Context::default();
-    let output = serde_json::to_value(lexical::outline(&input, &context).unwrap()).unwrap();
-    assert!(context.into_warnings().iter().any(|warning| warning.contains("no grammars")));
-    output
-}
-
-fn without_signatures(mut output: Value) -> Value {
-    for symbol in output["symbols"].as_array_mut().unwrap() {
-        symbol.as_object_mut().unwrap().remove("signature");
-    }
-    output
-}
-
-/// As `kind parent.name start-end`.
+/// Formats symbols as `kind parent.name start-end`.
 fn symbols(source: &str, language: &str) -> Vec<String> {
     let output = run(source, language);
     assert_eq!((&output["errors"], &output["language"]), (&json!(0), &json!(language)), "{output:#}");
-    let told = |symbol: &Value| {
+    let reported = |symbol: &Value| {
         let of = |field: &str| symbol[field].as_str().unwrap().to_owned();
         let parent = of("parent");
         let dot = if parent.is_empty() { "" } else { "." };
         format!("{} {parent}{dot}{} {}-{}", of("kind"), of("name"), symbol["start"], symbol["end"])
     };
-    output["symbols"].as_array().unwrap().iter().map(told).collect()
+    output["symbols"].as_array().unwrap().iter().map(reported).collect()
 }
 
 /// universal-ctags, Units/parser-python.r/python-end-field.d: kinds, scopes, first and last lines.
@@ -360,13 +342,11 @@ static int main2(int argc) { return argc; }
     assert_eq!(symbols(source, "c"), expected);
 }
 
-/// Without grammars lines alone tell, which JavaScript and TypeScript share too many of.
-#[cfg(feature = "ast")]
 #[test]
 fn the_language_is_told_by_the_name_or_by_the_text() {
-    let told = |input: Value| ENGINE.run(input, &Context::default()).unwrap()["language"].clone();
-    assert_eq!(told(json!({ "source": "x", "filename": "a/b.PY" })), "python");
-    assert_eq!(told(json!({ "source": "const a = <b>c</b>;", "filename": "a.tsx" })), "typescript");
+    let reported = |input: Value| ENGINE.run(input, &Context::default()).unwrap()["language"].clone();
+    assert_eq!(reported(json!({ "source": "x", "filename": "a/b.PY" })), "python");
+    assert_eq!(reported(json!({ "source": "const a = <b>c</b>;", "filename": "a.tsx" })), "typescript");
     let sources = [
         ("fn main() { let mut x = vec![1]; x.push(2); }", "rust"),
         ("def f(x):\n    return [y for y in x]\n", "python"),
@@ -377,18 +357,16 @@ fn the_language_is_told_by_the_name_or_by_the_text() {
         ("#include <stdio.h>\nint main(void) { char *p = \"x\"; return *p; }\n", "c"),
     ];
     for (source, language) in sources {
-        assert_eq!(told(json!({ "source": source })), language, "{source}");
+        assert_eq!(reported(json!({ "source": source })), language, "{source}");
     }
 }
 
 #[test]
 fn errors_are_counted_and_the_rest_is_told() {
     let source = "fn good() {}\nfn bad( {\nfn other() {}\n";
-    let parsed = ENGINE.run(json!({ "source": source, "language": "rust" }), &Context::default()).unwrap();
-    for output in [parsed, by_words(source, "rust")] {
-        assert!(output["errors"].as_u64().unwrap() > 0);
-        assert_eq!(output["symbols"][0]["name"], "good");
-    }
+    let output = run(source, "rust");
+    assert!(output["errors"].as_u64().unwrap() > 0);
+    assert_eq!(output["symbols"][0]["name"], "good");
 }
 
 #[test]
@@ -397,7 +375,6 @@ fn what_is_deep_wide_or_long_ends() {
         for source in ["(".repeat(9_000), "{".repeat(3_000), "class A { def f(): fn f() {".repeat(300)] {
             let outcome = ENGINE.run(json!({ "source": source, "language": language }), &Context::default());
             assert!(matches!(outcome, Ok(_) | Err(Failure::TooLarge { .. })), "{language}: {outcome:?}");
-            by_words(&source, language);
         }
     }
     let list = format!("[{}]", "1,".repeat(30_000));

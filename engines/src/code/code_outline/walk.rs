@@ -1,4 +1,4 @@
-//! From definitions to symbols: what they stand in, what is said before them.
+//! Turns definitions into symbols, with their scopes and doc comments.
 
 use std::ops::Range;
 
@@ -8,9 +8,9 @@ use super::definitions::{Definition, Found};
 use super::{MAX_SYMBOLS, Symbol, doc, one_line};
 use crate::code::syntax::{Below, Language, Moved, advance, text};
 
-/// Stand between a comment and what it tells of.
+/// Nodes that may be between a comment and its definition.
 const ATTRIBUTES: [&str; 3] = ["attribute_item", "decorator", "marker_annotation"];
-/// A comment before one of these tells of the definition within.
+/// A comment before one of these documents the definition inside.
 const WRAPPERS: [&str; 10] = [
     "ambient_declaration",
     "const_declaration",
@@ -24,15 +24,15 @@ const WRAPPERS: [&str; 10] = [
     "variable_declaration",
 ];
 
-/// A node whose children are visited.
+/// A node whose children are being visited.
 #[derive(Default)]
 struct Frame {
-    /// Comments that tell of this node, and that no definition has taken yet, where it is a wrapper.
+    /// Doc comments of this node that no definition has taken yet, if it is a wrapper.
     docs: Vec<Range<usize>>,
-    /// Comments met among its children, with nothing after them yet, and the row after which they are not adjacent.
+    /// Comments among its children with nothing after them yet, and the last row at which they are adjacent.
     pending: Vec<Range<usize>>,
     pending_row: usize,
-    /// The last row of the last child that is no comment.
+    /// Last row of the last child that is not a comment.
     code_row: Option<usize>,
     is_wrapper: bool,
     is_scope: bool,
@@ -43,12 +43,12 @@ struct Walk<'a> {
     language: Language,
     found: &'a Found,
     frames: Vec<Frame>,
-    /// Names of the definitions around, and whether functions in them are methods.
+    /// Names of the enclosing definitions, and whether functions in them are methods.
     scopes: Vec<(&'a str, bool)>,
     symbols: Vec<Symbol>,
 }
 
-/// In the order of the source; one more than the most at most.
+/// Returns symbols in source order; at most one more than the limit.
 pub(super) fn symbols(tree: &Tree, source: &str, language: Language, found: &Found) -> Vec<Symbol> {
     let frames = vec![Frame::default()];
     let mut walk = Walk { source, language, found, frames, scopes: Vec::new(), symbols: Vec::new() };
@@ -80,7 +80,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The frame of a node that is gone into.
+    /// Enters a node and returns its frame.
     fn visit(&mut self, node: Node<'_>) -> Option<Frame> {
         let around = self.frames.last_mut()?;
         if node.kind().ends_with("comment") {
@@ -136,7 +136,7 @@ impl<'a> Walk<'a> {
 
 impl Frame {
     fn comment(&mut self, node: Node<'_>) {
-        // Behind code on its line it tells of that.
+        // A comment after code on the same line documents that code.
         if self.code_row == Some(node.start_position().row) {
             return;
         }
@@ -148,13 +148,13 @@ impl Frame {
     }
 }
 
-/// A node that ends in a line break ends on the line that it breaks.
+/// Last row of a node; a final line break belongs to the line that it ends.
 fn last_row(node: Node<'_>) -> usize {
     let end = node.end_position();
     if end.column == 0 && end.row > node.start_position().row { end.row - 1 } else { end.row }
 }
 
-/// What stands before the body, on one line.
+/// Declaration before the body, on one line.
 fn signature(node: Node<'_>, source: &str) -> String {
     let whole = text(node, source);
     let head = match body(node) {
@@ -174,6 +174,6 @@ fn body(node: Node<'_>) -> Option<Node<'_>> {
 }
 
 fn own_body(node: Node<'_>) -> Option<Node<'_>> {
-    // The fields of a tuple struct are all it has to say.
+    // The fields of a tuple struct are its whole body.
     node.child_by_field_name("body").filter(|body| body.kind() != "ordered_field_declaration_list")
 }

@@ -44,11 +44,11 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// The longest line that is shown whole, in bytes.
+/// Maximum length of a reported line, in bytes.
 const MAX_LINE: usize = 1_000;
-/// The text of all lines shown, in bytes.
+/// Maximum size of all reported lines, in bytes.
 const MAX_TEXT: usize = 4 * 1024 * 1024;
-/// A compiled pattern, in bytes.
+/// Maximum size of a compiled pattern, in bytes.
 const MAX_PATTERN: usize = 4 * 1024 * 1024;
 const MAX_GLOBS: usize = 100;
 /// In bytes.
@@ -68,20 +68,20 @@ struct Input {
 #[derive(Serialize)]
 struct Output {
     matches: Vec<Found>,
-    /// Files with a match.
+    /// Number of files with a match.
     files: usize,
     truncated: bool,
-    /// Lines that match, by file.
+    /// Number of matching lines by file.
     counts: BTreeMap<String, usize>,
 }
 
-/// A line that matches.
+/// A matching line.
 #[derive(Serialize)]
 struct Found {
     path: String,
     /// From 1.
     line: usize,
-    /// Where the first match begins, in bytes from 1 (as ripgrep's `--column`).
+    /// Start of the first match, in bytes from 1 (as ripgrep's `--column`).
     column: usize,
     text: String,
     before: Vec<String>,
@@ -98,7 +98,7 @@ fn search(input: Input, context: &Context) -> Result<Output, Failure> {
     let mut text_left = MAX_TEXT;
     for entry in walk.by_ref().filter(|entry| entry.kind == Kind::File) {
         let Some(text) = workspace.read_or_warn(&entry).and_then(text) else { continue };
-        // One more than is shown, to know whether there is one.
+        // One more than the limit, to detect truncation.
         let mut lines = lines_that_match(&matcher, &text, (most - output.matches.len()).saturating_add(1))?;
         if output.matches.len() + lines.len() > most {
             lines.truncate(most - output.matches.len());
@@ -144,7 +144,8 @@ fn globs(globs: &[String]) -> Result<Override, Failure> {
     builder.build().map_err(|error| Failure::invalid(&["glob"], error.to_string()))
 }
 
-/// Bytes that are text, in UTF-8 or something like it; `None` of binary files, which hold a NUL byte.
+/// Returns the bytes of a text file in UTF-8 or a compatible encoding; `None` for binary files, which contain a NUL
+/// byte.
 fn text(bytes: Vec<u8>) -> Option<Vec<u8>> {
     let wide = |order: fn([u8; 2]) -> u16, bytes: &[u8]| {
         let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|&pair| order(pair)).collect();
@@ -159,7 +160,7 @@ fn text(bytes: Vec<u8>) -> Option<Vec<u8>> {
     }
 }
 
-/// The first `most` lines that match: number from 1, and column from 1.
+/// Returns the first `most` matching lines: number and column, both from 1.
 fn lines_that_match(matcher: &RegexMatcher, text: &[u8], most: usize) -> Result<Vec<(usize, usize)>, Failure> {
     let mut builder = SearcherBuilder::new();
     builder.line_number(true).bom_sniffing(false).binary_detection(BinaryDetection::none());
@@ -220,7 +221,7 @@ fn add(
     }
 }
 
-/// A line without its end, cut where it is long.
+/// Returns a line without its line break, truncated if long.
 fn show(line: &[u8]) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);

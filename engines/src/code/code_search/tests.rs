@@ -30,7 +30,7 @@ fn run(folder: &Path, input: Value) -> Result<Value, Failure> {
     ENGINE.run(input, &Context::with_workspace(folder.to_owned()))
 }
 
-/// As grep writes them, path:line:column.
+/// Formats matches as grep does, path:line:column.
 fn places(folder: &TempDir, input: Value) -> Vec<String> {
     let output = run(folder.path(), input).unwrap();
     let place = |found: &Value| format!("{}:{}:{}", found["path"].as_str().unwrap(), found["line"], found["column"]);

@@ -15,7 +15,7 @@ struct Lock {
 struct Locked {
     name: String,
     version: String,
-    /// None for what is on one's own disk.
+    /// Absent for local packages.
     source: Option<String>,
     #[serde(default)]
     dependencies: Vec<String>,
@@ -33,7 +33,7 @@ pub(super) fn lock(text: &str, graph: &mut Graph) -> Result<(), String> {
         .collect();
     for (package, from) in lock.package.iter().zip(&keys) {
         for dependency in &package.dependencies {
-            // `name`, `name version` where there are several, `name version (source)` where even that is not enough.
+            // `name`; `name version` if there are several versions; `name version (source)` if that is ambiguous too.
             let mut parts = dependency.split(' ');
             let name = parts.next().unwrap_or_default();
             let version = parts.next();

@@ -35,7 +35,7 @@ pub(super) fn module(text: &str, graph: &mut Graph) -> Result<(), String> {
     for (name, version, indirect) in wished {
         let instead = replaced.iter().find(|(old, _)| *old == name).map(|(_, new)| new);
         let key = graph.add(&name, instead.unwrap_or(&version));
-        // Who asks for an indirect one is not in the file.
+        // The file does not record which module needs an indirect one.
         if !indirect {
             graph.edge(&from, &key);
         }

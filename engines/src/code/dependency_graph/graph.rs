@@ -1,4 +1,4 @@
-//! Packages and their edges while they are read, and what is asked of them then.
+//! Dependency graph: packages and edges while files are read, and queries on the result.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,9 +10,9 @@ use crate::{Context, Failure};
 
 const MAX_PACKAGES: usize = 50_000;
 const MAX_EDGES: usize = 500_000;
-/// Paths told of one package.
+/// Maximum number of reported paths to one package.
 const MAX_PATHS: usize = 100;
-/// Partial paths that are followed.
+/// Maximum number of partial paths explored.
 const MAX_STEPS: usize = 20_000;
 
 /// Name and version.
@@ -22,9 +22,9 @@ pub(super) type Key = (String, String);
 pub(super) struct Graph {
     packages: BTreeSet<Key>,
     edges: BTreeSet<(Key, Key)>,
-    /// One's own packages.
+    /// The project's own packages.
     roots: BTreeSet<Key>,
-    /// What is asked for by a file that is no package itself.
+    /// Dependencies of a file that is not itself a package.
     tops: BTreeSet<Key>,
 }
 
@@ -36,7 +36,7 @@ impl Graph {
     }
 
     pub(super) fn root(&mut self, name: &str, version: &str) -> Key {
-        // A lockfile may know it already, with or without its version.
+        // A lockfile may list it already, with or without its version.
         let known = self.of_name(name).find(|key| self.roots.contains(key)).cloned();
         let key = known.unwrap_or_else(|| self.add(name, version));
         self.roots.insert(key.clone());
@@ -47,7 +47,7 @@ impl Graph {
         self.edges.insert((from.clone(), to.clone()));
     }
 
-    /// All versions of a name, in the order of their texts.
+    /// Returns all versions of a name, in text order.
     pub(super) fn of_name<'g>(&'g self, name: &'g str) -> impl DoubleEndedIterator<Item = &'g Key> {
         self.packages
             .range((name.to_owned(), String::new())..)
@@ -56,7 +56,8 @@ impl Graph {
             .into_iter()
     }
 
-    /// A manifest's wish: what a lockfile has of it, else a package whose version is the wish's own words.
+    /// Adds a manifest's requirement: the locked package if there is one, else a package whose version is the
+    /// requirement's text.
     pub(super) fn want(&mut self, from: Option<&Key>, name: &str, requirement: &str) {
         let linked = |key: &Key| from.is_some_and(|from| self.edges.contains(&(from.clone(), key.clone())));
         if self.of_name(name).any(linked) {
@@ -111,7 +112,7 @@ fn duplicates(packages: &BTreeSet<Key>) -> BTreeMap<String, Vec<String>> {
     versions
 }
 
-/// A graph that is complete. Its nodes are in the order of their names.
+/// The finished graph. Its nodes are sorted by name.
 pub(super) struct Closed {
     graph: DiGraph<Key, ()>,
     roots: BTreeSet<NodeIndex>,
@@ -128,11 +129,11 @@ impl Closed {
         }
     }
 
-    /// The least number of steps from one's own packages, breadth first.
+    /// Minimum distance from the project's own packages, breadth first.
     fn depths(&self) -> BTreeMap<NodeIndex, i64> {
         let mut depths: BTreeMap<NodeIndex, i64> = self.roots.iter().map(|&root| (root, 0)).collect();
         let mut queue: VecDeque<NodeIndex> = self.roots.iter().copied().collect();
-        // Those come at the depth 1, after the roots and with what these lead to.
+        // Those start at depth 1, after everything reachable from the roots.
         let mut tops: Vec<NodeIndex> = self.tops.iter().copied().filter(|top| !self.roots.contains(top)).collect();
         let mut at = 0;
         loop {
@@ -182,7 +183,7 @@ impl Closed {
         edges
     }
 
-    /// Strongly connected components of several packages, or of one that names itself. By Kosaraju's algorithm, which
+    /// Strongly connected components of several packages, or of one that depends on itself. Kosaraju's algorithm, which
     /// unlike Tarjan's is not recursive here.
     pub(super) fn cycles(&self) -> Vec<Vec<String>> {
         let turns = |component: &Vec<NodeIndex>| match component.as_slice() {
@@ -203,7 +204,7 @@ impl Closed {
         self.several.clone()
     }
 
-    /// Paths that meet no package twice, found backwards from the one that is asked for, the shortest first.
+    /// Simple paths to the requested package, searched backwards, shortest first.
     pub(super) fn why(&self, wanted: &str, context: &Context) -> Vec<Vec<String>> {
         let is = |node: &NodeIndex| {
             self.graph.node_weight(*node).is_some_and(|(name, version)| {
@@ -223,7 +224,7 @@ impl Closed {
             }
             steps += 1;
             if paths.len() >= MAX_PATHS || steps > MAX_STEPS {
-                context.warn(format!("only the {} shortest paths that were found are told", paths.len()));
+                context.warn(format!("only the {} shortest paths that were found are reported", paths.len()));
                 break;
             }
             if self.roots.contains(&first) {

@@ -1,4 +1,4 @@
-//! pom.xml (Maven's POM Reference), as far as one file tells: parents and imported boms are not read.
+//! pom.xml (Maven's POM Reference), limited to one file: parents and imported BOMs are not read.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub(super) fn project(root: &Element, graph: &mut Graph) -> Result<(), String> {
     Ok(())
 }
 
-/// With `${name}` replaced, properties within properties a few levels deep; what is not known stays.
+/// Replaces `${name}`, nested properties up to a few levels; unknown properties stay.
 fn filled(text: &str, properties: &BTreeMap<String, &str>) -> String {
     let mut text = text.to_owned();
     for _ in 0..4 {

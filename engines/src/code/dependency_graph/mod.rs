@@ -1,4 +1,4 @@
-//! q194: what depends on what, from manifests and lockfiles.
+//! q194: dependency graph from manifests and lockfiles.
 
 mod cargo;
 mod go;
@@ -74,16 +74,16 @@ enum Ecosystem {
     Maven,
 }
 
-/// A package is told by its name, or by `name@version` where there are several versions of it.
+/// A package is identified by its name, or by `name@version` if it has several versions.
 #[derive(Serialize)]
 struct Output {
     packages: Vec<Package>,
     edges: Vec<[String; 2]>,
-    /// Packages that lead to each other.
+    /// Packages that depend on each other.
     cycles: Vec<Vec<String>>,
-    /// Versions, by the names that have several.
+    /// Versions by name, for names with several.
     duplicates: BTreeMap<String, Vec<String>>,
-    /// From a package of one's own to the one that is asked for, the shortest first.
+    /// Paths from one of the project's packages to the requested one, shortest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<Vec<Vec<String>>>,
 }
@@ -93,16 +93,16 @@ struct Package {
     name: String,
     version: String,
     direct: bool,
-    /// 0 for one's own, 1 for what they name; -1 where nothing leads to it.
+    /// 0 for the project's own packages, 1 for their direct dependencies; -1 if unreachable.
     depth: i64,
-    /// Packages that name it.
+    /// Number of packages that depend on it.
     dependents: usize,
 }
 
-/// A file's format.
+/// Format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Format {
-    // Lockfiles come first: what manifests ask for is looked up in them.
+    // Lockfiles first: requirements of manifests are looked up in them.
     CargoLock,
     NpmLock,
     PythonLock,

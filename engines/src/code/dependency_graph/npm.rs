@@ -18,7 +18,7 @@ struct Lock {
 struct Locked {
     name: Option<String>,
     version: Option<String>,
-    /// Where a link leads to: a package of one's own.
+    /// Target of a link: one of the project's own packages.
     resolved: Option<String>,
     link: bool,
     dependencies: BTreeMap<String, String>,
@@ -62,7 +62,7 @@ pub(super) fn lock(text: &str, graph: &mut Graph) -> Result<(), String> {
     for (path, package) in &packages {
         let Some(from) = keys.get(path.as_str()).filter(|_| !package.link) else { continue };
         for (name, _) in package.wants() {
-            // What is optional may be left out of the installation.
+            // Optional packages may not be installed.
             if let Some(to) = found(path, name, &keys) {
                 graph.edge(from, to);
             }
@@ -71,7 +71,7 @@ pub(super) fn lock(text: &str, graph: &mut Graph) -> Result<(), String> {
     Ok(())
 }
 
-/// Node's own search: in the package's folder, then in each above it.
+/// Node's resolution: in the package's folder, then in each parent folder.
 fn found<'k>(path: &str, name: &str, keys: &'k BTreeMap<&str, Key>) -> Option<&'k Key> {
     let mut folder = path;
     loop {

@@ -4,7 +4,7 @@ use toml::{Table, Value};
 
 use super::graph::{Graph, Key};
 
-/// PEP 503: names that differ in case and in `-`, `_` and `.` are one.
+/// PEP 503: names that differ only in case and in `-`, `_` and `.` are equal.
 fn normal(name: &str) -> String {
     let parts: Vec<&str> = name.split(['-', '_', '.']).filter(|part| !part.is_empty()).collect();
     parts.join("-").to_lowercase()
@@ -22,7 +22,7 @@ pub(super) fn lock(content: &str, graph: &mut Graph) -> Result<(), String> {
         .iter()
         .map(|package| {
             let (name, version) = (normal(text(package, "name")), text(package, "version"));
-            // uv: what is built from this folder.
+            // uv marks packages that are built from this folder.
             let source = package.get("source");
             let own =
                 ["editable", "virtual"].iter().any(|kind| source.is_some_and(|source| source.get(kind).is_some()));
@@ -40,8 +40,8 @@ pub(super) fn lock(content: &str, graph: &mut Graph) -> Result<(), String> {
     Ok(())
 }
 
-/// Names, and versions where several are locked. Poetry's is a table by name, uv's and PEP 751's an array of tables; uv
-/// has groups of them besides.
+/// Names, and versions if several are locked. Poetry has a table by name, uv and PEP 751 an array of tables; uv
+/// additionally has groups.
 fn wants(package: &Value) -> Vec<(String, Option<&str>)> {
     let groups = ["optional-dependencies", "dev-dependencies"];
     let groups = groups.into_iter().filter_map(|groups| package.get(groups).and_then(Value::as_table));
@@ -95,7 +95,7 @@ pub(super) fn pyproject(content: &str, graph: &mut Graph) -> Result<(), String> 
 pub(super) fn requirements(content: &str, graph: &mut Graph) -> Result<(), String> {
     let joined = content.replace("\\\r\n", " ").replace("\\\n", " ");
     for line in joined.lines() {
-        // A comment begins at the line's start or after white space: `#` is in URLs too.
+        // A comment begins at the start of a line or after white space, since `#` occurs in URLs.
         let line = line.split(" #").next().unwrap_or_default().trim();
         if !line.is_empty() && !line.starts_with(['#', '-']) {
             want(None, line, graph);

@@ -1,5 +1,5 @@
-//! Which licences may be parts of which, and what they ask for: after the FSF's "Various Licenses and Comments about
-//! Them" and the matrix of its GPL FAQ ("How are the various GNU licenses compatible with each other?").
+//! Licence compatibility and obligations, by the FSF's "Various Licenses and Comments about Them" and the matrix of its
+//! GPL FAQ ("How are the various GNU licenses compatible with each other?").
 
 use std::collections::BTreeSet;
 
@@ -8,23 +8,23 @@ use spdx::{Expression, LicenseItem, LicenseReq};
 use super::expression;
 use crate::Failure;
 
-/// What a licence asks of the whole that it becomes a part of.
+/// Copyleft strength of a licence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Nothing that another licence forbids.
+    /// No condition that another licence forbids.
     Permissive,
-    /// As permissive, but with a condition that the GPL takes for a further restriction; Apache's only for version 2.
+    /// Permissive, but with a condition that the GPL treats as a further restriction; Apache's only for version 2.
     Restrictive,
     Apache,
-    /// Of its own files; the second may be used within GNU's licences.
+    /// Copyleft per file; the GNU variant may be used within GNU licences.
     FileCopyleft,
     FileCopyleftGnu,
-    /// Of the library: 2 or 2.1, 3.
+    /// Copyleft per library: 2 or 2.1, 3.
     Lgpl(u8),
-    /// Of the whole: the version, and whether later ones may be chosen.
+    /// Copyleft for the whole work: the version, and whether later ones may be chosen.
     Gpl(u8, Later),
     Agpl,
-    /// Not for every use or everybody.
+    /// Use or users are restricted.
     Closed,
     Unknown,
 }
@@ -75,7 +75,7 @@ const FILE_COPYLEFT: [&str; 9] = [
     "MPL-2.0-no-copyleft-exception",
 ];
 const CLOSED: [&str; 5] = ["BUSL-1.1", "Elastic-2.0", "SSPL-1.0", "JSON", "PolyForm-Noncommercial-1.0.0"];
-/// Exceptions that let the whole be under any licence.
+/// Exceptions that allow the whole work to have any licence.
 const LINKING: [&str; 8] = [
     "Classpath-exception-2.0",
     "GCC-exception-3.1",
@@ -102,7 +102,7 @@ fn kind(requirement: &LicenseReq) -> Kind {
         "Apache-2.0" => Kind::Apache,
         "MPL-2.0" => Kind::FileCopyleftGnu,
         _ if name.starts_with("AGPL-3") => Kind::Agpl,
-        // An exception makes of it what the LGPL is, or less.
+        // With an exception it is at most as strong as the LGPL.
         _ if name.starts_with("GPL-") && excepted => Kind::FileCopyleftGnu,
         // Version 2 without "or later" may be used as the GPL 2 or any later (section 3 of the LGPL 2.1).
         _ if name.starts_with("LGPL-") => Kind::Lgpl(if later == Later::Allowed { 2 } else { version }),
@@ -117,10 +117,10 @@ pub(super) struct Project {
 }
 
 impl Project {
-    /// Reads it; `proprietary` and any `LicenseRef-` stand for a licence that shares no source.
+    /// Parses a project licence; `proprietary` and any `LicenseRef-` mean a licence without shared source.
     ///
     /// # Errors
-    /// `Invalid` where it is no expression.
+    /// `Invalid` if it is not a licence expression.
     pub(super) fn parse(text: &str) -> Result<Self, Failure> {
         if matches!(text.to_lowercase().as_str(), "proprietary" | "unlicensed" | "commercial") {
             return Ok(Self { licences: vec![(text.to_owned(), Kind::Closed)] });
@@ -140,7 +140,7 @@ impl Project {
         Ok(Self { licences: licences.collect() })
     }
 
-    /// Why a component may not be a part of it; none where one of its alternatives may.
+    /// Returns why a component may not be used in the project; `None` if one of its alternatives is allowed.
     pub(super) fn conflict(&self, component: &Expression) -> Option<String> {
         let mut reason = None;
         let fits = component.evaluate(|requirement| {
@@ -182,7 +182,7 @@ fn clash(requirement: &LicenseReq, project: Kind, name: &str) -> Option<String> 
     Some(format!("{requirement} in {name}: {why}"))
 }
 
-/// What those who pass the work on have to do, by licence.
+/// Returns the obligations of distributors, by licence.
 pub(super) fn obligations(expression: &Expression) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for requirement in expression.requirements() {

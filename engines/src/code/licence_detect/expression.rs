@@ -12,10 +12,10 @@ use crate::Context;
 #[derive(Debug, Serialize)]
 pub(super) struct Described {
     pub valid: bool,
-    /// With identifiers as SPDX's list writes them and no bracket too many; of an invalid one what it may have meant,
-    /// or nothing.
+    /// Identifiers as in SPDX's list and no superfluous brackets; for an invalid expression its probable meaning, or
+    /// empty.
     pub normalised: String,
-    /// By name, without exceptions.
+    /// Licence names, without exceptions.
     pub licences: Vec<String>,
 }
 
@@ -40,14 +40,14 @@ pub(super) fn describe(text: &str, context: &Context) -> Described {
     }
 }
 
-/// Reads an expression. Identifiers may be in any case (Annex D.2), operators in capitals only; deprecated identifiers
+/// Parses an expression. Identifiers may be in any case (Annex D.2), operators only in capitals; deprecated identifiers
 /// such as `GPL-2.0` are known.
 pub(super) fn parse(text: &str) -> Result<Expression, String> {
     let mode = spdx::ParseMode { allow_deprecated: true, ..spdx::ParseMode::STRICT };
     Expression::parse_mode(&cased(text), mode).map_err(|error| error.reason.to_string())
 }
 
-/// Each identifier as the list writes it.
+/// Writes each identifier as in the list.
 fn cased(text: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | ':');
     let mut cased = String::with_capacity(text.len());
@@ -69,7 +69,7 @@ fn listed(word: &str) -> Option<&'static str> {
     licences.chain(EXCEPTIONS.iter().map(|exception| exception.name)).find(|name| name.eq_ignore_ascii_case(word))
 }
 
-/// From the postfix form, with brackets where operators are mixed.
+/// Converts from postfix form, with brackets where operators are mixed.
 fn written(expression: &Expression) -> String {
     let mut stack: Vec<(Option<Operator>, String)> = Vec::new();
     for node in expression.iter() {

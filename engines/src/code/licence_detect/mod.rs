@@ -1,4 +1,4 @@
-//! q196: licences by their texts, expressions and conflicts.
+//! q196: licence detection by text, licence expressions and conflicts.
 
 mod compatible;
 mod expression;
@@ -55,7 +55,7 @@ const MAX_COMPONENTS: usize = 10_000;
 struct Input {
     text: Option<String>,
     expression: Option<String>,
-    /// An expression; of several licences, components have to suit each.
+    /// Licence expression; if it requires several licences, components must be compatible with each.
     project_licence: Option<String>,
     components: Vec<Component>,
 }

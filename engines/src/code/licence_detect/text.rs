@@ -1,4 +1,4 @@
-//! Which licence a text is.
+//! Identifies the licence of a text.
 
 use std::sync::OnceLock;
 
@@ -7,13 +7,13 @@ use spdx::text::LICENSE_TEXTS;
 use super::expression;
 use crate::Context;
 
-/// From which likeness on a text is said to be a licence.
+/// Minimum similarity for a text to be identified as a licence.
 const ENOUGH: f64 = 0.8;
 
-/// A text as the hashes of its pairs of words, sorted.
+/// Sorted hashes of a text's word bigrams.
 type Pairs = Vec<u64>;
 
-/// The licence where the text is near enough to one, and the likeness to the nearest.
+/// Returns the licence if the text is similar enough to one, and the similarity to the nearest.
 pub(super) fn identify(text: &str, context: &Context) -> (Option<String>, f64) {
     if let Some(tag) = tagged(text) {
         return (Some(tag), 1.0);
@@ -21,7 +21,7 @@ pub(super) fn identify(text: &str, context: &Context) -> (Option<String>, f64) {
     let given = pairs(text);
     let mut best = ("", 0.0);
     for (name, known) in library() {
-        // Texts of very different length cannot be nearer than the nearest so far.
+        // A text of very different length cannot be nearer than the best so far.
         let (few, many) = (given.len().min(known.len()), given.len().max(known.len()));
         if 2.0 * few as f64 / ((few + many).max(1)) as f64 <= best.1 {
             continue;
@@ -52,14 +52,14 @@ fn tagged(text: &str) -> Option<String> {
     expression::parse(tag).ok().map(|_| tag.to_owned())
 }
 
-/// The texts of the list, without the names that are deprecated or stand for the same text once more.
+/// Texts of the list, without deprecated names and duplicates.
 fn library() -> &'static [(&'static str, Pairs)] {
     static LIBRARY: OnceLock<Vec<(&'static str, Pairs)>> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let current = |name: &str| spdx::license_id(name).is_some_and(|id| !id.is_deprecated());
         let texts = LICENSE_TEXTS.iter().filter(|(name, _)| current(name) && !name.ends_with("-or-later"));
         let mut library: Vec<(&str, Pairs)> = texts.map(|(name, text)| (*name, pairs(text))).collect();
-        // Of texts that are the same, the shortest name is told.
+        // Of equal texts, the shortest name is reported.
         library.sort_by_key(|(name, _)| (name.len(), *name));
         library
     })
@@ -94,8 +94,8 @@ fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The words that count by SPDX 2.3, Annex B: without white space, punctuation, case, comment signs, bullets and
-/// numbers of lists, copyright notices and titles, and with one spelling of each word.
+/// Significant words by SPDX 2.3, Annex B: without white space, punctuation, case, comment markers, bullets and list
+/// numbers, copyright notices and titles, and with one spelling of each word.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for line in text.lines() {
@@ -110,7 +110,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// A line that says whose the work is, or what the licence is called.
+/// A copyright or title line.
 fn notice(line: &str) -> bool {
     let copyright = line.strip_prefix("portions ").unwrap_or(line).starts_with("copyright");
     let whose =
@@ -133,7 +133,7 @@ fn bullet(line: &str, word: &str) -> bool {
     (numbered && matches!(after, Some('.' | ')' | ':'))) || (word == "a" && after == Some(')'))
 }
 
-/// SPDX's list of equivalent words, of those that licences have.
+/// Normalises spelling by SPDX's list of equivalent words.
 fn spelled(word: &str) -> String {
     match word {
         "licence" | "licences" | "licenced" => word.replacen("licenc", "licens", 1),

@@ -1,4 +1,4 @@
-//! The list of what changed.
+//! The list of changes.
 
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ pub(super) struct Changes {
     pub too_deep: bool,
 }
 
-/// Whether clients of before go on working.
+/// Whether existing clients keep working.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
     Breaking,
@@ -50,7 +50,7 @@ impl Changes {
 
     pub(super) fn warn(&self, context: &Context) {
         if self.left_out {
-            context.warn(format!("only the first {MAX_CHANGES} changes are told"));
+            context.warn(format!("only the first {MAX_CHANGES} changes are reported"));
         }
         if self.too_deep {
             context.warn("schemas are nested too deeply, or are too many: they are compared in part");

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 pub(super) const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
-/// References that lead to references.
+/// Maximum length of a chain of references.
 const MAX_HOPS: usize = 32;
 
 pub(super) struct Document {
@@ -17,20 +17,20 @@ impl Document {
         Self { root }
     }
 
-    /// The paths as they are written, with what they lead to.
+    /// Iterates over the paths as written, with their resolved path items.
     pub(super) fn paths(&self) -> impl Iterator<Item = (&str, &Value)> {
         let paths = self.root.get("paths").and_then(Value::as_object).into_iter().flatten();
         paths.filter(|(path, _)| path.starts_with('/')).map(|(path, item)| (path.as_str(), self.resolved(item)))
     }
 
-    /// Path, method, path item and operation.
+    /// Iterates over path, method, path item and operation.
     pub(super) fn operations(&self) -> impl Iterator<Item = (&str, &'static str, &Value, &Value)> {
         self.paths().flat_map(|(path, item)| {
             METHODS.into_iter().filter_map(move |method| Some((path, method, item, item.get(method)?)))
         })
     }
 
-    /// What a reference within the document leads to; itself where it is none, or leads nowhere.
+    /// Resolves a reference within the document; returns the value itself if it is none or dangling.
     pub(super) fn resolved<'d>(&'d self, value: &'d Value) -> &'d Value {
         let mut at = value;
         for _ in 0..MAX_HOPS {
@@ -71,7 +71,7 @@ fn percent_decoded(text: &str) -> Cow<'_, str> {
     Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The entries of an object's field; none where it is no object.
+/// Entries of an object's field; empty if it is not an object.
 pub(super) fn entries<'v>(value: &'v Value, field: &str) -> impl Iterator<Item = (&'v String, &'v Value)> + use<'v> {
     value.get(field).and_then(Value::as_object).map(Map::iter).into_iter().flatten()
 }
@@ -84,12 +84,12 @@ pub(super) fn flag(value: &Value, field: &str) -> bool {
     value.get(field).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// The names in a path's braces, in their order.
+/// Names of a path's parameters, in order.
 pub(super) fn template(path: &str) -> Vec<&str> {
     path.split('{').skip(1).filter_map(|part| Some(part.split_once('}')?.0)).collect()
 }
 
-/// A path with nothing in its braces: what it is called there does not matter to clients.
+/// A path with empty parameter names: clients do not depend on them.
 pub(super) fn shape(path: &str) -> String {
     let mut parts = path.split('{');
     let first = parts.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! What a document gets wrong by OpenAPI's own schema and rules.
+//! Checks a document against OpenAPI's schema and lint rules.
 
 mod rules;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::document::Document;
 use crate::{Context, Failure};
 
-/// Findings told of one document.
+/// Maximum number of findings per document.
 const MAX_FINDINGS: usize = 1_000;
 
 #[derive(Debug, Serialize)]
@@ -25,13 +25,13 @@ pub(super) struct Finding {
 }
 
 impl Finding {
-    /// Whether the document is no OpenAPI document because of it.
+    /// Whether it makes the document an invalid OpenAPI document.
     pub(super) fn is_invalid(&self) -> bool {
         matches!(self.rule, "struct" | "no-unresolved-refs")
     }
 }
 
-/// The rules that were asked for; none for all.
+/// The requested rules; `None` for all.
 pub(super) fn wanted(names: &[String]) -> Result<Option<BTreeSet<&str>>, Failure> {
     for (at, name) in names.iter().enumerate() {
         if !rules::NAMES.contains(&name.as_str()) {
@@ -48,12 +48,12 @@ pub(super) fn lint(document: &Document, wanted: Option<&BTreeSet<&str>>, context
     findings.retain(|finding| finding.is_invalid() || wanted.is_none_or(|wanted| wanted.contains(finding.rule)));
     if findings.len() > MAX_FINDINGS {
         findings.truncate(MAX_FINDINGS);
-        context.warn(format!("only the first {MAX_FINDINGS} findings are told"));
+        context.warn(format!("only the first {MAX_FINDINGS} findings are reported"));
     }
     findings
 }
 
-/// Against the schema of its version: 2021-09-28 for 3.0, 2022-10-07 for 3.1.
+/// Validates against the schema of its version: 2021-09-28 for 3.0, 2022-10-07 for 3.1.
 fn structure(root: &Value) -> Vec<Finding> {
     let wrong = |path: String, message: String| Finding { path, rule: "struct", severity: "error", message };
     let version = root.get("openapi").and_then(Value::as_str).unwrap_or_default();
@@ -65,7 +65,7 @@ fn structure(root: &Value) -> Vec<Finding> {
     errors.map(|error| wrong(error.instance_path().to_string(), shortened(&error.to_string()))).collect()
 }
 
-/// Messages repeat the value that is wrong, which may be the document.
+/// Messages repeat the invalid value, which may be the whole document.
 fn shortened(message: &str) -> String {
     let short: String = message.chars().take(300).collect();
     if short.len() < message.len() { format!("{short}...") } else { short }

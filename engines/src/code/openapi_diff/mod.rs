@@ -1,4 +1,4 @@
-//! q200: OpenAPI documents, checked and compared.
+//! q200: OpenAPI linting and comparison.
 
 mod changes;
 mod document;
@@ -51,7 +51,7 @@ struct Input {
     /// An object, or the document's text in JSON or YAML.
     document: Value,
     previous: Option<Value>,
-    /// Names of lint rules; none for all. What makes the document invalid is told always.
+    /// Names of lint rules; empty for all. Findings that make the document invalid are always reported.
     rules: Vec<String>,
 }
 

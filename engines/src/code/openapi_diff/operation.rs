@@ -1,4 +1,4 @@
-//! Paths, operations, parameters, bodies and responses, compared.
+//! Compares paths, operations, parameters, bodies and responses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -189,7 +189,7 @@ impl<'d> Pair<'d, '_> {
         }
     }
 
-    /// Each of the alternatives of before has to be enough still.
+    /// Each former alternative must still be sufficient.
     fn security(&mut self, place: &str, old: &Value, new: &Value) {
         let of = |document: &'d Document, operation: &Value| -> BTreeSet<String> {
             let own = if operation.get("security").is_some() { operation } else { &document.root };
@@ -209,7 +209,7 @@ impl<'d> Pair<'d, '_> {
     }
 }
 
-/// By where they are sent and their name, those in the path by their place in it.
+/// By location and name; path parameters by position.
 type Parameters<'d> = BTreeMap<(String, String), (String, &'d Value)>;
 
 fn parameters<'d>(document: &'d Document, path: &str, item: &'d Value, operation: &'d Value) -> Parameters<'d> {

@@ -1,4 +1,4 @@
-//! Schemas compared by their direction: a request may be wider than it was, a response narrower.
+//! Compares schemas by direction: a request may be widened, a response narrowed.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::changes::{Changes, Effect};
 use super::document::{Document, entries, flag, items, reference};
 
 const MAX_DEPTH: usize = 64;
-/// Pairs of schemas compared in one path.
+/// Maximum number of schema pairs compared per path.
 const MAX_COMPARED: usize = 20_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +26,7 @@ impl Direction {
     }
 }
 
-/// How the values that a schema allows have changed.
+/// Change of the set of values that a schema allows.
 #[derive(Debug, Clone, Copy)]
 enum Shift {
     Narrower,
@@ -46,7 +46,7 @@ impl Shift {
 pub(super) struct Schemas<'d> {
     old: &'d Document,
     new: &'d Document,
-    /// References that are being compared: recursive schemas end here.
+    /// References being compared: recursive schemas stop here.
     met: BTreeSet<(String, String, Direction)>,
     compared: usize,
     depth: usize,
@@ -121,7 +121,7 @@ impl<'d> Schemas<'d> {
         }
     }
 
-    /// `oneOf` and `anyOf`: alternatives are the same by their reference, or by all that they say.
+    /// `oneOf` and `anyOf`: alternatives are matched by reference, or by equality.
     fn alternatives(&mut self, old: &Value, new: &Value, at: &mut At<'_>) {
         for field in ["oneOf", "anyOf"] {
             if old.get(field).is_none() && new.get(field).is_none() {
@@ -174,7 +174,7 @@ impl<'d> Schemas<'d> {
     }
 }
 
-/// One schema's place and direction.
+/// Location and direction of a schema.
 struct At<'a> {
     direction: Direction,
     place: &'a str,
@@ -220,9 +220,9 @@ impl At<'_> {
             (false, true) => Shift::Wider,
             (false, false) => Shift::Other,
         };
-        let told =
+        let reported =
             |types: Types| types.map_or("any".to_owned(), |types| types.into_iter().collect::<Vec<_>>().join(" or "));
-        self.shift(shift, "type-changed", format!("from {} to {}", told(before), told(after)));
+        self.shift(shift, "type-changed", format!("from {} to {}", reported(before), reported(after)));
     }
 
     fn values(&mut self, old: &Value, new: &Value) {
@@ -249,20 +249,20 @@ impl At<'_> {
         let upper = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"];
         let lower = ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"];
         for (field, sign) in upper.map(|field| (field, 1.0)).into_iter().chain(lower.map(|field| (field, -1.0))) {
-            // In OpenAPI 3.0 the exclusive ones are flags, set is narrower.
+            // In OpenAPI 3.0 the exclusive bounds are flags, and a set flag is narrower.
             let value = |schema: &Value| match schema.get(field) {
                 Some(Value::Bool(true)) => 0.0,
                 Some(Value::Number(number)) => number.as_f64().map_or(f64::INFINITY, |number| sign * number),
                 _ => f64::INFINITY,
             };
             let (before, after) = (value(old), value(new));
-            let told = |schema: &Value| schema.get(field).map_or("none".to_owned(), Value::to_string);
+            let reported = |schema: &Value| schema.get(field).map_or("none".to_owned(), Value::to_string);
             if before.to_bits() != after.to_bits() {
                 let shift = if after < before { Shift::Narrower } else { Shift::Wider };
                 self.shift(
                     shift,
                     &format!("{}-changed", dashed(field)),
-                    format!("from {} to {}", told(old), told(new)),
+                    format!("from {} to {}", reported(old), reported(new)),
                 );
             }
         }
@@ -314,7 +314,7 @@ fn called(schema: &Value) -> String {
         .map_or_else(|| schema.to_string(), str::to_owned)
 }
 
-/// A schema with its references followed and the parts of its `allOf` put together.
+/// Resolves references and merges `allOf`.
 fn merged(document: &Document, schema: &Value, depth: usize) -> Value {
     let resolved = document.resolved(schema);
     let Value::Object(fields) = resolved else { return Value::Object(Map::new()) };
@@ -334,5 +334,5 @@ fn merged(document: &Document, schema: &Value, depth: usize) -> Value {
     Value::Object(whole)
 }
 
-/// Levels of `allOf` within `allOf`.
+/// Maximum nesting of `allOf`.
 const MAX_HOPS: usize = 8;

@@ -28,7 +28,7 @@ fn kinds(old: &Value, new: &Value) -> [Vec<String>; 2] {
     })
 }
 
-/// What the request's and the response's schema do when one becomes the other.
+/// Findings for a request and a response schema when one replaces the other.
 fn of_schemas(old: Value, new: Value) -> [[Vec<String>; 2]; 2] {
     let (other, q) = (json!({}), query(false, json!({})));
     [

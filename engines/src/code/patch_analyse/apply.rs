@@ -1,4 +1,4 @@
-//! A patch applied to files in memory: a file is patched as a whole or not at all.
+//! Applies a patch to files in memory; each file is patched completely or not at all.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use diffy::patch_set::{FileOperation, FilePatch, PatchKind};
 use super::paths;
 use crate::{Context, Failure};
 
-/// Lines compared at most where hunks have moved: the product of a hunk's and its file's lines, summed up.
+/// Maximum number of line comparisons for moved hunks: the product of a hunk's and its file's lines, summed.
 const MAX_COMPARED: usize = 100_000_000;
 
 #[derive(Default)]
 pub(super) struct Outcome {
-    /// The content after, by path.
+    /// Content after the patch, by path.
     pub applied: BTreeMap<String, String>,
     pub rejects: Vec<String>,
 }
 
-/// Applies each file's patch to what is known of it.
+/// Applies each file's patch to its known content.
 ///
 /// # Errors
-/// `TooLarge` where hunks would have to be looked for too long.
+/// `TooLarge` if the search for moved hunks would take too long.
 pub(super) fn apply_all(
     patches: &[FilePatch<'_, str>],
     files: &BTreeMap<String, String>,
@@ -29,7 +29,7 @@ pub(super) fn apply_all(
     let (mut outcome, mut compared) = (Outcome::default(), 0_usize);
     for patch in patches {
         let (from, to) = paths(patch);
-        // A later patch of the same file goes on where the one before ended.
+        // A later patch of the same file continues from the result of the earlier one.
         let before = match patch.operation() {
             FileOperation::Create(_) => Some(String::new()),
             _ => outcome.applied.get(from).or_else(|| files.get(from)).cloned(),

@@ -1,4 +1,4 @@
-//! q198: a patch, counted, weighed and applied.
+//! q198: patch analysis: counts, risk, and dry-run application.
 
 mod apply;
 mod risk;
@@ -47,15 +47,15 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Files of one patch.
+/// Maximum number of files in a patch.
 const MAX_FILES: usize = 10_000;
 
 #[derive(Deserialize)]
 struct Input {
     patch: String,
-    /// The content before the patch, by path. Empty: the patch is not applied.
+    /// Content before the patch, by path. Empty: the patch is not applied.
     files: BTreeMap<String, String>,
-    /// Parts of paths, in any case.
+    /// Parts of sensitive paths, case-insensitive.
     sensitive: Vec<String>,
 }
 
@@ -126,7 +126,7 @@ fn parse(text: &str) -> Result<Vec<FilePatch<'_, str>>, Failure> {
     Ok(patches)
 }
 
-/// The paths before and after, without git's `a/` and `b/`.
+/// Paths before and after, without git's `a/` and `b/`.
 fn paths<'p>(patch: &'p FilePatch<'_, str>) -> (&'p str, &'p str) {
     let bare = |path: &'p str, prefix| path.strip_prefix(prefix).unwrap_or(path);
     match patch.operation() {

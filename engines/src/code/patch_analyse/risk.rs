@@ -1,17 +1,17 @@
-//! What a review of a patch has to look at, and how closely.
+//! Review risk of a patch.
 
 use super::Changed;
 
-/// Changed lines up to which a patch is of a size: the classes of the labels that reviewers know.
+/// Upper bounds of changed lines for the usual size labels.
 const SIZES: [(usize, &str); 5] = [(10, "XS"), (50, "S"), (250, "M"), (500, "L"), (1_000, "XL")];
-/// Changed lines from which on size alone counts in full.
+/// Number of changed lines at which the size factor reaches 1.
 const FULL: f64 = 1_000.0;
-/// The weights of size, spread and sensitive paths: a choice of this engine.
+/// Weights of size, spread and sensitive paths, chosen for this engine.
 const WEIGHTS: [f64; 3] = [0.4, 0.2, 0.4];
-/// Files named in one reason.
+/// Maximum number of files named in one reason.
 const MAX_NAMED: usize = 20;
 
-/// The risk, 0 to 1, and what speaks for it.
+/// Returns the risk, 0 to 1, and its reasons.
 pub(super) fn weigh(files: &[Changed], sensitive: &[String]) -> (f64, Vec<String>) {
     let churn: usize = files.iter().map(Changed::churn).sum();
     let patterns: Vec<String> =
@@ -44,7 +44,7 @@ pub(super) fn weigh(files: &[Changed], sensitive: &[String]) -> (f64, Vec<String
     (risk.clamp(0.0, 1.0), reasons)
 }
 
-/// The normalised static entropy of a change (Hassan 2009, section 3): `-sum(p log_n p)`, `p` a file's share of the
+/// Normalised static entropy of a change (Hassan 2009, section 3): `-sum(p log_n p)`, `p` is a file's share of the
 /// changed lines, `n` the number of changed files.
 pub(super) fn entropy(files: &[Changed]) -> f64 {
     let total: usize = files.iter().map(Changed::churn).sum();
@@ -57,7 +57,7 @@ pub(super) fn entropy(files: &[Changed]) -> f64 {
     shares.iter().map(|share| -share * share.ln() / base).sum::<f64>().clamp(0.0, 1.0)
 }
 
-/// What reviewers read first: code, then tests, then words, then what tools wrote.
+/// Review order: code, then tests, then documentation, then generated files.
 fn kind_of(path: &str) -> u8 {
     let path = path.to_lowercase();
     let (name, ends) =

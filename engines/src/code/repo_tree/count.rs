@@ -1,4 +1,4 @@
-//! The language and the lines of one file.
+//! Language and line counts of one file.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -7,7 +7,7 @@ use tokei::{Config, LanguageType};
 
 use crate::workspace::Entry;
 
-/// Programs that scripts name in their first line.
+/// Interpreters named in shebang lines.
 const INTERPRETERS: [(&str, LanguageType); 13] = [
     ("bash", LanguageType::Bash),
     ("dash", LanguageType::Sh),
@@ -24,7 +24,7 @@ const INTERPRETERS: [(&str, LanguageType); 13] = [
     ("zsh", LanguageType::Zsh),
 ];
 
-/// How far a NUL byte is looked for, as git does (`buffer_is_binary`).
+/// Number of bytes searched for a NUL byte, as git does (`buffer_is_binary`).
 const BINARY: usize = 8_000;
 
 #[derive(Default)]
@@ -36,13 +36,13 @@ pub(super) struct Counted {
     pub blanks: usize,
 }
 
-/// Without bytes, only the language that its name tells.
+/// Without content, only the language of the name is determined.
 pub(super) fn count(entry: &Entry, bytes: Option<&[u8]>) -> Counted {
     let bytes = bytes.filter(|bytes| !bytes.iter().take(BINARY).any(|&byte| byte == 0));
     let language = by_name(entry).or_else(|| bytes.and_then(by_first_line));
     let mut counted = Counted { language: language.map_or("", LanguageType::name), ..Counted::default() };
     let Some(bytes) = bytes else { return counted };
-    // The counter's own faults are no reason to fail the whole tree.
+    // A fault of the counter must not fail the whole tree.
     let stats = language
         .and_then(|language| {
             catch_unwind(AssertUnwindSafe(|| language.parse_from_slice(bytes, &Config::default()))).ok()
@@ -59,7 +59,7 @@ pub(super) fn count(entry: &Entry, bytes: Option<&[u8]>) -> Counted {
 }
 
 fn by_name(entry: &Entry) -> Option<LanguageType> {
-    // Where a name tells nothing, tokei opens the path itself: behind a NUL there is none to open.
+    // For an unknown name tokei opens the path itself; a path with NUL cannot be opened.
     LanguageType::from_path(Path::new("\0").join(entry.path.file_name()?), &Config::default())
 }
 

@@ -73,20 +73,20 @@ struct Output {
 
 #[derive(Serialize)]
 struct Listed {
-    /// From the workspace folder.
+    /// Relative to the workspace folder.
     path: String,
     kind: Kind,
-    /// Of a folder, the sum of what is listed below it.
+    /// For a folder, the sum of what is listed below it.
     size: u64,
-    /// Empty where it is not known.
+    /// Empty if unknown.
     language: &'static str,
-    /// Code, comments and blanks; of text in no known language, its lines; else 0.
+    /// Code, comments and blanks; for text in an unknown language its lines; otherwise 0.
     lines: usize,
     #[serde(skip)]
     name: String,
     #[serde(skip)]
     depth: usize,
-    /// What a link says.
+    /// Target of a link.
     #[serde(skip)]
     target: Option<String>,
 }
@@ -150,7 +150,7 @@ fn listed(entry: &workspace::Entry, counted: &Counted) -> Listed {
         language: counted.language,
         lines: counted.lines,
         name,
-        // A file that was asked for stands as if its folder had been.
+        // A requested file is listed as if its folder had been requested.
         depth: entry.depth.max(1),
         target: entry.target(),
     }
@@ -165,9 +165,9 @@ impl Totals {
     }
 }
 
-/// Gives each folder the size of the files below it: what follows it and is deeper.
+/// Sets each folder's size to the sum of the deeper entries that follow it.
 fn sum_folders(entries: &mut [Listed]) {
-    // At each depth, what was met since the last entry of a lesser depth, going backwards.
+    // Per depth: the sum since the last shallower entry, going backwards.
     let mut below = vec![0_u64; workspace::MAX_DEPTH + 2];
     for entry in entries.iter_mut().rev() {
         if entry.kind == Kind::Dir {

@@ -1,4 +1,4 @@
-//! The tree as text, JSON or Markdown, of entries in the order of a walk.
+//! Renders the tree as text, JSON or Markdown, from entries in traversal order.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,18 +20,18 @@ pub(super) fn render(
     }
 }
 
-/// The lines of tree(1), each file with what is known of it.
+/// Lines as printed by tree(1), with details per file.
 fn tree(start: &str, entries: &[Listed]) -> String {
     let last = last_of_their_folders(entries);
     let mut text = format!("{}\n", plain(start));
-    // For each folder above, whether it was the last of its own.
+    // For each ancestor, whether it was the last in its folder.
     let mut above: Vec<bool> = Vec::new();
     for (entry, last) in entries.iter().zip(last) {
         above.truncate(entry.depth - 1);
         above.iter().for_each(|&over| text.push_str(if over { "    " } else { "│   " }));
         text.push_str(if last { "└── " } else { "├── " });
         text.push_str(&plain(&entry.name));
-        text.push_str(&told(entry));
+        text.push_str(&reported(entry));
         text.push('\n');
         above.push(last);
     }
@@ -40,14 +40,14 @@ fn tree(start: &str, entries: &[Listed]) -> String {
     text
 }
 
-/// A folder whose contents are not all read yet.
+/// A folder whose entries are still being read.
 struct Open {
     depth: usize,
     object: Map<String, Value>,
     contents: Vec<Value>,
 }
 
-/// Nested as `tree -J` does, with what is known of each file.
+/// Nested as by `tree -J`, with details per file.
 fn json(start: &str, entries: &[Listed]) -> String {
     let mut top = Map::from_iter([("type".to_owned(), "directory".into()), ("name".to_owned(), start.into())]);
     let mut contents = Vec::new();
@@ -70,7 +70,7 @@ fn json(start: &str, entries: &[Listed]) -> String {
     json!([top, { "type": "report", "directories": folders, "files": files }]).to_string()
 }
 
-/// Puts the innermost open folder into the one around it.
+/// Closes the innermost open folder.
 fn close(open: &mut Vec<Open>, top: &mut Vec<Value>) {
     let Some(Open { mut object, contents, .. }) = open.pop() else { return };
     object.insert("contents".to_owned(), contents.into());
@@ -107,7 +107,7 @@ fn markdown(start: &str, entries: &[Listed], languages: &BTreeMap<&'static str, 
             "{}- {}{}",
             "  ".repeat(entry.depth - 1),
             code(&format!("{}{slash}", entry.name)),
-            told(entry)
+            reported(entry)
         );
     }
     if !languages.is_empty() {
@@ -120,26 +120,26 @@ fn markdown(start: &str, entries: &[Listed], languages: &BTreeMap<&'static str, 
     text
 }
 
-/// What stands behind a name.
-fn told(entry: &Listed) -> String {
+/// Details after a name.
+fn reported(entry: &Listed) -> String {
     match entry.kind {
         Kind::Dir => String::new(),
         Kind::Link => entry.target.as_deref().map(|target| format!(" -> {}", plain(target))).unwrap_or_default(),
         Kind::File => {
-            let mut told = vec![format!("{} B", entry.size)];
+            let mut reported = vec![format!("{} B", entry.size)];
             if !entry.language.is_empty() {
-                told.push(entry.language.to_owned());
+                reported.push(entry.language.to_owned());
             }
             if entry.lines > 0 {
-                told.push(many(entry.lines, "line", "lines"));
+                reported.push(many(entry.lines, "line", "lines"));
             }
-            format!(" ({})", told.join(", "))
+            format!(" ({})", reported.join(", "))
         }
     }
 }
 
 fn last_of_their_folders(entries: &[Listed]) -> Vec<bool> {
-    // Backwards: the depths at which something follows in the same folder.
+    // Backwards: the depths at which another entry follows in the same folder.
     let mut follows: Vec<bool> = Vec::new();
     let mut last: Vec<bool> = entries
         .iter()
@@ -162,7 +162,7 @@ fn many(number: usize, one: &str, more: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { more })
 }
 
-/// A name on one line: a name may hold line breaks, and marks that turn what follows around.
+/// Makes a name printable on one line: it may contain line breaks and bidirectional controls.
 fn plain(name: &str) -> String {
     let odd = |letter: char| {
         letter.is_control()

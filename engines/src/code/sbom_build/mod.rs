@@ -1,4 +1,4 @@
-//! q195: a bill of materials, written and weighed.
+//! q195: software bill of materials, with a completeness score.
 
 mod cyclonedx;
 mod purl;
@@ -51,9 +51,9 @@ pub static ENGINE: Engine = Engine {
 };
 
 const MAX_COMPONENTS: usize = 50_000;
-/// Elements told as missing.
+/// Maximum number of reported missing elements.
 const MAX_MISSING: usize = 1_000;
-/// Who wrote the document.
+/// Tool name and version recorded in the document.
 const TOOL: (&str, &str) = ("muster", env!("CARGO_PKG_VERSION"));
 
 #[derive(Deserialize)]
@@ -103,12 +103,12 @@ struct Missing {
     element: &'static str,
 }
 
-/// A component under its purl.
+/// A component with its purl.
 struct Component<'i> {
     given: &'i Given,
     purl: String,
     licence: Licence,
-    /// Places of others.
+    /// Indices of its dependencies.
     needs: BTreeSet<usize>,
 }
 
@@ -117,17 +117,17 @@ enum Licence {
     /// One identifier of SPDX's list.
     Id(String),
     Expression(String),
-    /// Words that are no expression.
+    /// Text that is not a licence expression.
     Named(String),
 }
 
-/// What both formats are written from.
+/// Model from which both formats are written.
 struct Bill<'i> {
     components: Vec<Component<'i>>,
     subject: &'i Subject,
     /// In UTC, to the second.
     timestamp: Option<String>,
-    /// Those that no other component needs: the subject does.
+    /// Components on which no other depends: they are dependencies of the subject.
     tops: Vec<usize>,
 }
 
@@ -139,7 +139,7 @@ fn build(input: Input, context: &Context) -> Result<Output, Failure> {
     let (completeness, mut missing) = weigh(&bill);
     if missing.len() > MAX_MISSING {
         missing.truncate(MAX_MISSING);
-        context.warn(format!("only the first {MAX_MISSING} missing elements are told"));
+        context.warn(format!("only the first {MAX_MISSING} missing elements are reported"));
     }
     let sbom = match input.format {
         Format::Cyclonedx => cyclonedx::write(&bill),
@@ -203,9 +203,9 @@ fn licence(given: &Given, context: &Context) -> Licence {
     Licence::Named(text.to_owned())
 }
 
-/// NTIA, "The Minimum Elements For a Software Bill of Materials" (2021), "Data Fields": for each component the
-/// supplier, its name, its version, another unique identifier and its dependencies; for the document its author and the
-/// time. The author is this tool.
+/// NTIA, "The Minimum Elements For a Software Bill of Materials" (2021), "Data Fields": per component the supplier,
+/// name, version, another unique identifier and dependencies; per document the author and the time. The author is this
+/// tool.
 fn weigh(bill: &Bill<'_>) -> (f64, Vec<Missing>) {
     let mut missing = Vec::new();
     for component in &bill.components {
@@ -234,7 +234,7 @@ fn put(object: &mut Value, name: &str, value: Value) {
     }
 }
 
-/// A UUID of a document's content (RFC 9562, version 8): the same content has the same.
+/// UUID derived from the content (RFC 9562, version 8): equal content has the same UUID.
 fn uuid(content: &Value) -> String {
     let digest = Sha256::digest(content.to_string());
     let mut number = digest.iter().take(16).fold(0_u128, |number, byte| number << 8 | u128::from(*byte));

@@ -7,7 +7,7 @@ pub(super) fn purl(ecosystem: &str, name: &str, version: &str) -> String {
     let name = match kind.as_str() {
         "pypi" => name.to_lowercase().replace('_', "-"),
         "github" | "bitbucket" | "composer" => name.to_lowercase(),
-        // Maven's own writing parts the group from the artifact with a colon.
+        // Maven separates group and artifact by a colon.
         "maven" => name.replacen(':', "/", 1),
         "deb" if !name.contains('/') => format!("debian/{name}"),
         _ => name.to_owned(),
@@ -21,7 +21,7 @@ pub(super) fn purl(ecosystem: &str, name: &str, version: &str) -> String {
     purl
 }
 
-/// The purl type of an ecosystem under the names that OSV, registries and tools give it.
+/// Maps ecosystem names of OSV, registries and tools to the purl type.
 fn kind(ecosystem: &str) -> String {
     let lower = ecosystem.trim().to_lowercase();
     let known = match lower.as_str() {
@@ -43,7 +43,7 @@ fn kind(ecosystem: &str) -> String {
     if valid { known.to_owned() } else { "generic".to_owned() }
 }
 
-/// Percent-encoded, but for letters, digits, `.-_~` and the colon.
+/// Percent-encodes everything except letters, digits, `.-_~` and the colon.
 fn encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -1,10 +1,10 @@
-//! What a statement is, and whether it changes anything.
+//! Kind of a statement, and whether it writes.
 
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{Query, Select, SetExpr, Statement, Visit as _, Visitor};
 
-/// Its first words, in small letters: `select`, `create-table`.
+/// Its first words in lower case: `select`, `create-table`.
 pub(super) fn kind(statement: &Statement) -> String {
     let known = match statement {
         Statement::Query(query) => return body(&query.body).to_owned(),
@@ -45,7 +45,7 @@ fn body(body: &SetExpr) -> &'static str {
     }
 }
 
-/// Whether data, structure or rights may be other afterwards. What is not known here counts as a write.
+/// Returns whether the statement may change data, structure or permissions. Unknown statements count as writes.
 pub(super) fn writes(statement: &Statement) -> bool {
     match statement {
         Statement::Query(_) => statement.visit(&mut Writes).is_break(),
@@ -71,7 +71,7 @@ pub(super) fn writes(statement: &Statement) -> bool {
     }
 }
 
-/// Looks for what writes within a query: `WITH gone AS (DELETE ... RETURNING ...)`, `SELECT ... INTO`.
+/// Finds writes inside a query: `WITH gone AS (DELETE ... RETURNING ...)`, `SELECT ... INTO`.
 struct Writes;
 
 impl Visitor for Writes {

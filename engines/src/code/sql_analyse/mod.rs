@@ -1,4 +1,4 @@
-//! q201: SQL, read by dialect.
+//! q201: SQL analysis by dialect.
 
 mod kind;
 mod rules;
@@ -42,14 +42,14 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// SQL of one call, in bytes.
+/// Maximum size of the SQL in one call, in bytes.
 const MAX_SQL: usize = 256 * 1024;
-/// Operators and keywords of one statement. Chains such as `a + b + c` nest as deeply as they are long, and the tree is
-/// walked recursively: this and [`STACK`] belong together.
+/// Maximum number of operators and keywords in a statement. Chains such as `a + b + c` are nested as deeply as they are
+/// long, and the tree is traversed recursively: this limit and [`STACK`] belong together.
 const MAX_OPERATORS: usize = 2_000;
-/// Bytes of stack, for trees of that depth in a build that is not optimised.
+/// Stack size in bytes, sufficient for that depth in a debug build.
 const STACK: usize = 128 * 1024 * 1024;
-/// Problems told of one input.
+/// Maximum number of problems per input.
 const MAX_PROBLEMS: usize = 1_000;
 
 #[derive(Deserialize)]
@@ -80,12 +80,12 @@ struct Output {
 #[derive(Serialize)]
 struct Described {
     kind: String,
-    /// As they are first named, without CTEs.
+    /// In the order of first use, without CTEs.
     tables: Vec<String>,
-    /// With the table's name where the statement says which it is.
+    /// With the table's name if the statement determines it.
     columns: Vec<String>,
     writes: bool,
-    /// Beyond the declared fields: kinds of joins, and placeholders for parameters.
+    /// In addition to the declared fields: kinds of joins, and parameter placeholders.
     joins: Vec<String>,
     parameters: Vec<String>,
 }
@@ -105,7 +105,7 @@ fn analyse(input: Input, context: &Context) -> Result<Output, Failure> {
     let mut output = on_stack(context, STACK, fallen, || read(&input))?;
     if output.problems.len() > MAX_PROBLEMS {
         output.problems.truncate(MAX_PROBLEMS);
-        context.warn(format!("only the first {MAX_PROBLEMS} problems are told"));
+        context.warn(format!("only the first {MAX_PROBLEMS} problems are reported"));
     }
     Ok(output)
 }
@@ -133,11 +133,11 @@ fn read(input: &Input) -> Result<Output, Failure> {
     }
     let parse =
         |tokens: &[TokenWithSpan]| Parser::new(dialect).with_tokens_with_locations(tokens.to_vec()).parse_statements();
-    // As a whole first: bodies of triggers and functions have semicolons in them.
+    // First as a whole: bodies of triggers and functions contain semicolons.
     let statements = parse(&tokens).unwrap_or_else(|_| {
         parts
             .into_iter()
-            .filter_map(|part| parse(part).map_err(|error| output.errors.push(told(error))).ok())
+            .filter_map(|part| parse(part).map_err(|error| output.errors.push(reported(error))).ok())
             .flatten()
             .collect()
     });
@@ -149,14 +149,14 @@ fn read(input: &Input) -> Result<Output, Failure> {
     Ok(output)
 }
 
-fn told(error: ParserError) -> String {
+fn reported(error: ParserError) -> String {
     match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
         ParserError::RecursionLimitExceeded => "is nested too deeply".to_owned(),
     }
 }
 
-/// Whether a token may begin one more level of the tree.
+/// Returns whether a token may begin another level of the tree.
 fn nests(token: &Token) -> bool {
     match token {
         Token::Word(word) => !matches!(

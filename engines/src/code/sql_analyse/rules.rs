@@ -1,4 +1,4 @@
-//! Patterns that go wrong.
+//! Rules for error-prone patterns.
 
 mod joins;
 
@@ -11,7 +11,7 @@ use sqlparser::ast::{
 
 use super::Problem;
 
-/// What the input's own `CREATE TABLE`s say of columns, by name in small letters; none where two tables disagree.
+/// Column types declared by the input's own `CREATE TABLE`s, by lower-case name; `None` if two tables disagree.
 #[derive(Default)]
 pub(super) struct Types(BTreeMap<String, Option<Class>>);
 
@@ -37,7 +37,7 @@ impl Types {
         Self(types)
     }
 
-    /// Without a definition, keys are taken for numbers.
+    /// Without a definition, keys are assumed to be numbers.
     fn get(&self, column: &str) -> Option<Class> {
         let column = column.to_lowercase();
         let key = column == "id" || column.ends_with("_id");
@@ -57,7 +57,7 @@ fn class(data_type: &DataType) -> Option<Class> {
     }
 }
 
-/// The problems of one statement, in the order in which it is read.
+/// Returns the problems of one statement, in source order.
 pub(super) fn check(statement: &Statement, types: &Types) -> Vec<Problem> {
     let mut check = Check { types, problems: Vec::new() };
     let _ = statement.visit(&mut check);
@@ -131,7 +131,7 @@ impl Check<'_> {
             words.any(|word| matches!(word, "select" | "insert" | "update" | "delete" | "drop" | "where" | "exec"))
         };
         let (left, right) = (text(left), text(right));
-        // Two literals beside each other are no input of anybody.
+        // Two adjacent literals contain no user input.
         if (left.is_none() || right.is_none()) && left.iter().chain(&right).any(sql) {
             let message = "SQL is put together from strings: use parameters, or quote_ident and quote_literal";
             self.say("string-concatenation", "high", message);
@@ -236,7 +236,7 @@ fn argument(argument: &sqlparser::ast::FunctionArg) -> Option<&Expr> {
     }
 }
 
-/// `1 = 1` and the like.
+/// `1 = 1` and similar.
 fn always(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) => always(inner),

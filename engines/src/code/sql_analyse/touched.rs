@@ -1,4 +1,4 @@
-//! Tables, columns, joins and parameters of a statement.
+//! Tables, columns, joins and parameters used by a statement.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -32,7 +32,7 @@ impl Touched {
     }
 }
 
-/// Each once, in the order of their first appearance.
+/// Distinct names in order of first appearance.
 fn once(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     names.filter(|name| seen.insert(name.clone())).collect()
@@ -60,11 +60,11 @@ struct Walk {
     columns: Vec<(Option<String>, String)>,
     joins: Vec<String>,
     parameters: Vec<String>,
-    /// Names of CTEs, in small letters. One scope for the whole statement.
+    /// Names of CTEs in lower case. One scope for the whole statement.
     local: BTreeSet<String>,
-    /// From alias to table, the alias in small letters; an empty table is a query of its own.
+    /// Lower-case alias to table; an empty table is a subquery.
     aliases: BTreeMap<String, String>,
-    /// Names that the select list gives to something else.
+    /// Names that the select list assigns to expressions.
     renamed: BTreeSet<String>,
 }
 
@@ -81,7 +81,7 @@ impl Walk {
         self.column(&parts);
     }
 
-    /// With the table in place of its alias; none where it is no column but a name given in the statement.
+    /// Replaces the alias by its table; `None` for a name defined in the statement.
     fn resolve(&self, (table, name): &(Option<String>, String)) -> Option<String> {
         let Some(table) = table else {
             return (!self.renamed.contains(name)).then(|| name.clone());
@@ -93,7 +93,7 @@ impl Walk {
         }
     }
 
-    /// What the visitor is not shown.
+    /// Names that the visitor does not cover.
     fn names_beside(&mut self, statement: &Statement) {
         match statement {
             Statement::Drop { object_type: ObjectType::Table | ObjectType::View, names, .. } => {

@@ -1,10 +1,10 @@
-//! .NET's `Exception.ToString`: causes behind `--->`, whose frames come before those of what they caused.
+//! .NET's `Exception.ToString`: causes after `--->`; their frames precede those of the errors they caused.
 
 use super::{Frame, Thrown, split};
 
 pub(super) fn read(lines: &[&str]) -> Vec<Thrown> {
     let mut thrown: Vec<Thrown> = Vec::new();
-    // Those whose frames are not all read yet, the innermost last.
+    // Errors whose frames are not complete yet, innermost last.
     let mut open: Vec<usize> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let text = line.trim();
@@ -27,12 +27,12 @@ pub(super) fn read(lines: &[&str]) -> Vec<Thrown> {
     thrown
 }
 
-/// The errors, the outermost first, above the first frame: on one line or on several.
+/// Errors above the first frame, outermost first, on one or several lines.
 fn header(lines: &[&str]) -> (Vec<Thrown>, Vec<usize>) {
     let joined = lines.join("\n");
-    let told = joined.rsplit_once("Unhandled exception. ").or_else(|| joined.rsplit_once("Unhandled Exception: "));
-    let told = told.map_or(joined.as_str(), |(_, told)| told).trim();
-    let parts = told.split("---> ").map(|part| Thrown::new(split(part.trim())));
+    let reported = joined.rsplit_once("Unhandled exception. ").or_else(|| joined.rsplit_once("Unhandled Exception: "));
+    let reported = reported.map_or(joined.as_str(), |(_, reported)| reported).trim();
+    let parts = reported.split("---> ").map(|part| Thrown::new(split(part.trim())));
     let thrown: Vec<Thrown> = parts.collect();
     let open = (0..thrown.len()).collect();
     (thrown, open)

@@ -2,7 +2,7 @@
 
 use super::{Error, Frame, Thrown, location};
 
-/// Reads the panic and the first goroutine's stack, which is the one that failed.
+/// Reads the panic and the stack of the first goroutine, which is the failed one.
 pub(super) fn read(lines: &[&str]) -> Vec<Thrown> {
     let Some(begun) = lines.iter().position(|line| line.starts_with("goroutine ") && line.ends_with(':')) else {
         return Vec::new();
@@ -17,14 +17,14 @@ pub(super) fn read(lines: &[&str]) -> Vec<Thrown> {
     thrown
 }
 
-/// Panics within panics are printed from the first to the last.
+/// Nested panics are printed from the first to the last.
 fn errors(lines: &[&str]) -> Vec<Thrown> {
     let mut thrown: Vec<Thrown> = Vec::new();
     for line in lines {
         let text = line.trim_start();
-        let told = text.strip_prefix("panic: ").map(|rest| ("panic", rest));
-        let told = told.or_else(|| text.strip_prefix("fatal error: ").map(|rest| ("fatal error", rest)));
-        match (told, thrown.last_mut()) {
+        let reported = text.strip_prefix("panic: ").map(|rest| ("panic", rest));
+        let reported = reported.or_else(|| text.strip_prefix("fatal error: ").map(|rest| ("fatal error", rest)));
+        match (reported, thrown.last_mut()) {
             (Some((kind, message)), _) => {
                 let message = message.split(" [recovered").next().unwrap_or(message);
                 let (kind, message) =
@@ -60,7 +60,7 @@ fn frames(lines: &[&str]) -> Vec<Frame> {
                 let name = line
                     .strip_prefix("created by ")
                     .map_or(*line, |rest| rest.split(" in goroutine ").next().unwrap_or(rest));
-                // Methods have brackets of their own: `main.(*T).f(0x1)`.
+                // Method names contain brackets: `main.(*T).f(0x1)`.
                 function =
                     Some(if name.ends_with(')') { name.rsplit_once('(').map_or(name, |(name, _)| name) } else { name });
             }

@@ -1,10 +1,10 @@
-//! Which frames are one's own, which of them is to blame, and which reports tell of the same.
+//! Own frames, culprit frame and fingerprint of a report.
 
 use super::{Frame, Innermost, Thrown};
 
-/// Frames that the fingerprint is of.
+/// Maximum number of frames in the fingerprint.
 const MAX_GROUPED: usize = 20;
-/// Parts of paths of what others wrote.
+/// Path parts of third-party code.
 const FOREIGN_FILES: [&str; 17] = [
     "site-packages/",
     "dist-packages/",
@@ -24,7 +24,7 @@ const FOREIGN_FILES: [&str; 17] = [
     "/usr/lib/",
     "/usr/local/go/",
 ];
-/// Beginnings of names of what runtimes and standard libraries bring.
+/// Name prefixes of runtimes and standard libraries.
 const FOREIGN_NAMES: [&str; 23] = [
     "java.",
     "javax.",
@@ -51,7 +51,7 @@ const FOREIGN_NAMES: [&str; 23] = [
     "panic",
 ];
 
-/// What counts as one's own.
+/// Decides which frames are the caller's own.
 pub(super) struct Own<'i>(&'i [String]);
 
 impl<'i> Own<'i> {
@@ -73,7 +73,7 @@ impl<'i> Own<'i> {
     }
 }
 
-/// `function (file:line)` of the innermost own frame, looked for from the root cause outwards.
+/// `function (file:line)` of the innermost own frame, searched from the root cause outwards.
 pub(super) fn culprit(thrown: &[Thrown], own: &Own<'_>, innermost: Innermost) -> Option<String> {
     let frame = thrown.iter().rev().find_map(|thrown| match innermost {
         Innermost::First => thrown.frames.iter().find(|frame| own.is(frame)),
@@ -86,8 +86,8 @@ pub(super) fn culprit(thrown: &[Thrown], own: &Own<'_>, innermost: Innermost) ->
     })
 }
 
-/// BLAKE3, in hexadecimal, of the types and of the own frames without what differs from run to run and from build to
-/// build: line numbers, folders, addresses, counters. Without own frames all count, without frames the message.
+/// BLAKE3 in hexadecimal of the types and own frames, without what varies between runs and builds: line numbers,
+/// folders, addresses, counters. Without own frames all frames count, without frames the message.
 pub(super) fn fingerprint(language: &str, thrown: &[Thrown], own: &Own<'_>) -> String {
     let mut parts = vec![language.to_owned()];
     parts.extend(thrown.iter().map(|thrown| thrown.error.kind.clone()));
@@ -104,13 +104,13 @@ pub(super) fn fingerprint(language: &str, thrown: &[Thrown], own: &Own<'_>) -> S
             format!("{} {}", steady(&frame.function), steady(file))
         })
         .collect();
-    // How deep a recursion went is chance.
+    // The depth of a recursion is incidental.
     grouped.dedup();
     parts.extend(grouped.into_iter().take(MAX_GROUPED));
     blake3::hash(parts.join("\n").as_bytes()).to_hex().to_string()
 }
 
-/// Without words that hold numbers: addresses, hashes, counters, versions, UUIDs. `f1` stays `f`.
+/// Drops words that contain numbers: addresses, hashes, counters, versions, UUIDs. `f1` is kept.
 fn steady(text: &str) -> String {
     let mut steady = String::with_capacity(text.len());
     for part in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {

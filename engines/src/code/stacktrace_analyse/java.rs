@@ -10,11 +10,11 @@ pub(super) fn read(lines: &[&str]) -> Vec<Thrown> {
         if let Some(cause) = line.strip_prefix("Caused by: ") {
             thrown.push(Thrown::new(split(cause)));
         } else if indent(line) > depth {
-            // What was suppressed stands further in, with its own causes.
+            // Suppressed exceptions are indented, with their own causes.
         } else if let (Some(frame), Some(last)) = (frame(line), thrown.last_mut()) {
             last.frames.push(frame);
         } else if let Some(cause) = thrown.last_mut().filter(|cause| cause.frames.is_empty()) {
-            // A message of several lines.
+            // Continuation of a multi-line message.
             cause.error.message.push('\n');
             cause.error.message.push_str(line);
         }
@@ -26,7 +26,7 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// The nearest line above the frames that names a class; what is between them is the rest of its message.
+/// The nearest line above the frames that names a class; lines between belong to its message.
 fn header(lines: &[&str]) -> Thrown {
     let bare = |line: &str| {
         let line = line
@@ -61,7 +61,7 @@ fn frame(line: &str) -> Option<Frame> {
     if file.contains(['/', '\\', ':']) {
         return None;
     }
-    // Before the last slash: a module, and a class loader.
+    // The prefix before the last slash is a module and class loader.
     let function = function.rsplit_once('/').map_or(function, |(_, function)| function);
     Some(Frame { function: function.to_owned(), file: file.to_owned(), line: number })
 }

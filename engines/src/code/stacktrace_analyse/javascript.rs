@@ -17,14 +17,14 @@ pub(super) fn read(lines: &[&str]) -> Vec<Thrown> {
         } else if thrown.is_empty() || line.contains("[cause]: ") {
             above.push(line);
         } else if !above.is_empty() {
-            // The rest of a cause's message.
+            // Continuation of a cause's message.
             above.push(line);
         }
     }
     thrown
 }
 
-/// The nearest line above that names an error; what is between it and the frames is the rest of its message.
+/// The nearest line above that names an error; lines between belong to its message.
 fn header(lines: &[&str]) -> Thrown {
     let named =
         |line: &&str| bare(line).0.ends_with("Error") || line.contains("[cause]: ") || line.contains("Uncaught ");
@@ -38,7 +38,7 @@ fn header(lines: &[&str]) -> Thrown {
     thrown
 }
 
-/// Type and message, without what browsers and node put around: `Uncaught (in promise)`, `[cause]:`, `[ERR_CODE]`.
+/// Type and message without decoration by browsers and Node: `Uncaught (in promise)`, `[cause]:`, `[ERR_CODE]`.
 fn bare(line: &str) -> (&str, &str) {
     let line = line.split_once("[cause]: ").map_or(line, |(_, rest)| rest).trim();
     let line = line.strip_prefix("Uncaught ").unwrap_or(line);
@@ -87,7 +87,7 @@ fn gecko(text: &str) -> Option<Frame> {
     whole.then(|| Frame { function: function.to_owned(), file, line })
 }
 
-/// Whether a line and a column stand at the end.
+/// Returns whether the text ends with a line and a column.
 fn columned(place: &str) -> bool {
     let mut parts = place.rsplitn(3, ':');
     let mut number = || parts.next().is_some_and(|part| part.parse::<u64>().is_ok());

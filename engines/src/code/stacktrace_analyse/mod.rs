@@ -1,4 +1,4 @@
-//! q191: crash reports, read and grouped.
+//! q191: crash report parsing and grouping.
 
 mod csharp;
 mod go;
@@ -45,13 +45,14 @@ pub static ENGINE: Engine = Engine {
 };
 
 const MAX_TEXT: usize = 1024 * 1024;
-/// Frames told; a stack that overflowed has more of the same.
+/// Maximum number of reported frames; an overflowed stack repeats itself.
 const MAX_FRAMES: usize = 2_000;
 
 #[derive(Deserialize)]
 struct Input {
     text: String,
-    /// Beginnings of one's own files, modules or packages; without any, what is known to be a library's is not own.
+    /// Prefixes of the caller's own files, modules or packages; without any, everything not known to be a library is
+    /// own.
     own_prefixes: Vec<String>,
 }
 
@@ -59,11 +60,11 @@ struct Input {
 struct Output {
     language: &'static str,
     error: Error,
-    /// From the error's own cause to the root.
+    /// Causes, from the error's direct cause to the root.
     causes: Vec<Error>,
-    /// The error's, then each cause's, in the order in which they were printed.
+    /// Frames of the error, then of each cause, in printed order.
     frames: Vec<Framed>,
-    /// The innermost own frame of the root cause, or of the nearest to it that has one.
+    /// The innermost own frame of the root cause, or of the nearest cause that has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     culprit: Option<String>,
     fingerprint: String,
@@ -80,7 +81,7 @@ struct Error {
 struct Framed {
     function: String,
     file: String,
-    /// 0 where the report does not say.
+    /// 0 if the report has none.
     line: u64,
     own: bool,
 }
@@ -105,14 +106,14 @@ impl Thrown {
     }
 }
 
-/// Where a language prints the innermost frame.
+/// Position of the innermost frame in a language's traces.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Innermost {
     First,
     Last,
 }
 
-/// A language's reader gives the error and its causes, down to the root.
+/// Reader of a language: returns the error and its causes, down to the root.
 type Reader = fn(&[&str]) -> Vec<Thrown>;
 
 const LANGUAGES: [(&str, Reader, Innermost); 6] = [
@@ -140,7 +141,7 @@ fn analyse(input: Input, context: &Context) -> Result<Output, Failure> {
     let fingerprint = grouping::fingerprint(language, &thrown, &own);
     let all: usize = thrown.iter().map(|thrown| thrown.frames.len()).sum();
     if all > MAX_FRAMES {
-        context.warn(format!("only the first {MAX_FRAMES} of {all} frames are told"));
+        context.warn(format!("only the first {MAX_FRAMES} of {all} frames are reported"));
     }
     let frames = thrown.iter().flat_map(|thrown| &thrown.frames).take(MAX_FRAMES).map(|frame| Framed {
         own: own.is(frame),
@@ -154,7 +155,7 @@ fn analyse(input: Input, context: &Context) -> Result<Output, Failure> {
     Ok(Output { language, error, causes: errors.collect(), frames, culprit, fingerprint })
 }
 
-/// The language whose grammar finds the most frames.
+/// Returns the language whose grammar finds the most frames.
 fn read(lines: &[&str]) -> (&'static str, Innermost, Vec<Thrown>) {
     let mut best = ("unknown", Innermost::First, Vec::new(), 0);
     for (language, reader, innermost) in LANGUAGES {
@@ -167,7 +168,7 @@ fn read(lines: &[&str]) -> (&'static str, Innermost, Vec<Thrown>) {
     (best.0, best.1, best.2)
 }
 
-/// `some.Type: message`, `some.Type` or only words, which are of no type.
+/// Splits `some.Type: message`, `some.Type`, or a bare message.
 fn split(line: &str) -> (&str, &str) {
     let named = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "._$:<>`".contains(c));
     match line.split_once(": ") {
@@ -177,7 +178,7 @@ fn split(line: &str) -> (&str, &str) {
     }
 }
 
-/// `path:line` or `path:line:column`; line 0 where there is none.
+/// `path:line` or `path:line:column`; line 0 if there is none.
 fn location(text: &str) -> (String, u64) {
     let number = |text: &str| text.parse::<u64>().ok();
     match text.rsplit_once(':').and_then(|(before, last)| Some((before, number(last)?))) {

@@ -4,7 +4,7 @@ use super::{Frame, Thrown, split};
 
 const HEAD: &str = "Traceback (most recent call last):";
 
-/// Printed from the first cause to the last error; told the other way round.
+/// Printed from the first cause to the last error; returned in reverse.
 pub(super) fn read(lines: &[&str]) -> Vec<Thrown> {
     let group = lines.iter().any(|line| line.contains("Exception Group Traceback"));
     let lines: Vec<&str> = lines.iter().map(|line| if group { inside(line) } else { line }).collect();
@@ -19,7 +19,7 @@ pub(super) fn read(lines: &[&str]) -> Vec<Thrown> {
         } else if open && !line.starts_with([' ', '\t']) && !line.is_empty() {
             let (kind, message) = split(line);
             let mut found = Thrown::new((kind, message));
-            // A message of several lines ends at an empty one or at the next traceback.
+            // A multi-line message ends at an empty line or the next traceback.
             while let Some(more) = rest.next_if(|next| !next.is_empty() && !next.ends_with(HEAD)) {
                 found.error.message.push('\n');
                 found.error.message.push_str(more);
@@ -36,7 +36,7 @@ pub(super) fn read(lines: &[&str]) -> Vec<Thrown> {
     thrown
 }
 
-/// Without the margin that is drawn around groups of exceptions.
+/// Strips the margin around exception groups.
 fn inside(line: &str) -> &str {
     let text = line.trim_start();
     match text.strip_prefix("| ").or_else(|| text.strip_prefix("+ ")) {
@@ -46,7 +46,7 @@ fn inside(line: &str) -> &str {
     }
 }
 
-/// `  File "/app/lib.py", line 7, in f`; of a syntax error without the last part.
+/// `  File "/app/lib.py", line 7, in f`; a syntax error lacks the last part.
 fn frame(line: &str) -> Option<Frame> {
     let rest = line.trim_start().strip_prefix("File \"")?;
     let (file, rest) = rest.split_once("\", line ")?;

@@ -1,4 +1,4 @@
-//! Rust's panics and backtraces (std), and the chains of errors that `main` prints for anyhow and eyre.
+//! Rust's panics and backtraces (std), and error chains printed by `main` for anyhow and eyre.
 
 use super::{Frame, Thrown, location};
 
@@ -9,8 +9,8 @@ pub(super) fn read(lines: &[&str]) -> Vec<Thrown> {
     let (Some(first), rest) = (lines.get(at), lines.get(at + 1..).unwrap_or_default()) else { return Vec::new() };
     let frames = frames(rest);
     let mut thrown = match first.split_once("panicked at ") {
-        Some((_, told)) => panicked(told, rest),
-        // Other languages begin so, too: only a backtrace or a chain makes it Rust's.
+        Some((_, reported)) => panicked(reported, rest),
+        // Other languages use this prefix too: it is Rust only with a backtrace or a chain.
         None if !frames.is_empty() || rest.contains(&"Caused by:") => {
             vec![Thrown::new(("Error", first.strip_prefix("Error: ").unwrap_or_default()))]
         }
@@ -24,13 +24,13 @@ pub(super) fn read(lines: &[&str]) -> Vec<Thrown> {
 }
 
 /// `src/main.rs:4:5:` with the message below, or before Rust 1.73 `'message', src/main.rs:4:5`.
-fn panicked(told: &str, rest: &[&str]) -> Vec<Thrown> {
-    let old = told.strip_prefix('\'').and_then(|told| told.rsplit_once("', "));
+fn panicked(reported: &str, rest: &[&str]) -> Vec<Thrown> {
+    let old = reported.strip_prefix('\'').and_then(|reported| reported.rsplit_once("', "));
     let (message, place) = match old {
         Some((message, place)) => (message.to_owned(), place),
         None => {
             let end = |line: &&&str| !line.starts_with("stack backtrace:") && !line.starts_with("note: ");
-            (rest.iter().take_while(end).copied().collect::<Vec<_>>().join("\n"), told.trim_end_matches(':'))
+            (rest.iter().take_while(end).copied().collect::<Vec<_>>().join("\n"), reported.trim_end_matches(':'))
         }
     };
     let (file, line) = location(place.trim());
@@ -51,7 +51,7 @@ fn frames(lines: &[&str]) -> Vec<Frame> {
             }
         } else if let Some((number, function)) = text.split_once(": ") {
             if number.parse::<u32>().is_ok() {
-                // RUST_BACKTRACE=full has the address before the name.
+                // RUST_BACKTRACE=full prints the address before the name.
                 let function = function.split_once(" - ").map_or(function, |(_, name)| name).trim();
                 frames.push(Frame { function: function.to_owned(), ..Frame::default() });
             }
@@ -62,10 +62,10 @@ fn frames(lines: &[&str]) -> Vec<Frame> {
     frames
 }
 
-/// The list below `Caused by:`, numbered where it has several.
+/// The list below `Caused by:`, numbered if it has several entries.
 fn causes(lines: &[&str]) -> Vec<Thrown> {
     let begun = lines.iter().position(|line| line.trim() == "Caused by:").map_or(lines.len(), |at| at + 1);
-    let told = lines.iter().skip(begun).take_while(|line| line.starts_with(' '));
+    let reported = lines.iter().skip(begun).take_while(|line| line.starts_with(' '));
     let bare = |line: &str| {
         let line = line.trim();
         line.split_once(": ")
@@ -73,5 +73,5 @@ fn causes(lines: &[&str]) -> Vec<Thrown> {
             .map_or(line, |(_, rest)| rest)
             .to_owned()
     };
-    told.map(|line| Thrown::new(("Error", &bare(line)))).collect()
+    reported.map(|line| Thrown::new(("Error", &bare(line)))).collect()
 }

@@ -1,4 +1,4 @@
-//! The grammars of this family for ast-grep, in place of the two dozen of its own crate.
+//! Grammars of this family for ast-grep, instead of its own crate's two dozen.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,8 @@ use crate::code::syntax::Language;
 pub(super) struct Grammar(pub Language);
 
 impl AstGrepLanguage for Grammar {
-    /// `$` is no letter in most languages: there a metavariable is parsed under another sign, as ast-grep does.
+    /// `$` is not an identifier character in most languages: metavariables are parsed with another character, as
+    /// ast-grep does.
     fn pre_process_pattern<'q>(&self, query: &'q str) -> Cow<'q, str> {
         match self.expando_char() {
             '$' => Cow::Borrowed(query),
@@ -47,7 +48,7 @@ impl LanguageExt for Grammar {
     }
 }
 
-/// Replaces `$` where a metavariable begins: `$A`, `$_`, `$$$A`, `$$$`.
+/// Replaces `$` at the beginning of a metavariable: `$A`, `$_`, `$$$A`, `$$$`.
 fn with_sign(query: &str, sign: char) -> String {
     let mut text = String::with_capacity(query.len());
     let mut dollars = 0;

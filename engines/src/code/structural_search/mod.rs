@@ -49,17 +49,17 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// The longest source, in bytes: less than others of this family take, as each match of a wide node costs its width.
+/// Maximum length of a source, in bytes: less than in other engines, as each match of a wide node costs its width.
 const MAX_SOURCE: usize = 256 * 1024;
-/// The longest pattern, and the longest rewrite, in bytes.
+/// Maximum length of a pattern and of a rewrite, in bytes.
 const MAX_PATTERN: usize = 4_096;
-/// The deepest pattern, in nodes.
+/// Maximum depth of a pattern, in nodes.
 const MAX_PATTERN_DEPTH: usize = 128;
-/// Most matches; a rewrite is of all or of none.
+/// Maximum number of matches; a rewrite covers all or none.
 const MAX_MATCHES: usize = 1_000;
-/// What a rewrite may grow to, in bytes.
+/// Maximum size of a rewrite's result, in bytes.
 const MAX_REWRITTEN: usize = 4 * 1024 * 1024;
-/// The text of all matches and bindings, in bytes: matches may stand within matches.
+/// Maximum size of all matches and bindings, in bytes: matches may be nested.
 const MAX_TEXT: usize = 4 * 1024 * 1024;
 
 #[derive(Deserialize)]
@@ -73,10 +73,10 @@ struct Input {
 #[derive(Serialize)]
 struct Output {
     matches: Vec<Match>,
-    /// The source, with every outermost match replaced; only where a rewrite is given.
+    /// The source with every outermost match replaced; only if a rewrite is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     rewritten: Option<String>,
-    /// Unified, from the source to what it is rewritten to.
+    /// Unified diff from the source to the rewritten text.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
     count: usize,
@@ -91,7 +91,7 @@ struct Match {
     /// From 1.
     line: usize,
     text: String,
-    /// What stands for each metavariable, by its name.
+    /// Text bound to each metavariable, by name.
     bindings: BTreeMap<String, String>,
 }
 
@@ -113,7 +113,7 @@ fn search(input: Input, context: &Context) -> Result<Output, Failure> {
         let message = format!("there are more than {MAX_MATCHES} matches: narrow the pattern or give less source");
         return Err(Failure::too_large(message));
     }
-    let matches = told(&found, &input.source)?;
+    let matches = reported(&found, &input.source)?;
     let rewritten = match &input.rewrite {
         Some(rewrite) => Some(rewritten(&input.source, rewrite, grammar, &pattern, &found)?),
         None => None,
@@ -125,7 +125,7 @@ fn search(input: Input, context: &Context) -> Result<Output, Failure> {
     Ok(Output { count: matches.len(), matches, rewritten, diff })
 }
 
-/// The source's tree; in TypeScript that of the dialect that fits.
+/// Parses the source; for TypeScript in the dialect that fits.
 fn parse(input: &Input) -> Result<(AstGrep<Doc>, Grammar), Failure> {
     let (language, tree) = syntax::choose(&input.source, &input.language, None, &Context::default())?;
     if syntax::depth(&tree) > MAX_NESTING {
@@ -156,7 +156,7 @@ fn pattern(input: &Input, grammar: Grammar, context: &Context) -> Result<Pattern
     Ok(pattern)
 }
 
-fn told(found: &[NodeMatch<'_, Doc>], source: &str) -> Result<Vec<Match>, Failure> {
+fn reported(found: &[NodeMatch<'_, Doc>], source: &str) -> Result<Vec<Match>, Failure> {
     let mut size = 0;
     let mut matches = Vec::new();
     for found in found {
@@ -194,7 +194,7 @@ fn bindings(found: &NodeMatch<'_, Doc>, source: &str) -> BTreeMap<String, String
     bindings
 }
 
-/// The source with every match replaced that stands in no other.
+/// Replaces every match that is not inside another one.
 fn rewritten(
     source: &str,
     rewrite: &str,

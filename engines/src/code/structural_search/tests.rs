@@ -123,7 +123,7 @@ fn what_is_deep_wide_or_long_ends() {
     assert!(matches!(run("javascript", &long, "f($A)", None), Err(Failure::TooLarge { .. })));
 }
 
-/// Pieces of patterns, put together at random, in every language.
+/// Random pattern fragments in every language.
 #[test]
 fn any_pattern_has_an_answer() {
     use proptest::prelude::*;

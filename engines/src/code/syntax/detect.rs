@@ -1,4 +1,4 @@
-//! Which language a text is in.
+//! Detects the language of a text.
 
 use tree_sitter::Tree;
 
@@ -6,8 +6,8 @@ use super::{Below, Language, advance, parse};
 use crate::code::language::sample;
 use crate::{Context, Failure};
 
-/// The tree of a source in the language that is named, or else told by a file's name, or else the one that fits best:
-/// whose parse leaves out the least, and of such the one whose lines begin like the source's.
+/// Parses a source in the named language, else in that of the file name, else in the best fitting one: the one with the
+/// least unparsed text, and of these the one whose typical line beginnings occur most.
 ///
 /// # Errors
 /// As [`parse`].
@@ -17,8 +17,8 @@ pub fn choose(
     filename: Option<&str>,
     context: &Context,
 ) -> Result<(Language, Tree), Failure> {
-    let told = Language::by_name(named).or_else(|| filename.and_then(Language::of_filename));
-    match told {
+    let reported = Language::by_name(named).or_else(|| filename.and_then(Language::of_filename));
+    match reported {
         Some(Language::TypeScript) => {
             let tree = parse(source, Language::TypeScript, "source")?;
             if !tree.root_node().has_error() {
@@ -37,7 +37,7 @@ fn guess(source: &str, context: &Context) -> Result<(Language, Tree), Failure> {
     let sample = sample(source);
     let mut best: Option<(usize, usize, Language)> = None;
     for (language, alike) in Language::alike(sample) {
-        // What cannot be parsed as a language is not in it.
+        // A text that cannot be parsed in a language is not written in it.
         let Ok(tree) = parse(sample, language, "source") else { continue };
         let (lost, unlike) = (unread(&tree), usize::MAX - alike);
         if best.is_none_or(|(least, fewest, _)| (lost, unlike) < (least, fewest)) {
@@ -50,7 +50,7 @@ fn guess(source: &str, context: &Context) -> Result<(Language, Tree), Failure> {
     Ok((language, parse(source, language, "source")?))
 }
 
-/// Bytes in errors, and a byte for each thing that is missing.
+/// Number of bytes in errors, plus one per missing node.
 fn unread(tree: &Tree) -> usize {
     let mut cursor = tree.walk();
     let mut unread = 0;

@@ -1,4 +1,4 @@
-//! Source code as a syntax tree: which language a text is in, and its parse.
+//! Syntax trees of source code: language detection and parsing.
 
 mod detect;
 
@@ -11,10 +11,10 @@ use super::language::MAX_SOURCE;
 use crate::Failure;
 pub use detect::choose;
 
-/// The deepest tree of those engines whose library goes down into it by recursion.
+/// Maximum tree depth of engines whose library traverses it recursively.
 pub const MAX_NESTING: usize = 1_000;
-/// A parser reports its progress about every 100 operations: for source code once in 60 to 100 bytes, and once in 30
-/// where nearly all of it is errors. What takes several times that is stopped.
+/// A parser reports its progress about every 100 operations: for source code once per 60 to 100 bytes, and once per 30
+/// if nearly all of it is errors. Parsing that takes several times as long is aborted.
 const LEAST_REPORTS: usize = 2_000;
 const BYTES_OF_A_REPORT: usize = 8;
 
@@ -33,10 +33,10 @@ impl Language {
     }
 }
 
-/// Parses `source`, a value of the field `field`.
+/// Parses `source`, the value of the field `field`.
 ///
 /// # Errors
-/// `TooLarge` where it is too long, or takes more work than source code does.
+/// `TooLarge` if it is too long, or takes more work than source code does.
 pub fn parse(source: &str, language: Language, field: &str) -> Result<Tree, Failure> {
     if source.len() > MAX_SOURCE {
         return Err(Failure::too_large(format!("{field} is longer than {MAX_SOURCE} bytes: give a part of it")));
@@ -63,7 +63,8 @@ pub fn text<'s>(node: Node<'_>, source: &'s str) -> &'s str {
     source.get(node.byte_range()).unwrap_or_default()
 }
 
-/// Goes to what follows in preorder, from below where `down` says so; tells how far up it went, and `None` at the end.
+/// Moves to the next node in preorder, entering children if `down` says so; returns how far up it moved, `None` at the
+/// end.
 pub fn advance(cursor: &mut TreeCursor<'_>, down: Below) -> Option<Moved> {
     if down == Below::Enter && cursor.goto_first_child() {
         return Some(Moved::Down);
@@ -80,27 +81,27 @@ pub fn advance(cursor: &mut TreeCursor<'_>, down: Below) -> Option<Moved> {
     }
 }
 
-/// Whether a walk goes into the node that it is at.
+/// Whether a traversal enters the current node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Below {
     Enter,
     Skip,
 }
 
-/// How a walk came to the node that it is at.
+/// How a traversal reached the current node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moved {
     Down,
-    /// So many levels up, and to the next there.
+    /// Up by this many levels, then to the next sibling.
     Up(usize),
 }
 
-/// What a tree says that it could not read.
+/// Parse errors of a tree.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Errors {
-    /// Nodes that are errors, or missing.
+    /// Number of error or missing nodes.
     pub count: usize,
-    /// The most parts that one error has.
+    /// Maximum number of children of an error node.
     pub widest: u32,
 }
 

@@ -8,7 +8,7 @@ pub(super) fn read(name: &str, text: &str) -> Run {
     let mut run = Run::default();
     let mut suite = name.to_owned();
     let messages = messages(text);
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for line in text.lines() {
         if let Some(binary) = binary(line) {
             suite = binary;
@@ -16,18 +16,18 @@ pub(super) fn read(name: &str, text: &str) -> Run {
             add(&mut run, result);
         } else if let Some(case) = case(&suite, line) {
             let message = messages.get(case.test.as_str()).cloned().unwrap_or_default();
-            told.insert(case.test.clone());
+            reported.insert(case.test.clone());
             run.cases.push(Case { message, ..case });
         }
     }
-    // Output between a test's name and its outcome hides the line; its section with what it printed does not.
-    for (test, message) in messages.into_iter().filter(|(test, _)| !told.contains(*test)) {
+    // Output between a test's name and its outcome garbles the line; its output section remains readable.
+    for (test, message) in messages.into_iter().filter(|(test, _)| !reported.contains(*test)) {
         run.cases.push(Case { message, ..Case::new(name, test, Outcome::Failed) });
     }
     run
 }
 
-/// The program of the tests that follow.
+/// Test binary of the following tests.
 fn binary(line: &str) -> Option<String> {
     let line = line.trim_start();
     if let Some(krate) = line.strip_prefix("Doc-tests ") {
@@ -69,7 +69,7 @@ fn add(run: &mut Run, result: &str) {
     }
 }
 
-/// What failed tests printed, by their names: the sections `---- name stdout ----`.
+/// Output of failed tests by name: the sections `---- name stdout ----`.
 fn messages(text: &str) -> BTreeMap<&str, String> {
     let (mut messages, mut open) = (BTreeMap::<&str, String>::new(), None);
     for line in text.lines() {

@@ -1,4 +1,4 @@
-//! Lines and branches that ran, from LCOV's tracefiles and Cobertura's XML, merged.
+//! Line and branch coverage from LCOV tracefiles and Cobertura XML, merged.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::xml::Element;
 use crate::Context;
 
-/// In percent; what there is nothing of is covered in full.
+/// Percentages; nothing to cover counts as fully covered.
 #[derive(Debug, Serialize)]
 pub(super) struct Percent {
     pub lines: f64,
@@ -22,11 +22,11 @@ pub(super) struct Covered {
 
 #[derive(Default)]
 struct File {
-    /// Executions by line.
+    /// Execution counts by line.
     lines: BTreeMap<u64, u64>,
-    /// Executions by line, block and branch.
+    /// Execution counts by line, block and branch.
     branches: BTreeMap<(u64, String, String), u64>,
-    /// Found and hit, where a report tells only these.
+    /// Found and hit, if a report has only these totals.
     summed: [(u64, u64); 2],
 }
 
@@ -49,7 +49,7 @@ impl Covered {
             let sum = |slot: &mut u64| *slot = slot.saturating_add(value.parse().unwrap_or(0));
             match (key, parts.as_slice()) {
                 ("DA", [line, count, ..]) => file.line(line.parse().unwrap_or(0), count.parse().unwrap_or(0)),
-                // `-`: the expression was never reached. An `e` before the block: of an exception.
+                // `-`: the expression was never reached. `e` before the block: an exception branch.
                 ("BRDA", [line, block, branch @ .., taken]) => {
                     let place = (line.parse().unwrap_or(0), (*block).to_owned(), branch.join(","));
                     let count = file.branches.entry(place).or_default();
@@ -74,7 +74,7 @@ impl Covered {
         });
         for class in classes {
             let file = self.files.entry(class.attribute("filename").replace('\\', "/")).or_default();
-            // The lines of methods are told again here.
+            // Lines of methods are repeated here.
             for line in class.child("lines").iter().flat_map(|lines| &lines.children) {
                 let number = line.attribute("number").parse().unwrap_or(0);
                 file.line(number, line.attribute("hits").parse().unwrap_or(0));
@@ -96,12 +96,12 @@ impl Covered {
         };
         let (lines, branches) = (sum(File::line_sums), sum(File::branch_sums));
         if branches.0 == 0 {
-            context.warn("no report tells of branches: they count as covered");
+            context.warn("no report contains branches: they count as covered");
         }
         Percent { lines: share(lines), branches: share(branches), changed: share(self.changed(changed, context)) }
     }
 
-    /// Changed lines that can run, and those of them that did.
+    /// Returns executable changed lines, and those that were executed.
     fn changed(&self, changed: &BTreeMap<String, Vec<f64>>, context: &Context) -> (u64, u64) {
         if changed.is_empty() {
             context.warn("no changed lines are given: they count as covered");
@@ -111,7 +111,7 @@ impl Covered {
             let files: Vec<&File> =
                 self.files.iter().filter(|(name, _)| same_file(name, path)).map(|(_, file)| file).collect();
             if files.is_empty() {
-                context.warn(format!("no report tells of {path}: its lines are left out"));
+                context.warn(format!("no report covers {path}: its lines are ignored"));
             }
             let mut lines: Vec<u64> = lines.iter().map(|line| *line as u64).collect();
             lines.sort_unstable();
@@ -140,7 +140,7 @@ impl File {
     }
 }
 
-/// Found and hit: counted where there are counts, else as summed by the writer.
+/// Found and hit: from counts if there are any, else the writer's totals.
 fn sums<'c>(counts: impl ExactSizeIterator<Item = &'c u64>, summed: (u64, u64)) -> (u64, u64) {
     if counts.len() == 0 {
         return (summed.0, summed.1.min(summed.0));
@@ -158,7 +158,7 @@ fn conditions(text: &str) -> Option<(u64, u64)> {
     Some((taken.parse().ok()?, all.parse().ok()?))
 }
 
-/// One path may begin further up than the other.
+/// One path may be a suffix of the other.
 fn same_file(a: &str, b: &str) -> bool {
     let ends =
         |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));

@@ -6,7 +6,7 @@ use super::{Case, Outcome, Run, seconds};
 pub(super) fn read(root: &Element) -> Run {
     let mut cases = Vec::new();
     suite(root, "", &mut cases);
-    // Writers that time only the suite as a whole.
+    // Some writers time only the whole suite.
     let untimed = cases.iter().all(|case| case.seconds.is_none());
     let seconds = if untimed { total(root) } else { None };
     Run { cases, totals: None, seconds }
@@ -45,7 +45,7 @@ fn case(element: &Element, suite: &str) -> Case {
     Case {
         seconds: seconds(element.attribute("time")),
         message: message.unwrap_or_default().to_owned(),
-        // surefire, "Rerun failing tests": it passed after all.
+        // surefire, "Rerun failing tests": it passed in a rerun.
         retried: element.children.iter().any(|child| matches!(child.name.as_str(), "flakyFailure" | "flakyError")),
         ..Case::new(if class.is_empty() { suite } else { class }, element.attribute("name"), outcome)
     }

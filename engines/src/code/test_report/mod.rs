@@ -1,4 +1,4 @@
-//! q202: what tests and coverage say, from the reports of many tools.
+//! q202: test results and coverage from many tools' reports.
 
 mod cargo;
 mod coverage;
@@ -54,17 +54,17 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Failures told of one call.
+/// Maximum number of reported failures.
 const MAX_FAILURES: usize = 1_000;
-/// The slowest tests told.
+/// Number of slowest tests reported.
 const SLOWEST: usize = 10;
-/// Characters of a failure's message.
+/// Maximum characters of a failure message.
 const MAX_MESSAGE: usize = 2_000;
 
 #[derive(Deserialize)]
 struct Input {
     reports: Vec<Report>,
-    /// Line numbers by path, the latter as in the coverage report or a part of its end.
+    /// Line numbers by path; a path may be a suffix of the coverage report's.
     changed_lines: BTreeMap<String, Vec<f64>>,
     minimum_coverage: Option<f64>,
 }
@@ -129,7 +129,7 @@ struct Case {
     outcome: Outcome,
     seconds: Option<f64>,
     message: String,
-    /// It failed and then passed within this one run.
+    /// It failed and then passed within this run.
     retried: bool,
 }
 
@@ -148,7 +148,7 @@ impl Case {
 #[derive(Debug, Default)]
 struct Run {
     cases: Vec<Case>,
-    /// Passed, failed and skipped, where the report counts them itself.
+    /// Passed, failed and skipped, if the report has totals.
     totals: Option<[u64; 3]>,
     seconds: Option<f64>,
 }
@@ -205,11 +205,11 @@ fn summarise(input: Input, context: &Context) -> Result<Output, Failure> {
     })
 }
 
-/// The changed lines decide where there are some, else all.
+/// Applies the coverage gate: changed lines if there are any, else all lines.
 fn gate(input: &Input, coverage: Option<&coverage::Percent>, context: &Context) -> bool {
     let Some(minimum) = input.minimum_coverage else { return true };
     let Some(coverage) = coverage else {
-        context.warn("a minimum of coverage is asked for, and no report tells of coverage: the gate is closed");
+        context.warn("a minimum coverage is required, but no report contains coverage: the gate fails");
         return false;
     };
     minimum <= if input.changed_lines.is_empty() { coverage.lines } else { coverage.changed }
@@ -218,7 +218,7 @@ fn gate(input: &Input, coverage: Option<&coverage::Percent>, context: &Context) 
 fn failures(cases: &[&Case], context: &Context) -> Vec<Failed> {
     let failed: Vec<&&Case> = cases.iter().filter(|case| case.outcome == Outcome::Failed).collect();
     if failed.len() > MAX_FAILURES {
-        context.warn(format!("only the first {MAX_FAILURES} of {} failures are told", failed.len()));
+        context.warn(format!("only the first {MAX_FAILURES} of {} failures are reported", failed.len()));
     }
     let told = |case: &&&Case| Failed {
         suite: case.suite.clone(),
@@ -270,7 +270,7 @@ fn sniff(content: &str) -> Option<Format> {
     }
 }
 
-/// A time in seconds; thousands may be parted by commas, as some writers of JUnit's XML do.
+/// Parses a time in seconds; some JUnit writers use commas as thousands separators.
 fn seconds(text: &str) -> Option<f64> {
     text.trim().replace(',', "").parse::<f64>().ok().filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
 }

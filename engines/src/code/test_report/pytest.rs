@@ -20,7 +20,7 @@ pub(super) fn read(text: &str) -> Run {
         } else if let Some((took, id)) = duration(line) {
             let (suite, test) = id.split_once("::").unwrap_or(("", id));
             let case = cases.entry(id.to_owned()).or_insert_with(|| Case::new(suite, test, Outcome::Passed));
-            // Set-up, call and tear-down are lines of their own.
+            // Set-up, call and tear-down have separate lines.
             case.seconds = Some(case.seconds.unwrap_or(0.0) + took);
         } else if let Some(id) = line.split(" RERUN").next().filter(|id| line.contains(" RERUN") && id.contains("::")) {
             let (suite, test) = id.split_once("::").unwrap_or(("", id));
@@ -31,7 +31,7 @@ pub(super) fn read(text: &str) -> Run {
     run
 }
 
-/// What was run again and still failed is not flaky.
+/// A test that still failed in its rerun is not flaky.
 fn settled(case: Case) -> Case {
     Case { retried: case.retried && case.outcome == Outcome::Passed, ..case }
 }
@@ -73,7 +73,7 @@ fn outcome(line: &str) -> Option<(&str, Outcome, &str)> {
         let (id, message) = rest.split_once(" - ").unwrap_or((rest, ""));
         return (id.contains("::") || id.ends_with(".py")).then_some((id, outcome, message));
     }
-    // Parameters may have spaces in them.
+    // Parameters may contain spaces.
     let words = ["PASSED", "XPASS", "FAILED", "ERROR", "SKIPPED", "XFAIL"];
     let (id, name) = words.iter().find_map(|name| line.split_once(&format!(" {name}")).map(|(id, _)| (id, name)))?;
     id.contains("::").then_some((id, word(name)?, ""))

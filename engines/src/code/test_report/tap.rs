@@ -2,7 +2,7 @@
 
 use super::{Case, Outcome, Run};
 
-/// Reads the test points of the top. Those of subtests are summed up by the point that follows them.
+/// Reads the top-level test points. A subtest is represented by the point that follows it.
 pub(super) fn read(suite: &str, text: &str) -> Run {
     let mut cases: Vec<Case> = Vec::new();
     let mut planned = None;
@@ -20,7 +20,7 @@ pub(super) fn read(suite: &str, text: &str) -> Run {
             diagnostic(last, line);
         }
     }
-    // A point that was planned and never reached has failed (TAP 14, "Plan").
+    // A planned point that was never reached has failed (TAP 14, "Plan").
     let bailed = text.lines().any(|line| line.starts_with("Bail out!"));
     if let Some(planned) = planned.filter(|planned| *planned > cases.len() && !bailed) {
         let message = format!("{planned} tests were planned and {} ran", cases.len());
@@ -29,7 +29,7 @@ pub(super) fn read(suite: &str, text: &str) -> Run {
     Run { cases, ..Run::default() }
 }
 
-/// What follows `ok` or `not ok`, which stand alone or before white space.
+/// Text after `ok` or `not ok`, which must be whole words.
 fn point<'l>(line: &'l str, word: &str) -> Option<&'l str> {
     line.strip_prefix(word).filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
 }
@@ -40,7 +40,7 @@ fn case(suite: &str, rest: &str, number: usize, outcome: Outcome) -> Case {
     let described = described.strip_prefix("- ").unwrap_or(described).trim();
     let name = if described.is_empty() { number.to_string() } else { described.replace("\\#", "#") };
     let directive = directive.to_ascii_lowercase();
-    // A TODO may fail without being a failure.
+    // A failing TODO is not a failure.
     let outcome = match outcome {
         Outcome::Failed if directive.starts_with("todo") => Outcome::Skipped,
         _ if directive.starts_with("skip") => Outcome::Skipped,
@@ -49,7 +49,7 @@ fn case(suite: &str, rest: &str, number: usize, outcome: Outcome) -> Case {
     Case::new(suite, &name, outcome)
 }
 
-/// At the first `#` after white space that no backslash takes away.
+/// Splits at the first unescaped `#` after white space.
 fn split(text: &str) -> (&str, &str) {
     match text.split_once(" #") {
         Some((description, directive)) => (description, directive.trim()),

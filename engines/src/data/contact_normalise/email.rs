@@ -10,11 +10,11 @@ const MAX_ADDRESS: usize = 254;
 /// RFC 1035, section 2.3.4.
 const MAX_LABEL: usize = 63;
 
-/// The address in NFC, its domain in lower case: the local part is its host's own matter. No DNS is asked.
+/// Normalises an address: NFC, domain in lower case; the local part is left to its host. No DNS lookup is made.
 pub(super) fn read(text: &str) -> Result<String, &'static str> {
     let text: String = text.nfc().collect();
     let text = text.strip_prefix("mailto:").unwrap_or(&text);
-    // A quoted local part may hold an @ too, a domain none.
+    // A quoted local part may contain an @, a domain may not.
     let (local, domain) = text.rsplit_once('@').ok_or("has no @")?;
     if text.len() > MAX_ADDRESS {
         return Err("is longer than 254 octets");

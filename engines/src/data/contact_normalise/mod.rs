@@ -44,7 +44,7 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Most contacts of one call.
+/// Maximum number of contacts per call.
 const MAX_CONTACTS: usize = 20_000;
 
 #[derive(Deserialize)]
@@ -64,17 +64,17 @@ struct Given {
 #[derive(Serialize)]
 struct Output {
     contacts: Vec<Contact>,
-    /// The ids of contacts that share a valid number or address, directly or by way of another.
+    /// Ids of contacts that share a valid number or address, directly or transitively.
     duplicates: Vec<Vec<String>>,
 }
 
-/// Texts are empty where nothing was given or could be read.
+/// Texts are empty if nothing was given or recognised.
 #[derive(Default, Serialize)]
 struct Contact {
     id: String,
     e164: String,
     phone_valid: bool,
-    /// As libphonenumber names it, such as `fixed_line_or_mobile`.
+    /// As named by libphonenumber, such as `fixed_line_or_mobile`.
     phone_type: String,
     /// ISO 3166-1 alpha-2.
     country: String,
@@ -98,15 +98,15 @@ fn normalise(input: Input, context: &Context) -> Result<Output, Failure> {
 
 fn contact(given: Given, country: country::Id, context: &Context) -> Contact {
     let mut contact = Contact { id: given.id, ..Contact::default() };
-    let told = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
-    if let Some(text) = told(given.phone) {
+    let reported = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+    if let Some(text) = reported(given.phone) {
         match phone::read(&text, country) {
             Ok(phone) => {
                 if !phone.valid {
                     contact.problems.push("phone: no network gives out this number".to_owned());
                 }
                 if let Some(extension) = phone.extension {
-                    context.warn(format!("{}: E.164 has no room for the extension {extension}", contact.id));
+                    context.warn(format!("{}: E.164 cannot represent the extension {extension}", contact.id));
                 }
                 contact.e164 = phone.e164;
                 contact.phone_valid = phone.valid;
@@ -116,7 +116,7 @@ fn contact(given: Given, country: country::Id, context: &Context) -> Contact {
             Err(problem) => contact.problems.push(format!("phone: {problem}")),
         }
     }
-    if let Some(text) = told(given.email) {
+    if let Some(text) = reported(given.email) {
         match email::read(text.trim()) {
             Ok(address) => (contact.email, contact.email_valid) = (address, true),
             Err(problem) => {
@@ -125,7 +125,7 @@ fn contact(given: Given, country: country::Id, context: &Context) -> Contact {
             }
         }
     }
-    if let Some(text) = told(given.name) {
+    if let Some(text) = reported(given.name) {
         contact.name = name::tidy(&text);
         if !contact.name.chars().any(char::is_alphabetic) {
             contact.problems.push("name: has no letter".to_owned());
@@ -134,13 +134,13 @@ fn contact(given: Given, country: country::Id, context: &Context) -> Contact {
     contact
 }
 
-/// Groups, each in the order of the input, by the first of each.
+/// Groups in input order, by their first member.
 fn duplicates(contacts: &[Contact]) -> Vec<Vec<String>> {
     let mut group: Vec<usize> = (0..contacts.len()).collect();
     let mut first: BTreeMap<String, usize> = BTreeMap::new();
     for (index, contact) in contacts.iter().enumerate() {
         let phone = contact.phone_valid.then(|| contact.e164.clone());
-        // Two people whose addresses differ by case alone are unheard of.
+        // Addresses that differ only in case are treated as equal.
         let email = contact.email_valid.then(|| contact.email.to_lowercase());
         for key in phone.into_iter().chain(email) {
             let other = *first.entry(key).or_insert(index);
@@ -157,7 +157,7 @@ fn duplicates(contacts: &[Contact]) -> Vec<Vec<String>> {
     groups.into_values().filter(|group| group.len() > 1).collect()
 }
 
-/// The first of a contact's group: each points at one before it, or at itself.
+/// Finds a group's representative: each entry points to an earlier one or to itself.
 fn root(group: &[usize], mut index: usize) -> usize {
     while let Some(&before) = group.get(index).filter(|before| **before < index) {
         index = before;

@@ -2,14 +2,14 @@
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Words between names that are written small.
+/// Particles that are written in lower case.
 const PARTICLES: [&str; 21] = [
     "af", "al", "av", "bin", "da", "das", "de", "del", "della", "der", "di", "do", "dos", "du", "el", "la", "le",
     "van", "von", "y", "zu",
 ];
 
-/// NFC, single spaces, nothing that cannot be seen. A name all in capitals or all in small letters gets a capital at the
-/// head of each of its parts; one that has both is as its bearer writes it.
+/// NFC, single spaces, no invisible characters. A name in one case gets capitals at the beginning of its parts; a
+/// mixed-case name is kept.
 pub(super) fn tidy(text: &str) -> String {
     let seen =
         |c: &char| !c.is_control() && !('\u{200b}'..='\u{200f}').contains(c) && !('\u{202a}'..='\u{202e}').contains(c);
@@ -35,7 +35,7 @@ fn title(word: &str) -> String {
     let mut titled = String::with_capacity(word.len());
     let mut head = true;
     for (at, c) in word.char_indices() {
-        // McDonald; a name such as Mcy is too short to be one of those.
+        // McDonald; a shorter name such as Mcy is not of this kind.
         let after_mc = at == 2 && word.starts_with("mc") && word.len() > 4;
         match head || after_mc {
             true => titled.extend(c.to_uppercase()),

@@ -3,7 +3,7 @@
 use phonenumber::metadata::{DATABASE, Descriptor, Metadata};
 use phonenumber::{Mode, PhoneNumber, country};
 
-/// Longer texts hold no number (libphonenumber's own bound).
+/// Longer texts contain no number (libphonenumber's own limit).
 const MAX_TEXT: usize = 250;
 
 pub(super) struct Phone {
@@ -14,13 +14,13 @@ pub(super) struct Phone {
     pub(super) extension: Option<String>,
 }
 
-/// A number as people write it; without a country's code it is one of `default`.
+/// Parses a number as commonly written; without a country code it belongs to `default`.
 pub(super) fn read(text: &str, default: country::Id) -> Result<Phone, &'static str> {
     if text.len() > MAX_TEXT {
         return Err("is too long for a number");
     }
     let text = text.trim();
-    // With a country given, its prefix would be taken off other countries' numbers too.
+    // With a country given, its prefix would be stripped from other countries' numbers too.
     let abroad = text.starts_with('+') || text.starts_with("tel:+");
     let mut number = phonenumber::parse(Some(default).filter(|_| !abroad), text).map_err(|error| match error {
         phonenumber::ParseError::InvalidCountryCode => "has the code of no country",
@@ -28,7 +28,7 @@ pub(super) fn read(text: &str, default: country::Id) -> Result<Phone, &'static s
         phonenumber::ParseError::TooLong => "is too long for a number",
         _ => "is no number",
     })?;
-    // An own code without its plus, such as 1 650 253 0000: valid once it is read as one.
+    // A country code without plus, such as 1 650 253 0000: valid if read as one.
     if network(&number).is_none() && !text.starts_with('+') {
         let with_plus = phonenumber::parse(Some(default), format!("+{text}")).ok();
         let own = |other: &PhoneNumber| other.code().value() == number.code().value() && network(other).is_some();
@@ -41,14 +41,14 @@ pub(super) fn read(text: &str, default: country::Id) -> Result<Phone, &'static s
         e164: number.format().mode(Mode::E164).to_string(),
         valid: found.is_some(),
         kind: found.map_or("unknown", |(_, kind)| kind).to_owned(),
-        // Numbers of no country are of region 001.
+        // Non-geographic numbers have the region 001.
         country: found.map(|(data, _)| data.id()).filter(|id| *id != "001").unwrap_or_default().to_owned(),
         extension: number.extension().map(|extension| extension.to_string()),
     })
 }
 
-/// The country whose numbers have this one, and of which type it is there. The crate's own `country` and `number_type`
-/// lose the leading zeros that are part of a number in Italy.
+/// Country and type of a number. The crate's own `country` and `number_type` drop the leading zeros that are part of
+/// Italian numbers.
 fn network(number: &PhoneNumber) -> Option<(&'static Metadata, &'static str)> {
     let (code, national) = (number.code().value(), number.national().to_string());
     let regions = DATABASE.region(&code)?;

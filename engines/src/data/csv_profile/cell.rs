@@ -1,9 +1,9 @@
-//! What one value of a CSV is.
+//! Type of one CSV value.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 
-/// The values that pandas' `read_csv` takes as missing, after trimming.
+/// Values that pandas' `read_csv` treats as missing, after trimming.
 const MISSING: [&str; 19] = [
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
     "NULL", "NaN", "None", "n/a", "nan", "null",
@@ -36,7 +36,7 @@ impl Kind {
         matches!(self, Self::Int | Self::Float)
     }
 
-    /// The least type that holds both: numbers among themselves, times among themselves, else text.
+    /// The narrowest type that contains both: numbers, times, or else text.
     pub fn join(self, other: Self) -> Self {
         let related = |least: Self, most: Self| (least..=most).contains(&self) && (least..=most).contains(&other);
         if self == other || related(Self::Int, Self::Float) || related(Self::Date, Self::Datetime) {
@@ -51,7 +51,7 @@ pub fn is_missing(text: &str) -> bool {
     MISSING.contains(&text.trim())
 }
 
-/// A value's type and, but for text, its place among values: the number, or seconds since 1970.
+/// Returns a value's type and its position on the number line: the number, or seconds since 1970; unused for text.
 pub fn classify(text: &str) -> (Kind, f64) {
     let text = text.trim();
     let first = text.bytes().next().unwrap_or_default();
@@ -71,7 +71,7 @@ pub fn classify(text: &str) -> (Kind, f64) {
 
 fn number(text: &str) -> Option<(Kind, f64)> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-    // What Rust reads as a number and people do not write as one: inf, nan, infinity.
+    // Rust parses these as numbers, but people do not write them so: inf, nan, infinity.
     if !digits.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-')) {
         return None;
     }
@@ -80,7 +80,7 @@ fn number(text: &str) -> Option<(Kind, f64)> {
     Some((if whole { Kind::Int } else { Kind::Float }, value))
 }
 
-/// ISO 8601 dates and times; a time without a zone is placed as if in UTC.
+/// ISO 8601 dates and times; a time without a zone counts as UTC.
 fn time(text: &str) -> Option<(Kind, f64)> {
     let seconds = |at: DateTime| at.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|at| at.timestamp());
     match text.len() {

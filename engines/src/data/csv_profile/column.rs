@@ -1,4 +1,4 @@
-//! One column's description, gathered value by value.
+//! Profile of one column, updated value by value.
 
 use std::collections::HashMap;
 
@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use super::cell::{self, Kind};
 
-/// Distinct values that are counted exactly.
+/// Maximum number of distinct values counted exactly.
 const MAX_DISTINCT: usize = 100_000;
-/// Most frequent values told.
+/// Number of most frequent values reported.
 const TOP: usize = 5;
-/// Runs of a pattern; a longer shape is none.
+/// Maximum runs of a pattern; longer shapes have none.
 const MAX_RUNS: usize = 16;
-/// Bytes of a value that is shown.
+/// Maximum bytes of a reported value.
 const MAX_SHOWN: usize = 200;
 
 pub struct Column {
@@ -20,18 +20,18 @@ pub struct Column {
     pub missing: usize,
     present: usize,
     kinds: [usize; 6],
-    /// How often each value is there; no new ones once there are too many.
+    /// Frequency of each value; no new values once there are too many.
     values: HashMap<String, usize>,
     overflow: bool,
-    /// Of the numbers, or of the lengths of what is text.
+    /// Sums over numbers, or over text lengths.
     sums: (f64, f64),
     padded: usize,
     leading_zeros: usize,
     shape: Shape,
 }
 
-/// A column as it is told: every field is there, since the type of the output has them all. `type` is `empty`, and the
-/// ends are empty, where every value is missing.
+/// Reported profile of a column: all fields are present, as the output type has them all. `type` is `empty`, and the
+/// extremes are empty, if every value is missing.
 #[derive(Serialize)]
 pub struct Summary {
     name: String,
@@ -40,10 +40,10 @@ pub struct Summary {
     distinct: usize,
     min: String,
     max: String,
-    /// Of numbers; of times as Unix seconds; the share of `true`; of text the length in characters. 0 of no values.
+    /// Mean of numbers; of times in Unix seconds; share of `true`; mean length of text in characters. 0 without values.
     mean: f64,
     top: Vec<String>,
-    /// A regular expression that every value matches; empty where they share no shape.
+    /// Regular expression that matches every value; empty without a common shape.
     pattern: String,
 }
 
@@ -98,7 +98,7 @@ impl Column {
         seen.reduce(Kind::join)
     }
 
-    /// Whether `first` is this column's only text, above values of another type.
+    /// Returns whether `first` is this column's only text, above values of another type.
     pub fn only_first_is_text(&self, first: &str) -> bool {
         let texts = self.kinds.last().copied().unwrap_or_default();
         texts == 1 && self.present > 1 && !cell::is_missing(first) && cell::classify(first).0 == Kind::Text
@@ -129,7 +129,7 @@ impl Column {
         let kind = self.kind();
         let (min, max) = self.ends(kind.unwrap_or(Kind::Text));
         let sum = if kind == Some(Kind::Text) { self.sums.1 } else { self.sums.0 };
-        // A sum of the greatest numbers may be past them.
+        // A sum of the greatest numbers may overflow.
         let mean = Some(sum / self.present as f64).filter(|mean| mean.is_finite()).unwrap_or_default();
         let mut top: Vec<(&String, usize)> = self.values.iter().map(|(value, count)| (value, *count)).collect();
         top.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
@@ -158,7 +158,7 @@ fn shown(text: impl AsRef<str>) -> String {
     text.get(..text.floor_char_boundary(MAX_SHOWN)).unwrap_or_default().to_owned()
 }
 
-/// Runs of characters of one class, with their least and greatest lengths.
+/// Runs of characters of one class, with their minimum and maximum lengths.
 enum Shape {
     None,
     Runs(Vec<(Class, usize, usize)>),

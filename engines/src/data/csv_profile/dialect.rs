@@ -1,18 +1,18 @@
-//! The delimiter and the quote, by the consistency score of van den Burg, Nazabal and Sutton (2019).
+//! Detects delimiter and quote by the consistency score of van den Burg, Nazabal and Sutton (2019).
 
 use std::collections::HashMap;
 
 use super::cell::{self, Kind};
 
-/// In the order of preference where the scores are equal.
+/// In order of preference for equal scores.
 const DELIMITERS: [u8; 8] = *b",;\t|:^~ ";
 const QUOTES: [u8; 2] = *b"\"'";
-/// Records and bytes that are looked at for each candidate.
+/// Maximum number of rows and bytes examined per candidate.
 const MAX_ROWS: usize = 200;
 const MAX_BYTES: usize = 64 * 1024;
-/// Equation 2's alpha: what a row of one field is worth.
+/// Equation 2's alpha: weight of a row with one field.
 const ALPHA: f64 = 1e-3;
-/// Section 3.3's floor of the type score.
+/// Section 3.3's lower bound of the type score.
 const BETA: f64 = 1e-10;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,10 +28,10 @@ impl Dialect {
     }
 }
 
-/// The dialect of the highest score; the first of equals.
+/// Returns the dialect with the highest score; the first of equal ones.
 pub fn detect(text: &str, delimiter: Option<u8>) -> Dialect {
     let head = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or_default();
-    // A record that the cut goes through would count as a row of another pattern.
+    // A record that is cut in the middle would count as a different row pattern.
     let head = if head.len() < text.len() { head.rsplit_once('\n').map_or(head, |(whole, _)| whole) } else { head };
     let mut best = (Dialect { delimiter: delimiter.unwrap_or(b','), quote: b'"' }, 0.0);
     for quote in QUOTES.into_iter().filter(|&quote| quote == b'"' || head.as_bytes().contains(&quote)) {
@@ -56,7 +56,7 @@ fn score(dialect: Dialect, text: &str) -> f64 {
         known += record.iter().filter(|cell| is_known(cell)).count();
     }
     let worth = |length: usize| ALPHA.max(length.saturating_sub(1) as f64) / length.max(1) as f64;
-    // In one order, so that rounding is the same each time.
+    // Sorted, so that rounding is reproducible.
     let mut lengths: Vec<(usize, usize)> = lengths.into_iter().collect();
     lengths.sort_unstable();
     let pattern =
@@ -64,7 +64,7 @@ fn score(dialect: Dialect, text: &str) -> f64 {
     pattern * BETA.max(known as f64 / cells.max(1) as f64)
 }
 
-/// Whether a cell is of a type that people put into one: empty, a number, a time, an address, a few plain words.
+/// Returns whether a cell has a common type: empty, a number, a time, an address, a few plain words.
 fn is_known(cell: &str) -> bool {
     let text = cell.trim();
     if cell::is_missing(text) || cell::classify(text).0 != Kind::Text {
@@ -76,6 +76,6 @@ fn is_known(cell: &str) -> bool {
     let plain = |letter: char| letter.is_alphanumeric() || " .-_/()&'!?+#@:".contains(letter);
     let words = text.chars().all(plain) && text.starts_with(|first: char| first.is_alphanumeric() || first == '(');
     let clock = text.len() <= 8 && text.contains(':') && text.chars().all(|c| c.is_ascii_digit() || c == ':');
-    // A colon within words is a key and a value, or a time that was not cut.
+    // A colon within words indicates a key and a value, or a time.
     amount || url || clock || (words && !text.contains(':'))
 }

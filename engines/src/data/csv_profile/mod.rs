@@ -43,11 +43,11 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Columns of one table; a row with more is refused.
+/// Maximum number of columns; wider rows are rejected.
 const MAX_COLUMNS: usize = 1_000;
-/// Columns whose pairs are tried as keys, where no single column is one.
+/// Maximum number of columns whose pairs are tried as keys if no single column is one.
 const MAX_PAIRED: usize = 12;
-/// Columns whose share of missing values is above this are warned of.
+/// Share of missing values above which a column is reported.
 const SPARSE: f64 = 0.5;
 
 #[derive(Deserialize)]
@@ -61,7 +61,7 @@ struct Input {
 #[derive(Serialize)]
 struct Output {
     dialect: DialectFound,
-    /// Of the whole text; columns are described by the first `sample_rows`.
+    /// Rows of the whole text; columns are profiled by the first `sample_rows`.
     rows: usize,
     columns: Vec<Summary>,
     candidate_keys: Vec<String>,
@@ -119,7 +119,7 @@ struct Table {
     rows: Vec<csv::StringRecord>,
     width: usize,
     total: usize,
-    /// Rows of another width than the first record's, and the first such row by number from 1.
+    /// Number of rows with a different width, and the first of them, from 1.
     ragged: (usize, usize),
 }
 
@@ -166,7 +166,7 @@ fn read(text: &str, dialect: Dialect, header: bool, sample: usize) -> Result<Tab
     Ok(table)
 }
 
-/// One name for each column, each its own.
+/// A distinct name per column.
 fn names(header: Option<&csv::StringRecord>, width: usize, warnings: &mut Vec<String>) -> Vec<String> {
     let mut used: BTreeMap<String, usize> = BTreeMap::new();
     let mut names: Vec<String> = Vec::with_capacity(width);
@@ -191,7 +191,7 @@ fn names(header: Option<&csv::StringRecord>, width: usize, warnings: &mut Vec<St
     names
 }
 
-/// Columns that tell every row from every other; where none does, pairs of columns, joined by `+`.
+/// Columns with distinct values in all rows; if there are none, pairs of columns, joined by `+`.
 fn keys(columns: &[Column], rows: &[csv::StringRecord]) -> Vec<String> {
     let single: Vec<String> =
         columns.iter().filter(|column| column.is_key(rows.len())).map(|column| column.name.clone()).collect();
@@ -212,7 +212,7 @@ fn keys(columns: &[Column], rows: &[csv::StringRecord]) -> Vec<String> {
     pairs
 }
 
-/// A first row of text above numbers, where no header was said to be there.
+/// Warns of a text row above numbers when no header was declared.
 fn suspect_header(rows: &[csv::StringRecord], columns: &[Column], warnings: &mut Vec<String>) {
     let Some(first) = rows.first().filter(|_| rows.len() > 1) else { return };
     let above = |(at, column): (usize, &Column)| column.only_first_is_text(first.get(at).unwrap_or_default());

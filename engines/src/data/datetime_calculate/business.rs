@@ -1,4 +1,4 @@
-//! Days of work: Monday to Friday without holidays.
+//! Business days: Monday to Friday without holidays.
 
 use std::collections::BTreeSet;
 
@@ -6,18 +6,17 @@ use jiff::civil::{Date, Weekday};
 
 use crate::Failure;
 
-/// Most days of work that are added in one call, some 380 years.
+/// Maximum number of business days per call, about 380 years.
 const MAX_DAYS: i64 = 100_000;
 
 fn works(date: Date, holidays: &BTreeSet<Date>) -> bool {
     !matches!(date.weekday(), Weekday::Saturday | Weekday::Sunday) && !holidays.contains(&date)
 }
 
-/// Days of work from one date up to another, which is left out; less than zero where it lies before (as NumPy's
-/// `busday_count`).
+/// Number of business days from one date to another, exclusive; negative if it is earlier (as NumPy's `busday_count`).
 pub(super) fn count(from: Date, to: Date, holidays: &BTreeSet<Date>) -> i64 {
     if to < from {
-        // The mirror image leaves out the same end.
+        // Counting backwards excludes the same end.
         let one_later = |date: Date| date.tomorrow().unwrap_or(date);
         return count(one_later(to), one_later(from), holidays).saturating_neg();
     }
@@ -28,8 +27,8 @@ pub(super) fn count(from: Date, to: Date, holidays: &BTreeSet<Date>) -> i64 {
     (days.div_euclid(7).saturating_mul(5)).saturating_add_unsigned(rest as u64).saturating_sub_unsigned(off as u64)
 }
 
-/// The date so many days of work later or earlier. A start at which nobody works is first moved the same way, and none
-/// at all moves it to the next day of work (as NumPy's `busday_offset`).
+/// Adds business days. A start that is not a business day is first moved in the same direction; adding zero moves it to
+/// the next business day (as NumPy's `busday_offset`).
 pub(super) fn add(from: Date, days: i64, holidays: &BTreeSet<Date>) -> Result<Date, Failure> {
     if days.abs() > MAX_DAYS {
         return Err(Failure::too_large(format!("amount is more than {MAX_DAYS} days of work")));
@@ -61,7 +60,7 @@ pub(super) fn days(amount: &str) -> Option<i64> {
         .filter(|_| in_words(amount) || amount.split_whitespace().count() == 1)
 }
 
-/// Whether it says that it means days of work.
+/// Returns whether the amount explicitly names business days.
 pub(super) fn in_words(amount: &str) -> bool {
     let unit: Vec<String> = amount.split_whitespace().skip(1).map(str::to_lowercase).collect();
     let unit = unit.join(" ");

@@ -47,7 +47,7 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Most times of one range.
+/// Maximum number of times in a range.
 const MAX_TIMES: i64 = 1_000;
 
 #[derive(Deserialize)]
@@ -67,7 +67,7 @@ struct Input {
     value: String,
     timezone: String,
     to_timezone: Option<String>,
-    /// A duration of ISO 8601 or in words; of a difference the largest unit.
+    /// Duration in ISO 8601 or in words; for a difference, the largest unit.
     amount: Option<String>,
     other: Option<String>,
     #[serde(deserialize_with = "dates")]
@@ -87,7 +87,7 @@ struct Output {
     /// Seconds since 1970 of the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     epoch: Option<i64>,
-    /// What was added, or the time that passed, as ISO 8601.
+    /// The added or elapsed duration, as ISO 8601.
     #[serde(skip_serializing_if = "Option::is_none")]
     duration: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,7 +144,7 @@ fn other(input: &Input, zone: &TimeZone, context: &Context) -> Result<Zoned, Fai
     reading::read("other", needed("other", input.other.as_ref())?, zone, context)
 }
 
-/// In the zone that was asked for.
+/// Converts to the requested zone.
 fn shown(time: Zoned, input: &Input) -> Result<Zoned, Failure> {
     match &input.to_timezone {
         Some(name) => Ok(time.with_time_zone(zone("to_timezone", name)?)),
@@ -177,7 +177,7 @@ fn add_business(value: Zoned, input: &Input) -> Result<Output, Failure> {
     Ok(Output { duration: Some(passed.to_string()), business_days: Some(days), ..Output::at(&shown(sum, input)?) })
 }
 
-/// The result is in calendar units, by the zone of `value`; the duration is what passed on a stopwatch.
+/// The result is in calendar units of `value`'s zone; the duration is elapsed time.
 fn difference(value: &Zoned, other: &Zoned, input: &Input) -> Result<Output, Failure> {
     let largest = input.amount.as_deref().map_or(Ok(Unit::Year), reading::unit)?;
     let other = other.with_time_zone(value.time_zone().clone());
@@ -196,8 +196,8 @@ fn passed(from: &Zoned, to: &Zoned) -> Result<String, Failure> {
     Ok(passed.to_string())
 }
 
-/// Every time from `value` up to `other`, which is left out, one a line. Each is counted from the first, so that the end of a
-/// short month, or a night in which the clock changes, does not move those after it.
+/// Every time from `value` to `other`, exclusive, one per line. Each is computed from the first, so that a short month
+/// or a clock change does not shift later ones.
 fn range(value: &Zoned, other: &Zoned, input: &Input, context: &Context) -> Result<Output, Failure> {
     let step = reading::span(needed("amount", input.amount.as_ref())?)?;
     let mut times = Vec::new();
@@ -211,7 +211,7 @@ fn range(value: &Zoned, other: &Zoned, input: &Input, context: &Context) -> Resu
             return Err(Failure::invalid(&["amount"], "must lead forward, such as P1D or PT15M"));
         }
         if index == MAX_TIMES {
-            context.warn(format!("only the first {MAX_TIMES} times are told"));
+            context.warn(format!("only the first {MAX_TIMES} times are reported"));
             break;
         }
         times.push(shown(next.clone(), input)?.to_string());

@@ -1,4 +1,4 @@
-//! From text to times, durations and units.
+//! Parses times, durations and units.
 
 use jiff::civil::{DateTime, ISOWeekDate};
 use jiff::tz::TimeZone;
@@ -6,12 +6,12 @@ use jiff::{Span, Timestamp, Unit, Zoned};
 
 use crate::{Context, Failure};
 
-/// A time in any of the forms told in the refusal. One with a zone of its own keeps it; else it is shown in, and a local
-/// time is read as of, `zone`.
+/// Parses a time in any of the forms listed in the error message. A time with its own zone keeps it; others are
+/// interpreted in `zone`.
 pub(super) fn read(field: &str, text: &str, zone: &TimeZone, context: &Context) -> Result<Zoned, Failure> {
     let text = text.trim();
     if text.contains('[') {
-        // A zone that contradicts the offset is an error, not an instant (RFC 9557, section 3.4).
+        // A zone that contradicts the offset is an error (RFC 9557, section 3.4).
         return text.parse::<Zoned>().map_err(|error| Failure::invalid(&[field], error.to_string()));
     }
     let instant = text.parse::<Timestamp>().ok().or_else(|| epoch(text));
@@ -37,7 +37,7 @@ pub(super) fn read(field: &str, text: &str, zone: &TimeZone, context: &Context) 
     ambiguous.compatible().map_err(|error| Failure::invalid(&[field], error.to_string()))
 }
 
-/// Seconds since 1970, or milliseconds where there are twelve digits or more; eight digits are a date.
+/// Seconds since 1970, or milliseconds if there are twelve digits or more; eight digits are a date.
 fn epoch(text: &str) -> Option<Timestamp> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let number: i64 = Some(text).filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()?;
@@ -48,7 +48,7 @@ fn epoch(text: &str) -> Option<Timestamp> {
     }
 }
 
-/// A duration as ISO 8601 has it or in words.
+/// Parses a duration in ISO 8601 or in words.
 pub(super) fn span(text: &str) -> Result<Span, Failure> {
     text.trim().parse().map_err(|error| {
         let how = "is no duration: write one such as P1M, -PT36H or 2 days 3 hours";

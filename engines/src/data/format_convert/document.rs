@@ -1,4 +1,4 @@
-//! A document as a JSON value, with notes of what JSON could not hold.
+//! A document as a JSON value, with notes on what JSON cannot represent.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// What was lost on reading; each is told once.
+/// What was lost in reading; each kind is reported once.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Notes(u16);
 
@@ -73,7 +73,7 @@ impl Document {
     }
 }
 
-/// What TOML's parser calls the only member of a date or time.
+/// Name of the only member of a date or time in TOML's parser.
 const TOML_TIME: &str = "$__toml_private_datetime";
 
 impl<'de> Deserialize<'de> for Document {
@@ -164,7 +164,7 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 }
 
-/// Puts an entry into a map whatever its key is.
+/// Inserts an entry with a key of any type.
 pub fn insert(map: &mut Map<String, Value>, key: Document, value: Value, notes: &mut Notes) {
     notes.add(key.notes);
     let key = match key.value {

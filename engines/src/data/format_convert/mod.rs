@@ -57,9 +57,9 @@ enum Format {
 #[derive(Serialize)]
 struct Output {
     content: String,
-    /// `base64` of CBOR and MessagePack, which are read so too.
+    /// `base64` for CBOR and MessagePack, which are also read in this encoding.
     encoding: &'static str,
-    /// What the target cannot say, or the source said that JSON cannot.
+    /// What the target cannot represent, or JSON could not hold.
     warnings: Vec<String>,
 }
 

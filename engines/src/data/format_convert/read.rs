@@ -1,4 +1,4 @@
-//! Each format, read.
+//! Readers of all formats.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +10,7 @@ use super::document::{Document, Notes, insert};
 use super::{Format, wrong, xml};
 use crate::Failure;
 
-/// How deeply a document may be nested.
+/// Maximum nesting of a document.
 const MAX_DEPTH: usize = 128;
 
 pub fn read(content: &str, from: Format) -> Result<Document, Failure> {
@@ -73,7 +73,7 @@ fn yaml(content: &str) -> Result<Document, Failure> {
     }
 }
 
-/// JSON texts one after the other, each on its line.
+/// JSON values, one per line.
 fn ndjson(content: &str) -> Result<Document, Failure> {
     let lines = content.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let read = |(at, line): (usize, &str)| {
@@ -82,7 +82,7 @@ fn ndjson(content: &str) -> Result<Document, Failure> {
     lines.map(read).collect::<Result<_, _>>().map(together)
 }
 
-/// Rows as objects by the names of the first. What is written just as JSON writes a number or a truth is one.
+/// Rows as objects, named by the header. Values written as JSON numbers or booleans become those.
 fn csv(content: &str) -> Result<Document, Failure> {
     let content = content.strip_prefix('\u{feff}').unwrap_or(content);
     let mut reader = csv::Reader::from_reader(content.as_bytes());
@@ -143,7 +143,7 @@ fn one(mut documents: Vec<Document>, format: &str) -> Result<Document, Failure> 
     documents.pop().ok_or_else(|| wrong(format!("is no {format}: there are no bytes")))
 }
 
-/// RFC 8949, section 6.1: bignums and bytes as text or numbers, tags without what they say.
+/// RFC 8949, section 6.1: bignums and bytes as numbers or text, tags dropped.
 fn of_cbor(value: Cbor) -> Document {
     let plain = |value: Value| Document { value, notes: Notes::default() };
     match value {
@@ -171,7 +171,7 @@ fn of_cbor(value: Cbor) -> Document {
     }
 }
 
-/// Tags 2 and 3 are integers past 64 bits, 0 is a time as text; others are dropped.
+/// Tags 2 and 3 are big integers, 0 is a time as text; others are dropped.
 fn tagged(tag: u64, inner: Cbor) -> Document {
     if let (2 | 3, Cbor::Bytes(bytes)) = (tag, &inner) {
         let number = bytes.iter().fold(0.0, |number, byte| number * 256.0 + f64::from(*byte));

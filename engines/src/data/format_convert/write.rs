@@ -1,4 +1,4 @@
-//! Each format, written.
+//! Writers of all formats.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{Format, wrong, xml};
 use crate::Failure;
 
-/// Columns of a CSV.
+/// Maximum number of CSV columns.
 const MAX_COLUMNS: usize = 10_000;
 
 pub fn write(value: Value, to: Format, warnings: &mut Vec<String>) -> Result<String, Failure> {
@@ -53,7 +53,7 @@ fn toml(mut value: Value, warnings: &mut Vec<String>) -> Result<String, Failure>
     toml::to_string(&value).map_err(|error| wrong(format!("cannot be TOML: {error}")))
 }
 
-/// Counts the nulls that it takes away, and the integers that it makes floats.
+/// Removes nulls and converts big integers to floats; counts both.
 fn without_null(value: &mut Value, lost: &mut (usize, usize)) {
     match value {
         Value::Array(items) => {
@@ -74,7 +74,7 @@ fn without_null(value: &mut Value, lost: &mut (usize, usize)) {
     }
 }
 
-/// Objects by the names of all; arrays as they are; other values in one column.
+/// Objects by the union of names; arrays as rows; other values in one column.
 fn csv(value: Value, warnings: &mut Vec<String>) -> Result<String, Failure> {
     let rows = match value {
         Value::Array(rows) => rows,

@@ -1,4 +1,4 @@
-//! XML by BadgerFish's manner: attributes as `@name`, text beside them as `#text`, repeated elements as arrays.
+//! XML in BadgerFish style: attributes as `@name`, text beside them as `#text`, repeated elements as arrays.
 
 use quick_xml::events::{BytesStart, BytesText, Event};
 use quick_xml::{Reader, Writer, XmlVersion};

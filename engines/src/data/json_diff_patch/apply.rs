@@ -1,4 +1,4 @@
-//! A JSON Patch (RFC 6902), applied one operation after the other, with every conflict told.
+//! Applies a JSON Patch (RFC 6902) operation by operation and reports every conflict.
 
 use json_patch::PatchOperation;
 use json_patch::jsonptr::Pointer;
@@ -8,13 +8,13 @@ use super::Change;
 use crate::Failure;
 use crate::context::{Problem, Wrong};
 
-/// Operations of one patch.
+/// Maximum number of operations.
 const MAX_OPERATIONS: usize = 10_000;
-/// Conflicts told.
+/// Maximum number of reported conflicts.
 const MAX_CONFLICTS: usize = 50;
-/// How deep a document may become.
+/// Maximum depth of a document.
 const MAX_DEPTH: usize = 127;
-/// Nodes, and one more for each 16 bytes of text, that a document may grow to: a copy into itself doubles it.
+/// Maximum size of a document: nodes, plus one per 16 bytes of text. A copy into itself doubles it.
 const MAX_SIZE: usize = 2_000_000;
 
 impl Change {
@@ -31,9 +31,11 @@ impl Change {
     }
 }
 
+/// Applies the patch.
+///
 /// # Errors
-/// `Invalid` with each operation that is none or that conflicts with the document. After a conflict the further
-/// operations are tried without the one that failed.
+/// `Invalid` with each operation that is malformed or conflicts with the document. After a conflict the remaining
+/// operations are tried without the failed one.
 pub fn apply(mut document: Value, patch: &Value) -> Result<(Value, Vec<Change>), Failure> {
     let operations = read(patch)?;
     let mut size = size(&document);
@@ -84,7 +86,7 @@ trait DeserializeFrom: Sized {
 
 impl DeserializeFrom for PatchOperation {
     fn deserialize_from(value: &Value) -> Result<Self, String> {
-        // A tagged enum looks for its tag in whatever it is given, an array too.
+        // A tagged enum would also accept an array.
         if !value.is_object() {
             return Err("must be an object".to_owned());
         }
@@ -92,7 +94,7 @@ impl DeserializeFrom for PatchOperation {
     }
 }
 
-/// Keeps the document within its bounds, before the operation makes it larger or deeper.
+/// Checks the size limits before an operation enlarges the document.
 fn grow(document: &Value, operation: &PatchOperation, size_now: &mut usize) -> Result<(), Failure> {
     let source = |from: &Pointer| document.pointer(from.as_str());
     let (value, more) = match operation {

@@ -1,4 +1,4 @@
-//! The difference of two documents, as a JSON Patch or a merge patch.
+//! Computes the difference of two documents as a JSON Patch or a merge patch.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,10 @@ use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation, RemoveOperation, ReplaceOperation};
 use serde_json::{Map, Value};
 
-/// Cells of the table that the longest common subsequence of two arrays takes; larger arrays are compared by index.
+/// Maximum size of the table for the longest common subsequence of two arrays; larger arrays are compared by index.
 const MAX_CELLS: usize = 4_000_000;
 
-/// What leads from `before` to `after`, in an order in which it can be applied.
+/// Returns the operations that turn `before` into `after`, in order.
 pub fn operations(before: &Value, after: &Value) -> Vec<PatchOperation> {
     let mut found = Vec::new();
     compare(before, after, &mut PointerBuf::new(), &mut found);
@@ -64,7 +64,7 @@ enum Step {
     New,
 }
 
-/// Elements in common stay; between them, as many as can be are changed in place, and the rest removed or added.
+/// Common elements stay; between them as many as possible are changed in place, the rest removed or added.
 fn arrays(before: &[Value], after: &[Value], path: &mut PointerBuf, found: &mut Vec<PatchOperation>) {
     let (mut old, mut new) = (before.iter(), after.iter());
     let mut at = 0_usize;
@@ -91,7 +91,7 @@ fn arrays(before: &[Value], after: &[Value], path: &mut PointerBuf, found: &mut 
     }
 }
 
-/// By the longest common subsequence (Wagner and Fischer, 1974), between what both arrays begin and end with.
+/// Longest common subsequence (Wagner and Fischer, 1974), after common prefix and suffix.
 fn align(before: &[Value], after: &[Value]) -> Vec<Step> {
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut number = |value: &Value| {
@@ -148,7 +148,7 @@ fn middle(old: &[usize], new: &[usize], steps: &mut Vec<Step>) {
     }
 }
 
-/// RFC 7396: members that are gone are null; whatever is no object on both sides is replaced.
+/// RFC 7396: removed members are null; anything but a pair of objects is replaced.
 pub fn merge_patch(before: &Value, after: &Value) -> Value {
     let Value::Object(after) = after else { return after.clone() };
     let none = Map::new();

@@ -34,7 +34,7 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Differences told of a patch's result from what was expected of it.
+/// Maximum number of reported differences between the result and the expected document.
 const MAX_TOLD: usize = 20;
 
 #[derive(Deserialize)]
@@ -54,12 +54,12 @@ enum Kind {
 
 #[derive(Serialize)]
 struct Output {
-    /// The patch that was given, or that leads from `before` to `after`.
+    /// The given patch, or the one from `before` to `after`.
     patch: Value,
     result: Value,
-    /// The patch's operations; of a merge patch, what it does as such.
+    /// The operations; for a merge patch, its effect as operations.
     changes: Vec<Change>,
-    /// Whether `result` is `after`, where both that and a patch were given; else whether it is `before`.
+    /// Whether `result` equals `after` if both it and a patch were given; otherwise whether it equals `before`.
     identical: bool,
 }
 

@@ -1,4 +1,4 @@
-//! JMESPath, whose values are measured as they are made: an expression of a few letters can double them many times.
+//! JMESPath with a limit on created values: a short expression can double them many times.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,13 +10,13 @@ use serde_json::Value;
 use super::{MAX_VALUES, Output, wrong};
 use crate::Failure;
 
-/// What all values that are made may come to: nodes, and a node more for each 16 bytes of text.
+/// Maximum size of all created values: nodes, plus one per 16 bytes of text.
 const MAX_MADE: usize = 2_000_000;
-/// How deeply a value may be nested.
+/// Maximum nesting of a value.
 const MAX_DEPTH: usize = 120;
-/// Brackets and the like within one another.
+/// Maximum nesting of brackets in an expression.
 const MAX_NESTED: usize = 200;
-/// The function that measures; its name is none that an expression can hold.
+/// The measuring function; expressions cannot contain its name.
 const MEASURE: &str = "\u{0}measure";
 const TOO_MUCH: &str = "makes more than 2000000 values, or nests them more than 120 deep: select fewer";
 
@@ -45,7 +45,7 @@ pub fn search(document: &Value, query: &str) -> Result<Output, Failure> {
     Ok(Output { values, locations: Vec::new(), count })
 }
 
-/// A projection selects several values; any other expression is one, of which null says that it is not there.
+/// A projection selects several values; any other expression one, where null means absent.
 fn selects_several(mut ast: &Ast) -> bool {
     while let Ast::Subexpr { rhs, .. } = ast {
         ast = rhs;
@@ -56,18 +56,18 @@ fn selects_several(mut ast: &Ast) -> bool {
 fn runtime() -> Runtime {
     let mut runtime = Runtime::new();
     runtime.register_builtin_functions();
-    let room = Arc::new(AtomicUsize::new(MAX_MADE));
-    let of_join = Arc::clone(&room);
+    let remaining = Arc::new(AtomicUsize::new(MAX_MADE));
+    let of_join = Arc::clone(&remaining);
     let measure = move |args: &[Rcvar], _: &mut Context<'_>| {
         let value = args.first().cloned().unwrap_or_else(|| Rcvar::new(Variable::Null));
-        take(&room, &value, 0).then_some(value).ok_or_else(too_much)
+        take(&remaining, &value, 0).then_some(value).ok_or_else(too_much)
     };
     runtime.register_function(MEASURE, Box::new(measure));
     if let Some(join) = runtime.deregister_function("join") {
         let bounded = move |args: &[Rcvar], context: &mut Context<'_>| {
             let glue = args.first().and_then(|glue| glue.as_string()).map_or(0, String::len);
             let times = args.get(1).and_then(|list| list.as_array()).map_or(0, Vec::len);
-            // The parts themselves were measured; the glue is between each two.
+            // The parts were already measured; the separator occurs between each two.
             if of_join.load(Ordering::Relaxed) < glue.saturating_mul(times) / 16 {
                 return Err(too_much());
             }
@@ -82,25 +82,25 @@ fn too_much() -> JmespathError {
     JmespathError::new("", 0, ErrorReason::Parse(TOO_MUCH.to_owned()))
 }
 
-/// Takes a value's size from what is left; false where it does not suffice.
-fn take(room: &AtomicUsize, value: &Variable, depth: usize) -> bool {
+/// Subtracts a value's size from the remaining budget; false if it is exceeded.
+fn take(remaining: &AtomicUsize, value: &Variable, depth: usize) -> bool {
     let size = match value {
         Variable::String(text) => 1 + text.len() / 16,
         _ => 1,
     };
-    let left = room.load(Ordering::Relaxed);
+    let left = remaining.load(Ordering::Relaxed);
     if depth > MAX_DEPTH || left < size {
         return false;
     }
-    room.store(left - size, Ordering::Relaxed);
+    remaining.store(left - size, Ordering::Relaxed);
     match value {
-        Variable::Array(items) => items.iter().all(|item| take(room, item, depth + 1)),
-        Variable::Object(object) => object.values().all(|item| take(room, item, depth + 1)),
+        Variable::Array(items) => items.iter().all(|item| take(remaining, item, depth + 1)),
+        Variable::Object(object) => object.values().all(|item| take(remaining, item, depth + 1)),
         _ => true,
     }
 }
 
-/// The expression with a measure around all that makes values, and with numbers that cannot overflow.
+/// Wraps everything that creates values in measuring calls, and limits numbers so that they cannot overflow.
 fn measured(ast: Ast) -> Ast {
     let inner = |ast: Box<Ast>| Box::new(measured(*ast));
     match ast {
@@ -117,7 +117,7 @@ fn measured(ast: Ast) -> Ast {
         Ast::Subexpr { offset, lhs, rhs } => Ast::Subexpr { offset, lhs: inner(lhs), rhs: inner(rhs) },
         Ast::ObjectValues { offset, node } => Ast::ObjectValues { offset, node: inner(node) },
         Ast::Index { offset, idx } => Ast::Index { offset, idx: idx.max(-i32::MAX) },
-        // Past any array, and far from the greatest number, to which the crate adds.
+        // Beyond any array, and far from the integer limit, to which the crate adds.
         Ast::Slice { offset, start, stop, step } => {
             let near = |number: i32| number.clamp(-1_000_000_000, 1_000_000_000);
             Ast::Slice { offset, start: start.map(near), stop: stop.map(near), step: near(step) }

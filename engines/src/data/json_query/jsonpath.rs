@@ -1,4 +1,4 @@
-//! JSONPath (RFC 9535), within a bound on the nodes that a query may look at.
+//! JSONPath (RFC 9535) with a limit on visited nodes.
 
 use serde_json::Value;
 use serde_json_path::{JsonPath, NormalizedPath, PathElement};
@@ -6,9 +6,9 @@ use serde_json_path::{JsonPath, NormalizedPath, PathElement};
 use super::{MAX_NODES, MAX_VALUES, Output, depth, nodes, wrong};
 use crate::Failure;
 
-/// Nodes that a query may look at, as estimated before it runs.
+/// Maximum number of visited nodes, as estimated beforehand.
 const MAX_WORK: f64 = 2e7;
-/// Brackets and parentheses within one another: the parser tries each in several ways.
+/// Maximum nesting of brackets: the parser tries each in several ways.
 const MAX_NESTED: usize = 12;
 
 pub fn select(document: &Value, query: &str) -> Result<Output, Failure> {
@@ -25,10 +25,10 @@ pub fn select(document: &Value, query: &str) -> Result<Output, Failure> {
     let path = JsonPath::parse(query).map_err(|error| wrong(format!("is no JSONPath (RFC 9535): {error}")))?;
     let found = path.query_located(document);
     let mut output = Output { count: found.len(), ..Output::default() };
-    let mut room = MAX_NODES;
+    let mut remaining = MAX_NODES;
     for node in found.iter().take(MAX_VALUES) {
-        let Some(left) = room.checked_sub(nodes(node.node())) else { break };
-        room = left;
+        let Some(left) = remaining.checked_sub(nodes(node.node())) else { break };
+        remaining = left;
         output.values.push(node.node().clone());
         output.locations.push(normalized(node.location()));
     }
@@ -75,10 +75,10 @@ struct Scan {
     work: f64,
 }
 
-/// Estimates from above, without a parse, how often a query looks at nodes.
+/// Upper estimate of the number of visited nodes, without a parse.
 ///
-/// A node is reached from its one parent; over `..` from each of its ancestors; and over several selectors of one
-/// bracket once by each. A query within a filter that begins at `$` starts anew for each node that is filtered.
+/// A node is reached from its parent; over `..` from each ancestor; and once per selector of a bracket. A query in a
+/// filter that begins at `$` runs once per filtered node.
 fn scan(query: &str, size: &Size) -> Scan {
     let mut scan = Scan { nested: 0, work: size.nodes };
     let mut quote = None;

@@ -38,9 +38,9 @@ pub static ENGINE: Engine = Engine {
 };
 
 const MAX_QUERY: usize = 10_000;
-/// Values given of one query; further ones are only counted.
+/// Maximum number of values returned; further ones are only counted.
 const MAX_VALUES: usize = 10_000;
-/// Nodes of all values that are given: one may hold the next.
+/// Maximum number of nodes of all returned values: values may be nested.
 const MAX_NODES: usize = 1_000_000;
 
 #[derive(Deserialize)]
@@ -61,10 +61,10 @@ enum Language {
 #[derive(Debug, Default, Serialize)]
 struct Output {
     values: Vec<Value>,
-    /// Of each value: its normalized path (RFC 9535, section 2.7), or the pointer. JMESPath makes new values, which are
-    /// nowhere in the document: it has none.
+    /// Location of each value: its normalized path (RFC 9535, section 2.7), or the pointer. Empty for JMESPath, whose
+    /// values are created.
     locations: Vec<String>,
-    /// Of all that were found.
+    /// Number of all values found.
     count: usize,
 }
 
@@ -107,7 +107,7 @@ fn pointer(document: &Value, query: &str) -> Result<Output, Failure> {
     Ok(output)
 }
 
-/// The number of values in a value, itself among them.
+/// Number of nodes of a value, including itself.
 fn nodes(value: &Value) -> usize {
     match value {
         Value::Array(items) => items.iter().map(nodes).sum::<usize>().saturating_add(1),

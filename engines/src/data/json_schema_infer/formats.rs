@@ -1,14 +1,14 @@
-//! The format that all texts of one place are of.
+//! Common format of all texts at one place.
 
 use std::sync::OnceLock;
 
 use jsonschema::Validator;
 use serde_json::json;
 
-/// JSON Schema's formats that are looked for, the narrower first.
+/// Formats of JSON Schema that are detected, narrower first.
 const FORMATS: [&str; 8] = ["date-time", "date", "time", "uuid", "ipv4", "ipv6", "email", "uri"];
 
-/// Which formats are still possible after each text that was seen.
+/// Formats that all texts so far conform to.
 #[derive(Debug, Clone, Copy)]
 pub struct Possible([bool; FORMATS.len()]);
 
@@ -25,7 +25,7 @@ impl Possible {
         }
     }
 
-    /// What is possible for the texts of both.
+    /// Intersects two sets of formats.
     pub fn and(&mut self, other: Self) {
         self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine = *mine && theirs);
     }
@@ -35,7 +35,7 @@ impl Possible {
     }
 }
 
-/// By the same crate that validates (q109), so that a schema never refuses what it was made of.
+/// Uses the crate that validates (q109), so that a schema never rejects its own samples.
 fn is_of(at: usize, text: &str) -> bool {
     static VALIDATORS: OnceLock<Vec<Option<Validator>>> = OnceLock::new();
     let build = |format: &str| {
@@ -43,7 +43,7 @@ fn is_of(at: usize, text: &str) -> bool {
         options.build(&json!({ "format": format })).ok()
     };
     let validators = VALIDATORS.get_or_init(|| FORMATS.into_iter().map(build).collect());
-    // Any word and a colon begin a URI; people write them with an authority, or of these kinds.
+    // Any word with a colon is a URI; only those with an authority or a common scheme are intended as such.
     let likely = FORMATS.get(at) != Some(&"uri")
         || text.contains("://")
         || ["mailto:", "urn:", "tel:", "data:"].iter().any(|scheme| text.starts_with(scheme));

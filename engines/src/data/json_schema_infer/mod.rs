@@ -50,7 +50,7 @@ struct Output {
     conflicts: Vec<Conflict>,
 }
 
-/// Values of one place that are of several types; `null` beside one other is none.
+/// A place with values of several types; `null` together with one other is not a conflict.
 #[derive(Serialize)]
 struct Conflict {
     /// A JSON Pointer in which `*` is every item of an array.

@@ -1,7 +1,7 @@
-//! What the values of one place have in common, gathered sample by sample.
+//! Common shape of the values at one place, updated sample by sample.
 //!
-//! The fusion of Baazizi et al. (2019): kinds are united, records fused by key with a count of how often each is
-//! there, arrays into the fusion of their items.
+//! Fusion by Baazizi et al. (2019): kinds are united, records fused by key with a count of occurrences, arrays into the
+//! fusion of their items.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,13 +10,13 @@ use serde_json::{Map, Number, Value, json};
 
 use super::formats::Possible;
 
-/// How deeply samples may be nested.
+/// Maximum nesting of samples.
 const MAX_DEPTH: usize = 128;
-/// The greatest `enum_limit`; more distinct texts are not remembered.
+/// Maximum `enum_limit`; beyond it distinct texts are not kept.
 const MAX_ENUM: usize = 50;
-/// Bytes of a text that an enumeration may hold.
+/// Maximum bytes of an enumerated text.
 const MAX_TEXT: usize = 200;
-/// Keys of objects of one place; with more it is a map.
+/// Maximum number of keys of an object; with more it is treated as a map.
 const MAX_KEYS: usize = 1_000;
 
 pub struct Rules {
@@ -44,7 +44,7 @@ struct Numbers {
 #[derive(Debug, Default)]
 struct Texts {
     count: usize,
-    /// Empty once there are too many.
+    /// Cleared once there are too many.
     values: BTreeSet<String>,
     various: bool,
     formats: Possible,
@@ -54,7 +54,7 @@ struct Texts {
 struct Record {
     count: usize,
     members: BTreeMap<String, (usize, Shape)>,
-    /// All members in one, once there are too many keys.
+    /// All members fused, once there are too many keys.
     any: Option<Box<Shape>>,
 }
 
@@ -82,7 +82,7 @@ impl Shape {
         Ok(())
     }
 
-    /// The kinds that were seen, in JSON Schema's words.
+    /// Names of the observed kinds in JSON Schema.
     fn kinds(&self) -> Vec<&'static str> {
         let number = self.numbers.as_ref().map(|numbers| if numbers.whole { "integer" } else { "number" });
         let kinds = [
@@ -96,7 +96,7 @@ impl Shape {
         kinds.into_iter().flatten().collect()
     }
 
-    /// One type, several types that need no more said, or any of several schemas.
+    /// Returns one type, several types without further constraints, or alternatives.
     pub fn schema(&self, rules: &Rules) -> Value {
         let kinds = self.kinds();
         let branches: Vec<Map<String, Value>> = kinds.iter().map(|kind| self.branch(kind, rules)).collect();
@@ -130,21 +130,21 @@ impl Shape {
         schema
     }
 
-    /// Tells each place whose values are of several types.
-    pub fn conflicts(&self, path: &mut String, tell: &mut impl FnMut(String, Vec<&'static str>)) {
+    /// Reports each place with values of several types.
+    pub fn conflicts(&self, path: &mut String, report: &mut impl FnMut(String, Vec<&'static str>)) {
         let kinds = self.kinds();
         if kinds.iter().filter(|kind| **kind != "null").count() > 1 {
-            tell(path.clone(), kinds);
+            report(path.clone(), kinds);
         }
-        self.below(path, &mut |shape, path| shape.conflicts(path, tell));
+        self.below(path, &mut |shape, path| shape.conflicts(path, report));
     }
 
-    /// Tells each place that has become a map.
-    pub fn maps(&self, path: &mut String, tell: &mut impl FnMut(&str)) {
+    /// Reports each place that is treated as a map.
+    pub fn maps(&self, path: &mut String, report: &mut impl FnMut(&str)) {
         if self.record.as_ref().is_some_and(|record| record.any.is_some()) {
-            tell(path);
+            report(path);
         }
-        self.below(path, &mut |shape, path| shape.maps(path, tell));
+        self.below(path, &mut |shape, path| shape.maps(path, report));
     }
 
     fn below(&self, path: &mut String, act: &mut dyn FnMut(&Self, &mut String)) {
@@ -244,7 +244,7 @@ impl Texts {
         }
     }
 
-    /// An enumeration needs evidence: each value is there twice on the average.
+    /// An enumeration requires evidence: each value occurs twice on average.
     fn describe(&self, rules: &Rules, schema: &mut Map<String, Value>) {
         let few = !self.various && self.values.len() <= rules.enum_limit && self.count >= 2 * self.values.len();
         if let Some(format) = self.formats.first().filter(|_| rules.formats) {

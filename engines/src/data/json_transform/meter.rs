@@ -1,4 +1,4 @@
-//! What a program has left.
+//! Remaining budget of a program.
 
 use std::cell::Cell;
 
@@ -8,13 +8,13 @@ use jaq_json::{Num, Val};
 
 use crate::stack::STACK;
 
-/// Steps of one program: a value through a pipe, a call, or 16 nodes or 256 bytes that are gone through.
+/// Maximum steps of a program: a value through a pipe, a call, or 16 nodes or 256 bytes traversed.
 pub const MAX_STEPS: usize = 3_000_000;
-/// Nodes, and one more for each 16 bytes of text, of one value.
+/// Maximum size of a value: nodes, plus one per 16 bytes of text.
 const MAX_SIZE: usize = 1_000_000;
-/// How deeply a value may be nested; results are JSON for others to read, whose parsers take no more.
+/// Maximum nesting of a value: parsers of the result accept no more.
 const MAX_DEPTH: usize = 120;
-/// Bits of an integer.
+/// Maximum bits of an integer.
 const MAX_BITS: u64 = 100_000;
 
 const STEPS: &str = "the program takes more than 3000000 steps: filter before it combines";
@@ -25,7 +25,7 @@ const RECURSION: &str = "the program calls itself too deeply: use reduce, or a c
 pub struct Meter {
     steps: Cell<usize>,
     spent: Cell<Option<&'static str>>,
-    /// An address on the stack where the program began.
+    /// Address on the stack at which the program began.
     base: usize,
 }
 
@@ -34,7 +34,7 @@ impl Meter {
         Self { steps: Cell::new(steps), spent: Cell::new(None), base: here() }
     }
 
-    /// Why the program may not go on.
+    /// Returns why the program must stop.
     pub fn spent(&self) -> Option<&'static str> {
         self.spent.get()
     }
@@ -47,7 +47,7 @@ impl Meter {
         self.spent.get().is_none()
     }
 
-    /// Takes a step; false where that is one too many or the stack is nearly full.
+    /// Consumes a step; false if the limit is reached or the stack is nearly full.
     pub fn step(&self) -> bool {
         if self.base.abs_diff(here()) > STACK / 4 * 3 {
             self.spent.set(self.spent.get().or(Some(RECURSION)));
@@ -55,7 +55,7 @@ impl Meter {
         self.spend(1)
     }
 
-    /// Goes through a value; false where it is too large or too deep.
+    /// Traverses a value; false if it is too large or too deep.
     pub fn holds(&self, value: &Val) -> bool {
         let mut left = MAX_SIZE;
         if !within(value, 0, &mut left) {
@@ -64,7 +64,7 @@ impl Meter {
         self.spend(1 + (MAX_SIZE - left) / 16)
     }
 
-    /// As [`Self::holds`], of a sum: its parts were gone through when they were made.
+    /// As [`Self::holds`], for a sum whose parts were traversed before.
     pub fn holds_top(&self, value: &Val) -> bool {
         let size = top(value);
         if size > MAX_SIZE {
@@ -73,12 +73,12 @@ impl Meter {
         self.spend(1 + size / 256)
     }
 
-    /// Pays for comparing every part of one value with every part of another.
+    /// Charges for comparing every part of one value with every part of another.
     pub fn pairs(&self, one: &Val, other: &Val) -> bool {
         self.spend(1 + top(one).saturating_mul(top(other)) / 16)
     }
 
-    /// Whether a text may be repeated.
+    /// Returns whether a text may be repeated.
     pub fn repeats(&self, text: &[u8], times: f64) -> bool {
         if times * (text.len() as f64) > (MAX_SIZE * 16) as f64 {
             self.spent.set(self.spent.get().or(Some(SIZE)));
@@ -122,7 +122,7 @@ fn within(value: &Val, depth: usize, left: &mut usize) -> bool {
     }
 }
 
-/// What jaq's filters get beside their values.
+/// Data passed to jaq's filters besides their values.
 #[derive(Clone, Copy)]
 pub struct Data<'a> {
     pub lut: &'a Lut<Kind>,

@@ -1,8 +1,8 @@
 //! q108: JSON transform.
 //!
-//! jaq runs a program as far as it goes: it has no bound on steps, memory or recursion, and a thread cannot be stopped
-//! from outside. So the program, and jaq's own definitions, are rewritten before they are compiled: wherever a program
-//! can loop or grow, a filter of [`meter`] is put in, which passes values on and counts them.
+//! jaq has no limit on steps, memory or recursion, and a thread cannot be stopped from outside. So the program and
+//! jaq's own definitions are rewritten before they are compiled: wherever a program can loop or grow, a filter of
+//! [`meter`] is inserted, which passes values on and counts them.
 
 mod meter;
 mod natives;
@@ -42,11 +42,11 @@ pub static ENGINE: Engine = Engine {
 };
 
 const MAX_PROGRAM: usize = 20_000;
-/// Brackets and keywords that nest: the parser and the interpreter recurse.
+/// Maximum nesting of brackets and keywords: parser and interpreter recurse.
 const MAX_NESTED: usize = 200;
-/// Results given; a program that has more is stopped there.
+/// Maximum number of results; the program is stopped there.
 const MAX_RESULTS: usize = 10_000;
-/// What the rewritten program is called, which no program can call.
+/// Name of the rewritten program, which no program can call.
 const MAIN: &str = "\u{0}main";
 
 #[derive(Deserialize)]
@@ -106,7 +106,7 @@ fn nested(program: &str) -> usize {
     brackets + words.iter().map(|word| program.matches(word).count()).sum::<usize>() / 4
 }
 
-/// The results, and whether there are more than are given.
+/// Returns the results, and whether there are more.
 fn run(input: &Input, steps: usize) -> Result<(Vec<Value>, bool), Failure> {
     let program = load::parse(&input.program, |parser| parser.term()).ok_or_else(|| malformed(&input.program))?;
     let names: Vec<String> = input.variables.keys().map(|name| format!("${name}")).collect();
@@ -117,7 +117,7 @@ fn run(input: &Input, steps: usize) -> Result<(Vec<Value>, bool), Failure> {
     defs.push(rewrite::definition(main, &known));
 
     let arguments = if names.is_empty() { String::new() } else { format!("({})", names.join(";")) };
-    // The lexer would refuse the name, so what calls it is a definition too.
+    // The lexer would reject the name, so its caller is a definition too.
     let call = parse::Def {
         name: "muster_main",
         args: names.iter().map(String::as_str).collect(),
@@ -137,7 +137,7 @@ fn run(input: &Input, steps: usize) -> Result<(Vec<Value>, bool), Failure> {
     collect(filter.id.run((context, value::of_json(&input.document))), &meter)
 }
 
-/// What comes with jq, counted; read once.
+/// jq's standard definitions with counters; built once.
 fn library(natives: &[&str]) -> &'static [parse::Def<&'static str>] {
     static LIBRARY: OnceLock<Vec<parse::Def<&'static str>>> = OnceLock::new();
     let counted = || natives::definitions().into_iter().map(|def| rewrite::definition(def, natives)).collect();
@@ -166,7 +166,7 @@ fn collect<'a>(
     Ok((results, false))
 }
 
-/// Why a program cannot be read, with where.
+/// Explains why and where a program cannot be parsed.
 fn malformed(program: &str) -> Failure {
     let arena = Arena::default();
     let no_definitions: [parse::Def<&str>; 0] = [];

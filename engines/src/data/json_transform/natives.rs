@@ -1,4 +1,4 @@
-//! The filters that a program may call: jaq's, without what knows more than the program's input, and the counts.
+//! Native filters available to a program: jaq's, without access to anything but the input, and the counters.
 
 use std::iter::once;
 
@@ -18,26 +18,25 @@ pub const NEST: &str = "\u{0}nest";
 pub const MUL: &str = "\u{0}mul";
 pub const PAIRS: &str = "\u{0}pairs";
 
-/// Elements of an array that another is searched for by `.[array]`.
+/// Maximum length of an array searched for by `.[array]`.
 const MAX_KEY: usize = 16;
-/// Brackets within one another of a text that is read as JSON.
+/// Maximum nesting of a text that is parsed as JSON.
 const MAX_NESTED: usize = 100;
 
-/// Files, the environment, the clock, the local time zone, the log, the end of the process; and `range`, which does not
-/// pass by a count and is defined below.
+/// Files, the environment, the clock, the local time zone, the log, the end of the process; and `range`, which is not
+/// counted and is redefined below.
 const REMOVED: [&str; 10] =
     ["env", "now", "halt", "input", "inputs", "debug_empty", "stderr_empty", "localtime", "strflocaltime", "range"];
-/// Definitions that call what was removed.
+/// Definitions that call removed filters.
 const UNDEFINED: [&str; 4] = ["stderr", "debug", "halt", "halt_error"];
 
-/// jaq's own definition of its native `range`, where it says what that does.
+/// jaq's own definition of its native `range`, from its documentation.
 const RANGE: &str = "def range($from; $to; $by): $from |
       if $by > 0 then while(. < $to; . + $by)
     elif $by < 0 then while(. > $to; . + $by)
     else              while(. != $to; . + $by) end;";
 
-/// A filter that passes its value on, in whatever way it is used, as long as its condition holds. Where that does not,
-/// the program halts, which no `try` catches.
+/// Filters that pass their value on while their condition holds. Otherwise the program halts, which no `try` catches.
 macro_rules! passing {
     (|$meter:ident, $value:ident| $holds:expr) => {
         Native::new(|cv: Cv<'_, Kind>| {
@@ -55,7 +54,7 @@ macro_rules! passing {
     };
 }
 
-/// What jq 1.7 has and jaq has not, by jq's own definitions or its manual's words.
+/// Filters that jq 1.7 has and jaq lacks, by jq's definitions or its manual.
 const MORE: &str = r#"
     def leaf_paths: paths(scalars);
     def toarray: if isarray then . else [.] end;
@@ -76,7 +75,7 @@ const MORE: &str = r#"
       | split("\r") | join("\\r"))) | join("\t");
 "#;
 
-/// In an order in which each is defined before it is called.
+/// In dependency order.
 pub fn definitions() -> Vec<Def<&'static str>> {
     let parsed = |text| load::parse(text, |parser| parser.defs()).unwrap_or_default();
     // jaq's shorter forms of `range` stand before `while`, which the long one needs here.
@@ -111,7 +110,7 @@ fn key<'a>(cv: Cv<'a, Kind>) -> ValXs<'a, Val> {
     }
 }
 
-/// What is read as JSON must not nest deeper than the reader can recurse.
+/// A text to be parsed as JSON must not be nested deeper than the parser can recurse.
 fn nest<'a>(cv: Cv<'a, Kind>) -> ValXs<'a, Val> {
     if let Val::TStr(text) = &cv.1 {
         let mut depth = 0_usize;

@@ -1,7 +1,6 @@
-//! A program with a count wherever it can loop or grow.
+//! Inserts counters wherever a program can loop or grow.
 //!
-//! Counts go before what is called last, never after it, so that a definition that ends in its own call still runs as a
-//! loop.
+//! Counters precede tail calls, so that a tail-recursive definition still runs as a loop.
 
 use jaq_core::load::lex::StrPart;
 use jaq_core::load::parse::{BinaryOp, Def, Pattern, Term};
@@ -10,7 +9,7 @@ use jaq_core::path::{Part, Path};
 
 use super::natives::{KEY, MUL, NEST, PAIRS, SIZE, STEP, TOP};
 
-/// Native filters that do not go through their input, or whose definitions are counted.
+/// Native filters that do not traverse their input, or whose definitions are counted.
 const SHALLOW: [&str; 11] =
     ["length", "has", "error_empty", "first", "last", "limit", "skip", "path", "path_value", "floor", "startswith"];
 const LEFT: &str = "$\u{0}left";
@@ -42,7 +41,7 @@ fn sized(term: T<'_>) -> T<'_> {
     pipe(term, call(SIZE))
 }
 
-/// Of a value that is compared in one step with whatever.
+/// A value that is compared with any other in one step.
 fn is_small(term: &T<'_>) -> bool {
     match term {
         Term::Num(_) | Term::Arr(None) => true,
@@ -77,7 +76,7 @@ impl Rewrite<'_> {
             Term::Obj(entries) => {
                 let entry = |(key, value): (T<'s>, Option<T<'s>>)| match value {
                     Some(value) => (self.term(key), Some(self.term(value))),
-                    // `{a}` and `{$x}` are read by their words.
+                    // Shorthand `{a}` and `{$x}`.
                     None => (key, None),
                 };
                 sized(Term::Obj(entries.into_iter().map(entry).collect()))
@@ -120,7 +119,9 @@ impl Rewrite<'_> {
             BinaryOp::Cmp(_) if small => pipe(plain(left, op, right), call(STEP)),
             BinaryOp::Cmp(_) => pipe(plain(sized(left), op, sized(right)), call(STEP)),
             BinaryOp::Assign | BinaryOp::Update | BinaryOp::UpdateAlt => plain(left, op, sized(right)),
-            // jaq says of `l += r` that it is `r as $x | l |= . + $x`.
+            // jaq defines `l += r` as `r as $x
+            //
+            // l |= . + $x`.
             BinaryOp::UpdateMath(math) => {
                 let updated = arithmetic(Term::Id, math, Term::Var(RIGHT));
                 bind(sized(right), RIGHT, plain(left, BinaryOp::Update, updated))
@@ -160,7 +161,7 @@ impl Rewrite<'_> {
     fn path<'s>(&self, of: T<'s>, parts: Vec<(Part<T<'s>>, jaq_core::path::Opt)>) -> T<'s> {
         let mut many = false;
         let mut key = |term: T<'s>| {
-            // A literal stays as it is: `.a` needs no count.
+            // A literal needs no counter.
             if is_small(&term) {
                 return term;
             }
@@ -177,7 +178,7 @@ impl Rewrite<'_> {
     }
 }
 
-/// One operation with its result, or for what repeats and compares its operands, counted.
+/// One operation on its result; repetition and comparison also charge for their operands.
 fn arithmetic<'s>(left: T<'s>, math: Math, right: T<'s>) -> T<'s> {
     let plain = |left: T<'s>, right: T<'s>| Term::BinOp(Box::new(left), BinaryOp::Math(math), Box::new(right));
     match math {

@@ -1,4 +1,4 @@
-//! JSON to jaq's values and back.
+//! Converts between JSON and jaq's values.
 
 use jaq_json::{Map, Num, Val};
 use serde_json::{Number, Value};
@@ -39,7 +39,7 @@ fn to_key(key: &Val) -> String {
     }
 }
 
-/// jq writes a whole number without a point, a number that is none as null, an infinite one as the greatest.
+/// jq writes a whole number without a point, NaN as null, infinity as the greatest number.
 fn to_number(number: &Num) -> Value {
     let float = match number {
         Num::Int(number) => return (*number as i64).into(),

@@ -1,14 +1,14 @@
-//! Which pairs are compared.
+//! Selects the pairs to compare.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Record, compare};
 use crate::Failure;
 
-/// Most pairs of one call.
+/// Maximum number of pairs per call.
 const MAX_PAIRS: usize = 1_000_000;
 
-/// Every pair, or those that agree on one of the fields `on`; within one table each pair once.
+/// All pairs, or those that agree in one of the fields `on`; within one table each pair once.
 pub(super) fn pairs(
     left: &[&Record],
     right: Option<&[&Record]>,
@@ -48,7 +48,7 @@ pub(super) fn pairs(
     Ok(pairs.into_iter().collect())
 }
 
-/// The records of each value; those without one are in no block.
+/// Records by value; records without one are in no block.
 fn blocks(records: &[&Record], name: &str) -> BTreeMap<String, Vec<usize>> {
     let mut blocks: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (index, record) in records.iter().enumerate() {

@@ -1,13 +1,13 @@
-//! How alike two values of a field are, 0 to 1.
+//! Similarity of two values of a field, 0 to 1.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Field, Record};
 
-/// Longer texts are compared by their beginnings, as the comparison takes the product of the lengths.
+/// Longer texts are truncated, as the comparison takes the product of the lengths.
 const MAX_CHARS: usize = 200;
-/// The digits of a phone number that are the subscriber's own everywhere.
+/// Number of trailing digits of a phone number that identify the subscriber.
 const PHONE_DIGITS: usize = 9;
 
 #[derive(Clone, Copy, PartialEq, Deserialize)]
@@ -21,16 +21,16 @@ pub(super) enum Kind {
     Phone,
 }
 
-/// A value as it is compared.
+/// A value prepared for comparison.
 pub(super) enum Prepared {
     Text(String),
-    /// As it is written, and with its words in order.
+    /// As written, and with its words sorted.
     Name(String, String),
     Date([u16; 3]),
     Number(f64),
 }
 
-/// In small letters, with one space for whatever is neither letter nor digit; nothing of an empty value.
+/// Lower case, with one space for anything but letters and digits; `None` for an empty value.
 pub(super) fn plain(value: Option<&Value>) -> Option<String> {
     let text = match value? {
         Value::Null => return None,
@@ -83,7 +83,7 @@ fn date(plain: &str) -> Option<[u16; 3]> {
     }
 }
 
-/// Of each field; nothing where either record lacks it.
+/// Similarity per field; `None` if either record lacks it.
 pub(super) fn alike(
     one: Option<&Vec<Option<Prepared>>>,
     two: Option<&Vec<Option<Prepared>>>,
@@ -103,12 +103,12 @@ fn similarity(one: &Prepared, two: &Prepared, kind: Kind) -> f64 {
         (Prepared::Date(one), Prepared::Date(two)) => dates(*one, *two),
         (Prepared::Number(one), Prepared::Number(two)) => numbers(*one, *two),
         (Prepared::Text(one), Prepared::Text(two)) => strsim::normalized_levenshtein(one, two),
-        // One of them could be read and the other not.
+        // Only one of them could be parsed.
         _ => 0.0,
     }
 }
 
-/// Equal, else day and month exchanged or one digit wrong, else by the parts that agree.
+/// Equal, else day and month swapped or one digit wrong, else by the parts that agree.
 fn dates(one: [u16; 3], two: [u16; 3]) -> f64 {
     let written = |[year, month, day]: [u16; 3]| format!("{year:04}{month:02}{day:02}");
     let ([year, month, day], [other, its_month, its_day]) = (one, two);
@@ -123,7 +123,7 @@ fn dates(one: [u16; 3], two: [u16; 3]) -> f64 {
     agree as f64 * 0.4
 }
 
-/// One less the share by which they differ.
+/// One minus the relative difference.
 fn numbers(one: f64, two: f64) -> f64 {
     let largest = one.abs().max(two.abs());
     if one == two { 1.0 } else { (1.0 - ((one / largest) - (two / largest)).abs()).clamp(0.0, 1.0) }

@@ -1,4 +1,4 @@
-//! q113: Duplicate records and linkage.
+//! q113: duplicate detection and record linkage.
 
 mod blocking;
 mod compare;
@@ -53,7 +53,7 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Most pairs that are told as matches, and as ones to review.
+/// Maximum number of reported matches, and of reported pairs to review.
 const MAX_TOLD: usize = 20_000;
 
 #[derive(Deserialize)]
@@ -69,15 +69,15 @@ struct Input {
 struct Field {
     name: String,
     kind: Kind,
-    /// Of the field's log-odds; 1 where it is not given.
+    /// Weight of the field's log-odds; 1 by default.
     weight: Option<f64>,
 }
 
 #[derive(Serialize)]
 struct Output {
-    /// From the likeliest. Of one table, both are places in it.
+    /// Most likely first. For a single table, both are indices into it.
     matches: Vec<Match>,
-    /// Places in the first table; those of the second count on from its end.
+    /// Indices into the first table; those of the second continue after its end.
     clusters: Vec<Vec<usize>>,
     review: Vec<Doubt>,
     compared: usize,
@@ -87,9 +87,9 @@ struct Output {
 struct Match {
     left: usize,
     right: usize,
-    /// The probability that they are the same.
+    /// Probability that both are the same.
     score: f64,
-    /// How alike each field is, 0 to 1; one that either lacks is not there.
+    /// Similarity per field, 0 to 1; fields that either lacks are omitted.
     fields: BTreeMap<String, f64>,
 }
 
@@ -129,7 +129,7 @@ fn link(input: Input, context: &Context) -> Result<Output, Failure> {
     let sure = scored.partition_point(|(score, ..)| *score >= input.threshold);
     let (matched, doubtful) = scored.split_at_checked(sure).unwrap_or_default();
     if matched.len().max(doubtful.len()) > MAX_TOLD {
-        context.warn(format!("only the first {MAX_TOLD} matches, and as many to review, are told"));
+        context.warn(format!("only the first {MAX_TOLD} matches, and as many to review, are reported"));
     }
     let shift = if right.is_some() { left.len() } else { 0 };
     let linked = matched.iter().map(|&(_, one, two, _)| (one, two.saturating_add(shift)));
@@ -155,7 +155,7 @@ fn records<'a>(field: &str, rows: &'a [Value]) -> Result<Vec<&'a Record>, Failur
     rows.iter().enumerate().map(|(index, row)| row.as_object().ok_or_else(|| wrong(index))).collect()
 }
 
-/// Groups of records that matches join, directly or by way of others.
+/// Groups of records linked by matches, directly or transitively.
 fn clusters(linked: impl Iterator<Item = (usize, usize)>, records: usize) -> Vec<Vec<usize>> {
     let mut parents: Vec<usize> = (0..records).collect();
     for (one, two) in linked {
@@ -171,7 +171,7 @@ fn clusters(linked: impl Iterator<Item = (usize, usize)>, records: usize) -> Vec
     groups.into_values().filter(|group| group.len() > 1).collect()
 }
 
-/// The first of a record's group; halves the way there for the next time.
+/// Finds a record's representative, with path halving.
 fn root(parents: &mut [usize], mut at: usize) -> usize {
     while let Some(&parent) = parents.get(at).filter(|parent| **parent != at) {
         let above = parents.get(parent).copied().unwrap_or(parent);

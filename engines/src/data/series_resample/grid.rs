@@ -1,4 +1,4 @@
-//! Where intervals begin and end.
+//! Boundaries of intervals.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -6,10 +6,10 @@ use jiff::{SignedDuration, Span, Timestamp, Zoned};
 
 use crate::Failure;
 
-/// Most cells of one call: intervals times series.
+/// Maximum number of cells per call: intervals times series.
 const MAX_CELLS: usize = 1_000_000;
 
-/// Intervals without a space between them; each begins where the one before ends.
+/// Adjacent intervals.
 pub(super) struct Grid {
     /// One more than there are intervals.
     edges: Vec<Timestamp>,
@@ -17,9 +17,9 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// From the interval in which `first` is to that in which `last` is. Days and longer are counted on the calendar of
-    /// the zone; hours and shorter by the clock, from the midnight that begins the day of `first` (as pandas' origin
-    /// `start_day`), weeks from Monday, months from their first day, years from January.
+    /// From the interval of `first` to that of `last`. Days and longer units follow the zone's calendar; hours and
+    /// shorter ones elapsed time from the midnight before `first` (as pandas' origin `start_day`); weeks begin on
+    /// Monday, months on their first day, years in January.
     pub(super) fn over(
         interval: &str,
         zone: &TimeZone,
@@ -68,8 +68,8 @@ impl Grid {
         self.edges.iter().skip(1)
     }
 
-    /// An edge as RFC 3339, in the zone.
-    pub(super) fn told(&self, index: usize) -> Option<String> {
+    /// A boundary as RFC 3339, in the zone.
+    pub(super) fn reported(&self, index: usize) -> Option<String> {
         let edge = *self.edges.get(index)?;
         let offset = self.zone.to_offset(edge);
         Some(if offset.is_zero() { edge.to_string() } else { edge.display_with_offset(offset).to_string() })

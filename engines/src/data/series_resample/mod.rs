@@ -1,4 +1,4 @@
-//! q118: Resample and align series.
+//! q118: resampling and alignment of series.
 
 mod grid;
 #[cfg(test)]
@@ -90,13 +90,13 @@ enum Fill {
 
 #[derive(Default, Serialize)]
 struct Output {
-    /// The start of each interval.
+    /// Start of each interval.
     times: Vec<String>,
-    /// One value for each time.
+    /// One value per time.
     values: BTreeMap<String, Vec<f64>>,
-    /// Runs of intervals without a point, before they are filled; the end is that of the last.
+    /// Runs of intervals without a point, before filling; the end is that of the last interval.
     gaps: Vec<Gap>,
-    /// The share of intervals with a point.
+    /// Share of intervals with a point.
     completeness: BTreeMap<String, f64>,
 }
 
@@ -131,11 +131,11 @@ fn resample(input: Input, context: &Context) -> Result<Output, Failure> {
         output.completeness.insert(name.clone(), there as f64 / column.len().max(1) as f64);
         let gaps = runs(&column);
         output.gaps.extend(gaps.iter().filter_map(|gap| {
-            let (start, end) = (grid.told(gap.start)?, grid.told(gap.end)?);
+            let (start, end) = (grid.reported(gap.start)?, grid.reported(gap.end)?);
             Some(Gap { series: name.clone(), start, end })
         }));
         match input.aggregate {
-            // Nothing was counted: that is a count.
+            // A count of zero is a value.
             Aggregate::Count => column.iter_mut().for_each(|cell| *cell = cell.or(Some(0.0))),
             _ => gaps.iter().filter(|gap| gap.len() as f64 <= input.max_gap).for_each(|gap| {
                 fill(&mut column, gap, input.fill);
@@ -158,12 +158,12 @@ fn in_order(name: &str, points: &[Point]) -> Result<Vec<(Timestamp, f64)>, Failu
         Ok((time, point.value))
     };
     let mut read: Vec<_> = points.iter().enumerate().map(read).collect::<Result<_, Failure>>()?;
-    // Stable: of two points at one time the later in the input is the last.
+    // Stable: of two points at the same time, the later in the input counts as last.
     read.sort_by_key(|(time, _)| *time);
     Ok(read)
 }
 
-/// One cell for each interval, empty where no point is in it.
+/// One cell per interval, empty without a point.
 fn aggregated(
     name: &str,
     points: &[(Timestamp, f64)],
@@ -196,7 +196,7 @@ fn one(points: &[(Timestamp, f64)], aggregate: Aggregate) -> Option<f64> {
     })
 }
 
-/// The runs of empty cells.
+/// Runs of empty cells.
 fn runs(column: &[Option<f64>]) -> Vec<std::ops::Range<usize>> {
     let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
     for (index, _) in column.iter().enumerate().filter(|(_, cell)| cell.is_none()) {
@@ -208,7 +208,7 @@ fn runs(column: &[Option<f64>]) -> Vec<std::ops::Range<usize>> {
     runs
 }
 
-/// Fills one whole gap, where the fill can: a line needs both sides, the previous value one before.
+/// Fills a whole gap if possible: linear needs both sides, the previous value one before.
 fn fill(column: &mut [Option<f64>], gap: &std::ops::Range<usize>, fill: Fill) {
     let before = gap.start.checked_sub(1).and_then(|index| column.get(index).copied().flatten());
     let after = column.get(gap.end).copied().flatten();
@@ -219,13 +219,13 @@ fn fill(column: &mut [Option<f64>], gap: &std::ops::Range<usize>, fill: Fill) {
             Fill::None => None,
             Fill::Zero => Some(0.0),
             Fill::Previous => before,
-            // Weighted, and not by the difference, which may overflow.
+            // Weighted sum, as the difference may overflow.
             Fill::Linear => before.zip(after).map(|(before, after)| before * (1.0 - along) + after * along),
         };
     }
 }
 
-/// A time at which one series still has no value is left out for all: there is no number that stands for none.
+/// A time at which some series has no value is omitted for all, since the output has no missing values.
 fn align(output: &mut Output, columns: Vec<(String, Vec<Option<f64>>)>, grid: &Grid, context: &Context) {
     let whole = |index: &usize| columns.iter().all(|(_, column)| column.get(*index).is_some_and(|cell| cell.is_some()));
     let kept: Vec<usize> = (0..grid.len()).filter(whole).collect();
@@ -236,7 +236,7 @@ fn align(output: &mut Output, columns: Vec<(String, Vec<Option<f64>>)>, grid: &G
             grid.len()
         ));
     }
-    output.times = kept.iter().filter_map(|index| grid.told(*index)).collect();
+    output.times = kept.iter().filter_map(|index| grid.reported(*index)).collect();
     for (name, column) in columns {
         let values = kept.iter().filter_map(|index| column.get(*index).copied().flatten()).collect();
         output.values.insert(name, values);

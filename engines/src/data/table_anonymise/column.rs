@@ -1,4 +1,4 @@
-//! A quasi-identifier: how it splits, what it becomes.
+//! A quasi-identifier: splitting and generalisation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,22 +7,22 @@ use serde_json::Value;
 use super::Row;
 use crate::Failure;
 
-/// Most levels of a hierarchy.
+/// Maximum levels of a hierarchy.
 const MAX_LEVELS: usize = 64;
-/// The most values that are told one by one where a class has several.
+/// Maximum number of values listed for a class.
 const MAX_TOLD: usize = 10;
 /// The root of every hierarchy.
 const ANY: &str = "*";
 
 /// One column over all rows.
 pub(super) enum Column {
-    /// Numbers, or places of values in their order; `names` are the values then.
+    /// Numbers, or ranks of ordered values; `names` are then the values.
     Line { places: Vec<f64>, values: Vec<Value>, names: Option<Vec<Value>>, range: f64 },
-    /// `leaves` are the distinct paths from the root, sorted, so that each node's are together.
+    /// `leaves` are the distinct paths from the root, sorted, so that each node's are adjacent.
     Tree { of: Vec<usize>, leaves: Vec<Vec<String>>, values: Vec<Value> },
 }
 
-/// A part of the rows, by their indexes.
+/// A subset of rows, by index.
 pub(super) type Class = Vec<usize>;
 
 impl Column {
@@ -49,8 +49,8 @@ impl Column {
         Ok(Self::Line { places, values, names, range: most - least })
     }
 
-    /// How much of the column a class spreads over, 0 to 1: of numbers the range, of categories the leaves (the
-    /// normalised certainty penalty of Xu et al. 2006).
+    /// Spread of a class over the column, 0 to 1: share of the numeric range, or of the leaves (normalised certainty
+    /// penalty of Xu et al. 2006).
     pub(super) fn width(&self, class: &[usize]) -> f64 {
         match self {
             Self::Line { places, range, .. } => {
@@ -65,7 +65,7 @@ impl Column {
         }
     }
 
-    /// What every row of a class has in place of its own value.
+    /// Generalised value of a class.
     pub(super) fn label(&self, class: &[usize]) -> Value {
         let (Self::Line { values, .. } | Self::Tree { values, .. }) = self;
         let of = |row: &usize| values.get(*row).unwrap_or(&Value::Null);
@@ -82,15 +82,14 @@ impl Column {
                 format!("[{least}, {most}]").into()
             }
             Self::Line { names: Some(_), .. } => {
-                let told: BTreeSet<String> = class.iter().map(|row| text(of(row))).collect();
-                let told: Vec<String> = told.into_iter().collect();
-                if told.len() > MAX_TOLD { ANY.into() } else { format!("{{{}}}", told.join(", ")).into() }
+                let reported: BTreeSet<String> = class.iter().map(|row| text(of(row))).collect();
+                let reported: Vec<String> = reported.into_iter().collect();
+                if reported.len() > MAX_TOLD { ANY.into() } else { format!("{{{}}}", reported.join(", ")).into() }
             }
         }
     }
 
-    /// The class in parts: by half at the median, or by the children of the node that it has in common; none where all
-    /// its values are the same.
+    /// Splits the class: at the median, or by the children of its common node; empty if all values are equal.
     pub(super) fn split(&self, class: &[usize]) -> Vec<Class> {
         match self {
             Self::Line { places, .. } => {
@@ -100,7 +99,7 @@ impl Column {
                 let median = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
                 let below =
                     |strict| class.iter().partition(|row| if strict { at(row) < median } else { at(row) <= median });
-                // Of the two cuts beside the median, the one nearer to the half.
+                // Of the two cuts beside the median, the more balanced one.
                 let cuts: [(Class, Class); 2] = [below(true), below(false)];
                 let best = cuts.into_iter().max_by_key(|(low, high)| low.len().min(high.len()));
                 best.filter(|(low, high)| !low.is_empty() && !high.is_empty())
@@ -127,7 +126,7 @@ fn ends(places: impl Iterator<Item = f64>) -> (f64, f64) {
     places.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), place| (least.min(place), most.max(place)))
 }
 
-/// What the paths of a class have in common. That of the least and the greatest is that of all between.
+/// Common path prefix of a class. That of the least and the greatest is that of all between.
 fn common<'a>(of: &[usize], leaves: &'a [Vec<String>], class: &[usize]) -> Option<&'a [String]> {
     let leaf = |row: &usize| of.get(*row).copied();
     let least = leaves.get(class.iter().filter_map(leaf).min()?)?;
@@ -136,7 +135,7 @@ fn common<'a>(of: &[usize], leaves: &'a [Vec<String>], class: &[usize]) -> Optio
     least.get(..depth)
 }
 
-/// From the root to each value.
+/// Paths from the root to each value.
 fn paths(values: &[Value], hierarchy: &Value) -> Result<Vec<Vec<String>>, String> {
     let how = "must be an object: of each value its ancestors from near to far, {\"Oslo\": [\"Norway\", \"Europe\"]}, \
                or its parent, {\"Oslo\": \"Norway\", \"Norway\": \"Europe\"}";

@@ -1,4 +1,4 @@
-//! What classes tell of sensitive values.
+//! Disclosure measures of classes for sensitive values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,14 @@ fn values<'a>(rows: &'a [&'a Row], class: &'a [usize], name: &'a str) -> impl It
     class.iter().filter_map(|row| rows.get(*row)).map(move |row| row.get(name).unwrap_or(&Value::Null))
 }
 
-/// The fewest distinct sensitive values of any class (distinct l-diversity, Machanavajjhala et al. 2007).
+/// Minimum number of distinct sensitive values in a class (distinct l-diversity, Machanavajjhala et al. 2007).
 pub(super) fn l_diversity(rows: &[&Row], classes: &[Class], sensitive: &[String]) -> Option<usize> {
     let distinct = |class: &Class, name: &str| values(rows, class, name).map(text).collect::<BTreeSet<_>>().len();
     sensitive.iter().flat_map(|name| classes.iter().map(move |class| distinct(class, name))).min()
 }
 
-/// The largest distance between a class's distribution of a sensitive column and that of the whole table (Li, Li,
-/// Venkatasubramanian 2007): of numbers along their order, of categories each as far from each.
+/// Maximum distance between a class's distribution of a sensitive column and that of the whole table (Li, Li,
+/// Venkatasubramanian 2007): ordered distance for numbers, equal distance for categories.
 pub(super) fn t_closeness(rows: &[&Row], classes: &[Class], sensitive: &[String]) -> Option<f64> {
     let all: Class = classes.iter().flatten().copied().collect();
     sensitive.iter().filter_map(|name| farthest(rows, classes, &all, name)).max_by(f64::total_cmp)
@@ -27,7 +27,7 @@ pub(super) fn t_closeness(rows: &[&Row], classes: &[Class], sensitive: &[String]
 fn farthest(rows: &[&Row], classes: &[Class], all: &[usize], name: &str) -> Option<f64> {
     let numbers: Option<Vec<f64>> = values(rows, all, name).map(Value::as_f64).collect();
     let numeric = numbers.is_some();
-    // Places of the distinct values: numbers by size, the rest by their text.
+    // Ranks of the distinct values: numbers by size, others by their text.
     let known: Vec<&Value> = {
         let mut known: Vec<&Value> = values(rows, all, name).collect();
         known.sort_by(|one, other| match (numeric, one.as_f64(), other.as_f64()) {
@@ -55,7 +55,7 @@ fn farthest(rows: &[&Row], classes: &[Class], all: &[usize], name: &str) -> Opti
         .max_by(f64::total_cmp)
 }
 
-/// The earth mover's distance over ordered values.
+/// Earth mover's distance over ordered values.
 fn along(one: &[f64], other: &[f64]) -> f64 {
     let mut carried = 0.0;
     let mut work = 0.0;

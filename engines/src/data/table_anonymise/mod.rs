@@ -1,4 +1,4 @@
-//! q119: Anonymise a table.
+//! q119: table anonymisation.
 
 mod column;
 mod measures;
@@ -57,7 +57,7 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Most cells of quasi-identifiers in one call.
+/// Maximum number of quasi-identifier cells per call.
 const MAX_CELLS: usize = 1_000_000;
 
 #[derive(Deserialize)]
@@ -67,16 +67,16 @@ struct Input {
     sensitive: Vec<String>,
     direct_identifiers: Vec<String>,
     k: f64,
-    /// Of a column, each value's ancestors from near to far, or each value's parent.
+    /// Per column, each value's ancestors from near to far, or each value's parent.
     hierarchies: BTreeMap<String, Value>,
     suppression_limit: f64,
 }
 
 #[derive(Serialize)]
 struct Output {
-    /// In the order of the input, without those that are suppressed.
+    /// In input order, without suppressed rows.
     rows: Vec<Value>,
-    /// The size of the smallest class; 0 where no row is left.
+    /// Size of the smallest class; 0 if no row is left.
     k: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     l_diversity: Option<usize>,
@@ -93,7 +93,7 @@ fn anonymise(input: Input, context: &Context) -> Result<Output, Failure> {
     let rows = checked(&input)?;
     let column = |name: &String| Column::of(&rows, name, input.hierarchies.get(name));
     let columns: Vec<Column> = input.quasi_identifiers.iter().map(column).collect::<Result<_, _>>()?;
-    // Saturates: a k beyond every number of rows.
+    // Saturates for a k beyond any number of rows.
     let (k, budget) = (input.k as usize, (input.suppression_limit * rows.len() as f64).floor() as usize);
     if rows.len() < k && budget < rows.len() {
         let message = format!("there are {} rows, fewer than k: lower k or bring more rows", rows.len());
@@ -102,7 +102,7 @@ fn anonymise(input: Input, context: &Context) -> Result<Output, Failure> {
     let parted = mondrian::part(&columns, rows.len(), k, budget);
     warn(&input, parted.suppressed, context);
     let mut released: BTreeMap<usize, Row> = BTreeMap::new();
-    // A suppressed row has lost everything.
+    // A suppressed row counts as full loss.
     let mut loss = (parted.suppressed * columns.len()) as f64;
     for class in &parted.classes {
         let labels: Vec<(&String, Value, f64)> = input

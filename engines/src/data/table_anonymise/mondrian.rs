@@ -1,4 +1,4 @@
-//! Mondrian (LeFevre, DeWitt, Ramakrishnan 2006): cut along the widest column as long as every part keeps k rows.
+//! Mondrian (LeFevre, DeWitt, Ramakrishnan 2006): cuts along the widest column while every part keeps k rows.
 
 use super::column::{Class, Column};
 
@@ -7,8 +7,8 @@ pub(super) struct Parted {
     pub(super) suppressed: usize,
 }
 
-/// At most `budget` rows are left out: all of them where they are fewer than k, and those of the smallest children
-/// where a class could not be cut otherwise.
+/// At most `budget` rows are suppressed: all of them if there are fewer than k, and those of the smallest children if a
+/// class could not be cut otherwise.
 pub(super) fn part(columns: &[Column], rows: usize, k: usize, budget: usize) -> Parted {
     if rows < k {
         return Parted { classes: vec![], suppressed: rows };
@@ -30,13 +30,13 @@ pub(super) fn part(columns: &[Column], rows: usize, k: usize, budget: usize) -> 
     parted
 }
 
-/// The parts of k rows and more; none where no column can be cut.
+/// Returns the parts with at least k rows; `None` if no column can be cut.
 fn cut(columns: &[Column], class: &[usize], k: usize, spare: usize) -> Option<Vec<Class>> {
     if class.len() < k.saturating_mul(2) && spare == 0 {
         return None;
     }
     let mut widest: Vec<(f64, &Column)> = columns.iter().map(|column| (column.width(class), column)).collect();
-    // Stable: of columns as wide as each other the first.
+    // Stable: of equally wide columns the first.
     widest.sort_by(|(one, _), (other, _)| other.total_cmp(one));
     let splits: Vec<Vec<Class>> = widest.iter().map(|(_, column)| column.split(class)).collect();
     let whole = splits.iter().find(|parts| parts.len() > 1 && parts.iter().all(|part| part.len() >= k));

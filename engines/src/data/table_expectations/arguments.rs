@@ -1,16 +1,16 @@
-//! What rules are told in `args`.
+//! Parses the `args` of rules.
 
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 use serde_json::Value;
 
-/// Ends of a range; of texts by their order, which is that of ISO dates too.
+/// Bounds of a range; texts by character order, which is also that of ISO dates.
 #[derive(Default)]
 pub(super) struct Bounds {
     least: Option<Value>,
     most: Option<Value>,
-    /// Whether the ends themselves are outside.
+    /// Whether the bounds are exclusive.
     above: bool,
     below: bool,
 }
@@ -33,7 +33,7 @@ impl Bounds {
     }
 }
 
-/// Numbers by size, times by time, other texts by their characters; nothing else has an order.
+/// Numbers by size, times by time, other texts by characters; other values are unordered.
 fn order(value: &Value, bound: &Value) -> Option<std::cmp::Ordering> {
     match (value, bound) {
         (Value::Number(value), Value::Number(bound)) => value.as_f64()?.partial_cmp(&bound.as_f64()?),
@@ -48,11 +48,11 @@ fn order(value: &Value, bound: &Value) -> Option<std::cmp::Ordering> {
 }
 
 pub(super) fn range(args: &Value) -> Result<Bounds, String> {
-    let told = |value: Option<&Value>| value.filter(|value| value.is_number() || value.is_string()).cloned();
+    let reported = |value: Option<&Value>| value.filter(|value| value.is_number() || value.is_string()).cloned();
     let flag = |name: &str| args.get(name).and_then(Value::as_bool).unwrap_or_default();
     let (least, most) = match args {
-        Value::Array(ends) => (told(ends.first()), told(ends.get(1))),
-        _ => (told(args.get("min")), told(args.get("max"))),
+        Value::Array(ends) => (reported(ends.first()), reported(ends.get(1))),
+        _ => (reported(args.get("min")), reported(args.get("max"))),
     };
     match (least, most) {
         (None, None) => Err("must be {\"min\": …, \"max\": …}, either of them, or [min, max]".to_owned()),
@@ -69,7 +69,7 @@ pub(super) fn count(args: &Value) -> Result<Bounds, String> {
     }
 }
 
-/// The least share of values that have to be good (Great Expectations' `mostly`).
+/// Minimum share of valid values (Great Expectations' `mostly`).
 pub(super) fn mostly(args: &Value) -> Result<f64, String> {
     match args.get("mostly") {
         None | Some(Value::Null) => Ok(1.0),
@@ -87,7 +87,7 @@ pub(super) fn pattern(args: &Value) -> Result<regex::Regex, String> {
     limits.map_err(|error| format!("is no regular expression: {error}"))
 }
 
-/// One text for each value, the same for 1 and 1.0.
+/// Canonical text of a value, the same for 1 and 1.0.
 pub(super) fn key(value: &Value) -> String {
     match value.as_f64() {
         Some(float) if value.is_f64() && float.fract() == 0.0 && float.abs() < 9e15 => (float as i64).to_string(),
@@ -101,10 +101,10 @@ pub(super) fn values(args: &Value) -> Result<BTreeSet<String>, String> {
     Ok(values.iter().map(key).collect())
 }
 
-/// The names of types; of several, any is good.
+/// Type names; any of them is accepted.
 pub(super) fn types(args: &Value) -> Result<Vec<&str>, String> {
-    let told = args.get("type").unwrap_or(args);
-    let names: Vec<&str> = match told {
+    let reported = args.get("type").unwrap_or(args);
+    let names: Vec<&str> = match reported {
         Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
         other => other.as_str().into_iter().collect(),
     };
@@ -115,10 +115,10 @@ pub(super) fn types(args: &Value) -> Result<Vec<&str>, String> {
     }
 }
 
-/// When a value is fresh.
+/// Freshness criterion.
 pub(super) struct Freshness {
     pub(super) oldest: Timestamp,
-    /// Every row has to be fresh, not the newest alone.
+    /// Every row must be fresh, not only the newest.
     pub(super) every: bool,
 }
 

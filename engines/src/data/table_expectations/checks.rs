@@ -1,4 +1,4 @@
-//! Each check over a column. As with Great Expectations, a row without a value is nobody's but `not-null`'s.
+//! Checks of a column. As in Great Expectations, rows without a value are ignored except by `not-null`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +44,7 @@ pub(super) fn broken(rule: &Rule, rows: &[&Row]) -> Result<Broken, String> {
             column().for_each(|(index, value)| broken.see(index, good(value)));
         }
         Kind::Freshness => fresh(&mut broken, &arguments::freshness(args)?, column()),
-        // Of the table and not of a column: its own rule's outcome.
+        // A rule on the table, not on a column.
         Kind::RowCount => {}
     }
     Ok(broken)
@@ -54,8 +54,7 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Every row whose value another has too is broken; with `{"with": ["b"]}`, whose values are the same in those columns
-/// as well.
+/// Every row whose value occurs more than once fails; with `{"with": ["b"]}`, the combination with those columns.
 fn unique(broken: &mut Broken, rule: &Rule, rows: &[&Row]) -> Result<(), String> {
     let with: Vec<&str> = match rule.args.get("with") {
         None | Some(Value::Null) => Vec::new(),
@@ -80,7 +79,7 @@ fn unique(broken: &mut Broken, rule: &Rule, rows: &[&Row]) -> Result<(), String>
     Ok(())
 }
 
-/// The values that may be referred to: told, of another table, or of another column of this one.
+/// Values that may be referenced: listed, of another table, or of another column of this one.
 fn referenced(args: &Value, rows: &[&Row]) -> Result<BTreeSet<String>, String> {
     let of_column = |name: &str, row: &Row| row.get(name).filter(|value| !value.is_null()).map(key);
     match (args.get("column").and_then(Value::as_str), args.get("rows")) {
@@ -115,7 +114,7 @@ fn time(text: &str) -> Option<Timestamp> {
     text.parse().ok().or_else(|| local().map(|zoned| zoned.timestamp()))
 }
 
-/// A table is fresh where its newest row is; what is no time is not fresh.
+/// A table is fresh if its newest row is; a value that is not a time is not fresh.
 fn fresh<'a>(broken: &mut Broken, args: &Freshness, column: impl Iterator<Item = (usize, &'a Value)>) {
     let times: Vec<(usize, Option<Timestamp>)> =
         column.map(|(index, value)| (index, value.as_str().and_then(time))).collect();

@@ -49,9 +49,9 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Indexes of failing rows that are told of one rule.
+/// Maximum number of row indices reported per rule.
 const MAX_EXAMPLES: usize = 20;
-/// Most values looked at in one call: rows times rules.
+/// Maximum number of values checked per call: rows times rules.
 const MAX_VALUES: usize = 10_000_000;
 
 #[derive(Deserialize)]
@@ -96,7 +96,7 @@ enum Severity {
 #[derive(Serialize)]
 struct Output {
     passed: bool,
-    /// The mean over the rules of the share of rows that keep to them.
+    /// Mean over the rules of the share of passing rows.
     score: f64,
     results: Vec<Outcome>,
 }
@@ -106,18 +106,18 @@ struct Outcome {
     rule: usize,
     passed: bool,
     failed_rows: usize,
-    /// Of all rows, those that fail; of a rule about the whole table, 0 or 1.
+    /// Share of failing rows; 0 or 1 for a rule on the whole table.
     share: f64,
     examples: Vec<usize>,
 }
 
 type Row = Map<String, Value>;
 
-/// The rows that break one rule.
+/// Rows that fail one rule.
 #[derive(Default)]
 struct Broken {
     count: usize,
-    /// The rows that were looked at; those without a value are not, except by `not-null`.
+    /// Number of rows checked; rows without a value only count for `not-null`.
     of: usize,
     examples: Vec<usize>,
 }
@@ -184,7 +184,7 @@ fn outcome(index: usize, rule: &Rule, rows: &[&Row]) -> Result<Outcome, Failure>
     let share = |of: usize| if of == 0 { 0.0 } else { broken.count as f64 / of as f64 };
     Ok(Outcome {
         rule: index,
-        // The tolerance is for `mostly: 0.9` and one row of ten, which floating point has as 0.09999999999999998.
+        // The tolerance is for `mostly: 0.9` and one row of ten, which floating point computes as 0.09999999999999998.
         passed: 1.0 - share(broken.of) >= mostly - 1e-12,
         failed_rows: broken.count,
         share: share(rows.len()),

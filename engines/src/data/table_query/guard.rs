@@ -1,7 +1,7 @@
-//! What a query may not do: run without end, grow without bound, know the time, or draw lots.
+//! Rejects queries that could run without end, grow without bound, or depend on time or randomness.
 //!
-//! GlueSQL has no limits of its own and no visitor of its trees, but they are data: they are looked through, and
-//! changed, as JSON.
+//! GlueSQL has no limits and no tree visitor of its own, but its trees are serialisable: they are inspected and changed
+//! as JSON.
 
 use gluesql_core::ast::Query;
 use gluesql_core::plan::StatementPlan;
@@ -13,9 +13,9 @@ use super::store::TICK;
 use crate::Failure;
 
 const MAX_SQL: usize = 100_000;
-/// Words and operators, without commas and literals: a long sum nests as deeply as it has terms.
+/// Maximum number of words and operators, without commas and literals: a long sum is nested as deeply as it has terms.
 const MAX_TOKENS: usize = 3_000;
-/// Bytes that the texts of one step of a query may come to.
+/// Maximum size of the texts of one query step, in bytes.
 const MAX_GROWTH: usize = 256 * 1024 * 1024;
 
 const CLOCK: [&str; 4] = ["Now", "CurrentDate", "CurrentTime", "CurrentTimestamp"];
@@ -37,7 +37,7 @@ pub fn text(sql: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses what depends on the moment or on chance, and what may grow; `size` is that of [`super::store::Tables::size`].
+/// Rejects what depends on time or randomness, and what may grow; `size` is that of [`super::store::Tables::size`].
 pub fn check(query: &Query, size: (usize, usize)) -> Result<(), Failure> {
     let tree = serde_json::to_value(query).map_err(Failure::internal)?;
     let mut growth = Growth::default();
@@ -45,7 +45,7 @@ pub fn check(query: &Query, size: (usize, usize)) -> Result<(), Failure> {
     growth.check(size)
 }
 
-/// How much longer than the longest text of a table or of the query a computed text may be.
+/// How much longer than the longest text of a table or the query a computed text may be.
 #[derive(Default)]
 struct Growth {
     literal: usize,
@@ -81,7 +81,7 @@ fn look(node: &Value, growth: &mut Growth) -> Result<(), Failure> {
     }
 }
 
-/// A variant without fields is a mere name.
+/// A variant without fields is a bare name.
 fn named(name: &str) -> Result<(), Failure> {
     match name {
         "Rand" => Err(chance()),
@@ -128,7 +128,7 @@ fn literal<'a>(of: Option<&'a Value>, kind: &str) -> Option<&'a Value> {
 }
 
 fn number(of: Option<&Value>) -> Result<usize, Failure> {
-    // As text, and a great one as 1E+9.
+    // As text, a great number as 1E+9.
     let number = literal(of, "Number").map(|number| number.to_string());
     let number = number.and_then(|number| number.trim_matches('"').parse::<f64>().ok());
     number
@@ -141,7 +141,7 @@ fn text_length(of: Option<&Value>) -> Result<usize, Failure> {
     text.map(str::len).ok_or_else(|| Failure::invalid(&["sql"], "replaces by a computed text: write the text itself"))
 }
 
-/// The plan with a count in every join's condition, so that every pair of rows that is compared counts.
+/// Adds a counter to every join condition, so that every compared pair of rows counts.
 pub fn count_joined(plan: &StatementPlan) -> Result<StatementPlan, Failure> {
     let mut tree = serde_json::to_value(plan).map_err(Failure::internal)?;
     count_below(&mut tree);
@@ -165,7 +165,7 @@ fn count_below(node: &mut Value) {
     }
 }
 
-/// A join's input becomes one with a condition, or its condition one with a count.
+/// Adds a condition or a counter to a join's input.
 fn count_here(input: &mut Value) {
     let tick = json!({ "Function": { "Custom": { "name": TICK, "exprs": [] } } });
     let bare = input.get("Hash").is_some() || input.get("NestedLoop").is_some();

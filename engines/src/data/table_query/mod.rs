@@ -46,7 +46,7 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// A table is rows as objects; or rows as arrays, or as lines of CSV, below a first row of names.
+/// A table is an array of objects; or of arrays or CSV lines below a header row.
 #[derive(Deserialize)]
 struct Input {
     tables: BTreeMap<String, Vec<Value>>,
@@ -59,7 +59,7 @@ struct Output {
     columns: Vec<String>,
     rows: Vec<Vec<Value>>,
     row_count: usize,
-    /// There are more rows, which were not asked for.
+    /// More rows exist than the limit.
     truncated: bool,
     plan: Vec<String>,
 }
@@ -86,7 +86,7 @@ fn answer(mut tables: Tables, sql: &str, limit: usize) -> Result<Output, Failure
         return Err(Failure::invalid(&["sql"], "may only read: give one SELECT or VALUES"));
     };
     guard::check(&asked, tables.size())?;
-    // One more than is given tells whether there are more.
+    // One more than returned, to detect truncation.
     asked.limit.get_or_insert(Expr::Value(Cell::I64(i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1))));
 
     let plan = tables.plan(Statement::Query(asked).into()).map_err(refused)?;

@@ -1,4 +1,4 @@
-//! A plan as lines: what is done last comes first, what it reads from is indented below.
+//! Renders a plan as lines: the last operation first, its inputs indented below.
 
 use gluesql_core::plan::StatementPlan;
 use serde_json::Value;

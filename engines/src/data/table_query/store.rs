@@ -1,4 +1,4 @@
-//! The tables, as what GlueSQL reads from: it can change none, and every row it is given counts.
+//! Read-only tables for GlueSQL; every row read counts.
 
 use std::cell::Cell as Counter;
 use std::collections::BTreeMap;
@@ -14,13 +14,13 @@ use serde_json::Value;
 
 use crate::Failure;
 
-/// Rows that one query may read and compare, over all of its joins and subqueries.
+/// Maximum number of rows that a query may read and compare, over all joins and subqueries.
 const MAX_STEPS: usize = 1_000_000;
-/// Rows of all tables.
+/// Maximum number of rows of all tables.
 const MAX_ROWS: usize = 100_000;
 const MAX_COLUMNS: usize = 1_000;
 pub const TOO_MANY: &str = "the query compares more than 1000000 rows: join on equal columns, or filter before joining";
-/// The function that [`super::guard`] puts into every join's condition, so that what is compared counts.
+/// Function that [`super::guard`] adds to every join condition to count comparisons.
 pub const TICK: &str = "MUSTER_TICK";
 
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Tables {
         Ok(Self { tables: read.collect::<std::result::Result<_, Failure>>()?, tick, left: Counter::new(MAX_STEPS) })
     }
 
-    /// Rows of all tables, and the bytes of the longest text among them.
+    /// Number of rows of all tables, and bytes of their longest text.
     pub fn size(&self) -> (usize, usize) {
         let text = |cell: &Cell| if let Cell::Str(text) = cell { text.len() } else { 40 };
         let cells = self.tables.values().flat_map(|table| table.rows.iter().flatten());
@@ -100,7 +100,7 @@ fn cell(name: &str, value: Value) -> std::result::Result<Cell, Failure> {
     Cell::try_from(value).map_err(|error| Failure::invalid(&["tables", name], error.to_string()))
 }
 
-/// The columns are all keys, sorted; what a row lacks is NULL.
+/// Columns are all keys, sorted; missing values are NULL.
 fn objects(name: &str, rows: Vec<Value>) -> Rows {
     let mut columns: BTreeMap<String, usize> = BTreeMap::new();
     for row in &rows {
@@ -136,7 +136,8 @@ fn arrays(name: &str, rows: Vec<Value>) -> Rows {
     Ok((titles, read))
 }
 
-/// Each text is a line, or all lines are one text. Empty fields are NULL; what reads as a number or a truth is one.
+/// Each text is a line, or one text has all lines. Empty fields are NULL; texts that parse as a number or boolean
+/// become one.
 fn lines(name: &str, rows: &[Value]) -> Rows {
     let lines: Option<Vec<&str>> = rows.iter().map(Value::as_str).collect();
     let text = lines.ok_or_else(|| misshapen(name))?.join("\n");
@@ -159,7 +160,7 @@ fn typed(text: &str) -> Value {
         "" => Value::Null,
         "true" => Value::Bool(true),
         "false" => Value::Bool(false),
-        // A number of JSON: 007 and +1 stay text.
+        // A JSON number: 007 and +1 stay text.
         number => serde_json::from_str::<serde_json::Number>(number).map_or_else(|_| text.into(), Value::Number),
     }
 }

@@ -7,12 +7,12 @@ use jiff::Timestamp;
 use super::Decoded;
 use super::nmea0183::Frame;
 
-/// Most bits of one message: five slots (M.1371-5, annex 2).
+/// Maximum bits of a message: five slots (M.1371-5, annex 2).
 const MAX_BITS: usize = 5 * 256;
-/// Most messages that wait for their other parts.
+/// Maximum number of messages with missing parts.
 const MAX_OPEN: usize = 1_000;
 
-/// Messages of several sentences, which may be mixed, by their number and channel.
+/// Multi-sentence messages by number and channel, possibly interleaved.
 #[derive(Default)]
 pub(super) struct Messages {
     open: BTreeMap<(String, String), Parts>,
@@ -77,7 +77,7 @@ impl Messages {
     }
 }
 
-/// Six bits of each character, without those that fill the last.
+/// Six bits per character, without fill bits.
 fn unarmoured(text: &str, fill: &str) -> Result<Vec<bool>, String> {
     let fill: usize =
         fill.parse().ok().filter(|fill| *fill <= 5).ok_or("the number of fill bits is not from 0 to 5")?;
@@ -97,7 +97,7 @@ fn unarmoured(text: &str, fill: &str) -> Result<Vec<bool>, String> {
     Ok(bits)
 }
 
-/// Fields of a message by their first bit and length; what is beyond its end is zero.
+/// Fields of a message by first bit and length; bits beyond its end are zero.
 struct Bits<'a>(&'a [bool]);
 
 impl Bits<'_> {
@@ -125,7 +125,7 @@ impl Bits<'_> {
 fn message(line: usize, bits: &[bool], time: Option<Timestamp>, decoded: &mut Decoded) -> Result<(), String> {
     let fields = Bits(bits);
     let kind = fields.unsigned(0, 6);
-    // The shortest that holds what is read of it.
+    // Shortest message that contains the fields read.
     let least = match kind {
         1..=3 => 143,
         5 => 422,
@@ -149,7 +149,7 @@ fn message(line: usize, bits: &[bool], time: Option<Timestamp>, decoded: &mut De
                 time,
             );
             let turn = f64::from(fields.signed(42, 8));
-            // ±127 is a turn of more than 5° in 30 s without a sensor, -128 not known.
+            // ±127 is a turn of more than 5° in 30 s without a sensor, -128 unknown.
             if turn.abs() < 127.0 {
                 decoded.read("turn", (turn / 4.733).powi(2).copysign(turn), "deg/min", time);
             }
@@ -178,7 +178,7 @@ const STATUS: [&str; 15] = [
     "AIS-SART active",
 ];
 
-/// What position reports have in common, from the speed on; the highest values mean that it is not known.
+/// Common part of position reports, from the speed on; maximum values mean unknown.
 fn motion(line: usize, fields: &Bits, from: usize, time: Option<Timestamp>, decoded: &mut Decoded) {
     let at = |offset: usize| from.saturating_add(offset);
     let known = |value: u32, unknown: u32| Some(value).filter(|value| *value < unknown).map(f64::from);

@@ -4,17 +4,17 @@ use serde_json::{Value, json};
 
 use super::{Decoded, Position};
 
-/// How the numbers of a type are written.
+/// Encoding of a type's numbers.
 struct Kind {
     code: u8,
     name: &'static str,
     unit: &'static str,
     /// Bytes of one number.
     size: usize,
-    /// What the whole number is divided by.
+    /// Divisor of the integer.
     divisor: f64,
     signed: Sign,
-    /// The names of several numbers.
+    /// Names of several numbers.
     axes: &'static [&'static str],
 }
 
@@ -34,7 +34,7 @@ const fn axes(code: u8, name: &'static str, unit: &'static str, divisor: f64) ->
 
 const GPS: u8 = 136;
 
-/// The twelve of myDevices' documentation, and those that the libraries of devices added (IPSO's object ids less 3200).
+/// The twelve types of myDevices' documentation, and those added by device libraries (IPSO object id minus 3200).
 const KINDS: [Kind; 26] = [
     kind(0, "digital_in", "", 1, 1.0, Sign::Unsigned),
     kind(1, "digital_out", "", 1, 1.0, Sign::Unsigned),
@@ -64,7 +64,7 @@ const KINDS: [Kind; 26] = [
     kind(142, "switch", "", 1, 1.0, Sign::Unsigned),
 ];
 
-/// Stops at the first type that is not known, as its length is not either.
+/// Stops at the first unknown type, as its length is unknown too.
 pub(super) fn decode(mut bytes: &[u8], decoded: &mut Decoded) {
     while let [channel, code, rest @ ..] = bytes {
         let Some(kind) = KINDS.iter().find(|kind| kind.code == *code) else {
@@ -89,7 +89,7 @@ fn read(channel: u8, kind: &Kind, bytes: &[u8], decoded: &mut Decoded) {
     let name = format!("{}_{channel}", kind.name);
     match values.as_slice() {
         [lat, lon, alt] if kind.code == GPS => {
-            // The altitude has two places where the others have four.
+            // The altitude has two decimals where the others have four.
             let alt = alt * kind.divisor / 100.0;
             if lat.abs() <= 90.0 && lon.abs() <= 180.0 {
                 decoded.position = Some(Position { lat: *lat, lon: *lon });

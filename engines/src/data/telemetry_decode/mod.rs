@@ -1,4 +1,4 @@
-//! q121: Device telemetry decoding.
+//! q121: device telemetry decoding.
 
 mod ais;
 mod lpp;
@@ -44,7 +44,7 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Most readings, and most errors, of one payload.
+/// Maximum number of readings, and of errors, per payload.
 const MAX_READINGS: usize = 50_000;
 const MAX_ERRORS: usize = 1_000;
 
@@ -76,13 +76,13 @@ enum Encoding {
 #[derive(Default, Serialize)]
 struct Decoded {
     readings: Vec<Reading>,
-    /// The last valid one.
+    /// The last valid position.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<Position>,
     errors: Vec<Fault>,
     #[serde(skip)]
     left_out: bool,
-    /// Whether a reading's time is 1970 because the payload does not say it.
+    /// Whether a reading's time is 1970 because the payload has none.
     #[serde(skip)]
     timeless: bool,
 }
@@ -98,7 +98,7 @@ struct Output {
 struct Reading {
     name: String,
     value: Value,
-    /// As SenML writes them (RFC 8428, section 12.1) where it has one.
+    /// SenML unit (RFC 8428, section 12.1) if there is one.
     unit: String,
     time: String,
 }
@@ -111,7 +111,7 @@ struct Position {
 
 #[derive(Serialize)]
 struct Fault {
-    /// From 1: of text the line, of a SenML pack the record; of bytes always 1.
+    /// From 1: the line of text, the record of a SenML pack; for bytes always 1.
     line: usize,
     message: String,
 }
@@ -135,7 +135,7 @@ impl Decoded {
         }
     }
 
-    /// Notes and reads a position that is on the globe.
+    /// Adds a position if it is valid.
     fn at(&mut self, line: usize, lat: f64, lon: f64, time: Option<Timestamp>) {
         if lat.abs() <= 90.0 && lon.abs() <= 180.0 {
             self.position = Some(Position { lat, lon });
@@ -152,7 +152,7 @@ fn decode(input: Input, context: &Context) -> Result<Output, Failure> {
     let text = std::str::from_utf8(&bytes).ok();
     let format = match input.format {
         Format::Auto => guess(text),
-        told => told,
+        reported => reported,
     };
     let text = || text.ok_or_else(|| Failure::invalid(&["payload"], "is no text, which this format is made of"));
     let mut decoded = Decoded::default();
@@ -162,7 +162,7 @@ fn decode(input: Input, context: &Context) -> Result<Output, Failure> {
         Format::CayenneLpp => lpp::decode(&bytes, &mut decoded),
     }
     if decoded.left_out {
-        context.warn(format!("only the first {MAX_READINGS} readings and {MAX_ERRORS} errors are told"));
+        context.warn(format!("only the first {MAX_READINGS} readings and {MAX_ERRORS} errors are reported"));
     }
     if decoded.timeless {
         context.warn("where the payload does not say the time, or its date, 1970-01-01 stands for it");
@@ -170,7 +170,7 @@ fn decode(input: Input, context: &Context) -> Result<Output, Failure> {
     Ok(Output { decoded, format })
 }
 
-/// Cayenne LPP is of bytes alone: as text it is taken for hex.
+/// Cayenne LPP is binary: text is decoded as hex.
 fn bytes(input: &Input) -> Result<Vec<u8>, Failure> {
     let wrong = |what: &str| Failure::invalid(&["payload"], format!("is not of {what}"));
     let packed = || input.payload.chars().filter(|c| !c.is_whitespace()).collect::<String>();

@@ -6,18 +6,18 @@ use nmea::ParseResult;
 
 use super::Decoded;
 
-/// A sentence whose checksum is right, or that has none.
+/// A sentence whose checksum is correct or absent.
 pub(super) struct Frame {
-    /// `$`, or `!` of those with packed contents.
+    /// `$`, or `!` for encapsulated contents.
     pub(super) start: char,
     /// Between the start and the checksum.
     pub(super) body: String,
     pub(super) checked: bool,
-    /// Of a tag block before it.
+    /// Time of a preceding tag block.
     pub(super) time: Option<Timestamp>,
 }
 
-/// Nothing of an empty line.
+/// Returns `None` for an empty line.
 ///
 /// # Errors
 /// What is wrong with the line.
@@ -39,20 +39,20 @@ pub(super) fn framed(line: &str) -> Result<Option<Frame>, String> {
     if !rest.chars().all(|c| (' '..='~').contains(&c)) {
         return Err("has characters that are not of ASCII".to_owned());
     }
-    let (body, told) = match rest.split_once('*') {
-        Some((body, told)) => (body, Some(told)),
+    let (body, reported) = match rest.split_once('*') {
+        Some((body, reported)) => (body, Some(reported)),
         None => (rest, None),
     };
     let sum = body.bytes().fold(0, |sum, byte| sum ^ byte);
-    match told.map(|told| (told, u8::from_str_radix(told.trim(), 16))) {
-        Some((_, Ok(told))) if told == sum => {}
+    match reported.map(|reported| (reported, u8::from_str_radix(reported.trim(), 16))) {
+        Some((_, Ok(reported))) if reported == sum => {}
         None => {}
-        Some((told, _)) => return Err(format!("the checksum is {told}, that of the contents {sum:02X}")),
+        Some((reported, _)) => return Err(format!("the checksum is {reported}, that of the contents {sum:02X}")),
     }
-    Ok(Some(Frame { start, body: body.to_owned(), checked: told.is_some(), time }))
+    Ok(Some(Frame { start, body: body.to_owned(), checked: reported.is_some(), time }))
 }
 
-/// Sentences are decoded once all are there: most tell the time of day, and some other one the date.
+/// Sentences are decoded once all have arrived: most have the time of day, another one the date.
 #[derive(Default)]
 pub(super) struct Sentences {
     parsed: Vec<(usize, Option<Timestamp>, ParseResult)>,
@@ -90,7 +90,7 @@ struct Clock {
 impl Clock {
     fn see(&mut self, parsed: &ParseResult) {
         self.date = date(parsed).or(self.date);
-        let told = match parsed {
+        let reported = match parsed {
             ParseResult::GGA(data) => data.fix_time,
             ParseResult::RMC(data) => data.fix_time,
             ParseResult::GLL(data) => data.fix_time,
@@ -99,7 +99,7 @@ impl Clock {
             ParseResult::GST(data) => data.time,
             _ => None,
         };
-        self.time = told.and_then(|time| time.to_string().parse().ok()).or(self.time);
+        self.time = reported.and_then(|time| time.to_string().parse().ok()).or(self.time);
     }
 
     fn now(&self) -> Option<Timestamp> {
@@ -109,15 +109,15 @@ impl Clock {
 }
 
 fn date(parsed: &ParseResult) -> Option<Date> {
-    let told = match parsed {
+    let reported = match parsed {
         ParseResult::RMC(data) => data.fix_date,
         ParseResult::ZDA(data) => data.utc_date(),
         _ => None,
     };
-    told?.to_string().parse().ok()
+    reported?.to_string().parse().ok()
 }
 
-/// The decimal that was written, which the library keeps in single precision.
+/// The decimal as written, which the library keeps in single precision.
 fn decimal(value: f32) -> f64 {
     value.to_string().parse().unwrap_or_else(|_| f64::from(value))
 }

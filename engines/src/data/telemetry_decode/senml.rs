@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 use super::{Decoded, Position};
 use crate::Failure;
 
-/// The version of RFC 8428; a higher one may mean other things.
+/// Version of RFC 8428; higher ones may have other semantics.
 const VERSION: u64 = 10;
-/// Times below this, 2^28, are relative to now (section 4.5.3).
+/// Times below this, 2^28, are relative to the current time (section 4.5.3).
 const ABSOLUTE: f64 = (1_u64 << 28) as f64;
 
-/// The base fields, which hold until another record changes them.
+/// Base fields, valid until another record changes them.
 #[derive(Default)]
 struct Base {
     name: String,
@@ -51,12 +51,12 @@ pub(super) fn decode(text: &str, decoded: &mut Decoded) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads one record, and gives its unit and number where it has one.
+/// Decodes one record, and returns its unit and number if it has one.
 fn one(record: &Map<String, Value>, base: &mut Base, decoded: &mut Decoded) -> Result<Option<(String, f64)>, String> {
     if record.get("bver").and_then(Value::as_u64).is_some_and(|version| version > VERSION) {
         return Err(format!("the version is higher than {VERSION}"));
     }
-    // Section 4.4: a field that is not known and ends in _ must be understood.
+    // Section 4.4: unknown fields that end in _ must be understood.
     if let Some(name) = record.keys().find(|name| name.ends_with('_')) {
         return Err(format!("the field {name} has to be understood, and is not known here"));
     }
@@ -103,12 +103,12 @@ fn one(record: &Map<String, Value>, base: &mut Base, decoded: &mut Decoded) -> R
     Ok(value.map(|value| (unit, value)))
 }
 
-/// Seconds since 1970. There is no now here, to which others are relative.
+/// Seconds since 1970. Relative times are rejected, as there is no clock.
 fn time(seconds: f64) -> Result<Option<Timestamp>, String> {
     if seconds < ABSOLUTE {
         return Ok(None);
     }
-    // Doubles hold no more than microseconds of today's times.
+    // Doubles have microsecond resolution for current times.
     let rounded = (seconds * 1e6).round();
     Timestamp::from_microsecond(rounded as i64).map(Some).map_err(|_| "the time is after the year 9999".to_owned())
 }

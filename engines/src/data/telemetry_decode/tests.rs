@@ -201,8 +201,8 @@ mod property {
             fields in prop::collection::vec("[0-9]{0,6}\\.?[0-9]{0,4}|-?[0-9]{1,12}|[A-Z]|[ -)+-~]{0,8}", 0..16),
         ) {
             let output = run(json!({ "payload": summed('$', &format!("GP{kind},{}", fields.join(","))) }));
-            let told = output["readings"].as_array().unwrap().len() + output["errors"].as_array().unwrap().len();
-            prop_assert!(told > 0, "{output}");
+            let reported = output["readings"].as_array().unwrap().len() + output["errors"].as_array().unwrap().len();
+            prop_assert!(reported > 0, "{output}");
         }
 
         #[test]
@@ -213,16 +213,16 @@ mod property {
                 summed('!', &format!("AIVDM,{total},{part},{id},A,{text},{fill}"))
             };
             let output = run(json!({ "payload": parts.iter().map(line).collect::<Vec<_>>().join("\n") }));
-            let told = output["readings"].as_array().unwrap().len() + output["errors"].as_array().unwrap().len();
-            prop_assert!(told > 0, "{output}");
+            let reported = output["readings"].as_array().unwrap().len() + output["errors"].as_array().unwrap().len();
+            prop_assert!(reported > 0, "{output}");
         }
 
         #[test]
         fn all_bytes_are_read_as_lpp(bytes in prop::collection::vec(prop::sample::select(&[0_u8, 1, 2, 103, 104, 113, 136, 255][..]), 1..40)) {
             let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
             let output = run(json!({ "payload": hex, "format": "cayenne-lpp" }));
-            let told = output["readings"].as_array().unwrap().len() + output["errors"].as_array().unwrap().len();
-            prop_assert!(told > 0, "{output}");
+            let reported = output["readings"].as_array().unwrap().len() + output["errors"].as_array().unwrap().len();
+            prop_assert!(reported > 0, "{output}");
         }
     }
 }

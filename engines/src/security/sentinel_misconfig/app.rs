@@ -1,4 +1,4 @@
-//! Settings of applications: what is unsafe under whatever name it goes.
+//! Application settings that are unsafe under any name.
 
 use serde_json::Value;
 
@@ -89,7 +89,7 @@ pub(super) fn check(config: &Value, audit: &mut Audit) {
     audit.enter(&rule("CWE-532", Info, "logs at this level hold what nobody should read", "info"), found(&chatty));
 }
 
-/// What is found, but never a secret.
+/// Text of a finding, without secret values.
 fn shown(path: &str, value: &Value) -> String {
     let name = path.rsplit('.').next().unwrap_or(path);
     if names_secret(name) { format!("{name} = …") } else { format!("{name} = {value}") }

@@ -1,17 +1,17 @@
-//! What the rules came to.
+//! Results of the rules.
 
 use crate::security::verdict::{Finding, Severity};
 
-/// Places told of one rule.
+/// Maximum number of places reported per rule.
 const MAX_PLACES: usize = 50;
 
 /// A rule of a benchmark.
 pub(super) struct Rule {
-    /// The control's id, such as `CIS-Docker-4.1`.
+    /// Control id, such as `CIS-Docker-4.1`.
     pub id: &'static str,
     pub severity: Severity,
     pub what: &'static str,
-    /// The line that mends it.
+    /// Configuration that fixes it.
     pub fix: &'static str,
 }
 
@@ -19,7 +19,7 @@ pub(super) const fn rule(id: &'static str, severity: Severity, what: &'static st
     Rule { id, severity, what, fix }
 }
 
-/// Where a rule is broken, and by what.
+/// Where and how a rule is violated.
 pub(super) type Place = (String, String);
 
 pub(super) struct Audit {
@@ -34,7 +34,7 @@ impl Audit {
         Self { ignore, findings: Vec::new(), passed: 0, failed: 0 }
     }
 
-    /// Enters what a rule found: nothing is a pass.
+    /// Records the result of a rule; no places means that it passed.
     pub(super) fn enter(&mut self, rule: &Rule, places: impl IntoIterator<Item = Place>) {
         if self.ignore.iter().any(|ignored| ignored == rule.id) {
             return;
@@ -50,7 +50,7 @@ impl Audit {
         if self.findings.len() == before { self.passed += 1 } else { self.failed += 1 }
     }
 
-    /// The findings, worst first, and how many rules held and did not.
+    /// Returns the findings, worst first, and the numbers of passed and failed rules.
     pub(super) fn into_parts(self) -> (Vec<Finding>, usize, usize) {
         let mut findings = self.findings;
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
@@ -58,18 +58,18 @@ impl Audit {
     }
 }
 
-/// Whether a setting's name is that of a secret.
+/// Returns whether a setting's name indicates a secret.
 pub(super) fn names_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('-', "_");
     let words =
         ["password", "passwd", "secret", "token", "api_key", "apikey", "private_key", "access_key", "credential"];
-    // Where a secret is kept, and how long, is none.
+    // Where a secret is stored and how long it lasts is not a secret.
     let about =
         ["_file", "_path", "_ttl", "_seconds", "_name", "_env", "_length", "_policy", "_url", "_expiry", "tokenizer"];
     words.iter().any(|word| name.contains(word)) && !about.iter().any(|word| name.contains(word))
 }
 
-/// Whether a value is a secret itself, not a reference to one.
+/// Returns whether a value is a secret itself, not a reference to one.
 pub(super) fn is_secret(value: &str) -> bool {
     let value = value.trim().trim_matches(['"', '\'']);
     let reference = ["${", "$", "{{", "<", "/run/secrets", "vault:", "env:", "file:", "secret://", "arn:"];

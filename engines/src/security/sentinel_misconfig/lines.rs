@@ -1,6 +1,6 @@
-//! Lines of a configuration without comments, and with those joined that go on.
+//! Logical lines of a configuration: without comments, continuation lines joined.
 
-/// The number of the first of them, from 1, and the text.
+/// Number of the first physical line, from 1, and the text.
 pub(super) fn logical(text: &str) -> Vec<(usize, String)> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     let mut open = false;

@@ -49,14 +49,14 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Longest configuration, in bytes.
+/// Maximum size of a configuration, in bytes.
 const MAX_CONFIG: usize = 512 * 1024;
 
 #[derive(Deserialize)]
 struct Input {
     config: String,
     kind: Kind,
-    /// Names of rules that are not wanted.
+    /// Names of rules to skip.
     ignore: Vec<String>,
 }
 
@@ -121,7 +121,7 @@ fn look(input: Input, _: &Context) -> Result<Output, Failure> {
     Ok(Output { verdict: verdict(&findings), score: score(&findings), findings, passed, failed, kind })
 }
 
-/// What the text looks like.
+/// Guesses the kind of configuration.
 fn guess(config: &str) -> Kind {
     let lines = || config.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let starts = |line: &str, words: &[&str]| {

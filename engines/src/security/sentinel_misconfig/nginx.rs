@@ -1,4 +1,4 @@
-//! nginx: Mozilla's TLS guidelines and the checks of gixy.
+//! nginx: Mozilla's TLS guidelines and gixy's checks.
 
 use super::audit::{Audit, Place, rule};
 use super::lines::at;
@@ -8,7 +8,7 @@ struct Directive {
     line: usize,
     name: String,
     args: String,
-    /// The blocks that it stands in, the outermost first, such as `location /x`.
+    /// Enclosing blocks, outermost first, such as `location /x`.
     within: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ pub(super) fn check(config: &str, audit: &mut Audit) {
     );
     let hidden = of("server_tokens").any(|d| d.args == "off");
     audit.enter(
-        &rule("nginx-server-tokens", Low, "the version is told", "server_tokens off;"),
+        &rule("nginx-server-tokens", Low, "the version is reported", "server_tokens off;"),
         (!hidden).then(|| ("http".to_owned(), String::new())),
     );
     let tls = of("listen").find(|d| d.args.split_whitespace().any(|word| word == "ssl"));
@@ -90,7 +90,7 @@ pub(super) fn check(config: &str, audit: &mut Audit) {
     );
 }
 
-/// Directives with the blocks that they stand in. Quotes are kept, comments go.
+/// Directives with their enclosing blocks. Quotes are kept, comments dropped.
 fn directives(config: &str) -> Vec<Directive> {
     let (mut all, mut within, mut text, mut begun) = (Vec::new(), Vec::<String>::new(), String::new(), 1);
     let (mut line, mut quote, mut comment) = (1, None, false);
@@ -130,7 +130,7 @@ fn directives(config: &str) -> Vec<Directive> {
                 text.push(c);
             }
         }
-        // A block within a block within …: what no server means is not followed.
+        // Nesting beyond any real configuration is not followed.
         if within.len() > 32 {
             return all;
         }

@@ -5,7 +5,7 @@ use super::lines::{at, logical};
 use crate::security::verdict::Severity::{Critical, High, Low, Medium};
 
 pub(super) fn check(config: &str, audit: &mut Audit) {
-    // What stands in a Match block holds for some only; of a setting given twice sshd takes the first.
+    // A Match block applies to some connections only; of repeated settings sshd uses the first.
     let global = logical(config).into_iter().take_while(|(_, line)| !line.to_ascii_lowercase().starts_with("match "));
     let settings: Vec<(usize, String, String)> = global
         .filter_map(|(line, text)| {
@@ -32,7 +32,7 @@ pub(super) fn check(config: &str, audit: &mut Audit) {
         &rule("SSH-root-login", High, "root logs in with a password", "PermitRootLogin no"),
         is("permitrootlogin", &yes),
     );
-    // The default where nothing is said is yes.
+    // The default is yes.
     let passwords = is("passwordauthentication", &yes)
         .or_else(|| first("passwordauthentication").is_none().then(|| ("absent".to_owned(), String::new())));
     audit.enter(&rule("SSH-passwords", Medium, "passwords can be guessed", "PasswordAuthentication no"), passwords);

@@ -1,4 +1,4 @@
-//! Units of systemd: systemd.exec(5), as `systemd-analyze security` weighs it.
+//! systemd units: systemd.exec(5), as rated by `systemd-analyze security`.
 
 use super::audit::{Audit, Place, is_secret, names_secret, rule};
 use super::lines::{at, logical};

@@ -1,17 +1,17 @@
-//! YAML, TOML and JSON as one tree, and walks over it.
+//! YAML, TOML and JSON as one tree, and traversals of it.
 
 use serde_json::Value;
 
 use crate::Failure;
 
-/// Nested levels that are followed.
+/// Maximum nesting.
 const MAX_DEPTH: usize = 64;
 
 pub(super) fn yaml(text: &str) -> Result<Value, Failure> {
     serde_saphyr::from_str(text).map_err(|error| Failure::invalid(&["config"], format!("is no YAML: {error}")))
 }
 
-/// The documents of a stream, those that are empty left out.
+/// Documents of a stream, without empty ones.
 pub(super) fn documents(text: &str) -> Result<Vec<Value>, Failure> {
     let mut parts: Vec<Vec<&str>> = vec![Vec::new()];
     for line in text.lines() {
@@ -27,7 +27,7 @@ pub(super) fn documents(text: &str) -> Result<Vec<Value>, Failure> {
         .collect()
 }
 
-/// JSON, TOML or YAML, whichever it is.
+/// Parses JSON, TOML or YAML.
 pub(super) fn any(text: &str) -> Result<Value, Failure> {
     if let Ok(value) = serde_json::from_str(text) {
         return Ok(value);
@@ -41,7 +41,7 @@ pub(super) fn any(text: &str) -> Result<Value, Failure> {
     }
 }
 
-/// Every named value with its path, from the top.
+/// All named values with their paths.
 pub(super) fn leaves(value: &Value) -> Vec<(String, String, &Value)> {
     fn walk<'a>(value: &'a Value, path: &str, depth: usize, out: &mut Vec<(String, String, &'a Value)>) {
         if depth > MAX_DEPTH {
@@ -74,7 +74,7 @@ pub(super) fn text(value: Option<&Value>) -> &str {
     value.and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A list of texts, or a single one.
+/// A list of texts, or a single text.
 pub(super) fn texts(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::String(text)) => vec![text.clone()],
@@ -85,7 +85,7 @@ pub(super) fn texts(value: Option<&Value>) -> Vec<String> {
     }
 }
 
-/// Whether an image has no tag, or `latest`, and no digest.
+/// Returns whether an image has no tag, or `latest`, and no digest.
 pub(super) fn unpinned_image(image: &str) -> bool {
     let name = image.rsplit('/').next().unwrap_or(image);
     !image.contains('@') && !image.contains('$') && (!name.contains(':') || name.ends_with(":latest"))

@@ -35,14 +35,14 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Findings told; everything found is redacted all the same.
+/// Maximum number of reported findings; all secrets are redacted.
 const MAX_FINDINGS: usize = 500;
 
 #[derive(Deserialize)]
 struct Input {
     text: String,
     filename: Option<String>,
-    /// Values that are known and harmless, or names of rules.
+    /// Known harmless values, or names of rules to skip.
     allow: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ struct Output {
     redacted: String,
 }
 
-/// A secret, where it stands.
+/// A secret and its position.
 struct Hit {
     span: Range<usize>,
     rule: &'static Rule,
@@ -64,9 +64,9 @@ fn look(input: Input, context: &Context) -> Result<Output, Failure> {
     let Input { text, filename, allow } = input;
     let hits = hits(&text, &allow);
     if hits.len() > MAX_FINDINGS {
-        context.warn(format!("only the first {MAX_FINDINGS} of {} findings are told", hits.len()));
+        context.warn(format!("only the first {MAX_FINDINGS} of {} findings are reported", hits.len()));
     }
-    let told = |hit: &Hit| Finding {
+    let reported = |hit: &Hit| Finding {
         rule: hit.rule.id.to_owned(),
         severity: hit.rule.severity,
         message: format!("{}: revoke it, then take it out of the text", hit.rule.name),
@@ -76,12 +76,12 @@ fn look(input: Input, context: &Context) -> Result<Output, Failure> {
         }),
         evidence: text.get(hit.span.clone()).map(hinted),
     };
-    let findings: Vec<Finding> = hits.iter().take(MAX_FINDINGS).map(told).collect();
+    let findings: Vec<Finding> = hits.iter().take(MAX_FINDINGS).map(reported).collect();
     let redacted = redacted(&text, &hits);
     Ok(Output { verdict: verdict(&findings), score: score(&findings), findings, redacted })
 }
 
-/// What the rules find, from the left; of two that overlap the earlier rule's, which is the more exact one.
+/// Finds secrets from left to right; of overlapping ones that of the earlier, more specific rule.
 fn hits(text: &str, allow: &[String]) -> Vec<Hit> {
     let mut hits: Vec<Hit> = Vec::new();
     for rule in RULES.iter().filter(|rule| !allow.iter().any(|allowed| allowed == rule.id)) {
@@ -100,7 +100,7 @@ fn hits(text: &str, allow: &[String]) -> Vec<Hit> {
     hits
 }
 
-/// The first characters only, so that its owner knows which one it is.
+/// The first characters, so that the owner can identify it.
 fn hinted(secret: &str) -> String {
     let shown = secret.chars().take((secret.chars().count() / 5).min(6)).collect::<String>();
     format!("{}… ({} characters)", shown.lines().next().unwrap_or_default(), secret.chars().count())
@@ -117,7 +117,7 @@ fn redacted(text: &str, hits: &[Hit]) -> String {
 }
 
 impl Rule {
-    /// Whether what the pattern found is a secret by its check.
+    /// Verifies a pattern match.
     fn holds(&self, value: &str) -> bool {
         match self.check {
             Check::Pattern => true,

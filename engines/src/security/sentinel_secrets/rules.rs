@@ -1,6 +1,6 @@
-//! The rules: what each kind of secret looks like, and how it is told from what only looks so.
+//! Rules: the pattern of each kind of secret, and its verification.
 //!
-//! Formats are those that the issuers publish; where one has a checksum or a structure, that decides.
+//! Formats are those published by the issuers; if one has a checksum or a structure, that decides.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -10,20 +10,20 @@ use regex::Regex;
 
 use crate::security::verdict::Severity;
 
-/// How a match is verified.
+/// Verification of a match.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Check {
-    /// The pattern says enough.
+    /// The pattern is sufficient.
     Pattern,
-    /// At least so many bits a character, and no placeholder.
+    /// At least this many bits per character, and no placeholder.
     Entropy(f64),
-    /// The CRC32 in the last six characters.
+    /// CRC32 in the last six characters.
     GitHub,
-    /// A header of JSON with `alg`.
+    /// A JSON header with `alg`.
     Jwt,
 }
 
-/// One kind of secret. The group `secret` is what is redacted, else the whole match.
+/// One kind of secret. The group `secret`, else the whole match, is redacted.
 #[derive(Debug)]
 pub(super) struct Rule {
     pub id: &'static str,
@@ -47,7 +47,7 @@ impl Rule {
 use Check::{Entropy, GitHub, Jwt, Pattern};
 use Severity::{Critical, High, Medium};
 
-/// In the order in which they are tried: the more exact first.
+/// In matching order: more specific rules first.
 pub(super) static RULES: [Rule; 28] = [
     Rule::new(
         "private-key",
@@ -169,18 +169,18 @@ pub(super) static RULES: [Rule; 28] = [
     ),
 ];
 
-/// Bits a character (Shannon 1948).
+/// Shannon entropy in bits per character.
 pub(super) fn entropy(text: &str) -> f64 {
     let mut counts: HashMap<char, usize> = HashMap::new();
     text.chars().for_each(|c| *counts.entry(c).or_default() += 1);
     let all = text.chars().count().max(1) as f64;
     let mut shares: Vec<usize> = counts.into_values().collect();
-    // In one order, so that the sum is the same each time.
+    // Sorted, so that rounding is reproducible.
     shares.sort_unstable();
     shares.into_iter().map(|count| count as f64 / all).map(|share| -share * share.log2()).sum()
 }
 
-/// What stands where a secret would: an example, a variable, a mask.
+/// An example, a variable or a mask instead of a secret.
 pub(super) fn placeholder(text: &str) -> bool {
     let lower = text.to_lowercase();
     let words =
@@ -191,8 +191,8 @@ pub(super) fn placeholder(text: &str) -> bool {
         || lower.contains("****")
 }
 
-/// GitHub (and npm, which took its format over): the last six characters are the CRC32 of what stands between the
-/// prefix and them, in base 62.
+/// GitHub (and npm, which adopted its format): the last six characters are the CRC32 of the part between prefix and
+/// checksum, in base 62.
 pub(super) fn github_checksum(token: &str) -> bool {
     let Some((_, body)) = token.split_once('_') else { return false };
     let Some((random, checksum)) = body.len().checked_sub(6).and_then(|at| body.split_at_checked(at)) else {

@@ -1,4 +1,4 @@
-//! Advisories in the OSV format (schema 1.7), and which of them a dependency is affected by.
+//! OSV advisories (schema 1.7), and matching of dependencies against them.
 
 use std::collections::HashMap;
 
@@ -64,11 +64,11 @@ struct Entry {
     versions: Vec<String>,
 }
 
-/// A dependency is affected.
+/// An advisory that affects a dependency.
 pub(super) struct Hit {
     pub id: String,
     pub severity: Severity,
-    /// As the advisory rates it, or `unknown`.
+    /// Rating of the advisory, or `unknown`.
     pub rated: String,
     pub fixed: Option<String>,
 }
@@ -83,7 +83,7 @@ impl Hit {
 }
 
 impl Advisories {
-    /// What cannot be read is warned of and left out; so is what was withdrawn.
+    /// Reads advisories. Unreadable ones are skipped with a warning; withdrawn ones are skipped.
     pub(super) fn read(values: &[Value], context: &Context) -> Self {
         let mut advisories: HashMap<_, Vec<Entry>> = HashMap::new();
         for (at, value) in values.iter().enumerate() {
@@ -141,7 +141,7 @@ impl Advisories {
 }
 
 impl Entry {
-    /// The first fixed version after it, where a range affects the version.
+    /// Returns the first fixed version, if a range affects this version.
     fn within(&self, ecosystem: Ecosystem, version: &Ordered) -> Option<Option<String>> {
         self.ranges.iter().filter(|range| range.kind != "GIT").find_map(|range| {
             let events: Vec<Event<Ordered>> =
@@ -173,7 +173,7 @@ fn event(ecosystem: Ecosystem, kind: &str, text: &str) -> Option<Event<Ordered>>
     }
 }
 
-/// The database's own word, else that of the CVSS base score (FIRST, "Qualitative Severity Rating Scale").
+/// The database's own rating, else that of the CVSS base score (FIRST, "Qualitative Severity Rating Scale").
 fn rating(advisory: &Advisory) -> (Severity, String) {
     let word = advisory.database_specific.get("severity").and_then(Value::as_str).map(str::to_lowercase);
     let scored = || advisory.severity.iter().find_map(|rated| cvss::base_score(&rated.score));
@@ -194,13 +194,13 @@ fn rating(advisory: &Advisory) -> (Severity, String) {
         Some("medium" | "moderate") => Severity::Medium,
         Some("low") => Severity::Low,
         Some("none") => Severity::Info,
-        // What nobody rated is better looked at.
+        // Unrated advisories are treated as high.
         _ => Severity::High,
     };
     (severity, word.unwrap_or_else(|| "unknown".to_owned()))
 }
 
-/// Names that a registry takes for the same: PEP 503 for PyPI.
+/// Normalises names that a registry treats as equal: PEP 503 for PyPI.
 fn normal(ecosystem: Ecosystem, name: &str) -> String {
     match ecosystem {
         Ecosystem::PyPI => {

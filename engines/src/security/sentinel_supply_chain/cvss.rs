@@ -1,6 +1,6 @@
 //! The base score of a CVSS 3 vector (FIRST, "CVSS v3.1: Specification Document", section 7.1).
 
-/// 0 to 10; `None` for what is no whole vector of version 3.
+/// 0 to 10; `None` if it is not a complete vector of version 3.
 pub(super) fn base_score(vector: &str) -> Option<f64> {
     let metrics = vector.strip_prefix("CVSS:3.1/").or_else(|| vector.strip_prefix("CVSS:3.0/"))?;
     let of = |name: &str| metrics.split('/').find_map(|metric| metric.strip_prefix(name)?.strip_prefix(':'));
@@ -38,7 +38,7 @@ pub(super) fn base_score(vector: &str) -> Option<f64> {
     Some(rounded_up(sum.min(10.0)))
 }
 
-/// Appendix A: up to one place, without what floats add.
+/// Appendix A: rounds up to one decimal, without floating-point error.
 fn rounded_up(score: f64) -> f64 {
     let whole = (score * 100_000.0).round() as i64;
     if whole % 10_000 == 0 { whole as f64 / 100_000.0 } else { ((whole / 10_000) + 1) as f64 / 10.0 }

@@ -49,7 +49,7 @@ pub static ENGINE: Engine = Engine {
     fields: OnceLock::new(),
 };
 
-/// Dependencies and advisories of one call.
+/// Maximum number of dependencies and of advisories per call.
 const MAX_ITEMS: usize = 20_000;
 
 #[derive(Deserialize)]
@@ -81,7 +81,7 @@ enum Ecosystem {
 }
 
 impl Ecosystem {
-    /// As OSV names it, a release of a distribution after a colon left out; `cargo` is taken for its registry.
+    /// OSV's name, without a distribution's release after a colon; `cargo` means its registry.
     fn parse(name: &str) -> Option<Self> {
         match name.split(':').next().unwrap_or_default().to_ascii_lowercase().as_str() {
             "crates.io" | "cargo" => Some(Self::Cargo),
@@ -109,7 +109,7 @@ struct Vulnerable {
     name: String,
     version: String,
     advisory: String,
-    /// Empty where no fix is known.
+    /// Empty if no fix is known.
     fixed: String,
     severity: String,
 }
@@ -118,7 +118,7 @@ struct Vulnerable {
 struct Suspicious {
     name: String,
     reason: String,
-    /// Empty where it is not its name that is suspicious.
+    /// Empty if its name is not suspicious.
     similar_to: String,
 }
 
@@ -159,7 +159,7 @@ fn finding(dependency: &Dependency, rule: &str, severity: Severity, message: Str
 
 type Sign = (&'static str, Severity, String, String);
 
-/// What is risky without any advisory.
+/// Risk signs that need no advisory.
 fn signs(dependency: &Dependency, protected: &[String]) -> Vec<Sign> {
     let mut signs: Vec<Sign> = Vec::new();
     let squat = squat::find(&dependency.name, dependency.ecosystem, protected);

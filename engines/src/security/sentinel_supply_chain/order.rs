@@ -1,11 +1,11 @@
-//! The order of versions in each ecosystem.
+//! Version order of each ecosystem.
 
 use std::cmp::Ordering;
 
 use super::Ecosystem;
 use crate::versions::{Scheme, Version};
 
-/// A version of one ecosystem; those of two ecosystems never meet.
+/// A version of one ecosystem; versions of different ecosystems are never compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ordered {
     Schemed(Version),
@@ -16,7 +16,7 @@ pub(super) enum Ordered {
 /// A part of a Maven version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Without leading zeros: it may have any number of digits.
+    /// Without leading zeros, with any number of digits.
     Number(String),
     Word(String),
 }
@@ -55,7 +55,7 @@ impl PartialOrd for Ordered {
     }
 }
 
-/// Debian Policy 4.7, section 5.6.12: epoch, then upstream version, then revision.
+/// Debian Policy 4.7, section 5.6.12: epoch, upstream version, revision.
 fn debian(a: &str, b: &str) -> Ordering {
     let split = |text: &str| {
         let (epoch, rest) = text.split_once(':').unwrap_or(("0", text));
@@ -66,7 +66,7 @@ fn debian(a: &str, b: &str) -> Ordering {
     a.0.cmp(&b.0).then_with(|| debian_part(&a.1, &b.1)).then_with(|| debian_part(&a.2, &b.2))
 }
 
-/// Non-digits by letters before all else and `~` before even the end, then digits as numbers, and so on.
+/// Non-digits with letters first and `~` before the end, then digits as numbers, alternating.
 fn debian_part(mut a: &str, mut b: &str) -> Ordering {
     while !(a.is_empty() && b.is_empty()) {
         let words = (head(a, |byte| !byte.is_ascii_digit()), head(b, |byte| !byte.is_ascii_digit()));
@@ -99,13 +99,14 @@ fn head(text: &str, of: impl Fn(u8) -> bool) -> &str {
     text.get(..end).unwrap_or(text)
 }
 
-/// Digits of any length.
+/// Compares numbers of any length.
 fn number(a: &str, b: &str) -> Ordering {
     let (a, b) = (a.trim_start_matches('0'), b.trim_start_matches('0'));
     a.len().cmp(&b.len()).then_with(|| a.cmp(b))
 }
 
-/// Maven's parts: at dots, hyphens, and between letters and digits; zeros and empty words at the end of a run go.
+/// Maven's parts: split at dots, hyphens, and between letters and digits; trailing zeros and empty words of a run are
+/// dropped.
 fn maven(text: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     for piece in text.to_ascii_lowercase().split(['.', '-', '_']) {
@@ -132,7 +133,7 @@ fn maven(text: &str) -> Vec<Part> {
     parts
 }
 
-/// Apache Maven, "POM Reference", Version Order Specification: qualifiers known by name, before or after the release.
+/// Apache Maven, "POM Reference", Version Order Specification: known qualifiers sort before or after the release.
 fn compare_maven(a: &[Part], b: &[Part]) -> Ordering {
     let rank = |part: Option<&Part>| match part {
         None => (7, String::new()),

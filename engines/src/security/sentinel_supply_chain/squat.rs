@@ -1,9 +1,9 @@
-//! Names that are made to be taken for another's (Vu et al., "Typosquatting and Combosquatting Attacks on the Python
-//! Ecosystem", 2020; Taylor et al., "Defending Against Package Typosquatting", 2020).
+//! Detects names that imitate others (Vu et al., "Typosquatting and Combosquatting Attacks on the Python Ecosystem",
+//! 2020; Taylor et al., "Defending Against Package Typosquatting", 2020).
 
 use super::Ecosystem;
 
-/// Names that many depend on, and that are squatted for it.
+/// Popular packages, which are common targets.
 fn popular(ecosystem: Ecosystem) -> &'static [&'static str] {
     match ecosystem {
         Ecosystem::Cargo => &[
@@ -144,11 +144,11 @@ fn popular(ecosystem: Ecosystem) -> &'static [&'static str] {
     }
 }
 
-/// How the name is close to which known one; `None` where it is a known one itself, or close to none.
+/// Returns how the name resembles which known one; `None` if it is a known name itself or resembles none.
 pub(super) fn find(name: &str, ecosystem: Ecosystem, protected: &[String]) -> Option<(&'static str, String)> {
     let lower = name.to_lowercase();
     let known = || popular(ecosystem).iter().copied().chain(protected.iter().map(String::as_str));
-    // PyPI takes separators for the same, so there such a name is the known one itself.
+    // PyPI ignores separators, so such a name is the known one itself.
     let same = |other: &str| other == lower || (ecosystem == Ecosystem::PyPI && bare(other) == bare(&lower));
     if known().any(same) || lower.chars().count() > 200 {
         return None;
@@ -183,7 +183,7 @@ fn bare(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '-' | '_' | '.')).collect()
 }
 
-/// What the eye sees: letters that are taken for one another become one.
+/// Visual form: letters that look alike are mapped to one.
 fn look(name: &str) -> String {
     let plain = any_ascii::any_ascii(name).to_lowercase();
     plain.replace("rn", "m").replace("vv", "w").replace(['1', 'i', '|'], "l").replace('0', "o").replace('5', "s")

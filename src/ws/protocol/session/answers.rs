@@ -1,4 +1,4 @@
-//! Pure: what the parts of the server answer to a session's asks.
+//! Handles answers of other parts of the server. Pure.
 
 use std::sync::Arc;
 
@@ -8,25 +8,25 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::requests::fault_to;
-use super::{Ask, Effect, Live, Phase, Refusal, Session, Who, outbound};
+use super::{Authenticated, Effect, Live, PendingRequest, Phase, Refusal, Session, outbound};
 use crate::ws::Close;
 use crate::ws::protocol::fault::{Fault, FaultKind};
 
 impl Session {
-    /// A token was checked.
-    pub fn on_authenticated(&mut self, tag: u64, answer: Result<Who, Refusal>, now: Millis) -> Vec<Effect> {
+    /// Handles the result of a token check.
+    pub fn on_authenticated(&mut self, tag: u64, answer: Result<Authenticated, Refusal>, now: Millis) -> Vec<Effect> {
         let Some((ask, _)) = self.answered(&tag) else { return Vec::new() };
         let who = match answer {
-            Ok(who) if self.entrance.admits(&who.subject) => who,
+            Ok(who) if self.endpoint.admits(&who.subject) => who,
             Ok(_) => return self.close(Close::Forbidden),
             Err(refusal) => return self.close(refusal.close()),
         };
         match (ask, std::mem::replace(&mut self.phase, Phase::Closed)) {
-            (Ask::Connect(id), Phase::Checking { connect, .. }) => {
+            (PendingRequest::Connect(id), Phase::Checking { connect, .. }) => {
                 self.phase = Phase::Live(Live { who, warned: false, greeted: true });
                 self.greet(id, *connect, now)
             }
-            (Ask::Refresh(id), Phase::Live(live)) => {
+            (PendingRequest::Refresh(id), Phase::Live(live)) => {
                 let same = who.subject.continues(&live.who.subject);
                 let greeted = live.greeted;
                 self.phase = Phase::Live(live);
@@ -44,9 +44,9 @@ impl Session {
         }
     }
 
-    /// The hub answered for a subscription. What follows it comes after the effects of this.
+    /// Handles the hub's answer to a subscription. Effects of later events follow those of this one.
     pub fn on_subscribed(&mut self, tag: u64, answer: Result<Box<Subscribed>, Refused>, now: Millis) -> Vec<Effect> {
-        // The hub was told that the connection is gone.
+        // The hub already knows that the connection has ended.
         if self.is_closed() {
             return Vec::new();
         }
@@ -56,15 +56,15 @@ impl Session {
         };
         let Some((ask, _)) = self.answered(&tag) else { return self.forgotten(subscribed.channel) };
         let Some(sub) = ask.channel().cloned().and_then(|channel| self.subs.get_mut(&channel)) else {
-            // It was ended while it was asked for; whoever asked is told all the same.
+            // The subscription was ended while it was pending; the client still gets its reply.
             let mut out = self.forgotten(subscribed.channel);
-            if !matches!(ask, Ask::Resume(_) | Ask::Own(_) | Ask::Entrance(_)) {
+            if !matches!(ask, PendingRequest::Resume(_) | PendingRequest::Own(_) | PendingRequest::Endpoint(_)) {
                 self.asks.insert(tag, (ask, now));
                 out.extend(self.refused(tag, &Fault::new(FaultKind::Conflict, "ended before it stood"), now));
             }
             return out;
         };
-        let resumed = matches!(ask, Ask::Resume(_));
+        let resumed = matches!(ask, PendingRequest::Resume(_));
         if resumed && subscribed.recovered.is_err() {
             return self.close(Close::InsufficientState);
         }
@@ -86,72 +86,72 @@ impl Session {
             latest: subscribed.latest,
             position: subscribed.position,
         };
-        let mut told = Vec::new();
+        let mut effects_after = Vec::new();
         if !missed.is_empty() {
-            told.push(Effect::Missed(missed));
+            effects_after.push(Effect::Missed(missed));
         }
         if filtered {
-            told.push(Effect::Positions(vec![Arc::clone(&channel)]));
+            effects_after.push(Effect::Positions(vec![Arc::clone(&channel)]));
         }
         let mut out = vec![listen];
         match ask {
-            Ask::Open(_) => {
+            PendingRequest::Open(_) => {
                 if let Some(opening) = &mut self.opening {
                     opening.subs.insert(channel.as_ref().to_owned(), Value::Object(body));
                     opening.waiting = opening.waiting.saturating_sub(1);
-                    opening.then.extend(told);
+                    opening.then.extend(effects_after);
                 }
                 out.extend(self.opened(now));
             }
-            Ask::Subscribe(Some(id), _) => {
+            PendingRequest::Subscribe(Some(id), _) => {
                 let mut whole = serde_json::Map::new();
                 whole.insert("ch".to_owned(), json!(&*channel));
                 whole.extend(body);
                 out.push(Effect::Send(outbound::ok(id, &Value::Object(whole))));
-                out.extend(told);
+                out.extend(effects_after);
             }
-            Ask::Entrance(_) => {
+            PendingRequest::Endpoint(_) => {
                 out.push(Effect::Send(outbound::subscribed(&channel, body)));
-                out.extend(told);
+                out.extend(effects_after);
             }
-            _ => out.extend(told),
+            _ => out.extend(effects_after),
         }
         out
     }
 
-    /// A part of the history, who is present, or what a command came to.
+    /// Handles a part of the history, a list of subscribers, or the result of a command.
     pub fn on_answer(&mut self, tag: u64, answer: Result<Box<RawValue>, Fault>, now: Millis) -> Vec<Effect> {
         match answer {
             Err(fault) => self.refused(tag, &fault, now),
             Ok(body) => match self.answered(&tag) {
-                Some((Ask::Other(Some(id)), _)) => vec![Effect::Send(outbound::done(id, &body))],
+                Some((PendingRequest::Other(Some(id)), _)) => vec![Effect::Send(outbound::done(id, &body))],
                 _ => Vec::new(),
             },
         }
     }
 
-    /// An ask is answered by a refusal.
+    /// Handles an error in answer to a request.
     pub(super) fn refused(&mut self, tag: u64, fault: &Fault, now: Millis) -> Vec<Effect> {
         let Some((ask, _)) = self.answered(&tag) else { return Vec::new() };
-        // It may have taken the place of one that stood.
+        // The failed request may have replaced an existing subscription.
         let left = ask.channel().cloned().filter(|channel| self.subs.remove(channel).is_some());
         let mut out = match ask {
-            Ask::Connect(_) | Ask::Refresh(_) => self.close(Close::Overloaded),
-            Ask::Resume(_) => self.close(Close::InsufficientState),
-            Ask::Own(channel) => {
+            PendingRequest::Connect(_) | PendingRequest::Refresh(_) => self.close(Close::Overloaded),
+            PendingRequest::Resume(_) => self.close(Close::InsufficientState),
+            PendingRequest::Own(channel) => {
                 tracing::warn!(conn = self.conn, %channel, why = fault.message, "no channel of its own");
                 Vec::new()
             }
-            // It comes again, and asks anew.
-            Ask::Entrance(_) => self.close(Close::Overloaded),
-            Ask::Open(channel) => {
+            // The session is restored and will send the request again.
+            PendingRequest::Endpoint(_) => self.close(Close::Overloaded),
+            PendingRequest::Open(channel) => {
                 if let Some(opening) = &mut self.opening {
                     opening.subs.insert(channel.as_ref().to_owned(), json!({ "error": fault.json() }));
                     opening.waiting = opening.waiting.saturating_sub(1);
                 }
                 self.opened(now)
             }
-            Ask::Subscribe(id, _) | Ask::Other(id) => fault_to(id, fault),
+            PendingRequest::Subscribe(id, _) | PendingRequest::Other(id) => fault_to(id, fault),
         };
         if let Some(channel) = left.filter(|_| !self.is_closed()) {
             out.insert(0, Effect::Leave { channel });
@@ -159,7 +159,7 @@ impl Session {
         out
     }
 
-    /// The reply to `connect`, if nothing that it waits for is left.
+    /// Replies to `connect` once nothing is pending any more.
     pub(super) fn opened(&mut self, now: Millis) -> Vec<Effect> {
         if self.opening.as_ref().is_none_or(|opening| opening.waiting > 0) {
             return Vec::new();
@@ -179,20 +179,21 @@ impl Session {
         reply.into_iter().chain(opening.then).collect()
     }
 
-    /// An answer that nobody waits for any more: the hub is told, unless a newer ask for the channel stands.
+    /// Handles an answer that is no longer needed: unsubscribes from the hub, unless a newer request for the channel is
+    /// pending.
     fn forgotten(&self, channel: Arc<str>) -> Vec<Effect> {
         if self.subs.contains_key(&channel) { Vec::new() } else { vec![Effect::Leave { channel }] }
     }
 }
 
-/// A channel that is not there, one of a name that no rule knows and one that the viewer must not know of look the same.
+/// A missing channel, an unknown name and a channel that the client may not see cannot be distinguished.
 pub(crate) fn fault_of(refused: &Refused) -> Fault {
     match refused {
         Refused::Forbidden(permission) => {
             Fault::new(FaultKind::PermissionDenied, format!("this needs the permission `{permission}`"))
         }
         Refused::NoChannel | Refused::Denied(Denied::NotFound) => {
-            Fault::new(FaultKind::NotFound, "there is no such channel, or it is not for you")
+            Fault::new(FaultKind::NotFound, "the channel does not exist or is not visible to you")
         }
         Refused::Denied(Denied::Unavailable) => {
             Fault::new(FaultKind::Unavailable, "what the channel is about does not answer now: try again")

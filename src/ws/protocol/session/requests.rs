@@ -1,4 +1,4 @@
-//! Pure: what the client sends.
+//! Handles what the client sends. Pure.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use muster_core::Millis;
 use muster_core::principal::Permission;
 use muster_feed::{Position, Refused};
 
-use super::inbound::{self, What};
-use super::{Ask, CommandAsk, Effect, Opening, Peer, Phase, Session, Sub, Subscriber, fault_of, outbound};
+use super::inbound::{self, ClientRequest};
+use super::{CommandAsk, Effect, Opening, Peer, PendingRequest, Phase, Session, Sub, Subscriber, fault_of, outbound};
 use crate::ws::Close;
 use crate::ws::protocol::fault::{Fault, FaultKind};
 use crate::ws::protocol::filter::{Filter, FilterAsk};
@@ -16,79 +16,79 @@ const MAX_HISTORY: usize = 500;
 const HISTORY: usize = 50;
 
 impl Session {
-    /// A frame came that holds nothing to answer, such as a pong.
+    /// Handles a frame without an answer, such as a pong.
     pub fn on_noise(&mut self, now: Millis) -> Vec<Effect> {
         self.pong_by = None;
         if self.is_closed() || self.frames.take(now) { Vec::new() } else { self.close(Close::RateLimited) }
     }
 
-    /// A text came.
+    /// Handles a text message.
     pub fn on_text(&mut self, text: &str, now: Millis) -> Vec<Effect> {
         let limited = self.on_noise(now);
         if self.is_closed() {
             return limited;
         }
-        // Nothing at all is no mistake, but counted.
+        // An empty message is not an error, but it is counted.
         if text.is_empty() {
             return Vec::new();
         }
         let Ok(request) = inbound::read(text) else { return self.close(Close::ProtocolError) };
         let id = request.id;
         match request.what {
-            Ok(What::Heartbeat) => Vec::new(),
-            Ok(What::Connect(connect)) => self.connect(id, connect, now),
+            Ok(ClientRequest::Heartbeat) => Vec::new(),
+            Ok(ClientRequest::Connect(connect)) => self.connect(id, connect, now),
             _ if self.who().is_none() => self.close(Close::ProtocolError),
             Err(fault) => fault_to(id, &fault),
             Ok(_) if self.asks.len() >= self.options.max_waiting => {
                 fault_to(id, &Fault::new(FaultKind::TooManyRequests, "wait for the replies to earlier requests"))
             }
-            Ok(What::Subscribe(ask)) => {
+            Ok(ClientRequest::Subscribe(ask)) => {
                 let checked = self.subscribable(&ask.ch, ask.filter);
                 match checked {
                     Ok((channel, filter)) => {
                         self.claim(&channel, filter);
-                        let tag = self.ask(Ask::Subscribe(id, Arc::clone(&channel)), now);
+                        let tag = self.ask(PendingRequest::Subscribe(id, Arc::clone(&channel)), now);
                         let since = ask.since.map(Position::from);
                         vec![Effect::Subscribe { tag, channel, since, snapshot: ask.snapshot }]
                     }
                     Err(fault) => fault_to(id, &fault),
                 }
             }
-            Ok(What::Unsubscribe(ask)) => self.unsubscribe(id, &ask.ch, now),
-            Ok(What::Refresh(ask)) => {
-                let tag = self.ask(Ask::Refresh(id), now);
+            Ok(ClientRequest::Unsubscribe(ask)) => self.unsubscribe(id, &ask.ch, now),
+            Ok(ClientRequest::Refresh(ask)) => {
+                let tag = self.ask(PendingRequest::Refresh(id), now);
                 vec![Effect::Authenticate { tag, token: ask.token, dpop: ask.dpop }]
             }
-            Ok(What::History(ask)) => match (inbound::is_channel(&ask.ch), ask.limit.unwrap_or(HISTORY)) {
+            Ok(ClientRequest::History(ask)) => match (inbound::is_channel(&ask.ch), ask.limit.unwrap_or(HISTORY)) {
                 (false, _) => fault_to(id, &bad_channel()),
                 (true, limit @ 1..=MAX_HISTORY) => {
-                    let tag = self.ask(Ask::Other(id), now);
+                    let tag = self.ask(PendingRequest::Other(id), now);
                     vec![Effect::History { tag, channel: ask.ch, since: ask.since, limit }]
                 }
                 (true, _) => fault_to(id, &bad(format!("history.limit must be 1 to {MAX_HISTORY}"))),
             },
-            Ok(What::Presence(_)) if !self.who().is_some_and(|who| who.subject.may_see_others()) => {
+            Ok(ClientRequest::Presence(_)) if !self.who().is_some_and(|who| who.subject.may_see_others()) => {
                 fault_to(id, &fault_of(&Refused::Forbidden(Permission::RealtimeSubscribe.name())))
             }
-            Ok(What::Presence(ask)) if inbound::is_channel(&ask.ch) => {
-                let tag = self.ask(Ask::Other(id), now);
+            Ok(ClientRequest::Presence(ask)) if inbound::is_channel(&ask.ch) => {
+                let tag = self.ask(PendingRequest::Other(id), now);
                 vec![Effect::Presence { tag, channel: ask.ch }]
             }
-            Ok(What::Presence(_)) => fault_to(id, &bad_channel()),
-            Ok(What::Command(ask)) => self.command(id, ask, now),
+            Ok(ClientRequest::Presence(_)) => fault_to(id, &bad_channel()),
+            Ok(ClientRequest::Command(ask)) => self.command(id, ask, now),
         }
     }
 
-    /// A bare listener asks for its channels.
+    /// Subscribes the client of an event stream to its channels.
     ///
     /// # Errors
-    /// The first channel that cannot be asked for.
+    /// A channel that cannot be subscribed to.
     pub fn listen(&mut self, channels: Vec<(String, Option<Position>)>, now: Millis) -> Result<Vec<Effect>, Fault> {
         let mut out = Vec::new();
         for (channel, since) in channels {
             let (channel, filter) = self.subscribable(&channel, None)?;
             self.claim(&channel, filter);
-            let tag = self.ask(Ask::Subscribe(Some(1), Arc::clone(&channel)), now);
+            let tag = self.ask(PendingRequest::Subscribe(Some(1), Arc::clone(&channel)), now);
             out.push(Effect::Subscribe { tag, channel, since, snapshot: true });
         }
         Ok(out)
@@ -100,12 +100,12 @@ impl Session {
                 live.greeted = true;
                 self.greet(id, connect, now)
             }
-            // A token beside the handshake's has to be of the same session: what `refresh` checks.
+            // A token in addition to that of the handshake must belong to the same session, which `refresh` checks.
             Phase::Waiting { until } => match connect.token.clone() {
                 Some(token) => {
                     let (until, dpop) = (*until, connect.dpop.clone());
                     self.phase = Phase::Checking { until, connect: Box::new(connect) };
-                    let tag = self.ask(Ask::Connect(id), now);
+                    let tag = self.ask(PendingRequest::Connect(id), now);
                     vec![Effect::Authenticate { tag, token, dpop }]
                 }
                 None => self.close(Close::InvalidToken),
@@ -115,7 +115,7 @@ impl Session {
         }
     }
 
-    /// The reply to `connect`, once everything that it subscribes to is answered.
+    /// Replies to `connect`, once all its subscriptions are answered.
     pub(super) fn greet(&mut self, id: Option<u32>, connect: inbound::Connect, now: Millis) -> Vec<Effect> {
         let mut opening = Opening { id, waiting: 0, subs: serde_json::Map::new(), then: Vec::new() };
         let mut out = Vec::new();
@@ -124,7 +124,7 @@ impl Session {
                 Ok((channel, filter)) => {
                     self.claim(&channel, filter);
                     opening.waiting += 1;
-                    let tag = self.ask(Ask::Open(Arc::clone(&channel)), now);
+                    let tag = self.ask(PendingRequest::Open(Arc::clone(&channel)), now);
                     let since = options.since.map(Position::from);
                     out.push(Effect::Subscribe { tag, channel, since, snapshot: options.snapshot });
                 }
@@ -134,12 +134,13 @@ impl Session {
                 }
             }
         }
-        // Where the handshake said who it is, it was asked for then, and is told in a frame of its own.
-        if let Some(channel) = self.entrance.channel().filter(|name| !self.subs.contains_key(*name)) {
+        // If the handshake authenticated the client, this subscription was made then and is announced in a frame of its
+        // own.
+        if let Some(channel) = self.endpoint.channel().filter(|name| !self.subs.contains_key(*name)) {
             let channel: Arc<str> = channel.into();
             self.subs.insert(Arc::clone(&channel), Sub { filter: None, stands: false, by: Subscriber::Server });
             opening.waiting += 1;
-            let tag = self.ask(Ask::Open(Arc::clone(&channel)), now);
+            let tag = self.ask(PendingRequest::Open(Arc::clone(&channel)), now);
             out.push(Effect::Subscribe { tag, channel, since: None, snapshot: true });
         }
         self.opening = Some(opening);
@@ -148,23 +149,23 @@ impl Session {
         out
     }
 
-    /// The person's or device's own channel, unless it was asked for by name.
+    /// Subscribes to the channel of the user or device, unless the client did.
     pub(super) fn subscribe_own(&mut self, out: &mut Vec<Effect>, now: Millis) {
         let Some(who) = self.who().filter(|_| self.peer == Peer::Socket) else { return };
         let Some(channel) = who.subject.own_channel() else { return };
         if !self.subs.contains_key(&channel) {
             self.subs.insert(Arc::clone(&channel), Sub { filter: None, stands: false, by: Subscriber::Server });
-            let tag = self.ask(Ask::Own(Arc::clone(&channel)), now);
+            let tag = self.ask(PendingRequest::Own(Arc::clone(&channel)), now);
             out.push(Effect::Subscribe { tag, channel, since: None, snapshot: false });
         }
     }
 
-    /// The channel of the entrance, with its state.
+    /// Subscribes to the channel of the endpoint, with a snapshot.
     pub(super) fn subscribe_entrance(&mut self, out: &mut Vec<Effect>, now: Millis) {
-        if let Some(channel) = self.entrance.channel().filter(|_| self.peer == Peer::Socket) {
+        if let Some(channel) = self.endpoint.channel().filter(|_| self.peer == Peer::Socket) {
             let channel: Arc<str> = channel.into();
             self.subs.insert(Arc::clone(&channel), Sub { filter: None, stands: false, by: Subscriber::Server });
-            let tag = self.ask(Ask::Entrance(Arc::clone(&channel)), now);
+            let tag = self.ask(PendingRequest::Endpoint(Arc::clone(&channel)), now);
             out.push(Effect::Subscribe { tag, channel, since: None, snapshot: true });
         }
     }
@@ -185,10 +186,9 @@ impl Session {
         Ok((name.into(), filter.filter(|filter| !filter.is_open())))
     }
 
-    /// The client wants the channel: what the server asked for by itself is of no matter any more.
+    /// The client subscribes to the channel itself, which replaces the server's subscription.
     fn claim(&mut self, channel: &Arc<str>, filter: Option<Filter>) {
-        let own =
-            |ask: &Ask| matches!(ask, Ask::Own(name) | Ask::Entrance(name) | Ask::Resume(name) if name == channel);
+        let own = |ask: &PendingRequest| matches!(ask, PendingRequest::Own(name) | PendingRequest::Endpoint(name) | PendingRequest::Resume(name) if name == channel);
         self.asks.retain(|_, (ask, _)| !own(ask));
         self.subs
             .insert(Arc::clone(channel), Sub { filter: filter.map(Box::new), stands: false, by: Subscriber::Client });
@@ -199,11 +199,14 @@ impl Session {
             return fault_to(id, &Fault::new(FaultKind::NotFound, "this connection does not subscribe to it"));
         };
         let mut out = vec![Effect::Leave { channel: Arc::clone(&channel) }];
-        let of_it = |ask: &Ask| ask.channel() == Some(&channel);
+        let of_it = |ask: &PendingRequest| ask.channel() == Some(&channel);
         let waiting: Vec<_> = self.asks.iter().filter(|(_, (ask, _))| of_it(ask)).map(|(tag, _)| *tag).collect();
         for tag in waiting {
-            // What the server asked for by itself nobody waits for.
-            if matches!(self.asks.get(&tag), Some((Ask::Resume(_) | Ask::Own(_) | Ask::Entrance(_), _))) {
+            // Nobody waits for the server's own subscriptions.
+            if matches!(
+                self.asks.get(&tag),
+                Some((PendingRequest::Resume(_) | PendingRequest::Own(_) | PendingRequest::Endpoint(_), _))
+            ) {
                 self.asks.remove(&tag);
             } else {
                 out.extend(self.refused(tag, &Fault::new(FaultKind::Conflict, "unsubscribed before it stood"), now));
@@ -228,7 +231,7 @@ impl Session {
                 &bad("command.name has 1 to 100 bytes, command.idem 1 to 255 visible ASCII characters"),
             );
         }
-        let tag = self.ask(Ask::Other(id), now);
+        let tag = self.ask(PendingRequest::Other(id), now);
         let ask = CommandAsk { name: ask.name, target: ask.target, args: ask.args, idem: ask.idem };
         vec![Effect::Command { tag, ask }]
     }

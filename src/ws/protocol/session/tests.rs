@@ -12,9 +12,9 @@ use muster_identity::keys::{KeyRecord, Role};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Effect, Peer, Refusal, Session, Who};
+use super::{Authenticated, Effect, Peer, Refusal, Session};
 use crate::ws::Close;
-use crate::ws::protocol::{Entrance, ProtocolOptions, Subject};
+use crate::ws::protocol::{Endpoint, ProtocolOptions, Subject};
 
 const START: u64 = 1_763_690_000_000;
 
@@ -32,13 +32,13 @@ fn person(user: &str, session: &str, permissions: Permissions) -> Arc<Person> {
     })
 }
 
-fn who(user: &str, session: &str, exp: Millis) -> Who {
-    Who { subject: Subject::Person(person(user, session, UserRole::Viewer.permissions())), exp }
+fn who(user: &str, session: &str, exp: Millis) -> Authenticated {
+    Authenticated { subject: Subject::Person(person(user, session, UserRole::Viewer.permissions())), exp }
 }
 
-fn session(known: Option<Who>) -> Session {
+fn session(known: Option<Authenticated>) -> Session {
     let options = Arc::new(ProtocolOptions::default());
-    Session::new(options, (Peer::Socket, Entrance::Feed), "con_1".to_owned(), known, Duration::from_secs(7), at(0))
+    Session::new(options, (Peer::Socket, Endpoint::Feed), "con_1".to_owned(), known, Duration::from_secs(7), at(0))
 }
 
 /// One whose token ends an hour after the start.
@@ -80,20 +80,20 @@ fn stands(channel: &str) -> Result<Box<Subscribed>, Refused> {
 }
 
 /// What was said, each with its second.
-type Told = Vec<(u64, Value)>;
+type SentFrames = Vec<(u64, Value)>;
 
 /// Runs to that second, answering every heartbeat; gives what was done then and when it closed.
-fn run(session: &mut Session, to: u64) -> (Told, Option<(u64, Close)>) {
-    let mut told = Vec::new();
+fn run(session: &mut Session, to: u64) -> (SentFrames, Option<(u64, Close)>) {
+    let mut sent = Vec::new();
     for second in 1..=to {
         let effects = session.on_tick(at(second));
-        told.extend(texts(&effects).into_iter().map(|text| (second, text)));
+        sent.extend(texts(&effects).into_iter().map(|text| (second, text)));
         if let Some(close) = closed(&effects) {
-            return (told, Some((second, close)));
+            return (sent, Some((second, close)));
         }
         session.on_text("{}", at(second));
     }
-    (told, None)
+    (sent, None)
 }
 
 #[test]
@@ -109,8 +109,8 @@ fn without_a_connect_it_ends_after_ten_seconds() {
 #[test]
 fn a31_a_token_that_is_not_refreshed_is_told_60_s_before_and_closes_25_s_after_its_end() {
     let mut session = session(Some(who("usr_1", "ses_1", at(100))));
-    let (told, end) = run(&mut session, 1000);
-    assert_eq!(told, [(40, json!({ "sys": "auth.expiring", "ttl": 60 }))]);
+    let (sent, end) = run(&mut session, 1000);
+    assert_eq!(sent, [(40, json!({ "sys": "auth.expiring", "ttl": 60 }))]);
     assert_eq!(end, Some((125, Close::TokenExpired)));
 }
 
@@ -138,7 +138,7 @@ fn a33_a_refresh_of_another_person_or_session_closes() {
 
 #[test]
 fn a_device_is_refreshed_by_its_own_token_only_and_ends_without_one() {
-    let device = |id: &str, exp| Who { subject: Subject::Device(id.into()), exp };
+    let device = |id: &str, exp| Authenticated { subject: Subject::Device(id.into()), exp };
     let refreshed = |session: &mut Session, who| {
         let asked = session.on_text(r#"{"id":4,"refresh":{"token":"t"}}"#, at(100));
         session.on_authenticated(tag(&asked), Ok(who), at(100))
@@ -149,8 +149,8 @@ fn a_device_is_refreshed_by_its_own_token_only_and_ends_without_one() {
     }
     let mut session = session(Some(device("dev_1", at(300))));
     assert_eq!(texts(&refreshed(&mut session, device("dev_1", at(400))))[0]["ok"]["exp"], (START / 1000 + 400));
-    let (told, end) = run(&mut session, 1000);
-    let warned: Vec<_> = told.iter().filter(|(_, text)| text["sys"] == "auth.expiring").map(|(at, _)| *at).collect();
+    let (sent, end) = run(&mut session, 1000);
+    let warned: Vec<_> = sent.iter().filter(|(_, text)| text["sys"] == "auth.expiring").map(|(at, _)| *at).collect();
     assert_eq!((warned, end), (vec![340], Some((425, Close::TokenExpired))));
 }
 
@@ -208,8 +208,8 @@ fn what_is_no_request_closes_and_what_is_a_wrong_one_is_told() {
         r#"{"id":1,"refresh":{}}"#,
         r#"{"id":1,"command":{"name":""}}"#,
     ] {
-        let told = texts(&live().on_text(wrong, at(1)));
-        assert_eq!((told.len(), &told[0]["error"]["code"]), (1, &json!(2400)), "{wrong}");
+        let sent = texts(&live().on_text(wrong, at(1)));
+        assert_eq!((sent.len(), &sent[0]["error"]["code"]), (1, &json!(2400)), "{wrong}");
     }
     assert!(live().on_text(r#"{"later":{"version":2}}"#, at(1)).is_empty(), "frames of later versions pass");
     assert_eq!(closed(&session(None).on_text(r#"{"id":1,"presence":{"ch":"a"}}"#, at(1))), Some(Close::ProtocolError));
@@ -237,8 +237,8 @@ fn a_grant_that_shrinks_ends_what_it_covered() {
 fn an_ask_that_nobody_answers_is_told_so() {
     let mut session = live();
     session.on_text(r#"{"id":5,"history":{"ch":"a"}}"#, at(0));
-    let (told, _) = run(&mut session, 30);
-    assert_eq!((told.len(), told[0].0, &told[0].1["error"]["code"]), (1, 15, &json!(2503)));
+    let (sent, _) = run(&mut session, 30);
+    assert_eq!((sent.len(), sent[0].0, &sent[0].1["error"]["code"]), (1, 15, &json!(2503)));
 }
 
 #[test]
@@ -287,7 +287,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     /// Whatever happens in whatever order: each request gets one reply at most and, once everything is answered or too
-    /// late, exactly one; nothing follows a close; what is listened to is what the hub was not told to end.
+    /// late, exactly one; nothing follows a close; what is listened to is what the hub was not asked to end.
     #[test]
     fn every_request_gets_one_reply(steps in prop::collection::vec(any_step(), 1..60)) {
         let mut session = live();
@@ -361,15 +361,15 @@ proptest! {
     }
 }
 
-fn key(id: &str, roles: Vec<Role>) -> Who {
+fn key(id: &str, roles: Vec<Role>) -> Authenticated {
     let mut key = KeyRecord::standing_in(id, "monitor");
     key.roles = roles;
-    Who { subject: Subject::of_key(Arc::new(key)), exp: at(86_400) }
+    Authenticated { subject: Subject::of_key(Arc::new(key)), exp: at(86_400) }
 }
 
-fn monitor(known: Option<Who>) -> Session {
+fn monitor(known: Option<Authenticated>) -> Session {
     let options = Arc::new(ProtocolOptions::default());
-    Session::new(options, (Peer::Socket, Entrance::Agents), "con_1".to_owned(), known, Duration::from_secs(7), at(0))
+    Session::new(options, (Peer::Socket, Endpoint::Agents), "con_1".to_owned(), known, Duration::from_secs(7), at(0))
 }
 
 fn subscriptions(effects: &[Effect]) -> Vec<(String, bool)> {
@@ -385,8 +385,8 @@ fn a_monitor_is_subscribed_to_agents_with_its_state_and_told_so() {
     let mut session = monitor(Some(key("key_1", Vec::new())));
     let effects = session.on_open(at(0));
     assert_eq!(subscriptions(&effects), [("agents".to_owned(), true)], "a key has no channel of its own");
-    let told = texts(&session.on_subscribed(tag(&effects), stands("agents"), at(0)));
-    assert_eq!(told, [json!({ "ch": "agents", "subscribed": { "epoch": "k3v9", "offset": 840, "recovered": false } })]);
+    let sent = texts(&session.on_subscribed(tag(&effects), stands("agents"), at(0)));
+    assert_eq!(sent, [json!({ "ch": "agents", "subscribed": { "epoch": "k3v9", "offset": 840, "recovered": false } })]);
     // It may ask for the channel itself, from a position.
     let text = r#"{"id":1,"connect":{"subs":{"agents":{"since":{"epoch":"k3v9","offset":840}}}}}"#;
     let effects = session.on_text(text, at(1));
@@ -400,18 +400,18 @@ fn a_monitor_that_says_who_it_is_in_its_first_frame_has_the_state_in_the_reply()
     let effects = session.on_text(r#"{"id":1,"connect":{"token":"mst_x"}}"#, at(0));
     let effects = session.on_authenticated(tag(&effects), Ok(key("key_1", Vec::new())), at(0));
     assert_eq!(subscriptions(&effects), [("agents".to_owned(), true)]);
-    let told = texts(&session.on_subscribed(tag(&effects), stands("agents"), at(0)));
-    assert_eq!(told[0]["ok"]["subs"]["agents"]["offset"], 840, "{told:?}");
+    let sent = texts(&session.on_subscribed(tag(&effects), stands("agents"), at(0)));
+    assert_eq!(sent[0]["ok"]["subs"]["agents"]["offset"], 840, "{sent:?}");
 }
 
 #[test]
 fn whoever_may_not_watch_agents_is_no_guest_of_the_monitor() {
     let mut viewer = monitor(Some(who("usr_1", "ses_1", at(3600))));
     assert_eq!(closed(&viewer.on_open(at(0))), Some(Close::Forbidden));
-    let device = Who { subject: Subject::Device("dev_1".into()), exp: at(300) };
+    let device = Authenticated { subject: Subject::Device("dev_1".into()), exp: at(300) };
     assert_eq!(closed(&monitor(Some(device)).on_open(at(0))), Some(Close::Forbidden));
     let permissions = Permissions::of(&[Permission::RealtimeSubscribe, Permission::AgentsControl]);
-    let person = Who { subject: Subject::Person(person("usr_1", "ses_1", permissions)), exp: at(3600) };
+    let person = Authenticated { subject: Subject::Person(person("usr_1", "ses_1", permissions)), exp: at(3600) };
     assert_eq!(closed(&monitor(Some(person)).on_open(at(0))), None);
 }
 
@@ -427,10 +427,10 @@ fn one_who_is_told_only_its_own_gets_positions_and_loses_what_it_may_not_have_wh
     });
     assert_eq!(filter.unwrap().owner.as_deref(), Some("key_1"));
     assert!(effects.iter().any(|effect| matches!(effect, Effect::Positions(_))), "{effects:?}");
-    // A person who was told everything, and may from now on have only what is its own.
+    // A user who received everything, and from now on only their own events.
     let permissions = Permissions::of(&[Permission::RealtimeSubscribe, Permission::AgentsControl]);
     let reader = person("usr_1", "ses_1", permissions.and(Permissions::of(&[Permission::AgentsRead])));
-    let mut session = monitor(Some(Who { subject: Subject::Person(reader), exp: at(3600) }));
+    let mut session = monitor(Some(Authenticated { subject: Subject::Person(reader), exp: at(3600) }));
     let opened = session.on_open(at(0));
     let asked = opened.iter().find_map(|effect| match effect {
         Effect::Subscribe { tag, channel, .. } if &**channel == "agents" => Some(*tag),

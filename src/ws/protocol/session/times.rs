@@ -1,4 +1,4 @@
-//! Pure: what a session does as time passes.
+//! Handles the passing of time in a session. Pure.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::ws::Close;
 use crate::ws::protocol::fault::{Fault, FaultKind};
 
 impl Session {
-    /// When it next has something to do; it may be told the time earlier.
+    /// Returns when the session next has something to do. It may be called earlier.
     pub fn next(&self) -> Option<Millis> {
         let options = &self.options;
         let by_phase = match &self.phase {
@@ -23,7 +23,7 @@ impl Session {
         [Some(by_phase), Some(self.ping_at), self.pong_by, asked, positions].into_iter().flatten().min()
     }
 
-    /// Time passed.
+    /// Handles the present time.
     pub fn on_tick(&mut self, now: Millis) -> Vec<Effect> {
         if self.is_closed() {
             return Vec::new();

@@ -8,9 +8,9 @@ use super::*;
 use muster_core::Kind;
 
 #[test]
-fn a_hundred_calls_race_for_the_money_of_thirty_seven() {
+fn a_hundred_concurrent_calls_share_a_budget_for_thirty_seven() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let ledger = site.start(&tree).await;
         let asked = join_all((0..100).map(|_| ledger.reserve(reserve(10, Some(379), None)))).await;
         let held: Vec<Hold> = asked.into_iter().filter_map(Result::ok).collect();
@@ -24,19 +24,19 @@ fn a_hundred_calls_race_for_the_money_of_thirty_seven() {
 }
 
 #[test]
-fn a_refusal_says_which_budget_is_spent_and_when_it_is_renewed() {
+fn a_rejection_names_the_budget_and_its_renewal() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let ledger = site.start(&tree).await;
         let first = ledger.reserve(reserve(60, Some(100), Some(80))).await.unwrap();
         let refused = ledger.reserve(reserve(30, Some(100), Some(80))).await.unwrap_err();
         let resets_at = Millis::parse_rfc3339("2026-02-01T00:00:00Z").unwrap();
         let spent = Exhausted { which: Budget::Model, spent_nanos: 0, held_nanos: 60, limit_nanos: 80, resets_at };
         assert_eq!(refused, Refusal::Exhausted(spent));
-        // The real cost takes the place of what was set aside.
+        // The actual cost replaces the reservation.
         ledger.post(&entry("key_1", "m", Some(45)), first);
         drop(ledger.reserve(reserve(30, Some(100), Some(80))).await.unwrap());
-        // It may be more, and then nothing is left.
+        // It may be higher, and then nothing is left.
         let second = ledger.reserve(reserve(30, Some(100), Some(80))).await.unwrap();
         ledger.post(&entry("key_1", "m", Some(60)), second);
         let refused = ledger.reserve(reserve(1, Some(100), Some(80))).await.unwrap_err();
@@ -48,7 +48,7 @@ fn a_refusal_says_which_budget_is_spent_and_when_it_is_renewed() {
 #[test]
 fn a_free_call_and_one_without_a_budget_need_no_hold() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let ledger = site.start(&tree).await;
         ledger.post(&entry("key_1", "m", Some(500)), Hold::none());
         assert_eq!(ledger.reserve(reserve(0, Some(1), Some(1))).await.unwrap().nanos(), 0);
@@ -60,10 +60,10 @@ fn a_free_call_and_one_without_a_budget_need_no_hold() {
 }
 
 #[test]
-fn a_new_month_is_a_new_budget_and_a_hold_stays_in_its_own() {
+fn a_new_month_has_a_new_budget_and_a_hold_stays_in_its_month() {
     test_world::run(|tree| async move {
-        let site = Site::new();
-        // Eleven seconds before the month ends.
+        let site = ServerEnv::new();
+        // Eleven seconds before the end of the month.
         let clock = Clock::manual(Millis::parse_rfc3339("2026-01-31T23:59:49Z").unwrap());
         let store: StoreHandle = Arc::clone(&site.disk) as _;
         let group = tree.group("ledger");
@@ -86,9 +86,9 @@ fn a_new_month_is_a_new_budget_and_a_hold_stays_in_its_own() {
 }
 
 #[test]
-fn a_caller_that_no_longer_waits_leaves_nothing_set_aside() {
+fn a_cancelled_reservation_leaves_nothing_reserved() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let ledger = site.start(&tree).await;
         for _ in 0..20 {
             let asked = ledger.reserve(reserve(10, Some(1_000), None));
@@ -96,7 +96,7 @@ fn a_caller_that_no_longer_waits_leaves_nothing_set_aside() {
             drop(gone);
         }
         let ledger = &ledger;
-        // Those that were begun are answered by now.
+        // The calls that were begun have been replied to by now.
         ledger.flush().await.unwrap();
         assert_eq!(spent(ledger).await, (0, 0));
     });

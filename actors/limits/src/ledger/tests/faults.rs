@@ -1,4 +1,4 @@
-//! Whatever dies, the ledger is the sum of what was posted.
+//! Whatever fails, the ledger is the sum of what was posted.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,9 +8,9 @@ use super::*;
 use muster_core::Kind;
 
 #[test]
-fn an_actor_that_dies_again_and_again_under_load_leaks_nothing() {
+fn repeated_crashes_under_load_leak_nothing() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let ledger = site.start(&tree).await;
         let over = Arc::new(AtomicBool::new(false));
         let load = |model: &'static str| {
@@ -31,7 +31,7 @@ fn an_actor_that_dies_again_and_again_under_load_leaks_nothing() {
             let hold = ledger.reserve(reserve(7, Some(u64::MAX), None)).await.unwrap();
             assert!(tree.inject_panic("ledger/ledger"));
             test_world::until(|| tree.snapshot()[0].restarts == death).await;
-            // Posted while nobody is there.
+            // Posted while no actor is running.
             ledger.post(&entry("key_1", "m", Some(3)), hold);
             answers += 1;
             ledger.up().await;
@@ -46,8 +46,8 @@ fn an_actor_that_dies_again_and_again_under_load_leaks_nothing() {
 }
 
 #[test]
-fn a_killed_server_loses_nothing_and_open_holds_are_charged_once() {
-    let site = Site::new();
+fn a_kill_loses_nothing_and_charges_open_holds_once() {
+    let site = ServerEnv::new();
     let (first, second) = (Arc::clone(&site), Arc::clone(&site));
     test_world::run(|tree| async move {
         let ledger = first.start(&tree).await;
@@ -60,7 +60,7 @@ fn a_killed_server_loses_nothing_and_open_holds_are_charged_once() {
         ledger.post(&entry("key_1", "m", Some(20)), settled);
         drop(released);
         first.kill();
-        // A killed process drops nothing.
+        // A killed process runs no destructors.
         std::mem::forget((open, later));
     });
     for _ in 0..3 {
@@ -77,10 +77,10 @@ fn a_killed_server_loses_nothing_and_open_holds_are_charged_once() {
     }
 }
 
-/// The journal's files come back after the checkpoint that let go of them: as if the kill had come in between.
+/// Restores the journal's files after the checkpoint that removed them, as if the kill had happened in between.
 #[test]
-fn lines_that_the_store_has_already_count_once() {
-    let site = Site::new();
+fn lines_included_in_the_store_count_once() {
+    let site = ServerEnv::new();
     let (first, second) = (Arc::clone(&site), Arc::clone(&site));
     test_world::run(|tree| async move {
         let ledger = first.start(&tree).await;
@@ -107,9 +107,9 @@ fn lines_that_the_store_has_already_count_once() {
 }
 
 #[test]
-fn while_the_store_refuses_the_journal_keeps_everything() {
+fn while_the_store_fails_the_journal_keeps_everything() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let ledger = site.start(&tree).await;
         site.kill();
         ledger.post(&entry("key_1", "m", Some(5)), Hold::none());
@@ -123,15 +123,15 @@ fn while_the_store_refuses_the_journal_keeps_everything() {
         assert_eq!(sums(&ledger, "key_1").await, (1, 5, 0));
         site.revive();
         test_world::after(Duration::from_secs(6)).await;
-        assert_eq!(ledger.status().await.unwrap().unsaved, 0, "carried over in time, without being told");
+        assert_eq!(ledger.status().await.unwrap().unsaved, 0, "written at the interval, without a request");
         test_world::until(|| ledger.journal().bytes == 0).await;
     });
 }
 
 #[test]
-fn while_the_disk_takes_nothing_posts_wait_and_nothing_is_granted() {
+fn while_the_disk_fails_posts_are_buffered_and_nothing_is_granted() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let ledger = site.start(&tree).await;
         fs::remove_dir_all(site.folder()).unwrap();
         ledger.post(&entry("key_1", "m", Some(5)), Hold::none());
@@ -140,7 +140,7 @@ fn while_the_disk_takes_nothing_posts_wait_and_nothing_is_granted() {
         assert!(matches!(refused, Refusal::Error(error) if error.kind == Kind::Unavailable));
         assert_eq!((ledger.journal().waiting, ledger.journal().lost), (2, 0));
         assert_eq!(sums(&ledger, "key_1").await, (2, 11, 0));
-        // Not even the death of the actor loses what waits.
+        // Not even the death of the actor loses buffered entries.
         assert!(tree.inject_panic("ledger/ledger"));
         test_world::until(|| tree.snapshot()[0].restarts == 1).await;
         ledger.up().await;
@@ -153,11 +153,11 @@ fn while_the_disk_takes_nothing_posts_wait_and_nothing_is_granted() {
 }
 
 #[test]
-fn an_actor_that_lags_behind_reads_everything_back() {
+fn a_lagging_actor_restores_everything() {
     test_world::run(|tree| async move {
         let mut options = LedgerOptions::default();
         options.journal.tail_bytes = 256;
-        let site = Site::new();
+        let site = ServerEnv::new();
         let ledger = site.start_with(&tree, options).await;
         for _ in 0..100 {
             ledger.post(&entry("key_1", "m", Some(1)), Hold::none());
@@ -169,8 +169,8 @@ fn an_actor_that_lags_behind_reads_everything_back() {
 }
 
 #[test]
-fn a_clean_end_leaves_it_all_in_the_store() {
-    let site = Site::new();
+fn a_clean_shutdown_writes_everything_to_the_store() {
+    let site = ServerEnv::new();
     let (first, second) = (Arc::clone(&site), Arc::clone(&site));
     test_world::run(|tree| async move {
         let ledger = first.start(&tree).await;

@@ -1,4 +1,4 @@
-//! The ledger under races, faults, kills and the calendar.
+//! The ledger under concurrency, faults, kills and calendar changes.
 
 mod budgets;
 mod faults;
@@ -17,13 +17,13 @@ use super::*;
 use muster_core::supervise::Tree;
 use muster_core::{Clock, Millis, test_world};
 
-/// What outlives a server.
-struct Site {
+/// What survives a server.
+struct ServerEnv {
     disk: Arc<MemStore>,
     home: TempDir,
 }
 
-impl Site {
+impl ServerEnv {
     fn new() -> Arc<Self> {
         Arc::new(Self { disk: Arc::default(), home: tempfile::tempdir().unwrap() })
     }
@@ -32,7 +32,7 @@ impl Site {
         self.home.path().join("ledger")
     }
 
-    /// A server's ledger, as `ledger/ledger` in the tree.
+    /// Starts a ledger, as `ledger/ledger` in the tree.
     async fn start(&self, tree: &Tree) -> Ledger {
         self.start_with(tree, LedgerOptions::default()).await
     }
@@ -45,7 +45,7 @@ impl Site {
         ledger
     }
 
-    /// From now on nothing more of this server reaches the store, as if it had been killed: the journal is what is left.
+    /// Discards all further writes of this server to the store, as if it had been killed: only the journal is left.
     fn kill(&self) {
         self.disk.fail_commits(Some(StoreError::Io("the server is dead".to_owned())));
     }
@@ -69,7 +69,7 @@ fn all() -> Query {
     Query { from_day: today.minus(40), to_day: Day(today.0 + 40), ..Query::default() }
 }
 
-/// Requests and cost of one key, and what a kill charged it.
+/// Returns requests and cost of a key, and what a kill charged it.
 async fn sums(ledger: &Ledger, key: &str) -> (u64, u64, u64) {
     let rows = ledger.usage(Query { key_id: Some(key.to_owned()), ..all() }).await.unwrap();
     let sum = |of: fn(&Row) -> u64| rows.iter().map(|found| of(&found.row)).sum::<u64>();
@@ -82,9 +82,9 @@ async fn spent(ledger: &Ledger) -> (u64, u64) {
 }
 
 #[test]
-fn rows_add_up_by_key_model_and_day_and_are_answered_in_order() {
+fn rows_are_sums_by_key_model_and_day_in_order() {
     test_world::run(|tree| async move {
-        let site = Site::new();
+        let site = ServerEnv::new();
         let ledger = site.start(&tree).await;
         ledger.post(&entry("key_2", "m", Some(7)), Hold::none());
         ledger.post(&entry("key_1", "n", None), Hold::none());
@@ -136,7 +136,7 @@ fn rows_add_up_by_key_model_and_day_and_are_answered_in_order() {
 }
 
 #[test]
-fn a_row_is_read_by_people_as_one_flat_object() {
+fn a_row_is_serialized_as_one_flat_object() {
     let row = UsageRow { day: Day(0), key_id: "k".to_owned(), model_id: "m".to_owned(), row: Row::default() };
     let json = serde_json::to_value(&row).unwrap();
     assert_eq!((json["day"].as_str(), json["requests"].as_u64()), (Some("1970-01-01"), Some(0)));

@@ -1,4 +1,4 @@
-//! Any interleaving of reservations, posts, releases, checkpoints that break off anywhere, and kills.
+//! Any interleaving of reservations, posts, checkpoints interrupted at any point, and kills.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use muster_store::{Batch, Store};
 use proptest::prelude::*;
 
 use super::*;
-use crate::ledger::carry::{batches, count};
+use crate::ledger::checkpoint::{batches, count};
 use crate::ledger::line::Line;
 use crate::ledger::period::Month;
-use crate::ledger::record::{HEAD, Head, Shelf, read};
-use crate::ledger::state::Book;
+use crate::ledger::record::{HEAD, Head, RecordReader, read};
+use crate::ledger::state::LedgerState;
 use crate::ledger::usage;
 
 const KEYS: [&str; 2] = ["key_1", "key_2"];
@@ -27,7 +27,7 @@ enum Step {
         model: usize,
         nanos: u64,
     },
-    /// Settles one of the open holds, or none where there is none or it is not asked to.
+    /// Settles one of the open holds, or none.
     Post {
         key: usize,
         model: usize,
@@ -36,7 +36,7 @@ enum Step {
     },
     Release(usize),
     Wait(u64),
-    /// So many thousandths of its writes reach the store.
+    /// Number of thousandths of its writes that reach the store.
     Checkpoint(usize),
     Kill,
 }
@@ -64,26 +64,26 @@ struct Held {
     nanos: u64,
 }
 
-/// The ledger as a list of what happened says it must be, beside the real one.
-struct Trial {
+/// The expected ledger, computed from the list of events, beside the real one.
+struct Model {
     disk: MemStore,
-    /// What the journal still has.
+    /// Lines that the journal still contains.
     lines: Vec<(u64, Vec<u8>)>,
     number: u64,
-    book: Book,
+    ledger: LedgerState,
     now: Millis,
     held: Vec<Held>,
     spent: Vec<(Millis, &'static str, &'static str, u64)>,
     rows: BTreeMap<(Day, &'static str, &'static str), Row>,
 }
 
-impl Trial {
+impl Model {
     fn new() -> Self {
         Self {
             disk: MemStore::default(),
             lines: Vec::new(),
             number: 0,
-            book: Book::default(),
+            ledger: LedgerState::default(),
             now: test_world::START,
             held: Vec::new(),
             spent: Vec::new(),
@@ -94,11 +94,11 @@ impl Trial {
     fn write(&mut self, line: &Line<'_>) -> u64 {
         self.number += 1;
         self.lines.push((self.number, line.encode()));
-        self.book.apply(self.number, line, Shelf(&self.disk)).unwrap();
+        self.ledger.apply(self.number, line, RecordReader(&self.disk)).unwrap();
         self.number
     }
 
-    /// Spent and set aside this month.
+    /// Returns the amount spent and reserved this month.
     fn used(&self, is: impl Fn(&str, &str) -> bool) -> (u64, u64) {
         let month = Month::of(self.now);
         let spent = self.spent.iter().filter(|(at, key, model, _)| Month::of(*at) == month && is(key, model));
@@ -137,7 +137,7 @@ impl Trial {
         let by_key = self.used(|found, _| found == key);
         let by_model = self.used(|_, found| found == model);
         let fits = by_key.0 + by_key.1 + nanos <= KEY_LIMIT && by_model.0 + by_model.1 + nanos <= MODEL_LIMIT;
-        let checked = self.book.check(&ask, self.now, Shelf(&self.disk)).unwrap();
+        let checked = self.ledger.check(&ask, self.now, RecordReader(&self.disk)).unwrap();
         assert_eq!(checked.is_ok(), fits, "{checked:?} {by_key:?} {by_model:?} {nanos}");
         if fits {
             let id = self.write(&Line::Reserve { at: self.now, key, model, nanos });
@@ -161,7 +161,7 @@ impl Trial {
     }
 
     fn checkpoint(&mut self, thousandths: usize) {
-        let Some(changes) = self.book.changes() else { return };
+        let Some(changes) = self.ledger.changes() else { return };
         let line = changes.head.line;
         let writes: Vec<_> = batches(changes).unwrap().into_iter().flat_map(|batch| batch.ops).collect();
         let reached = (writes.len() * thousandths / 1_000).min(writes.len());
@@ -170,8 +170,8 @@ impl Trial {
             self.disk.commit(batch).now_or_never().unwrap().unwrap();
         }
         if reached == writes.len() {
-            self.book.saved(line);
-            // Above 1,000 the journal is let go of too; at 1,000 the kill may come in between.
+            self.ledger.saved(line);
+            // Above 1,000 the journal is removed too; at 1,000 the kill may happen in between.
             if thousandths > 1_000 {
                 self.lines.retain(|(number, _)| *number > line);
             }
@@ -180,13 +180,13 @@ impl Trial {
 
     fn kill(&mut self) {
         let head: Head = read(&self.disk, HEAD).unwrap().unwrap_or_default();
-        self.book = Book::restore(head, Shelf(&self.disk)).unwrap();
+        self.ledger = LedgerState::restore(head, RecordReader(&self.disk)).unwrap();
         for (number, line) in &self.lines {
-            count(&mut self.book, *number, line, &self.disk).unwrap();
+            count(&mut self.ledger, *number, line, &self.disk).unwrap();
         }
         let mut open: Vec<u64> = self.held.iter().map(|held| held.id).collect();
         open.sort_unstable();
-        assert_eq!(self.book.holds_before(self.number + 1), open);
+        assert_eq!(self.ledger.holds_before(self.number + 1), open);
         for held in std::mem::take(&mut self.held) {
             self.write(&Line::Charge { hold: held.id });
             self.row(held.at, held.key, held.model).unsettled_nanos += held.nanos;
@@ -194,22 +194,22 @@ impl Trial {
         }
     }
 
-    fn agrees(&mut self) {
+    fn check_equal(&mut self) {
         let query =
             Query { to_day: Day(Day::of(test_world::START).0 + 390), from_day: Day::of(test_world::START), ..all() };
-        let fresh = self.book.rows(|key| query.takes(key));
+        let fresh = self.ledger.rows(|key| query.matches(key));
         let found = usage::read(&self.disk, &query, fresh).unwrap();
         let found: Vec<_> = found.iter().map(|row| (row.day, &*row.key_id, &*row.model_id, row.row)).collect();
         let expected: Vec<_> = self.rows.iter().map(|(&(day, key, model), row)| (day, key, model, *row)).collect();
         assert_eq!(found, expected);
         for key in KEYS {
             let used = self.used(|found, _| found == key);
-            let view = self.book.view(Budget::Key, key, None, self.now, Shelf(&self.disk)).unwrap();
+            let view = self.ledger.view(Budget::Key, key, None, self.now, RecordReader(&self.disk)).unwrap();
             assert_eq!((view.spent_nanos, view.held_nanos), used, "{key}");
         }
         for model in MODELS {
             let used = self.used(|_, found| found == model);
-            let view = self.book.view(Budget::Model, model, None, self.now, Shelf(&self.disk)).unwrap();
+            let view = self.ledger.view(Budget::Model, model, None, self.now, RecordReader(&self.disk)).unwrap();
             assert_eq!((view.spent_nanos, view.held_nanos), used, "{model}");
         }
     }
@@ -220,16 +220,16 @@ proptest! {
 
     #[test]
     fn the_ledger_is_the_sum_of_what_was_posted_and_grants_only_what_fits(steps in steps()) {
-        let mut trial = Trial::new();
+        let mut trial = Model::new();
         for step in steps.into_iter().take(50) {
-            // A year has room for what is waited for.
+            // Bounded so that the virtual time stays within a year.
             if matches!(step, Step::Wait(_)) && trial.now.since(test_world::START) > Duration::from_secs(340 * 86_400) {
                 continue;
             }
             trial.step(step);
-            trial.agrees();
+            trial.check_equal();
         }
         trial.kill();
-        trial.agrees();
+        trial.check_equal();
     }
 }

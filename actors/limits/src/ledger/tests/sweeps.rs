@@ -1,17 +1,17 @@
-//! What is too old goes.
+//! Removal of old records.
 
 use futures::FutureExt;
 use muster_store::{Store, Tree as StoreTree};
 
 use super::*;
-use crate::ledger::carry::{batches, sweep};
+use crate::ledger::checkpoint::{batches, sweep};
 use crate::ledger::period::Month;
 use crate::ledger::record::{AccountKey, AccountRecord, Head, RowRecord};
 use crate::ledger::row::RowKey;
 use crate::ledger::state::Changes;
 
 #[test]
-fn rows_go_after_four_hundred_days_and_months_after_fourteen() {
+fn rows_expire_after_400_days_and_totals_after_14_months() {
     let disk = MemStore::default();
     let today = Day::of(test_world::START);
     let row = |day: Day| (RowKey { day, key: "key_1".into(), model: "m".into() }, RowRecord::default());

@@ -1,4 +1,4 @@
-//! Vectors in the background, with models that are slow, broken or absent.
+//! Background embedding with slow, failing and absent models.
 
 pub(crate) mod model;
 mod queries;

@@ -1,4 +1,4 @@
-//! A model for tests: each word is a direction.
+//! Test model: each word is a direction.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
@@ -9,14 +9,14 @@ use tokio::sync::watch;
 
 use crate::embed::{EmbedFault, Embedder, ModelTag, Readiness, Vectors};
 
-/// How the model behaves.
+/// Behaviour of the model.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Mood {
+pub(crate) enum ModelBehaviour {
     Well,
     Absent,
     /// Every call fails.
     Fails,
-    /// Answers never.
+    /// Never responds.
     Hangs,
     /// Gives vectors of another length.
     Short,
@@ -25,31 +25,31 @@ pub(crate) enum Mood {
     Panics,
 }
 
-/// Hashes words into a small vector.
+/// Hashes words to a small vector.
 #[derive(Debug)]
 pub(crate) struct Words {
     tag: ModelTag,
-    mood: watch::Sender<Mood>,
+    behaviour: watch::Sender<ModelBehaviour>,
     /// Longest text, in words.
     most: usize,
     /// A text with this word fails.
     poison: &'static str,
-    /// What it was asked for, call by call.
+    /// Texts of each call.
     asked: Mutex<Vec<Vec<String>>>,
 }
 
 impl Words {
     pub(crate) const DIMENSIONS: usize = 64;
 
-    pub(crate) fn new(id: &str, mood: Mood) -> Arc<Self> {
-        Self::reading(id, mood, 400)
+    pub(crate) fn new(id: &str, behaviour: ModelBehaviour) -> Arc<Self> {
+        Self::reading(id, behaviour, 400)
     }
 
-    /// One that reads so many words of a text.
-    pub(crate) fn reading(id: &str, mood: Mood, most: usize) -> Arc<Self> {
+    /// Accepts this many words of a text.
+    pub(crate) fn reading(id: &str, behaviour: ModelBehaviour, most: usize) -> Arc<Self> {
         Arc::new(Self {
             tag: ModelTag { id: Arc::from(id), dimensions: Self::DIMENSIONS },
-            mood: watch::Sender::new(mood),
+            behaviour: watch::Sender::new(behaviour),
             most,
             poison: "poison",
             asked: Mutex::default(),
@@ -57,15 +57,15 @@ impl Words {
     }
 
     pub(crate) fn well() -> Arc<Self> {
-        Self::new("words-1", Mood::Well)
+        Self::new("words-1", ModelBehaviour::Well)
     }
 
     pub(crate) fn absent() -> Arc<Self> {
-        Self::new("words-1", Mood::Absent)
+        Self::new("words-1", ModelBehaviour::Absent)
     }
 
-    pub(crate) fn becomes(&self, mood: Mood) {
-        self.mood.send_replace(mood);
+    pub(crate) fn becomes(&self, behaviour: ModelBehaviour) {
+        self.behaviour.send_replace(behaviour);
     }
 
     pub(crate) fn asked(&self) -> Vec<Vec<String>> {
@@ -86,12 +86,12 @@ impl Words {
     fn compute(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedFault> {
         let failed = |why: &str| Err(EmbedFault::Failed { why: why.to_owned() });
         let of = |dimensions| texts.iter().map(|text| Self::vector(text, dimensions)).collect::<Vec<_>>();
-        match *self.mood.borrow() {
-            Mood::Fails => return failed("out of order"),
-            Mood::Short => return Ok(of(Self::DIMENSIONS - 1)),
-            Mood::Few => return Ok(of(Self::DIMENSIONS).split_off(1)),
-            Mood::Panics => panic!("the model panics"),
-            Mood::Absent | Mood::Hangs | Mood::Well => {}
+        match *self.behaviour.borrow() {
+            ModelBehaviour::Fails => return failed("out of order"),
+            ModelBehaviour::Short => return Ok(of(Self::DIMENSIONS - 1)),
+            ModelBehaviour::Few => return Ok(of(Self::DIMENSIONS).split_off(1)),
+            ModelBehaviour::Panics => panic!("the model panics"),
+            ModelBehaviour::Absent | ModelBehaviour::Hangs | ModelBehaviour::Well => {}
         }
         if let Some(index) = texts.iter().position(|text| text.split_whitespace().count() > self.most) {
             return Err(EmbedFault::TooLong { index });
@@ -109,23 +109,23 @@ impl Embedder for Words {
     }
 
     fn ready(&self) -> Readiness {
-        match *self.mood.borrow() {
-            Mood::Absent => Readiness::NotReady { why: "no model is installed".to_owned() },
+        match *self.behaviour.borrow() {
+            ModelBehaviour::Absent => Readiness::NotReady { why: "no model is installed".to_owned() },
             _ => Readiness::Ready,
         }
     }
 
     fn changed(&self) -> BoxFuture<'static, ()> {
-        let mut mood = self.mood.subscribe();
+        let mut behaviour = self.behaviour.subscribe();
         async move {
-            let _ = mood.changed().await;
+            let _ = behaviour.changed().await;
         }
         .boxed()
     }
 
     fn embed(&self, texts: Vec<String>) -> Vectors {
         self.asked.lock().unwrap().push(texts.clone());
-        if *self.mood.borrow() == Mood::Hangs {
+        if *self.behaviour.borrow() == ModelBehaviour::Hangs {
             return std::future::pending().boxed();
         }
         let computed = self.compute(&texts);

@@ -1,20 +1,20 @@
-//! Queries get their vectors ahead of entries, or go without.
+//! Query vectors take precedence over entries, and are optional.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::Arbiter;
 
-use super::model::{Mood, Words};
+use super::model::{ModelBehaviour, Words};
 use crate::index::Indexes;
 use crate::index::tests::site::*;
-use crate::messages::Mode;
 use crate::port::{Candidates, Searcher};
 use muster_core::test_world;
+use muster_retrieval::Mode;
 
 async fn hybrid(indexes: &Indexes, query: &str) -> Candidates {
     let mut ask = ask("key_1", query);
-    ask.mode = Mode::Hybrid;
+    ask.query.mode = Mode::Hybrid;
     indexes.search(ask).await.unwrap()
 }
 
@@ -36,22 +36,22 @@ fn the_same_query_is_computed_once() {
 
 #[test]
 fn without_a_model_a_search_is_by_words_and_says_so() {
-    for (mood, why) in [
-        (Mood::Absent, "no model is installed"),
-        (Mood::Fails, "out of order"),
-        (Mood::Hangs, "in time"),
-        (Mood::Short, "of length"),
-        (Mood::Panics, "broke off"),
+    for (behaviour, why) in [
+        (ModelBehaviour::Absent, "no model is installed"),
+        (ModelBehaviour::Fails, "out of order"),
+        (ModelBehaviour::Hangs, "in time"),
+        (ModelBehaviour::Short, "of length"),
+        (ModelBehaviour::Panics, "broke off"),
     ] {
         let site = Site::new();
         test_world::run(|tree| async move {
-            let indexes = site.start_with(&tree, site.options(&Words::new("words-1", mood.clone()))).await;
-            site.tell(&indexes, &space("key_1", "default"), "a", "red fox").await;
+            let indexes = site.start_with(&tree, site.options(&Words::new("words-1", behaviour.clone()))).await;
+            site.store_and_index(&indexes, &space("key_1", "default"), "a", "red fox").await;
             let begun = tokio::time::Instant::now();
             let found = hybrid(&indexes, "fox").await;
-            assert_eq!((found.hits.len(), found.mode), (1, Mode::Text), "{mood:?}");
-            assert!(found.warnings.iter().any(|warning| warning.contains(why)), "{mood:?}: {:?}", found.warnings);
-            assert!(begun.elapsed() <= Duration::from_millis(1_100), "{mood:?}");
+            assert_eq!((found.hits.len(), found.mode), (1, Mode::Text), "{behaviour:?}");
+            assert!(found.warnings.iter().any(|warning| warning.contains(why)), "{behaviour:?}: {:?}", found.warnings);
+            assert!(begun.elapsed() <= Duration::from_millis(1_100), "{behaviour:?}");
         });
     }
 }
@@ -77,7 +77,7 @@ fn a_query_waits_for_one_piece_of_an_import_at_most() {
         let model = Words::absent();
         let indexes = site.start_with(&tree, site.options(&model)).await;
         indexes.feed(&tree.group("vectors"), Arbiter::current(), Arc::clone(&Writer::new(&site, &indexes)) as _);
-        model.becomes(Mood::Well);
+        model.becomes(ModelBehaviour::Well);
         while model.asked().len() < 5 {
             tokio::task::yield_now().await;
         }

@@ -1,4 +1,4 @@
-//! Entries get their vectors.
+//! Entry vectors.
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use actix_rt::Arbiter;
 
-use super::model::{Mood, Words};
+use super::model::{ModelBehaviour, Words};
 use crate::IndexOptions;
 use crate::index::Indexes;
 use crate::index::tests::site::*;
-use crate::messages::Mode;
 use crate::port::Searcher;
 use crate::record::Owner;
 use muster_core::supervise::Tree;
 use muster_core::test_world;
+use muster_retrieval::Mode;
 
 async fn start(site: &Arc<Site>, tree: &Tree, model: &Arc<Words>) -> (Indexes, Arc<Writer>) {
     let indexes = site.start_with(tree, site.options(model)).await;
@@ -35,13 +35,13 @@ async fn vectors(indexes: &Indexes, count: u64) {
     }
 }
 
-/// Keys by meaning, best first.
+/// Keys by semantic similarity, best first.
 async fn alike(indexes: &Indexes, owner: &str, query: &str) -> Vec<u128> {
     let mut ask = ask(owner, query);
-    (ask.mode, ask.limit) = (Mode::Semantic, 3);
+    (ask.query.mode, ask.query.limit) = (Mode::Semantic, 3);
     let found = indexes.search(ask).await.unwrap();
     assert_eq!(found.mode, Mode::Semantic, "{:?}", found.warnings);
-    found.hits.iter().map(|hit| hit.id.0 >> 80).collect()
+    found.hits.iter().map(|found| found.hit.id >> 80).collect()
 }
 
 #[test]
@@ -50,11 +50,11 @@ fn an_entry_is_found_by_meaning_once_it_has_its_vector() {
     test_world::run(|tree| async move {
         let (indexes, writer) = start(&site, &tree, &Words::well()).await;
         let home = space("key_1", "default");
-        site.tell(&indexes, &home, "a", "red fox").await;
-        site.tell(&indexes, &home, "b", "grey wolf").await;
+        site.store_and_index(&indexes, &home, "a", "red fox").await;
+        site.store_and_index(&indexes, &home, "b", "grey wolf").await;
         vectors(&indexes, 2).await;
         assert_eq!(alike(&indexes, "key_1", "grey wolf").await[0], 2);
-        site.tell(&indexes, &home, "b", "old tree").await;
+        site.store_and_index(&indexes, &home, "b", "old tree").await;
         let figures = indexes.figures(&Owner::new("key_1")).await.unwrap();
         assert_eq!((figures.entries, figures.vectors, figures.pending), (2, 1, 1), "its text is another");
         vectors(&indexes, 2).await;
@@ -78,7 +78,9 @@ fn a_graph_of_vectors_is_grown_between_searches_and_read_back() {
         let indexes = server.start_with(&tree, options(&server)).await;
         feed(&indexes, &tree, &Writer::new(&server, &indexes));
         for number in 1..=60 {
-            server.tell(&indexes, &space("key_1", "default"), &number.to_string(), &format!("word{number}")).await;
+            server
+                .store_and_index(&indexes, &space("key_1", "default"), &number.to_string(), &format!("word{number}"))
+                .await;
         }
         vectors(&indexes, 60).await;
         let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
@@ -102,9 +104,9 @@ fn a_vector_stands_where_only_the_version_is_another() {
     test_world::run(|tree| async move {
         let (indexes, writer) = start(&site, &tree, &Words::well()).await;
         let home = space("key_1", "default");
-        site.tell(&indexes, &home, "a", "red fox").await;
+        site.store_and_index(&indexes, &home, "a", "red fox").await;
         vectors(&indexes, 1).await;
-        site.tell(&indexes, &home, "a", "red fox").await;
+        site.store_and_index(&indexes, &home, "a", "red fox").await;
         assert_eq!(indexes.stats().await.vectors, 1);
         test_world::after(Duration::from_secs(120)).await;
         assert_eq!(writer.stored().len(), 1, "made once");
@@ -133,17 +135,17 @@ fn one_owners_import_does_not_keep_another_waiting() {
         for number in 0..600 {
             site.put(&space("key_1", "import"), &number.to_string(), &format!("word{number}")).await;
         }
-        let model = Words::new("words-1", Mood::Absent);
+        let model = Words::new("words-1", ModelBehaviour::Absent);
         let (indexes, writer) = start(&site, &tree, &model).await;
-        model.becomes(Mood::Well);
+        model.becomes(ModelBehaviour::Well);
         while writer.stored().len() < 64 {
             tokio::task::yield_now().await;
         }
-        site.tell(&indexes, &space("usr_2", "default"), "one", "red fox").await;
+        site.store_and_index(&indexes, &space("usr_2", "default"), "one", "red fox").await;
         let before = writer.stored().len();
         vectors(&indexes, 601).await;
-        let turn = writer.stored().iter().position(|(owner, _)| owner == "usr_2").unwrap();
-        assert!(turn <= before + 64, "the round under way and its own: {turn} after {before}");
+        let transaction = writer.stored().iter().position(|(owner, _)| owner == "usr_2").unwrap();
+        assert!(transaction <= before + 64, "the round under way and its own: {transaction} after {before}");
     });
 }
 
@@ -153,12 +155,12 @@ fn a_model_that_comes_later_is_seen_at_once() {
     test_world::run(|tree| async move {
         let model = Words::absent();
         let (indexes, _) = start(&site, &tree, &model).await;
-        site.tell(&indexes, &space("key_1", "default"), "a", "red fox").await;
+        site.store_and_index(&indexes, &space("key_1", "default"), "a", "red fox").await;
         test_world::after(Duration::from_secs(200)).await;
         let figures = indexes.stats().await.embedding;
         assert_eq!(figures.fault.as_deref(), Some("no model is installed"));
         assert_eq!((model.asked().len(), figures.failures), (0, 0));
-        model.becomes(Mood::Well);
+        model.becomes(ModelBehaviour::Well);
         let begun = tokio::time::Instant::now();
         vectors(&indexes, 1).await;
         assert!(begun.elapsed() < Duration::from_secs(1));
@@ -168,22 +170,28 @@ fn a_model_that_comes_later_is_seen_at_once() {
 
 #[test]
 fn a_broken_model_is_asked_less_and_less_and_nothing_of_it_is_stored() {
-    for mood in [Mood::Fails, Mood::Short, Mood::Few, Mood::Panics, Mood::Hangs] {
+    for behaviour in [
+        ModelBehaviour::Fails,
+        ModelBehaviour::Short,
+        ModelBehaviour::Few,
+        ModelBehaviour::Panics,
+        ModelBehaviour::Hangs,
+    ] {
         let site = Site::new();
         test_world::run(|tree| async move {
-            let model = Words::new("words-1", mood.clone());
+            let model = Words::new("words-1", behaviour.clone());
             let (indexes, writer) = start(&site, &tree, &model).await;
             let home = space("key_1", "default");
-            site.tell(&indexes, &home, "a", "red fox").await;
-            site.tell(&indexes, &home, "b", "grey wolf").await;
+            site.store_and_index(&indexes, &home, "a", "red fox").await;
+            site.store_and_index(&indexes, &home, "b", "grey wolf").await;
             test_world::after(Duration::from_secs(600)).await;
             let stats = indexes.stats().await;
-            assert_eq!((stats.vectors, writer.stored().len()), (0, 0), "{mood:?}");
-            assert!(stats.embedding.fault.is_some(), "{mood:?}");
-            assert!((3..25).contains(&stats.embedding.failures), "{mood:?}: {:?}", stats.embedding);
+            assert_eq!((stats.vectors, writer.stored().len()), (0, 0), "{behaviour:?}");
+            assert!(stats.embedding.fault.is_some(), "{behaviour:?}");
+            assert!((3..25).contains(&stats.embedding.failures), "{behaviour:?}: {:?}", stats.embedding);
             assert_eq!(found(&indexes, "key_1", "fox").await.len(), 1, "by its words all the same");
             assert!(tree.snapshot().iter().all(|actor| actor.restarts == 0), "nobody died of it");
-            model.becomes(Mood::Well);
+            model.becomes(ModelBehaviour::Well);
             vectors(&indexes, 2).await;
         });
     }
@@ -198,7 +206,7 @@ fn a_text_that_the_model_refuses_keeps_no_other_from_its_vector() {
             let value = if number == 7 { "poison".to_owned() } else { format!("word{number}") };
             site.put(&space("key_1", "default"), &number.to_string(), &value).await;
         }
-        // As by a writer that was not heard.
+        // Duplicate report, as from a writer whose acknowledgement was lost.
         vectors(&indexes, 19).await;
         test_world::after(Duration::from_secs(600)).await;
         let figures = indexes.stats().await.embedding;
@@ -215,7 +223,7 @@ fn a_long_value_counts_by_its_first_passages() {
         let model = Words::well();
         let (indexes, _) = start(&site, &tree, &model).await;
         let long: Vec<String> = (0..20_000).map(|number| format!("word{number}")).collect();
-        site.tell(&indexes, &space("key_1", "default"), "long", &long.join(" ")).await;
+        site.store_and_index(&indexes, &space("key_1", "default"), "long", &long.join(" ")).await;
         vectors(&indexes, 1).await;
         let asked: Vec<String> = model.asked().concat();
         assert_eq!(asked.len(), 16);
@@ -228,13 +236,13 @@ fn a_long_value_counts_by_its_first_passages() {
 fn a_passage_that_is_too_long_is_halved_until_the_model_reads_it() {
     let site = Site::new();
     test_world::run(|tree| async move {
-        let model = Words::reading("words-1", Mood::Well, 30);
+        let model = Words::reading("words-1", ModelBehaviour::Well, 30);
         let (indexes, writer) = start(&site, &tree, &model).await;
         let home = space("key_1", "default");
         let value: Vec<String> =
             (0..100).map(|number| format!("{}", char::from(b'a' + number % 26)).repeat(4)).collect();
-        site.tell(&indexes, &home, "1", &value.join(" ")).await;
-        site.tell(&indexes, &home, "2", "short").await;
+        site.store_and_index(&indexes, &home, "1", &value.join(" ")).await;
+        site.store_and_index(&indexes, &home, "2", "short").await;
         vectors(&indexes, 2).await;
         let read: Vec<String> =
             model.asked().concat().into_iter().filter(|text| text.split(' ').count() <= 30).collect();
@@ -248,14 +256,14 @@ fn a_passage_that_is_too_long_is_halved_until_the_model_reads_it() {
 fn a_panic_in_the_pool_is_one_more_start() {
     let site = Site::new();
     test_world::run(|tree| async move {
-        let model = Words::new("words-1", Mood::Hangs);
+        let model = Words::new("words-1", ModelBehaviour::Hangs);
         let (indexes, _) = start(&site, &tree, &model).await;
-        site.tell(&indexes, &space("key_1", "default"), "a", "red fox").await;
+        site.store_and_index(&indexes, &space("key_1", "default"), "a", "red fox").await;
         while model.asked().is_empty() {
             tokio::task::yield_now().await;
         }
         assert!(tree.inject_panic("vectors/feeder"));
-        model.becomes(Mood::Well);
+        model.becomes(ModelBehaviour::Well);
         vectors(&indexes, 1).await;
         let restarts = |path: &str| tree.snapshot().iter().find(|actor| actor.path == path).unwrap().restarts;
         assert_eq!((restarts("vectors/feeder"), restarts("memory/index-0")), (1, 0));
@@ -267,22 +275,22 @@ fn another_model_makes_every_vector_anew() {
     let site = Site::new();
     let server = Arc::clone(&site);
     test_world::run(|tree| async move {
-        let (indexes, _) = start(&server, &tree, &Words::new("old", Mood::Well)).await;
+        let (indexes, _) = start(&server, &tree, &Words::new("old", ModelBehaviour::Well)).await;
         for (key, value) in [("a", "red fox"), ("b", "grey wolf")] {
-            server.tell(&indexes, &space("key_1", "default"), key, value).await;
+            server.store_and_index(&indexes, &space("key_1", "default"), key, value).await;
         }
         vectors(&indexes, 2).await;
         indexes.checkpoint().await.unwrap();
     });
     test_world::run(|tree| async move {
-        let model = Words::new("new", Mood::Absent);
+        let model = Words::new("new", ModelBehaviour::Absent);
         let options: IndexOptions = site.options(&model);
         let indexes = site.start_with(&tree, options).await;
         assert_eq!(indexes.stats().await.vectors, 0, "the old ones are compared with nothing");
         assert_eq!(found(&indexes, "key_1", "fox").await.len(), 1, "words go on");
         let writer = Writer::new(&site, &indexes);
         feed(&indexes, &tree, &writer);
-        model.becomes(Mood::Well);
+        model.becomes(ModelBehaviour::Well);
         vectors(&indexes, 2).await;
         assert_eq!(alike(&indexes, "key_1", "wolf").await[0], 2);
     });

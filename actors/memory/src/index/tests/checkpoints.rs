@@ -1,4 +1,4 @@
-//! Starts from checkpoints, whole and damaged.
+//! Starts from valid and damaged checkpoints.
 
 use std::fs;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use muster_store::{Batch, Rec};
 
 use super::site::*;
-use crate::embed::tests::model::{Mood, Words};
+use crate::embed::tests::model::{ModelBehaviour, Words};
 use crate::place;
 use crate::port::NewVector;
 use crate::record::{EntryRecord, Space};
@@ -22,7 +22,7 @@ async fn fill(site: &Site, owners: u32) -> Vec<Space> {
     spaces
 }
 
-/// A server that fills, writes a checkpoint and is killed.
+/// A server that writes entries and a checkpoint, and is killed.
 fn one_run(site: &Arc<Site>, owners: u32) {
     let server = Arc::clone(site);
     test_world::run(|tree| async move {
@@ -34,7 +34,7 @@ fn one_run(site: &Arc<Site>, owners: u32) {
     site.revive();
 }
 
-/// Takes an entry out of the store behind everybody's back: who finds it read a checkpoint.
+/// Removes an entry only from the store: whoever finds it has read a checkpoint.
 async fn hide(site: &Site, record: &EntryRecord) {
     site.commit(Batch::delete(muster_store::Tree::Memory, place::entry(&record.place))).await;
 }
@@ -67,9 +67,9 @@ fn changes_are_kept_until_every_shard_has_them_on_the_disk() {
         while !server.changes().is_empty() {
             tokio::task::yield_now().await;
         }
-        server.tell(&indexes, &spaces[0], "c", "white fox").await;
+        server.store_and_index(&indexes, &spaces[0], "c", "white fox").await;
         assert_eq!(server.changes(), [11]);
-        // A shard that nothing was said to has it, too.
+        // A shard without changes has it too.
         test_world::after(std::time::Duration::from_secs(700)).await;
         assert!(server.changes().is_empty(), "the next checkpoint is in time");
     });
@@ -86,7 +86,7 @@ fn only_what_has_changed_is_written_anew() {
         let before = server.files();
         indexes.checkpoint().await.unwrap();
         assert_eq!(server.files(), before, "nothing has");
-        server.tell(&indexes, &spaces[0], "c", "white fox").await;
+        server.store_and_index(&indexes, &spaces[0], "c", "white fox").await;
         indexes.checkpoint().await.unwrap();
         let after = server.files();
         let (old, new): (Vec<_>, Vec<_>) = (before.difference(&after).collect(), after.difference(&before).collect());
@@ -96,7 +96,7 @@ fn only_what_has_changed_is_written_anew() {
 
 #[test]
 fn damaged_files_are_set_aside_and_their_entries_built_anew() {
-    // One byte of each file in turn, in every part of it; then each cut, emptied, gone.
+    // One byte of each file in turn, in every part of it; then each truncated, emptied, removed.
     let site = Site::new();
     one_run(&site, 3);
     let damages: [fn(&mut Vec<u8>); 6] = [
@@ -110,7 +110,7 @@ fn damaged_files_are_set_aside_and_their_entries_built_anew() {
         |bytes| bytes.push(0),
         |bytes| bytes.clear(),
     ];
-    // What makes a checkpoint one that counts: three owners' lists and packs, and one of an empty slot.
+    // Files of a valid checkpoint: three owners' lists and packs, and one of an empty slot.
     let names: Vec<String> = site.files().into_iter().filter(|name| name.ends_with(".idx")).collect();
     let lists: Vec<String> = names.iter().map(|name| format!("{}.toc", &name[..3])).collect();
     for damage in damages {
@@ -128,7 +128,7 @@ fn damaged_files_are_set_aside_and_their_entries_built_anew() {
             }
             let aside = fs::read_dir(server.folder().join("aside")).unwrap().count();
             assert!((1..=16).contains(&aside), "{aside}");
-            // They are written anew, under the same names: nothing has changed.
+            // They are written again under the same names: nothing has changed.
             indexes.checkpoint().await.unwrap();
         });
     }
@@ -155,7 +155,7 @@ fn what_a_kill_in_the_middle_of_a_checkpoint_leaves_is_swept() {
     let pack = whole.iter().find(|name| name.ends_with(".idx")).unwrap();
     let list = format!("{}.toc", &pack[..3]);
     let half = |name: &str| fs::read(site.folder().join(name)).unwrap().split_off(20);
-    // The next pack was written half, or whole, and no list names it; the next list was written half.
+    // The next pack is half or completely written and unlisted; the next list is half written.
     fs::write(site.folder().join(format!("{pack}.tmp")), half(pack)).unwrap();
     fs::copy(site.folder().join(pack), site.folder().join(pack.replace("-0000", "-0001"))).unwrap();
     fs::write(site.folder().join(format!("{list}.tmp")), half(&list)).unwrap();
@@ -179,7 +179,7 @@ fn checkpoints_of_another_store_are_not_believed() {
             hide(&server, &server.entries()[0]).await;
             if restored {
                 let rec = Rec { schema: 1, bytes: b"one".to_vec() };
-                server.commit(Batch::put(muster_store::Tree::Meta, muster_store::RESTORED, rec)).await;
+                server.commit(Batch::put(muster_store::Tree::Meta, muster_store::RESTORE_MARK, rec)).await;
             }
             let indexes = server.start(&tree).await;
             let expected = if restored { 1 } else { 2 };
@@ -208,8 +208,8 @@ fn vectors_of_another_model_are_not_in_the_index() {
     let server = Arc::clone(&site);
     test_world::run(|tree| async move {
         let home = space("key_0", "default");
-        let indexes = server.start_with(&tree, server.options(&Words::new("old", Mood::Absent))).await;
-        server.tell(&indexes, &home, "a", "red fox").await;
+        let indexes = server.start_with(&tree, server.options(&Words::new("old", ModelBehaviour::Absent))).await;
+        server.store_and_index(&indexes, &home, "a", "red fox").await;
         let entry = server.entries().remove(0);
         let vector: Arc<[f32]> = std::iter::once(1.0).chain(std::iter::repeat_n(0.0, Words::DIMENSIONS - 1)).collect();
         let new = |model: &str| NewVector {
@@ -219,17 +219,17 @@ fn vectors_of_another_model_are_not_in_the_index() {
             model: model.into(),
             vector: Arc::clone(&vector),
         };
-        told(&indexes, server.vector(new("old")).await.unwrap()).await;
+        announced(&indexes, server.vector(new("old")).await.unwrap()).await;
         assert_eq!(indexes.stats().await.vectors, 1);
-        told(&indexes, server.vector(new("other")).await.unwrap()).await;
+        announced(&indexes, server.vector(new("other")).await.unwrap()).await;
         indexes.checkpoint().await.unwrap();
-        told(&indexes, server.vector(new("old")).await.unwrap()).await;
+        announced(&indexes, server.vector(new("old")).await.unwrap()).await;
         indexes.checkpoint().await.unwrap();
     });
     for (model, vectors) in [("old", 1), ("new", 0)] {
         let server = Arc::clone(&site);
         test_world::run(|tree| async move {
-            let indexes = server.start_with(&tree, server.options(&Words::new(model, Mood::Absent))).await;
+            let indexes = server.start_with(&tree, server.options(&Words::new(model, ModelBehaviour::Absent))).await;
             let stats = indexes.stats().await;
             assert_eq!((stats.entries, stats.vectors, stats.pending), (1, vectors, 1 - vectors), "{model}");
             assert_eq!(found(&indexes, "key_0", "fox").await.len(), 1, "by its words in any case");
@@ -245,7 +245,7 @@ fn a_disk_that_refuses_is_told_and_tried_again() {
         let spaces = fill(&server, 1).await;
         let indexes = server.start(&tree).await;
         indexes.checkpoint().await.unwrap();
-        server.tell(&indexes, &spaces[0], "c", "white fox").await;
+        server.store_and_index(&indexes, &spaces[0], "c", "white fox").await;
         let folder = server.folder();
         let away = server.home.path().join("away");
         fs::rename(&folder, &away).unwrap();
@@ -271,7 +271,7 @@ fn a_server_that_ends_in_order_leaves_a_checkpoint() {
         let indexes = server.start(&tree).await;
         indexes.checkpoint().await.unwrap();
         let before = server.files();
-        server.tell(&indexes, &space("key_0", "default"), "a", "red fox").await;
+        server.store_and_index(&indexes, &space("key_0", "default"), "a", "red fox").await;
         tree.drain();
         while server.files().iter().filter(|name| name.ends_with(".idx")).count() == 0 {
             test_world::after(std::time::Duration::from_millis(1)).await;

@@ -1,4 +1,4 @@
-//! Shards that die, miss changes, or are not told.
+//! Shards that die, miss changes, or are not notified.
 
 use std::time::Duration;
 
@@ -12,16 +12,16 @@ fn a_shard_that_panics_comes_back_with_everything() {
     test_world::run(|tree| async move {
         let indexes = site.start(&tree).await;
         let home = space("key_1", "default");
-        site.tell(&indexes, &home, "a", "red fox").await;
+        site.store_and_index(&indexes, &home, "a", "red fox").await;
         for shard in ["memory/index-0", "memory/index-1"] {
             assert!(tree.inject_panic(shard));
         }
         while indexes.health() != IndexHealth::Down {
             tokio::task::yield_now().await;
         }
-        // Durable, and told to nobody who could hear it.
+        // Durable, but not announced to any running shard.
         let applied = site.put(&home, "b", "grey fox").await;
-        assert_eq!(told(&indexes, applied).await, Taken::Partly);
+        assert_eq!(announced(&indexes, applied).await, Taken::Partly);
         let refused = indexes.search(ask("key_1", "fox")).await.unwrap_err();
         assert_eq!(refused.kind, Kind::Unavailable);
         ready(&indexes).await;
@@ -29,17 +29,17 @@ fn a_shard_that_panics_comes_back_with_everything() {
     });
 }
 
-/// The shard read the store before the change, and was up after it was told.
+/// The shard read the store before the change, and was up after its announcement.
 #[test]
 fn a_change_that_fell_between_two_incarnations_is_read_before_the_next_search() {
     let site = Site::new();
     test_world::run(|tree| async move {
         let indexes = site.start(&tree).await;
         let home = space("key_1", "default");
-        site.tell(&indexes, &home, "a", "red fox").await;
+        site.store_and_index(&indexes, &home, "a", "red fox").await;
         let second = site.put(&home, "b", "grey fox").await;
         let third = site.put(&home, "c", "white fox").await;
-        // What a full mailbox does.
+        // Effect of a full mailbox.
         for shown in &indexes.shards.published().shards {
             shown.missed.fetch_max(second.seq, std::sync::atomic::Ordering::AcqRel);
         }
@@ -70,10 +70,10 @@ fn a_change_that_is_told_twice_or_late_changes_nothing() {
         let home = space("key_1", "default");
         let first = site.put(&home, "a", "red fox").await;
         let second = site.put(&home, "a", "grey wolf").await;
-        told(&indexes, first.clone()).await;
-        told(&indexes, second.clone()).await;
+        announced(&indexes, first.clone()).await;
+        announced(&indexes, second.clone()).await;
         for again in [first, second] {
-            assert_eq!(told(&indexes, again).await, Taken::All);
+            assert_eq!(announced(&indexes, again).await, Taken::All);
             assert_eq!(found(&indexes, "key_1", "red grey").await, [(1, 2)].into());
         }
     });

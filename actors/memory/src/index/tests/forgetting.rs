@@ -1,4 +1,4 @@
-//! Nothing of an owner is left, on the disk neither.
+//! No data of a deleted owner is left, on disk either.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use muster_core::test_world;
 
 const SECRET: &str = "xylophonist";
 
-/// Files under a folder that hold the secret.
+/// Files in a folder that contain the secret.
 fn holding(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
@@ -22,22 +22,22 @@ fn holding(folder: &Path) -> Vec<String> {
     names.chain(folders.iter().flat_map(|folder| holding(folder))).collect()
 }
 
-/// Where a server saved an entry with the secret, and is over.
+/// A stopped server that saved an entry with the secret.
 fn saved() -> Arc<Site> {
     let site = Site::new();
     let server = Arc::clone(&site);
     test_world::run(|tree| async move {
         let indexes = server.start(&tree).await;
-        server.tell(&indexes, &space("key_1", "a"), SECRET, "red fox").await;
+        server.store_and_index(&indexes, &space("key_1", "a"), SECRET, "red fox").await;
         indexes.checkpoint().await.unwrap();
     });
     site
 }
 
-/// Once this is over, it was said to be done.
+/// Returns once deletion is confirmed.
 async fn forget(site: &Site, indexes: &Indexes, owner: &str) {
     let gone = site.forget(&Owner::new(owner)).await;
-    assert_eq!(told(indexes, gone).await, Taken::All);
+    assert_eq!(announced(indexes, gone).await, Taken::All);
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn an_owner_who_is_forgotten_is_in_no_file() {
     test_world::run(|tree| async move {
         let indexes = site.start(&tree).await;
         for (owner, namespace) in [("key_1", "a"), ("key_1", "b"), ("key_2", "a")] {
-            site.tell(&indexes, &space(owner, namespace), SECRET, "red fox").await;
+            site.store_and_index(&indexes, &space(owner, namespace), SECRET, "red fox").await;
         }
         indexes.checkpoint().await.unwrap();
         assert!(!holding(&site.folder()).is_empty(), "the test looks where it is");

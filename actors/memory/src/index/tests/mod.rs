@@ -1,4 +1,4 @@
-//! The indexes beside a store, under faults and kills.
+//! Indexes with a store, under faults and kills.
 
 mod checkpoints;
 mod faults;

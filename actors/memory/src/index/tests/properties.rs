@@ -1,4 +1,4 @@
-//! Whatever happens in whatever order, the index is what the store says.
+//! Property: after any sequence of events the index matches the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -20,13 +20,13 @@ enum Step {
     Delete(usize, u8),
     Forget(usize),
     Vector(usize, u8),
-    /// What was not told until now is told, in order.
+    /// Announces pending changes in order.
     Tell,
-    /// It is told never, as by a writer that died.
+    /// Drops pending announcements, as a dying writer does.
     Lose,
     Checkpoint,
     Panic(bool),
-    /// The server is killed, and started again.
+    /// The server is killed and restarted.
     Restart,
     Wait,
 }
@@ -47,14 +47,14 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..60)
 }
 
-/// Two owners of one slot's neighbourhood, two of others, with namespaces shared by name.
+/// Two owners of adjacent slots, two of others, with equal namespace names.
 fn spaces() -> [Space; 4] {
     [space("key_1", "a"), space("key_1", "b"), space("key_2", "a"), space("usr_3", "a")]
 }
 
 const WORDS: [&str; 3] = ["fox", "wolf", "deer"];
 
-/// By space and word: identifiers and versions, and how many have vectors.
+/// By space and word: ids and versions, and the number of vectors.
 type Seen = (BTreeMap<(usize, usize), BTreeSet<(u128, u32)>>, u64);
 
 async fn seen(indexes: &Indexes) -> Seen {
@@ -64,7 +64,7 @@ async fn seen(indexes: &Indexes) -> Seen {
             let mut ask = ask(space.owner.as_str(), text);
             ask.namespace = Some(Arc::clone(&space.namespace));
             let found = crate::port::Searcher::search(indexes, ask).await.unwrap();
-            all.insert((number, word), found.hits.iter().map(|hit| (hit.id.0, hit.version)).collect());
+            all.insert((number, word), found.hits.iter().map(|found| (found.hit.id, found.hit.version)).collect());
         }
     }
     (all, indexes.stats().await.vectors)
@@ -87,7 +87,7 @@ fn truth(site: &Site) -> Seen {
     (all, vectors)
 }
 
-/// One server's life: what is left of the steps at its end.
+/// Runs one server; returns the remaining steps.
 async fn live(
     site: &Arc<Site>,
     tree: muster_core::supervise::Tree,
@@ -95,15 +95,15 @@ async fn live(
 ) -> Vec<(Seen, Seen)> {
     let indexes = site.begin(&tree, site.options(&Words::absent()));
     indexes.up().await;
-    let (mut untold, mut compared): (Vec<Applied>, _) = (Vec::new(), Vec::new());
+    let (mut unannounced, mut compared): (Vec<Applied>, _) = (Vec::new(), Vec::new());
     for step in steps.by_ref() {
         match step {
             Step::Put(number, key, word) => {
                 let (space, word) = (&spaces()[number], WORDS[usize::from(word)]);
-                untold.push(site.put(space, &key.to_string(), word).await);
+                unannounced.push(site.put(space, &key.to_string(), word).await);
             }
-            Step::Delete(number, key) => untold.extend(site.delete(&spaces()[number], &key.to_string()).await),
-            Step::Forget(number) => untold.push(site.forget(&spaces()[number].owner).await),
+            Step::Delete(number, key) => unannounced.extend(site.delete(&spaces()[number], &key.to_string()).await),
+            Step::Forget(number) => unannounced.push(site.forget(&spaces()[number].owner).await),
             Step::Vector(number, key) => {
                 let place = crate::record::Place::new(spaces()[number].clone(), &key.to_string());
                 if let Some(entry) = stored::entry(&site.store(), &place).unwrap() {
@@ -111,13 +111,13 @@ async fn live(
                     vector[number] = 1.0;
                     let (id, version, model) = (entry.id, entry.version, "words-1".into());
                     let new = NewVector { place, id, version, model, vector: vector.into() };
-                    untold.extend(site.vector(new).await);
+                    unannounced.extend(site.vector(new).await);
                 }
             }
             Step::Tell => {
-                crate::port::IndexSink::apply(&indexes, std::mem::take(&mut untold).into()).await;
+                crate::port::IndexSink::apply(&indexes, std::mem::take(&mut unannounced).into()).await;
             }
-            Step::Lose => untold.clear(),
+            Step::Lose => unannounced.clear(),
             Step::Checkpoint => drop(indexes.checkpoint().await),
             Step::Panic(first) => {
                 tree.inject_panic(if first { "memory/index-0" } else { "memory/index-1" });
@@ -127,8 +127,8 @@ async fn live(
             Step::Wait => test_world::after(Duration::from_secs(5)).await,
         }
     }
-    // What was lost is found by looking, which takes two looks.
-    crate::port::IndexSink::apply(&indexes, untold.into()).await;
+    // Lost announcements are found by polling, which takes two checks.
+    crate::port::IndexSink::apply(&indexes, unannounced.into()).await;
     test_world::after(Duration::from_secs(10)).await;
     ready(&indexes).await;
     compared.push((seen(&indexes).await, truth(site)));

@@ -1,18 +1,18 @@
-//! Building anew from the store, with changes in the midst of it.
+//! Rebuilds from the store, with concurrent changes.
 
 use std::io::Write;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use muster_store::{Batch, MemStore, Page, Rec, Report, Scan, Store, StoreError, StoreStats, Tree as StoreTree};
+use muster_store::{Batch, MemStore, Page, Rec, Scan, Store, StoreError, StoreStats, Tree as StoreTree, VerifyReport};
 
 use super::site::*;
 use crate::embed::tests::model::Words;
 use crate::port::{IndexHealth, IndexSink, Searcher, Taken};
 use muster_core::{Millis, test_world};
 
-/// A store whose entries cannot be scanned while its gate is shut: whoever does waits.
+/// A store whose entry scans wait while its gate is closed.
 #[derive(Debug)]
 struct Gated {
     disk: Arc<MemStore>,
@@ -73,7 +73,7 @@ impl Store for Gated {
         self.disk.stats()
     }
 
-    fn verify(&self) -> Result<Report, StoreError> {
+    fn verify(&self) -> Result<VerifyReport, StoreError> {
         self.disk.verify()
     }
 }
@@ -98,11 +98,11 @@ fn what_comes_while_a_shard_is_built_is_found_at_once_and_stays() {
         }
         assert!(matches!(indexes.health(), IndexHealth::Rebuilding { .. }));
         assert_eq!(found(&indexes, "key_1", "fox").await, [].into());
-        site.tell(&indexes, &home, "d", "white fox").await;
+        site.store_and_index(&indexes, &home, "d", "white fox").await;
         assert_eq!(found(&indexes, "key_1", "fox").await, [(4, 1)].into(), "found by the next search");
-        site.tell(&indexes, &home, "a", "red deer").await;
+        site.store_and_index(&indexes, &home, "a", "red deer").await;
         let gone = site.delete(&home, "b").await.unwrap();
-        assert_eq!(told(&indexes, gone).await, Taken::All);
+        assert_eq!(announced(&indexes, gone).await, Taken::All);
         let answer = indexes.search(ask("key_1", "fox")).await.unwrap();
         assert!(matches!(answer.index, IndexHealth::Rebuilding { .. }), "it says that it is not whole");
         gated.let_pass(MANY);
@@ -149,7 +149,7 @@ fn what_is_over_when_it_is_read_is_not_indexed() {
     });
 }
 
-/// The version before must not stay where the one behind it is over when a restart reads it.
+/// The previous version must not reappear if its successor has expired when a restart reads it.
 #[test]
 fn a_version_that_is_over_takes_the_one_before_it_along() {
     let site = Site::new();
@@ -157,7 +157,7 @@ fn a_version_that_is_over_takes_the_one_before_it_along() {
     test_world::run(|tree| async move {
         let home = space("key_1", "default");
         let indexes = server.start(&tree).await;
-        server.tell(&indexes, &home, "a", "red fox").await;
+        server.store_and_index(&indexes, &home, "a", "red fox").await;
         indexes.checkpoint().await.unwrap();
         server.put_until(&home, "a", "red fox", Some(Millis(test_world::START.0 - 1))).await;
     });

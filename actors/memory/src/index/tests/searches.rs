@@ -1,4 +1,4 @@
-//! What is told is found, by its owner alone, within bounds.
+//! Indexed entries are found, by their owner only, within limits.
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ fn a_change_is_found_by_the_next_search() {
     test_world::run(|tree| async move {
         let indexes = site.start(&tree).await;
         let home = space("key_1", "default");
-        site.tell(&indexes, &home, "a", "red fox").await;
+        site.store_and_index(&indexes, &home, "a", "red fox").await;
         assert_eq!(found(&indexes, "key_1", "fox").await, [(1, 1)].into());
-        site.tell(&indexes, &home, "a", "grey wolf").await;
+        site.store_and_index(&indexes, &home, "a", "grey wolf").await;
         assert_eq!(found(&indexes, "key_1", "fox").await, [].into(), "replaced");
         assert_eq!(found(&indexes, "key_1", "wolf").await, [(1, 2)].into());
         let gone = site.delete(&home, "a").await.unwrap();
-        assert_eq!(told(&indexes, gone).await, Taken::All);
+        assert_eq!(announced(&indexes, gone).await, Taken::All);
         assert_eq!(found(&indexes, "key_1", "wolf").await, [].into(), "deleted");
     });
 }
@@ -34,7 +34,7 @@ fn one_owner_never_finds_what_is_anothers() {
         let indexes = site.start(&tree).await;
         // More owners than slots: many share one.
         for number in 0..150 {
-            site.tell(&indexes, &space(&format!("key_{number}"), "default"), "k", "the same words").await;
+            site.store_and_index(&indexes, &space(&format!("key_{number}"), "default"), "k", "the same words").await;
         }
         for number in 0..150 {
             assert_eq!(found(&indexes, &format!("key_{number}"), "words").await, [(number + 1, 1)].into());
@@ -49,7 +49,7 @@ fn a_search_is_of_one_namespace_or_all_of_an_owners() {
     test_world::run(|tree| async move {
         let indexes = site.start(&tree).await;
         for (namespace, key) in [("a", "k1"), ("b", "k2"), ("b", "k3")] {
-            site.tell(&indexes, &space("key_1", namespace), key, "words").await;
+            site.store_and_index(&indexes, &space("key_1", namespace), key, "words").await;
         }
         assert_eq!(found(&indexes, "key_1", "words").await.len(), 3);
         let mut of_b = ask("key_1", "words");
@@ -70,7 +70,7 @@ fn what_is_over_is_not_found_from_that_millisecond_on() {
         let indexes = site.start(&tree).await;
         let end = Millis(test_world::START.0 + 60_000);
         let applied = site.put_until(&space("key_1", "default"), "a", "red fox", Some(end)).await;
-        told(&indexes, applied).await;
+        announced(&indexes, applied).await;
         let at = |now: u64| {
             let indexes = indexes.clone();
             async move {
@@ -115,7 +115,7 @@ fn changes_find_a_place_beside_searches_that_wait() {
         let options = crate::IndexOptions { waiting: 1, ..site.options(&Words::absent()) };
         let indexes = site.start_with(&tree, options).await;
         let applied = site.put(&space("key_1", "default"), "a", "red fox").await;
-        // Polled in order: the searches are in the mailbox before the change is.
+        // Polled in order: the searches are in the mailbox before the change.
         let searches = join_all((0..50).map(|_| indexes.search(ask("key_1", "fox"))));
         let (_, taken) = tokio::join!(searches, indexes.apply(vec![applied].into()));
         assert_eq!(taken, Taken::All);

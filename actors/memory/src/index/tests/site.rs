@@ -1,4 +1,4 @@
-//! What outlives a server, and what writes to it as the writer does: durable first, then told.
+//! Test environment that outlives a server, with a simplified writer: durable first, then announced.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,12 +9,12 @@ use std::time::Duration;
 use actix_rt::Arbiter;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use muster_retrieval::{Mode, Query};
 use muster_store::{Batch, MemStore, Rec, Record, StoreHandle, Tree as StoreTree};
 use tempfile::TempDir;
 
 use crate::embed::tests::model::Words;
 use crate::index::{IndexOptions, Indexes};
-use crate::messages::Mode;
 use crate::port::*;
 use crate::record::*;
 use crate::{place, stored};
@@ -66,7 +66,7 @@ impl Site {
         Indexes::start(&tree.group("memory"), &arbiters, options)
     }
 
-    /// From now on nothing more of this server reaches the store, as if it had been killed.
+    /// From now on this server's writes no longer reach the store, as if it had been killed.
     pub(crate) fn kill(&self) {
         self.disk.fail_commits(Some(muster_store::StoreError::Io("the server is dead".to_owned())));
     }
@@ -129,7 +129,7 @@ impl Site {
         self.change(batch, change, AppliedKind::Put(Arc::new(record))).await
     }
 
-    /// Deletes an entry; `None` where there is none.
+    /// Deletes an entry; `None` if there is none.
     pub(crate) async fn delete(&self, space: &Space, key: &str) -> Option<Applied> {
         let place = Place::new(space.clone(), key);
         let id = stored::entry(&self.store(), &place).unwrap()?.id;
@@ -140,7 +140,7 @@ impl Site {
         Some(self.change(batch, change, AppliedKind::Deleted { space: space.clone(), id }).await)
     }
 
-    /// Deletes everything of an owner.
+    /// Deletes all data of an owner.
     pub(crate) async fn forget(&self, owner: &Owner) -> Applied {
         let mut batch = Batch::default();
         for record in self.entries().into_iter().filter(|record| record.owner() == owner) {
@@ -153,7 +153,7 @@ impl Site {
         self.change(batch, change, AppliedKind::OwnerGone { owner: owner.clone() }).await
     }
 
-    /// Stores a vector where its entry stands.
+    /// Stores a vector if its entry is still valid.
     pub(crate) async fn vector(&self, new: NewVector) -> Option<Applied> {
         let entry = stored::entry(&self.store(), &new.place).unwrap();
         entry.filter(|entry| entry.id == new.id && entry.stands(new.version))?;
@@ -169,13 +169,13 @@ impl Site {
         stored::entries(&self.store(), None, 1_000).unwrap().0
     }
 
-    /// Stores an entry and tells the indexes.
-    pub(crate) async fn tell(&self, indexes: &Indexes, space: &Space, key: &str, value: &str) {
+    /// Stores an entry and notifies the indexes.
+    pub(crate) async fn store_and_index(&self, indexes: &Indexes, space: &Space, key: &str, value: &str) {
         let applied = self.put(space, key, value).await;
-        assert_eq!(told(indexes, applied).await, Taken::All);
+        assert_eq!(announced(indexes, applied).await, Taken::All);
     }
 
-    /// Changes that are kept.
+    /// Retained changes.
     pub(crate) fn changes(&self) -> Vec<u64> {
         stored::changes(&self.store(), 0, 1_000).unwrap().into_iter().map(|(seq, _)| seq).collect()
     }
@@ -187,7 +187,7 @@ impl Site {
     }
 }
 
-pub(crate) async fn told(indexes: &Indexes, applied: Applied) -> Taken {
+pub(crate) async fn announced(indexes: &Indexes, applied: Applied) -> Taken {
     indexes.apply(vec![applied].into()).await
 }
 
@@ -201,32 +201,22 @@ pub(crate) fn ask(owner: &str, query: &str) -> IndexAsk {
     IndexAsk {
         owner: Owner::new(owner),
         namespace: None,
-        query: Arc::from(query),
-        mode: Mode::Text,
-        offset: 0,
-        limit: 100,
-        tags_all: vec![],
-        tags_any: vec![],
-        key_prefix: None,
-        thread: None,
-        min_score: None,
-        half_life: None,
-        mmr: None,
+        query: Query { text: query.into(), mode: Mode::Text, limit: 100, ..Query::default() },
         now: test_world::START,
     }
 }
 
-/// Identifiers and versions of what is found by words.
+/// Ids and versions found by words.
 pub(crate) async fn found(indexes: &Indexes, owner: &str, query: &str) -> BTreeSet<(u128, u32)> {
     let candidates = indexes.search(ask(owner, query)).await.unwrap();
-    candidates.hits.iter().map(|hit| (hit.id.0 >> 80, hit.version)).collect()
+    candidates.hits.iter().map(|found| (found.hit.id >> 80, found.hit.version)).collect()
 }
 
 /// The writer's part in storing vectors.
 pub(crate) struct Writer {
     pub(crate) site: Arc<Site>,
     pub(crate) indexes: Indexes,
-    /// Whose vectors were stored, in order.
+    /// Owners and keys of stored vectors, in order.
     pub(crate) stored: Mutex<Vec<(String, String)>>,
 }
 

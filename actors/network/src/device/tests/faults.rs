@@ -6,6 +6,8 @@ use muster_store::StoreError;
 
 use super::*;
 use muster_core::Kind;
+use muster_core::page::PageAsk;
+use muster_core::precondition::IfMatch;
 use muster_core::supervise::ActorState;
 
 #[test]
@@ -56,16 +58,112 @@ fn a_write_that_fails_changes_nothing_and_silence_is_found_again() {
     test_world::run(|tree| async move {
         let world = World::start(tree).await;
         let unit = world.online().await;
-        world.store.fail_commits(Some(StoreError::Busy));
+        world.store.fail_commits(Some(StoreError::Poisoned("disk".into())));
         let refused = world.devices.register(new_device(), By::System, None).await.unwrap_err();
-        assert_eq!(refused.kind, Kind::Unavailable);
+        assert_eq!((refused.kind, refused.retry_after), (Kind::Unavailable, Some(SECOND * 30)));
+        let command = world.devices.command(unit.id.to_string(), order("ping"), By::System, None).await;
+        assert_eq!(command.unwrap_err(), refused, "every write gets the same answer");
+        assert_eq!(world.shift(&unit, Deed::Quarantine).await.unwrap_err(), refused);
+        assert_eq!(world.beat(&unit, ill()).await.unwrap_err(), refused);
+        assert_eq!(world.beat(&unit, Report::default()).await.unwrap().status, Status::Online, "it writes nothing");
         test_world::after(SECOND * 190).await;
         assert_eq!(world.status(&unit).await, Status::Online, "it could not be written yet");
         assert_eq!(world.names(), [""; 0]);
+        assert_eq!(world.tree.snapshot()[0].restarts, 0);
         world.store.fail_commits(None);
         test_world::after(SECOND * 7).await;
         assert_eq!(world.status(&unit).await, Status::Offline);
         assert_eq!(world.names(), ["device.status_changed"]);
+    });
+}
+
+#[test]
+fn a_full_store_delays_a_write_and_no_read() {
+    test_world::run(|tree| async move {
+        let world = World::start(tree).await;
+        let unit = world.unit().await;
+        world.feed.take();
+        world.store.fail_commits(Some(StoreError::Busy));
+        let mending = async {
+            test_world::after(SECOND).await;
+            assert_eq!((world.status(&unit).await, world.names()), (Status::Provisioned, vec![]));
+            world.store.fail_commits(None);
+        };
+        let (beat, ()) = tokio::join!(world.beat(&unit, well()), mending);
+        assert_eq!((beat.unwrap().status, world.names()), (Status::Online, vec!["device.status_changed".to_owned()]));
+    });
+}
+
+#[test]
+fn a_commit_that_fails_refuses_all_who_wait_and_loses_nothing_else() {
+    test_world::run(|tree| async move {
+        let world = World::start(tree).await;
+        let (unit, other) = (world.online().await, world.online().await);
+        let measured = Map::from_iter([("level_m".to_owned(), 1.5.into())]);
+        world.devices.measured(Arc::clone(&unit.id), measured, By::System).await.unwrap();
+        test_world::after(SECOND).await;
+        // Quiet: taken over at once, to be written later.
+        world.beat(&unit, Report::default()).await.unwrap();
+        let before = world.devices.get(&unit.id).await.unwrap();
+        world.store.hold_commits();
+        let fail = async {
+            world.store.held(2).await;
+            world.store.fail_commits(Some(StoreError::Io("no disk".into())));
+            world.store.release();
+            world.store.fail_commits(None);
+        };
+        let registers = (0..50).map(|_| world.devices.register(new_device(), By::System, None));
+        let (refused, beat, ()) = tokio::join!(
+            registers.collect::<FuturesUnordered<_>>().collect::<Vec<_>>(),
+            world.beat(&other, ill()),
+            fail
+        );
+        let refused = refused.into_iter().map(|made| made.unwrap_err().kind);
+        assert!(refused.chain([beat.unwrap_err().kind]).all(|kind| kind == Kind::Unavailable));
+        test_world::until(|| world.tree.snapshot()[0].restarts == 1).await;
+        test_world::until(|| world.tree.snapshot()[0].state == ActorState::Running).await;
+        assert_eq!(world.devices.get(&unit.id).await.unwrap(), before, "with its last heartbeat");
+        let readings = world.devices.telemetry(unit.id.to_string()).await.unwrap().readings;
+        assert_eq!(readings.len(), 1);
+        let all = world.devices.list(DeviceFilter::default(), PageAsk { limit: 100, after: None }).await.unwrap();
+        assert_eq!((all.items.len(), world.names()), (2, vec![]));
+        world.beat(&other, ill()).await.unwrap();
+    });
+}
+
+#[test]
+fn what_is_not_durable_yet_is_seen_by_the_next_change() {
+    test_world::run(|tree| async move {
+        let world = World::start(tree).await;
+        let (unit, other) = (world.online().await, world.online().await);
+        world.devices.command(unit.id.to_string(), order("ping"), By::System, None).await.unwrap();
+        let command = world.devices.next_command(Arc::clone(&unit.id), SECOND).await.unwrap().unwrap();
+        world.store.hold_commits();
+        let key = PrivateKey::generate().unwrap().public().to_jwk();
+        let ack = |answer| world.devices.acknowledge(Arc::clone(&unit.id), command.id.clone(), answer, None);
+        let rotate = |unit: &Unit| world.devices.rotate(unit.id.to_string(), Some(key.clone()), SECOND, By::System);
+        let version = world.devices.get(&other.id).await.unwrap().version;
+        let describe = |name: &str| {
+            let patch = DevicePatch { name: Some(name.to_owned()), ..DevicePatch::default() };
+            world.devices.describe(other.id.to_string(), patch, By::System, IfMatch::Version(version))
+        };
+        let release = async {
+            world.store.held(2).await;
+            test_world::after(Duration::from_millis(1)).await;
+            world.store.release();
+        };
+        let (done, failed, renamed, stale, mine, taken, ()) = tokio::join!(
+            ack(Answer::Done),
+            ack(Answer::Failed),
+            describe("a"),
+            describe("b"),
+            rotate(&unit),
+            rotate(&other),
+            release
+        );
+        assert_eq!((done.unwrap().state, failed.unwrap_err().kind), (CommandState::Acked, Kind::Conflict));
+        assert_eq!((renamed.unwrap().name.as_str(), stale.unwrap_err().kind), ("a", Kind::PreconditionFailed));
+        assert_eq!((mine.is_ok(), taken.unwrap_err().code), (true, Some("key_in_use")));
     });
 }
 

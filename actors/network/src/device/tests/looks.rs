@@ -8,7 +8,7 @@ use muster_core::page::PageAsk;
 use muster_core::precondition::IfMatch;
 use muster_core::principal::Viewer;
 use muster_core::principal::{Permission, Permissions};
-use muster_feed::{Denied, SnapshotAsk, SnapshotReply, SnapshotSource, StateItem};
+use muster_feed::{Denied, SnapshotReply, SnapshotRequest, SnapshotSource, StateItem};
 
 async fn at(world: &World, name: &str, lon: f64) -> Arc<str> {
     let description = Description {
@@ -129,7 +129,7 @@ async fn state(world: &World, channel: &str, viewer: &str, list: &[Permission]) 
     let (to, from) = oneshot::channel();
     let viewer = Viewer { id: viewer.into(), permissions: Permissions::of(list) };
     let reply = SnapshotReply::new(move |state| drop(to.send(state)));
-    world.devices.ask(SnapshotAsk { channel: channel.to_owned(), viewer, reply });
+    world.devices.ask(SnapshotRequest { channel: channel.to_owned(), viewer, reply });
     from.await.unwrap()
 }
 

@@ -15,7 +15,7 @@ use muster_store::MemStore;
 use serde_json::{Map, Value};
 
 use super::*;
-use muster_core::event::Recorder;
+use muster_core::event::RecordingPublisher;
 use muster_core::supervise::Tree;
 use muster_core::{Clock, test_world};
 use muster_identity::By;
@@ -24,7 +24,7 @@ use muster_identity::By;
 struct World {
     tree: Tree,
     store: Arc<MemStore>,
-    feed: Arc<Recorder>,
+    feed: Arc<RecordingPublisher>,
     clock: Clock,
     devices: Devices,
 }
@@ -41,7 +41,7 @@ impl World {
     }
 
     async fn start_with(tree: Tree, store: Arc<MemStore>, rules: DeviceRules) -> Self {
-        let (feed, clock) = (Arc::<Recorder>::default(), Clock::tokio(test_world::START));
+        let (feed, clock) = (Arc::<RecordingPublisher>::default(), Clock::tokio(test_world::START));
         let options = DeviceOptions {
             store: Arc::clone(&store) as _,
             clock: clock.clone(),

@@ -199,7 +199,7 @@ impl State {
         let rollout = Rollout::new(job, executions, now);
         let view = job_view(&rollout);
         if let Some(named) = named {
-            turn.answer(named, now, view.clone())?;
+            turn.answer(named, now, view.clone());
         }
         let details = json!({ "kind": rollout.job.kind, "devices": rollout.job.resolved_count });
         turn.audit(&AuditEntry::new(now, by.id(), "firmware.job.created", &rollout.job.id, details));

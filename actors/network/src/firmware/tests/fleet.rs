@@ -15,7 +15,7 @@ use tokio::sync::broadcast;
 use super::*;
 use crate::device::{Beat, FirmwareView, Select, SetFirmware};
 use crate::firmware::{Artifact, DeviceJob, Firmwares, MANIFEST_TYP, Manifest, NewArtifact, Options, View};
-use muster_core::event::Recorder;
+use muster_core::event::RecordingPublisher;
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::Tree;
 use muster_core::{Clock, Error, Kind};
@@ -81,7 +81,7 @@ pub(super) struct House {
     pub firmwares: Firmwares,
     pub fleet: Arc<Fleet>,
     pub store: Arc<MemStore>,
-    pub feed: Arc<Recorder>,
+    pub feed: Arc<RecordingPublisher>,
     pub key: PrivateKey,
     pub folder: tempfile::TempDir,
 }
@@ -92,7 +92,8 @@ pub(super) fn maker() -> By {
 
 impl House {
     pub async fn start(tree: &Tree, devices: usize) -> Self {
-        let (fleet, store, feed) = (Fleet::of(devices), Arc::new(MemStore::default()), Arc::new(Recorder::default()));
+        let (fleet, store, feed) =
+            (Fleet::of(devices), Arc::new(MemStore::default()), Arc::new(RecordingPublisher::default()));
         let (key, folder) = (PrivateKey::from_seed(&[7; 32]), tempfile::tempdir().unwrap());
         let options = Options {
             store: Arc::clone(&store) as _,

@@ -7,7 +7,7 @@ use super::*;
 use crate::firmware::policy::{HealthGate, Probe};
 use muster_core::page::PageAsk;
 use muster_core::principal::Viewer;
-use muster_feed::{Denied, SnapshotAsk, SnapshotReply, SnapshotSource};
+use muster_feed::{Denied, SnapshotReply, SnapshotRequest, SnapshotSource};
 
 #[test]
 fn a_whole_rollout_is_told_in_order_and_ends_on_every_device() {
@@ -148,7 +148,7 @@ fn the_feed_gets_the_state_of_its_channels_and_nobody_without_the_permission() {
         let ask = |channel: String, permissions| {
             let (to, from) = tokio::sync::oneshot::channel();
             let reply = SnapshotReply::new(move |state| to.send(state).unwrap());
-            house.firmwares.ask(SnapshotAsk { channel, viewer: Viewer { id: "usr_1".into(), permissions }, reply });
+            house.firmwares.ask(SnapshotRequest { channel, viewer: Viewer { id: "usr_1".into(), permissions }, reply });
             async move { from.await.unwrap() }
         };
         let all = Permissions::all();

@@ -6,18 +6,18 @@ use muster_store::{MemStore, Order, Scan, Store, StoreError, StoreHandle, Tree};
 use super::*;
 use crate::alert::AlertState;
 use crate::{geofence::Audience as Seen, geofence::Observation, geofence::Watcher};
-use muster_core::event::Recorder;
+use muster_core::event::RecordingPublisher;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::PageAsk;
 use muster_core::principal::Viewer;
 use muster_core::supervise::Tree as Actors;
 use muster_core::{Clock, Kind, test_world};
-use muster_feed::{Denied, SnapshotAsk, SnapshotReply, SnapshotSource, StateItem};
+use muster_feed::{Denied, SnapshotReply, SnapshotRequest, SnapshotSource, StateItem};
 
-struct House {
-    store: Arc<MemStore>,
-    told: Arc<Recorder>,
-    incidents: Incidents,
+pub(super) struct House {
+    pub(super) store: Arc<MemStore>,
+    pub(super) told: Arc<RecordingPublisher>,
+    pub(super) incidents: Incidents,
 }
 
 /// Keeps what it is told of places.
@@ -40,7 +40,7 @@ impl Map {
     }
 }
 
-async fn house(tree: &Actors, store: &Arc<MemStore>) -> House {
+pub(super) async fn house(tree: &Actors, store: &Arc<MemStore>) -> House {
     watched(tree, store, &Arc::default()).await
 }
 
@@ -49,7 +49,7 @@ async fn watched(tree: &Actors, store: &Arc<MemStore>, map: &Arc<Map>) -> House 
 }
 
 async fn with(tree: &Actors, store: &Arc<MemStore>, map: &Arc<Map>, settings: Settings) -> House {
-    let told = Arc::new(Recorder::default());
+    let told = Arc::new(RecordingPublisher::default());
     let options = Options {
         store: Arc::clone(store) as StoreHandle,
         clock: Clock::tokio(START),
@@ -63,22 +63,22 @@ async fn with(tree: &Actors, store: &Arc<MemStore>, map: &Arc<Map>, settings: Se
 }
 
 impl House {
-    async fn report(&self) -> Arc<Incident> {
+    pub(super) async fn report(&self) -> Arc<Incident> {
         self.incidents.report(operator(), None, flood(Severity::Minor)).await.unwrap().incident.unwrap()
     }
 
-    async fn act(&self, incident: &Incident, action: Action) -> Result<Arc<Incident>, Error> {
+    pub(super) async fn act(&self, incident: &Incident, action: Action) -> Result<Arc<Incident>, Error> {
         let mv =
             Move { more: More { commander: Some("usr_commander".to_owned()), ..More::default() }, ..Move::new(action) };
         let at = IfMatch::Version(incident.version);
         Ok(self.incidents.act(commander(), incident.id.clone(), at, mv).await?.incident.unwrap())
     }
 
-    async fn get(&self, id: &str) -> Arc<Incident> {
+    pub(super) async fn get(&self, id: &str) -> Arc<Incident> {
         self.incidents.get(operator(), id.to_owned()).await.unwrap()
     }
 
-    fn told(&self) -> Vec<String> {
+    pub(super) fn told(&self) -> Vec<String> {
         self.told.take().into_iter().map(|event| event.name).collect()
     }
 }
@@ -129,7 +129,7 @@ fn what_was_answered_is_there_after_a_death_and_nothing_else_is() {
         let (kept, alert) = (sent.incident.unwrap(), sent.alert.unwrap());
         house.told();
 
-        house.store.fail_commits(Some(StoreError::Busy));
+        house.store.fail_commits(Some(StoreError::Poisoned("disk".into())));
         let refused = house.act(&kept, Action::Cancel).await;
         assert_eq!(refused.unwrap_err().kind, Kind::Invalid, "without a reason");
         let refused = house.act(&kept, Action::Acknowledge).await.unwrap_err();
@@ -221,11 +221,16 @@ fn a_timeline_is_paged_in_order() {
 }
 
 /// Asks for a channel's state as somebody of a role.
-async fn state(incidents: &Incidents, channel: &str, id: &str, role: UserRole) -> Result<Vec<StateItem>, Denied> {
+pub(super) async fn state(
+    incidents: &Incidents,
+    channel: &str,
+    id: &str,
+    role: UserRole,
+) -> Result<Vec<StateItem>, Denied> {
     let (send, answer) = tokio::sync::oneshot::channel();
     let viewer = Viewer { id: id.into(), permissions: role.permissions() };
     let reply = SnapshotReply::new(move |state| drop(send.send(state)));
-    incidents.ask(SnapshotAsk { channel: channel.to_owned(), viewer, reply });
+    incidents.ask(SnapshotRequest { channel: channel.to_owned(), viewer, reply });
     answer.await.unwrap()
 }
 
@@ -298,15 +303,15 @@ fn whoever_loses_sight_of_an_incident_stops_following_it() {
         let (viewer, operator_too) = (looks(UserRole::Viewer, "usr_v"), looks(UserRole::Operator, "usr_o"));
         let edit = |edit| house.incidents.edit(operator(), incident.id.clone(), IfMatch::Any, edit, None);
         edit(Edit { title: Some("Flood".to_owned()), ..Edit::default() }).await.unwrap();
-        assert!(house.told.take_reviews().is_empty(), "all who could see it still can");
+        assert!(house.told.take_restrictions().is_empty(), "all who could see it still can");
         edit(Edit { visibility: Some(Visibility::Restricted), ..Edit::default() }).await.unwrap();
-        let reviews = house.told.take_reviews();
+        let reviews = house.told.take_restrictions();
         assert_eq!((reviews.len(), &*reviews[0].channel), (1, events::own(&incident.id).as_str()));
-        assert_eq!((reviews[0].lets(&viewer), reviews[0].lets(&operator_too)), (false, true));
+        assert_eq!((reviews[0].allows(&viewer), reviews[0].allows(&operator_too)), (false, true));
         let addresses = Some(vec!["usr_v".to_owned()]);
         edit(Edit { visibility: Some(Visibility::Private), addresses, ..Edit::default() }).await.unwrap();
-        let reviews = house.told.take_reviews();
-        assert_eq!((reviews[0].lets(&viewer), reviews[0].lets(&operator_too)), (true, false), "only who is named");
+        let reviews = house.told.take_restrictions();
+        assert_eq!((reviews[0].allows(&viewer), reviews[0].allows(&operator_too)), (true, false), "only who is named");
     });
 }
 

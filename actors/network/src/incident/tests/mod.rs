@@ -2,6 +2,7 @@
 
 mod actor;
 mod alerts;
+mod durability;
 mod imports;
 mod properties;
 mod table;

@@ -1,4 +1,4 @@
-//! The toolbox as tools of a model, and what a model's call of one is worth.
+//! The toolbox as tools of a model, and the evaluation of a model's tool calls.
 
 use std::collections::HashSet;
 
@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 
 use crate::agent::agents::Agent;
 
-/// The tool by which a model says that it has what it needs.
+/// The tool with which a model declares that it is done.
 pub(in crate::agent) const FINISH: &str = "finish";
-/// Problems of one call that the model is told.
+/// Maximum number of problems of one call that are reported to the model.
 const MAX_PROBLEMS: usize = 8;
 
-/// What a call is.
+/// Evaluation of a call.
 #[derive(Debug)]
 pub(in crate::agent) enum Verdict {
     Runs(&'static Engine, Value),
     Finish,
-    /// Why it cannot be done, in words for the model.
+    /// Why it cannot be executed, as a message for the model.
     Refused(String),
 }
 
@@ -26,7 +26,7 @@ pub(super) fn tools(agent: &Agent) -> Vec<Tool> {
     let tool = |engine: &&'static Engine| {
         let mut parameters = engine.input_schema();
         if let Some(schema) = parameters.as_object_mut() {
-            // Some providers refuse keywords that they do not know.
+            // Some providers reject unknown keywords.
             schema.remove("$schema");
         }
         let description = format!("q{}: {}", engine.number, engine.summary);
@@ -41,7 +41,7 @@ pub(super) fn tools(agent: &Agent) -> Vec<Tool> {
     agent.toolbox.iter().map(tool).chain(std::iter::once(finish)).collect()
 }
 
-/// Looks at a call without doing it.
+/// Evaluates a call without executing it.
 pub(in crate::agent) fn verdict(agent: &Agent, call: &ToolCall) -> Verdict {
     if call.name == FINISH {
         return Verdict::Finish;
@@ -57,18 +57,18 @@ pub(in crate::agent) fn verdict(agent: &Agent, call: &ToolCall) -> Verdict {
     };
     match engine.accept(input.clone()) {
         Ok(_) => Verdict::Runs(engine, input),
-        Err(failure) => Verdict::Refused(told(&failure)),
+        Err(failure) => Verdict::Refused(describe(&failure)),
     }
 }
 
-fn told(failure: &Failure) -> String {
+fn describe(failure: &Failure) -> String {
     let Failure::Invalid { problems } = failure else { return failure.to_string() };
     let lines =
         problems.iter().take(MAX_PROBLEMS).map(|problem| format!("{} {}", problem.loc.join("."), problem.message));
     format!("the arguments do not fit: {}", lines.collect::<Vec<_>>().join("; "))
 }
 
-/// Ids are what ties answers to calls: those that are missing or there twice are made up.
+/// Assigns identifiers, which relate answers to calls, where they are missing or duplicated.
 pub(super) fn give_ids(calls: &mut [ToolCall], step: u32) {
     let mut seen = HashSet::new();
     for (at, call) in calls.iter_mut().enumerate() {

@@ -6,12 +6,12 @@ use serde_json::Value;
 use super::calls::{Verdict, verdict};
 use crate::agent::agents::Agent;
 use crate::agent::history::{Asked, Past, Ran};
-use crate::agent::prompt::{HOUSE, cut, task};
+use crate::agent::prompt::{COMMON_RULES, cut, task};
 use crate::agent::steer::Steered;
 use crate::agent::work::AgentOptions;
 use crate::task::View;
 
-/// Bytes of an instruction that a model sees.
+/// Maximum number of bytes of an instruction that a model sees.
 const MAX_INSTRUCTION: usize = 16 * 1024;
 
 pub(super) fn build(
@@ -30,7 +30,7 @@ pub(super) fn build(
             task(view, &Value::Object(steered.params.clone())),
         ],
         round: None,
-        told: 0,
+        included: 0,
         texts: outputs(past, options),
     };
     for (at, past) in past.iter().enumerate() {
@@ -54,7 +54,7 @@ fn system(agent: &Agent, steps_left: usize) -> String {
     let plan: Vec<&str> = agent.plan.iter().map(|step| step.engine.id).collect();
     format!(
         "{}\n\nYou are {}: {} Work on the task with your tools; they are engines that compute. They are often called in \
-         this order: {}. {HOUSE} You have {steps_left} steps left, a call of a tool being one. Once you have what the \
+         this order: {}. {COMMON_RULES} You have {steps_left} steps left, a call of a tool being one. Once you have what the \
          task needs, call `finish`.",
         agent.system_prompt,
         agent.name,
@@ -67,11 +67,11 @@ struct Talk<'a> {
     agent: &'a Agent,
     view: &'a View,
     messages: Vec<Message>,
-    /// The model's last answer, whose calls are not all told of yet.
+    /// The model's last answer, until all its calls are answered.
     round: Option<Round>,
-    /// Instructions that are in it.
-    told: usize,
-    /// What of each finished step's output is told, by its place.
+    /// Number of instructions included so far.
+    included: usize,
+    /// The text for each finished step's output, by its index.
     texts: Vec<Option<String>>,
 }
 
@@ -106,7 +106,7 @@ impl Talk<'_> {
         self.messages.push(Message::text(Role::User, note));
     }
 
-    /// The model's answer, then what each of its calls gave: providers take them only together.
+    /// Adds the model's answer followed by the results of its calls: providers accept them only together.
     fn close(&mut self) {
         let Some(Round { asked, answers }) = self.round.take() else { return };
         if asked.text.is_empty() && asked.calls.is_empty() {
@@ -133,21 +133,21 @@ impl Talk<'_> {
         }
     }
 
-    /// Those that had joined when so many steps were finished.
+    /// Adds the instructions applied when this many steps were finished.
     fn instructions(&mut self, finished: usize) {
-        while let Some(instruction) = self.view.instructions.get(self.told) {
+        while let Some(instruction) = self.view.instructions.get(self.included) {
             let joined = instruction.joined_after.and_then(|after| usize::try_from(after).ok());
             if joined.unwrap_or(self.view.done.len()) > finished {
                 return;
             }
             let text = format!("The operator redirects you:\n{}", cut(&instruction.text, MAX_INSTRUCTION));
             self.messages.push(Message::text(Role::User, text));
-            self.told += 1;
+            self.included += 1;
         }
     }
 }
 
-/// What is told of each output: each within its bound, the newest first within the bound of all.
+/// Returns the text of each output, each within its limit, the newest first within the total limit.
 fn outputs(past: &[Past<'_>], options: AgentOptions) -> Vec<Option<String>> {
     let mut left = options.prompt_bytes;
     let mut texts: Vec<Option<String>> = past

@@ -1,7 +1,7 @@
 //! Free planning: a model chooses the engines, one bounded step after another.
 //!
-//! A step asks the model; each engine that it calls is a step of its own. The conversation is rebuilt from the finished
-//! steps each time, so nothing of it is lost with a runner.
+//! One step asks the model; each engine that it calls is a step of its own. The conversation is rebuilt from the
+//! finished steps every time, so nothing of it is lost with a runner.
 
 mod calls;
 mod conversation;
@@ -18,11 +18,11 @@ use super::prompt::{Question, ask};
 use super::speech::listen;
 use super::steer::Steered;
 use super::work::AgentOptions;
-use crate::task::{Desk, Level, StepAsk, StepError, StepOutput, View};
+use crate::task::{Level, StepAsk, StepError, StepOutput, StepSink, View};
 
 pub(super) use calls::{FINISH, Verdict, verdict};
 
-/// What comes next of a task that a model plans.
+/// The next action of a task planned by a model.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Move {
     AskModel,
@@ -30,7 +30,7 @@ pub(super) enum Move {
     WriteUp,
 }
 
-/// Whether a model plans this agent's part of the task: it does where it was asked before.
+/// Returns whether a model plans this agent's part of the task: it does if it was asked before.
 pub(super) fn begun(agent: &Agent, past: &[Past<'_>]) -> Option<Begun> {
     past.iter().find_map(|past| match past {
         Past::Asked(asked) if asked.agent == agent.id => Some(Begun::Freely),
@@ -52,7 +52,7 @@ pub(super) fn next(agent: &Agent, view: &View, past: &[Past<'_>], options: Agent
     }
     let ask = if has_model == HasModel::Yes { Move::AskModel } else { Move::WriteUp };
     let Some(last) = last_asked(agent, past) else { return ask };
-    // A redirection came: what was called for before it is not called any more.
+    // After a redirect, earlier calls are no longer executed.
     if view.instructions.len() > last.instructions {
         return ask;
     }
@@ -68,7 +68,7 @@ pub(super) fn next(agent: &Agent, view: &View, past: &[Past<'_>], options: Agent
     }
 }
 
-/// Whether a model that can plan is there now.
+/// Whether a model that can plan is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HasModel {
     Yes,
@@ -94,14 +94,14 @@ fn is_done(past: &[Past<'_>], at: CallRef) -> bool {
     past.iter().any(|past| matches!(past, Past::Ran(ran) if ran.call == Some(at)))
 }
 
-/// A name for a call's output: the engine's, and a number where it is called again.
+/// Returns a name for a call's output: the engine's name, with a number if it was called before.
 fn name_for(past: &[Past<'_>], engine: &str) -> String {
     let before = past.iter().filter(|past| matches!(past, Past::Ran(ran) if ran.engine == engine)).count();
     let name = engine.replace('-', "_");
     if before == 0 { name } else { format!("{name}_{}", before + 1) }
 }
 
-/// The engine and the input of a call that the history holds.
+/// Returns the engine and the input of a call in the history.
 pub(super) fn called<'s>(
     agent: &Agent,
     past: &'s [Past<'_>],
@@ -126,7 +126,7 @@ pub(super) async fn ask_model(
     model: String,
     models: Arc<dyn Models>,
     options: AgentOptions,
-    desk: &Desk,
+    desk: &StepSink,
 ) -> Result<StepOutput, StepError> {
     let past = super::history::read(&step.view)?;
     let steps = past.iter().filter(|past| is_own(agent, past)).count();

@@ -1,8 +1,8 @@
-//! What prose states that can be looked up: numbers, and values that must be somewhere as they are. Pure.
+//! Verifiable claims of prose: numbers, and values that must occur literally. Pure.
 
 use super::figures::{self, Figure};
 
-/// One thing that prose states.
+/// A claim.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Claim {
     Number {
@@ -15,14 +15,14 @@ pub(super) enum Claim {
     },
 }
 
-/// A heading's line or a paragraph.
+/// A heading or a paragraph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Block<'a> {
     pub(super) text: &'a str,
     pub(super) heading: bool,
 }
 
-/// Words with a capital within that are no identifiers of somebody's code.
+/// Words with inner capitals that are not identifiers.
 const KNOWN: &[&str] = &[
     "javascript",
     "typescript",
@@ -73,7 +73,7 @@ const KNOWN: &[&str] = &[
     "vs",
     "node.js",
 ];
-/// Words before a number that say that it is only near.
+/// Words before a number that mark it as approximate.
 const ABOUT: &[&str] = &["about", "around", "approximately", "roughly", "nearly", "almost", "circa", "ca", "some"];
 
 /// Splits at headings and at empty lines.
@@ -102,7 +102,7 @@ pub(super) fn blocks(prose: &str) -> Vec<Block<'_>> {
     blocks
 }
 
-/// The claims of a block, in its order.
+/// Returns the claims of a block in order.
 pub(super) fn read(text: &str) -> Vec<Claim> {
     let mut claims = Vec::new();
     for line in text.lines() {
@@ -112,7 +112,7 @@ pub(super) fn read(text: &str) -> Vec<Claim> {
     claims
 }
 
-/// Without what makes it a heading, a quotation, an item of a list.
+/// Removes the markup of headings, quotations and list items.
 fn unmarked(line: &str) -> &str {
     let line = line.trim_start_matches([' ', '\t', '>', '#']);
     let line = line.strip_prefix(['-', '*', '+']).filter(|rest| rest.starts_with(' ')).unwrap_or(line).trim_start();
@@ -124,7 +124,7 @@ fn unmarked(line: &str) -> &str {
     }
 }
 
-/// Takes code and quotations out, as claims; the rest is what is read word by word.
+/// Extracts code and quotations as claims; returns the rest, which is read word by word.
 fn spans(line: &str, claims: &mut Vec<Claim>) -> String {
     let mut rest = String::with_capacity(line.len());
     let mut left = line;
@@ -135,7 +135,7 @@ fn spans(line: &str, claims: &mut Vec<Claim>) -> String {
         let Some(open) = from.chars().next() else { break };
         let close = if open == '“' { '”' } else { open };
         let inner = from.trim_start_matches(open);
-        // Several backticks open and close as one; a single mark, of inches say, opens nothing.
+        // Several backticks open and close as one; a single mark, such as that of inches, opens nothing.
         let Some(end) = inner.find(close) else {
             left = inner;
             continue;
@@ -175,7 +175,7 @@ fn token_claims(token: &str, before: &str, after: &str, claims: &mut Vec<Claim>)
         claims.push(number(figure));
         return;
     }
-    // `3/10`, `3–5`, `3-5`: a figure each.
+    // `3/10`, `3–5`, `3-5`: two figures.
     let parts: Vec<&str> = token.split(['/', '–', '-']).collect();
     if let [first, second] = parts.as_slice()
         && let (Some(first), Some(second)) = (figures::figure(first), figures::figure(second))
@@ -188,7 +188,7 @@ fn token_claims(token: &str, before: &str, after: &str, claims: &mut Vec<Claim>)
     }
 }
 
-/// Without the punctuation around it. What belongs to a path, a sign or a unit stays.
+/// Removes surrounding punctuation, except what belongs to a path, a sign or a unit.
 fn trimmed(token: &str) -> &str {
     let ends =
         |c: char| matches!(c, ',' | ';' | ':' | '!' | '?' | ')' | ']' | '}' | '*' | '\'' | '’' | '…' | '.' | '|');
@@ -196,7 +196,7 @@ fn trimmed(token: &str) -> &str {
     token.trim_end_matches(ends)
 }
 
-/// What nobody writes who does not mean a certain thing: a path, a name of code, a version, a date.
+/// Returns whether a token can only be a specific value: a path, a name of code, a version, a date.
 fn is_value(token: &str) -> bool {
     let has = |test: fn(&char) -> bool| token.chars().any(|c| test(&c));
     let (letters, digits) = (has(|c| c.is_alphabetic()), has(char::is_ascii_digit));
@@ -212,13 +212,13 @@ fn is_value(token: &str) -> bool {
         || has_humps(token)
 }
 
-/// `main.rs`, `a.b`: a point between letters.
+/// Recognizes `main.rs`, `a.b`: a point between letters.
 fn is_dotted(token: &str) -> bool {
     let inner = token.trim_matches('.');
     inner.split('.').count() > 1 && inner.split('.').all(|part| part.chars().all(|c| c.is_alphanumeric() || c == '-'))
 }
 
-/// `fooBar`, `FooBar`: a capital behind a small letter.
+/// Recognizes `fooBar` and `FooBar`: a capital after a lower-case letter.
 fn has_humps(token: &str) -> bool {
     token.chars().zip(token.chars().skip(1)).any(|(first, second)| first.is_lowercase() && second.is_uppercase())
 }

@@ -1,19 +1,19 @@
-//! Sentences that give a field another value than it has. Pure.
+//! Detects sentences that give a field a value other than the actual one. Pure.
 //!
-//! Only what is said plainly is judged (`coverage is 80 %`, `7 failed`, `no cycles`, `the verdict is clear`), and only
-//! of a field that the engine gave once: a name that stands for many values cannot be contradicted.
+//! Only plain statements are evaluated (`coverage is 80 %`, `7 failed`, `no cycles`, `the verdict is clear`), and only
+//! about fields that the engine returned once: a name with several values cannot be contradicted.
 
 use super::facts::{Fact, Source};
 use super::figures::{self, Figure};
 
-/// Words that tie a value to what stands before them.
+/// Words that connect a value to the preceding words.
 const LINKS: &[&str] = &[
     "is", "are", "was", "were", "of", "at", "=", ":", "equals", "only", "just", "stands", "now", "a", "an", "the",
     "still",
 ];
 const BEINGS: &[&str] = &["is", "are", "was", "were"];
 const DENIALS: &[&str] = &["not", "never"];
-/// Links between a field and its value.
+/// Words that link a field and its value.
 const MAX_LINKS: usize = 3;
 
 pub(super) fn find(sources: &[&Source], text: &str) -> Vec<String> {
@@ -34,13 +34,13 @@ pub(super) fn find(sources: &[&Source], text: &str) -> Vec<String> {
     reasons
 }
 
-/// A token's word, and the colon behind it as a link of its own.
+/// Returns a token's word, and the colon after it as a link of its own.
 fn words(token: &str) -> [String; 2] {
     let colon = if token.trim_end_matches(['*', '`', '"']).ends_with(':') { ":" } else { "" };
     [word(token), colon.to_owned()]
 }
 
-/// A word without what surrounds it.
+/// Returns a word without surrounding punctuation.
 fn word(token: &str) -> String {
     let around =
         |c: char| matches!(c, '(' | ')' | '[' | ']' | '*' | '_' | '`' | '"' | '“' | '”' | ',' | ';' | '!' | '?');
@@ -59,7 +59,7 @@ fn contradicted(words: &[String], name: &str, fact: &Fact, choices: &[String], l
             Fact::Number(number) => denied(before, *number)
                 .or_else(|| tied(after, *number))
                 .or_else(|| counted(before).filter(|(figure, _)| !figure.states(*number)).map(|(_, word)| word)),
-            // Fewer may be some of them.
+            // A smaller number may refer to some of them.
             Fact::Count(number) => denied(before, *number)
                 .or_else(|| tied(after, *number))
                 .or_else(|| counted(before).filter(|(figure, _)| figure.value > *number).map(|(_, word)| word)),
@@ -91,20 +91,21 @@ fn read(words: &[String]) -> Option<Figure> {
     Some(Figure { percent: figure.percent || next.starts_with('%') || next == "percent", ..figure })
 }
 
-/// `no cycles` of some.
+/// Recognizes `no cycles` where there are some.
 fn denied(before: &[String], number: f64) -> Option<String> {
     let last = before.last()?;
     (matches!(last.as_str(), "no" | "without" | "zero") && number != 0.0).then(|| last.clone())
 }
 
-/// `coverage is 80`. Without a link nothing is said of the field: `line 12` is no number of lines.
+/// Recognizes `coverage is 80`. Without a link it is not a statement about the field: `line 12` is not a number of
+/// lines.
 fn tied(after: &[String], number: f64) -> Option<String> {
     let tied = linked(after);
     let figure = if tied.len() < after.len() { read(tied) } else { None }?;
     if figure.states(number) { None } else { tied.first().cloned() }
 }
 
-/// `7 failed`
+/// Recognizes `7 failed`.
 fn counted(before: &[String]) -> Option<(Figure, String)> {
     let last = before.last()?;
     let figure = figures::figure(last).or_else(|| figures::word(last))?;

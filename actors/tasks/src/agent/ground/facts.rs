@@ -1,4 +1,4 @@
-//! What may be stated: everything in the outputs, by engine. Pure.
+//! Facts: everything in the outputs, by engine. Pure.
 
 use std::collections::HashMap;
 
@@ -10,48 +10,48 @@ use super::figures::{self, Figure};
 use crate::agent::agents::Agent;
 use crate::agent::material::Material;
 
-/// Numbers and bytes of text that are kept of one engine's outputs.
+/// Maximum number of numbers and bytes of text kept of one engine's outputs.
 const MAX_NUMBERS: usize = 200_000;
 const MAX_TEXT: usize = 2 * 1024 * 1024;
-/// Different values of a column whose rows are counted.
+/// Maximum number of distinct values of a column whose rows are counted.
 const MAX_GROUPS: usize = 50;
-/// How deep names of fields are taken.
+/// Maximum depth of field names.
 const MAX_DEPTH: usize = 4;
 
-/// Facts of one engine, or of what was given.
+/// Facts of one engine, or of the inputs.
 #[derive(Debug, Default)]
 pub(super) struct Source {
-    /// Such as `q187 repo-tree`.
+    /// Label, such as `q187 repo-tree`.
     pub(super) label: String,
-    /// By which prose may name it, in small letters.
+    /// Names by which prose may refer to it, in lower case.
     names: Vec<String>,
     /// Sorted.
     numbers: Vec<f64>,
-    /// Keys and strings, in small letters, a line each.
+    /// Keys and strings in lower case, one per line.
     text: String,
-    /// Fields by their name in words, with each of their values.
+    /// Values of each field, by the field's name in words.
     pub(super) fields: HashMap<String, Vec<Fact>>,
-    /// Values that a field may have, by its name in words.
+    /// Allowed values of each field, by the field's name in words.
     pub(super) choices: HashMap<String, Vec<String>>,
 }
 
-/// A field's value, as far as a sentence can say it.
+/// The value of a field, as far as a sentence can express it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Fact {
     Number(f64),
-    /// How many there are.
+    /// Number of items.
     Count(f64),
     Truth(bool),
     Word(String),
 }
 
-/// Everything that prose may state.
+/// All facts that prose may state.
 #[derive(Debug)]
 pub(in crate::agent) struct Facts {
     pub(super) sources: Vec<Source>,
-    /// Params, and the texts of the task: their names may be said, and the params' numbers.
+    /// Params and the texts of the task: names from them may be mentioned, and numbers of the params.
     pub(super) given: Source,
-    /// How engines and the agent are spoken of, in small letters.
+    /// Words by which engines and the agent are referred to, in lower case.
     own: String,
 }
 
@@ -88,13 +88,13 @@ impl Facts {
         sources.iter_mut().for_each(Source::close);
         let mut given = Source { label: "the params".to_owned(), ..Source::default() };
         params.values().for_each(|value| given.values(value));
-        // Of the instruction only the names: a figure of it is what somebody believed.
+        // From the instruction only names are taken: its figures are assumptions of its author.
         given.note(task);
         given.close();
         Self { sources, given, own: own.to_lowercase() }
     }
 
-    /// The sources that a text names.
+    /// Returns the sources that a text names.
     pub(super) fn named(&self, text: &str) -> Vec<usize> {
         let text = text.to_lowercase();
         let word = |c: char| c.is_alphanumeric() || c == '-';
@@ -110,7 +110,7 @@ impl Facts {
         self.sources.iter().enumerate().filter(|(_, source)| names(source)).map(|(at, _)| at).collect()
     }
 
-    /// How engines are called and what they are said to do is no claim.
+    /// Returns whether a claim consists of words used for engines, which is not a claim about data.
     pub(super) fn is_own_word(&self, claim: &Claim) -> bool {
         match claim {
             Claim::Value { words } => has_word(&self.own, &words.to_lowercase()),
@@ -120,7 +120,7 @@ impl Facts {
 }
 
 impl Source {
-    /// Whether the claim is in it.
+    /// Returns whether the source contains the claim.
     pub(super) fn bears(&self, claim: &Claim) -> bool {
         match claim {
             Claim::Number { figure, .. } => self.has_number(*figure),
@@ -141,7 +141,7 @@ impl Source {
         middles.into_iter().any(|(middle, slack)| around(middle, slack).any(|number| figure.states(*number)))
     }
 
-    /// As it is, or as a call `f()`, a key and its value, a file and its line.
+    /// Searches for a value literally, as a call `f()`, a key and its value, or a file and its line.
     fn has_value(&self, words: &str) -> bool {
         let words = words.to_lowercase();
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -162,7 +162,7 @@ impl Source {
         })
     }
 
-    /// An output: its values, and its fields by name.
+    /// Adds an output: its values, and its fields by name.
     pub(super) fn take(&mut self, output: &Value) {
         self.values(output);
         self.names(output, 0);
@@ -182,7 +182,7 @@ impl Source {
         }
     }
 
-    /// A text, and the numbers in it.
+    /// Adds a text, and the numbers in it.
     fn read(&mut self, text: &str) {
         self.note(text);
         let pieces = text.split(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | '%')));
@@ -217,7 +217,7 @@ impl Source {
         }
     }
 
-    /// How many rows of a table have each value of a column, such as findings of a severity.
+    /// Counts the rows of a table for each value of a column, such as findings of a severity.
     fn groups(&mut self, rows: &[Value]) {
         let mut counts: HashMap<(&str, String), usize> = HashMap::new();
         for (key, value) in rows.iter().filter_map(Value::as_object).flatten() {
@@ -261,7 +261,7 @@ impl Source {
     }
 }
 
-/// A field's name as prose would say it: `max_depth` and `maxDepth` are `max depth`.
+/// Returns a field's name in words: `max_depth` and `maxDepth` become `max depth`.
 fn in_words(name: &str) -> String {
     let mut words = String::with_capacity(name.len() + 2);
     let mut small = false;
@@ -279,7 +279,7 @@ fn in_words(name: &str) -> String {
     words
 }
 
-/// `2026-11-21`
+/// Recognizes `2026-11-21`.
 fn is_date(words: &str) -> bool {
     words.len() == 10
         && words
@@ -288,7 +288,7 @@ fn is_date(words: &str) -> bool {
             .all(|(at, byte)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() })
 }
 
-/// Whether the words are in the text as they are, with nothing that continues them on either side: `v1` is not in `v12`.
+/// Returns whether the words occur in the text as complete words: `v1` does not occur in `v12`.
 fn has_word(text: &str, words: &str) -> bool {
     if words.is_empty() {
         return false;

@@ -1,25 +1,25 @@
-//! Numbers as prose writes them. Pure.
+//! Numbers in prose. Pure.
 
-/// A number of a text, and how exactly it is meant.
+/// A number with its precision.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Figure {
     pub(super) value: f64,
-    /// Half of its last digit: what rounding may have taken.
+    /// Half a unit of its last digit: the tolerance for rounding.
     pub(super) slack: f64,
     pub(super) percent: bool,
-    /// It was written with a sign.
+    /// Whether it was written with a sign.
     pub(super) signed: bool,
 }
 
 impl Figure {
-    /// Whether it may stand for a fact.
+    /// Returns whether the figure is compatible with a fact.
     pub(super) fn states(self, fact: f64) -> bool {
         let near = |value: f64, slack: f64, fact: f64| (value - fact).abs() <= slack + 1e-9 * fact.abs().max(1.0);
         let fact = if self.signed { fact } else { fact.abs() };
         near(self.value, self.slack, fact) || (self.percent && near(self.value / 100.0, self.slack / 100.0, fact))
     }
 
-    /// Said to be only about so much: two digits of it count.
+    /// Marks the figure as approximate: two of its digits are significant.
     pub(super) fn about(self) -> Self {
         let digits = self.value.abs().max(1e-12).log10().floor();
         Self { slack: self.slack.max(0.5 * 10f64.powf(digits - 1.0)), ..self }
@@ -30,7 +30,7 @@ impl Figure {
     }
 }
 
-/// What may stand behind a number without a space.
+/// Suffixes that may follow a number without a space.
 const UNITS: &[&str] = &[
     "ms", "s", "m", "h", "d", "b", "kb", "mb", "gb", "kib", "mib", "gib", "x", "px", "pt", "°", "°c", "km", "kg", "g",
     "cm", "mm",
@@ -64,13 +64,13 @@ const WORDS: &[(&str, f64)] = &[
     ("ninety", 90.0),
 ];
 
-/// A number that is written out: `two` to `ninety`.
+/// Parses a number written as a word: `two` to `ninety`.
 pub(super) fn word(text: &str) -> Option<Figure> {
     let found = WORDS.iter().find(|(word, _)| text.eq_ignore_ascii_case(word));
     found.map(|(_, value)| Figure { value: *value, slack: 0.0, percent: false, signed: false })
 }
 
-/// `thousand` and its like, behind a number.
+/// Parses `thousand` and similar words after a number.
 pub(super) fn factor(text: &str) -> Option<f64> {
     match text.to_ascii_lowercase().as_str() {
         "hundred" => Some(1e2),
@@ -81,8 +81,8 @@ pub(super) fn factor(text: &str) -> Option<f64> {
     }
 }
 
-/// A token that is a number: with a sign or a currency before it, separators of thousands in it, `%`, `k` or a unit
-/// behind it. `None` for anything else, such as a date or a version.
+/// Parses a token as a number, with a sign or currency before it, thousands separators, and `%`, `k` or a unit after
+/// it. Returns `None` for anything else, such as a date or a version.
 pub(super) fn figure(token: &str) -> Option<Figure> {
     let token = token.trim_start_matches(['$', '€', '£', '~', '≈', '<', '>', '≤', '≥', '=']);
     let (signed, token) = match token.strip_prefix(['-', '−']) {
@@ -108,7 +108,7 @@ pub(super) fn figure(token: &str) -> Option<Figure> {
     }
 }
 
-/// Digits with at most one point; commas, spaces and underscores only between groups of three.
+/// Parses digits with at most one point; commas, spaces and underscores are only allowed between groups of three.
 fn plain(digits: &str) -> Option<(f64, i32)> {
     let (whole, fraction) = match digits.split_once('.') {
         Some((whole, fraction)) => (whole, Some(fraction)),
@@ -136,7 +136,7 @@ fn plain(digits: &str) -> Option<(f64, i32)> {
     Some((text.parse().ok()?, decimals))
 }
 
-/// `1st`, `2nd`, `3rd`, `4th`: a place, not a figure.
+/// Recognizes ordinals: `1st`, `2nd`, `3rd`, `4th`.
 pub(super) fn is_ordinal(token: &str) -> bool {
     let digits = token.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let ending = token.get(digits.len()..).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Whether prose is borne out by the outputs of engines: pure.
+//! Checks whether prose is supported by the outputs of engines. Pure.
 //!
 //! Each number, each value that looks like an identifier, each path and each quotation must occur in the outputs of an
-//! engine that its paragraph names (or its heading), rounded or in another form at most; and what a sentence says of a
-//! named field must not be something else than that field's value. What reads like language is not judged.
+//! engine that its paragraph (or its heading) names, at most rounded or in another notation; and what a sentence states
+//! about a named field must not contradict that field's value. Everything else counts as language and is not checked.
 
 mod claims;
 mod contradict;
@@ -18,12 +18,12 @@ pub(super) use facts::Facts;
 use claims::{Block, Claim};
 use facts::Source;
 
-/// Reasons that are told of one text; the rest is not looked for.
+/// Maximum number of reasons reported for one text.
 const MAX_REASONS: usize = 20;
-/// The longest prose that is read, in bytes.
+/// Maximum length of prose that is checked, in bytes.
 const MAX_PROSE: usize = 64 * 1024;
 
-/// Why the prose must not stand; nothing where it may.
+/// Returns why prose is rejected; empty if it is not.
 pub(super) fn check(facts: &Facts, prose: &str) -> Vec<String> {
     if prose.trim().is_empty() {
         return vec!["the text is empty".to_owned()];
@@ -51,13 +51,13 @@ pub(super) fn check(facts: &Facts, prose: &str) -> Vec<String> {
 fn judge(facts: &Facts, block: &Block<'_>, named: &[usize], reasons: &mut Vec<String>) {
     let claims = claims::read(block.text);
     let sources: Vec<&Source> = named.iter().filter_map(|at| facts.sources.get(*at)).collect();
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let mut unnamed = None;
     for claim in &claims {
         if reasons.len() >= MAX_REASONS {
             return;
         }
-        if facts.is_own_word(claim) || !told.insert(claim.words().to_owned()) {
+        if facts.is_own_word(claim) || !reported.insert(claim.words().to_owned()) {
             continue;
         }
         let here = sources.iter().any(|source| source.bears(claim));
@@ -85,7 +85,7 @@ fn judge(facts: &Facts, block: &Block<'_>, named: &[usize], reasons: &mut Vec<St
 }
 
 impl Claim {
-    /// As the prose has it.
+    /// Returns the claim as written.
     fn words(&self) -> &str {
         match self {
             Self::Number { words, .. } | Self::Value { words } => words,

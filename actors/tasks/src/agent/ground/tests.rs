@@ -27,7 +27,7 @@ fn validate() -> &'static Engine {
     muster_engines::by_id("json-schema-validate").unwrap()
 }
 
-/// What q187 and q202 gave, of a task with the param `minimum` of 80.
+/// The outputs of q187 and q202 for a task with the param `minimum` of 80.
 fn facts(tree: &Value, report: &Value) -> Facts {
     let used = |number: u16, engine: &'static str, output| {
         let ran = Ran {
@@ -168,7 +168,7 @@ fn one(output: &Value) -> Facts {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// However a figure is written that the output has, it stands.
+    /// A figure of the output is accepted in every notation.
     #[test]
     fn every_form_of_a_fact_is_accepted(whole in 0_u32..10_000_000, cents in 0_u32..100, form in 0..5) {
         let number = f64::from(whole) + f64::from(cents) / 100.0;
@@ -183,7 +183,7 @@ proptest! {
         prop_assert_eq!(check(&one(&json!({ "n": number })), &prose), Vec::<String>::new(), "{}", prose);
     }
 
-    /// A figure that is farther than its last digit from all that is there does not stand.
+    /// A figure that differs by more than its last digit from all facts is rejected.
     #[test]
     fn another_figure_is_refused(fact in 100_i64..1_000_000, off in 1_i64..1_000_000) {
         let prose = format!("By q187 repo-tree, it is {}.", fact + off);

@@ -31,7 +31,7 @@ fn the_first_twelve_stand_over_the_engines_as_declared() {
     assert!(agents.get("debugger").is_some() && agents.get("nobody").is_none());
 }
 
-/// Over what is built: nothing but a cargo feature that is off may leave an agent out.
+/// With the engines of this build: only a disabled cargo feature may cause an agent to be omitted.
 #[test]
 fn the_catalogue_stands_over_the_engines_of_this_build() {
     let engines: Vec<_> = muster_engines::all().collect();

@@ -1,4 +1,4 @@
-//! Engines and models that do as they are told, and tell what they were asked.
+//! Scripted engines and models that record their calls.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -13,11 +13,11 @@ use super::sample;
 use crate::agent::{Models, Settle, Speech};
 use crate::engine::{Behalf, EngineAnswer, EngineCall, EngineRunner};
 use muster_core::{Error, Kind};
-use muster_gateway::{ChainError, ChatAsk, Settlement, StreamEnd};
+use muster_gateway::{ChainError, GatewayChatRequest, Settlement, StreamEnd};
 
 type Answers = HashMap<&'static str, VecDeque<Result<Value, Error>>>;
 
-/// Answers what it was told to, and any other call with a sample of its outputs. Refuses what an engine would.
+/// Returns scripted outputs, or a sample for other calls. Rejects the input that the engine would reject.
 #[derive(Debug, Default)]
 pub(super) struct Bench {
     answers: Mutex<Answers>,
@@ -26,12 +26,12 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    pub(super) fn told(self, engine: &'static str, answer: Result<Value, Error>) -> Self {
+    pub(super) fn with_answer(self, engine: &'static str, answer: Result<Value, Error>) -> Self {
         self.answers.lock().unwrap().entry(engine).or_default().push_back(answer);
         self
     }
 
-    /// Engines that were called, in order, each with its input.
+    /// Calls of engines in order, with their inputs.
     pub(super) fn calls(&self) -> Vec<(&'static str, Value)> {
         self.calls.lock().unwrap().clone()
     }
@@ -40,7 +40,7 @@ impl Bench {
         self.calls().into_iter().map(|(engine, _)| engine).collect()
     }
 
-    /// Whom the last call was for.
+    /// On whose behalf the last call was made.
     pub(super) fn behalf(&self) -> Option<Behalf> {
         self.behalf.lock().unwrap().clone()
     }
@@ -49,9 +49,9 @@ impl Bench {
         self.calls.lock().unwrap().push((call.engine.id, call.input.clone()));
         *self.behalf.lock().unwrap() = Some(call.behalf);
         call.engine.accept(call.input).map_err(refused)?;
-        let told = self.answers.lock().unwrap().get_mut(call.engine.id).and_then(VecDeque::pop_front);
+        let with_answer = self.answers.lock().unwrap().get_mut(call.engine.id).and_then(VecDeque::pop_front);
         let outputs = || call.engine.fields().outputs.iter().map(|field| (field.name.clone(), sample(&field.kind)));
-        let output = told.unwrap_or_else(|| Ok(Value::Object(outputs().collect())))?;
+        let output = with_answer.unwrap_or_else(|| Ok(Value::Object(outputs().collect())))?;
         Ok(EngineAnswer { output, warnings: Vec::new(), took: Duration::from_millis(2) })
     }
 }
@@ -62,15 +62,15 @@ impl EngineRunner for Bench {
     }
 }
 
-/// One answer of a model.
+/// An answer of a model.
 #[derive(Debug, Clone)]
 pub(super) enum Say {
-    /// Text, then calls of tools by name and arguments.
+    /// Text, followed by tool calls by name and arguments.
     Turn(&'static str, Vec<(&'static str, String)>),
     Text(String),
-    /// Refused before it began.
+    /// Rejected before it began.
     Refuse(Error),
-    /// Breaks off after this.
+    /// Fails after this text.
     Break(&'static str),
 }
 
@@ -87,11 +87,11 @@ impl Say {
 #[derive(Debug, Default)]
 struct Facts {
     script: Mutex<VecDeque<Say>>,
-    asks: Mutex<Vec<ChatAsk>>,
+    asks: Mutex<Vec<GatewayChatRequest>>,
 }
 
-/// A model that can call tools, for as long as its script goes. Each answer uses 100 tokens of prompt and 10 of its
-/// own, and costs 7 billionths of a dollar.
+/// A model with support for tool calls that follows a script. Each answer uses 100 prompt tokens and 10 completion
+/// tokens, and costs 7 billionths of a US dollar.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Talker(Arc<Facts>);
 
@@ -102,7 +102,7 @@ impl Talker {
         talker
     }
 
-    pub(super) fn asks(&self) -> Vec<ChatAsk> {
+    pub(super) fn asks(&self) -> Vec<GatewayChatRequest> {
         self.0.asks.lock().unwrap().clone()
     }
 
@@ -129,7 +129,7 @@ impl Models for Talker {
         Some("far-1".to_owned())
     }
 
-    fn stream(&self, ask: ChatAsk, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
+    fn stream(&self, ask: GatewayChatRequest, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
         self.0.asks.lock().unwrap().push(ask);
         let said = self.next();
         async move {

@@ -1,4 +1,4 @@
-//! A task run to its end as the tasks would: one step after another, redirected where a test says so.
+//! Runs a task to its end as the task actor would, step by step, with redirects.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,14 +8,14 @@ use tokio_util::sync::CancellationToken;
 use super::double::Bench;
 use crate::agent::{AgentOptions, AgentWork, Agents, Models};
 use crate::task::{
-    Desk, Finished, Instruction, Next, Owner, StepAsk, StepError, StepKey, Told, Usage, View, Waiting, Work,
+    Finished, Instruction, Next, Owner, StepAsk, StepError, StepEvent, StepKey, StepSink, Usage, View, Waiting, Work,
 };
 use muster_core::Millis;
 
 /// More steps than any task may have.
 const MOST: usize = 64;
 
-/// What became of a task.
+/// Outcome of a task.
 #[derive(Debug)]
 pub(super) enum End {
     Done(Value),
@@ -27,10 +27,10 @@ pub(super) enum End {
 pub(super) struct Driver {
     pub(super) work: AgentWork,
     pub(super) view: View,
-    /// Names of the steps that were done.
+    /// Names of the executed steps.
     pub(super) steps: Vec<String>,
     pub(super) usage: Usage,
-    /// What the model was heard to say, and the log.
+    /// Streamed text, and the log.
     pub(super) heard: String,
     pub(super) attempt: u32,
 }
@@ -65,7 +65,7 @@ impl Driver {
         self
     }
 
-    /// An instruction that joins now.
+    /// Applies an instruction now.
     pub(super) fn redirect(&mut self, text: &str) {
         self.view.revision += 1;
         self.view.instructions.push(Instruction {
@@ -77,13 +77,13 @@ impl Driver {
         });
     }
 
-    /// Another agent takes it.
+    /// Reassigns the task to another agent.
     pub(super) fn reassign(&mut self, agent: &str, text: &str) {
         self.view.agent = agent.to_owned();
         self.redirect(text);
     }
 
-    /// Does so many steps; `None` where the task ended or waits sooner.
+    /// Runs a number of steps; `None` if the task ended or waits earlier.
     pub(super) async fn steps(&mut self, count: usize) -> Option<()> {
         for _ in 0..count {
             if self.step().await.is_some() {
@@ -126,8 +126,8 @@ impl Driver {
         let ask = StepAsk { key, attempt: self.attempt, spec, view: Arc::new(self.view.clone()) };
         let heard: Arc<Mutex<String>> = Arc::default();
         let ear = Arc::clone(&heard);
-        let desk = Desk::new(CancellationToken::new(), move |told| {
-            if let Told::Delta(text) = told {
+        let desk = StepSink::new(CancellationToken::new(), move |with_answer| {
+            if let StepEvent::Delta(text) = with_answer {
                 ear.lock().unwrap().push_str(text);
             }
         });

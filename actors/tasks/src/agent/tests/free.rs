@@ -19,11 +19,11 @@ fn bounded(bench: &Arc<Bench>, talker: &Talker, options: AgentOptions) -> Driver
     Driver::over(agents(), bench, talker.clone(), options).start("code-explorer", "Where is main?", Value::Null)
 }
 
-/// The texts that answered the model's calls, in the conversation that it was shown last before the write-up.
+/// Returns the answers to the model's calls in its last conversation before the write-up.
 fn answers(talker: &Talker, ask: usize) -> Vec<String> {
     let asks = talker.asks();
-    let told = asks[ask].request.messages.iter().filter(|message| message.role == Role::Tool);
-    told.map(|message| message.content.text().into_owned()).collect()
+    let with_answer = asks[ask].request.messages.iter().filter(|message| message.role == Role::Tool);
+    with_answer.map(|message| message.content.text().into_owned()).collect()
 }
 
 #[tokio::test]
@@ -40,7 +40,7 @@ async fn a_model_chooses_the_engines_and_each_call_is_a_step() {
         Say::Text("By q188 code-search, main is in `src/main.rs`, on line 7.".to_owned()),
     ]);
     let found = json!({ "matches": [{ "path": "src/main.rs", "line": 7, "text": "fn main() {" }] });
-    let bench = Arc::new(Bench::default().told("code-search", Ok(found)));
+    let bench = Arc::new(Bench::default().with_answer("code-search", Ok(found)));
     let mut driver = driver(&bench, &talker);
     let result = driver.result().await;
     assert_eq!(driver.steps, ["plan", "repo_tree", "code_search", "plan", "write-up"]);
@@ -65,7 +65,7 @@ async fn the_model_is_asked_under_the_steps_key_and_on_the_owners_money() {
     for ask in &asks {
         let spend = ask.spend.as_ref().unwrap();
         assert_eq!((spend.key_id.as_str(), spend.key_limit), ("key_1", Some(5_000)));
-        assert!(spend.most.prompt_tokens > 0 && spend.most.completion_tokens == 4096);
+        assert!(spend.max_usage.prompt_tokens > 0 && spend.max_usage.completion_tokens == 4096);
         assert_eq!(ask.models, ["far-1"]);
     }
     let tools: Vec<&str> = asks[0].request.tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -92,25 +92,25 @@ async fn bad_calls_go_back_to_the_model_and_cost_no_step() {
     let mut driver = driver(&bench, &talker);
     driver.result().await;
     assert_eq!(bench.engines(), [] as [&str; 0]);
-    let told = answers(&talker, 1);
-    assert!(told[0].starts_with("error: the arguments are no valid JSON"), "{told:?}");
-    assert!(told[1].contains("depth must be an integer"), "{told:?}");
-    assert!(told[2].contains("there is no tool \"sql-analyse\": call one of repo-tree, "), "{told:?}");
-    assert!(told[3].contains("pattern is required"), "{told:?}");
+    let with_answer = answers(&talker, 1);
+    assert!(with_answer[0].starts_with("error: the arguments are no valid JSON"), "{with_answer:?}");
+    assert!(with_answer[1].contains("depth must be an integer"), "{with_answer:?}");
+    assert!(with_answer[2].contains("there is no tool \"sql-analyse\": call one of repo-tree, "), "{with_answer:?}");
+    assert!(with_answer[3].contains("pattern is required"), "{with_answer:?}");
 }
 
 #[tokio::test]
 async fn an_engines_refusal_is_told_and_a_busy_engine_is_tried_again() {
     let refused = Error::new(Kind::Forbidden, "../x is outside of the workspace folder");
     let busy = Error::new(Kind::Unavailable, "queue full").retry_in(Duration::from_secs(2));
-    let bench = Arc::new(Bench::default().told("repo-tree", Err(refused)).told("repo-tree", Err(busy)));
+    let bench = Arc::new(Bench::default().with_answer("repo-tree", Err(refused)).with_answer("repo-tree", Err(busy)));
     let again = || Say::call("repo-tree", &json!({ "path": "../x" }));
     let talker = Talker::saying([again(), again()]);
     let mut driver = driver(&bench, &talker);
     let End::Failed(failed) = driver.end().await else { panic!("it did not fail") };
     assert_eq!((failed.error_code, failed.retry), ("ENGINE_BUSY", Retry::After(Duration::from_secs(2))));
     assert!(answers(&talker, 1)[0].contains("error: step repo_tree, q187 repo-tree: ../x is outside"));
-    // Tried again, it goes on.
+    // A retry continues.
     assert_eq!(driver.result().await["outputs"].as_object().unwrap().len(), 2);
 }
 
@@ -132,15 +132,16 @@ async fn steps_are_bounded_and_the_result_is_written_with_what_is_there() {
 #[tokio::test]
 async fn outputs_in_the_prompt_are_bounded_the_newest_first() {
     let long = |letter: &str| Ok(json!({ "output": letter.repeat(5_000) }));
-    let bench = ["a", "b", "c"].iter().fold(Bench::default(), |bench, letter| bench.told("repo-tree", long(letter)));
+    let bench =
+        ["a", "b", "c"].iter().fold(Bench::default(), |bench, letter| bench.with_answer("repo-tree", long(letter)));
     let talker = Talker::saying((0..3).map(|n| Say::call("repo-tree", &json!({ "depth": n + 1 }))));
     let options = AgentOptions { output_bytes: 1_000, prompt_bytes: 1_500, ..AgentOptions::default() };
     bounded(&Arc::new(bench), &talker, options).result().await;
-    let told = answers(&talker, 3);
-    assert!(told[2].contains(&"c".repeat(900)) && told[2].contains("bytes left out)"));
-    assert!(told[1].contains(&"b".repeat(300)) && !told[1].contains(&"b".repeat(500)));
-    assert!(told[0].starts_with("…") && told[0].contains("left out"), "{}", told[0]);
-    assert!(told.iter().map(String::len).sum::<usize>() < 1_700);
+    let with_answer = answers(&talker, 3);
+    assert!(with_answer[2].contains(&"c".repeat(900)) && with_answer[2].contains("bytes left out)"));
+    assert!(with_answer[1].contains(&"b".repeat(300)) && !with_answer[1].contains(&"b".repeat(500)));
+    assert!(with_answer[0].starts_with("…") && with_answer[0].contains("left out"), "{}", with_answer[0]);
+    assert!(with_answer.iter().map(String::len).sum::<usize>() < 1_700);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Agents over scripted engines and scripted models.
+//! Agents with scripted engines and models.
 
 mod catalogue;
 mod double;
@@ -35,7 +35,7 @@ struct Row {
     outputs: Vec<String>,
 }
 
-/// Engines as their catalogue declares them, without their functions.
+/// Engines as declared by their catalogue, without functions.
 fn declared() -> &'static [&'static Engine] {
     static ENGINES: OnceLock<Vec<&'static Engine>> = OnceLock::new();
     ENGINES.get_or_init(|| {
@@ -70,7 +70,7 @@ fn agents() -> Agents {
     Agents::built_in(declared()).unwrap()
 }
 
-/// Some value of a type.
+/// Returns a sample value of a type.
 fn sample(kind: &Type) -> Value {
     match kind {
         Type::Prim(Prim::Number) => json!(1.5),

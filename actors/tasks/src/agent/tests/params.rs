@@ -52,16 +52,16 @@ fn a_missing_required_param_is_refused_unless_the_task_holds_it() {
 fn what_is_wrong_and_what_is_missing_are_told_at_once() {
     let params = json!({ "rows": 3, "rules": [{ "column": "a" }], "colour": "red" });
     let error = admit("data-cleaner", "Clean", params.clone()).unwrap_err();
-    let told: Vec<_> = error.fields.iter().map(|field| (field.loc.join("."), field.kind)).collect();
-    let told: Vec<_> = told.iter().map(|(place, kind)| (place.as_str(), *kind)).collect();
+    let with_answer: Vec<_> = error.fields.iter().map(|field| (field.loc.join("."), field.kind)).collect();
+    let with_answer: Vec<_> = with_answer.iter().map(|(place, kind)| (place.as_str(), *kind)).collect();
     let wrong = [
         ("body.params.rows", "type_error"),
         ("body.params.rules.0.check", "missing"),
         ("body.params.colour", "value_error"),
     ];
-    assert_eq!(told[..3], wrong);
-    assert_eq!(told[3..], [("body.params.match_fields", "missing")]);
-    // A model may find what is missing; what is wrong stays wrong.
+    assert_eq!(with_answer[..3], wrong);
+    assert_eq!(with_answer[3..], [("body.params.match_fields", "missing")]);
+    // A model may find missing params; invalid ones stay invalid.
     let driver = Driver::over(agents(), &Bench::default().into(), Talker::default(), AgentOptions::default());
     let error = driver.work.admit("data-cleaner", "Clean", params).unwrap_err();
     assert_eq!(error.fields.len(), 3);

@@ -1,4 +1,4 @@
-//! All twelve plans, over engines that check what they are given.
+//! All twelve plans, with engines that validate their input.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,7 +76,7 @@ async fn steps_whose_reference_is_empty_are_left_out() {
 #[tokio::test]
 async fn outputs_are_bound_to_later_steps() {
     let bench = Arc::new(
-        Bench::default().told("json-schema-infer", Ok(json!({ "schema": { "type": "object" }, "fields": [] }))),
+        Bench::default().with_answer("json-schema-infer", Ok(json!({ "schema": { "type": "object" }, "fields": [] }))),
     );
     let given = json!({ "openapi": { "openapi": "3.1.0" }, "samples": [{ "a": 1 }], "example": { "a": 2 } });
     driver(&bench).start("api-designer", "x", given).result().await;
@@ -109,7 +109,7 @@ async fn refusals_of_engines_become_failures_of_steps() {
         (Error::new(Kind::Forbidden, "x"), "ENGINE_FORBIDDEN", Retry::Never),
         (Error::new(Kind::NotFound, "x"), "AGENT_EXECUTION_ERROR", Retry::Never),
     ] {
-        let bench = Arc::new(Bench::default().told("repo-tree", Err(error)));
+        let bench = Arc::new(Bench::default().with_answer("repo-tree", Err(error)));
         let End::Failed(failed) = driver(&bench).start("code-explorer", "x", Value::Null).end().await else {
             panic!("no failure with {code}")
         };
@@ -132,8 +132,8 @@ async fn a_journal_of_somebody_else_fails_the_task() {
 async fn a_result_is_bounded() {
     let long = "x".repeat(5 * 1024 * 1024);
     let many: Vec<Value> = (0..100).map(|n| json!({ "path": format!("f{n}.rs"), "line": n, "text": "t" })).collect();
-    let bench = Bench::default().told("repo-tree", Ok(json!({ "output": long, "languages": [] })));
-    let bench = Arc::new(bench.told("code-search", Ok(json!({ "matches": many }))));
+    let bench = Bench::default().with_answer("repo-tree", Ok(json!({ "output": long, "languages": [] })));
+    let bench = Arc::new(bench.with_answer("code-search", Ok(json!({ "matches": many }))));
     let result = driver(&bench).start("code-explorer", "x", Value::Null).result().await;
     assert!(result.to_string().len() < 1024 * 1024);
     assert_eq!(result["outputs"]["tree"]["left_out"], json!(true));
@@ -144,8 +144,9 @@ async fn a_result_is_bounded() {
 
 #[tokio::test]
 async fn a_result_names_its_engines_and_warnings() {
-    let bench =
-        Arc::new(Bench::default().told("repo-tree", Ok(json!({ "output": "src/\n  main.rs", "languages": [] }))));
+    let bench = Arc::new(
+        Bench::default().with_answer("repo-tree", Ok(json!({ "output": "src/\n  main.rs", "languages": [] }))),
+    );
     let result = driver(&bench).start("code-explorer", "x", Value::Null).result().await;
     assert_eq!(
         result["engines"][0],

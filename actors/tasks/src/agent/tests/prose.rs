@@ -1,4 +1,4 @@
-//! Results in a model's words.
+//! Results written by a model.
 
 use std::sync::Arc;
 
@@ -11,11 +11,12 @@ use crate::agent::{AgentOptions, NoModels};
 use crate::task::{Retry, Usage};
 use muster_core::{Error, Kind};
 
-/// A task whose plan is done, to be written up by a model that says this.
+/// A task with a finished plan, whose result is written by a model with this text.
 async fn planned(said: Vec<Say>) -> (Driver, Talker) {
     let tree = json!({ "output": "src/main.rs", "languages": [{ "language": "Rust", "files": 12, "code": 3400 }] });
-    let bench =
-        Arc::new(Bench::default().told("repo-tree", Ok(tree)).told("code-search", Ok(json!({ "matches": [] }))));
+    let bench = Arc::new(
+        Bench::default().with_answer("repo-tree", Ok(tree)).with_answer("code-search", Ok(json!({ "matches": [] }))),
+    );
     let mut before =
         Driver::over(agents(), &bench, NoModels, AgentOptions::default()).start("code-explorer", "x", Value::Null);
     before.steps(2).await.unwrap();
@@ -43,8 +44,8 @@ async fn a_refused_draft_is_written_once_more_with_the_reasons() {
     assert_eq!((&result["text"], &result["warnings"]), (&json!(good), &json!([])));
     let asks = talker.asks();
     assert_eq!((asks[0].request_id.as_str(), asks[1].request_id.as_str()), ("task_1/0/2", "task_1/0/2/2"));
-    let told = asks[1].request.messages.last().unwrap().content.text().into_owned();
-    assert!(told.contains("13 is in no output"), "{told}");
+    let with_answer = asks[1].request.messages.last().unwrap().content.text().into_owned();
+    assert!(with_answer.contains("13 is in no output"), "{with_answer}");
     assert_eq!(driver.usage, Usage { prompt: 200, completion: 20, cost_nanos: 14 });
 }
 

@@ -48,7 +48,7 @@ async fn another_agent_uses_what_is_finished_where_it_would_do_the_same() {
     let given = json!({ "trace": "panicked", "lines": ["a", "b"], "search": "main" });
     let mut driver = planless(&bench).start("debugger", "x", given);
     driver.steps(2).await.unwrap();
-    // The same logs are asked for, the reports are missing.
+    // The same logs are requested, the reports are missing.
     driver.reassign("test-analyst", "count the failures instead");
     let End::Waits(waiting) = driver.end().await else { panic!("it does not wait") };
     assert_eq!(waiting.reason, "input");
@@ -62,7 +62,7 @@ async fn another_agent_uses_what_is_finished_where_it_would_do_the_same() {
         .iter()
         .map(|used| (used["as"].as_str().unwrap(), used["by"].as_str().unwrap()))
         .collect();
-    // Its own first, then its predecessor's under a name that is free.
+    // Its own outputs first, then its predecessor's under an unused name.
     assert_eq!(engines, [("rep", "test-analyst"), ("trace", "debugger"), ("logs", "debugger")]);
     assert_eq!(result["agent"], json!("test-analyst"));
 }
@@ -88,7 +88,7 @@ async fn a_redirection_joins_the_conversation_and_ends_what_was_asked_before_it(
     assert_eq!(second[2].tool_calls.len(), 2);
     assert_eq!((texts[4].as_str(), second.len()), ("not called: an operator redirected the task first", 6));
     assert_eq!(texts[5], "The operator redirects you:\nonly the tests");
-    // It stays where it joined.
+    // It stays where it was applied.
     let third = &talker.asks()[2].request.messages;
     assert_eq!(third[5].content.text(), texts[5]);
     assert_eq!(third.len(), 8);

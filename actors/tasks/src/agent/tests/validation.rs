@@ -1,4 +1,4 @@
-//! Each kind of mistake has its message.
+//! Each kind of mistake has a message of its own.
 
 use super::declared;
 use crate::agent::{Agents, Mistakes};
@@ -36,7 +36,7 @@ fn mistakes(text: &str) -> Vec<String> {
     }
 }
 
-/// `GOOD` with one thing changed.
+/// `GOOD` with one change.
 fn with(from: &str, to: &str) -> String {
     assert!(GOOD.contains(from), "{from}");
     GOOD.replacen(from, to, 1)

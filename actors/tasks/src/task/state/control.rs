@@ -1,34 +1,34 @@
-//! The four verbs: what each does to a task in each status.
+//! The four controls: their effect in each status.
 
-use super::{Again, Task, Turn};
+use super::{Again, Task, Transition};
 use crate::task::messages::{Abort, Control, Effective, FirstPhase, Outcome, RedirectMode, Verb};
 use crate::task::record::{ControlRecord, Status};
 use crate::task::work::{Admission, Instruction};
 
-/// Most instructions of one task over its life.
+/// Maximum number of redirect instructions of a task.
 const MAX_INSTRUCTIONS: usize = 256;
-/// Most bytes of them, as JSON. A record holds each once more, with its control: both have to fit into what the store
-/// takes as one value.
+/// Maximum total size of the instructions, in bytes as JSON. A record contains each twice, including its control, and
+/// must fit into a value of the store.
 const MAX_INSTRUCTIONS_BYTES: usize = 1 << 20;
 
-/// The first phase of a control that was not refused.
+/// First phase of a control that was not rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::task) struct Given {
+pub(in crate::task) struct ControlOutcome {
     pub(in crate::task) phase: FirstPhase,
     pub(in crate::task) effective: Effective,
     pub(in crate::task) abort: Option<Abort>,
 }
 
-/// Why a control is refused. Nothing changed.
+/// Why a control is rejected. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::task) enum Refused {
-    /// It is at another `seq` than the asker thought.
+    /// The task is at a different `seq` than the request requires.
     Moved,
-    /// It cannot be done to a task in this status; the reason is for people.
+    /// The control is not possible in this status; the reason is for people.
     Here(&'static str),
 }
 
-const ALREADY: Given = Given { phase: FirstPhase::Already, effective: Effective::Now, abort: None };
+const ALREADY: ControlOutcome = ControlOutcome { phase: FirstPhase::Already, effective: Effective::Now, abort: None };
 
 impl Verb {
     pub const fn name(&self) -> &'static str {
@@ -41,85 +41,104 @@ impl Verb {
     }
 }
 
-/// Bytes of a text as JSON.
+/// Returns the size of a text as JSON.
 fn written(text: &str) -> usize {
     serde_json::to_vec(text).map_or(text.len(), |bytes| bytes.len())
 }
 
-fn accepted(effective: Effective, abort: Option<Abort>) -> Given {
-    Given { phase: FirstPhase::Accepted, effective, abort }
+fn accepted(effective: Effective, abort: Option<Abort>) -> ControlOutcome {
+    ControlOutcome { phase: FirstPhase::Accepted, effective, abort }
 }
 
 impl Task {
-    /// Does what an operator asks. `admission` is what the new agent's admission said, where the task is reassigned.
+    /// Applies a control. `admission` is that of the new agent if the task is reassigned.
     ///
     /// # Errors
-    /// It is refused, and nothing changed.
+    ///
+    /// The control is rejected, and nothing was changed.
     pub(in crate::task) fn control(
         &mut self,
         control: &Control,
         by: &str,
         admission: Option<&Admission>,
-        turn: &mut Turn<'_>,
-    ) -> Result<Given, Refused> {
+        transition: &mut Transition<'_>,
+    ) -> Result<ControlOutcome, Refused> {
         if control.if_seq.is_some_and(|seq| seq != self.record.seq) {
             return Err(Refused::Moved);
         }
         match &control.verb {
-            Verb::Pause { now: false } => self.pause(control, by, turn),
-            Verb::Pause { now: true } => self.pause_now(control, by, turn),
-            Verb::Resume => self.resume(control, by, turn),
-            Verb::Kill => self.kill(control, by, turn),
+            Verb::Pause { now: false } => self.pause(control, by, transition),
+            Verb::Pause { now: true } => self.pause_now(control, by, transition),
+            Verb::Resume => self.resume(control, by, transition),
+            Verb::Kill => self.kill(control, by, transition),
             Verb::Redirect { mode, instruction, agent } => {
                 let agent = agent.as_deref().zip(admission);
-                self.redirect(control, by, (*mode, instruction, agent), turn)
+                self.redirect(control, by, (*mode, instruction, agent), transition)
             }
         }
     }
 
-    fn take(&mut self, control: &Control, by: &str, turn: &mut Turn<'_>) {
+    fn take(&mut self, control: &Control, by: &str, transition: &mut Transition<'_>) {
         let (request_id, verb) = (control.request_id.clone(), control.verb.clone());
-        self.accept(ControlRecord { request_id, verb, by: by.to_owned(), at: turn.now, outcome: None }, turn.now);
+        self.accept(
+            ControlRecord { request_id, verb, by: by.to_owned(), at: transition.now, outcome: None },
+            transition.now,
+        );
     }
 
-    /// Drops the step that is being done, if any, and says so.
-    fn drop_step(&mut self, again: Again, turn: &mut Turn<'_>) -> Option<Abort> {
+    /// Drops the step in progress, if any, and returns how.
+    fn drop_step(&mut self, again: Again, transition: &mut Transition<'_>) -> Option<Abort> {
         let dropped = self.doing().map(|_| Abort::Dropped);
-        self.abort(again, turn);
+        self.abort(again, transition);
         dropped
     }
 
-    fn pause(&mut self, control: &Control, by: &str, turn: &mut Turn<'_>) -> Result<Given, Refused> {
+    fn pause(
+        &mut self,
+        control: &Control,
+        by: &str,
+        transition: &mut Transition<'_>,
+    ) -> Result<ControlOutcome, Refused> {
         match self.record.status {
             Status::Pausing | Status::Paused => Ok(ALREADY),
             Status::Running if self.doing().is_some() => {
-                self.take(control, by, turn);
-                self.go(Status::Pausing, "pause", turn);
+                self.take(control, by, transition);
+                self.change_status(Status::Pausing, "pause", transition);
                 Ok(accepted(Effective::Boundary, None))
             }
-            _ => self.pause_at_once(control, by, turn),
+            _ => self.pause_at_once(control, by, transition),
         }
     }
 
-    fn pause_now(&mut self, control: &Control, by: &str, turn: &mut Turn<'_>) -> Result<Given, Refused> {
+    fn pause_now(
+        &mut self,
+        control: &Control,
+        by: &str,
+        transition: &mut Transition<'_>,
+    ) -> Result<ControlOutcome, Refused> {
         match self.record.status {
             Status::Paused => Ok(ALREADY),
             Status::Running | Status::Pausing => {
-                self.settle(Outcome::Superseded, turn, |each| matches!(each.verb, Verb::Pause { .. }));
-                self.take(control, by, turn);
-                let abort = self.drop_step(Again::Yes, turn);
+                self.settle(Outcome::Superseded, transition, |each| matches!(each.verb, Verb::Pause { .. }));
+                self.take(control, by, transition);
+                let abort = self.drop_step(Again::Yes, transition);
                 if self.record.status == Status::Running {
-                    self.go(Status::Pausing, "pause", turn);
+                    self.change_status(Status::Pausing, "pause", transition);
                 }
-                self.pause_if_asked(turn);
+                self.pause_if_asked(transition);
                 Ok(accepted(Effective::Now, abort))
             }
-            _ => self.pause_at_once(control, by, turn),
+            _ => self.pause_at_once(control, by, transition),
         }
     }
 
-    /// Nothing of it runs: it pauses at once, and remembers where to go back to.
-    fn pause_at_once(&mut self, control: &Control, by: &str, turn: &mut Turn<'_>) -> Result<Given, Refused> {
+    /// Pauses a task without a running step immediately, and stores the status to return to.
+    fn pause_at_once(
+        &mut self,
+        control: &Control,
+        by: &str,
+        transition: &mut Transition<'_>,
+    ) -> Result<ControlOutcome, Refused> {
         let back = match self.record.status {
             Status::Queued | Status::Running => None,
             Status::Retrying => Some(Status::Retrying),
@@ -127,44 +146,54 @@ impl Task {
             Status::Pending => return Err(Refused::Here("it is being admitted: ask again in a moment")),
             _ => return Err(Refused::Here("it has ended")),
         };
-        self.take(control, by, turn);
+        self.take(control, by, transition);
         self.inner.back = back;
-        self.go(Status::Paused, "pause", turn);
-        self.settle_one(&control.request_id, Outcome::Applied, turn);
+        self.change_status(Status::Paused, "pause", transition);
+        self.settle_one(&control.request_id, Outcome::Applied, transition);
         Ok(accepted(Effective::Now, None))
     }
 
-    fn resume(&mut self, control: &Control, by: &str, turn: &mut Turn<'_>) -> Result<Given, Refused> {
+    fn resume(
+        &mut self,
+        control: &Control,
+        by: &str,
+        transition: &mut Transition<'_>,
+    ) -> Result<ControlOutcome, Refused> {
         let to = match self.record.status {
             Status::Pending | Status::Queued | Status::Running | Status::Retrying => return Ok(ALREADY),
             Status::Pausing => Status::Running,
             Status::Waiting => Status::Queued,
             Status::Paused => match self.inner.back {
-                // What it waited for has not come by pausing.
+                // Pausing has not provided what the task waits for.
                 Some(Status::Waiting) => Status::Waiting,
-                Some(Status::Retrying) if self.inner.retry_at.is_some_and(|at| at > turn.now) => Status::Retrying,
+                Some(Status::Retrying) if self.inner.retry_at.is_some_and(|at| at > transition.now) => Status::Retrying,
                 _ => Status::Queued,
             },
             _ => return Err(Refused::Here("it has ended")),
         };
-        self.settle(Outcome::Superseded, turn, |each| matches!(each.verb, Verb::Pause { .. }));
-        self.take(control, by, turn);
+        self.settle(Outcome::Superseded, transition, |each| matches!(each.verb, Verb::Pause { .. }));
+        self.take(control, by, transition);
         self.inner.back = None;
-        self.go(to, "resume", turn);
-        self.settle_one(&control.request_id, Outcome::Applied, turn);
+        self.change_status(to, "resume", transition);
+        self.settle_one(&control.request_id, Outcome::Applied, transition);
         Ok(accepted(Effective::Now, None))
     }
 
-    fn kill(&mut self, control: &Control, by: &str, turn: &mut Turn<'_>) -> Result<Given, Refused> {
+    fn kill(
+        &mut self,
+        control: &Control,
+        by: &str,
+        transition: &mut Transition<'_>,
+    ) -> Result<ControlOutcome, Refused> {
         match self.record.status {
             Status::Killed => Ok(ALREADY),
             status if status.ended() => Err(Refused::Here("it has ended")),
             _ => {
-                self.settle_all(Outcome::Superseded, turn);
-                self.take(control, by, turn);
-                self.settle_one(&control.request_id, Outcome::Applied, turn);
-                let abort = self.drop_step(Again::No, turn);
-                self.end(Status::Killed, control.reason.as_deref().unwrap_or("kill"), Outcome::Missed, turn);
+                self.settle_all(Outcome::Superseded, transition);
+                self.take(control, by, transition);
+                self.settle_one(&control.request_id, Outcome::Applied, transition);
+                let abort = self.drop_step(Again::No, transition);
+                self.end(Status::Killed, control.reason.as_deref().unwrap_or("kill"), Outcome::Missed, transition);
                 Ok(accepted(Effective::Now, abort))
             }
         }
@@ -175,39 +204,39 @@ impl Task {
         control: &Control,
         by: &str,
         (mode, instruction, agent): (RedirectMode, &str, Option<(&str, &Admission)>),
-        turn: &mut Turn<'_>,
-    ) -> Result<Given, Refused> {
+        transition: &mut Transition<'_>,
+    ) -> Result<ControlOutcome, Refused> {
         if self.record.status.ended() {
             return Err(Refused::Here("it has ended"));
         }
         if self.record.instructions.len() >= MAX_INSTRUCTIONS {
             return Err(Refused::Here("it was redirected as often as a task may be: run a new one"));
         }
-        let said = self.record.instructions.iter().map(|each| written(&each.text)).sum::<usize>();
-        if said + written(instruction) > MAX_INSTRUCTIONS_BYTES {
+        let total = self.record.instructions.iter().map(|each| written(&each.text)).sum::<usize>();
+        if total + written(instruction) > MAX_INSTRUCTIONS_BYTES {
             return Err(Refused::Here("its redirects say as much as a task may hold: run a new one"));
         }
         if mode == RedirectMode::Agent && agent.is_none() {
             return Err(Refused::Here("no agent is named that could take it"));
         }
-        self.take(control, by, turn);
+        self.take(control, by, transition);
         self.record.revision += 1;
         self.record.progress.percent = None;
         self.record.instructions.push(Instruction {
             request_id: control.request_id.clone(),
             text: instruction.to_owned(),
-            at: turn.now,
+            at: transition.now,
             revision: self.record.revision,
             joined_after: None,
         });
         let status = self.record.status;
-        self.go(status, "redirect", turn);
+        self.change_status(status, "redirect", transition);
         let abort = match mode {
             RedirectMode::Steer => {
-                self.give_up_paused_step(turn);
+                self.give_up_paused_step(transition);
                 None
             }
-            RedirectMode::Interrupt => self.drop_step(Again::No, turn),
+            RedirectMode::Interrupt => self.drop_step(Again::No, transition),
             RedirectMode::Agent => {
                 if let Some((agent, admission)) = agent {
                     agent.clone_into(&mut self.record.agent);
@@ -215,29 +244,29 @@ impl Task {
                     self.record.progress.total_steps = admission.total_steps;
                     self.inner.default_seconds = admission.default_seconds;
                 }
-                self.drop_step(Again::No, turn)
+                self.drop_step(Again::No, transition)
             }
         };
-        let effective = self.take_direction(mode, turn);
-        self.progressed(None, turn.now);
+        let effective = self.redirect_status(mode, transition);
+        self.progressed(None, transition.now);
         Ok(accepted(effective, abort))
     }
 
-    /// A step that an immediate pause dropped is planned anew where an instruction came meanwhile: else the operator who
-    /// paused in order to redirect would see it done as before.
-    fn give_up_paused_step(&mut self, turn: &mut Turn<'_>) {
+    /// Plans a step dropped by an immediate pause again if an instruction arrived meanwhile; otherwise it would run
+    /// unchanged although the operator paused in order to redirect.
+    fn give_up_paused_step(&mut self, transition: &mut Transition<'_>) {
         if self.record.status == Status::Paused && self.inner.hand.as_ref().is_some_and(|hand| hand.repeatable) {
-            self.abort(Again::No, turn);
+            self.abort(Again::No, transition);
         }
     }
 
-    /// A redirected task comes to where its instruction can join.
-    fn take_direction(&mut self, mode: RedirectMode, turn: &mut Turn<'_>) -> Effective {
+    /// Determines when the instruction of a redirected task takes effect.
+    fn redirect_status(&mut self, mode: RedirectMode, transition: &mut Transition<'_>) -> Effective {
         let steer = mode == RedirectMode::Steer;
         match self.record.status {
-            // The step is dropped: that is the boundary that the pause waited for.
+            // The step is dropped, which is the boundary that the pause waited for.
             Status::Pausing if !steer => {
-                self.pause_if_asked(turn);
+                self.pause_if_asked(transition);
                 Effective::Resume
             }
             Status::Paused if !steer => {
@@ -251,11 +280,11 @@ impl Task {
                 if operator && steer {
                     return Effective::Resume;
                 }
-                self.go(Status::Queued, "redirect", turn);
+                self.change_status(Status::Queued, "redirect", transition);
                 Effective::Boundary
             }
             Status::Retrying if !steer => {
-                self.inner.retry_at = Some(turn.now);
+                self.inner.retry_at = Some(transition.now);
                 Effective::Boundary
             }
             Status::Running if !steer => Effective::Now,

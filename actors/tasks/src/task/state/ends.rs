@@ -1,35 +1,35 @@
-//! How tasks end, and what becomes of the controls that were under way.
+//! The end of tasks, and of their pending controls.
 
 use serde_json::json;
 
-use super::{Again, Task, Turn};
+use super::{Again, Task, Transition};
 use crate::task::messages::Outcome;
 use crate::task::record::{ControlRecord, Status, TaskError};
 use muster_core::Millis;
 
-/// How long a settled control is shown.
+/// Time for which a settled control is kept in the record.
 const SHOWN_MS: u64 = 24 * 3_600 * 1_000;
-/// Most settled controls that are shown: the newest.
+/// Maximum number of settled controls in the record: the newest.
 const MAX_SETTLED: usize = 32;
 
 impl Task {
-    /// Ends with an error.
-    pub(super) fn fail(&mut self, to: Status, code: &str, detail: String, turn: &mut Turn<'_>) {
+    /// Ends the task with an error.
+    pub(super) fn fail(&mut self, to: Status, code: &str, detail: String, transition: &mut Transition<'_>) {
         self.record.error = Some(TaskError { error_code: code.to_owned(), detail });
-        self.end(to, code, Outcome::Missed, turn);
+        self.end(to, code, Outcome::Missed, transition);
     }
 
-    /// Ends: nothing of it runs any more, and every control that was under way ends too.
-    pub(super) fn end(&mut self, to: Status, reason: &str, outcome: Outcome, turn: &mut Turn<'_>) {
-        self.abort(Again::No, turn);
-        self.settle_all(outcome, turn);
+    /// Ends the task: nothing of it runs any more, and every pending control ends too.
+    pub(super) fn end(&mut self, to: Status, reason: &str, outcome: Outcome, transition: &mut Transition<'_>) {
+        self.abort(Again::No, transition);
+        self.settle_all(outcome, transition);
         self.inner.back = None;
-        self.go(to, reason, turn);
-        self.progressed(Some(to.name()), turn.now);
-        self.note(turn, "task.end", json!({ "task_id": self.record.id, "status": to.name() }));
+        self.change_status(to, reason, transition);
+        self.progressed(Some(to.name()), transition.now);
+        self.note(transition, "task.end", json!({ "task_id": self.record.id, "status": to.name() }));
     }
 
-    /// Notes an accepted control.
+    /// Records an accepted control.
     pub(super) fn accept(&mut self, control: ControlRecord, now: Millis) {
         let old = |each: &ControlRecord| each.outcome.is_some() && now.0.saturating_sub(each.at.0) >= SHOWN_MS;
         self.record.controls.retain(|each| !old(each));
@@ -40,8 +40,13 @@ impl Task {
         self.record.controls.push(control);
     }
 
-    /// Ends the controls under way that `which` picks.
-    pub(super) fn settle(&mut self, outcome: Outcome, turn: &mut Turn<'_>, which: impl Fn(&ControlRecord) -> bool) {
+    /// Ends the pending controls for which `which` returns true.
+    pub(super) fn settle(
+        &mut self,
+        outcome: Outcome,
+        transition: &mut Transition<'_>,
+        which: impl Fn(&ControlRecord) -> bool,
+    ) {
         let mut settled = Vec::new();
         for control in self.record.controls.iter_mut().filter(|each| each.outcome.is_none() && which(each)) {
             control.outcome = Some(outcome);
@@ -54,15 +59,15 @@ impl Task {
                 Outcome::Missed => "control.missed",
             };
             let data = json!({ "task_id": self.record.id, "idem": request_id, "verb": verb, "outcome": outcome });
-            self.note(turn, event, data);
+            self.note(transition, event, data);
         }
     }
 
-    pub(super) fn settle_all(&mut self, outcome: Outcome, turn: &mut Turn<'_>) {
-        self.settle(outcome, turn, |_| true);
+    pub(super) fn settle_all(&mut self, outcome: Outcome, transition: &mut Transition<'_>) {
+        self.settle(outcome, transition, |_| true);
     }
 
-    pub(super) fn settle_one(&mut self, request_id: &str, outcome: Outcome, turn: &mut Turn<'_>) {
-        self.settle(outcome, turn, |each| each.request_id == request_id);
+    pub(super) fn settle_one(&mut self, request_id: &str, outcome: Outcome, transition: &mut Transition<'_>) {
+        self.settle(outcome, transition, |each| each.request_id == request_id);
     }
 }

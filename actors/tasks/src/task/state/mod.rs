@@ -1,8 +1,8 @@
-//! The state machine of a task: contract 4's table. Pure: time is an argument.
+//! The state machine of a task (the table of contract 4). Pure: time is an argument.
 //!
-//! What happens is an [`Event`] or a control; each changes the task and says what it did in journal entries, or is
-//! illegal where the task is, and changes nothing. Where a task belongs (in the queue, in a slot, nowhere), until when
-//! it may stay there and which step is being done is read off the task by whoever carries it out.
+//! An [`Event`] or a control changes the task and adds journal entries, or is not possible in the task's status and
+//! changes nothing. Where a task belongs (in the queue, in a slot, neither), how long it may stay there, and which step
+//! is running are derived from the task by the caller.
 
 mod control;
 mod ends;
@@ -22,38 +22,38 @@ use super::settings::TaskSettings;
 use super::work::{Next, StepError, StepKey};
 use muster_core::Millis;
 
-/// A task, with what its running needs and nobody is shown.
+/// A task with its internal state.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Task {
     pub(super) record: TaskRecord,
     pub(super) inner: Inner,
 }
 
-/// What is kept beside the record.
+/// Internal state beside the record.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Inner {
-    /// Where a pause found it, if resuming leads back there.
+    /// Status in which a pause found it, if resuming returns there.
     pub(super) back: Option<Status>,
-    /// The step that was begun and is not finished.
+    /// The step that was started and is not finished.
     pub(super) hand: Option<InHand>,
-    /// Since when its run time counts.
+    /// Start of the current run period.
     pub(super) clock: Option<Millis>,
     pub(super) paused_at: Option<Millis>,
-    /// When it last came into the queue.
+    /// Time at which it was last queued.
     pub(super) enqueued_at: Option<Millis>,
-    /// When its back-off is over.
+    /// End of its back-off.
     pub(super) retry_at: Option<Millis>,
-    /// What its agent's data say it takes.
+    /// Default duration of its agent.
     pub(super) default_seconds: u32,
 }
 
-/// A step that was begun and is not finished.
+/// A step that was started and is not finished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct InHand {
     pub(super) index: u32,
-    /// The revision that it was begun in: part of its key, also after a redirect that left it alone.
+    /// The revision in which it was started: part of its key, even after a redirect that did not affect it.
     pub(super) revision: u32,
-    /// From 1.
+    /// Counts from 1.
     pub(super) attempt: u32,
     pub(super) failures: u32,
     pub(super) crashes: u32,
@@ -61,24 +61,24 @@ pub(super) struct InHand {
     pub(super) doing: Doing,
 }
 
-/// Whether a step in hand is being done.
+/// Whether the step is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Doing {
     Now,
-    /// It was aborted, failed or lost, and is to be done once more.
+    /// It was aborted, failed or lost, and is to be run again.
     Again,
 }
 
-/// What happens to a task, its controls apart.
+/// An event of a task, other than a control.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Event {
     Admitted,
     Vetoed(TaskError),
-    /// It is at a boundary: the instructions that wait join, in their order.
+    /// The task is at a boundary: pending instructions take effect in their order.
     Boundary,
-    /// It has a slot, and this comes next.
+    /// The task has a slot, and this comes next.
     Next(Next),
-    /// What comes next could not be said.
+    /// What comes next could not be determined.
     Unplanned(StepError),
     StepDone {
         usage: Usage,
@@ -88,31 +88,31 @@ pub(super) enum Event {
         error: StepError,
         ms: u64,
     },
-    /// Its run time is over.
+    /// Its run time limit is reached.
     TimeUp,
-    /// It has queued too long.
+    /// Its queue time limit is reached.
     QueueTimeUp,
-    /// Whoever did its step is gone: the server died under it, and is back.
+    /// Its runner is gone: the server crashed and has restarted.
     Lost,
-    /// The server ends: nothing of it runs any more.
+    /// The server shuts down: nothing of the task runs any more.
     Drained,
 }
 
-/// One change of a task: the time and rules it is made by, and what is to be journalled of it.
+/// Context of a transition: its time and rules, and the journal entries it produces.
 #[derive(Debug)]
-pub(super) struct Turn<'a> {
+pub(super) struct Transition<'a> {
     pub(super) now: Millis,
     pub(super) rules: &'a TaskSettings,
     pub(super) entries: Vec<JournalEntry>,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> Transition<'a> {
     pub(super) fn new(now: Millis, rules: &'a TaskSettings) -> Self {
         Self { now, rules, entries: Vec::new() }
     }
 }
 
-/// The event does not happen to a task in this status: nothing changed.
+/// The event is not possible in this status; nothing was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Illegal(pub(super) Status);
 
@@ -120,20 +120,21 @@ impl Task {
     /// Applies an event.
     ///
     /// # Errors
-    /// It cannot happen here.
-    pub(super) fn apply(&mut self, event: Event, turn: &mut Turn<'_>) -> Result<(), Illegal> {
+    ///
+    /// Fails if the event is not possible in the current status.
+    pub(super) fn apply(&mut self, event: Event, transition: &mut Transition<'_>) -> Result<(), Illegal> {
         match event {
-            Event::Admitted => self.admitted(turn),
-            Event::Vetoed(error) => self.vetoed(error, turn),
-            Event::Boundary => self.boundary(turn),
-            Event::Next(next) => self.next(next, turn),
-            Event::Unplanned(error) => self.unplanned(error, turn),
-            Event::StepDone { usage, ms } => self.step_done(usage, ms, turn),
-            Event::StepFailed { error, ms } => self.step_failed(error, ms, turn),
-            Event::TimeUp => self.time_up(turn),
-            Event::QueueTimeUp => self.queue_time_up(turn),
-            Event::Lost => self.lost(turn),
-            Event::Drained => self.drained(turn),
+            Event::Admitted => self.admitted(transition),
+            Event::Vetoed(error) => self.vetoed(error, transition),
+            Event::Boundary => self.boundary(transition),
+            Event::Next(next) => self.next(next, transition),
+            Event::Unplanned(error) => self.unplanned(error, transition),
+            Event::StepDone { usage, ms } => self.step_done(usage, ms, transition),
+            Event::StepFailed { error, ms } => self.step_failed(error, ms, transition),
+            Event::TimeUp => self.time_up(transition),
+            Event::QueueTimeUp => self.queue_time_up(transition),
+            Event::Lost => self.lost(transition),
+            Event::Drained => self.drained(transition),
         }
     }
 
@@ -141,18 +142,18 @@ impl Task {
         self.record.status
     }
 
-    /// The step that is being done.
+    /// Returns the running step.
     pub(super) fn doing(&self) -> Option<&InHand> {
         self.inner.hand.as_ref().filter(|hand| hand.doing == Doing::Now)
     }
 
-    /// The key of the step in hand.
+    /// Returns the key of the current step.
     pub(super) fn key(&self) -> Option<StepKey> {
         let hand = self.inner.hand.as_ref()?;
         Some(StepKey { task_id: self.record.id.clone(), revision: hand.revision, index: hand.index })
     }
 
-    /// Whether an instruction waits for a boundary.
+    /// Returns whether an instruction is pending.
     pub(super) fn instructed(&self) -> bool {
         self.inner.hand.is_none() && self.record.instructions.iter().any(|each| each.joined_after.is_none())
     }
@@ -165,16 +166,21 @@ impl Task {
         self.record.progress.completed_steps
     }
 
-    /// Notes what happened: one more `seq` for each entry.
-    fn note(&mut self, turn: &mut Turn<'_>, event: &str, data: Value) {
+    /// Adds a journal entry, which increments `seq`.
+    fn note(&mut self, transition: &mut Transition<'_>, event: &str, data: Value) {
         self.record.seq += 1;
-        turn.entries.push(JournalEntry { seq: self.record.seq, at: turn.now, event: event.to_owned(), data });
+        transition.entries.push(JournalEntry {
+            seq: self.record.seq,
+            at: transition.now,
+            event: event.to_owned(),
+            data,
+        });
     }
 
-    /// Goes to another status; what depends on the status alone goes with it.
-    fn go(&mut self, to: Status, reason: &str, turn: &mut Turn<'_>) {
+    /// Changes the status and what depends on it.
+    fn change_status(&mut self, to: Status, reason: &str, transition: &mut Transition<'_>) {
         let from = std::mem::replace(&mut self.record.status, to);
-        self.keep_time(from, turn.now);
+        self.keep_time(from, transition.now);
         if to != Status::Waiting && to != Status::Paused {
             self.record.waiting = None;
         }
@@ -182,11 +188,11 @@ impl Task {
             "task_id": self.record.id, "agent": self.record.agent, "from": from.name(), "to": to.name(),
             "reason": reason, "revision": self.record.revision,
         });
-        self.note(turn, "task.state", data);
+        self.note(transition, "task.state", data);
     }
 
-    /// Sets the status of the step in hand, and tells it.
-    fn step_is(&mut self, status: StepStatus, ms: Option<u64>, turn: &mut Turn<'_>) {
+    /// Sets the status of the current step, and adds a journal entry.
+    fn set_step_status(&mut self, status: StepStatus, ms: Option<u64>, transition: &mut Transition<'_>) {
         let Some(hand) = &self.inner.hand else { return };
         let (index, attempt) = (hand.index, hand.attempt);
         let Some(step) = self.record.steps.get_mut(index as usize) else { return };
@@ -196,13 +202,13 @@ impl Task {
         let data = json!({
             "task_id": self.record.id, "index": index, "name": step.name, "status": status, "ms": ms, "attempt": attempt,
         });
-        self.note(turn, "task.step", data);
+        self.note(transition, "task.step", data);
     }
 
-    /// Drops the step that is being done: `again` where it is to be done once more.
-    fn abort(&mut self, again: Again, turn: &mut Turn<'_>) {
+    /// Aborts the running step; `again` states whether it is to be run again.
+    fn abort(&mut self, again: Again, transition: &mut Transition<'_>) {
         if self.doing().is_some() {
-            self.step_is(StepStatus::Aborted, None, turn);
+            self.set_step_status(StepStatus::Aborted, None, transition);
         }
         match (&mut self.inner.hand, again) {
             (Some(hand), Again::Yes) => hand.doing = Doing::Again,
@@ -211,7 +217,7 @@ impl Task {
     }
 }
 
-/// Whether an aborted step is to be done once more.
+/// Whether an aborted step is to be run again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Again {
     Yes,

@@ -1,55 +1,55 @@
-//! What a crash and an orderly end of the server do to a task.
+//! Effect of a crash and of an orderly shutdown on a task.
 
-use super::{Again, Illegal, Task, Turn};
+use super::{Again, Illegal, Task, Transition};
 use crate::task::record::Status;
 
 impl Task {
-    /// The runner of a live task is gone. A step that was being done is to be done again, with the same key; time in
-    /// which no server ran does not count.
-    pub(super) fn lost(&mut self, turn: &mut Turn<'_>) -> Result<(), Illegal> {
+    /// Handles the loss of a live task's runner. A running step is run again with the same key; downtime of the server
+    /// does not count as run time.
+    pub(super) fn lost(&mut self, transition: &mut Transition<'_>) -> Result<(), Illegal> {
         if self.record.status.ended() {
             return self.illegal();
         }
         if self.inner.clock.is_some() || matches!(self.record.status, Status::Running | Status::Retrying) {
-            self.start_clock(turn.now);
+            self.start_clock(transition.now);
         }
         if self.doing().is_none() {
             return Ok(());
         }
-        self.abort(Again::Yes, turn);
+        self.abort(Again::Yes, transition);
         let Some(hand) = &mut self.inner.hand else { return Ok(()) };
         hand.crashes += 1;
         let (crashes, repeatable) = (hand.crashes, hand.repeatable);
         self.record.recovered = true;
-        if crashes >= turn.rules.crash_limit {
+        if crashes >= transition.rules.crash_limit {
             let detail =
                 format!("the server died {crashes} times while this step ran: mend the step, then run the task anew");
-            self.fail(Status::Failed, "CRASH_LOOP", detail, turn);
+            self.fail(Status::Failed, "CRASH_LOOP", detail, transition);
         } else if !repeatable {
-            self.ask_operator("was under way when the server died", turn);
+            self.ask_operator("was under way when the server died", transition);
         } else if self.record.status == Status::Pausing {
-            self.pause_if_asked(turn);
+            self.pause_if_asked(transition);
         } else {
-            self.go(self.record.status, "recovered", turn);
+            self.change_status(self.record.status, "recovered", transition);
         }
         Ok(())
     }
 
-    /// The server ends. What is done again at the next start was not lost by a crash.
-    pub(super) fn drained(&mut self, turn: &mut Turn<'_>) -> Result<(), Illegal> {
+    /// Handles an orderly shutdown. A step repeated at the next start was not lost by a crash.
+    pub(super) fn drained(&mut self, transition: &mut Transition<'_>) -> Result<(), Illegal> {
         if self.record.status.ended() {
             return self.illegal();
         }
         if self.doing().is_some() {
             let repeatable = self.inner.hand.as_ref().is_some_and(|hand| hand.repeatable);
-            self.abort(Again::Yes, turn);
+            self.abort(Again::Yes, transition);
             if repeatable {
-                self.pause_if_asked(turn);
+                self.pause_if_asked(transition);
             } else {
-                self.ask_operator("was under way when the server had to end", turn);
+                self.ask_operator("was under way when the server had to end", transition);
             }
         }
-        self.stop_clock(turn.now);
+        self.stop_clock(transition.now);
         Ok(())
     }
 }

@@ -1,47 +1,47 @@
-//! How a task runs: admitted, started, step by step to its end.
+//! Running a task: admission, start, steps, end.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Doing, Event, Illegal, InHand, Task, Turn};
+use super::{Doing, Event, Illegal, InHand, Task, Transition};
 use crate::task::messages::{Outcome, Verb};
 use crate::task::record::{Status, StepRecord, StepStatus, TaskError, Usage, Waiting};
 use crate::task::work::{Next, Retry, StepError, StepSpec};
 
 impl Task {
-    /// It is accepted: the first line of its journal.
-    pub(in crate::task) fn accepted(&mut self, turn: &mut Turn<'_>) {
+    /// Accepts the task, which creates the first entry of its journal.
+    pub(in crate::task) fn accepted(&mut self, transition: &mut Transition<'_>) {
         let data = json!({
             "task_id": self.record.id, "agent": self.record.agent, "from": null, "to": Status::Pending.name(),
             "reason": "accepted", "revision": self.record.revision,
         });
-        self.note(turn, "task.state", data);
+        self.note(transition, "task.state", data);
     }
 
-    pub(super) fn admitted(&mut self, turn: &mut Turn<'_>) -> Result<(), Illegal> {
+    pub(super) fn admitted(&mut self, transition: &mut Transition<'_>) -> Result<(), Illegal> {
         if self.record.status != Status::Pending {
             return self.illegal();
         }
-        self.go(Status::Queued, "admitted", turn);
+        self.change_status(Status::Queued, "admitted", transition);
         Ok(())
     }
 
-    pub(super) fn vetoed(&mut self, error: TaskError, turn: &mut Turn<'_>) -> Result<(), Illegal> {
+    pub(super) fn vetoed(&mut self, error: TaskError, transition: &mut Transition<'_>) -> Result<(), Illegal> {
         if self.record.status != Status::Pending {
             return self.illegal();
         }
-        self.fail(Status::Rejected, &error.error_code, error.detail, turn);
+        self.fail(Status::Rejected, &error.error_code, error.detail, transition);
         Ok(())
     }
 
-    /// Whether it may be told what comes next.
+    /// Returns whether the task can be planned.
     fn plans(&self) -> bool {
         let at_rest = self.doing().is_none();
         at_rest && matches!(self.record.status, Status::Queued | Status::Running | Status::Retrying)
     }
 
-    pub(super) fn boundary(&mut self, turn: &mut Turn<'_>) -> Result<(), Illegal> {
+    pub(super) fn boundary(&mut self, transition: &mut Transition<'_>) -> Result<(), Illegal> {
         if !self.plans() || self.inner.hand.is_some() {
             return self.illegal();
         }
@@ -50,33 +50,33 @@ impl Task {
         for instruction in waiting {
             instruction.joined_after = Some(done);
         }
-        self.settle(Outcome::Applied, turn, |each| matches!(each.verb, Verb::Redirect { .. }));
+        self.settle(Outcome::Applied, transition, |each| matches!(each.verb, Verb::Redirect { .. }));
         Ok(())
     }
 
-    pub(super) fn next(&mut self, next: Next, turn: &mut Turn<'_>) -> Result<(), Illegal> {
+    pub(super) fn next(&mut self, next: Next, transition: &mut Transition<'_>) -> Result<(), Illegal> {
         if !self.plans() {
             return self.illegal();
         }
-        // A step that is to be done again was planned before: the same view gives the same step.
+        // A repeated step was planned before: the same view yields the same step.
         match next {
-            Next::Step(spec) => self.start(&spec, turn),
-            Next::Done(result) => self.succeed(result, turn),
+            Next::Step(spec) => self.start(&spec, transition),
+            Next::Done(result) => self.succeed(result, transition),
             Next::Wait(waiting) => {
                 self.inner.hand = None;
-                self.wait(waiting, turn);
+                self.wait(waiting, transition);
             }
         }
         Ok(())
     }
 
-    fn start(&mut self, spec: &StepSpec, turn: &mut Turn<'_>) {
-        if self.inner.hand.is_none() && self.record.steps.len() >= turn.rules.max_steps as usize {
-            let detail = format!("its plan has more than {} steps: give it less to do", turn.rules.max_steps);
-            return self.fail(Status::Failed, "STEP_LIMIT", detail, turn);
+    fn start(&mut self, spec: &StepSpec, transition: &mut Transition<'_>) {
+        if self.inner.hand.is_none() && self.record.steps.len() >= transition.rules.max_steps as usize {
+            let detail = format!("its plan has more than {} steps: give it less to do", transition.rules.max_steps);
+            return self.fail(Status::Failed, "STEP_LIMIT", detail, transition);
         }
         if self.record.status != Status::Running {
-            self.go(Status::Running, "started", turn);
+            self.change_status(Status::Running, "started", transition);
         }
         let (next_index, revision) = (u32::try_from(self.record.steps.len()).unwrap_or(u32::MAX), self.record.revision);
         let hand = self.inner.hand.get_or_insert(InHand {
@@ -105,103 +105,108 @@ impl Task {
         if spec.total_steps.is_some() {
             self.record.progress.total_steps = spec.total_steps;
         }
-        self.step_is(StepStatus::Running, None, turn);
-        self.progressed(Some(&spec.name), turn.now);
+        self.set_step_status(StepStatus::Running, None, transition);
+        self.progressed(Some(&spec.name), transition.now);
     }
 
-    fn succeed(&mut self, result: Value, turn: &mut Turn<'_>) {
+    fn succeed(&mut self, result: Value, transition: &mut Transition<'_>) {
         if self.record.status != Status::Running {
-            self.go(Status::Running, "started", turn);
+            self.change_status(Status::Running, "started", transition);
         }
         self.record.result = Some(result);
         self.record.partial = None;
-        self.end(Status::Succeeded, "done", Outcome::Missed, turn);
+        self.end(Status::Succeeded, "done", Outcome::Missed, transition);
     }
 
-    pub(super) fn wait(&mut self, waiting: Waiting, turn: &mut Turn<'_>) {
+    pub(super) fn wait(&mut self, waiting: Waiting, transition: &mut Transition<'_>) {
         if self.record.status != Status::Running {
-            self.go(Status::Running, "started", turn);
+            self.change_status(Status::Running, "started", transition);
         }
         let reason = waiting.reason.clone();
         self.record.waiting = Some(waiting);
-        self.go(Status::Waiting, &reason, turn);
+        self.change_status(Status::Waiting, &reason, transition);
     }
 
-    pub(super) fn unplanned(&mut self, error: StepError, turn: &mut Turn<'_>) -> Result<(), Illegal> {
+    pub(super) fn unplanned(&mut self, error: StepError, transition: &mut Transition<'_>) -> Result<(), Illegal> {
         if !self.plans() {
             return self.illegal();
         }
         if self.record.status != Status::Running {
-            self.go(Status::Running, "started", turn);
+            self.change_status(Status::Running, "started", transition);
         }
-        self.fail(Status::Failed, error.error_code, error.detail, turn);
+        self.fail(Status::Failed, error.error_code, error.detail, transition);
         Ok(())
     }
 
-    pub(super) fn step_done(&mut self, usage: Usage, ms: u64, turn: &mut Turn<'_>) -> Result<(), Illegal> {
+    pub(super) fn step_done(&mut self, usage: Usage, ms: u64, transition: &mut Transition<'_>) -> Result<(), Illegal> {
         if self.doing().is_none() {
             return self.illegal();
         }
-        self.use_up(usage);
-        self.step_is(StepStatus::Succeeded, Some(ms), turn);
+        self.add_usage(usage);
+        self.set_step_status(StepStatus::Succeeded, Some(ms), transition);
         self.inner.hand = None;
         self.record.partial = None;
         self.record.progress.completed_steps += 1;
-        self.progressed(None, turn.now);
-        self.pause_if_asked(turn);
+        self.progressed(None, transition.now);
+        self.pause_if_asked(transition);
         Ok(())
     }
 
-    pub(super) fn step_failed(&mut self, error: StepError, ms: u64, turn: &mut Turn<'_>) -> Result<(), Illegal> {
+    pub(super) fn step_failed(
+        &mut self,
+        error: StepError,
+        ms: u64,
+        transition: &mut Transition<'_>,
+    ) -> Result<(), Illegal> {
         let Some(hand) = self.doing().cloned() else { return self.illegal() };
-        self.use_up(error.usage);
-        self.step_is(StepStatus::Failed, Some(ms), turn);
+        self.add_usage(error.usage);
+        self.set_step_status(StepStatus::Failed, Some(ms), transition);
         let failures = hand.failures + 1;
         self.inner.hand = Some(InHand { failures, doing: Doing::Again, ..hand.clone() });
         let wait = match error.retry {
             Retry::Never => None,
-            Retry::Soon => Some(turn.rules.backoff(failures)),
-            Retry::After(wait) => Some(wait.max(turn.rules.backoff(failures))),
+            Retry::Soon => Some(transition.rules.backoff(failures)),
+            Retry::After(wait) => Some(wait.max(transition.rules.backoff(failures))),
         };
-        match wait.filter(|_| failures <= turn.rules.retries) {
-            None => self.fail(Status::Failed, error.error_code, error.detail, turn),
+        match wait.filter(|_| failures <= transition.rules.retries) {
+            None => self.fail(Status::Failed, error.error_code, error.detail, transition),
             Some(_) if !hand.repeatable => {
-                self.ask_operator(&format!("failed: {}", error.detail), turn);
+                self.ask_operator(&format!("failed: {}", error.detail), transition);
             }
-            Some(wait) => self.retry_in(wait, error.error_code, turn),
+            Some(wait) => self.retry_in(wait, error.error_code, transition),
         }
         Ok(())
     }
 
-    fn retry_in(&mut self, wait: Duration, code: &str, turn: &mut Turn<'_>) {
-        let at = Some(turn.now.plus(wait));
+    fn retry_in(&mut self, wait: Duration, code: &str, transition: &mut Transition<'_>) {
+        let at = Some(transition.now.plus(wait));
         if self.record.status == Status::Pausing {
             self.inner.back = Some(Status::Retrying);
-            self.pause_if_asked(turn);
+            self.pause_if_asked(transition);
         } else {
-            self.go(Status::Retrying, code, turn);
+            self.change_status(Status::Retrying, code, transition);
         }
         self.inner.retry_at = at;
     }
 
-    /// A step whose effect cannot be repeated safely may have had it: a person decides.
-    pub(super) fn ask_operator(&mut self, what: &str, turn: &mut Turn<'_>) {
-        let detail = format!("the step cannot be repeated safely and {what}. Resume to do it again, or kill the task");
-        // A pause that was asked for is had: nothing of the task runs.
-        self.settle(Outcome::Applied, turn, |each| matches!(each.verb, Verb::Pause { .. }));
+    /// Waits for an operator: a step that cannot safely be repeated may have taken effect.
+    pub(super) fn ask_operator(&mut self, kind: &str, transition: &mut Transition<'_>) {
+        let detail = format!("the step cannot be repeated safely and {kind}. Resume to do it again, or kill the task");
+        // A requested pause has been reached: nothing of the task runs.
+        self.settle(Outcome::Applied, transition, |each| matches!(each.verb, Verb::Pause { .. }));
         self.record.waiting = Some(Waiting { reason: "operator".to_owned(), detail });
-        self.go(Status::Waiting, "operator", turn);
+        self.change_status(Status::Waiting, "operator", transition);
     }
 
-    /// At a boundary: a pause that was asked for comes now.
-    pub(super) fn pause_if_asked(&mut self, turn: &mut Turn<'_>) {
+    /// Applies a requested pause at a boundary.
+    pub(super) fn pause_if_asked(&mut self, transition: &mut Transition<'_>) {
         if self.record.status == Status::Pausing {
-            self.go(Status::Paused, "boundary", turn);
-            self.settle(Outcome::Applied, turn, |each| matches!(each.verb, Verb::Pause { .. }));
+            self.change_status(Status::Paused, "boundary", transition);
+            self.settle(Outcome::Applied, transition, |each| matches!(each.verb, Verb::Pause { .. }));
         }
     }
 
-    fn use_up(&mut self, usage: Usage) {
+    fn add_usage(&mut self, usage: Usage) {
         let total = &mut self.record.usage;
         total.prompt = total.prompt.saturating_add(usage.prompt);
         total.completion = total.completion.saturating_add(usage.completion);

@@ -1,4 +1,4 @@
-//! The table of contract 4, row by row and as a whole; its invariants over random sequences of events.
+//! The table of contract 4, row by row and as a whole, and its invariants over random sequences of events.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -17,7 +17,7 @@ fn rules() -> TaskSettings {
     TaskSettings { retries: 2, ..TaskSettings::default() }
 }
 
-fn fresh() -> Task {
+fn new_record() -> Task {
     let progress = Progress {
         percent: Some(0),
         completed_steps: 0,
@@ -87,21 +87,21 @@ fn admission() -> Admission {
     Admission { params: json!({}), default_seconds: 3, total_steps: None }
 }
 
-fn happen(task: &mut Task, event: Event) -> Result<(), Illegal> {
+fn apply_event(task: &mut Task, event: Event) -> Result<(), Illegal> {
     let rules = rules();
-    task.apply(event, &mut Turn::new(NOW, &rules))
+    task.apply(event, &mut Transition::new(NOW, &rules))
 }
 
-fn operate(task: &mut Task, control: Control) -> Result<super::control::Given, Refused> {
+fn operate(task: &mut Task, control: Control) -> Result<super::control::ControlOutcome, Refused> {
     let rules = rules();
-    task.control(&control, "key_1", Some(&admission()), &mut Turn::new(NOW, &rules))
+    task.control(&control, "key_1", Some(&admission()), &mut Transition::new(NOW, &rules))
 }
 
-/// A task in this status, by the rows that lead there; running and pausing with a step in flight.
+/// Returns a task in this status; running and pausing with a step in progress.
 fn at(status: Status) -> Task {
-    let mut task = fresh();
+    let mut task = new_record();
     let events = |task: &mut Task, events: Vec<Event>| {
-        events.into_iter().for_each(|event| happen(task, event).unwrap());
+        events.into_iter().for_each(|event| apply_event(task, event).unwrap());
     };
     use Event::{Admitted, QueueTimeUp};
     match status {
@@ -134,7 +134,7 @@ fn at(status: Status) -> Task {
     task
 }
 
-/// Contract 4's table: where an event leads from a status; `None` where it cannot happen.
+/// Contract 4's table: the status to which an event leads; `None` if it is not possible.
 fn leads(from: Status, event: &str) -> Option<Status> {
     use Status::*;
     Some(match (from, event) {
@@ -156,7 +156,7 @@ fn leads(from: Status, event: &str) -> Option<Status> {
 }
 
 #[test]
-fn events_lead_where_the_table_says_and_nowhere_else() {
+fn events_lead_where_the_table_says() {
     let wait = || Waiting { reason: "approval".to_owned(), detail: "x".to_owned() };
     let events: Vec<(&str, Event)> = vec![
         ("admitted", Event::Admitted),
@@ -177,7 +177,7 @@ fn events_lead_where_the_table_says_and_nowhere_else() {
             let mut task = at(from);
             let before = task.clone();
             let late = if *name == "run time up" { NOW.plus(Duration::from_secs(600)) } else { NOW };
-            let applied = task.apply(event.clone(), &mut Turn::new(late, &rules));
+            let applied = task.apply(event.clone(), &mut Transition::new(late, &rules));
             let expected = leads(from, name);
             assert_eq!(applied.is_ok(), expected.is_some(), "{from:?}: {name}");
             assert_eq!(task.status(), expected.unwrap_or(from), "{from:?}: {name}");
@@ -188,16 +188,16 @@ fn events_lead_where_the_table_says_and_nowhere_else() {
     }
 }
 
-/// What a verb gives in a status: accepted and where it leads, or already, or refused.
+/// Result of a control in a status: accepted with the next status, already there, or rejected.
 #[derive(Debug, PartialEq)]
-enum Gives {
+enum Expected {
     To(Status),
     Already,
     Refused,
 }
 
-fn gives(from: Status, verb: &str) -> Gives {
-    use Gives::{Already, Refused, To};
+fn expected(from: Status, verb: &str) -> Expected {
+    use Expected::{Already, Refused, To};
     use Status::*;
     match (verb, from) {
         ("kill", Killed) => Already,
@@ -212,14 +212,14 @@ fn gives(from: Status, verb: &str) -> Gives {
         ("resume", _) => Already,
         // It has been given what it waited for.
         (_, Waiting) => To(Queued),
-        // The step was dropped: that is the boundary that the pause waits for.
+        // The step was dropped, which is the boundary that the pause waits for.
         ("interrupt" | "agent", Pausing) => To(Paused),
         (_, same) => To(same),
     }
 }
 
 #[test]
-fn verbs_do_in_every_status_what_the_table_says() {
+fn controls_match_the_table_in_every_status() {
     let verbs = [
         ("pause", Verb::Pause { now: false }),
         ("pause now", Verb::Pause { now: true }),
@@ -230,19 +230,19 @@ fn verbs_do_in_every_status_what_the_table_says() {
         ("agent", redirect(RedirectMode::Agent)),
     ];
     for from in Status::ALL {
-        for (name, what) in &verbs {
+        for (name, kind) in &verbs {
             let mut task = at(from);
             let before = task.clone();
-            let given = operate(&mut task, verb(what.clone(), "r"));
-            let found = match &given {
-                Ok(given) if given.phase == FirstPhase::Accepted => Gives::To(task.status()),
-                Ok(_) => Gives::Already,
-                Err(_) => Gives::Refused,
+            let control_outcome = operate(&mut task, verb(kind.clone(), "r"));
+            let found = match &control_outcome {
+                Ok(control_outcome) if control_outcome.phase == FirstPhase::Accepted => Expected::To(task.status()),
+                Ok(_) => Expected::Already,
+                Err(_) => Expected::Refused,
             };
-            assert_eq!(found, gives(from, name), "{from:?}: {name}");
+            assert_eq!(found, expected(from, name), "{from:?}: {name}");
             match found {
-                Gives::To(_) => {
-                    let redirected = matches!(what, Verb::Redirect { .. });
+                Expected::To(_) => {
+                    let redirected = matches!(kind, Verb::Redirect { .. });
                     assert_eq!(task.record.revision, before.record.revision + u32::from(redirected));
                     assert!(task.record.controls.iter().any(|each| each.request_id == "r"));
                 }
@@ -253,7 +253,7 @@ fn verbs_do_in_every_status_what_the_table_says() {
 }
 
 #[test]
-fn a_control_for_another_seq_is_refused_and_changes_nothing() {
+fn a_control_for_another_seq_is_rejected() {
     let mut task = at(Status::Running);
     let before = task.clone();
     let late = Control { if_seq: Some(task.record.seq - 1), ..verb(Verb::Kill, "r") };
@@ -264,7 +264,7 @@ fn a_control_for_another_seq_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn a_pause_remembers_where_to_go_back_to() {
+fn a_pause_stores_the_status_to_return_to() {
     let mut waiting = at(Status::Waiting);
     operate(&mut waiting, verb(Verb::Pause { now: false }, "p")).unwrap();
     operate(&mut waiting, verb(Verb::Resume, "r")).unwrap();
@@ -277,46 +277,46 @@ fn a_pause_remembers_where_to_go_back_to() {
 
 #[test]
 fn a_step_that_may_not_be_repeated_waits_for_an_operator_after_a_crash() {
-    let mut task = fresh();
-    happen(&mut task, Event::Admitted).unwrap();
-    happen(&mut task, step(false)).unwrap();
-    happen(&mut task, Event::Lost).unwrap();
+    let mut task = new_record();
+    apply_event(&mut task, Event::Admitted).unwrap();
+    apply_event(&mut task, step(false)).unwrap();
+    apply_event(&mut task, Event::Lost).unwrap();
     assert_eq!(task.record.waiting.as_ref().map(|waiting| waiting.reason.as_str()), Some("operator"));
     operate(&mut task, verb(redirect(RedirectMode::Steer), "s")).unwrap();
     assert_eq!(task.status(), Status::Waiting, "an instruction does not repeat it");
     operate(&mut task, verb(Verb::Resume, "r")).unwrap();
     let key = task.key();
-    happen(&mut task, step(false)).unwrap();
+    apply_event(&mut task, step(false)).unwrap();
     assert_eq!((task.key(), task.record.attempt), (key, 2), "the same key once more");
 }
 
 #[test]
-fn a_step_lost_to_three_crashes_fails_and_an_orderly_end_is_no_crash() {
+fn a_step_lost_to_three_crashes_fails_and_a_shutdown_is_not_a_crash() {
     let mut task = at(Status::Running);
     for _ in 0..5 {
-        happen(&mut task, Event::Drained).unwrap();
-        happen(&mut task, Event::Lost).unwrap();
-        happen(&mut task, step(true)).unwrap();
+        apply_event(&mut task, Event::Drained).unwrap();
+        apply_event(&mut task, Event::Lost).unwrap();
+        apply_event(&mut task, step(true)).unwrap();
     }
     assert!(!task.record.recovered);
     for _ in 0..2 {
-        happen(&mut task, Event::Lost).unwrap();
-        happen(&mut task, step(true)).unwrap();
+        apply_event(&mut task, Event::Lost).unwrap();
+        apply_event(&mut task, step(true)).unwrap();
     }
     assert!(task.record.recovered);
-    happen(&mut task, Event::Lost).unwrap();
+    apply_event(&mut task, Event::Lost).unwrap();
     assert_eq!(task.record.error.map(|error| error.error_code), Some("CRASH_LOOP".to_owned()));
 }
 
-/// What may happen, at random.
+/// A random operation.
 #[derive(Debug, Clone)]
-enum Act {
+enum Operation {
     Event(Event),
     Control(Verb),
     Pass(u64),
 }
 
-fn acts(crashes: bool) -> impl Strategy<Value = Vec<Act>> {
+fn operations(crashes: bool) -> impl Strategy<Value = Vec<Operation>> {
     let waiting = Waiting { reason: "input".to_owned(), detail: "x".to_owned() };
     let mut events = vec![
         (6, step(true)),
@@ -344,12 +344,12 @@ fn acts(crashes: bool) -> impl Strategy<Value = Vec<Act>> {
         redirect(RedirectMode::Interrupt),
         redirect(RedirectMode::Agent),
     ]);
-    let act = prop_oneof![
-        8 => events.prop_map(Act::Event),
-        3 => verbs.prop_map(Act::Control),
-        2 => (1_u64..200_000).prop_map(Act::Pass),
+    let perform = prop_oneof![
+        8 => events.prop_map(Operation::Event),
+        3 => verbs.prop_map(Operation::Control),
+        2 => (1_u64..200_000).prop_map(Operation::Pass),
     ];
-    prop::collection::vec(act, 1..120)
+    prop::collection::vec(perform, 1..120)
 }
 
 fn counts(status: Status) -> bool {
@@ -359,34 +359,34 @@ fn counts(status: Status) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Contract 4's invariants.
+    /// The invariants of contract 4.
     #[test]
-    fn invariants_hold_whatever_happens(acts in acts(true)) {
-        let (rules, mut task, mut now) = (rules(), fresh(), NOW);
+    fn invariants_hold_for_any_sequence(operations in operations(true)) {
+        let (rules, mut task, mut now) = (rules(), new_record(), NOW);
         let (mut accepted, mut ends) = (Vec::new(), BTreeMap::<String, u32>::new());
         let mut best: HashMap<u32, u8> = HashMap::new();
-        let mut acts = acts;
-        acts.push(Act::Control(Verb::Kill));
-        for (number, act) in acts.into_iter().enumerate() {
-            let (before, mut turn) = (task.clone(), Turn::new(now, &rules));
-            let changed = match act {
-                Act::Event(event) => task.apply(event, &mut turn).is_ok(),
-                Act::Control(what) => {
+        let mut operations = operations;
+        operations.push(Operation::Control(Verb::Kill));
+        for (number, perform) in operations.into_iter().enumerate() {
+            let (before, mut transition) = (task.clone(), Transition::new(now, &rules));
+            let changed = match perform {
+                Operation::Event(event) => task.apply(event, &mut transition).is_ok(),
+                Operation::Control(kind) => {
                     let request = format!("r{number}");
-                    let given = task.control(&verb(what, &request), "key_1", Some(&admission()), &mut turn);
-                    let taken = given.is_ok_and(|given| given.phase == FirstPhase::Accepted);
+                    let control_outcome = task.control(&verb(kind, &request), "key_1", Some(&admission()), &mut transition);
+                    let taken = control_outcome.is_ok_and(|control_outcome| control_outcome.phase == FirstPhase::Accepted);
                     if taken {
                         accepted.push(request);
                     }
                     taken
                 }
-                Act::Pass(ms) => {
+                Operation::Pass(ms) => {
                     now = now.plus(Duration::from_millis(ms));
                     task.progressed(None, now);
                     true
                 }
             };
-            let entries = turn.entries;
+            let entries = transition.entries;
             let ended = before.status().ended();
             if !changed || ended {
                 let status_same = task.record.status == before.record.status && entries.is_empty();
@@ -419,20 +419,20 @@ proptest! {
         prop_assert_eq!(ends.len(), accepted.len());
     }
 
-    /// Time paused, queued or waiting does not count, and what passes the bound ends the task.
+    /// Time paused, queued or waiting does not count, and exceeding the limit ends the task.
     #[test]
-    fn only_time_in_which_it_runs_counts(acts in acts(false)) {
-        let (rules, mut task, mut now) = (rules(), fresh(), NOW);
+    fn only_run_time_counts(operations in operations(false)) {
+        let (rules, mut task, mut now) = (rules(), new_record(), NOW);
         let (mut ran, mut paused) = (0, 0);
-        for (number, act) in acts.into_iter().enumerate() {
-            let mut turn = Turn::new(now, &rules);
+        for (number, perform) in operations.into_iter().enumerate() {
+            let mut transition = Transition::new(now, &rules);
             let before = task.status();
-            match act {
-                Act::Event(event) => drop(task.apply(event, &mut turn).map_err(|_| ())),
-                Act::Control(what) => {
-                    drop(task.control(&verb(what, &format!("r{number}")), "key_1", Some(&admission()), &mut turn));
+            match perform {
+                Operation::Event(event) => drop(task.apply(event, &mut transition).map_err(|_| ())),
+                Operation::Control(kind) => {
+                    drop(task.control(&verb(kind, &format!("r{number}")), "key_1", Some(&admission()), &mut transition));
                 }
-                Act::Pass(ms) => {
+                Operation::Pass(ms) => {
                     now = now.plus(Duration::from_millis(ms));
                     ran += if counts(before) { ms } else { 0 };
                     paused += if before == Status::Paused { ms } else { 0 };

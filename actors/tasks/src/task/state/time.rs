@@ -1,15 +1,15 @@
-//! What time does to a task: run time, deadlines, progress.
+//! Effect of time on a task: run time, deadlines, progress.
 
 use std::time::Duration;
 
-use super::{Task, Turn};
+use super::{Task, Transition};
 use crate::task::record::{Basis, Status};
 use muster_core::Millis;
 
-/// An estimated percentage goes no further before the end.
+/// Maximum estimated percentage before the end.
 const ESTIMATED_MOST: u64 = 95;
 
-/// Whether run time counts in a status. In back-off it does: a task is not granted more time by failing.
+/// Returns whether run time counts in a status. It does during back-off: failing does not extend a task's limit.
 const fn counts(status: Status) -> bool {
     matches!(status, Status::Running | Status::Pausing | Status::Retrying)
 }
@@ -19,7 +19,7 @@ fn ms(span: Duration) -> u64 {
 }
 
 impl Task {
-    /// Stops and starts its clocks as it leaves `from` for its present status.
+    /// Stops and starts the clocks when the task leaves `from` for its current status.
     pub(super) fn keep_time(&mut self, from: Status, now: Millis) {
         let to = self.record.status;
         if !counts(to) {
@@ -64,12 +64,12 @@ impl Task {
         self.record.deadline_at = Some(now.plus(Duration::from_millis(left)));
     }
 
-    /// Its run time so far, in milliseconds.
+    /// Returns the run time so far, in milliseconds.
     pub(in crate::task) fn ran_ms(&self, now: Millis) -> u64 {
         self.record.ran_ms + self.inner.clock.map_or(0, |since| ms(now.since(since)))
     }
 
-    /// When something has to happen to it by time alone.
+    /// Returns when the passage of time alone requires a transition.
     pub(in crate::task) fn due(&self, queue_timeout: Duration, now: Millis) -> Option<Millis> {
         match self.record.status {
             Status::Queued => self.inner.enqueued_at.map(|at| at.plus(queue_timeout)),
@@ -82,28 +82,28 @@ impl Task {
         }
     }
 
-    pub(super) fn time_up(&mut self, turn: &mut Turn<'_>) -> Result<(), super::Illegal> {
-        if !counts(self.record.status) || self.ran_ms(turn.now) < u64::from(self.record.timeout_seconds) * 1_000 {
+    pub(super) fn time_up(&mut self, transition: &mut Transition<'_>) -> Result<(), super::Illegal> {
+        if !counts(self.record.status) || self.ran_ms(transition.now) < u64::from(self.record.timeout_seconds) * 1_000 {
             return self.illegal();
         }
         let detail = format!(
             "it ran for its {} s: give it a larger timeout_seconds, or less to do",
             self.record.timeout_seconds
         );
-        self.fail(Status::TimedOut, "TASK_TIMEOUT", detail, turn);
+        self.fail(Status::TimedOut, "TASK_TIMEOUT", detail, transition);
         Ok(())
     }
 
-    pub(super) fn queue_time_up(&mut self, turn: &mut Turn<'_>) -> Result<(), super::Illegal> {
+    pub(super) fn queue_time_up(&mut self, transition: &mut Transition<'_>) -> Result<(), super::Illegal> {
         if self.record.status != Status::Queued {
             return self.illegal();
         }
         let detail = "no slot came free in time: run fewer tasks at once, or try again later".to_owned();
-        self.fail(Status::TimedOut, "QUEUE_TIMEOUT", detail, turn);
+        self.fail(Status::TimedOut, "QUEUE_TIMEOUT", detail, transition);
         Ok(())
     }
 
-    /// Says how far it is. Within a revision the percentage never falls.
+    /// Updates the progress. Within a revision the percentage never decreases.
     pub(in crate::task) fn progressed(&mut self, phase: Option<&str>, now: Millis) {
         let (ran, status) = (self.ran_ms(now), self.record.status);
         let p50 = self.record.estimate.p50_seconds.max(1) * 1_000;

@@ -1,4 +1,4 @@
-//! The four verbs on running tasks.
+//! Controls of running tasks.
 
 use muster_store::{Order, Scan, Store, Tree as Trees};
 
@@ -68,6 +68,33 @@ fn redirects_are_refused_before_a_record_is_larger_than_the_store_takes() {
 }
 
 #[test]
+fn a_kill_is_taken_while_the_queue_is_full_of_submissions() {
+    test_world::run(|tree| async move {
+        let settings = TaskSettings { queue_per_key: 100_000, ..TaskSettings::default() };
+        let bench = Bench::new(&tree, settings).await;
+        let id = bench.run(json!([{ "do": "hang" }])).await;
+        test_world::until(|| bench.work.begun().len() == 1).await;
+        bench.store.hold_commits();
+        let submissions = futures::future::join_all((0..CALLS).map(|_| bench.try_run(json!([{ "do": "ok" }]))));
+        let controlling = async {
+            test_world::until(|| bench.tree.snapshot()[0].mailbox_depth == CALLS).await;
+            let refused = bench.try_run(json!([])).await.unwrap_err();
+            assert_eq!((refused.kind, refused.message.as_str()), (Kind::Unavailable, "agents/tasks is overloaded"));
+            let killing = bench.control(&id, Verb::Kill);
+            let releasing = async {
+                test_world::after(Duration::from_secs(1)).await;
+                bench.store.release();
+            };
+            futures::join!(killing, releasing).0
+        };
+        let (accepted, killed) = futures::join!(submissions, controlling);
+        assert_eq!(killed.unwrap().phase, FirstPhase::Accepted);
+        assert!(accepted.iter().all(Result::is_ok));
+        test_world::until(|| bench.work.dropped().len() == 1).await;
+    });
+}
+
+#[test]
 fn a_kill_is_timed_from_its_coming_in_to_the_drop_of_the_step() {
     test_world::run(|tree| async move {
         let bench = Bench::new(&tree, TaskSettings::default()).await;
@@ -85,8 +112,11 @@ fn a_kill_is_timed_from_its_coming_in_to_the_drop_of_the_step() {
         bench.store.release();
         kill.await.unwrap();
         test_world::until(|| bench.work.dropped().len() == 2).await;
-        let told = bench.kills.lock().unwrap().clone();
-        assert!(told.len() == 1 && told[0] >= Duration::from_secs(3), "with its wait for the disk: {told:?}");
+        let published_count = bench.kills.lock().unwrap().clone();
+        assert!(
+            published_count.len() == 1 && published_count[0] >= Duration::from_secs(3),
+            "with its wait for the disk: {published_count:?}"
+        );
     });
 }
 

@@ -1,4 +1,4 @@
-//! What survives: crashes, panics of the actor, a store that fails, an orderly end.
+//! Crashes, panics of the actor, a failing store, orderly shutdown.
 
 use muster_store::StoreError;
 
@@ -108,7 +108,7 @@ fn an_orderly_end_lets_steps_finish_aborts_the_rest_and_is_no_crash() {
 fn an_orderly_end_keeps_what_many_models_had_written() {
     test_world::run(|tree| async move {
         let bench = Bench::new(&tree, TaskSettings { per_key: 64, ..TaskSettings::default() }).await;
-        // Together they are more than the store takes in one batch.
+        // Together they exceed what the store accepts in one batch.
         let text = "- one line of many\n".repeat(13_700);
         let mut ids = Vec::new();
         for _ in 0..64 {
@@ -167,6 +167,47 @@ fn while_the_store_fails_nothing_is_acknowledged_and_after_it_everything_goes_on
 }
 
 #[test]
+fn a_read_only_store_refuses_runs_and_controls_and_is_read_from() {
+    test_world::run(|tree| async move {
+        let bench = Bench::new(&tree, TaskSettings::default()).await;
+        let id = bench.run(json!([{ "do": "gate" }])).await;
+        test_world::until(|| bench.work.begun().len() == 1).await;
+        bench.store.fail_commits(Some(StoreError::Poisoned("disk".into())));
+        let run = bench.try_run(json!([])).await.map(drop);
+        for refused in [run, bench.control(&id, Verb::Kill).await.map(drop)] {
+            let refused = refused.unwrap_err();
+            let expected = (Kind::Unavailable, "the store does not accept writes at the moment: try again later");
+            assert_eq!((refused.kind, refused.message.as_str()), expected);
+            assert_eq!((refused.code, refused.retry_after), (None, Some(Duration::from_secs(30))));
+        }
+        assert_eq!(bench.get(&id).await.status, Status::Running);
+        test_world::after(Duration::from_secs(300)).await;
+        assert!(bench.tree.snapshot()[0].restarts <= 1, "no loop: {:?}", bench.tree.snapshot());
+        assert_eq!(bench.get(&id).await.id, id);
+    });
+}
+
+#[test]
+fn a_commit_that_fails_is_told_to_everybody_who_waits() {
+    test_world::run(|tree| async move {
+        let bench = Bench::new(&tree, TaskSettings::default()).await;
+        bench.store.hold_commits();
+        let running = futures::future::join_all((0..50).map(|_| bench.try_run(json!([{ "do": "ok" }]))));
+        let breaking = async {
+            bench.store.held(2).await;
+            bench.store.fail_commits(Some(StoreError::Poisoned("disk".into())));
+            bench.store.release();
+        };
+        let (outcomes, ()) = futures::join!(running, breaking);
+        for outcome in outcomes {
+            let refused = outcome.unwrap_err();
+            assert_eq!((refused.kind, refused.retry_after), (Kind::Unavailable, Some(Duration::from_secs(30))));
+        }
+        assert!(bench.work.begun().is_empty());
+    });
+}
+
+#[test]
 fn a_full_store_is_tried_again() {
     test_world::run(|tree| async move {
         let bench = Bench::new(&tree, TaskSettings::default()).await;
@@ -202,7 +243,7 @@ fn a_panic_of_the_actor_under_load_loses_no_accepted_task() {
         assert!(tree.snapshot()[0].restarts >= 3 && refused < 100, "{refused} were refused");
         bench.tasks.up().await;
         let restarts = usize::try_from(tree.snapshot()[0].restarts).unwrap();
-        assert_eq!(bench.feed.losses(), restarts, "what died with an actor was not told: followers begin anew");
+        assert_eq!(bench.feed.losses(), restarts, "output lost with an actor begins a new epoch");
         for id in &accepted {
             let done = bench.is(id, Status::Succeeded).await;
             assert_eq!(done.progress.completed_steps, 2);
@@ -225,6 +266,6 @@ fn who_waits_for_a_change_outlives_the_actor() {
             test_world::until(|| bench.work.begun().len() == 2).await;
         };
         let (seen, ()) = futures::join!(waits, dies);
-        assert!(seen.unwrap().recovered, "it was told what the next one did");
+        assert!(seen.unwrap().recovered, "it received the change made by the next actor");
     });
 }

@@ -6,7 +6,7 @@ use super::*;
 use muster_core::page::PageAsk;
 use muster_core::principal::Viewer;
 use muster_core::principal::{Permission, Permissions};
-use muster_feed::{Denied, SnapshotAsk, SnapshotReply, SnapshotSource, StateItem};
+use muster_feed::{Denied, SnapshotReply, SnapshotRequest, SnapshotSource, StateItem};
 
 #[test]
 fn lists_are_newest_first_over_what_lives_and_what_ended() {
@@ -65,7 +65,7 @@ fn the_journal_tells_everything_in_order_and_the_feed_the_same() {
         let done = bench.is(&id, Status::Succeeded).await;
         let events = bench.tasks.events(&id, &bench.me, 0, 100).await.unwrap();
         assert_eq!(events.iter().map(|entry| entry.seq).collect::<Vec<_>>(), (1..=done.seq).collect::<Vec<_>>());
-        let said = |event: &JournalEntry| match event.event.as_str() {
+        let outcome = |event: &JournalEntry| match event.event.as_str() {
             "task.state" => format!("{} {}", event.data["from"], event.data["to"]).replace('"', ""),
             other => format!("{other} {}", event.data["status"]).replace('"', ""),
         };
@@ -78,18 +78,22 @@ fn the_journal_tells_everything_in_order_and_the_feed_the_same() {
             "running succeeded",
             "task.end succeeded",
         ];
-        assert_eq!(events.iter().map(said).collect::<Vec<_>>(), expected);
+        assert_eq!(events.iter().map(outcome).collect::<Vec<_>>(), expected);
         for after in 0..done.seq {
             let rest = bench.tasks.events(&id, &bench.me, after, 2).await.unwrap();
             assert_eq!(rest[0].seq, after + 1);
         }
         assert!(bench.tasks.events(&id, &key("key_other"), 0, 10).await.is_err());
-        let told = bench.feed.take();
-        let kept: Vec<_> =
-            told.iter().filter(|event| event.name != "task.progress").map(|event| event.name.as_str()).collect();
+        let published_count = bench.feed.take();
+        let kept: Vec<_> = published_count
+            .iter()
+            .filter(|event| event.name != "task.progress")
+            .map(|event| event.name.as_str())
+            .collect();
         assert_eq!(kept, events.iter().map(|entry| entry.event.as_str()).collect::<Vec<_>>());
-        assert!(told.iter().all(|event| event.traits.owner.as_deref() == Some("key_me")));
-        let of_agents: Vec<_> = told.iter().filter(|event| event.channels.contains(&"agents".to_owned())).collect();
+        assert!(published_count.iter().all(|event| event.traits.owner.as_deref() == Some("key_me")));
+        let of_agents: Vec<_> =
+            published_count.iter().filter(|event| event.channels.contains(&"agents".to_owned())).collect();
         assert!(of_agents.iter().all(|event| ["task.state", "task.progress"].contains(&event.name.as_str())));
     });
 }
@@ -101,9 +105,10 @@ fn what_a_step_writes_is_told_and_its_lines_can_be_read() {
         let id = bench.run(json!([{ "do": "stream", "text": "hello" }])).await;
         test_world::until(|| bench.work.begun().len() == 1).await;
         test_world::after(Duration::from_millis(200)).await;
-        let told = bench.feed.take();
+        let published_count = bench.feed.take();
         let of = |name: &str| {
-            told.iter()
+            published_count
+                .iter()
                 .find(|event| event.name == name)
                 .map(|event| (event.channels.clone(), event.data.get().to_owned()))
         };
@@ -150,7 +155,7 @@ async fn state(
     let to = Mutex::new(Some(to));
     let reply = SnapshotReply::new(move |state| to.lock().unwrap().take().unwrap().send(state).unwrap());
     let viewer = Viewer { id: viewer.into(), permissions: Permissions::of(permissions) };
-    bench.tasks.ask(SnapshotAsk { channel: channel.to_owned(), viewer, reply });
+    bench.tasks.ask(SnapshotRequest { channel: channel.to_owned(), viewer, reply });
     from.await.unwrap()
 }
 

@@ -1,4 +1,4 @@
-//! Tests of tasks: the actor on paused time, with scripted work.
+//! Tests of tasks: the actor on virtual time, with scripted work.
 
 mod controls;
 mod crashes;
@@ -14,24 +14,25 @@ use muster_store::{MemStore, StoreHandle};
 use serde_json::{Value, json};
 
 use self::script::Script;
+use super::tasks::CALLS;
 use super::*;
-use muster_core::event::Recorder;
+use muster_core::event::RecordingPublisher;
 use muster_core::supervise::Tree;
 use muster_core::{Clock, test_world};
 use muster_identity::By;
 use muster_identity::keys::KeyRecord;
 
-/// What a test needs.
+/// Test environment.
 struct Bench {
     tree: Tree,
     tasks: Tasks,
     work: Arc<Script>,
-    feed: Arc<Recorder>,
+    feed: Arc<RecordingPublisher>,
     store: Arc<MemStore>,
     clock: Clock,
     settings: TaskSettings,
     me: Asker,
-    /// How long each kill took that dropped a step.
+    /// Latency of each kill that dropped a step.
     kills: Arc<Mutex<Vec<Duration>>>,
 }
 
@@ -44,34 +45,34 @@ impl Bench {
         Self::on(tree, Arc::default(), Clock::tokio(test_world::START), settings).await
     }
 
-    /// The server ends without a word, and another begins on what is stored.
+    /// Ends the server without a shutdown, and starts another one on the stored state.
     async fn again(self) -> Self {
         self.tree.stop().await;
         let tree = Tree::new(Arbiter::current(), self.clock.clone());
         Self::on(&tree, self.store, self.clock, self.settings).await
     }
 
-    /// On a store that may hold something.
+    /// Starts on a store with existing records.
     async fn on(tree: &Tree, store: Arc<MemStore>, clock: Clock, settings: TaskSettings) -> Self {
-        let (work, feed) = (Arc::new(Script::default()), Arc::new(Recorder::default()));
+        let (work, feed) = (Arc::new(Script::default()), Arc::new(RecordingPublisher::default()));
         let kills: Arc<Mutex<Vec<Duration>>> = Arc::default();
         let noted = Arc::clone(&kills);
         let handle: StoreHandle = Arc::<MemStore>::clone(&store);
         let options = TaskOptions {
             store: handle,
             clock: clock.clone(),
-            publisher: Arc::<Recorder>::clone(&feed),
+            publisher: Arc::<RecordingPublisher>::clone(&feed),
             work: Arc::<Script>::clone(&work),
             settings: settings.clone(),
             runtime: None,
-            kill_times: KillTimes::told_to(move |took| noted.lock().unwrap().push(took)),
+            kill_latency: KillLatency::new(move |took| noted.lock().unwrap().push(took)),
         };
         let tasks = Tasks::start(&tree.group("agents"), Arbiter::current(), options);
         tasks.up().await;
         Self { tree: tree.clone(), tasks, work, feed, store, clock, settings, me: key("key_me"), kills }
     }
 
-    /// Accepts a task whose steps do this.
+    /// Accepts a task with these steps.
     async fn run(&self, steps: Value) -> String {
         self.try_run(steps).await.unwrap().id
     }
@@ -84,7 +85,7 @@ impl Bench {
         self.tasks.get(id, &self.me).await.unwrap()
     }
 
-    /// The task once it holds; time goes on meanwhile.
+    /// Returns the task once the condition holds, advancing virtual time.
     async fn until(&self, id: &str, holds: impl Fn(&TaskRecord) -> bool) -> TaskRecord {
         let mut record = self.get(id).await;
         for _ in 0..10_000 {
@@ -93,7 +94,7 @@ impl Bench {
             }
             record = self.tasks.wait(id, &self.me, Some(record.seq), Duration::from_secs(60)).await.unwrap();
         }
-        panic!("what was awaited did not come: {record:?}");
+        panic!("timed out waiting for the condition: {record:?}");
     }
 
     async fn is(&self, id: &str, status: Status) -> TaskRecord {

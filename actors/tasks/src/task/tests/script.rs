@@ -1,4 +1,4 @@
-//! Work that does what a task's params say.
+//! Work scripted by a task's params.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -10,15 +10,15 @@ use tokio::sync::Notify;
 use crate::task::*;
 use muster_core::{Error, Kind};
 
-/// Steps are `{"do": …}`: `ok` gives its index; `hang` never ends; `sleep` takes `ms`; `gate` waits for
-/// [`Script::open`]; `fail` fails `times` times, `after` so many ms where that is said; `stream` writes its `text` and
+/// Steps are `{"do": …}`: `ok` returns its index; `hang` never ends; `sleep` takes `ms`; `gate` waits for
+/// [`Script::open`]; `fail` fails `times` times, with `after` milliseconds if given; `stream` writes its `text` and
 /// hangs; `panic` panics; `wait` waits for input. `once` marks a step that may not be repeated. An instruction `stop`
-/// ends the plan, any other adds a step that gives it.
+/// ends the plan, any other adds a step that returns it.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Script(std::sync::Arc<Inside>);
+pub(super) struct Script(std::sync::Arc<BufferState>);
 
 #[derive(Debug, Default)]
-struct Inside {
+struct BufferState {
     /// Keys and attempts, as steps began.
     begun: Mutex<Vec<(String, u32)>>,
     /// Keys, as steps were dropped before their end.
@@ -26,7 +26,7 @@ struct Inside {
     gate: Notify,
 }
 
-/// Notes that a step was dropped.
+/// Records that a step was dropped.
 struct Guard<'a> {
     script: &'a Script,
     key: Option<String>,
@@ -41,7 +41,7 @@ impl Drop for Guard<'_> {
 }
 
 impl Script {
-    /// Lets one `gate` go.
+    /// Releases one `gate`.
     pub(super) fn open(&self) {
         self.0.gate.notify_one();
     }
@@ -54,7 +54,7 @@ impl Script {
         self.0.dropped.lock().unwrap().clone()
     }
 
-    async fn act(&self, ask: &StepAsk, desk: &Desk) -> Result<StepOutput, StepError> {
+    async fn perform(&self, ask: &StepAsk, desk: &StepSink) -> Result<StepOutput, StepError> {
         let step = &ask.spec.input;
         let ms = |field: &str| step[field].as_u64().map(Duration::from_millis);
         match step["do"].as_str().unwrap_or_default() {
@@ -101,7 +101,7 @@ impl Work for Script {
             if instruction.text == "stop" {
                 steps.clear();
             } else {
-                // Between what was done when it joined and what was to come.
+                // Inserted between the steps finished when it was applied and the remaining ones.
                 let at = (instruction.joined_after.unwrap_or(0) as usize).min(steps.len());
                 steps.insert(at, json!({ "do": "ok", "say": instruction.text }));
             }
@@ -125,13 +125,13 @@ impl Work for Script {
         }))
     }
 
-    fn run(&self, ask: StepAsk, desk: Desk) -> BoxFuture<'static, Result<StepOutput, StepError>> {
+    fn run(&self, ask: StepAsk, desk: StepSink) -> BoxFuture<'static, Result<StepOutput, StepError>> {
         let key = ask.key.to_string();
         self.0.begun.lock().unwrap().push((key.clone(), ask.attempt));
         let script = self.clone();
         Box::pin(async move {
             let mut guard = Guard { script: &script, key: Some(key) };
-            let done = script.act(&ask, &desk).await;
+            let done = script.perform(&ask, &desk).await;
             guard.key = None;
             done
         })

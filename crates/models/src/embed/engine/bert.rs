@@ -1,10 +1,10 @@
-//! The encoder of all-MiniLM-L6-v2: BERT with 6 layers, then the mean over a text's tokens, then the length 1.
+//! Encoder of all-MiniLM-L6-v2: a 6-layer BERT, mean pooling over a text's tokens, and normalisation to length 1.
 //!
 //! Sources: the model card of sentence-transformers/all-MiniLM-L6-v2 (pooling, normalisation), `BertModel` of Hugging
 //! Face transformers (the encoder), config.json of nreimers/MiniLM-L6-H384-uncased (the figures below).
 //!
-//! Texts computed together stand under one another without padding: what is computed for each token sees all rows at
-//! once, attention sees each text alone. So no mask is needed, and no text waits for a longer one.
+//! Texts computed together are concatenated without padding: per-token layers process all rows at once, and attention
+//! processes each text by itself. So no mask is needed and short texts do not pay for longer ones.
 
 use std::ops::Range;
 use std::path::Path;
@@ -23,11 +23,11 @@ const HEADS: usize = 12;
 const HEAD: usize = DIMENSIONS / HEADS;
 const POSITIONS: usize = 512;
 
-/// The weights.
+/// Weights of the encoder.
 #[derive(Debug)]
 pub(super) struct Bert {
     words: Array2<f32>,
-    /// Of each position, with what stands for "first of two texts" added.
+    /// Position embeddings, with the embedding of token type 0 added.
     positions: Array2<f32>,
     norm: LayerNorm,
     layers: Vec<Layer>,
@@ -35,7 +35,7 @@ pub(super) struct Bert {
 
 #[derive(Debug)]
 struct Layer {
-    /// Queries, keys and values side by side.
+    /// Query, key and value projections side by side.
     attention: Linear,
     attention_out: Linear,
     attention_norm: LayerNorm,
@@ -45,7 +45,7 @@ struct Layer {
 }
 
 impl Bert {
-    /// Reads the weights. `progress` gets whole percents.
+    /// Reads the weights. `progress` receives whole percentages.
     pub(super) fn read(path: &Path, mut progress: impl FnMut(usize)) -> Result<Self, String> {
         let mut reader = Reader(SafeTensors::open(path)?);
         let words = reader.matrix("embeddings.word_embeddings.weight", [VOCABULARY, DIMENSIONS])?;
@@ -61,7 +61,7 @@ impl Bert {
         Ok(Self { words, positions, norm, layers })
     }
 
-    /// One vector for each text. A text is its tokens, 1 to 512 numbers of the vocabulary.
+    /// Computes one vector per text. A text is a list of 1 to 512 token ids of the vocabulary.
     pub(super) fn encode(&self, texts: &[Vec<u32>]) -> Vec<Vec<f32>> {
         let (mut places, mut rows) = (Vec::with_capacity(texts.len()), 0);
         for text in texts {
@@ -133,14 +133,14 @@ impl Layer {
     }
 }
 
-/// These rows and columns of a view.
+/// Returns the given rows and columns of a view.
 fn part<S: RawData>(mut view: ArrayBase<S, Ix2>, rows: &Range<usize>, columns: Range<usize>) -> ArrayBase<S, Ix2> {
     view.slice_axis_inplace(Axis(0), Slice::from(rows.clone()));
     view.slice_axis_inplace(Axis(1), Slice::from(columns));
     view
 }
 
-/// Tensors by the names of `BertModel`.
+/// Reads tensors by the names of `BertModel`.
 struct Reader(SafeTensors);
 
 impl Reader {
@@ -158,7 +158,7 @@ impl Reader {
         Ok(LayerNorm { scale, shift: self.vector(&format!("{name}.bias"), DIMENSIONS)? })
     }
 
-    /// The file has a row for each output; the product wants one for each input.
+    /// Transposes: the file has one row per output, the product needs one row per input.
     fn linear(&mut self, name: &str, [input, output]: [usize; 2]) -> Result<Linear, String> {
         let weight = self.matrix(&format!("{name}.weight"), [output, input])?;
         let weight = weight.t().as_standard_layout().into_owned();

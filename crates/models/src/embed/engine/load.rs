@@ -1,4 +1,4 @@
-//! From the folder to a model in memory.
+//! Loads the model files into memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,15 +7,15 @@ use std::time::SystemTime;
 use super::bert::{self, Bert};
 use super::shared::Shared;
 use super::wordpiece::WordPiece;
-use crate::chat::Status;
+use crate::chat::ModelStatus;
 use crate::embed::EmbedError;
 use crate::manifest::{EmbeddingEntry, FileRole, Manifest, ModelFile};
 use crate::verify::{VerifyError, verify_file};
 
-/// Of the percents told while loading, those for the check of the files.
+/// Share of the reported progress that covers verification of the files, in percent.
 const CHECK_SHARE: u16 = 80;
 
-/// A model in memory.
+/// A loaded model.
 #[derive(Debug)]
 pub(super) struct Model {
     vocabulary: WordPiece,
@@ -24,7 +24,7 @@ pub(super) struct Model {
     files: Vec<FileMark>,
 }
 
-/// Tells a file from another at the same place.
+/// Identifies a version of a file at its path.
 #[derive(Debug, PartialEq, Eq)]
 struct FileMark {
     path: PathBuf,
@@ -35,12 +35,12 @@ struct FileMark {
 /// Why nothing was loaded.
 pub(super) enum LoadError {
     Stopped,
-    /// Nothing changes until the operator does something.
-    Wrong(Status),
+    /// Retrying is pointless until the operator acts.
+    Wrong(ModelStatus),
 }
 
 impl Model {
-    /// The tokens of each text; the first one that has too many refuses them all.
+    /// Tokenizes each text; the first text that is too long rejects all of them.
     pub(super) fn tokenize(&self, texts: &[String]) -> Result<Vec<Vec<u32>>, EmbedError> {
         let most = usize::try_from(self.most_tokens).unwrap_or(usize::MAX);
         let read = |(index, text): (usize, &String)| {
@@ -56,14 +56,14 @@ impl Model {
         self.encoder.encode(tokens)
     }
 
-    /// Whether its files are still those that were loaded.
+    /// Returns whether the files are still the ones that were loaded.
     pub(super) fn is_current(&self, shared: &Shared) -> bool {
         let entry = Manifest::embedding_entry().ok();
         entry.is_some_and(|entry| marks(&entry, &shared.options.cache_dir).as_ref() == Some(&self.files))
     }
 }
 
-/// The marks of all files, `None` where one is missing.
+/// Returns the marks of all files; `None` if one is missing.
 fn marks(entry: &EmbeddingEntry, folder: &Path) -> Option<Vec<FileMark>> {
     let mark = |file: &ModelFile| {
         let path = file.path(folder);
@@ -73,15 +73,15 @@ fn marks(entry: &EmbeddingEntry, folder: &Path) -> Option<Vec<FileMark>> {
     entry.files.iter().map(mark).collect()
 }
 
-/// Checks and loads the files, telling the progress.
+/// Verifies and loads the files and reports progress.
 pub(super) fn load(shared: &Shared) -> Result<Model, LoadError> {
-    let failed = |why: String, mend: String| LoadError::Wrong(Status::Failed { why, mend });
+    let failed = |why: String, mend: String| LoadError::Wrong(ModelStatus::Failed { why, mend });
     let fault_of_build = || "this is a fault of the build: report it".to_owned();
     let entry = Manifest::embedding_entry().map_err(|error| failed(error.to_string(), fault_of_build()))?;
     let folder = &shared.options.cache_dir;
     let files = marks(&entry, folder).ok_or_else(|| {
         let mend = format!("run `make models` (or `muster models pull {}`)", entry.id);
-        LoadError::Wrong(Status::Absent { mend })
+        LoadError::Wrong(ModelStatus::Absent { mend })
     })?;
     check(shared, &entry)?;
     let mend = || format!("the file is damaged or another: delete it and run `muster models pull {}`", entry.id);
@@ -96,11 +96,11 @@ pub(super) fn load(shared: &Shared) -> Result<Model, LoadError> {
     if pieces.len() != bert::VOCABULARY {
         return Err(at(&vocabulary, format!("{} pieces, {} are expected", pieces.len(), bert::VOCABULARY)));
     }
-    let tell = |percent: usize| {
+    let report = |percent: usize| {
         let rest = usize::from(100 - CHECK_SHARE) * percent / 100;
         shared.set_loading(u8::try_from(usize::from(CHECK_SHARE) + rest).unwrap_or(100));
     };
-    let encoder = Bert::read(&weights, tell).map_err(|why| at(&weights, why))?;
+    let encoder = Bert::read(&weights, report).map_err(|why| at(&weights, why))?;
     Ok(Model { vocabulary: pieces, encoder, most_tokens: entry.max_tokens, files })
 }
 
@@ -113,7 +113,7 @@ fn check(shared: &Shared, entry: &EmbeddingEntry) -> Result<(), LoadError> {
         let path = file.path(&shared.options.cache_dir);
         verify_file(&path, file.bytes, &file.sha256, progress).map_err(|error| match error {
             VerifyError::Stopped => LoadError::Stopped,
-            error => LoadError::Wrong(Status::Failed {
+            error => LoadError::Wrong(ModelStatus::Failed {
                 why: error.to_string(),
                 mend: format!("the file is damaged or another: delete it and run `muster models pull {}`", entry.id),
             }),

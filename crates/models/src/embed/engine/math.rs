@@ -1,9 +1,9 @@
-//! What stands between the matrix products of an encoder.
+//! Element-wise and row-wise operations of an encoder.
 
 use ndarray::{Array1, Array2, ArrayViewMut1};
 
-/// Error function, by the rational approximation of Eigen and XLA (`ErfImpl32`, clamped to ±4): off by less than 1e-6,
-/// without branches, so that the compiler computes several at once.
+/// Error function by the rational approximation of Eigen and XLA (`ErfImpl32`, clamped to ±4): error below 1e-6,
+/// without branches, so that the compiler can vectorise it.
 fn erf(x: f32) -> f32 {
     const ABOVE: [f32; 7] = [
         -2.726_142_3e-10,
@@ -21,12 +21,12 @@ fn erf(x: f32) -> f32 {
     x * horner(&ABOVE) / horner(&BELOW)
 }
 
-/// The exact form, not the one by tanh: BERT's `hidden_act = "gelu"`.
+/// The exact form, not the tanh approximation: BERT's `hidden_act = "gelu"`.
 pub(super) fn gelu(x: f32) -> f32 {
     0.5 * x * (1.0 + erf(x * std::f32::consts::FRAC_1_SQRT_2))
 }
 
-/// Each row to a distribution.
+/// Turns each row into a probability distribution.
 pub(super) fn softmax(scores: &mut Array2<f32>) {
     for mut row in scores.rows_mut() {
         let most = row.fold(f32::NEG_INFINITY, |most, score| most.max(*score));
@@ -36,7 +36,7 @@ pub(super) fn softmax(scores: &mut Array2<f32>) {
     }
 }
 
-/// To the length 1; a vector of zeros stays as it is.
+/// Scales to length 1; a zero vector stays as it is.
 pub(super) fn normalise(mut vector: ArrayViewMut1<'_, f32>) {
     let length = vector.dot(&vector).sqrt();
     if length > 0.0 {
@@ -44,7 +44,7 @@ pub(super) fn normalise(mut vector: ArrayViewMut1<'_, f32>) {
     }
 }
 
-/// Layer normalisation: each row to mean 0 and variance 1, then scaled and shifted.
+/// Layer normalisation: each row is brought to mean 0 and variance 1, then scaled and shifted.
 #[derive(Debug)]
 pub(super) struct LayerNorm {
     pub(super) scale: Array1<f32>,
@@ -70,7 +70,7 @@ impl LayerNorm {
 /// `x · weight + bias`.
 #[derive(Debug)]
 pub(super) struct Linear {
-    /// One row for each input.
+    /// One row per input.
     pub(super) weight: Array2<f32>,
     pub(super) bias: Array1<f32>,
 }

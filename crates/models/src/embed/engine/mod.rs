@@ -1,7 +1,7 @@
-//! The model on threads of its own. Each takes a step of waiting texts, whoever they are of, and computes it.
+//! The embedding engine: threads that each take a batch of waiting texts from any requests and compute it.
 
+mod batch_queue;
 mod bert;
-mod line;
 mod load;
 mod math;
 mod safetensors;
@@ -16,10 +16,10 @@ use std::thread::JoinHandle;
 use tokio::sync::{oneshot, watch};
 
 use super::{EmbedError, EmbedFuture, EmbedOptions, EmbedStats};
-use crate::chat::Status;
+use crate::chat::ModelStatus;
 use shared::Shared;
 
-/// The calling side: hands texts over and reads figures; never waits for the engine.
+/// The callers' side: submits texts and reads statistics; never waits for the engine.
 #[derive(Debug)]
 pub(super) struct Engine {
     shared: Arc<Shared>,
@@ -34,7 +34,7 @@ impl Engine {
             std::thread::Builder::new().name("embeddings".to_owned()).spawn(move || supervise::run(&of_thread));
         if let Err(error) = &spawned {
             let mend = "raise the limit of threads of this process and start again".to_owned();
-            shared.set_unable(Status::Failed { why: format!("no thread for the embedding model: {error}"), mend });
+            shared.set_unable(ModelStatus::Failed { why: format!("no thread for the embedding model: {error}"), mend });
         }
         Self { shared, thread: spawned.ok() }
     }
@@ -47,11 +47,11 @@ impl Engine {
         self.shared.request_panic();
     }
 
-    pub(super) fn status(&self) -> Status {
+    pub(super) fn status(&self) -> ModelStatus {
         self.shared.status()
     }
 
-    pub(super) fn watch_status(&self) -> watch::Receiver<Status> {
+    pub(super) fn watch_status(&self) -> watch::Receiver<ModelStatus> {
         self.shared.watch_status()
     }
 
@@ -59,7 +59,7 @@ impl Engine {
         self.shared.stats()
     }
 
-    /// Admitted at the call, not at the first poll: requests stand in the order of their calls.
+    /// Admission happens at the call, not at the first poll, so requests are queued in the order of their calls.
     pub(super) fn embed(&self, texts: Vec<String>) -> EmbedFuture {
         let (reply, answer) = oneshot::channel();
         self.shared.admit(texts, reply);

@@ -1,5 +1,5 @@
-//! Reading tensors out of a safetensors file: eight bytes of the header's length, a JSON header, then the numbers.
-//! Source: the format's description at github.com/huggingface/safetensors.
+//! Reader of safetensors files: eight bytes with the header's length, a JSON header, then the numbers. Source: the
+//! format's description at github.com/huggingface/safetensors.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -8,16 +8,16 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// The header of a file with thousands of tensors has less.
+/// Upper bound of the header's length in bytes; files with thousands of tensors stay below it.
 const MAX_HEADER: u64 = 1 << 20;
-/// Bytes of a number.
+/// Bytes per number.
 const WIDTH: usize = size_of::<f32>();
 
 #[derive(Debug, Deserialize)]
 struct Tensor {
     dtype: String,
     shape: Vec<usize>,
-    /// Of the first byte and the one after the last, from the end of the header.
+    /// Offsets of the first byte and one past the last, from the end of the header.
     data_offsets: [u64; 2],
 }
 
@@ -44,7 +44,7 @@ impl SafeTensors {
         Ok(Self { file, tensors, data: 8 + length })
     }
 
-    /// The numbers of a tensor, its last dimension running fastest.
+    /// Reads a tensor; its last dimension varies fastest.
     pub(super) fn read(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, String> {
         let header = self.tensors.get(name).ok_or_else(|| format!("there is no tensor {name}"))?;
         let tensor = Tensor::deserialize(header).map_err(|error| format!("tensor {name}: {error}"))?;
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_file_is_refused() {
+    fn other_files_are_rejected() {
         assert!(open("{", &[]).is_err());
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), [0xff; 16]).unwrap();

@@ -1,12 +1,12 @@
-//! What the callers and the engine's threads share: the line, the commands, the status and the figures.
+//! State shared by callers and engine threads: the batch queue, commands, status and statistics.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{oneshot, watch};
 
-use super::line::{Line, Reply, Step, Work};
-use crate::chat::Status;
+use super::batch_queue::{Batch, BatchQueue, QueueWork, Reply};
+use crate::chat::ModelStatus;
 use crate::embed::{EmbedError, EmbedOptions, EmbedStats, Embeddings};
 
 type Answer = Result<Embeddings, EmbedError>;
@@ -17,7 +17,7 @@ impl Reply for oneshot::Sender<Answer> {
     }
 
     fn send(self, answer: Answer) {
-        // A caller who has gone in between wants no answer.
+        // Fails only when the caller has gone.
         let _ = oneshot::Sender::send(self, answer);
     }
 }
@@ -26,38 +26,38 @@ impl Reply for oneshot::Sender<Answer> {
 pub(super) struct Shared {
     pub(super) options: EmbedOptions,
     state: Mutex<State>,
-    /// Signalled at every change that an engine's thread may wait for.
+    /// Signalled at every change that an engine thread may wait for.
     changed: Condvar,
-    /// Changed only under the lock of `state`.
-    status: watch::Sender<Status>,
+    /// Only changed while `state` is locked.
+    status: watch::Sender<ModelStatus>,
 }
 
 #[derive(Debug)]
 struct State {
-    line: Line<oneshot::Sender<Answer>>,
-    /// Requests are let in: the model is in memory.
+    queue: BatchQueue<oneshot::Sender<Answer>>,
+    /// Requests are admitted: the model is loaded.
     open: bool,
     stop: bool,
     reload: bool,
     panic: bool,
-    /// Why the threads are to leave: one of them died.
+    /// Why the threads must exit: one of them died.
     death: Option<String>,
     texts: u64,
     tokens: u64,
     restarts: u64,
 }
 
-/// What a thread is to do next.
+/// What an engine thread does next.
 pub(super) enum Next {
-    /// The supervisor is to decide.
-    Leave,
-    Work(Work),
-    /// Die over this step, for a test.
-    Panic(Step),
+    /// Exit; the supervisor decides.
+    Exit,
+    QueueWork(QueueWork),
+    /// Panic over this batch, for a test.
+    Panic(Batch),
 }
 
-/// Why all threads left.
-pub(super) enum Left {
+/// Why all threads exited.
+pub(super) enum ExitReason {
     Stop,
     Reload,
     Death(String),
@@ -66,7 +66,7 @@ pub(super) enum Left {
 impl Shared {
     pub(super) fn new(options: EmbedOptions) -> Self {
         let state = State {
-            line: Line::new(options.queue, options.threads),
+            queue: BatchQueue::new(options.queue, options.threads),
             open: false,
             stop: false,
             reload: false,
@@ -76,33 +76,33 @@ impl Shared {
             tokens: 0,
             restarts: 0,
         };
-        let status = watch::Sender::new(Status::Loading { percent: 0 });
+        let status = watch::Sender::new(ModelStatus::Loading { percent: 0 });
         Self { options, state: Mutex::new(state), changed: Condvar::new(), status }
     }
 
-    /// A panic elsewhere leaves the state whole: nothing panics between two of its changes.
+    /// A poisoned lock is safe to use: nothing panics between two changes of the state.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn status(&self) -> Status {
+    pub(super) fn status(&self) -> ModelStatus {
         self.status.borrow().clone()
     }
 
-    pub(super) fn watch_status(&self) -> watch::Receiver<Status> {
+    pub(super) fn watch_status(&self) -> watch::Receiver<ModelStatus> {
         self.status.subscribe()
     }
 
     pub(super) fn stats(&self) -> EmbedStats {
         let state = self.lock();
-        EmbedStats { waiting: state.line.len(), texts: state.texts, tokens: state.tokens, restarts: state.restarts }
+        EmbedStats { waiting: state.queue.len(), texts: state.texts, tokens: state.tokens, restarts: state.restarts }
     }
 
-    /// Lets a request in, or answers it at once.
+    /// Admits a request, or answers it at once if it is rejected.
     pub(super) fn admit(&self, texts: Vec<String>, reply: oneshot::Sender<Answer>) {
         let mut state = self.lock();
         if state.open && !state.stop {
-            state.line.admit(texts, reply);
+            state.queue.admit(texts, reply);
             self.changed.notify_all();
         } else {
             Reply::send(reply, Err(refusal(&self.status.borrow())));
@@ -128,7 +128,7 @@ impl Shared {
         self.lock().stop
     }
 
-    /// Whatever asked for it, the files are looked at now. Whoever waits keeps waiting.
+    /// Starts loading. Pending reload requests are satisfied by it; waiting requests stay queued.
     pub(super) fn begin_loading(&self) {
         self.lock().reload = false;
         self.set_loading(0);
@@ -136,79 +136,79 @@ impl Shared {
 
     pub(super) fn set_loading(&self, percent: u8) {
         let _state = self.lock();
-        self.status.send_replace(Status::Loading { percent });
+        self.status.send_replace(ModelStatus::Loading { percent });
     }
 
-    /// Requests are let in.
+    /// Starts admitting requests.
     pub(super) fn set_ready(&self) {
         let mut state = self.lock();
         state.open = true;
-        self.status.send_replace(Status::Ready);
+        self.status.send_replace(ModelStatus::Ready);
     }
 
-    /// Nothing can be served until something changes: those who wait are told so.
-    pub(super) fn set_unable(&self, status: Status) {
+    /// Fails all waiting requests: nothing can be served until something changes.
+    pub(super) fn set_unable(&self, status: ModelStatus) {
         let mut state = self.lock();
         state.open = false;
-        state.line.fail_all(&refusal(&status));
+        state.queue.fail_all(&refusal(&status));
         self.status.send_replace(status);
     }
 
-    /// Waits until something is to be done.
+    /// Waits for the next piece of work.
     pub(super) fn next(&self) -> Next {
         let mut state = self.lock();
         loop {
             if state.stop || state.reload || state.death.is_some() {
-                return Next::Leave;
+                return Next::Exit;
             }
-            match state.line.work() {
-                Some(Work::Compute(step)) if std::mem::take(&mut state.panic) => return Next::Panic(step),
-                Some(work) => return Next::Work(work),
+            match state.queue.next_work() {
+                Some(QueueWork::Compute(batch)) if std::mem::take(&mut state.panic) => return Next::Panic(batch),
+                Some(next_work) => return Next::QueueWork(next_work),
                 None => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
             }
         }
     }
 
     pub(super) fn tokenized(&self, id: u64, read: Result<Vec<Vec<u32>>, EmbedError>) {
-        self.lock().line.tokenized(id, read);
+        self.lock().queue.tokenized(id, read);
         self.changed.notify_all();
     }
 
-    pub(super) fn computed(&self, step: &Step, vectors: Vec<Vec<f32>>, took: Duration) {
+    pub(super) fn computed(&self, batch: &Batch, vectors: Vec<Vec<f32>>, took: Duration) {
         let mut state = self.lock();
-        state.texts += step.tokens.len() as u64;
-        state.tokens += step.tokens.iter().map(|tokens| tokens.len() as u64).sum::<u64>();
-        state.line.computed(step, vectors, took);
+        state.texts += batch.tokens.len() as u64;
+        state.tokens += batch.tokens.iter().map(|tokens| tokens.len() as u64).sum::<u64>();
+        state.queue.computed(batch, vectors, took);
     }
 
-    /// A thread died over a step: all leave, and begin anew.
-    pub(super) fn died(&self, step: &Step, why: String) {
+    /// A thread died over a batch: all threads exit and are restarted.
+    pub(super) fn died(&self, batch: &Batch, why: String) {
         let mut state = self.lock();
-        state.line.died(step, &why);
+        state.queue.died(batch, &why);
         state.death = Some(why);
         self.changed.notify_all();
     }
 
-    /// Why the threads left; asked once all of them have.
-    pub(super) fn left(&self) -> Left {
+    /// Returns why the threads exited; called after all of them have.
+    pub(super) fn left(&self) -> ExitReason {
         let mut state = self.lock();
         let death = state.death.take();
         if state.stop {
-            return Left::Stop;
+            return ExitReason::Stop;
         }
         match death {
             Some(why) => {
                 state.restarts += 1;
-                Left::Death(why)
+                ExitReason::Death(why)
             }
             None => {
                 state.reload = false;
-                Left::Reload
+                ExitReason::Reload
             }
         }
     }
 
-    /// Waits for a reload or the end, at most for `bound` where there is one. `true`: go on; `false`: stop.
+    /// Waits for a reload or shutdown, at most for `bound` if given. Returns true to continue, false to stop.
     pub(super) fn pause(&self, bound: Option<Duration>) -> bool {
         let until = bound.map(|bound| Instant::now() + bound);
         let mut state = self.lock();
@@ -228,12 +228,12 @@ impl Shared {
     }
 }
 
-/// What a caller is told while the model cannot serve.
-fn refusal(status: &Status) -> EmbedError {
+/// Returns the error for callers while the model cannot serve.
+fn refusal(status: &ModelStatus) -> EmbedError {
     match status {
-        Status::Absent { mend } => EmbedError::Absent { mend: mend.clone() },
-        Status::Loading { percent } => EmbedError::Loading { percent: *percent },
-        Status::Failed { why, mend } => EmbedError::Failed { why: format!("{why} ({mend})") },
-        Status::Ready => EmbedError::Failed { why: "it is being stopped".to_owned() },
+        ModelStatus::Absent { mend } => EmbedError::Absent { mend: mend.clone() },
+        ModelStatus::Loading { percent } => EmbedError::Loading { percent: *percent },
+        ModelStatus::Failed { why, mend } => EmbedError::Failed { why: format!("{why} ({mend})") },
+        ModelStatus::Ready => EmbedError::Failed { why: "it is being stopped".to_owned() },
     }
 }

@@ -1,18 +1,18 @@
-//! The life of the engine's threads: load, serve, and start again after a death.
+//! Supervision of the engine threads: load, serve, and restart after a panic.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::line::{Step, Work};
+use super::batch_queue::{Batch, QueueWork};
 use super::load::{LoadError, Model, load};
-use super::shared::{Left, Next, Shared};
-use crate::chat::Status;
+use super::shared::{ExitReason, Next, Shared};
+use crate::chat::ModelStatus;
 use crate::embed::EmbedError;
-use crate::restart::{Restarts, Verdict};
+use crate::restart::{RestartDecision, Restarts};
 
-/// How serving with a model ended.
+/// How serving with a loaded model ended.
 enum Outcome {
     Stop,
     /// The files changed.
@@ -45,72 +45,72 @@ pub(super) fn run(shared: &Shared) {
         };
         tracing::error!(%why, "the embedding model dies too often; it is tried again in a minute");
         let mend = "it is tried again in a minute; if it stays so, report this".to_owned();
-        shared.set_unable(Status::Failed { why, mend });
+        shared.set_unable(ModelStatus::Failed { why, mend });
         if !shared.pause(Some(Duration::from_secs(60))) {
             return;
         }
     }
 }
 
-/// Serves with one loaded model; `Failed` where it dies too often.
+/// Serves with one loaded model; returns `Failed` if it dies too often.
 fn keep_serving(shared: &Shared, model: &Model, restarts: &mut Restarts, begin: Instant) -> Outcome {
     loop {
         shared.set_ready();
         serve(shared, model);
         match shared.left() {
-            Left::Stop => return Outcome::Stop,
-            Left::Reload if model.is_current(shared) => {}
-            Left::Reload => return Outcome::Reload,
-            Left::Death(why) => {
+            ExitReason::Stop => return Outcome::Stop,
+            ExitReason::Reload if model.is_current(shared) => {}
+            ExitReason::Reload => return Outcome::Reload,
+            ExitReason::Death(why) => {
                 shared.set_loading(99);
                 match restarts.died(begin.elapsed()) {
-                    Verdict::RestartAfter(delay) => {
+                    RestartDecision::RestartAfter(delay) => {
                         tracing::error!(%why, ?delay, "the embedding model's engine died; it is started again");
                         if !shared.pause(Some(delay)) {
                             return Outcome::Stop;
                         }
                     }
-                    Verdict::GiveUpFor(_) => return Outcome::Failed(why),
+                    RestartDecision::GiveUpFor(_) => return Outcome::Failed(why),
                 }
             }
         }
     }
 }
 
-/// Serves on this thread and, where there is more than one, on others. Comes back when all of them have left.
+/// Serves on this thread and any additional ones; returns when all of them have exited.
 fn serve(shared: &Shared, model: &Model) {
     thread::scope(|scope| {
         for number in 1..shared.options.threads {
             let named = thread::Builder::new().name(format!("embeddings-{number}"));
-            if let Err(error) = named.spawn_scoped(scope, || work(shared, model)) {
+            if let Err(error) = named.spawn_scoped(scope, || next_work(shared, model)) {
                 tracing::warn!(%error, number, "a thread of the embedding model could not be started");
                 break;
             }
         }
-        work(shared, model);
+        next_work(shared, model);
     });
 }
 
-fn work(shared: &Shared, model: &Model) {
+fn next_work(shared: &Shared, model: &Model) {
     loop {
         match shared.next() {
-            Next::Leave => return,
-            Next::Work(Work::Tokenize(id, texts)) => {
+            Next::Exit => return,
+            Next::QueueWork(QueueWork::Tokenize(id, texts)) => {
                 let read = catch_unwind(AssertUnwindSafe(|| model.tokenize(&texts)));
                 shared.tokenized(id, read.unwrap_or_else(|panic| Err(EmbedError::Failed { why: describe(&*panic) })));
             }
-            Next::Work(Work::Compute(step)) => compute(shared, &step, || model.encode(&step.tokens)),
-            Next::Panic(step) => compute(shared, &step, die),
+            Next::QueueWork(QueueWork::Compute(batch)) => compute(shared, &batch, || model.encode(&batch.tokens)),
+            Next::Panic(batch) => compute(shared, &batch, die),
         }
     }
 }
 
-/// A panic ends the step, not the thread: the supervisor begins anew.
-fn compute(shared: &Shared, step: &Step, vectors: impl FnOnce() -> Vec<Vec<f32>>) {
+/// A panic ends the batch, not the thread: the supervisor restarts serving.
+fn compute(shared: &Shared, batch: &Batch, vectors: impl FnOnce() -> Vec<Vec<f32>>) {
     let begin = Instant::now();
     match catch_unwind(AssertUnwindSafe(vectors)) {
-        Ok(vectors) => shared.computed(step, vectors, begin.elapsed()),
-        Err(panic) => shared.died(step, describe(&*panic)),
+        Ok(vectors) => shared.computed(batch, vectors, begin.elapsed()),
+        Err(panic) => shared.died(batch, describe(&*panic)),
     }
 }
 

@@ -1,24 +1,25 @@
-//! WordPiece: the longest known piece first. Source: `WordpieceTokenizer` of google-research/bert tokenization.py.
+//! WordPiece tokenizer (greedy longest match first). Source: `WordpieceTokenizer` of google-research/bert
+//! tokenization.py.
 
 use std::collections::HashMap;
 
 use super::words::{Word, words};
 
-/// Before pieces that go on a word.
+/// Prefix of pieces that continue a word.
 const CONTINUES: &str = "##";
 
-/// A text with more pieces than the model reads.
+/// Error: the text has more pieces than the model accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooLong {
-    /// Pieces that it has at least: it is not read to its end.
+    /// Lower bound of the number of pieces; the text is not tokenized to its end.
     pub(super) at_least: usize,
 }
 
-/// A vocabulary of pieces.
+/// A WordPiece vocabulary.
 #[derive(Debug)]
 pub(super) struct WordPiece {
     begins: HashMap<Box<str>, u32>,
-    /// Without the `##`.
+    /// Continuation pieces, without the `##`.
     continues: HashMap<Box<str>, u32>,
     /// Bytes of the longest piece.
     longest: usize,
@@ -28,7 +29,7 @@ pub(super) struct WordPiece {
 }
 
 impl WordPiece {
-    /// Reads a `vocab.txt`: one piece a line, its number the line's, from 0.
+    /// Parses a `vocab.txt`: one piece per line; its id is the line number, from 0.
     pub(super) fn parse(vocabulary: &str) -> Result<Self, String> {
         let (mut begins, mut continues, mut longest) = (HashMap::new(), HashMap::new(), 0);
         for (line, id) in vocabulary.lines().zip(0_u32..) {
@@ -46,12 +47,13 @@ impl WordPiece {
         Ok(Self { begins, continues, longest, unknown, begin, end })
     }
 
-    /// Pieces of the vocabulary.
+    /// Number of pieces in the vocabulary.
     pub(super) fn len(&self) -> usize {
         self.begins.len() + self.continues.len()
     }
 
-    /// The text's pieces between the two marks, at most `most` in all. Names of marks in a text stay text.
+    /// Tokenizes a text between the two special tokens, at most `most` tokens in all. Names of special tokens in the
+    /// text are plain text.
     pub(super) fn encode(&self, text: &str, most: usize) -> Result<Vec<u32>, TooLong> {
         let mut ids = vec![self.begin];
         for word in words(text) {
@@ -67,7 +69,7 @@ impl WordPiece {
         Ok(ids)
     }
 
-    /// A word of which any part is unknown is unknown as a whole.
+    /// If any part of a word is unknown, the whole word is unknown.
     fn split(&self, word: &str, ids: &mut Vec<u32>) {
         let whole = ids.len();
         let (mut pieces, mut rest) = (&self.begins, word);
@@ -109,7 +111,7 @@ mod tests {
 
     #[test]
     fn names_of_marks_are_text() {
-        // "[", "sep" and "]" are no pieces of this vocabulary.
+        // "[", "sep" and "]" are not in this vocabulary.
         assert_eq!(pieces("want [SEP] want"), [3, 0, 0, 0, 3]);
     }
 
@@ -118,12 +120,12 @@ mod tests {
         let vocabulary = WordPiece::parse(VOCABULARY).unwrap();
         assert_eq!(vocabulary.encode(&"want ".repeat(254), 256).unwrap().len(), 256);
         assert_eq!(vocabulary.encode(&"want ".repeat(255), 256), Err(TooLong { at_least: 257 }));
-        // Megabytes are not read to their end.
+        // Megabytes are not tokenized to their end.
         assert!(vocabulary.encode(&"want ".repeat(10_000_000), 256).is_err());
     }
 
     #[test]
-    fn a_vocabulary_that_is_none_is_refused() {
+    fn an_invalid_vocabulary_is_rejected() {
         assert!(WordPiece::parse("[UNK]\n[CLS]\n").unwrap_err().contains("[SEP]"));
         assert!(WordPiece::parse("a\na\n").unwrap_err().contains("twice"));
     }

@@ -1,24 +1,24 @@
-//! A text's words as BERT's uncased models read them: cleaned, lower-case, without accents, punctuation and CJK
-//! ideographs apart.
+//! Splits text into words as BERT's uncased models do: cleaned, lower-cased, without accents, with punctuation and CJK
+//! ideographs as separate words.
 //!
-//! Source: `BasicTokenizer` of google-research/bert tokenization.py. Where the two differ this follows Hugging Face's
+//! Source: `BasicTokenizer` of google-research/bert tokenization.py. Where they differ, this follows Hugging Face's
 //! `BertNormalizer` and `BertPreTokenizer`, with which the model was trained: unassigned characters stay.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
-/// Characters of the longest word that is looked up.
+/// Maximum characters of a word that is looked up.
 pub(super) const MAX_WORD: usize = 100;
 
 /// One word.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Word {
     Text(String),
-    /// More than [`MAX_WORD`] characters, which no vocabulary has.
+    /// More than [`MAX_WORD`] characters; no vocabulary contains such a word.
     TooLong,
 }
 
-/// The words of a text, one at a time: what is not asked for is not computed.
+/// Iterates over the words of a text lazily.
 pub(super) fn words(text: &str) -> impl Iterator<Item = Word> + '_ {
     let cleaned = text.chars().filter_map(clean).flat_map(space_ideographs);
     let plain = cleaned.nfd().filter(|c| c.general_category() != GeneralCategory::NonspacingMark);
@@ -50,7 +50,7 @@ impl<I: Iterator<Item = char>> Iterator for Words<I> {
     }
 }
 
-/// Without control characters, any white space as a space.
+/// Drops control characters, and maps any white space to a space.
 fn clean(c: char) -> Option<char> {
     if matches!(c, '\t' | '\n' | '\r') {
         return Some(' ');
@@ -63,7 +63,7 @@ fn clean(c: char) -> Option<char> {
     Some(if c.is_whitespace() { ' ' } else { c })
 }
 
-/// An ideograph is a word of its own.
+/// Makes an ideograph a word of its own.
 fn space_ideographs(c: char) -> impl Iterator<Item = char> {
     let around = is_ideograph(c).then_some(' ');
     around.into_iter().chain([c]).chain(around)
@@ -76,7 +76,8 @@ fn is_ideograph(c: char) -> bool {
         | 0x2B820..=0x2CEAF | 0xF900..=0xFAFF | 0x2F800..=0x2FA1F)
 }
 
-/// Every ASCII character that is no letter, digit or space counts, such as `$`, which Unicode calls a symbol.
+/// Every ASCII character that is not a letter, digit or space counts, for example `$`, which Unicode classifies as a
+/// symbol.
 fn is_punctuation(c: char) -> bool {
     c.is_ascii_punctuation() || c.general_category_group() == GeneralCategoryGroup::Punctuation
 }

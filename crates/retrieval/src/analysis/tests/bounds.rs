@@ -21,7 +21,7 @@ fn everywhere(text: &str) {
     assert!(Language::ALL.contains(&detect(text, Language::English)));
 }
 
-/// 256 KiB of what is costly if anything looks at it twice: the test ends, and soon.
+/// 256 KiB of text that is costly if examined repeatedly.
 #[test]
 fn hostile_texts_are_read_in_linear_time() {
     let bombs = [

@@ -84,7 +84,7 @@ fn a_word_is_found_with_and_without_its_diacritics() {
 fn a_foreign_script_has_the_stems_of_its_commonest_language() {
     assert_eq!(names("поговорила", Language::English), ["поговор"]);
     assert_eq!(names("consigned", Language::Russian), ["consign"]);
-    // Ukrainian is no language that has a stemmer here.
+    // There is no Ukrainian stemmer here.
     assert_eq!(names("поговорила", Language::Other), ["поговорила"]);
 }
 

@@ -66,7 +66,7 @@ proptest! {
         prop_assert!(TextIndex::decode(&mut &bytes[..]).is_err());
     }
 
-    /// Either it is seen, or it changed nothing that a search goes by; never a panic.
+    /// Damage is detected or does not affect searches; never a panic.
     #[test]
     fn damage_is_seen_or_harmless(at in any::<prop::sample::Index>(), bit in 0_u8..8, cut in any::<prop::sample::Index>()) {
         let bytes = encoded(&sample(40));

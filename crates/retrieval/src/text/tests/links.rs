@@ -60,7 +60,7 @@ fn a_link_to_itself_or_to_none_that_is_there_is_no_link() {
     assert_eq!(index.neighbours(DocNo(0)), (Some(DocNo(1)), None));
 }
 
-/// A word and a bag are the same however the threads came to be: against an index that counts all anew.
+/// Rebuilds the index, to compare counts and lengths.
 fn counted_anew(index: &TextIndex) -> TextIndex {
     let mut bytes = Vec::new();
     index.encode(&mut bytes).unwrap();
@@ -70,7 +70,7 @@ fn counted_anew(index: &TextIndex) -> TextIndex {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// Also those that cut a thread in two, or close it to a ring.
+    /// Including links that cut a thread in two, or close it to a cycle.
     #[test]
     fn links_of_any_kind_keep_both_sides_and_every_length(
         acts in proptest::collection::vec((0..9_u32, proptest::option::of(0..9_u32), proptest::option::of(0..9_u32), 0..9_u32), 1..40),

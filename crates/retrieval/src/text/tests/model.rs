@@ -1,4 +1,4 @@
-//! The index beside BM25 written down plainly over lists of words.
+//! The index against a straightforward BM25 over word lists.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ enum Act {
     Remove {
         doc: u32,
     },
-    /// Behind the last of a thread, or with `at` between two of it.
+    /// After the last of a thread, or with `at` between two of it.
     Thread {
         doc: u32,
         thread: usize,
@@ -52,7 +52,7 @@ impl Model {
         self.threads.iter_mut().for_each(|thread| thread.retain(|other| *other != doc));
     }
 
-    /// Entries with their weights in the bag of one.
+    /// Entries with their weights for one entry.
     fn bag(&self, doc: u32) -> Vec<(u32, f64)> {
         let mut bag = vec![(doc, 1.0)];
         for thread in &self.threads {
@@ -64,7 +64,7 @@ impl Model {
         bag
     }
 
-    /// How often words stand in a row in an entry.
+    /// Number of occurrences of consecutive words in an entry.
     fn count(&self, doc: u32, row: &[usize]) -> f64 {
         let words = self.entries.get(&doc).map_or(&[][..], Vec::as_slice);
         words.windows(row.len()).filter(|window| window == &row).count() as f64

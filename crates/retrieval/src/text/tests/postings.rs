@@ -1,4 +1,4 @@
-//! Postings beside a map, in lists of every size.
+//! Postings against a map, in lists of all sizes.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ fn check(postings: &Postings, model: &Model) {
     let mut counts = Vec::new();
     postings.each_count(|doc, count| counts.push((doc, count)));
     assert_eq!(counts, model.iter().map(|(doc, places)| (*doc, places.len() as u32)).collect::<Vec<_>>());
-    // One reads the positions of all that it comes to, the other those of every second.
+    // One reads the positions of all entries, the other those of every second.
     let (mut cursor, mut other) = (postings.cursor(), postings.cursor());
     let mut from = 0;
     for (doc, places) in model.iter().step_by(5) {
@@ -35,7 +35,7 @@ fn check(postings: &Postings, model: &Model) {
 }
 
 fn add(postings: &mut Postings, model: &mut Model, doc: u32, random: &mut Random) {
-    // Most entries hold a word once or twice, some often, one in a hundred very often.
+    // Most entries contain a word once or twice, some often, one in a hundred very often.
     let often = [1, 1, 1, 2, 2, 3, 4, 5, 9][random.below(9) as usize] * if random.below(100) == 0 { 200 } else { 1 };
     let mut last = 0;
     let place = |_| {
@@ -59,7 +59,7 @@ fn a_list_is_what_was_put_in_and_not_taken_out() {
         let kept = (postings.clone(), model.clone());
         for round in 0..4_000 {
             let doc = random.below(span);
-            // It grows for the first half and shrinks to little in the second.
+            // It grows in the first half and shrinks in the second.
             let puts = if round < 2_000 { 4 } else { 1 };
             if model.remove(&doc).is_some() {
                 postings.remove(doc);

@@ -1,4 +1,4 @@
-//! What a search leaves out could not have been in its answer: against the scores of all entries, to the bit.
+//! Pruning is exact: compared bit by bit with the scores of all entries.
 
 use roaring::RoaringBitmap;
 

@@ -1,7 +1,7 @@
 use super::{find_in, index_of};
 use crate::{Bm25, DocNo, Filter, Neighbours, StopWords, TextOptions, TextQuery};
 
-/// BM25 as published, each entry for itself.
+/// BM25 as published, without neighbours.
 const PLAIN: TextOptions =
     TextOptions { bm25: Bm25 { k1: 1.2, b: 0.75, prior: 0.0 }, neighbours: Neighbours::NONE, pairs: 0.0 };
 

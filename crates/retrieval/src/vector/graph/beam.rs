@@ -6,15 +6,15 @@ use crate::vector::quantized::Quantized;
 use crate::vector::ranked::Ranked;
 use crate::vector::vectors::Vectors;
 
-/// Nodes that a descent keeps on each layer.
+/// Number of nodes that a descent keeps per layer.
 const PATHS: usize = 12;
 
-/// What a search keeps while it walks one layer, reused for the next.
+/// State of a search in one layer, reused for the next.
 pub(super) struct Beam {
     visited: Visited,
-    /// Seen, their links not followed yet.
+    /// Visited nodes whose links have not been followed.
     frontier: BinaryHeap<Ranked>,
-    /// The best that are admitted, the worst of them on top.
+    /// The best admitted nodes, the worst on top.
     found: BinaryHeap<Reverse<Ranked>>,
     fresh: Vec<u32>,
     products: Vec<i32>,
@@ -31,7 +31,7 @@ impl Beam {
         }
     }
 
-    /// What was found, best first.
+    /// Takes the results, best first.
     pub fn take(&mut self) -> Vec<Ranked> {
         let mut found: Vec<Ranked> = self.found.drain().map(|Reverse(one)| one).collect();
         found.sort_unstable_by(|a, b| b.cmp(a));
@@ -46,7 +46,7 @@ impl Beam {
     }
 }
 
-/// One query on its way through the layers (algorithms 2 and 5 of the paper).
+/// A query in the graph (algorithms 2 and 5 of the paper).
 pub(super) struct Walk<'a> {
     pub layers: &'a Layers,
     pub vectors: &'a Vectors,
@@ -54,8 +54,8 @@ pub(super) struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The nearest nodes found from the entry down to just above a layer. Several, unlike the paper's one: where clusters
-    /// lie far apart, a single path ends in the wrong one too often.
+    /// Nearest nodes from the entry point down to just above a layer. Several, unlike the paper's one: with distant
+    /// clusters a single path too often ends in the wrong one.
     pub fn descend(&self, beam: &mut Beam, above: usize) -> Vec<u32> {
         let mut near: Vec<u32> = self.layers.entry().into_iter().collect();
         for level in (above + 1..=self.layers.top()).rev() {
@@ -65,7 +65,7 @@ impl Walk<'_> {
         near
     }
 
-    /// Fills the beam with the `breadth` nearest that are admitted; false where `most` looks at vectors were too few.
+    /// Fills the beam with the `breadth` nearest admitted nodes; false if `most` vector comparisons were not enough.
     pub fn layer(
         &self,
         beam: &mut Beam,
@@ -113,7 +113,7 @@ impl Walk<'_> {
 }
 
 impl Beam {
-    /// Those not seen before become `fresh`.
+    /// Unvisited ones become `fresh`.
     fn visit(&mut self, slots: &[u32]) {
         self.fresh.clear();
         for slot in slots {
@@ -124,7 +124,7 @@ impl Beam {
     }
 }
 
-/// A set of slots that is cleared in the time it took to fill.
+/// A set of slots that is cleared in time proportional to its size.
 struct Visited {
     words: Vec<u64>,
     touched: Vec<u32>,

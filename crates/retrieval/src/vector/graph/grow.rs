@@ -5,11 +5,11 @@ use crate::vector::quantized::Quantized;
 use crate::vector::ranked::Ranked;
 use crate::vector::vectors::Vectors;
 
-/// How many of the nearest may be before a twin, as the high halves have it.
+/// Number of nearest nodes examined for a duplicate, as ranked by the high halves.
 const ALIKE: usize = 4;
 
 impl Graph {
-    /// Gives a vector its place (algorithm 1 of the paper). Links lead only to nodes whose vector is there.
+    /// Inserts a vector (algorithm 1 of the paper). New links lead only to nodes with a live vector.
     pub(super) fn place(&mut self, vectors: &Vectors, slot: u32, beam: &mut Beam) {
         let query = vectors.get(slot);
         let level = self.level_of(vectors, slot, &query);
@@ -33,7 +33,7 @@ impl Graph {
         }
     }
 
-    /// The nodes of a layer nearest to another that lead to vectors which are there.
+    /// Nearest nodes of a layer that lead to live vectors.
     pub(super) fn near(
         &self,
         vectors: &Vectors,
@@ -49,7 +49,7 @@ impl Graph {
         beam.take()
     }
 
-    /// Links a node with the best of what is near it on a layer, both ways.
+    /// Links a node with the best of its nearest nodes on a layer, in both directions.
     pub(super) fn link(&mut self, vectors: &Vectors, slot: u32, level: usize, near: &[Ranked]) {
         let chosen = vectors.choose(near, self.layers.most(1));
         self.layers.set_links(slot, level, chosen.iter().map(|one| one.number()));
@@ -58,7 +58,7 @@ impl Graph {
         }
     }
 
-    /// Adds a link from a node to a new one; where it has too many, the heuristic chooses among them.
+    /// Adds a link to a new node; if there are too many, the heuristic selects among them.
     fn link_back(&mut self, vectors: &Vectors, from: Ranked, to: u32, level: usize) {
         let slot = from.number();
         if self.layers.links(slot, level).contains(&to) || self.layers.add_link(slot, level, to) {
@@ -71,8 +71,8 @@ impl Graph {
         self.layers.set_links(slot, level, chosen.into_iter().map(Ranked::number));
     }
 
-    /// A level drawn with the probabilities of the paper (1/M for each further one) from what is hashed of the vector and
-    /// its number: the same entries in the same order give the same graph.
+    /// Draws a level with the paper's probabilities (1/M for each further one) from a hash of the vector and its
+    /// number: the same entries in the same order give the same graph.
     fn level_of(&self, vectors: &Vectors, slot: u32, query: &Quantized) -> usize {
         let number = vectors.doc(slot).map_or(0, |doc| u64::from(doc.0));
         let hash = query.codes.iter().fold(mix(number), |hash, code| mix(hash ^ u64::from(code.cast_unsigned())));

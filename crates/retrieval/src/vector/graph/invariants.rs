@@ -2,7 +2,7 @@ use super::Graph;
 use crate::vector::vectors::Vectors;
 
 impl Graph {
-    /// What must hold between any two slices of work; the tests ask after every few.
+    /// Invariants between slices of work, checked by the tests.
     pub fn check(&self, vectors: &Vectors) {
         let twins: Vec<(u32, u32)> = self.twins.slots().collect();
         for slot in (0..vectors.slots() as u32).filter(|slot| vectors.doc(*slot).is_some()) {

@@ -5,20 +5,20 @@ use crate::vector::codec::Source;
 use crate::vector::rows::Rows;
 
 const NONE: u32 = u32::MAX;
-/// More layers than any number of documents has: 16^8 is 2^32.
+/// More layers than any number of documents needs: 16^8 is 2^32.
 pub(super) const MAX_LEVEL: usize = 15;
 
-/// Who links to whom, by layer. A list is a row: how many, then the slots.
+/// Adjacency lists by layer. A list is a row: the count, then the slots.
 #[derive(Debug, Clone)]
 pub(super) struct Layers {
     links: usize,
-    /// One more than the node's level; 0 where the slot is no node.
+    /// Level of the node plus one; 0 if the slot is not a node.
     levels: Rows<u8>,
     base: Rows<u32>,
-    /// Where a node's lists above the base begin, one row for each layer.
+    /// First of a node's rows above the base layer.
     upper_at: Rows<u32>,
     upper: Rows<u32>,
-    /// Rows above the base that nobody uses, by how many there are in a row.
+    /// Free rows above the base layer, by run length.
     spare: Vec<Vec<u32>>,
     entry: Option<u32>,
 }
@@ -44,7 +44,7 @@ impl Layers {
         self.entry = entry;
     }
 
-    /// Slots it has room for.
+    /// Capacity in slots.
     pub const fn slots(&self) -> usize {
         self.levels.len()
     }
@@ -57,13 +57,13 @@ impl Layers {
         self.entry.and_then(|entry| self.level(entry)).unwrap_or_default()
     }
 
-    /// The slots that are nodes.
+    /// Slots that are nodes.
     pub fn nodes(&self) -> Vec<u32> {
         let levels = self.levels.blocks().flat_map(|(_, levels)| levels).zip(0_u32..);
         levels.filter(|(level, _)| **level > 0).map(|(_, slot)| slot).collect()
     }
 
-    /// The most links a node may have on a layer.
+    /// Maximum links of a node on a layer.
     pub const fn most(&self, level: usize) -> usize {
         if level == 0 { 2 * self.links } else { self.links }
     }
@@ -75,7 +75,7 @@ impl Layers {
         links.get(..*count as usize).unwrap_or_default()
     }
 
-    /// At most [`Layers::most`] are kept.
+    /// Keeps at most [`Layers::most`].
     pub fn set_links(&mut self, slot: u32, level: usize, links: impl Iterator<Item = u32>) {
         let Some((count, places)) = self.list_mut(slot, level).split_first_mut() else { return };
         *count = 0;
@@ -85,7 +85,7 @@ impl Layers {
         }
     }
 
-    /// Whether there was room for one more.
+    /// Returns whether there was space for one more.
     pub fn add_link(&mut self, slot: u32, level: usize, link: u32) -> bool {
         let Some((count, places)) = self.list_mut(slot, level).split_first_mut() else { return false };
         let Some(place) = places.get_mut(*count as usize) else { return false };
@@ -110,7 +110,7 @@ impl Layers {
         }
     }
 
-    /// Makes a node to which no link leads a mere slot again.
+    /// Removes a node without incoming links.
     pub fn remove(&mut self, slot: u32) {
         let Some(level) = self.level(slot) else { return };
         if let (Some(upper), Some(spare)) = (self.upper_at.value(slot as usize), self.spare.get_mut(level))
@@ -121,7 +121,7 @@ impl Layers {
         self.levels.set(slot as usize, &[0]);
     }
 
-    /// The highest of these nodes becomes the entry.
+    /// Selects the highest of these nodes as entry point.
     pub fn choose_entry(&mut self, admits: impl Fn(u32) -> bool) {
         let levels = self.levels.blocks().flat_map(|(_, levels)| levels).zip(0_u32..);
         let nodes = levels.filter(|(level, slot)| **level > 0 && admits(*slot));

@@ -8,8 +8,8 @@ use crate::vector::DecodeError;
 use crate::vector::codec::Source;
 use crate::vector::rows::Rows;
 
-/// Slots whose vector is that of a node, to the last bit: the same text stored again and again. They are found with the
-/// node. As nodes of their own they would fill each other's links and every beam that comes near, and hide the rest.
+/// Slots whose vector is identical to a node's, as when the same text is stored repeatedly. They are found with the
+/// node. As separate nodes they would fill each other's links and every nearby beam, and hide the rest.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Twins(Arc<Sets>);
 
@@ -26,7 +26,7 @@ impl Twins {
         sets.twins.entry(node).or_default().insert(slot);
     }
 
-    /// Takes a twin away, and tells whose it was.
+    /// Removes a duplicate, and returns its node.
     pub fn remove(&mut self, slot: u32) -> Option<u32> {
         if !self.0.nodes.contains_key(&slot) {
             return None;

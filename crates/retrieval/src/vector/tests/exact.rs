@@ -40,7 +40,7 @@ proptest! {
     }
 }
 
-/// All so near to each other that the high halves cannot tell them apart: the bounds must leave the order to the cosines.
+/// All so similar that the high halves cannot distinguish them: the bounds must leave the order to the cosines.
 #[test]
 fn an_order_within_the_slack_of_the_first_pass_is_that_of_the_cosines() {
     let base = draw(1, 48, 7).remove(0);

@@ -6,7 +6,7 @@ use super::{draw, encoded, filled, small};
 use crate::vector::{VectorIndex, VectorOptions};
 use crate::{DocNo, Filter};
 
-/// How many of the ten nearest are found.
+/// Recall of the ten nearest.
 fn recall(index: &VectorIndex, vectors: &[Vec<f32>], filter: Filter<'_>) -> f64 {
     let model = Model((0..).zip(vectors.to_vec()).collect());
     let queries = draw(40, index.dimensions(), 99);
@@ -27,7 +27,7 @@ fn the_graph_finds_nearly_all_of_the_nearest() {
     let few: RoaringBitmap = (0..2000).filter(|doc| doc % 50 == 0).collect();
     assert!(recall(&index, &vectors, Filter::Only(&half)) > 0.97);
     assert!(recall(&index, &vectors, Filter::Only(&few)) >= 1.0, "few are scanned");
-    // What has no place in the graph yet is scanned.
+    // Vectors outside the graph are scanned.
     let more = [vectors, draw(300, 24, 2)].concat();
     for (doc, vector) in (0..).zip(&more).skip(2000) {
         index.insert(DocNo(doc), vector).unwrap();
@@ -58,8 +58,8 @@ fn the_graph_finds_as_much_after_everything_was_replaced_and_takes_no_more_room(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// A graph of hardly any links, used from the start: it may miss, but what it shows is there, admitted, with its own
-    /// cosine and in order, and there is as much as was asked for.
+    /// A graph with very few links: it may miss results, but those returned are live, admitted, with their own cosine
+    /// and in order, and as many as requested.
     #[test]
     fn what_the_graph_shows_is_true(
         steps in steps(6, 60, 400),
@@ -100,7 +100,7 @@ proptest! {
     }
 }
 
-/// The walk begins among what is not admitted, and may end there: then all that is admitted is scanned.
+/// The search begins among rejected nodes and may end there: then all admitted vectors are scanned.
 #[test]
 fn a_filter_that_keeps_only_what_is_far_away_hides_nothing() {
     let vectors = draw(1000, 12, 1);
@@ -172,7 +172,7 @@ fn when_few_are_left_the_graph_goes_and_they_are_found() {
     assert_eq!(index.search(&vectors[4], Filter::All, 1)[0].0, DocNo(4));
 }
 
-/// As of short answers that are stored again and again: no two of a kind can be told apart, and none may be lost.
+/// As with short texts that are stored repeatedly: none of the equal vectors may be lost.
 #[test]
 fn many_equal_vectors_do_not_hide_others_nor_each_other() {
     let mut vectors = draw(1500, 16, 1);

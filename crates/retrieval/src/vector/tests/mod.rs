@@ -8,13 +8,13 @@ use self::model::Random;
 use crate::DocNo;
 use crate::vector::{VectorIndex, VectorOptions};
 
-/// Searched by many threads while a clone is written by another.
+/// Searched by many threads while a clone is modified.
 const _: fn() = || {
     fn shared<T: Send + Sync>() {}
     shared::<VectorIndex>();
 };
 
-/// A graph of few links that is used from 100 vectors on.
+/// Options of a sparse graph used from 100 vectors on.
 pub fn small(dimensions: usize) -> VectorOptions {
     VectorOptions {
         exact_below: 100,
@@ -25,7 +25,7 @@ pub fn small(dimensions: usize) -> VectorOptions {
     }
 }
 
-/// An index of so many drawn vectors, numbered from 0, its graph complete.
+/// An index of the given vectors, numbered from 0, with a complete graph.
 pub fn filled(options: VectorOptions, vectors: &[Vec<f32>]) -> VectorIndex {
     let mut index = VectorIndex::with(options);
     for (doc, vector) in vectors.iter().enumerate() {

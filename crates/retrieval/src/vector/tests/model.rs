@@ -27,7 +27,7 @@ impl Random {
     }
 }
 
-/// What an index must be like: every vector as given, the cosine as defined.
+/// Reference: vectors as given, cosine as defined.
 #[derive(Debug, Clone, Default)]
 pub struct Model(pub BTreeMap<u32, Vec<f32>>);
 
@@ -36,7 +36,7 @@ impl Model {
         cosine(&self.0[&doc], query)
     }
 
-    /// The cosines of all that the filter admits, best first.
+    /// Cosines of all admitted vectors, best first.
     pub fn nearest(&self, query: &[f32], filter: Filter<'_>) -> Vec<(u32, f32)> {
         let admitted = self.0.keys().filter(|doc| filter.admits(DocNo(**doc)));
         let mut all: Vec<(u32, f32)> = admitted.map(|doc| (*doc, self.cosine(*doc, query))).collect();
@@ -57,8 +57,8 @@ pub enum Step {
     Work(usize),
 }
 
-/// Few numbers, so that they are replaced and used again; few values and some kinds again and again, so that there are
-/// equals and opposites.
+/// Few document numbers, so that they are replaced and reused; few distinct values, so that there are equal and
+/// opposite vectors.
 pub fn steps(dimensions: usize, docs: u32, most: usize) -> impl Strategy<Value = Vec<Step>> {
     let vector = proptest::collection::vec((-4_i8..=4).prop_map(f32::from), dimensions);
     let vector = vector.prop_filter("a direction", |vector| vector.iter().any(|x| *x != 0.0));

@@ -63,7 +63,7 @@ proptest! {
     }
 }
 
-/// Of vectors with all numbers alike, the worst there are, with as many dimensions as may be.
+/// The worst case: equal numbers in all dimensions, with the maximum number of dimensions.
 #[test]
 fn products_of_halves_stay_within_32_bits() {
     for dimensions in [1, 2, 384, 16_384] {

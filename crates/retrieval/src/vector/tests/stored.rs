@@ -51,7 +51,7 @@ proptest! {
         prop_assert!(decoded(&begun).is_err());
     }
 
-    /// Whoever forges the checksum too gets an error or an index that answers, never a panic.
+    /// A forged index with a valid checksum gives an error or a working index, never a panic.
     #[test]
     fn a_forged_index_is_refused_or_harmless(seed in any::<u64>(), changes in 1_usize..6) {
         let mut random = Random(seed);
@@ -84,7 +84,7 @@ fn an_index_cut_short_is_an_error_at_every_byte() {
     assert!(decoded(&bytes).is_ok());
 }
 
-/// A length of four thousand million rows with no rows behind it.
+/// A length of four billion rows without data.
 #[test]
 fn a_length_that_lies_takes_no_memory() {
     let mut bytes = b"mstrvec1".to_vec();

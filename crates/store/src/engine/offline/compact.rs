@@ -1,52 +1,55 @@
-//! Writing a store anew: sled never gives space back, and a fresh engine holds the same records in less.
+//! Compacts a store. sled never returns space to the file system; a new engine holds the same records in less.
 
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{Folder, Progress};
-use crate::engine::fill::Filler;
+use super::{DataFolder, Progress};
+use crate::engine::bulk_load::BulkLoader;
 use crate::engine::open::LIVE;
 use crate::engine::recover::{BUILDING, READY};
 use crate::files::{self, io_at};
 use crate::{StoreError, Tree};
 
-/// The engine before, until the one after has its place.
-const BEFORE: &str = "compact.old";
+/// Name of the old engine's folder until the new one is in its place.
+const OLD_ENGINE: &str = "compact.old";
 
-/// What it brought.
+/// Result of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Compacted {
+pub struct CompactReport {
+    /// Number of records in the store.
     pub records: u64,
-    /// On the disk, before and after.
+    /// Size on disk before the compaction.
     pub bytes_before: u64,
+    /// Size on disk after the compaction.
     pub bytes_after: u64,
 }
 
-impl Folder {
-    /// Rewrites the store into a fresh one beside it, reads that whole, and puts it in its place. Needs as much free
-    /// space as the records take. A crash leaves the old one or the new.
+impl DataFolder {
+    /// Copies the store into a new engine beside it, verifies the copy and swaps it in. Needs as much free space as the
+    /// records take. A crash leaves either the old store or the new one.
     ///
     /// # Errors
-    /// `Corrupt`: a record; the store stays as it was.
-    pub fn compact(&self, progress: Progress<'_>) -> Result<Compacted, StoreError> {
+    ///
+    /// `Corrupt`: a record is corrupt; the store is left unchanged.
+    pub fn compact(&self, progress: Progress<'_>) -> Result<CompactReport, StoreError> {
         let (folder, live) = (&self.options.path, self.live());
         let bytes_before = size(&live)?;
         let (building, ready) = (folder.join(BUILDING), folder.join(READY));
         let records = self.rewrite(&building, progress)?;
         files::rename(&building, &ready)?;
-        let before = folder.join(BEFORE);
+        let before = folder.join(OLD_ENGINE);
         files::remove_dir(&before)?;
-        // Between these two the next start finds `restore.ready` without `live`, and finishes.
+        // After a crash between these two renames, the next start finds `restore.ready` without `live`, and finishes.
         files::rename(&live, &before)?;
         files::rename(&ready, &live)?;
         sweep(folder)?;
-        Ok(Compacted { records, bytes_before, bytes_after: size(&live)? })
+        Ok(CompactReport { records, bytes_before, bytes_after: size(&live)? })
     }
 
     fn rewrite(&self, building: &Path, progress: Progress<'_>) -> Result<u64, StoreError> {
         let (old, new) = (self.whole()?, self.fresh(building)?);
-        let mut filler = Filler::new(&new);
+        let mut filler = BulkLoader::new(&new);
         old.for_each(|tree: Tree, key, rec| {
             progress(filler.put(tree, key.to_vec(), rec)?);
             Ok(())
@@ -55,18 +58,18 @@ impl Folder {
         let report = new.verify()?;
         match report.corrupt.first() {
             None if report.records == records => Ok(records),
-            None => Err(StoreError::Corrupt(format!("{} of {records} records were written anew", report.records))),
-            Some(why) => Err(StoreError::Corrupt(format!("the store written anew: {why}"))),
+            None => Err(StoreError::Corrupt(format!("only {} of {records} records were copied", report.records))),
+            Some(why) => Err(StoreError::Corrupt(format!("the compacted store is corrupt: {why}"))),
         }
     }
 }
 
 /// Removes what a finished compaction left behind.
 pub(super) fn sweep(folder: &Path) -> Result<(), StoreError> {
-    if folder.join(LIVE).is_dir() { files::remove_dir(&folder.join(BEFORE)) } else { Ok(()) }
+    if folder.join(LIVE).is_dir() { files::remove_dir(&folder.join(OLD_ENGINE)) } else { Ok(()) }
 }
 
-/// Bytes of all files in a folder and below.
+/// Returns the total size of all files below a folder, in bytes.
 fn size(dir: &Path) -> Result<u64, StoreError> {
     let mut bytes = 0;
     let mut folders: Vec<PathBuf> = vec![dir.to_owned()];

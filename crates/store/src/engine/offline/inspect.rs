@@ -1,11 +1,11 @@
-//! Looking a store or a backup through: every record is read, its checksum and its version compared.
+//! Inspects a store or a backup: every record is read, and its checksum and schema version are checked.
 
 use std::path::Path;
 
 use serde::Serialize;
 
-use super::{Folder, journals};
-use crate::crash::contained;
+use super::{DataFolder, journals};
+use crate::crash::catch_panics;
 use crate::engine::open;
 use crate::engine::recover::Damage;
 use crate::engine::tables::Engine;
@@ -13,82 +13,87 @@ use crate::files::hex;
 use crate::snapshot::{Item, SnapshotReader};
 use crate::{Migration, Rec, StoreError, Tree};
 
-/// At most so many problems are named; what is beyond is counted.
+/// Maximum number of problems that are listed; further ones are only counted.
 const MAX_NAMED: usize = 100;
 
-/// What was found.
+/// Result of an inspection.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Inspection {
-    /// Every tree, in a fixed order.
+    /// Record counts of every tree, in a fixed order.
     pub trees: Vec<TreeCount>,
-    /// Journals whose entries are not in the records yet.
+    /// Journals whose entries are not merged into the records yet.
     pub journals: Vec<JournalFile>,
-    /// What is wrong, for people; empty where everything holds.
+    /// Descriptions of the problems found; empty if there are none.
     pub problems: Vec<String>,
 }
 
-/// A tree's whole records.
+/// Counts over the intact records of a tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TreeCount {
+    /// Name of the tree.
     pub tree: &'static str,
+    /// Number of intact records.
     pub records: u64,
-    /// Of the values.
+    /// Total size of the values.
     pub bytes: u64,
-    /// 0 where there is no record.
+    /// Newest schema version; 0 if there is no record.
     pub newest_schema: u16,
 }
 
 /// A file of a journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct JournalFile {
-    /// `journal/file`
+    /// Name in the form `journal/file`.
     pub name: String,
+    /// Total size of the values, in bytes.
     pub bytes: u64,
 }
 
-impl Folder {
+impl DataFolder {
     /// Reads the whole store.
     ///
     /// # Errors
-    /// `Io`: the folder cannot be read. What is wrong with the store itself is in the answer.
+    ///
+    /// `Io`: the folder cannot be read. Problems of the store itself are part of the result.
     pub fn inspect(&self) -> Result<Inspection, StoreError> {
-        let mut tally = Tally::new(&self.options.migrations);
-        tally.found.journals = journals::list(&self.options.path);
-        match open::open_whole(&self.options) {
-            Ok(engine) => tally.engine(&engine)?,
+        let mut builder = InspectionBuilder::new(&self.options.migrations);
+        builder.found.journals = journals::list(&self.options.path);
+        match open::open_verified(&self.options) {
+            Ok(engine) => builder.engine(&engine)?,
             Err(Damage::Lossy { engine, why }) => {
-                tally.problem(why);
-                tally.engine(&engine)?;
+                builder.problem(why);
+                builder.engine(&engine)?;
             }
-            Err(Damage::Unreadable(why)) => tally.problem(why),
+            Err(Damage::Unreadable(why)) => builder.problem(why),
             Err(Damage::Refused(error)) => return Err(error),
         }
-        Ok(tally.told())
+        Ok(builder.finish())
     }
 }
 
-/// Reads a whole backup. `migrations`: those of the program that would open it.
+/// Reads a whole backup. `migrations` are those of the program that would open it.
 ///
 /// # Errors
-/// `Io`: the file cannot be read. What is wrong with it is in the answer.
+///
+/// `Io`: the file cannot be read. Problems of its content are part of the result.
 pub fn inspect_file(path: &Path, migrations: &[Migration]) -> Result<Inspection, StoreError> {
-    let mut tally = Tally::new(migrations);
-    match tally.file(path) {
+    let mut builder = InspectionBuilder::new(migrations);
+    match builder.file(path) {
         Err(error @ StoreError::Io(_)) => return Err(error),
-        Err(StoreError::Corrupt(why)) => tally.problem(why),
-        Err(other) => tally.problem(other.to_string()),
+        Err(StoreError::Corrupt(why)) => builder.problem(why),
+        Err(other) => builder.problem(other.to_string()),
         Ok(()) => {}
     }
-    Ok(tally.told())
+    Ok(builder.finish())
 }
 
-struct Tally<'a> {
+struct InspectionBuilder<'a> {
     migrations: &'a [Migration],
     found: Inspection,
     unnamed: usize,
 }
 
-impl<'a> Tally<'a> {
+impl<'a> InspectionBuilder<'a> {
     fn new(migrations: &'a [Migration]) -> Self {
         let empty = |tree: Tree| TreeCount { tree: tree.name(), records: 0, bytes: 0, newest_schema: 0 };
         let found = Inspection { trees: Tree::ALL.into_iter().map(empty).collect(), ..Inspection::default() };
@@ -115,7 +120,7 @@ impl<'a> Tally<'a> {
 
     fn engine(&mut self, engine: &Engine) -> Result<(), StoreError> {
         for (tree, table) in &engine.handles()?.trees {
-            let read = contained("verify", || {
+            let read = catch_panics("verify", || {
                 for item in table.iter() {
                     let (key, raw) = item.map_err(|e| engine.fault(e))?;
                     match engine.load(*tree, &key, &raw) {
@@ -125,7 +130,7 @@ impl<'a> Tally<'a> {
                 }
                 Ok(())
             });
-            // Past an unreadable page the rest of its tree cannot be told apart from lost.
+            // Past an unreadable page, the remaining records of the tree cannot be distinguished from lost ones.
             if let Err(why) = read {
                 self.problem(format!("{}/: {why}", tree.name()));
             }
@@ -154,7 +159,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    fn told(mut self) -> Inspection {
+    fn finish(mut self) -> Inspection {
         if self.unnamed > 0 {
             self.found.problems.push(format!("and {} more", self.unnamed));
         }

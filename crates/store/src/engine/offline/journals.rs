@@ -1,6 +1,6 @@
-//! The append-only journals beside the engine: what was acknowledged and is not in its records yet. A backup of a
-//! stopped folder carries their files as they are, and a restore puts them back: whoever keeps the journal takes them
-//! in at the next start, as after a crash.
+//! The append-only journals beside the engine, which contain acknowledged entries that are not merged into its records
+//! yet. A backup of a stopped folder contains their files unchanged, and a restore puts them back; the journal's owner
+//! merges them at the next start, as after a crash.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -11,15 +11,16 @@ use crate::StoreError;
 use crate::files::{self, io_at};
 use crate::snapshot::SnapshotWriter;
 
-/// The folders of journals in a data folder.
+/// Names of the journal folders in a data folder.
 pub(super) const JOURNALS: [&str; 1] = ["ledger"];
 
-/// The feed's journal: minutes of a history that no backup carries. It belongs to one store, and goes aside with it.
+/// Folder of the feed's journal: a history of minutes that no backup contains. It belongs to one store, and is set
+/// aside with it.
 pub(super) const FEED: &str = "feed";
 
 const PIECE: usize = 256 << 10;
 
-/// Every file of every journal, by its name `journal/file`, in order.
+/// Lists the files of all journals, in order of their names.
 pub(super) fn list(folder: &Path) -> Vec<JournalFile> {
     let mut found = Vec::new();
     for journal in JOURNALS {
@@ -35,7 +36,7 @@ pub(super) fn list(folder: &Path) -> Vec<JournalFile> {
     found
 }
 
-/// Writes them all into a backup.
+/// Writes all journal files into a backup.
 pub(super) fn write(folder: &Path, out: &mut SnapshotWriter<'_>) -> Result<(), StoreError> {
     for JournalFile { name, .. } in list(folder) {
         let path = folder.join(&name);
@@ -54,9 +55,13 @@ pub(super) fn write(folder: &Path, out: &mut SnapshotWriter<'_>) -> Result<(), S
     Ok(())
 }
 
-/// Appends a piece to its file below `folder`. Names that lead elsewhere are refused.
+/// Appends a piece to its file below `folder`. Names that would lead outside of it are rejected.
 pub(super) fn put(folder: &Path, name: &str, piece: &[u8]) -> Result<(), StoreError> {
-    let refused = || StoreError::BadRequest(format!("the backup holds {name:?}, which this program does not know"));
+    let refused = || {
+        StoreError::BadRequest(format!(
+            "the backup contains {name:?}, which this version does not know: use the newer version"
+        ))
+    };
     let (journal, file) = name.split_once('/').ok_or_else(refused)?;
     let plain = !file.is_empty() && !file.starts_with('.') && !file.contains(['/', '\\', '\0']);
     if !JOURNALS.contains(&journal) || !plain {

@@ -1,7 +1,7 @@
-//! A data folder that no server holds: backed up, looked through, replaced, written anew.
+//! Operations on a data folder that no server uses: backup, inspection, restore, compaction.
 //!
-//! It is opened as it stands: nothing is mended, migrated or set aside on the way. Only a crashed replacement is
-//! finished first, as the server would.
+//! The folder is opened as it is: nothing is repaired, migrated or set aside. Only an interrupted replacement is
+//! finished first, as the server would do.
 
 mod compact;
 mod inspect;
@@ -12,10 +12,10 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-pub use compact::Compacted;
+pub use compact::CompactReport;
 pub use inspect::{Inspection, JournalFile, TreeCount, inspect_file};
 pub(super) use replace::finish as finish_replacement;
-pub use replace::{Replace, Restored};
+pub use replace::{ReplacePolicy, RestoreReport};
 
 use super::Options;
 use super::open::{self, LIVE};
@@ -25,48 +25,59 @@ use crate::StoreError;
 use crate::files;
 use crate::snapshot::SnapshotWriter;
 
-/// Told, now and then, how many records are done.
+/// Callback that receives the number of records processed so far, from time to time.
 pub type Progress<'a> = &'a mut dyn FnMut(u64);
 
-/// A data folder, held: no server can open it meanwhile.
+/// A locked data folder: no server can open it meanwhile.
 #[derive(Debug)]
-pub struct Folder {
+pub struct DataFolder {
     options: Options,
-    /// Held, not used.
+    /// Held for its effect only.
     _lock: File,
 }
 
-impl Folder {
-    /// Holds a folder that has a store.
+impl DataFolder {
+    /// Locks a folder that contains a store.
     ///
     /// # Errors
-    /// `Locked`: a server holds it. `Io`: there is no store, or the folder cannot be used.
-    pub fn hold(options: Options) -> Result<Self, StoreError> {
-        let none = || StoreError::Io(format!("there is no store in {}: say --data DIR", options.path.display()));
+    ///
+    /// - `Locked`: a server uses it.
+    /// - `Io`: there is no store, or the folder cannot be used.
+    pub fn lock(options: Options) -> Result<Self, StoreError> {
+        let none = || {
+            StoreError::Io(format!(
+                "there is no store in {}: set the data folder with --data DIR",
+                options.path.display()
+            ))
+        };
         if !options.path.is_dir() {
             return Err(none());
         }
-        let lock = open::hold(&options.path)?;
+        let lock = open::lock_and_recover(&options.path)?;
         if !options.path.join(LIVE).is_dir() {
             return Err(none());
         }
         Ok(Self { options, _lock: lock })
     }
 
-    /// Holds a folder that may be empty or not there yet.
+    /// Locks a folder that may be empty or missing, in which case it is created.
     ///
     /// # Errors
-    /// `Locked`: a server holds it. `Io`: the folder cannot be used.
-    pub fn hold_or_create(options: Options) -> Result<Self, StoreError> {
+    ///
+    /// - `Locked`: a server uses it.
+    /// - `Io`: the folder cannot be used.
+    pub fn lock_or_create(options: Options) -> Result<Self, StoreError> {
         files::create_dir(&options.path)?;
-        let lock = open::hold(&options.path)?;
+        let lock = open::lock_and_recover(&options.path)?;
         Ok(Self { options, _lock: lock })
     }
 
-    /// Writes every record, and the journals that are not yet in the records, as a checked stream.
+    /// Writes every record, and the journals that are not merged into the records yet, as a stream with checksums.
+    /// Returns the number of records.
     ///
     /// # Errors
-    /// `Corrupt`: a record, or the engine; a backup with holes is none.
+    ///
+    /// `Corrupt`: a record or the engine is corrupt; an incomplete backup is never written.
     pub fn backup(&self, to: &mut dyn Write, progress: Progress<'_>) -> Result<u64, StoreError> {
         let engine = self.whole()?;
         let mut out = SnapshotWriter::start(to, engine.group()?)?;
@@ -83,9 +94,9 @@ impl Folder {
         self.options.path.join(LIVE)
     }
 
-    /// The engine, if it holds everything that was acknowledged.
+    /// Opens the engine if it contains everything that was acknowledged.
     fn whole(&self) -> Result<Engine, StoreError> {
-        open::open_whole(&self.options).map_err(|damage| match damage {
+        open::open_verified(&self.options).map_err(|damage| match damage {
             Damage::Refused(error) => error,
             Damage::Unreadable(why) | Damage::Lossy { why, .. } => {
                 let mend = "`muster serve` sets it aside and starts from its newest snapshot; `muster restore --force` \

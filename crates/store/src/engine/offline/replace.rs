@@ -1,17 +1,17 @@
-//! Putting a backup in the place of what a folder holds.
+//! Replaces the content of a data folder by a backup.
 //!
-//! The new engine is built as `restore.tmp`, becomes `replace.ready` when it is whole, and takes its place in renames
-//! that the next start can finish: while `live` stands, the old store counts; once `live` is moved away, the new one
-//! does. What belonged to the old one (journals, snapshots) goes aside with it: entries of another store's journal, or
-//! a snapshot of another store that got further, must not come back into this one.
+//! The new engine is built as `restore.tmp`, renamed to `replace.ready` when it is complete, and takes its place by
+//! renames that the next start can finish: as long as `live` exists, the old store is valid; once `live` has been moved
+//! away, the new one is. Everything that belonged to the old store (journals, snapshots) is set aside with it: entries
+//! of another store's journal, or a later snapshot of another store, must not reappear in this one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{Folder, Progress, compact, inspect_file, journals};
-use crate::engine::fill::Filler;
+use super::{DataFolder, Progress, compact, inspect_file, journals};
+use crate::engine::bulk_load::BulkLoader;
 use crate::engine::open::{LIVE, SNAPSHOTS};
 use crate::engine::recover::BUILDING;
 use crate::files::{self, io_at};
@@ -19,51 +19,60 @@ use crate::snapshot::{Item, SnapshotReader};
 use crate::{StoreError, Tree};
 
 const READY: &str = "replace.ready";
-/// In the new engine's folder until the end: where the old store goes ...
-const ASIDE: &str = "replaced-to";
-/// ... and the journals that the backup brought.
-const BROUGHT: &str = "journals";
+/// Note in the new engine's folder, until the replacement is done: the folder that receives the old store.
+const SET_ASIDE_NOTE: &str = "replaced-to";
+/// Folder in the new engine's folder, until the replacement is done: the journals of the backup.
+const BACKUP_JOURNALS: &str = "journals";
 
-/// What becomes of a store that is there already.
+/// What to do with a store that exists already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Replace {
-    /// It is in the way, unless it holds nothing.
+pub enum ReplacePolicy {
+    /// Fail, unless it is empty.
     Never,
-    /// It is set aside, whole.
+    /// Move it aside, complete.
     SetAside,
 }
 
-/// What a restore did.
+/// Result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Restored {
+pub struct RestoreReport {
+    /// Number of restored records.
     pub records: u64,
-    /// Where the store before is now; `None` where it held nothing.
+    /// New location of the previous store; `None` if it was empty.
     pub set_aside: Option<PathBuf>,
 }
 
-impl Folder {
-    /// Puts a backup in place. The whole file is verified first. A crash leaves the old store or the new.
+impl DataFolder {
+    /// Restores a backup. The whole file is verified first. A crash leaves either the old store or the new one.
     ///
     /// # Errors
-    /// `Corrupt`: the file is damaged. `BadRequest`: the folder holds a store and `replace` is `Never`, or the file is
-    /// of a newer program. In each case the folder stays as it was.
-    pub fn restore(&self, from: &Path, replace: Replace, progress: Progress<'_>) -> Result<Restored, StoreError> {
+    ///
+    /// - `Corrupt`: the file is damaged.
+    /// - `BadRequest`: the folder contains a store and `replace` is `Never`, or the file is of a newer program.
+    ///
+    /// The folder is left unchanged in both cases.
+    pub fn restore(
+        &self,
+        from: &Path,
+        replace: ReplacePolicy,
+        progress: Progress<'_>,
+    ) -> Result<RestoreReport, StoreError> {
         let found = inspect_file(from, &self.options.migrations)?;
         if let Some(why) = found.problems.first() {
             return Err(StoreError::Corrupt(why.clone()));
         }
         let folder = &self.options.path;
         let holds = self.holds_something();
-        if holds && replace == Replace::Never {
+        if holds && replace == ReplacePolicy::Never {
             return Err(StoreError::BadRequest(format!(
-                "{} holds a store already: with --force it is set aside, not deleted",
+                "{} contains a store already: pass --force to set it aside (it is not deleted)",
                 folder.display()
             )));
         }
         let building = folder.join(BUILDING);
         let records = self.build(&building, from, progress)?;
         let aside = format!("replaced-{}", files::utc_stamp());
-        let note = building.join(ASIDE);
+        let note = building.join(SET_ASIDE_NOTE);
         files::write_atomic(&note, |to| to.write_all(aside.as_bytes()).map_err(|e| io_at(&note, &e)))?;
         files::sync_dir(&building)?;
         files::rename(&building, &folder.join(READY))?;
@@ -74,13 +83,13 @@ impl Folder {
         }
         finish(folder)?;
         if holds {
-            return Ok(Restored { records, set_aside: Some(aside) });
+            return Ok(RestoreReport { records, set_aside: Some(aside) });
         }
         files::remove_dir(&aside)?;
-        Ok(Restored { records, set_aside: None })
+        Ok(RestoreReport { records, set_aside: None })
     }
 
-    /// Whether there is anything that somebody could miss. What cannot be read counts.
+    /// Returns whether the folder contains any data. What cannot be read counts as data.
     fn holds_something(&self) -> bool {
         let beside = !journals::list(&self.options.path).is_empty()
             || !files::entries(&self.options.path.join(SNAPSHOTS)).is_empty();
@@ -98,14 +107,14 @@ impl Folder {
         let engine = self.fresh(building)?;
         let mut items = SnapshotReader::open(from)?;
         let group = items.group();
-        let mut filler = Filler::new(&engine);
-        let brought = building.join(BROUGHT);
+        let mut filler = BulkLoader::new(&engine);
+        let journals_dir = building.join(BACKUP_JOURNALS);
         while let Some(item) = items.next_item()? {
             match item {
                 Item::Record(tree, key, rec) => progress(filler.put(tree, key, rec)?),
                 Item::Piece { name, bytes } => {
-                    files::create_dir(&brought)?;
-                    journals::put(&brought, &name, &bytes)?;
+                    files::create_dir(&journals_dir)?;
+                    journals::put(&journals_dir, &name, &bytes)?;
                 }
             }
         }
@@ -114,11 +123,11 @@ impl Folder {
     }
 }
 
-/// Goes on where a replacement stands, however far a crash let it come; afterwards nothing of it is left.
+/// Finishes an interrupted replacement from any point and removes its leftovers.
 pub(in crate::engine) fn finish(folder: &Path) -> Result<(), StoreError> {
     let (live, ready) = (folder.join(LIVE), folder.join(READY));
     if ready.is_dir() && !live.exists() {
-        let note = ready.join(ASIDE);
+        let note = ready.join(SET_ASIDE_NOTE);
         let aside = fs::read_to_string(&note).map_err(|e| io_at(&note, &e))?;
         let aside = folder.join(aside.trim());
         for beside in journals::JOURNALS.into_iter().chain([journals::FEED, SNAPSHOTS]) {
@@ -131,13 +140,13 @@ pub(in crate::engine) fn finish(folder: &Path) -> Result<(), StoreError> {
         files::rename(&ready, &live)?;
     }
     files::remove_dir(&ready)?;
-    for journal in files::entries(&live.join(BROUGHT)) {
+    for journal in files::entries(&live.join(BACKUP_JOURNALS)) {
         if let Some(name) = journal.file_name() {
             files::rename(&journal, &folder.join(name))?;
         }
     }
-    files::remove_dir(&live.join(BROUGHT))?;
-    let note = live.join(ASIDE);
+    files::remove_dir(&live.join(BACKUP_JOURNALS))?;
+    let note = live.join(SET_ASIDE_NOTE);
     if note.exists() {
         fs::remove_file(&note).map_err(|e| io_at(&note, &e))?;
     }
@@ -161,7 +170,7 @@ mod tests {
         SledStore::open(Options::new(folder)).unwrap().store.get(Tree::Keys, key.as_bytes()).unwrap().is_some()
     }
 
-    /// A folder with `old` in it, a journal and a snapshot, and beside it a new engine with a journal that it brought.
+    /// A folder with `old` in it, a journal and a snapshot, and beside it a new engine with the journal of its backup.
     fn before_the_swap() -> (tempfile::TempDir, PathBuf) {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("data");
@@ -169,7 +178,7 @@ mod tests {
         let other = home.path().join("other");
         put(&other, "new");
         fs::rename(other.join(LIVE), folder.join(READY)).unwrap();
-        fs::write(folder.join(READY).join(ASIDE), "replaced-x").unwrap();
+        fs::write(folder.join(READY).join(SET_ASIDE_NOTE), "replaced-x").unwrap();
         let places =
             [("replace.ready/journals/ledger", "new"), ("ledger", "old"), ("feed", "old"), ("snapshots", "old")];
         for (place, what) in places {
@@ -179,7 +188,7 @@ mod tests {
         (home, folder)
     }
 
-    fn is_new(folder: &Path) {
+    fn assert_replaced(folder: &Path) {
         assert!(has(folder, "new") && !has(folder, "old"));
         assert_eq!(fs::read_to_string(folder.join("ledger/1")).unwrap(), "new");
         assert_eq!(fs::read_to_string(folder.join("replaced-x/ledger/1")).unwrap(), "old");
@@ -193,29 +202,29 @@ mod tests {
     }
 
     #[test]
-    fn each_restoration_is_marked_as_one() {
+    fn each_restore_writes_a_new_mark() {
         let home = tempfile::tempdir().unwrap();
         let (from, file) = (home.path().join("from"), home.path().join("backup"));
         put(&from, "one");
         let marks = ["first", "second"].map(|to| {
-            let source = Folder::hold(Options::new(&from)).unwrap();
+            let source = DataFolder::lock(Options::new(&from)).unwrap();
             source.backup(&mut fs::File::create(&file).unwrap(), &mut |_| {}).unwrap();
             let to = home.path().join(to);
-            let folder = Folder::hold_or_create(Options::new(&to)).unwrap();
-            folder.restore(&file, Replace::Never, &mut |_| {}).unwrap();
+            let folder = DataFolder::lock_or_create(Options::new(&to)).unwrap();
+            folder.restore(&file, ReplacePolicy::Never, &mut |_| {}).unwrap();
             drop((source, folder));
             assert!(has(&to, "one"));
             let mark = |folder: &Path| {
-                SledStore::open(Options::new(folder)).unwrap().store.get(Tree::Meta, crate::RESTORED).unwrap()
+                SledStore::open(Options::new(folder)).unwrap().store.get(Tree::Meta, crate::RESTORE_MARK).unwrap()
             };
-            assert_eq!(mark(&from), None, "no backup is a restoration");
-            mark(&to).expect("it is one")
+            assert_eq!(mark(&from), None, "taking a backup writes no mark");
+            mark(&to).expect("a restored store has a mark")
         });
         assert_ne!(marks[0], marks[1]);
     }
 
     #[test]
-    fn while_the_old_engine_stands_it_counts() {
+    fn the_old_engine_stays_valid_until_it_is_moved_away() {
         let (_home, folder) = before_the_swap();
         assert!(has(&folder, "old") && !has(&folder, "new"));
         assert_eq!(fs::read_to_string(folder.join("ledger/1")).unwrap(), "old");
@@ -223,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn once_the_old_engine_is_moved_away_the_next_start_finishes_from_every_step() {
+    fn the_next_start_finishes_a_replacement_interrupted_at_any_step() {
         type Step = fn(&Path);
         let steps: [Step; 5] = [
             |folder| fs::rename(folder.join("ledger"), folder.join("replaced-x/ledger")).unwrap(),
@@ -237,7 +246,7 @@ mod tests {
             fs::create_dir(folder.join("replaced-x")).unwrap();
             fs::rename(folder.join(LIVE), folder.join("replaced-x").join(LIVE)).unwrap();
             steps[..crash].iter().for_each(|step| step(&folder));
-            is_new(&folder);
+            assert_replaced(&folder);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Rules beyond the schema, under the names that Redocly's linter gives them.
+//! Rules beyond the schema, under the names of Redocly's linter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ pub(super) const NAMES: [&str; 11] = [
     "path-parameters-defined",
     "security-defined",
 ];
-/// How deep a document's references are looked for.
+/// Maximum depth at which references are searched.
 const MAX_DEPTH: usize = 128;
 
 pub(super) fn check(document: &Document, findings: &mut Vec<Finding>) {

@@ -1,4 +1,4 @@
-//! Tables of one FROM that no condition links.
+//! Detects tables of one FROM clause that no condition links.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -8,7 +8,7 @@ use sqlparser::ast::{Expr, JoinConstraint, JoinOperator, Select, TableFactor, vi
 use super::super::touched::last;
 use super::{column, compares};
 
-/// Sets of names that are linked, each led to its first.
+/// Union-find over linked names.
 #[derive(Default)]
 struct Links(BTreeMap<String, String>);
 
@@ -29,8 +29,8 @@ impl Links {
     }
 }
 
-/// The tables, but for those linked to the first, that a row of it meets in every combination. Conditions between
-/// columns without their table's name count for all: whose they are is not known.
+/// Returns the tables not linked to the first one, which are combined with every row. Conditions between unqualified
+/// columns count for all tables, since their table is unknown.
 pub(super) fn unlinked(select: &Select) -> Vec<String> {
     let (mut names, mut links) = (Vec::new(), Links::default());
     for table in &select.from {
@@ -51,7 +51,7 @@ pub(super) fn unlinked(select: &Select) -> Vec<String> {
     names.into_iter().filter(|name| links.root(name) != root).collect()
 }
 
-/// Takes the links of WHERE; true where columns are compared whose tables are not named.
+/// Adds the links of WHERE; returns true if unqualified columns are compared.
 fn vague(select: &Select, links: &mut Links) -> bool {
     let Some(condition) = &select.selection else { return false };
     let found = visit_expressions(condition, |expr: &Expr| {
@@ -71,7 +71,7 @@ fn vague(select: &Select, links: &mut Links) -> bool {
     found.is_break()
 }
 
-/// The qualifiers of all columns of an expression; empty texts for those without.
+/// Qualifiers of all columns of an expression; empty texts for unqualified ones.
 fn tables(expr: &Expr) -> Vec<String> {
     let mut found = Vec::new();
     let _ = visit_expressions(expr, |expr: &Expr| {
@@ -81,7 +81,7 @@ fn tables(expr: &Expr) -> Vec<String> {
     found
 }
 
-/// What it is called in the conditions; none for what is made of the tables before it, as `LATERAL` is.
+/// Name used in conditions; `None` for a table derived from the preceding ones, such as `LATERAL`.
 fn name(factor: &TableFactor) -> Option<String> {
     match factor {
         TableFactor::Table { name, alias, args: None, .. } => {
@@ -92,7 +92,7 @@ fn name(factor: &TableFactor) -> Option<String> {
     }
 }
 
-/// Whether a join has no condition and does not say that this is meant, as CROSS JOIN does.
+/// Returns whether a join has no condition and is not an explicit CROSS JOIN.
 fn open(operator: &JoinOperator) -> bool {
     use JoinOperator::{FullOuter, Inner, Join, Left, LeftOuter, Right, RightOuter, StraightJoin};
     match operator {

@@ -1,0 +1,153 @@
+//! State shared by a breaker's actor, its permits and its readers: only the latest snapshot, never the state itself.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use actix_rt::ArbiterHandle;
+use crossbeam_queue::SegQueue;
+use tokio::sync::{broadcast, watch};
+use tokio::time::Instant;
+
+use super::actor::{Admit, BreakerActor, BreakerReport};
+use super::latencies::Latencies;
+use super::permit::{Permit, PermitDecision};
+use super::state::{Breaker, BreakerOptions};
+use super::status::{BreakerChanged, BreakerStatus, LastFault};
+use crate::Jitter;
+use muster_core::supervise::{CallError, ChildSpec, Group, Handle};
+use muster_core::{Clock, Millis};
+
+/// Maximum wait for a permit; a healthy actor answers within microseconds.
+const PERMIT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Snapshot of a breaker: published after each change, and restored by the next incarnation of the actor.
+#[derive(Debug, Clone)]
+pub(super) struct BreakerSnapshot {
+    pub(super) breaker: Breaker,
+    pub(super) latencies: Latencies,
+    pub(super) last_success_at: Option<Millis>,
+    pub(super) last_fault: Option<LastFault>,
+}
+
+pub(super) struct BreakerShared {
+    pub(super) provider: Arc<str>,
+    pub(super) jitter: Jitter,
+    pub(super) clock: Clock,
+    /// Origin of the breaker's own time, which does not change with the wall clock.
+    origin: Instant,
+    pub(super) snapshot: watch::Sender<BreakerSnapshot>,
+    pub(super) changes: broadcast::Sender<BreakerChanged>,
+    /// Reports that change no state by themselves, applied before the next one that may.
+    pub(super) deferred: SegQueue<BreakerReport>,
+    handle: OnceLock<Handle<BreakerActor>>,
+}
+
+impl std::fmt::Debug for BreakerShared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BreakerShared").field("provider", &self.provider).finish_non_exhaustive()
+    }
+}
+
+impl BreakerShared {
+    pub(super) fn elapsed(&self) -> Duration {
+        self.origin.elapsed()
+    }
+
+    /// Destination of reports; set before the first permit exists.
+    pub(super) fn handle(&self) -> Option<&Handle<BreakerActor>> {
+        self.handle.get()
+    }
+
+    pub(super) fn cooldown_until(&self, breaker: &Breaker) -> Option<Millis> {
+        let left = breaker.cooldown_until()?.saturating_sub(self.elapsed());
+        Some(self.clock.now().plus(left))
+    }
+}
+
+/// Client of one provider's breaker.
+#[derive(Debug, Clone)]
+pub(crate) struct BreakerHandle {
+    core: Arc<BreakerShared>,
+    handle: Handle<BreakerActor>,
+}
+
+impl BreakerHandle {
+    /// Starts the actor `breaker-<provider>` in the group.
+    pub(crate) fn start(
+        group: &Group,
+        arbiter: ArbiterHandle,
+        provider: &str,
+        options: BreakerOptions,
+        jitter: Jitter,
+        clock: Clock,
+        changes: broadcast::Sender<BreakerChanged>,
+    ) -> Self {
+        let snapshot = BreakerSnapshot {
+            breaker: Breaker::new(options),
+            latencies: Latencies::default(),
+            last_success_at: None,
+            last_fault: None,
+        };
+        let core = Arc::new(BreakerShared {
+            provider: Arc::from(provider),
+            jitter,
+            clock,
+            origin: Instant::now(),
+            snapshot: watch::Sender::new(snapshot),
+            changes,
+            deferred: SegQueue::new(),
+            handle: OnceLock::new(),
+        });
+        let shared = Arc::clone(&core);
+        let spec = ChildSpec::new(format!("breaker-{provider}"), arbiter, move |_| {
+            let actor = BreakerActor::resume(Arc::clone(&shared));
+            async move { Ok(actor) }
+        });
+        let handle = group.start(spec.capacity(4096));
+        // Empty until now: set nowhere else.
+        let _ = core.handle.set(handle.clone());
+        Self { core, handle }
+    }
+
+    /// Number of references to the shared state: the number at start plus one per outstanding permit.
+    #[cfg(test)]
+    pub(crate) fn holders(&self) -> usize {
+        Arc::strong_count(&self.core)
+    }
+
+    /// Requests a permit to call the provider. While the breaker is closed, the published snapshot suffices; the actor
+    /// is only asked when there is a decision to make.
+    pub(crate) async fn admit(&self, timeout: Duration) -> Result<PermitDecision, CallError> {
+        let admit_closed = self.core.snapshot.borrow().breaker.admit_closed();
+        if let Some(grant) = admit_closed {
+            return Ok(PermitDecision::Granted(Permit::new(Arc::clone(&self.core), grant)));
+        }
+        self.handle.ask_within(timeout.min(PERMIT_TIMEOUT), Admit).await
+    }
+
+    /// Stops the actor for good: the provider was removed.
+    pub(crate) fn retire(&self) {
+        self.handle.retire();
+    }
+
+    /// Returns how long a caller would have to wait now, by the latest snapshot.
+    pub(crate) fn wait(&self) -> Option<Duration> {
+        self.core.snapshot.borrow().breaker.wait(self.core.elapsed())
+    }
+
+    pub(crate) fn status(&self) -> BreakerStatus {
+        let snapshot = self.core.snapshot.borrow().clone();
+        let tally = snapshot.breaker.tally(self.core.elapsed());
+        BreakerStatus {
+            state: snapshot.breaker.state(),
+            reason: snapshot.breaker.reason(),
+            failure_share: tally.failure_share(),
+            calls: tally.calls,
+            p50_latency_ms: snapshot.latencies.p50(),
+            last_success_at: snapshot.last_success_at,
+            last_fault: snapshot.last_fault,
+            cooldown_until: self.core.cooldown_until(&snapshot.breaker),
+            opened_count: snapshot.breaker.opened_count(),
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! Failover: tries one provider after another within one deadline, with further rounds after a back-off.
+//!
+//! It is the same for complete answers, streams and embeddings. If the request hedges, a second call is started beside
+//! a slow one. Every call starts in `ProviderCall::start` and ends in `Failover::end`.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use muster_providers::{Fault, Phase};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::breaker::{Permit, PermitDecision};
+use super::budget::BudgetGuard;
+use super::call::{CallFuture, CallOutcome, CallRole, FinishedCall, ProviderCall, next_outcome};
+use super::chain::Route;
+use super::error::{FailedAttempts, outcome_of};
+use super::messages::{Attempt, AttemptOutcome, ChainError, Spend};
+use super::options::ChainOptions;
+use muster_core::supervise::CallError;
+use muster_core::{Error, Kind};
+use muster_limits::ledger::Hold;
+
+/// Limits of one request; `None` uses the chain's options.
+#[derive(Debug, Default)]
+pub(super) struct RequestLimits<'a> {
+    /// First model named by the request.
+    pub(super) requested_model: Option<&'a str>,
+    pub(super) request_id: &'a str,
+    pub(super) deadline: Option<Duration>,
+    pub(super) retries: Option<u32>,
+    pub(super) hedge_after: Option<Duration>,
+    pub(super) paid_by: Option<PaidBy<'a>>,
+}
+
+/// Budget that pays for a request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PaidBy<'a> {
+    pub(super) budgets: &'a BudgetGuard,
+    pub(super) spend: &'a Spend,
+}
+
+/// A provider's answer, with the permit that is still to be reported.
+pub(super) struct Served<T> {
+    pub(super) value: T,
+    pub(super) permit: Permit,
+    /// Reservation for the call, still to be settled.
+    pub(super) hold: Hold,
+    pub(super) route: Route,
+    pub(super) attempts: Vec<Attempt>,
+    /// Latency of the successful attempt.
+    pub(super) latency: Duration,
+}
+
+/// Event while calls are in progress.
+enum FailoverEvent<T> {
+    Completed(CallOutcome<T>),
+    /// The only call is slow: a second one was started beside it, if a breaker admitted one.
+    Hedged(Option<ProviderCall<T>>),
+    OutOfTime,
+}
+
+/// What to do after a fault.
+#[derive(Debug, PartialEq, Eq)]
+enum NextStep {
+    Continue,
+    /// No other provider would accept the request.
+    Stop,
+}
+
+pub(super) struct Failover<'a> {
+    options: &'a ChainOptions,
+    limits: RequestLimits<'a>,
+    time_limit: Duration,
+    deadline: Instant,
+    /// Routes still to be tried in this round ...
+    routes: VecDeque<Route>,
+    /// ... and in the next one, after a back-off.
+    retry_routes: VecDeque<Route>,
+    rounds: u32,
+    calls: usize,
+    attempts: Vec<Attempt>,
+    failures: FailedAttempts,
+}
+
+impl<'a> Failover<'a> {
+    pub(super) fn new(
+        options: &'a ChainOptions,
+        limits: RequestLimits<'a>,
+        routes: Vec<Route>,
+        started: Instant,
+    ) -> Self {
+        let time_limit = limits.deadline.unwrap_or(options.deadline);
+        Self {
+            options,
+            limits,
+            time_limit,
+            deadline: started + time_limit,
+            routes: routes.into(),
+            retry_routes: VecDeque::new(),
+            rounds: 0,
+            calls: 0,
+            attempts: Vec::new(),
+            failures: FailedAttempts::default(),
+        }
+    }
+
+    /// Tries routes in order until one succeeds, the deadline passes or no route is left. Dropping the future drops the
+    /// calls in progress with their permits.
+    pub(super) async fn run<T>(
+        mut self,
+        mut run: impl FnMut(&Route) -> CallFuture<T>,
+    ) -> Result<Served<T>, ChainError> {
+        // At most two, in the order in which they started.
+        let mut calls: Vec<ProviderCall<T>> = Vec::with_capacity(1);
+        loop {
+            if calls.is_empty() {
+                match self.start_next(&mut run).await {
+                    Some(call) => calls.push(call),
+                    None if self.next_round().await => continue,
+                    None => return Err(self.into_error()),
+                }
+            }
+            match self.step(&mut calls, &mut run).await {
+                FailoverEvent::Hedged(call) => calls.extend(call),
+                FailoverEvent::Completed(CallOutcome { call, result: Ok(value), .. }) => {
+                    return Ok(self.served(call, value, calls));
+                }
+                FailoverEvent::Completed(CallOutcome { call, result: Err(fault), role }) => {
+                    if self.on_fault(call, fault, role) == NextStep::Stop {
+                        self.cancel(calls);
+                        return Err(self.into_error());
+                    }
+                }
+                FailoverEvent::OutOfTime => {
+                    self.out_of_time(calls);
+                    return Err(self.into_error());
+                }
+            }
+        }
+    }
+
+    /// Starts the next call that a breaker admits; `None` when no route is left in this round. If this future is
+    /// dropped, nothing was started, and the route whose breaker was being asked is still the next.
+    async fn start_next<T>(&mut self, run: &mut impl FnMut(&Route) -> CallFuture<T>) -> Option<ProviderCall<T>> {
+        while self.calls < self.options.max_attempts {
+            let front = self.routes.front()?;
+            let member = Arc::clone(&front.member);
+            let hold = match self.limits.paid_by {
+                Some(paid_by) => paid_by.budgets.reserve_cost(paid_by.spend, &front.candidate).await,
+                None => Ok(Hold::none()),
+            };
+            let hold = match hold {
+                Ok(hold) => hold,
+                Err(error) => {
+                    self.unrecord_success(error);
+                    continue;
+                }
+            };
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            let decision = member.breaker.admit(left).await;
+            let route = self.routes.pop_front()?;
+            if let Some(permit) = self.permit(&route, decision) {
+                self.calls += 1;
+                return Some(ProviderCall::start(route, permit, hold, run));
+            }
+        }
+        None
+    }
+
+    /// Records that no budget could be reserved for the next route, and skips it.
+    fn unrecord_success(&mut self, error: Error) {
+        let Some(route) = self.routes.pop_front() else { return };
+        let exhausted = error.kind == Kind::BudgetExhausted;
+        let outcome = if exhausted { AttemptOutcome::BudgetExhausted } else { AttemptOutcome::Unavailable };
+        self.record(&route, outcome, Duration::ZERO);
+        self.failures.unreserved.get_or_insert(error);
+    }
+
+    /// Waits for the first event. Calls continue while a hedge waits for its breaker.
+    async fn step<T>(
+        &mut self,
+        calls: &mut Vec<ProviderCall<T>>,
+        run: &mut impl FnMut(&Route) -> CallFuture<T>,
+    ) -> FailoverEvent<T> {
+        let (deadline, due) = (self.deadline, self.hedge_due(calls));
+        let hedge = async {
+            match due {
+                Some(due) => sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+            self.start_next(run).await
+        };
+        tokio::select! {
+            biased;
+            next_outcome = next_outcome(calls) => FailoverEvent::Completed(next_outcome),
+            () = sleep_until(deadline) => FailoverEvent::OutOfTime,
+            call = hedge => FailoverEvent::Hedged(call),
+        }
+    }
+
+    /// Returns when a hedge is due beside the only call in progress, if one is possible.
+    fn hedge_due<T>(&self, calls: &[ProviderCall<T>]) -> Option<Instant> {
+        let [alone] = calls else { return None };
+        let wait = self.limits.hedge_after?;
+        let possible = self.calls < self.options.max_attempts && !self.routes.is_empty();
+        alone.due_after(wait).filter(|_| possible)
+    }
+
+    /// Returns the breaker's permit, or records why there is none.
+    fn permit(&mut self, route: &Route, decision: Result<PermitDecision, CallError>) -> Option<Permit> {
+        let (outcome, wait) = match decision {
+            Ok(PermitDecision::Granted(permit)) => return Some(permit),
+            Ok(PermitDecision::Refused { retry_in }) => (AttemptOutcome::OpenCircuit, retry_in),
+            Err(error) => {
+                tracing::warn!(provider = route.candidate.provider_id, %error, "the breaker did not respond");
+                (AttemptOutcome::Unavailable, error.retry_after)
+            }
+        };
+        self.failures.wait_for(wait);
+        self.record(route, outcome, Duration::ZERO);
+        None
+    }
+
+    /// Ends a call and records its attempt. Every call ends here.
+    fn end<T>(&mut self, call: ProviderCall<T>, outcome: AttemptOutcome) -> FinishedCall {
+        let ended = call.end();
+        self.record(&ended.route, outcome, ended.latency);
+        ended
+    }
+
+    /// Ends the other calls before recording the winner, so that the last attempt is the one that answered.
+    fn served<T>(mut self, call: ProviderCall<T>, value: T, others: Vec<ProviderCall<T>>) -> Served<T> {
+        self.cancel(others);
+        let FinishedCall { route, permit, hold, latency } = self.end(call, AttemptOutcome::Ok);
+        Served { value, permit, hold, route, attempts: self.attempts, latency }
+    }
+
+    /// Cancels calls whose answers are no longer needed. Their permits report themselves as cancelled, so no provider
+    /// is blamed.
+    fn cancel<T>(&mut self, calls: Vec<ProviderCall<T>>) {
+        for call in calls {
+            self.end(call, AttemptOutcome::Cancelled);
+        }
+    }
+
+    fn out_of_time<T>(&mut self, calls: Vec<ProviderCall<T>>) {
+        self.failures.deadline = Some(self.time_limit);
+        for call in calls {
+            let FinishedCall { permit, latency, .. } = self.end(call, AttemptOutcome::Deadline);
+            // The provider is only to cause if it had the time that its own phase is given.
+            if latency >= self.options.timeouts.headers {
+                let message = format!("no answer within {} ms", latency.as_millis());
+                permit.fault(&Fault::transient(Phase::Headers, message));
+            }
+        }
+    }
+
+    fn on_fault<T>(&mut self, call: ProviderCall<T>, fault: Fault, role: CallRole) -> NextStep {
+        let outcome = outcome_of(call.candidate(), &fault);
+        let FinishedCall { route, permit, latency, .. } = self.end(call, outcome);
+        let provider = route.candidate.provider_id.as_str();
+        tracing::warn!(
+            provider,
+            model = route.candidate.upstream_model,
+            ?outcome,
+            phase = ?fault.phase,
+            status = fault.status,
+            latency_ms = latency.as_millis(),
+            request_id = self.limits.request_id,
+            fault = fault.message,
+            "provider attempt failed"
+        );
+        match outcome {
+            AttemptOutcome::NotReady => {
+                drop(permit);
+                self.failures.not_ready = Some(fault);
+            }
+            AttemptOutcome::UnknownModel => {
+                permit.client_fault();
+                self.failures.unknown = Some(fault);
+            }
+            AttemptOutcome::Unsupported => {
+                drop(permit);
+                self.failures.unsupported.get_or_insert(fault);
+            }
+            AttemptOutcome::Client => {
+                permit.client_fault();
+                return self.on_rejection(fault, role);
+            }
+            _ => {
+                permit.fault(&fault);
+                self.failures.last_failure = Some((provider.to_owned(), fault));
+            }
+        }
+        if outcome == AttemptOutcome::Transient {
+            self.retry_routes.push_back(route);
+        }
+        NextStep::Continue
+    }
+
+    /// Stops trying other providers. When a hedge is rejected, the primary call may still answer and is waited for: a
+    /// hedge must not make a request worse off.
+    fn on_rejection(&mut self, fault: Fault, role: CallRole) -> NextStep {
+        self.failures.rejected = Some(fault);
+        self.routes.clear();
+        match role {
+            CallRole::Primary => NextStep::Stop,
+            CallRole::Hedge => NextStep::Continue,
+        }
+    }
+
+    /// Prepares another round with the routes that failed transiently; returns false when no round is left or useful.
+    async fn next_round(&mut self) -> bool {
+        let retries = self.limits.retries.unwrap_or(self.options.retries);
+        let bounded = self.rounds >= retries || self.calls >= self.options.max_attempts;
+        // A rejection by a hedge stands even if the primary call failed later.
+        if bounded || self.retry_routes.is_empty() || self.failures.rejected.is_some() || !self.back_off().await {
+            return false;
+        }
+        self.rounds += 1;
+        self.routes = std::mem::take(&mut self.retry_routes);
+        true
+    }
+
+    /// Waits with full jitter (Brooker 2015, "Exponential Backoff And Jitter"); returns false if the deadline would
+    /// pass.
+    async fn back_off(&self) -> bool {
+        let longest = self.options.backoff.saturating_mul(1 << self.rounds.min(16)).min(self.options.max_backoff);
+        let wait = longest.mul_f64(self.options.jitter.draw().clamp(0.0, 1.0));
+        if Instant::now() + wait >= self.deadline {
+            return false;
+        }
+        sleep(wait).await;
+        true
+    }
+
+    fn record(&mut self, route: &Route, outcome: AttemptOutcome, latency: Duration) {
+        self.attempts.push(Attempt {
+            provider: route.candidate.provider_id.clone(),
+            model: route.candidate.model_id.clone(),
+            outcome,
+            latency_ms: u64::try_from(latency.as_millis()).unwrap_or(u64::MAX),
+        });
+    }
+
+    fn into_error(self) -> ChainError {
+        ChainError { error: self.failures.into_error(self.limits.requested_model), attempts: self.attempts }
+    }
+}

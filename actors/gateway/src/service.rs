@@ -1,0 +1,198 @@
+//! Public request methods of the chain: complete chat, streamed chat, embeddings.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::ready;
+use muster_providers::{Call, EmbedCall, Fault, Usage};
+use tokio::time::Instant;
+
+use super::account::StreamAccount;
+use super::budget::PendingEntry;
+use super::chain::{Chain, Route};
+use super::failover::{Failover, PaidBy, RequestLimits, Served};
+use super::messages::{
+    ChainError, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest, Settlement, Spend,
+};
+use super::meter::{self, Meter};
+use super::stream::AnswerStream;
+use super::stream_open::{Opened, open};
+use muster_limits::ledger::{Hold, Outcome};
+
+impl Chain {
+    /// Returns a complete chat answer. Dropping the future cancels the provider's call immediately.
+    ///
+    /// # Errors
+    /// [`ChainError`] when no provider answered; it lists the attempts.
+    pub async fn complete(&self, request: GatewayChatRequest) -> Result<CompletedChat, ChainError> {
+        let started = Instant::now();
+        let entry = self.pending_entry(request.spend.as_ref(), request.models.first());
+        let failover = match self.failover(&request, started) {
+            Ok(failover) => failover,
+            Err(error) => return Err(record_failure(entry, error)),
+        };
+        let served = failover
+            .run(|route| match unsupported_field(route, &request) {
+                Some(fault) => ready(Err(fault)).boxed(),
+                None => route.member.provider.adapter.complete(self.call(&request, route)),
+            })
+            .await;
+        let served = match served {
+            Ok(served) => served,
+            Err(error) => return Err(record_failure(entry, error)),
+        };
+        served.permit.done(served.latency);
+        let reply = served.value;
+        let meter = Meter::new(self.counter(), &served.route, self.call(&request, &served.route));
+        let usage = reply.usage.unwrap_or_else(|| meter.counted(&reply));
+        let cost_nanos = meter.cost_nanos(usage);
+        record_success(entry, &served.route.candidate.model_id, served.hold, usage, cost_nanos);
+        Ok(CompletedChat {
+            cost_nanos,
+            usage,
+            reply,
+            model_id: served.route.candidate.model_id,
+            provider_id: served.route.candidate.provider_id,
+            attempts: served.attempts,
+            latency: started.elapsed(),
+        })
+    }
+
+    /// Returns a streamed chat answer once its first delta has arrived. `settle` is called exactly once in every case,
+    /// including when this future is dropped; it runs where the stream is polled or dropped, and must not block.
+    ///
+    /// # Errors
+    /// [`ChainError`] when no provider produced a first delta; it lists the attempts.
+    pub async fn stream(
+        &self,
+        request: GatewayChatRequest,
+        settle: impl FnOnce(Settlement) + Send + 'static,
+    ) -> Result<AnswerStream, ChainError> {
+        let started = Instant::now();
+        let entry = self.pending_entry(request.spend.as_ref(), request.models.first());
+        let mut account = StreamAccount::open(started, entry, Box::new(settle));
+        match self.open_stream(&request, started).await {
+            Ok(mut served) => {
+                let meter = Meter::new(self.counter(), &served.route, self.call(&request, &served.route));
+                let hold = std::mem::replace(&mut served.hold, Hold::none());
+                Ok(AnswerStream::new(served, account.with_meter(meter, hold), self.options(), started))
+            }
+            Err(error) => {
+                account.fail();
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns embedding vectors in the order of the input texts. Dropping the future cancels the provider's call
+    /// immediately.
+    ///
+    /// # Errors
+    /// [`ChainError`] when no provider answered; it lists the attempts.
+    pub async fn embed(&self, request: GatewayEmbedRequest) -> Result<CompletedEmbedding, ChainError> {
+        let started = Instant::now();
+        let requested_model = request.model.as_deref();
+        let entry = self.pending_entry(request.spend.as_ref(), request.model.as_ref());
+        let routes = match self.routes(self.registry().resolve_embedding(requested_model), requested_model) {
+            Ok(routes) => routes,
+            Err(error) => return Err(record_failure(entry, error)),
+        };
+        let paid_by = self.paid_by(request.spend.as_ref());
+        let limits =
+            RequestLimits { requested_model, request_id: &request.request_id, paid_by, ..RequestLimits::default() };
+        let call = |route: &Route| EmbedCall {
+            upstream_model: route.candidate.upstream_model.clone(),
+            request: Arc::clone(&request.request),
+            timeouts: self.options().timeouts,
+            request_id: request.request_id.clone(),
+            traceparent: request.traceparent.clone(),
+        };
+        let served = Failover::new(self.options(), limits, routes, started)
+            .run(|route| route.member.provider.adapter.embed(call(route)))
+            .await;
+        let served = match served {
+            Ok(served) => served,
+            Err(error) => return Err(record_failure(entry, error)),
+        };
+        served.permit.done(served.latency);
+        let reply = served.value;
+        let candidate = served.route.candidate;
+        let counted = || meter::inputs(&**self.counter(), &candidate.model_id, &request.request);
+        let usage = reply.usage.unwrap_or_else(counted);
+        let cost_nanos = candidate.price.map(|price| price.nanos(usage));
+        record_success(entry, &candidate.model_id, served.hold, usage, cost_nanos);
+        Ok(CompletedEmbedding {
+            cost_nanos,
+            usage,
+            reply,
+            model_id: candidate.model_id,
+            provider_id: candidate.provider_id,
+            attempts: served.attempts,
+            latency: started.elapsed(),
+        })
+    }
+
+    async fn open_stream(&self, request: &GatewayChatRequest, started: Instant) -> Result<Served<Opened>, ChainError> {
+        let hold_back = self.options().hold_back;
+        let adapter = |route: &Route| Arc::clone(&route.member.provider.adapter);
+        self.failover(request, started)?
+            .run(|route| match unsupported_field(route, request) {
+                Some(fault) => ready(Err(fault)).boxed(),
+                None => open(adapter(route), self.call(request, route), hold_back).boxed(),
+            })
+            .await
+    }
+
+    fn failover<'a>(&'a self, request: &'a GatewayChatRequest, started: Instant) -> Result<Failover<'a>, ChainError> {
+        let requested_model = request.models.first().map(String::as_str);
+        let routes = self.routes(self.registry().resolve_list(&request.models), requested_model)?;
+        let limits = RequestLimits {
+            requested_model,
+            request_id: &request.request_id,
+            deadline: request.deadline,
+            retries: request.retries,
+            hedge_after: request.hedge_after,
+            paid_by: self.paid_by(request.spend.as_ref()),
+        };
+        Ok(Failover::new(self.options(), limits, routes, started))
+    }
+
+    fn pending_entry(&self, spend: Option<&Spend>, requested_model: Option<&String>) -> PendingEntry {
+        PendingEntry::open(self.budgets(), spend, requested_model.map(String::as_str))
+    }
+
+    fn paid_by<'a>(&'a self, spend: Option<&'a Spend>) -> Option<PaidBy<'a>> {
+        let budgets = self.budgets()?;
+        Some(PaidBy { budgets, spend: spend? })
+    }
+
+    fn call(&self, request: &GatewayChatRequest, route: &Route) -> Call {
+        Call {
+            upstream_model: route.candidate.upstream_model.clone(),
+            takes_sampling: route.candidate.takes_sampling,
+            request: Arc::clone(&request.request),
+            timeouts: self.options().timeouts,
+            request_id: request.request_id.clone(),
+            traceparent: request.traceparent.clone(),
+        }
+    }
+}
+
+/// Returns a fault if the request uses a field that this provider would not honour.
+fn unsupported_field(route: &Route, request: &GatewayChatRequest) -> Option<Fault> {
+    let field = request.request.unsupported_field?;
+    let supported = route.member.provider.adapter.forwards_verbatim(&request.request);
+    let message = || format!("{} does not support `{field}`: leave it out", route.candidate.provider_id);
+    (!supported).then(|| Fault::unsupported(field, message()))
+}
+
+/// Records a request that no provider answered in the ledger, as failed and free of charge.
+fn record_failure(entry: PendingEntry, error: ChainError) -> ChainError {
+    entry.close(Outcome::Failed, Usage::default(), Some(0));
+    error
+}
+
+fn record_success(mut entry: PendingEntry, model_id: &str, hold: Hold, usage: Usage, cost_nanos: Option<u64>) {
+    entry.answered_by(model_id, hold);
+    entry.close(Outcome::Ok, usage, cost_nanos);
+}

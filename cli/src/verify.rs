@@ -1,0 +1,103 @@
+//! `muster verify` and `muster compact`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use muster_store::{DataFolder, Inspection, inspect_file};
+use serde_json::json;
+
+use crate::progress::Progress;
+use crate::{LocalServer, Settings, fail, locked};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct VerifyArgs {
+    #[command(flatten)]
+    settings: Settings,
+    /// Backup file to check [default: the data directory].
+    file: Option<PathBuf>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct CompactArgs {
+    #[command(flatten)]
+    settings: Settings,
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn verify(args: &VerifyArgs, server: &impl LocalServer) -> ExitCode {
+    match inspect(args, server) {
+        Ok((subject, inspection)) => {
+            print(&subject, &inspection, args.json);
+            if inspection.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => fail(&error),
+    }
+}
+
+fn inspect(args: &VerifyArgs, server: &impl LocalServer) -> Result<(PathBuf, Inspection), String> {
+    let options = server.store_options(&args.settings)?;
+    if let Some(file) = &args.file {
+        let inspection = inspect_file(file, &options.migrations).map_err(|error| error.to_string())?;
+        return Ok((file.clone(), inspection));
+    }
+    let data = options.path.clone();
+    let folder = DataFolder::lock(options).map_err(|error| {
+        locked(
+            &error,
+            "stop the server first (SIGTERM), or verify a backup of it; a running server reports its state at GET /api/health",
+        )
+    })?;
+    Ok((data, folder.inspect().map_err(|error| error.to_string())?))
+}
+
+fn print(subject: &std::path::Path, inspection: &Inspection, as_json: bool) {
+    let ok = inspection.problems.is_empty();
+    if as_json {
+        let Inspection { trees, journals, problems } = inspection;
+        println!(
+            "{}",
+            json!({ "what": subject, "ok": ok, "trees": trees, "journals": journals, "problems": problems })
+        );
+        return;
+    }
+    for tree in &inspection.trees {
+        println!(
+            "{:8} {:>10} records {:>12} bytes  schema {}",
+            tree.tree, tree.records, tree.bytes, tree.newest_schema
+        );
+    }
+    for journal in &inspection.journals {
+        println!("{}: {} bytes that are not yet applied to the records", journal.name, journal.bytes);
+    }
+    for problem in &inspection.problems {
+        println!("BAD  {problem}");
+    }
+    if ok {
+        println!("{}: all checksums are correct", subject.display());
+    }
+}
+
+pub(super) fn compact(args: &CompactArgs, server: &impl LocalServer) -> ExitCode {
+    let result = server.store_options(&args.settings).and_then(|options| {
+        let folder = DataFolder::lock(options);
+        let folder = folder.map_err(|error| locked(&error, "stop the server first (SIGTERM), then compact"))?;
+        let mut progress = Progress::new("compact", "records");
+        folder.compact(&mut |records| progress.update(records)).map_err(|error| error.to_string())
+    });
+    match result {
+        Ok(result) if args.json => println!("{}", json!(result)),
+        Ok(result) => {
+            println!(
+                "{} records; {} bytes before, {} bytes after",
+                result.records, result.bytes_before, result.bytes_after
+            );
+        }
+        Err(error) => return fail(&error),
+    }
+    ExitCode::SUCCESS
+}

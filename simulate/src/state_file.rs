@@ -1,0 +1,73 @@
+//! The state file of a fleet: its devices with their keys, so that a later run continues with the same ones.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+
+use muster_auth::PrivateKey;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::api::SimulateError;
+use super::job::Version;
+use super::state::Slot;
+
+/// A device in the state file. It contains the private key, so only the owner may read the file.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct StoredDevice {
+    /// Device identifier.
+    pub id: String,
+    /// The private JWK.
+    pub(super) key: Value,
+    #[serde(rename = "runs")]
+    pub(super) version: Version,
+    pub(super) previous: Option<Version>,
+    pub(super) slot: Slot,
+}
+
+impl std::fmt::Debug for StoredDevice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StoredDevice").field("id", &self.id).field("version", &self.version).finish_non_exhaustive()
+    }
+}
+
+impl StoredDevice {
+    pub(super) fn key(&self) -> Result<PrivateKey, SimulateError> {
+        let wrong = |error| SimulateError::Setup(format!("the key of {} in the state file: {error}", self.id));
+        PrivateKey::from_jwk(&self.key).map_err(wrong)
+    }
+}
+
+/// Reads a state file. A missing file means no devices.
+///
+/// # Errors
+/// The file cannot be read or is not a state file.
+pub(super) fn read(path: &Path) -> Result<Vec<StoredDevice>, SimulateError> {
+    let wrong = |why: String| SimulateError::Setup(format!("{}: {why}", path.display()));
+    match std::fs::read(path) {
+        Ok(text) => serde_json::from_slice(&text).map_err(|error| {
+            wrong(format!("is not a state file of a fleet ({error}): name another file, or remove it"))
+        }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(wrong(error.to_string())),
+    }
+}
+
+/// Replaces the state file. Only its owner can read it.
+///
+/// # Errors
+/// The file cannot be written.
+pub(super) fn write(path: &Path, devices: &[StoredDevice]) -> Result<(), SimulateError> {
+    let written = || -> std::io::Result<()> {
+        let temporary = path.with_extension("new");
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&temporary)?;
+        file.write_all(&serde_json::to_vec(devices)?)?;
+        file.sync_all()?;
+        std::fs::rename(&temporary, path)
+    };
+    written().map_err(|error| SimulateError::Setup(format!("{} cannot be written: {error}", path.display())))
+}

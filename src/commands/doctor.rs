@@ -1,0 +1,153 @@
+//! The checks of `muster doctor`.
+
+mod folders;
+
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
+use super::load;
+use crate::config::Config;
+use crate::tls::Certificate;
+use crate::{app, provider_setup};
+use muster_cli::{Finding, Settings};
+use muster_models::{ChatModel as _, LocalModel, ModelStatus};
+use muster_store::Store as _;
+
+pub(super) fn diagnose(settings: &Settings) -> Vec<Finding> {
+    match load(settings, None) {
+        Err(error) => vec![Finding::bad(
+            "settings",
+            error.to_string(),
+            "correct that setting; config.toml lists every one with its default",
+        )],
+        Ok((config, _)) => {
+            let mut findings = vec![Finding::good("settings", "all known, all within bounds")];
+            findings.push(address(&config));
+            findings.extend(tls(&config));
+            findings.extend(telemetry(&config));
+            findings.extend(store(&config));
+            let model = LocalModel::start(app::model_options(&config));
+            findings.push(match config.llm.model.as_str() {
+                "none" if config.provider.is_empty() => Finding::bad(
+                    "embedded model",
+                    "switched off by llm.model, and no provider is configured: nothing can answer",
+                    "set llm.model = \"auto\", or add a [[provider]]",
+                ),
+                "none" => Finding::good("embedded model", "switched off by llm.model: the providers answer"),
+                _ => embedded(&model),
+            });
+            findings.extend(providers(&config, &model));
+            findings
+        }
+    }
+}
+
+fn address(config: &Config) -> Finding {
+    let listen = config.server.listen;
+    match TcpListener::bind(listen) {
+        Ok(_) => Finding::good("address", format!("{listen} is free")),
+        Err(error) => {
+            Finding::bad("address", format!("{listen}: {error}"), "stop what serves there, or set server.listen")
+        }
+    }
+}
+
+/// Checks the certificate; `None` if TLS is off.
+fn tls(config: &Config) -> Option<Finding> {
+    let mend = "give the PEM files of a certificate and of its own key, readable by this user";
+    match Certificate::read(&config.server.tls) {
+        Ok(None) => None,
+        Ok(Some(_)) => Some(Finding::good("tls", format!("{} and its key fit", config.server.tls.cert.display()))),
+        Err(error) => Some(Finding::bad("tls", error.to_string(), mend)),
+    }
+}
+
+/// Checks whether the collector can be reached; `None` if nothing is exported. The format of its URL is checked with
+/// the settings.
+fn telemetry(config: &Config) -> Option<Finding> {
+    let endpoint = &config.telemetry.otlp_endpoint;
+    let url = reqwest::Url::parse(endpoint).ok()?;
+    let mend =
+        "start the collector, or set telemetry.otlp_endpoint to its address for OTLP over HTTP, usually port 4318";
+    let reached = url.socket_addrs(|| None).and_then(|addresses| {
+        let address = addresses.first().ok_or_else(|| std::io::Error::other("the name has no address"))?;
+        TcpStream::connect_timeout(address, Duration::from_secs(2))
+    });
+    Some(match reached {
+        Ok(_) => Finding::good("telemetry", format!("{endpoint} is reached")),
+        Err(error) => Finding::bad("telemetry", format!("{endpoint}: {error}"), mend),
+    })
+}
+
+fn store(config: &Config) -> Vec<Finding> {
+    let path = config.store.path.display();
+    let store = match app::open_store(config) {
+        Ok(store) => store,
+        Err(error) => {
+            let mend = "stop the other process, or set store.path to a folder that can be written";
+            return vec![Finding::bad("store", format!("{path}: {error}"), mend)];
+        }
+    };
+    let stats = store.stats();
+    let mut findings = Vec::new();
+    if let Some(what) = stats.quarantined {
+        findings.push(Finding::bad(
+            "store",
+            what,
+            "look at the folder that was set aside; restore a backup if it is missed",
+        ));
+    }
+    findings.push(match store.verify() {
+        Ok(report) if report.corrupt.is_empty() => Finding::good(
+            "store",
+            format!("{path}: {} records, {} bytes, every checksum holds", report.records, report.bytes),
+        ),
+        Ok(report) => Finding::bad(
+            "store",
+            format!("{path}: {} corrupt records: {}", report.corrupt.len(), report.corrupt.join("; ")),
+            "restore a backup",
+        ),
+        Err(error) => Finding::bad("store", format!("{path}: {error}"), "restore a backup"),
+    });
+    findings.push(folders::images(&(std::sync::Arc::clone(&store) as _), &config.store.path));
+    findings.push(folders::signing(&config.store.path));
+    findings.push(folders::feed(&config.store.path));
+    store.close();
+    findings
+}
+
+/// Waits until the model is verified and loaded, as the server does.
+fn embedded(model: &LocalModel) -> Finding {
+    loop {
+        match model.status() {
+            ModelStatus::Ready => return Finding::good("embedded model", format!("{} is loaded", model.info().name)),
+            ModelStatus::Absent { mend } => return Finding::bad("embedded model", "not installed", mend),
+            ModelStatus::Failed { why, mend } => return Finding::bad("embedded model", why, mend),
+            ModelStatus::Loading { .. } => std::thread::sleep(Duration::from_millis(50)),
+        }
+    }
+}
+
+fn providers(config: &Config, model: &LocalModel) -> Vec<Finding> {
+    if let Err(error) = provider_setup::registry(config, model) {
+        return vec![Finding::bad("providers", error.to_string(), "correct the [[provider]] tables or [chain] order")];
+    }
+    if config.provider.is_empty() {
+        return vec![Finding::good("providers", "none configured: the embedded model answers")];
+    }
+    config
+        .provider
+        .iter()
+        .map(|provider| match (&provider.api_key_env, &provider.api_key) {
+            (Some(variable), None) => Finding::bad(
+                &format!("provider {}", provider.id),
+                format!("{variable} is not set"),
+                format!("export {variable}=…"),
+            ),
+            _ => Finding::good(
+                &format!("provider {}", provider.id),
+                provider.base_url.clone().unwrap_or_else(|| provider.kind.clone()),
+            ),
+        })
+        .collect()
+}

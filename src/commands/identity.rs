@@ -1,0 +1,160 @@
+//! `muster keys`, `muster users` and `muster signing` on the data folder, with the actors that the server runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_rt::Arbiter;
+use muster_cli::{CreateUserArgs, KeysCommand, SigningCommand, UsersCommand, read_password};
+use muster_core::Clock;
+use muster_core::page::PageAsk;
+use muster_core::precondition::IfMatch;
+use muster_core::supervise::Tree;
+use muster_identity::keys::{KeyActorOptions, KeyRecord, Keys, MadeBy};
+use muster_identity::{By, Identity, NewUser, UserPatch, UserRecord};
+use serde_json::{Value, json};
+
+use crate::app;
+use crate::config::Config;
+use crate::http::auth::KeyChange;
+use crate::http::keys::{CreatedKey, KeyBody};
+use crate::http::users::UserBody;
+
+/// Runs a subcommand of `muster keys`.
+pub(super) async fn keys(config: &Config, command: KeysCommand) -> Result<Value, String> {
+    let hint = "is the server running? Then use --server http://127.0.0.1:8080, with an admin key in MUSTER_API_KEY";
+    let store = app::open_store(config).map_err(|error| format!("{error}; {hint}"))?;
+    let clock = Clock::system();
+    let tree = Tree::new(Arbiter::current(), clock.clone());
+    let options = KeyActorOptions { store: Arc::clone(&store) as _, clock };
+    let keys = Keys::start(&tree.group("keys"), Arbiter::current(), options);
+    keys.up().await;
+    let done = on_keys(&keys, command).await;
+    tree.stop().await;
+    store.close();
+    done
+}
+
+async fn on_keys(keys: &Keys, command: KeysCommand) -> Result<Value, String> {
+    let body = |record: &KeyRecord| json!(KeyBody::from(record));
+    match command {
+        KeysCommand::Create(args) => {
+            let made = keys.create(args.into(), MadeBy::Operator, None).await.map_err(|error| error.to_string())?;
+            Ok(json!(CreatedKey { record: KeyBody::from(&*made.record), key: made.key.reveal() }))
+        }
+        KeysCommand::List => {
+            let (mut all, mut after) = (Vec::new(), None);
+            loop {
+                let page = keys.list(200, after).await.map_err(|error| error.to_string())?;
+                all.extend(page.keys.iter().map(|record| body(record)));
+                after = page.next;
+                if after.is_none() {
+                    return Ok(json!({ "keys": all, "next_cursor": null }));
+                }
+            }
+        }
+        KeysCommand::Rotate { id, grace } => {
+            let grace = Duration::from_secs(grace);
+            let made = keys.rotate(id, MadeBy::Operator, grace).await.map_err(|error| error.to_string())?;
+            Ok(json!(CreatedKey { record: KeyBody::from(&*made.record), key: made.key.reveal() }))
+        }
+        KeysCommand::Revoke { id } => {
+            keys.revoke(id).await.map(|record| body(&record)).map_err(|error| error.to_string())
+        }
+    }
+}
+
+/// Runs a subcommand of `muster users`.
+pub(super) async fn users(config: &Config, command: UsersCommand) -> Result<Value, String> {
+    with_identity(config, |identity| async move { on_users(&identity, command).await }).await
+}
+
+/// Runs a subcommand of `muster signing`.
+pub(super) async fn signing(config: &Config, command: SigningCommand) -> Result<Value, String> {
+    with_identity(config, |identity| async move {
+        match command {
+            SigningCommand::List => identity.jwks().map_err(|error| error.to_string()),
+            SigningCommand::Rotate => {
+                let changes = identity.rotate_keys(By::System).await.map_err(|error| error.to_string())?;
+                Ok(json!({ "changes": changes.into_iter().map(KeyChange::from).collect::<Vec<_>>() }))
+            }
+        }
+    })
+    .await
+}
+
+/// Starts the identity actors on the data folder, runs `work` and stops them.
+async fn with_identity<F, Fut, T>(config: &Config, work: F) -> Result<T, String>
+where
+    F: FnOnce(Identity) -> Fut,
+    Fut: Future<Output = Result<T, String>>,
+{
+    let hint = "is the server running? Then log in with `muster login --server http://127.0.0.1:8080` and use --remote";
+    let store = app::open_store(config).map_err(|error| format!("{error}; {hint}"))?;
+    let clock = Clock::system();
+    let tree = Tree::new(Arbiter::current(), clock.clone());
+    let options = app::identity_options(config, &clock);
+    let port = Arc::clone(&store) as _;
+    let identity = Identity::start(&tree.group("identity"), Arbiter::current(), &port, options);
+    let done = match identity {
+        Ok(identity) => {
+            identity.up().await;
+            work(identity).await
+        }
+        Err(error) => Err(error.to_string()),
+    };
+    tree.stop().await;
+    store.close();
+    done
+}
+
+async fn on_users(identity: &Identity, command: UsersCommand) -> Result<Value, String> {
+    let by = By::System;
+    let text = |error: muster_core::Error| error.to_string();
+    let body = |user: &UserRecord| json!(UserBody::from(user));
+    let patched = |name: String, patch: UserPatch| async move {
+        let user = found(identity, &name).await?;
+        identity.patch_user(By::System, user.id.clone(), patch, IfMatch::Any).await.map_err(|error| error.to_string())
+    };
+    match command {
+        UsersCommand::List => {
+            let (mut all, mut after) = (Vec::new(), None);
+            loop {
+                let page = identity.users(PageAsk { limit: 200, after }).await.map_err(text)?;
+                all.extend(page.items.iter().map(|user| body(user)));
+                after = page.next;
+                if after.is_none() {
+                    return Ok(json!({ "users": all, "next_cursor": null }));
+                }
+            }
+        }
+        UsersCommand::Create(CreateUserArgs { email, role, name, grants }) => {
+            let new = NewUser { email, name, role: role.0, grants };
+            let made = identity.create_user(by, new, read_password("password")?, None).await.map_err(text)?;
+            Ok(body(&made.user))
+        }
+        UsersCommand::Role { user, role } => {
+            patched(user, UserPatch { role: Some(role.0), ..UserPatch::default() }).await.map(|user| body(&user))
+        }
+        UsersCommand::Disable { user } => {
+            patched(user, UserPatch { disabled: Some(true), ..UserPatch::default() }).await.map(|user| body(&user))
+        }
+        UsersCommand::Enable { user } => {
+            patched(user, UserPatch { disabled: Some(false), ..UserPatch::default() }).await.map(|user| body(&user))
+        }
+        UsersCommand::Password { user } => {
+            let user = found(identity, &user).await?;
+            let password = read_password("new password")?;
+            identity.reset_password(by, user.id.clone(), password).await.map(|user| body(&user)).map_err(text)
+        }
+        UsersCommand::Delete { user } => {
+            let user = found(identity, &user).await?;
+            identity.delete_user(by, user.id.clone(), IfMatch::Any).await.map_err(text)?;
+            Ok(body(&user))
+        }
+    }
+}
+
+async fn found(identity: &Identity, name: &str) -> Result<Arc<UserRecord>, String> {
+    let user = identity.user(name).await.map_err(|error| error.to_string())?;
+    user.ok_or_else(|| format!("no user has the id or e-mail {name}: see `muster users list`"))
+}

@@ -1,0 +1,86 @@
+//! What commands do with the server's own parts inside their process: the other side of [`muster_cli::LocalServer`].
+
+mod doctor;
+mod identity;
+mod serve;
+
+use std::io::{stdin, stdout};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use muster_cli::{
+    EngineWorkerArgs, Finding, KeysCommand, LocalServer, MissingFiles, ServeArgs, Settings, SigningCommand,
+    UsersCommand,
+};
+use muster_network::firmware;
+use muster_store::StoreHandle;
+use muster_tasks::engine::{Bounds, work};
+use serde_json::Value;
+
+use crate::app;
+use crate::config::{self, Config, ConfigError, Source};
+
+/// The server as commands use it, on the settings that their arguments name.
+#[derive(Debug, Clone, Copy)]
+pub struct Server;
+
+impl LocalServer for Server {
+    fn serve(&self, args: &ServeArgs) -> Result<(), String> {
+        serve::run(args)
+    }
+
+    fn run_engines(&self, args: EngineWorkerArgs) -> Result<(), String> {
+        let bounds = Bounds { memory_mib: args.memory_mib, workspace: args.workspace };
+        work(bounds, muster_engines::by_number, stdin(), stdout()).map_err(|error| error.to_string())
+    }
+
+    fn diagnose(&self, settings: &Settings) -> Vec<Finding> {
+        doctor::diagnose(settings)
+    }
+
+    fn model_folder(&self, settings: &Settings) -> Result<PathBuf, String> {
+        Ok(configuration(settings)?.llm.cache)
+    }
+
+    fn store_options(&self, settings: &Settings) -> Result<muster_store::Options, String> {
+        Ok(app::store_options(&configuration(settings)?))
+    }
+
+    fn missing_files(&self, settings: &Settings) -> Result<MissingFiles, String> {
+        let config = configuration(settings)?;
+        let data = &config.store.path;
+        let store = app::open_store(&config).map_err(|error| error.to_string())?;
+        let handle: StoreHandle = Arc::clone(&store) as _;
+        let lacking = firmware::lacking(&handle, &data.join("firmware")).map_err(|error| error.to_string());
+        drop(handle);
+        store.close();
+        let images = lacking?.into_iter().map(|artifact| artifact.id).collect();
+        Ok(MissingFiles { images, signing_keys: !data.join("signing").join("signing-keys.json").exists() })
+    }
+
+    fn keys(&self, settings: &Settings, command: KeysCommand) -> Result<Value, String> {
+        let config = configuration(settings)?;
+        actix_rt::System::new().block_on(identity::keys(&config, command))
+    }
+
+    fn users(&self, settings: &Settings, command: UsersCommand) -> Result<Value, String> {
+        let config = configuration(settings)?;
+        actix_rt::System::new().block_on(identity::users(&config, command))
+    }
+
+    fn signing(&self, settings: &Settings, command: SigningCommand) -> Result<Value, String> {
+        let config = configuration(settings)?;
+        actix_rt::System::new().block_on(identity::signing(&config, command))
+    }
+}
+
+/// Reads the settings of a command; `listen` takes the place of `server.listen`.
+fn load(settings: &Settings, listen: Option<SocketAddr>) -> Result<(Config, Source), ConfigError> {
+    let file = settings.config.clone().or_else(config::default_file);
+    config::load(file.as_deref(), config::Flags { listen, data: settings.data.clone() })
+}
+
+fn configuration(settings: &Settings) -> Result<Config, String> {
+    load(settings, None).map(|(config, _)| config).map_err(|error| error.to_string())
+}

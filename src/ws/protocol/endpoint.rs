@@ -1,0 +1,30 @@
+//! The endpoints of live connections. Pure.
+
+use super::Subject;
+
+/// An endpoint: the protocol is the same, the permitted clients differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Endpoint {
+    /// `GET /api/v1/realtime`
+    Feed,
+    /// `GET /api/q62/dashboard/agents`
+    Agents,
+}
+
+impl Endpoint {
+    /// Returns whether a client is permitted at this endpoint.
+    pub fn admits(self, subject: &Subject) -> bool {
+        match self {
+            Self::Feed => subject.may_listen(),
+            Self::Agents => subject.may_watch_agents(),
+        }
+    }
+
+    /// Returns the channel that the server subscribes every client of this endpoint to, with a snapshot.
+    pub const fn channel(self) -> Option<&'static str> {
+        match self {
+            Self::Feed => None,
+            Self::Agents => Some("agents"),
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Dependencies between the crates of the workspace, as `cargo metadata` lists them.
+
+use std::process::Command;
+
+use serde::Deserialize;
+
+/// The output of `cargo metadata --no-deps`: the packages of the workspace.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Workspace {
+    pub(crate) packages: Vec<Package>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) manifest_path: String,
+    pub(crate) dependencies: Vec<Dependency>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Dependency {
+    /// The name of the package, also where the dependency is renamed.
+    pub(crate) name: String,
+    /// `None` for a normal dependency, else `dev` or `build`.
+    pub(crate) kind: Option<String>,
+}
+
+impl Workspace {
+    /// Runs Cargo on this repository.
+    pub(crate) fn load() -> Self {
+        let output = Command::new(env!("CARGO"))
+            .args(["metadata", "--format-version", "1", "--no-deps", "--offline", "--locked"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+}
+
+/// The dependencies that one crate may have on others of the workspace.
+struct Allowed {
+    package: &'static str,
+    normal: &'static [&'static str],
+    /// Beyond the normal ones, in tests and benches only.
+    dev: &'static [&'static str],
+}
+
+const fn allowed(package: &'static str, normal: &'static [&'static str]) -> Allowed {
+    Allowed { package, normal, dev: &[] }
+}
+
+/// Every crate of the workspace has a row. `crates/*` stands for all libraries, `actors/*` for all crates of actors.
+const ALLOWED: &[Allowed] = &[
+    // The server.
+    Allowed {
+        package: "muster",
+        normal: &["actors/*", "crates/*", "muster-engines", "muster-cli"],
+        dev: &["muster-simulate"],
+    },
+    // The command line reads the store offline and creates keys and people with the types of their crates.
+    allowed("muster-cli", &["muster-core", "muster-identity", "muster-simulate", "crates/*"]),
+    allowed("muster-simulate", &["crates/*"]),
+    // Actors, one crate for each domain.
+    allowed("muster-core", &["muster-store"]),
+    allowed("muster-identity", &["muster-core", "crates/*"]),
+    allowed("muster-limits", &["muster-core", "muster-identity", "crates/*"]),
+    allowed("muster-feed", &["muster-core", "muster-identity", "crates/*"]),
+    allowed("muster-network", &["muster-core", "muster-identity", "muster-feed", "crates/*"]),
+    allowed("muster-gateway", &["muster-core", "muster-limits", "crates/*"]),
+    allowed(
+        "muster-tasks",
+        &[
+            "muster-core",
+            "muster-identity",
+            "muster-feed",
+            "muster-gateway",
+            "muster-limits",
+            "muster-engines",
+            "crates/*",
+        ],
+    ),
+    allowed("muster-memory", &["muster-core", "muster-identity", "crates/*"]),
+    // Engines are functions of their input.
+    allowed("muster-engines", &[]),
+    // Libraries: they know nothing of the product, and of one another only what is listed here.
+    allowed("muster-auth", &[]),
+    allowed("muster-cap", &[]),
+    allowed("muster-geo", &[]),
+    allowed("muster-models", &[]),
+    // The embedded model is one of the providers.
+    allowed("muster-providers", &["muster-models"]),
+    // The quality bench embeds its corpus.
+    Allowed { package: "muster-retrieval", normal: &[], dev: &["muster-models"] },
+    allowed("muster-store", &[]),
+];
+
+/// External packages that some crates must not depend on, outside tests.
+struct Banned {
+    rule: &'static str,
+    reason: &'static str,
+    /// Folders of the workspace; one that begins with `!` is exempt.
+    folders: &'static [&'static str],
+    packages: &'static [&'static str],
+}
+
+const BANNED: &[Banned] = &[
+    Banned {
+        rule: "no-server-below-src",
+        reason: "actors, engines and libraries serve any transport and any command line",
+        folders: &["actors/", "engines", "crates/"],
+        packages: &["actix-web", "actix-web-actors", "actix-http", "actix-server", "http", "utoipa", "clap"],
+    },
+    Banned {
+        rule: "libraries-have-no-actors",
+        reason: "a library is usable without an actor system",
+        folders: &["crates/"],
+        packages: &["actix", "actix-rt"],
+    },
+    Banned {
+        rule: "pure-libraries",
+        reason: "these are functions of bytes, shapes and times: no runtime, no network",
+        folders: &["crates/auth", "crates/cap", "crates/geo", "crates/retrieval"],
+        packages: &["tokio", "reqwest"],
+    },
+    Banned {
+        rule: "pure-engines",
+        reason: "engines are functions: no actor, no network",
+        folders: &["engines"],
+        packages: &["actix", "actix-rt", "tokio", "reqwest", "hyper"],
+    },
+    Banned {
+        rule: "only-the-store-uses-sled",
+        reason: "the storage engine behind the port can be exchanged",
+        folders: &["", "!crates/store"],
+        packages: &["sled"],
+    },
+    Banned {
+        rule: "no-lock-crates-in-actors",
+        reason: "an actor owns its state; other actors send messages",
+        folders: &["actors/"],
+        packages: &["parking_lot", "dashmap"],
+    },
+];
+
+/// Every dependency that the tables above do not allow, one message for each.
+pub(crate) fn violations(workspace: &Workspace) -> Vec<String> {
+    let members: Vec<&str> = workspace.packages.iter().map(|package| package.name.as_str()).collect();
+    let folder_of = |name: &str| workspace.packages.iter().find(|package| package.name == name).map(Package::folder);
+    let mut found = Vec::new();
+    for package in &workspace.packages {
+        let Some(row) = ALLOWED.iter().find(|row| row.package == package.name) else {
+            found.push(format!("{}: no row in the table of allowed dependencies", package.name));
+            continue;
+        };
+        for dependency in &package.dependencies {
+            let (name, dev) = (dependency.name.as_str(), dependency.kind.as_deref() == Some("dev"));
+            if members.contains(&name) {
+                let matches = |allowed: &&str| match allowed.strip_suffix('*') {
+                    Some(folder) => folder_of(name).is_some_and(|found| found.starts_with(folder)),
+                    None => *allowed == name,
+                };
+                if !row.normal.iter().any(|allowed| matches(&allowed)) && !(dev && row.dev.contains(&name)) {
+                    found.push(format!("{} must not depend on {name}", package.name));
+                }
+            } else if !dev {
+                let bans =
+                    BANNED.iter().filter(|ban| ban.applies_to(&package.folder()) && ban.packages.contains(&name));
+                found.extend(
+                    bans.map(|ban| format!("{} must not depend on {name}: {}: {}", package.name, ban.rule, ban.reason)),
+                );
+            }
+        }
+    }
+    found
+}
+
+impl Package {
+    /// The folder of the crate inside the repository: `actors/core`; empty for the root package.
+    fn folder(&self) -> String {
+        let folder = self.manifest_path.strip_suffix("Cargo.toml").unwrap_or(&self.manifest_path);
+        let inside = folder.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(folder);
+        inside.trim_matches('/').to_owned()
+    }
+}
+
+impl Banned {
+    fn applies_to(&self, folder: &str) -> bool {
+        let exempt = self.folders.iter().filter_map(|entry| entry.strip_prefix('!'));
+        let included = self.folders.iter().filter(|entry| !entry.starts_with('!'));
+        included.into_iter().any(|entry| folder.starts_with(entry)) && !exempt.into_iter().any(|entry| folder == entry)
+    }
+}
+
+#[test]
+fn the_workspace_has_only_allowed_dependencies() {
+    let workspace = Workspace::load();
+    let found = violations(&workspace);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    for row in ALLOWED {
+        let exists = workspace.packages.iter().any(|package| package.name == row.package);
+        assert!(exists, "{} is in the table and not in the workspace", row.package);
+    }
+}
+
+/// One package with one dependency, beside the crates that it may name.
+fn sample(package: &str, dependency: &str, kind: Option<&str>) -> Workspace {
+    let folders = [
+        ("muster", ""),
+        ("muster-core", "actors/core/"),
+        ("muster-feed", "actors/feed/"),
+        ("muster-limits", "actors/limits/"),
+        ("muster-tasks", "actors/tasks/"),
+        ("muster-engines", "engines/"),
+        ("muster-auth", "crates/auth/"),
+        ("muster-models", "crates/models/"),
+        ("muster-retrieval", "crates/retrieval/"),
+        ("muster-store", "crates/store/"),
+        ("muster-new", "crates/new/"),
+    ];
+    let used = |name: &str| name == package || name == dependency;
+    let packages = folders.iter().filter(|(name, _)| used(name)).map(|(name, folder)| Package {
+        name: (*name).to_owned(),
+        manifest_path: format!("{}/{folder}Cargo.toml", env!("CARGO_MANIFEST_DIR")),
+        dependencies: (*name == package)
+            .then(|| Dependency { name: dependency.to_owned(), kind: kind.map(str::to_owned) })
+            .into_iter()
+            .collect(),
+    });
+    Workspace { packages: packages.collect() }
+}
+
+#[test]
+fn a_forbidden_dependency_is_reported() {
+    for (package, dependency, kind) in [
+        ("muster-core", "muster-feed", None),
+        ("muster-core", "muster-auth", None),
+        ("muster-feed", "muster-limits", None),
+        ("muster-limits", "muster-tasks", None),
+        ("muster-limits", "muster-tasks", Some("dev")),
+        ("muster-tasks", "muster", None),
+        ("muster-engines", "muster-core", None),
+        ("muster-engines", "muster-store", None),
+        ("muster-auth", "muster-store", None),
+        ("muster-models", "muster-core", None),
+        ("muster-retrieval", "muster-models", None),
+        ("muster-new", "serde", None),
+        ("muster-limits", "actix-web", None),
+        ("muster-store", "clap", None),
+        ("muster-engines", "utoipa", None),
+        ("muster-store", "actix", None),
+        ("muster-auth", "tokio", None),
+        ("muster-retrieval", "tokio", None),
+        ("muster-engines", "reqwest", None),
+        ("muster-engines", "tokio", None),
+        ("muster-core", "sled", None),
+        ("muster", "sled", None),
+        ("muster", "sled", Some("build")),
+        ("muster-core", "dashmap", None),
+    ] {
+        let found = violations(&sample(package, dependency, kind));
+        assert_eq!(found.len(), 1, "{package} depends on {dependency} ({kind:?}): {found:?}");
+    }
+}
+
+#[test]
+fn an_allowed_dependency_is_not_reported() {
+    for (package, dependency, kind) in [
+        ("muster", "muster-feed", None),
+        ("muster", "muster-models", None),
+        ("muster", "actix-web", None),
+        ("muster-core", "muster-store", None),
+        ("muster-feed", "muster-core", Some("dev")),
+        ("muster-feed", "muster-auth", None),
+        ("muster-tasks", "muster-engines", None),
+        ("muster-retrieval", "muster-models", Some("dev")),
+        ("muster-retrieval", "tokio", Some("dev")),
+        ("muster-models", "tokio", None),
+        ("muster-limits", "actix-web", Some("dev")),
+        ("muster-store", "sled", None),
+        ("muster-core", "dashmap", Some("dev")),
+    ] {
+        let found = violations(&sample(package, dependency, kind));
+        assert!(found.is_empty(), "{package} depends on {dependency} ({kind:?}): {found:?}");
+    }
+}
