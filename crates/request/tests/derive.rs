@@ -1,5 +1,7 @@
 //! What `#[derive(Request)]` generates: readers that report every failed check, schemas, parameters and examples.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::collections::BTreeMap;
 
 use muster_request::{FieldFailure, Fields, Rejection, Request};
@@ -76,7 +78,7 @@ struct Route {
 }
 
 fn even(number: &u8) -> Result<(), String> {
-    if number % 2 == 0 { Ok(()) } else { Err(format!("{number} is odd")) }
+    if number.is_multiple_of(2) { Ok(()) } else { Err(format!("{number} is odd")) }
 }
 
 fn one_or_many(fields: &mut Fields<'_>, name: &str) -> Option<Vec<String>> {
@@ -168,7 +170,7 @@ fn failures(rejection: &Rejection) -> Vec<(&'static str, String, &str)> {
 }
 
 fn refused(body: Value) -> Rejection {
-    Route::from_json(&body).expect_err("it is refused")
+    Route::from_json(&body).unwrap_err()
 }
 
 fn query(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -178,7 +180,7 @@ fn query(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 /// The least that a route needs, and one more member.
 fn with(name: &str, value: Value) -> Value {
     let mut body = json!({ "type": "boat", "retries": 0 });
-    body[name] = value;
+    body.as_object_mut().unwrap().insert(name.to_owned(), value);
     body
 }
 

@@ -23,6 +23,9 @@ fn put(fence: &Fence) -> Result<Op, StoreError> {
     Ok(Op::Put { tree: Fence::TREE, key: Fence::key(&fence.id), rec: fence.encode()? })
 }
 
+/// The first answer to a request with an idempotency key.
+type FirstAnswer = (Idempotency, Value);
+
 impl GeofenceActor {
     fn audited(&self, by: &By, action: &str, id: &str, details: Value) -> Result<Op, StoreError> {
         AuditEntry::new(self.options.clock.now(), by.id(), action, id, details).op()
@@ -38,7 +41,7 @@ impl GeofenceActor {
         Ok(Some(Created { fence: Arc::new(fence), replayed: true }))
     }
 
-    fn create(&self, create: Create) -> Result<(Shaped, Vec<Op>, Option<(Idempotency, Value)>), Error> {
+    fn create(&self, create: Create) -> Result<(Shaped, Vec<Op>, Option<FirstAnswer>), Error> {
         let Create { new, by, idempotency } = create;
         let now = self.options.clock.now();
         let shaped = self.state.make(new, by.id(), new_id(IdKind::Geofence), now)?;
