@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 import urllib.parse
 import urllib.request
 
@@ -47,6 +46,10 @@ EXPECTED = {
 }
 
 
+# Notified of every frame of every listener.
+ARRIVED = threading.Condition()
+
+
 class Listener:
     """Reads server-sent events of some channels on a thread until it is closed."""
 
@@ -70,7 +73,9 @@ class Listener:
 
     def take(self, frame):
         if "ev" in frame:
-            self.frames.append(frame)
+            with ARRIVED:
+                self.frames.append(frame)
+                ARRIVED.notify_all()
         elif "ok" in frame or "error" in frame:
             assert "ok" in frame, frame
             self.missing -= 1
@@ -91,9 +96,8 @@ def test_every_event_fits_its_schema(world):
     listeners = [Listener(world.origin, world.admin(), shared + own)]
     scenario(world, device, lambda *channels: listeners.append(Listener(world.origin, world.admin(), channels)))
 
-    until = time.monotonic() + 60
-    while time.monotonic() < until and EXPECTED - names(listeners):
-        time.sleep(0.1)
+    with ARRIVED:
+        ARRIVED.wait_for(lambda: not EXPECTED - names(listeners), timeout=60)
     assert EXPECTED - names(listeners) == set()
     wrong = []
     for frame in [frame for listener in listeners for frame in listener.frames]:

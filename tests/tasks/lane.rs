@@ -121,7 +121,7 @@ async fn a_kill_is_taken_while_the_queue_of_the_task_actor_is_full_of_submission
         let kill = json!({});
         let killing = verb(&client, &id, "kill", &kill);
         let opening = async {
-            tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+            crate::support::socket::until("a control beside the full queue", || depth().0 > capacity).await;
             open.send(()).unwrap();
         };
         let (killed, ()) = tokio::join!(killing, opening);

@@ -364,16 +364,13 @@ fn bad_settings_are_refused_with_what_to_do() {
         change(&mut settings);
         vec![settings]
     };
+    let bedrock = || with(|p| p.kind = "bedrock".into());
     type Row<'a> = (Vec<ProviderSettings>, Option<&'a [&'a str]>, &'a str);
     let rows: [Row<'_>; 12] = [
         (with(|p| p.id.clear()), None, "has no id"),
         (vec![provider("p", &["m"]), provider("p", &["n"])], None, "\"p\" occurs twice"),
-        (with(|p| p.kind = "bedrock".into()), None, "kind \"bedrock\" is unknown"),
-        (
-            with(|p| p.kind = "bedrock".into()),
-            None,
-            "accepted: openai (any server that speaks its API), anthropic, gemini",
-        ),
+        (bedrock(), None, "kind \"bedrock\" is unknown"),
+        (bedrock(), None, "accepted: openai (any server that speaks its API), anthropic, gemini"),
         (with(|p| p.models.clear()), None, "names no models"),
         (with(|p| p.models = vec![" ".into()]), None, "names no models"),
         (with(|p| p.base_url = None), None, "has no base_url"),

@@ -58,7 +58,7 @@ pub(super) struct Slot<A: Actor> {
     pub(super) capacity: usize,
     /// Places that control alone may take, and how many of them are taken.
     reserved: usize,
-    controls: AtomicUsize,
+    pub(super) controls: AtomicUsize,
     pub(super) refused: AtomicU64,
     /// Time until a dead actor is restarted, in milliseconds from its death.
     pub(super) back_in_ms: AtomicU64,

@@ -53,9 +53,9 @@ pub struct ActorStatus {
     pub kind: &'static str,
     /// Current state.
     pub state: ActorState,
-    /// Number of calls in progress.
+    /// Number of calls in progress, control calls included.
     pub mailbox_depth: usize,
-    /// Maximum number of calls in progress.
+    /// Maximum number of calls in progress, without the places reserved for control calls.
     pub mailbox_capacity: usize,
     /// Calls rejected because the actor was overloaded, down or too slow.
     pub refused: u64,
@@ -333,7 +333,7 @@ impl Group {
                 fault: None,
             }),
             gauge: Box::new(move || Gauge {
-                depth: gauged.depth.load(Ordering::Relaxed),
+                depth: gauged.depth.load(Ordering::Relaxed) + gauged.controls.load(Ordering::Relaxed),
                 capacity: gauged.capacity,
                 refused: gauged.refused.load(Ordering::Relaxed),
             }),
