@@ -70,7 +70,7 @@ def broken(start):
 def embedded(start):
     """A client of the model in process, loaded. Skipped where the model was not fetched; not where MUSTER_MODELS_DIR
     says that it was."""
-    manifest = tomllib.loads((ROOT / "models" / "models.toml").read_text())
+    manifest = tomllib.loads((ROOT / "crates" / "models" / "models.toml").read_text())
     name = next(model["file"] for model in manifest["model"] if model["id"] == "small")
     folder = Path(os.environ.get("MUSTER_MODELS_DIR", ROOT / "models-cache")).resolve()
     if not (folder / name).exists():
