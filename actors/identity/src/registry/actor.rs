@@ -19,7 +19,7 @@ use crate::throttle::{Rates, Throttle};
 use crate::users::{UserRecord, UserState};
 use muster_core::audit::AuditEntry;
 use muster_core::event::{Event, Publisher};
-use muster_core::idempotency::PendingAnswers;
+use muster_core::idempotency::PendingResponses;
 use muster_core::journal::{Committed, Journal, Journalled, Reply};
 use muster_core::supervise::{BuildError, Group, Handle};
 use muster_core::{Clock, Error, Kind, Millis};
@@ -59,7 +59,7 @@ pub(crate) struct Registry {
     /// Sessions as they are decided. The directory has them as they are durable.
     pub(super) sessions: OpenSessions,
     /// First answers that are not durable yet.
-    pub(super) answers: PendingAnswers,
+    pub(super) answers: PendingResponses,
     pub(super) throttle: Throttle,
     pub(super) workers: HashMap<String, Worker>,
     /// Where the sweep of old records goes on.
@@ -105,7 +105,7 @@ pub(crate) async fn load(options: RegistryOptions) -> Result<Registry, BuildErro
         journal,
         users,
         sessions: open,
-        answers: PendingAnswers::default(),
+        answers: PendingResponses::default(),
         throttle,
         workers: HashMap::new(),
         swept: None,
