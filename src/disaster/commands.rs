@@ -9,7 +9,7 @@ use muster_core::precondition::IfMatch;
 use muster_core::principal::Permission;
 use muster_core::{Error, Kind};
 use muster_identity::By;
-use muster_network::device::{Answer, NewCommand};
+use muster_network::device::{CommandOutcome, NewCommand};
 use muster_network::incident::{Action, More, Move};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -98,9 +98,9 @@ async fn answered(network: Disaster, device: Arc<str>, ask: CommandAsk) -> Done 
         return Err(wrong("args.result", &format!("must be at most {MAX_RESULT} bytes")));
     }
     let answer = match (ok, refused) {
-        (true, _) => Answer::Done,
-        (false, Some(true)) => Answer::Refused,
-        (false, _) => Answer::Failed,
+        (true, _) => CommandOutcome::Done,
+        (false, Some(true)) => CommandOutcome::Refused,
+        (false, _) => CommandOutcome::Failed,
     };
     json(&network.devices.acknowledge(device, target(ask.target)?, answer, result).await?)
 }

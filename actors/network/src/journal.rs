@@ -1,4 +1,4 @@
-//! What the actors of this crate share of the durable path ([`muster_core::journal`]).
+//! Helpers of the durable path ([`muster_core::journal`]) that the actors of this crate share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,21 +13,21 @@ use muster_store::{Op, StoreHandle};
 pub(crate) struct Incarnations(Arc<AtomicBool>);
 
 impl Incarnations {
-    /// Opens a journal. From the second incarnation on, what the one before had handed to the store is written or refused
-    /// by then, so that the records can be read.
+    /// Opens a journal. From the second incarnation on it waits until the writes that the previous one handed to the
+    /// store are stored or rejected, so that the records can be read.
     pub(crate) async fn open<E>(&self, store: &StoreHandle) -> Journal<E> {
         if !self.0.swap(true, Ordering::AcqRel) {
             return Journal::default();
         }
         Journal::open(store).await.unwrap_or_else(|error| {
-            // The store has answered, and it answers in order: what was handed over before is settled as well.
+            // The store has answered, and it answers in order: earlier writes are settled as well.
             tracing::warn!(%error, "the store does not accept writes: reading what it has");
             Journal::default()
         })
     }
 }
 
-/// Takes a decision whose only effect is the answer to its caller, and hands it to the store.
+/// Records a decision whose only effect is the response to its caller, and hands it to the store.
 pub(crate) fn decide<A, T>(
     actor: &mut A,
     ops: Vec<Op>,
@@ -45,8 +45,8 @@ where
     Box::pin(async move { durable.await.map(|()| answer) })
 }
 
-/// Answers once everything decided so far is durable: at once where it is already. Reads and refusals use it, so that
-/// they never show a decision that could be lost. That nothing can be stored now is answered at once.
+/// Responds once all earlier decisions are durable: at once if they are already. Reads and rejections use it, so that
+/// they never disclose a decision that could be lost. `Unavailable` is returned at once.
 pub(crate) fn answer<A, T>(
     actor: &mut A,
     answer: Result<T, Error>,

@@ -17,7 +17,7 @@ use super::sight;
 use super::state::Network;
 use super::write::{events, ops};
 use crate::alert::AlertRecord;
-use crate::geofence::{Observation, Watcher};
+use crate::geofence::{LocationObserver, Observation};
 use crate::journal::Incarnations;
 use muster_core::event::{ChannelRestriction, Event, Publisher};
 use muster_core::idempotency::PendingAnswers;
@@ -36,7 +36,7 @@ pub struct Options {
     pub clock: Clock,
     pub publisher: Publisher,
     /// Receives where incidents are.
-    pub watcher: Option<Arc<dyn Watcher>>,
+    pub location_observer: Option<Arc<dyn LocationObserver>>,
     pub settings: Settings,
 }
 
@@ -149,8 +149,8 @@ impl IncidentActor {
     fn announce(&self, Announcement { reviews, moved, events }: Announcement) {
         // Before the events: who may no longer see the incident does not get what comes then.
         reviews.into_iter().for_each(|review| self.options.publisher.restrict(review));
-        if let Some(watcher) = &self.options.watcher {
-            moved.into_iter().for_each(|place| watcher.observe(place));
+        if let Some(location_observer) = &self.options.location_observer {
+            moved.into_iter().for_each(|place| location_observer.observe(place));
         }
         if !events.is_empty() {
             self.options.publisher.publish(events);
@@ -180,8 +180,8 @@ impl Actor for IncidentActor {
 
     fn started(&mut self, context: &mut Context<Self>) {
         context.run_interval(TICK, |actor, context| actor.tick(context));
-        if let Some(watcher) = &self.options.watcher {
-            watcher.observe_all(self.network.all().map(|incident| places::of(incident)).collect());
+        if let Some(location_observer) = &self.options.location_observer {
+            location_observer.observe_all(self.network.all().map(|incident| places::of(incident)).collect());
         }
     }
 }

@@ -5,7 +5,7 @@ use muster_store::{MemStore, Order, Scan, Store, StoreError, StoreHandle, Tree};
 
 use super::*;
 use crate::alert::AlertState;
-use crate::{geofence::Audience as Seen, geofence::Observation, geofence::Watcher};
+use crate::{geofence::Audience as Seen, geofence::LocationObserver, geofence::Observation};
 use muster_core::event::RecordingPublisher;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::PageAsk;
@@ -24,7 +24,7 @@ pub(super) struct House {
 #[derive(Debug, Default)]
 struct Map(std::sync::Mutex<Vec<Observation>>);
 
-impl Watcher for Map {
+impl LocationObserver for Map {
     fn observe(&self, observation: Observation) {
         self.0.lock().unwrap().push(observation);
     }
@@ -54,7 +54,7 @@ async fn with(tree: &Actors, store: &Arc<MemStore>, map: &Arc<Map>, settings: Se
         store: Arc::clone(store) as StoreHandle,
         clock: Clock::tokio(START),
         publisher: Arc::clone(&told) as _,
-        watcher: Some(Arc::clone(map) as _),
+        location_observer: Some(Arc::clone(map) as _),
         settings,
     };
     let incidents = Incidents::start(&tree.group("disaster"), Arbiter::current(), options);
