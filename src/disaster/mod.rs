@@ -10,8 +10,8 @@ use muster_core::supervise::Tree;
 use muster_feed::Feed;
 use muster_network::device::{DeviceOptions, Devices};
 use muster_network::geofence::{GeofenceOptions, Geofences};
+use muster_network::incident::{IncidentOptions, Incidents};
 use muster_network::{firmware::Firmwares, firmware::Options as FirmwareOptions};
-use muster_network::{incident::Incidents, incident::Options as IncidentOptions};
 use muster_store::StoreHandle;
 
 use crate::app::{StartError, failed};

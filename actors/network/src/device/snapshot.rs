@@ -57,7 +57,7 @@ fn one(id: &str, version: u64, data: &impl Serialize) -> Result<StateItem, Denie
 }
 
 impl SnapshotSource for Devices {
-    fn ask(&self, ask: SnapshotRequest) {
+    fn request(&self, ask: SnapshotRequest) {
         // A rejected message answers when it is dropped.
         let _ = self.handle.try_send(TakeSnapshot::new(ask));
     }

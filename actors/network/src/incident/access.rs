@@ -6,8 +6,8 @@ use muster_core::{Error, Kind};
 use muster_identity::By;
 
 /// Whether somebody with these permissions may see it.
-pub fn sees(incident: &Incident, id: &str, permissions: Permissions) -> bool {
-    incident.names(id)
+pub fn can_see(incident: &Incident, id: &str, permissions: Permissions) -> bool {
+    incident.mentions(id)
         || match incident.audience() {
             Audience::Public => permissions.has(Permission::IncidentsRead),
             Audience::Restricted => permissions.has(Permission::IncidentsWrite),
@@ -21,8 +21,8 @@ pub fn visible(incident: &Incident, by: &By) -> bool {
         By::System => true,
         By::Key(_) => false,
         // What it reports again attaches to what is known to everybody.
-        By::Device(id) => incident.names(id) || incident.audience() == Audience::Public,
-        By::Person(person) => sees(incident, &person.user_id, person.permissions),
+        By::Device(id) => incident.mentions(id) || incident.audience() == Audience::Public,
+        By::Person(person) => can_see(incident, &person.user_id, person.permissions),
     }
 }
 
@@ -30,7 +30,7 @@ pub fn visible(incident: &Incident, by: &By) -> bool {
 /// `Forbidden`: without `incidents:write`, and to a responder to whom the incident is not assigned.
 pub fn require_write(incident: &Incident, by: &By) -> Result<(), Error> {
     by.require(Permission::IncidentsWrite)?;
-    if is_responder(by) && !incident.works(by.id()) {
+    if is_responder(by) && !incident.is_assigned(by.id()) {
         let message = "a responder writes to incidents that are assigned to it: ask an operator to assign this one";
         return Err(Error::new(Kind::Forbidden, message).coded("not_assigned"));
     }

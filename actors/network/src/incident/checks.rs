@@ -30,8 +30,8 @@ impl Checks {
 
     /// 1 to 200 characters, none of them a control character.
     pub(crate) fn line(&mut self, field: &str, text: &str) {
-        let unsaid = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
-        let fits = !text.trim().is_empty() && text.chars().count() <= LINE && !text.chars().any(unsaid);
+        let forbidden = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+        let fits = !text.trim().is_empty() && text.chars().count() <= LINE && !text.chars().any(forbidden);
         self.that(fits, field, "must be 1 to 200 characters, on one line");
     }
 
@@ -40,9 +40,9 @@ impl Checks {
         self.that(!text.trim().is_empty(), field, "must not be empty");
         self.that(text.chars().count() <= TEXT, field, "must be at most 10,000 characters");
         // CAP is XML, which cannot say them.
-        let unsaid =
+        let forbidden =
             |c: char| (c.is_control() && !matches!(c, '\n' | '\r' | '\t')) || matches!(c, '\u{fffe}' | '\u{ffff}');
-        self.that(!text.chars().any(unsaid), field, "must hold no control characters");
+        self.that(!text.chars().any(forbidden), field, "must hold no control characters");
     }
 
     /// At most 100 lines.

@@ -2,7 +2,7 @@
 
 use muster_cap::{CapError, Entry, Feed};
 
-use super::messages::{AlertFilter, Answer, What};
+use super::messages::{AlertFilter, IncidentRequest, IncidentResponse};
 use super::service::Incidents;
 use crate::alert::{AlertRecord, from_cap, to_xml};
 use muster_core::ids::{IdKind, new_id};
@@ -18,12 +18,12 @@ impl Incidents {
     ///
     /// # Errors
     /// `Invalid` names the element; `Forbidden`; `Conflict` where it refers to another sender's message.
-    pub async fn import(&self, by: By, document: &[u8]) -> Result<Answer, Error> {
-        let alert = muster_cap::parse(document).map_err(|error| refused(&error))?;
+    pub async fn import(&self, by: By, document: &[u8]) -> Result<IncidentResponse, Error> {
+        let alert = muster_cap::parse(document).map_err(|error| invalid_cap(&error))?;
         // It was parsed, so it is UTF-8.
         let xml = String::from_utf8_lossy(document).into_owned();
         let message = Box::new(from_cap(alert, new_id(IdKind::Alert), by.id(), self.clock.now()));
-        self.write(by, None, What::Import { message, xml }).await
+        self.write(by, None, IncidentRequest::Import { message, xml }).await
     }
 
     /// An alert's document: an imported one as it was received.
@@ -68,14 +68,14 @@ impl Incidents {
             return Ok(xml);
         }
         to_xml(alert).map_err(|error| {
-            tracing::error!(alert = %alert.id, %error, "an alert is no CAP document");
-            Error::new(Kind::Internal, format!("the alert cannot be said in CAP: {error}"))
+            tracing::error!(alert = %alert.id, %error, "an alert cannot be written as CAP");
+            Error::new(Kind::Internal, format!("the alert cannot be expressed in CAP: {error}"))
         })
     }
 }
 
 /// A document that is no CAP alert.
-fn refused(error: &CapError) -> Error {
+fn invalid_cap(error: &CapError) -> Error {
     Error::field(Kind::Invalid, &["body", &error.place], error.why.clone(), serde_json::Value::Null)
         .coded("invalid_cap")
 }

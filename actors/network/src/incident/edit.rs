@@ -4,20 +4,20 @@ use muster_geo::Geometry;
 
 use super::access::require_operator;
 use super::checks::Checks;
+use super::fields::{Attachment, Casualties, Geocode, PriorityOverride, Visibility};
+use super::geometry;
 use super::kind::IncidentKind;
-use super::parts::{Attachment, Casualties, Geocode, PriorityOverride, Visibility};
 use super::record::Incident;
-use super::shape;
 use crate::alert::{Category, Certainty, Severity, Urgency};
 use muster_core::{Error, Millis};
 use muster_identity::By;
 
 /// Of a field that may be cleared: left out, cleared, or set.
-pub type Set<T> = Option<Option<T>>;
+pub type Clearable<T> = Option<Option<T>>;
 
 /// Changes of an incident's fields.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Edit {
+pub struct IncidentEdit {
     pub title: Option<String>,
     pub summary: Option<String>,
     pub kind: Option<IncidentKind>,
@@ -27,19 +27,19 @@ pub struct Edit {
     pub certainty: Option<Certainty>,
     pub ics_type: Option<u8>,
     /// Cleared, the priority is computed again.
-    pub priority: Set<PriorityOverride>,
+    pub priority: Clearable<PriorityOverride>,
     pub visibility: Option<Visibility>,
     pub addresses: Option<Vec<String>>,
-    pub geometry: Set<Geometry>,
-    pub area_desc: Set<String>,
+    pub geometry: Clearable<Geometry>,
+    pub area_desc: Clearable<String>,
     pub geocodes: Option<Vec<Geocode>>,
-    pub onset: Set<Millis>,
-    pub effective: Set<Millis>,
-    pub expires: Set<Millis>,
-    pub instruction: Set<String>,
+    pub onset: Clearable<Millis>,
+    pub effective: Clearable<Millis>,
+    pub expires: Clearable<Millis>,
+    pub instruction: Clearable<String>,
     pub organisations: Option<Vec<String>>,
     pub device_ids: Option<Vec<String>>,
-    pub parent_id: Set<String>,
+    pub parent_id: Clearable<String>,
     pub casualties: Option<Casualties>,
     pub tags: Option<Vec<String>>,
     pub attachments: Option<Vec<Attachment>>,
@@ -51,7 +51,7 @@ fn put<T>(field: &mut T, value: Option<T>) {
     }
 }
 
-impl Edit {
+impl IncidentEdit {
     /// Sets the fields of a record. A category that is not said follows from the kind.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl Edit {
         let mut checks = Checks::default();
         self.check(&mut checks);
         if let Some(set) = &self.geometry {
-            shape::set(incident, set.clone(), &mut checks);
+            geometry::set(incident, set.clone(), &mut checks);
         }
         if let Some(kind) = self.kind
             && self.category.is_none()
@@ -145,6 +145,6 @@ impl Edit {
     }
 }
 
-fn flat<T>(set: &Set<T>) -> Option<&T> {
+fn flat<T>(set: &Clearable<T>) -> Option<&T> {
     set.as_ref().and_then(Option::as_ref)
 }

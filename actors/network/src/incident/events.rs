@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::act::Changed;
 use super::record::{Audience, Incident};
+use super::transition::IncidentChange;
 use crate::alert::{AlertChange, AlertRecord, Scope, Severity};
 use muster_core::event::{Event, EventAttributes};
 
@@ -28,11 +28,11 @@ const fn shared(audience: Audience) -> Option<&'static str> {
 }
 
 /// The events of a change. Where its audience changes, the old one is told that it is gone, the new one all of it.
-pub fn of(changed: &Changed) -> Vec<Event> {
+pub fn of(changed: &IncidentChange) -> Vec<Event> {
     let after = &changed.after;
     let now = shared(after.audience());
     let Some(before) = &changed.before else {
-        return vec![event("incident.created", after, &[now], &whole(after))];
+        return vec![event("incident.created", after, &[now], &full_record(after))];
     };
     let then = shared(before.audience());
     let patch =
@@ -46,9 +46,9 @@ pub fn of(changed: &Changed) -> Vec<Event> {
         events.push(Event::new("incident.withdrawn", after.updated_at, channels(None, &[then]), &gone));
     }
     if now.is_some() {
-        events.push(silent(
+        events.push(with_attributes(
             after,
-            Event::new("incident.created", after.updated_at, channels(None, &[now]), &whole(after)),
+            Event::new("incident.created", after.updated_at, channels(None, &[now]), &full_record(after)),
         ));
     }
     events.push(event(changed.event, after, &[None], &patch));
@@ -60,11 +60,11 @@ fn channels(own: Option<String>, shared: &[Option<&str>]) -> Vec<String> {
 }
 
 fn event(name: &str, incident: &Incident, shared: &[Option<&str>], data: &Value) -> Event {
-    silent(incident, Event::new(name, incident.updated_at, channels(Some(own(&incident.id)), shared), data))
+    with_attributes(incident, Event::new(name, incident.updated_at, channels(Some(own(&incident.id)), shared), data))
 }
 
 /// Says what filters look at. A silenced incident is never urgent.
-fn silent(incident: &Incident, event: Event) -> Event {
+fn with_attributes(incident: &Incident, event: Event) -> Event {
     let severity = incident.severity.map(Severity::rank);
     let event = event.with(EventAttributes {
         bbox: incident.bbox.map(muster_geo::BBox::to_array),
@@ -76,7 +76,7 @@ fn silent(incident: &Incident, event: Event) -> Event {
     if urgent && !silenced { event.urgent() } else { event }
 }
 
-fn whole(incident: &Incident) -> Value {
+fn full_record(incident: &Incident) -> Value {
     json!({ "id": incident.id, "version": incident.version, "data": incident })
 }
 
@@ -98,12 +98,12 @@ pub fn of_alert(change: &AlertChange) -> Option<Event> {
         Scope::Private => channels(own, &[]),
     };
     let data = json!({ "id": alert.id, "version": alert.version, "data": alert, "supersedes": change.supersedes });
-    let event = Event::new(name, change.at, channels, &data).with(traits(alert));
+    let event = Event::new(name, change.at, channels, &data).with(alert_attributes(alert));
     let urgent = alert.is_public() && alert.severity() == Some(Severity::Extreme);
     Some(if urgent { event.urgent() } else { event })
 }
 
-fn traits(alert: &AlertRecord) -> EventAttributes {
+fn alert_attributes(alert: &AlertRecord) -> EventAttributes {
     EventAttributes {
         bbox: alert.bbox().map(muster_geo::BBox::to_array),
         severity: alert.severity().map(Severity::rank),

@@ -7,14 +7,14 @@ use muster_geo::BBox;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::act::Move;
-use super::change::ResourceAct;
-use super::edit::Edit;
-use super::import::Fate;
+use super::alert_builder::Draft;
+use super::change::ResourceRequest;
+use super::edit::IncidentEdit;
+use super::import::ImportOutcome;
 use super::record::Incident;
-use super::report::Report;
-use super::state::Filter;
-use super::warn::Draft;
+use super::report::NewReport;
+use super::state::IncidentFilter;
+use super::transition::IncidentTransition;
 use crate::alert::{AlertRecord, Severity};
 use muster_core::Error;
 use muster_core::idempotency::Idempotency;
@@ -25,11 +25,11 @@ use muster_identity::By;
 
 /// A change.
 #[derive(Debug)]
-pub(super) enum What {
-    Report(Box<Report>),
-    Act { id: String, if_match: IfMatch, mv: Box<Move> },
-    Edit { id: String, if_match: IfMatch, edit: Box<Edit>, note: Option<String> },
-    Resources { id: String, if_match: IfMatch, what: ResourceAct },
+pub(super) enum IncidentRequest {
+    Report(Box<NewReport>),
+    Transition { id: String, if_match: IfMatch, transition: Box<IncidentTransition> },
+    Edit { id: String, if_match: IfMatch, edit: Box<IncidentEdit>, note: Option<String> },
+    Resources { id: String, if_match: IfMatch, what: ResourceRequest },
     Note { id: String, text: String, data: Value },
     Publish { id: String, draft: Box<Draft> },
     Confirm { alert: String },
@@ -37,11 +37,11 @@ pub(super) enum What {
     Import { message: Box<AlertRecord>, xml: String },
 }
 
-impl What {
+impl IncidentRequest {
     /// The incident that it names.
     pub(super) fn incident(&self) -> Option<&str> {
         match self {
-            Self::Act { id, .. }
+            Self::Transition { id, .. }
             | Self::Edit { id, .. }
             | Self::Resources { id, .. }
             | Self::Note { id, .. }
@@ -53,16 +53,16 @@ impl What {
 
 /// Changes something; answered when it is durable.
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Answer, Error>")]
-pub(super) struct Write {
+#[rtype(result = "Result<IncidentResponse, Error>")]
+pub(super) struct WriteIncident {
     pub by: By,
     pub idempotency: Option<Idempotency>,
-    pub what: What,
+    pub what: IncidentRequest,
 }
 
 /// What became of a change.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct IncidentResponse {
     /// The incident as it is now.
     pub incident: Option<Arc<Incident>>,
     /// The alert that it was about.
@@ -70,7 +70,8 @@ pub struct Answer {
     /// The report was one more of an incident that was there.
     pub attached: bool,
     /// Of an import.
-    pub fate: Option<Fate>,
+    #[serde(rename = "fate")]
+    pub outcome: Option<ImportOutcome>,
     /// This answer was given before, to the same `Idempotency-Key`.
     #[serde(skip)]
     pub replayed: bool,
@@ -78,15 +79,15 @@ pub struct Answer {
 
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Arc<Incident>, Error>")]
-pub(super) struct Get {
+pub(super) struct GetIncident {
     pub id: String,
     pub by: By,
 }
 
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Page<Arc<Incident>>, Error>")]
-pub(super) struct List {
-    pub filter: Filter,
+pub(super) struct ListIncidents {
+    pub filter: IncidentFilter,
     pub page: PageAsk,
     pub by: By,
 }
@@ -122,7 +123,7 @@ pub(super) struct ListAlerts {
 /// The newest message of an incident; a draft of one where there is none.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Arc<AlertRecord>, Error>")]
-pub(super) struct Newest {
+pub(super) struct GetNewestAlert {
     pub id: String,
     pub by: By,
 }
@@ -130,9 +131,9 @@ pub(super) struct Newest {
 /// A request for the state of a channel. Dropped unanswered, it answers `Unavailable`.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-pub struct Snapshot(pub(super) Option<SnapshotRequest>);
+pub struct TakeSnapshot(pub(super) Option<SnapshotRequest>);
 
-impl Snapshot {
+impl TakeSnapshot {
     pub(super) fn answer(mut self, state: Result<Vec<StateItem>, Denied>) {
         if let Some(ask) = self.0.take() {
             ask.reply.send(state);
@@ -140,7 +141,7 @@ impl Snapshot {
     }
 }
 
-impl Drop for Snapshot {
+impl Drop for TakeSnapshot {
     fn drop(&mut self) {
         if let Some(ask) = self.0.take() {
             ask.reply.send(Err(Denied::Unavailable));

@@ -1,6 +1,6 @@
 //! What one request changes: committed as one batch, then taken over and told.
 
-use super::act::Changed;
+use super::transition::IncidentChange;
 use crate::alert::{AlertChange, AlertRecord, AlertState};
 use muster_core::audit::AuditEntry;
 
@@ -8,13 +8,13 @@ use muster_core::audit::AuditEntry;
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// In the order in which they are told; at most one of each incident.
-    pub(super) incidents: Vec<Changed>,
+    pub(super) incidents: Vec<IncidentChange>,
     pub(super) alerts: Vec<AlertChange>,
     pub(super) audit: Vec<AuditEntry>,
 }
 
 impl Plan {
-    pub(super) fn of(changed: Changed) -> Self {
+    pub(super) fn of(changed: IncidentChange) -> Self {
         Self { incidents: vec![changed], ..Self::default() }
     }
 

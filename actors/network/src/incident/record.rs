@@ -4,9 +4,9 @@ use muster_geo::{BBox, Geometry};
 use muster_store::{Encoding, Record, Tree};
 use serde::{Deserialize, Serialize};
 
+use super::fields::{Ack, Attachment, CapLink, Casualties, Geocode, PriorityOverride, ReportedVia, Visibility};
 use super::kind::IncidentKind;
-use super::moves::State;
-use super::parts::{Ack, Attachment, CapLink, Casualties, Geocode, PriorityOverride, Via, Visibility};
+use super::lifecycle::State;
 use super::priority::priority;
 use super::resources::Resource;
 use crate::alert::{Category, Certainty, Severity, Status, Urgency};
@@ -52,7 +52,7 @@ pub struct Incident {
     /// What those concerned are to do.
     pub instruction: Option<String>,
     pub reported_by: String,
-    pub reported_via: Via,
+    pub reported_via: ReportedVia,
     /// What the reporter calls it.
     pub source_ref: Option<String>,
     /// Reports that came of it.
@@ -107,17 +107,17 @@ impl Incident {
     }
 
     /// Whether somebody is named in it: at work on it, or addressed by it.
-    pub fn names(&self, id: &str) -> bool {
-        self.works(id) || self.reported_by == id || self.addresses.iter().any(|named| named == id)
+    pub fn mentions(&self, id: &str) -> bool {
+        self.is_assigned(id) || self.reported_by == id || self.addresses.iter().any(|named| named == id)
     }
 
     /// Whether it is assigned to somebody.
-    pub fn works(&self, id: &str) -> bool {
+    pub fn is_assigned(&self, id: &str) -> bool {
         self.commander.as_deref() == Some(id) || self.assignees.iter().any(|named| named == id)
     }
 
     /// The copy that a change starts from: one version and one entry of the timeline on.
-    pub(super) fn advanced(&self, now: Millis) -> Self {
+    pub(super) fn next_version(&self, now: Millis) -> Self {
         let mut next = self.clone();
         next.version += 1;
         next.timeline_seq += 1;

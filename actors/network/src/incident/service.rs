@@ -6,16 +6,19 @@ use actix_rt::ArbiterHandle;
 use muster_store::StoreHandle;
 use serde_json::Value;
 
-use super::act::Move;
-use super::actor::{IncidentActor, Options, load};
-use super::change::ResourceAct;
-use super::edit::Edit;
-use super::messages::{AlertFilter, Answer, Get, GetAlert, List, ListAlerts, Newest, Snapshot, What, Write};
+use super::actor::{IncidentActor, IncidentOptions, load};
+use super::alert_builder::Draft;
+use super::change::ResourceRequest;
+use super::edit::IncidentEdit;
+use super::messages::{
+    AlertFilter, GetAlert, GetIncident, GetNewestAlert, IncidentRequest, IncidentResponse, ListAlerts, ListIncidents,
+    TakeSnapshot, WriteIncident,
+};
 use super::record::Incident;
-use super::report::Report;
-use super::state::Filter;
-use super::timeline::{self, Entry};
-use super::warn::Draft;
+use super::report::NewReport;
+use super::state::IncidentFilter;
+use super::timeline::{self, TimelineEntry};
+use super::transition::IncidentTransition;
 use crate::alert::{AlertRecord, Document, Origin};
 use crate::journal::Incarnations;
 use muster_core::idempotency::Idempotency;
@@ -43,7 +46,7 @@ impl std::fmt::Debug for Incidents {
 
 impl Incidents {
     /// Starts the actor: await [`Incidents::up`] before serving.
-    pub fn start(group: &Group, arbiter: ArbiterHandle, options: Options) -> Self {
+    pub fn start(group: &Group, arbiter: ArbiterHandle, options: IncidentOptions) -> Self {
         let (store, clock) = (Arc::clone(&options.store), options.clock.clone());
         let sender_name = options.settings.sender_name.as_str().into();
         let incarnations = Incarnations::default();
@@ -57,24 +60,40 @@ impl Incidents {
         self.handle.up().await;
     }
 
-    pub(super) async fn write(&self, by: By, idempotency: Option<Idempotency>, what: What) -> Result<Answer, Error> {
-        self.handle.ask(Write { by, idempotency, what }).await?
+    pub(super) async fn write(
+        &self,
+        by: By,
+        idempotency: Option<Idempotency>,
+        what: IncidentRequest,
+    ) -> Result<IncidentResponse, Error> {
+        self.handle.ask(WriteIncident { by, idempotency, what }).await?
     }
 
     /// Reports an incident; one more report of what is open already attaches to it.
     ///
     /// # Errors
     /// `Forbidden`, `Invalid`, `IdempotencyConflict`.
-    pub async fn report(&self, by: By, idempotency: Option<Idempotency>, report: Report) -> Result<Answer, Error> {
-        self.write(by, idempotency, What::Report(Box::new(report))).await
+    pub async fn report(
+        &self,
+        by: By,
+        idempotency: Option<Idempotency>,
+        report: NewReport,
+    ) -> Result<IncidentResponse, Error> {
+        self.write(by, idempotency, IncidentRequest::Report(Box::new(report))).await
     }
 
     /// Makes a transition.
     ///
     /// # Errors
     /// `Forbidden`, `NotFound`, `PreconditionFailed`, `Invalid`; `Conflict` with what would be allowed.
-    pub async fn act(&self, by: By, id: String, if_match: IfMatch, mv: Move) -> Result<Answer, Error> {
-        self.write(by, None, What::Act { id, if_match, mv: Box::new(mv) }).await
+    pub async fn transition(
+        &self,
+        by: By,
+        id: String,
+        if_match: IfMatch,
+        transition: IncidentTransition,
+    ) -> Result<IncidentResponse, Error> {
+        self.write(by, None, IncidentRequest::Transition { id, if_match, transition: Box::new(transition) }).await
     }
 
     /// Changes what is known of it.
@@ -86,10 +105,10 @@ impl Incidents {
         by: By,
         id: String,
         if_match: IfMatch,
-        edit: Edit,
+        edit: IncidentEdit,
         note: Option<String>,
-    ) -> Result<Answer, Error> {
-        self.write(by, None, What::Edit { id, if_match, edit: Box::new(edit), note }).await
+    ) -> Result<IncidentResponse, Error> {
+        self.write(by, None, IncidentRequest::Edit { id, if_match, edit: Box::new(edit), note }).await
     }
 
     /// Adds or changes a resource.
@@ -102,9 +121,9 @@ impl Incidents {
         idempotency: Option<Idempotency>,
         id: String,
         if_match: IfMatch,
-        what: ResourceAct,
-    ) -> Result<Answer, Error> {
-        self.write(by, idempotency, What::Resources { id, if_match, what }).await
+        what: ResourceRequest,
+    ) -> Result<IncidentResponse, Error> {
+        self.write(by, idempotency, IncidentRequest::Resources { id, if_match, what }).await
     }
 
     /// Appends a note to the timeline.
@@ -118,29 +137,29 @@ impl Incidents {
         id: String,
         text: String,
         data: Value,
-    ) -> Result<Answer, Error> {
-        self.write(by, idempotency, What::Note { id, text, data }).await
+    ) -> Result<IncidentResponse, Error> {
+        self.write(by, idempotency, IncidentRequest::Note { id, text, data }).await
     }
 
     /// # Errors
     /// `NotFound`: it is not there, or not for the asker to see.
     pub async fn get(&self, by: By, id: String) -> Result<Arc<Incident>, Error> {
-        self.handle.ask(Get { id, by }).await?
+        self.handle.ask(GetIncident { id, by }).await?
     }
 
     /// A page of what somebody may see, newest first.
     ///
     /// # Errors
     /// `Unavailable`.
-    pub async fn list(&self, by: By, filter: Filter, page: PageAsk) -> Result<Page<Arc<Incident>>, Error> {
-        self.handle.ask(List { filter, page, by }).await?
+    pub async fn list(&self, by: By, filter: IncidentFilter, page: PageAsk) -> Result<Page<Arc<Incident>>, Error> {
+        self.handle.ask(ListIncidents { filter, page, by }).await?
     }
 
     /// A page of an incident's timeline, oldest first.
     ///
     /// # Errors
     /// `NotFound`; `Invalid` names a cursor that is none.
-    pub async fn timeline(&self, by: By, id: String, page: PageAsk) -> Result<Page<Entry>, Error> {
+    pub async fn timeline(&self, by: By, id: String, page: PageAsk) -> Result<Page<TimelineEntry>, Error> {
         let incident = self.get(by, id).await?;
         timeline::read(&self.store, &incident.id, &page)
     }
@@ -155,25 +174,25 @@ impl Incidents {
         idempotency: Option<Idempotency>,
         id: String,
         draft: Draft,
-    ) -> Result<Answer, Error> {
-        self.write(by, idempotency, What::Publish { id, draft: Box::new(draft) }).await
+    ) -> Result<IncidentResponse, Error> {
+        self.write(by, idempotency, IncidentRequest::Publish { id, draft: Box::new(draft) }).await
     }
 
     /// The second person says yes.
     ///
     /// # Errors
     /// `Forbidden` to who proposed it; `NotFound`, `Conflict`.
-    pub async fn confirm(&self, by: By, alert: String) -> Result<Answer, Error> {
-        self.write(by, None, What::Confirm { alert }).await
+    pub async fn confirm(&self, by: By, alert: String) -> Result<IncidentResponse, Error> {
+        self.write(by, None, IncidentRequest::Confirm { alert }).await
     }
 
     /// A person says no.
     ///
     /// # Errors
     /// `Forbidden`, `NotFound`, `Conflict`, `Invalid` without a reason.
-    pub async fn reject(&self, by: By, alert: String, reason: Option<String>) -> Result<Answer, Error> {
+    pub async fn reject(&self, by: By, alert: String, reason: Option<String>) -> Result<IncidentResponse, Error> {
         let reason = super::checks::required("reason", reason, "say what is wrong with it")?;
-        self.write(by, None, What::Reject { alert, reason }).await
+        self.write(by, None, IncidentRequest::Reject { alert, reason }).await
     }
 
     /// # Errors
@@ -195,7 +214,7 @@ impl Incidents {
     /// # Errors
     /// `NotFound`.
     pub async fn newest(&self, by: By, id: String) -> Result<Arc<AlertRecord>, Error> {
-        self.handle.ask(Newest { id, by }).await?
+        self.handle.ask(GetNewestAlert { id, by }).await?
     }
 
     /// An imported message as it was received; `None` of one that was made here.
@@ -208,8 +227,8 @@ impl Incidents {
 }
 
 impl SnapshotSource for Incidents {
-    fn ask(&self, ask: SnapshotRequest) {
+    fn request(&self, ask: SnapshotRequest) {
         // A message that cannot be sent is dropped, and says so to the asker as it goes.
-        let _ = self.handle.try_send(Snapshot(Some(ask)));
+        let _ = self.handle.try_send(TakeSnapshot(Some(ask)));
     }
 }

@@ -4,13 +4,13 @@ use muster_store::{Encoding, Op, PageRequest, Record, StoreError, StoreHandle, T
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::moves::State;
+use super::lifecycle::State;
 use muster_core::page::{Page, PageAsk};
 use muster_core::{Error, Kind, Millis};
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct TimelineEntry {
     /// From 1, gapless within its incident.
     pub seq: u64,
     pub at: Millis,
@@ -24,7 +24,7 @@ pub struct Entry {
     pub data: Value,
 }
 
-impl Record for Entry {
+impl Record for TimelineEntry {
     const TREE: Tree = Tree::Timeline;
     const SCHEMA: u16 = 1;
     const ENCODING: Encoding = Encoding::Json;
@@ -35,7 +35,7 @@ fn place(incident: &str, seq: u64) -> Vec<u8> {
     format!("{incident}/{seq:020}").into_bytes()
 }
 
-impl Entry {
+impl TimelineEntry {
     /// The write that belongs into the batch of the incident's.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl Entry {
 ///
 /// # Errors
 /// `Invalid` names a cursor that is none; the store refuses.
-pub fn read(store: &StoreHandle, incident: &str, ask: &PageAsk) -> Result<Page<Entry>, Error> {
+pub fn read(store: &StoreHandle, incident: &str, ask: &PageAsk) -> Result<Page<TimelineEntry>, Error> {
     let after = ask.after.as_deref().map(str::parse::<u64>).transpose();
     let after = after.map_err(|_| {
         let input = Value::from(ask.after.clone());
@@ -57,8 +57,8 @@ pub fn read(store: &StoreHandle, incident: &str, ask: &PageAsk) -> Result<Page<E
     })?;
     let from = after.map(|seq| place(incident, seq.saturating_add(1)));
     let request = PageRequest::of(ask.limit).starting_at(from);
-    let page = store.record_page::<Entry>(format!("{incident}/"), request)?;
-    let items: Vec<Entry> = page.items.into_iter().map(|(_, entry)| entry).collect();
+    let page = store.record_page::<TimelineEntry>(format!("{incident}/"), request)?;
+    let items: Vec<TimelineEntry> = page.items.into_iter().map(|(_, entry)| entry).collect();
     let next = page.next.and_then(|_| items.last().map(|entry| entry.seq.to_string()));
     Ok(Page { items, next })
 }

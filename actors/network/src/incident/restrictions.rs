@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::access::sees;
-use super::act::Changed;
+use super::access::can_see;
 use super::events::own;
 use super::record::Incident;
+use super::transition::IncidentChange;
 use muster_core::event::ChannelRestriction;
 
 /// Who may follow the incident's own channel from now on; `None` where that is who could before.
-pub(super) fn review(changed: &Changed) -> Option<ChannelRestriction> {
+pub(super) fn restriction(changed: &IncidentChange) -> Option<ChannelRestriction> {
     let (before, after) = (changed.before.as_deref()?, &changed.after);
     let named = |incident: &Incident| {
         let Incident { addresses, commander, assignees, .. } = incident;
@@ -20,5 +20,5 @@ pub(super) fn review(changed: &Changed) -> Option<ChannelRestriction> {
     }
     let after = Arc::new(after.clone());
     let (channel, reason) = (own(&after.id), "withdrawn");
-    Some(ChannelRestriction::new(channel, reason, move |viewer| sees(&after, &viewer.id, viewer.permissions)))
+    Some(ChannelRestriction::new(channel, reason, move |viewer| can_see(&after, &viewer.id, viewer.permissions)))
 }

@@ -2,9 +2,9 @@
 //! Pure; who may send them, and whether a second person has to, is decided here too.
 
 use super::checks::Checks;
-use super::moves::Action;
+use super::lifecycle::Action;
 use super::record::{Audience, Incident};
-use super::settings::Settings;
+use super::settings::IncidentSettings;
 use crate::alert::{
     AlertChange, AlertInfo, AlertRecord, AlertState, MsgType, Origin, ResponseType, Scope, Severity, Status, Urgency,
 };
@@ -65,7 +65,7 @@ impl Draft {
 ///
 /// # Errors
 /// `Conflict`: it is no actual one, it was not assessed, or it is not for so many.
-pub(super) fn may_tell(incident: &Incident, scope: Scope) -> Result<(), Error> {
+pub(super) fn require_publishable(incident: &Incident, scope: Scope) -> Result<(), Error> {
     if incident.status != Status::Actual {
         let message = format!("an incident of status {} is never published", incident.status.name());
         return Err(Error::new(Kind::Conflict, message).coded("not_actual"));
@@ -84,17 +84,17 @@ pub(super) fn may_tell(incident: &Incident, scope: Scope) -> Result<(), Error> {
 
 /// Makes the messages of one change.
 #[derive(Debug)]
-pub(super) struct Teller<'a> {
+pub(super) struct AlertBuilder<'a> {
     pub(super) by: &'a By,
     pub(super) now: Millis,
-    pub(super) settings: &'a Settings,
+    pub(super) settings: &'a IncidentSettings,
     /// The new message's own.
     pub(super) id: String,
 }
 
-impl Teller<'_> {
+impl AlertBuilder<'_> {
     /// The first Alert, or an Update of the one that stands, as a person drafts it.
-    pub(super) fn drafted(&self, incident: &Incident, draft: Draft, live: Option<&AlertRecord>) -> AlertRecord {
+    pub(super) fn from_draft(&self, incident: &Incident, draft: Draft, live: Option<&AlertRecord>) -> AlertRecord {
         let scope = draft.scope.or(live.map(|live| live.scope)).unwrap_or(Scope::Public);
         let mut info = self.info(incident);
         info.language = draft.language.unwrap_or(info.language);
@@ -109,7 +109,7 @@ impl Teller<'_> {
         (alert.scope, alert.restriction, alert.addresses, alert.note) =
             (scope, draft.restriction, draft.addresses, draft.note);
         if let Some(live) = live {
-            follow(&mut alert, live, MsgType::Update);
+            append_to_chain(&mut alert, live, MsgType::Update);
         }
         alert
     }
@@ -149,7 +149,7 @@ impl Teller<'_> {
 
     /// Whether a second person has to confirm it: what warns everybody of something severe, and what follows from a
     /// change by somebody who may not publish.
-    pub(super) fn needs_second(&self, alert: &AlertRecord) -> bool {
+    pub(super) fn needs_confirmation(&self, alert: &AlertRecord) -> bool {
         let grave = alert.severity().is_some_and(|severity| severity.rank() >= Severity::Severe.rank());
         (grave && alert.scope == Scope::Public) || !self.by.may(Permission::AlertsPublish)
     }
@@ -165,7 +165,7 @@ impl Teller<'_> {
         let mut alert = self.message(incident, kind, info);
         (alert.scope, alert.restriction, alert.addresses) =
             (live.scope, live.restriction.clone(), live.addresses.clone());
-        follow(&mut alert, live, kind);
+        append_to_chain(&mut alert, live, kind);
         alert
     }
 
@@ -177,7 +177,7 @@ impl Teller<'_> {
             state: AlertState::Published,
             identifier: self.id.clone(),
             sender: self.settings.sender.clone(),
-            sent: to_second(self.now),
+            sent: to_seconds(self.now),
             msg_type,
             status: incident.status,
             scope: Scope::Public,
@@ -206,9 +206,9 @@ impl Teller<'_> {
             severity: incident.severity.unwrap_or(Severity::Unknown),
             certainty: incident.certainty.unwrap_or(crate::alert::Certainty::Unknown),
             audience: None,
-            effective: incident.effective.map(to_second),
-            onset: incident.onset.map(to_second),
-            expires: incident.expires.or(Some(self.now.plus(self.settings.alert_for))).map(to_second),
+            effective: incident.effective.map(to_seconds),
+            onset: incident.onset.map(to_seconds),
+            expires: incident.expires.or(Some(self.now.plus(self.settings.alert_for))).map(to_seconds),
             sender_name: Some(self.settings.sender_name.clone()),
             headline: Some(incident.title.clone()),
             description: Some(incident.summary.clone()).filter(|summary| !summary.is_empty()),
@@ -231,12 +231,12 @@ impl Teller<'_> {
 }
 
 /// Times of CAP have no fractions.
-pub(super) fn to_second(at: Millis) -> Millis {
+pub(super) fn to_seconds(at: Millis) -> Millis {
     Millis(at.0 / 1000 * 1000)
 }
 
 /// Makes it the next of a chain: it refers to every message before it.
-fn follow(alert: &mut AlertRecord, live: &AlertRecord, kind: MsgType) {
+fn append_to_chain(alert: &mut AlertRecord, live: &AlertRecord, kind: MsgType) {
     alert.msg_type = kind;
     alert.references = live.references.iter().cloned().chain([live.reference()]).collect();
 }

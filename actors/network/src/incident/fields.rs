@@ -21,7 +21,7 @@ pub enum Visibility {
 /// How it was reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Via {
+pub enum ReportedVia {
     Api,
     Device,
     Cap,

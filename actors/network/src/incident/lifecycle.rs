@@ -101,12 +101,12 @@ impl State {
         }
         let names: Vec<_> = allowed.iter().map(|action| action.name()).collect();
         let message = format!("an incident that is {} does not take `{}`", self.name(), action.name());
-        let told = if names.is_empty() { message } else { format!("{message}: it takes {}", names.join(", ")) };
-        Err(Error::new(Kind::Conflict, told).coded("illegal_transition").detailing(self.told()))
+        let message = if names.is_empty() { message } else { format!("{message}: it takes {}", names.join(", ")) };
+        Err(Error::new(Kind::Conflict, message).coded("illegal_transition").detailing(self.rejection_details()))
     }
 
     /// The details of a refusal.
-    pub(super) fn told(self) -> serde_json::Value {
+    pub(super) fn rejection_details(self) -> serde_json::Value {
         serde_json::json!({ "state": self, "allowed": self.allowed() })
     }
 }

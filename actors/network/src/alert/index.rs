@@ -11,7 +11,7 @@ pub const MAX_PARKED: usize = 1_000;
 
 /// The alerts of the network.
 #[derive(Debug, Default)]
-pub struct AlertBook {
+pub struct AlertIndex {
     alerts: BTreeMap<String, Arc<AlertRecord>>,
     named: HashMap<Reference, String>,
     of_incident: HashMap<String, BTreeSet<String>>,
@@ -19,7 +19,7 @@ pub struct AlertBook {
     due: BTreeSet<(Millis, String)>,
 }
 
-impl AlertBook {
+impl AlertIndex {
     /// Takes over a record, new or changed.
     pub fn put(&mut self, alert: Arc<AlertRecord>) {
         let id = alert.id.clone();

@@ -1,7 +1,7 @@
 //! Where incidents are, as geofences are told. Pure.
 
-use super::act::Changed;
 use super::record::{Audience, Incident};
+use super::transition::IncidentChange;
 use crate::geofence;
 use crate::geofence::{Observation, SubjectKind};
 
@@ -19,7 +19,7 @@ pub(super) fn of(incident: &Incident) -> Observation {
 }
 
 /// What a change means for who is inside; `None` where it means nothing.
-pub(super) fn moved(changed: &Changed) -> Option<Observation> {
+pub(super) fn moved(changed: &IncidentChange) -> Option<Observation> {
     let after = of(&changed.after);
     let Some(before) = changed.before.as_deref().map(of) else { return after.point.is_some().then_some(after) };
     let same = before.point == after.point && before.tags == after.tags && before.audience == after.audience;
