@@ -26,17 +26,21 @@ use muster_core::supervise::BuildError;
 use muster_core::{Clock, Error, Millis};
 use muster_feed::{Denied, StateItem};
 
-/// How often changes that are due by time are looked for.
+/// Interval of the check for changes that are due by time.
 const TICK: Duration = Duration::from_secs(1);
 
-/// What the actor needs.
+/// Dependencies and settings of [`super::Incidents`].
 #[derive(Clone)]
 pub struct IncidentOptions {
+    /// Store of the records.
     pub store: StoreHandle,
+    /// Clock of the server.
     pub clock: Clock,
+    /// Publisher of the events.
     pub publisher: Publisher,
-    /// Receives where incidents are.
+    /// Notified of the locations of incidents.
     pub location_observer: Option<Arc<dyn LocationObserver>>,
+    /// Settings.
     pub settings: IncidentSettings,
 }
 
@@ -46,14 +50,14 @@ impl std::fmt::Debug for IncidentOptions {
     }
 }
 
-/// What is done once a decision is durable.
+/// Effect of a durable decision.
 #[derive(Debug)]
 pub enum IncidentEffect {
-    /// Somebody is answered.
+    /// A caller receives its response.
     Reply(Reply<()>),
     /// A change is announced.
     IncidentChange(Announcement),
-    /// The state of a channel is sent, as it was when it was asked for. Dropped, it is answered as unavailable.
+    /// A snapshot, taken at its request, is sent. If it is dropped, the caller gets `Unavailable`.
     TakeSnapshot(TakeSnapshot, Result<Vec<StateItem>, Denied>),
 }
 
@@ -63,7 +67,7 @@ impl From<Reply<()>> for IncidentEffect {
     }
 }
 
-/// What a change means for others.
+/// What a change means for subscribers and geofences.
 #[derive(Debug)]
 pub struct Announcement {
     restrictions: Vec<ChannelRestriction>,
@@ -75,15 +79,15 @@ pub struct Announcement {
 #[derive(Debug)]
 pub struct IncidentActor {
     pub(super) options: IncidentOptions,
-    /// Everything that was decided, durable or not.
+    /// State including undurable decisions.
     pub(super) registry: IncidentRegistry,
     pub(super) journal: Journal<IncidentEffect>,
     pub(super) answers: PendingAnswers,
-    /// The last undurable decision of an incident: what the store has of it is older.
+    /// Last undurable decision of each incident, whose stored record is older.
     undurable: HashMap<String, u64>,
 }
 
-/// Reads everything back.
+/// Reads all records and builds the actor.
 pub(super) async fn load(options: IncidentOptions, incarnations: Incarnations) -> Result<IncidentActor, BuildError> {
     let journal = incarnations.open(&options.store).await;
     let (store, settings, now) = (Arc::clone(&options.store), options.settings.clone(), options.clock.now());
@@ -136,7 +140,7 @@ impl IncidentActor {
         self.options.clock.now()
     }
 
-    /// Takes a change over and records it in the journal.
+    /// Applies a change and records it in the journal.
     pub(super) fn record(&mut self, plan: &Plan, ops: Vec<Op>, events: Vec<Event>) {
         self.registry.apply(plan);
         let restrictions = plan.incidents.iter().filter_map(restrictions::restriction).collect();
@@ -148,7 +152,7 @@ impl IncidentActor {
     }
 
     fn announce(&self, Announcement { restrictions, moved, events }: Announcement) {
-        // Before the events: who may no longer see the incident does not get what comes then.
+        // Before the events, so that subscribers that may no longer see the incident do not get them.
         restrictions.into_iter().for_each(|restriction| self.options.publisher.restrict(restriction));
         if let Some(location_observer) = &self.options.location_observer {
             moved.into_iter().for_each(|place| location_observer.observe(place));
@@ -158,12 +162,12 @@ impl IncidentActor {
         }
     }
 
-    /// Makes the changes that are due by time.
+    /// Applies the changes that are due by time.
     fn tick(&mut self, context: &mut Context<Self>) {
         let (now, undurable) = (self.now(), &self.undurable);
         self.registry.archive(now, |id| undurable.contains_key(id));
         let plan = self.registry.tick(now);
-        // While the store accepts no writes they stay due.
+        // They stay due while the store accepts no writes.
         if plan.is_empty() || self.admit().is_err() {
             return;
         }

@@ -1,5 +1,5 @@
-//! CAP messages of an incident: the first Alert, Updates where something material changes, the Cancel, the AllClear.
-//! Pure; who may send them, and whether a second person has to, is decided here too.
+//! CAP messages of an incident: the first Alert, Updates for material changes, the Cancel and the AllClear. Pure; it
+//! also decides who may send them and whether a second person has to confirm.
 
 use super::checks::Checks;
 use super::lifecycle::Action;
@@ -12,23 +12,34 @@ use muster_core::principal::Permission;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::By;
 
-/// What a person says of an alert; what is left out follows from the incident.
+/// Content of an alert as drafted by a person; fields that are not set follow from the incident.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Draft {
+    /// CAP scope.
     pub scope: Option<Scope>,
-    /// Needed by the scope Restricted.
+    /// Restriction; required by the scope Restricted.
     pub restriction: Option<String>,
-    /// Needed by the scope Private.
+    /// Addressees; required by the scope Private.
     pub addresses: Vec<String>,
+    /// Note of the message.
     pub note: Option<String>,
+    /// Language tag, such as `en-US`.
     pub language: Option<String>,
+    /// Recommended responses.
     pub response_types: Vec<ResponseType>,
+    /// Intended audience.
     pub audience: Option<String>,
+    /// Headline.
     pub headline: Option<String>,
+    /// Description.
     pub description: Option<String>,
+    /// Instruction.
     pub instruction: Option<String>,
+    /// Expiry.
     pub expires: Option<Millis>,
+    /// Address of further information, `https://…`.
     pub web: Option<String>,
+    /// Contact.
     pub contact: Option<String>,
 }
 
@@ -61,10 +72,10 @@ impl Draft {
     }
 }
 
-/// Whether an incident may be told of with this scope.
+/// Checks that an alert with this scope may be published for an incident.
 ///
 /// # Errors
-/// `Conflict`: it is no actual one, it was not assessed, or it is not for so many.
+/// `Conflict` if the incident is not actual, not assessed, or not visible to the scope's audience.
 pub(super) fn require_publishable(incident: &Incident, scope: Scope) -> Result<(), Error> {
     if incident.status != Status::Actual {
         let message = format!("an incident of status {} is never published", incident.status.name());
@@ -82,18 +93,18 @@ pub(super) fn require_publishable(incident: &Incident, scope: Scope) -> Result<(
     Ok(())
 }
 
-/// Makes the messages of one change.
+/// Builds the messages of one change.
 #[derive(Debug)]
 pub(super) struct AlertBuilder<'a> {
     pub(super) by: &'a By,
     pub(super) now: Millis,
     pub(super) settings: &'a IncidentSettings,
-    /// The new message's own.
+    /// Identifier of the new message.
     pub(super) id: String,
 }
 
 impl AlertBuilder<'_> {
-    /// The first Alert, or an Update of the one that stands, as a person drafts it.
+    /// Builds the first Alert, or an Update of the current one, from a draft.
     pub(super) fn from_draft(&self, incident: &Incident, draft: Draft, live: Option<&AlertRecord>) -> AlertRecord {
         let scope = draft.scope.or(live.map(|live| live.scope)).unwrap_or(Scope::Public);
         let mut info = self.info(incident);
@@ -114,7 +125,7 @@ impl AlertBuilder<'_> {
         alert
     }
 
-    /// An Update of the one that stands, with what is material of the incident now.
+    /// Builds an Update of the current alert with the material fields of the incident.
     pub(super) fn update(&self, before: &Incident, after: &Incident, live: &AlertRecord) -> AlertRecord {
         let fresh = self.info(after);
         let mut info = live.info.clone().unwrap_or_else(|| fresh.clone());
@@ -130,7 +141,7 @@ impl AlertBuilder<'_> {
         self.after(after, live, MsgType::Update, info)
     }
 
-    /// The danger is over: an Update, urgency Past, response AllClear.
+    /// Builds the all-clear: an Update with urgency Past and response AllClear.
     pub(super) fn all_clear(&self, incident: &Incident, live: &AlertRecord) -> AlertRecord {
         let mut info = live.info.clone().unwrap_or_else(|| self.info(incident));
         info.urgency = Urgency::Past;
@@ -139,7 +150,7 @@ impl AlertBuilder<'_> {
         self.after(incident, live, MsgType::Update, info)
     }
 
-    /// The warning was wrong, or is called off.
+    /// Builds a Cancel.
     pub(super) fn cancel(&self, incident: &Incident, live: &AlertRecord, why: Option<String>) -> AlertRecord {
         let info = live.info.clone().unwrap_or_else(|| self.info(incident));
         let mut alert = self.after(incident, live, MsgType::Cancel, info);
@@ -147,14 +158,14 @@ impl AlertBuilder<'_> {
         alert
     }
 
-    /// Whether a second person has to confirm it: what warns everybody of something severe, and what follows from a
-    /// change by somebody who may not publish.
+    /// Returns whether a second person has to confirm a message: severe public ones, and those caused by a person who
+    /// may not publish.
     pub(super) fn needs_confirmation(&self, alert: &AlertRecord) -> bool {
         let grave = alert.severity().is_some_and(|severity| severity.rank() >= Severity::Severe.rank());
         (grave && alert.scope == Scope::Public) || !self.by.may(Permission::AlertsPublish)
     }
 
-    /// Makes it a proposal.
+    /// Turns a message into a proposal.
     pub(super) fn propose(&self, mut alert: AlertRecord) -> AlertChange {
         alert.state = AlertState::PendingSecond;
         alert.waits_until = Some(self.now.plus(self.settings.confirm_within));
@@ -222,7 +233,7 @@ impl AlertBuilder<'_> {
         }
     }
 
-    /// What a message would say of an incident that none was published of: a CAP Draft, which nobody acts on.
+    /// Builds a message with the status Draft for an incident without one.
     pub(super) fn preview(&self, incident: &Incident) -> AlertRecord {
         let mut alert = self.message(incident, MsgType::Alert, self.info(incident));
         alert.status = Status::Draft;
@@ -230,18 +241,18 @@ impl AlertBuilder<'_> {
     }
 }
 
-/// Times of CAP have no fractions.
+/// Truncates a time to seconds, because CAP times have no fractions.
 pub(super) fn to_seconds(at: Millis) -> Millis {
     Millis(at.0 / 1000 * 1000)
 }
 
-/// Makes it the next of a chain: it refers to every message before it.
+/// Makes a message the next of a chain: it refers to every message before it.
 fn append_to_chain(alert: &mut AlertRecord, live: &AlertRecord, kind: MsgType) {
     alert.msg_type = kind;
     alert.references = live.references.iter().cloned().chain([live.reference()]).collect();
 }
 
-/// Whether a change is one that a warning has to tell of: severity, area, expiry, instruction.
+/// Returns whether a change requires an Update: severity, area, expiry or instruction.
 pub(super) fn is_material(before: &Incident, after: &Incident) -> bool {
     before.severity != after.severity
         || before.geometry != after.geometry

@@ -1,4 +1,4 @@
-//! How alerts are read. Pure.
+//! Queries of alerts. Pure.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ impl AlertFilter {
 }
 
 impl IncidentRegistry {
-    /// The newest message of an incident; where none was sent, a Draft of one, which nobody acts on.
+    /// Returns the newest message of an incident; if none was sent, a message with the status Draft.
     ///
     /// # Errors
     /// `NotFound`.

@@ -1,4 +1,4 @@
-//! What has long been over: in the store, and read from there.
+//! Incidents that finished long ago, read from the store.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use super::state::{IncidentFilter, IncidentRegistry};
 use muster_core::page::{Page, PageAsk};
 use muster_identity::By;
 
-/// Rows read at a time, and looked at for one page: a page may be short of its limit and still have a next one.
+/// Records read at a time, and scanned for one page: a page may be short of its limit and still have a successor.
 const ROWS: usize = 200;
 const MAX_SCANNED: usize = 5_000;
 
-/// An incident that is not in memory.
+/// Reads an incident that is not in memory.
 pub(super) fn read(store: &StoreHandle, id: &str) -> Result<Option<Incident>, StoreError> {
     if id.starts_with("inc_") { store.record(id.as_bytes()) } else { Ok(None) }
 }
 
-/// A page of everything, newest first, of which what is in memory counts as it is there.
+/// Returns a page of all incidents, newest first; an incident in memory supersedes its stored record.
 pub(super) fn list(
     store: &StoreHandle,
     registry: &IncidentRegistry,

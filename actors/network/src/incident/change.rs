@@ -1,4 +1,4 @@
-//! Changes of an incident that is there, and what follows for its alerts. Pure.
+//! Changes of an existing incident and what they mean for its alerts. Pure.
 
 use std::sync::Arc;
 
@@ -20,19 +20,21 @@ use muster_core::ids::IdKind;
 use muster_core::precondition::IfMatch;
 use muster_core::{Error, Kind};
 
-/// Entries of one timeline; what is over takes no note beyond them.
+/// Largest number of entries of one timeline; a full timeline accepts no notes.
 pub const MAX_TIMELINE: u64 = 50_000;
 
-/// What is done to the resources of an incident.
+/// A change of the resources of an incident.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResourceRequest {
+    /// Adds a resource.
     Add(NewResource),
+    /// Changes a resource.
     Change(ResourceChange),
 }
 
 impl IncidentRegistry {
     /// # Errors
-    /// As [`act::act`]; `PreconditionFailed` where another version is present.
+    /// As [`transition::transition`]; `PreconditionFailed` if the version is not the current one.
     pub(super) fn transition(
         &self,
         id: &str,
@@ -107,10 +109,10 @@ impl IncidentRegistry {
         )))
     }
 
-    /// Adds a note, in every state and without a version: a timeline is only appended to.
+    /// Adds a note, in every state and without a version, because a timeline is only appended to.
     ///
     /// # Errors
-    /// `Forbidden`, `Invalid`; `Conflict` where the timeline is full.
+    /// `Forbidden`; `Invalid`; `Conflict` if the timeline is full.
     pub(super) fn note(&self, id: &str, context: RequestContext<'_>, text: String, data: Value) -> Result<Plan, Error> {
         let (incident, next) = self.begin(id, IfMatch::Any, Action::Note, context)?;
         let mut checks = Checks::default();
@@ -136,7 +138,7 @@ impl IncidentRegistry {
         Ok((incident, incident.next_version(context.now)))
     }
 
-    /// What an incident's change means for the alerts that tell of it.
+    /// Updates, cancels or withdraws the alerts of a changed incident.
     pub(super) fn update_alerts(&self, plan: &mut Plan, action: Action, context: RequestContext<'_>) {
         let Some(changed) = plan.incidents.last() else { return };
         let Some(before) = changed.before.clone() else { return };
@@ -184,7 +186,7 @@ fn check_resource(what: &ResourceRequest) -> Result<(), Error> {
     checks.done()
 }
 
-/// A change of a record that moves no state.
+/// Builds a change that leaves the state of the incident as it is.
 pub(super) fn record_change(
     before: &Arc<Incident>,
     after: Incident,

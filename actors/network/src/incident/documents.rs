@@ -1,4 +1,4 @@
-//! Alerts as documents: CAP in and out, the Atom feed.
+//! Alerts as documents: import and export of CAP, and the Atom feed.
 
 use muster_cap::{CapError, Entry, Feed};
 
@@ -10,14 +10,14 @@ use muster_core::page::PageAsk;
 use muster_core::{Error, Kind};
 use muster_identity::By;
 
-/// Most entries of the feed: the newest.
+/// Largest number of entries of the feed, the newest.
 const MAX_ENTRIES: usize = 200;
 
 impl Incidents {
-    /// Takes a CAP document. Idempotent by its identifier, sender and time.
+    /// Imports a CAP document. Idempotent by its identifier, sender and time.
     ///
     /// # Errors
-    /// `Invalid` names the element; `Forbidden`; `Conflict` where it refers to another sender's message.
+    /// `Invalid` with the element; `Forbidden`; `Conflict` if it refers to another sender's message.
     pub async fn import(&self, by: By, document: &[u8]) -> Result<IncidentResponse, Error> {
         let alert = muster_cap::parse(document).map_err(|error| invalid_cap(&error))?;
         // It was parsed, so it is UTF-8.
@@ -26,7 +26,7 @@ impl Incidents {
         self.write(by, None, IncidentRequest::Import { message, xml }).await
     }
 
-    /// An alert's document: an imported one as it was received.
+    /// Returns the document of an alert; an imported one as it was received.
     ///
     /// # Errors
     /// `NotFound`.
@@ -35,7 +35,7 @@ impl Incidents {
         self.written(&alert)
     }
 
-    /// The newest document of an incident; where none was sent, one with the status Draft, which nobody acts on.
+    /// Returns the newest document of an incident; if none was sent, one with the status Draft.
     ///
     /// # Errors
     /// `NotFound`.
@@ -44,7 +44,7 @@ impl Incidents {
         self.written(&alert)
     }
 
-    /// The public's alerts that say what is to be done now, as an Atom feed. `base` is the server's address.
+    /// Returns the active public alerts as an Atom feed. `base` is the address of the server.
     ///
     /// # Errors
     /// `Unavailable`.
@@ -74,7 +74,7 @@ impl Incidents {
     }
 }
 
-/// A document that is no CAP alert.
+/// Returns the error for a document that is not a CAP alert.
 fn invalid_cap(error: &CapError) -> Error {
     Error::field(Kind::Invalid, &["body", &error.place], error.why.clone(), serde_json::Value::Null)
         .coded("invalid_cap")

@@ -1,4 +1,4 @@
-//! What may be said of an incident, at its report and later. A field that is left out stays as it is.
+//! Editable fields of an incident, in its report and later.
 
 use muster_geo::Geometry;
 
@@ -12,36 +12,59 @@ use crate::alert::{Category, Certainty, Severity, Urgency};
 use muster_core::{Error, Millis};
 use muster_identity::By;
 
-/// Of a field that may be cleared: left out, cleared, or set.
+/// Change of a clearable field: left as it is, cleared or set.
 pub type Clearable<T> = Option<Option<T>>;
 
-/// Changes of an incident's fields.
+/// Changes of an incident's fields; see [`Incident`]. `None` leaves a field as it is.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct IncidentEdit {
+    /// Title, one line.
     pub title: Option<String>,
+    /// Summary.
     pub summary: Option<String>,
+    /// Kind.
     pub kind: Option<IncidentKind>,
+    /// CAP categories, 1 to 12.
     pub category: Option<Vec<Category>>,
+    /// Severity.
     pub severity: Option<Severity>,
+    /// Urgency.
     pub urgency: Option<Urgency>,
+    /// Certainty.
     pub certainty: Option<Certainty>,
+    /// ICS type, 5 (least) to 1.
     pub ics_type: Option<u8>,
-    /// Cleared, the priority is computed again.
+    /// Priority set by a person; if cleared, it is computed.
     pub priority: Clearable<PriorityOverride>,
+    /// Visibility.
     pub visibility: Option<Visibility>,
+    /// Users that may see a private incident.
     pub addresses: Option<Vec<String>>,
+    /// Area or point.
     pub geometry: Clearable<Geometry>,
+    /// Description of the area.
     pub area_desc: Clearable<String>,
+    /// Codes of the area.
     pub geocodes: Option<Vec<Geocode>>,
+    /// Expected onset.
     pub onset: Clearable<Millis>,
+    /// Start of validity.
     pub effective: Clearable<Millis>,
+    /// End of validity.
     pub expires: Clearable<Millis>,
+    /// Instruction for the people affected.
     pub instruction: Clearable<String>,
+    /// Organisations involved.
     pub organisations: Option<Vec<String>>,
+    /// Devices concerned.
     pub device_ids: Option<Vec<String>>,
+    /// Incident of which this one is a part.
     pub parent_id: Clearable<String>,
+    /// Casualties.
     pub casualties: Option<Casualties>,
+    /// Tags; replaces all.
     pub tags: Option<Vec<String>>,
+    /// Attachments; replaces all.
     pub attachments: Option<Vec<Attachment>>,
 }
 
@@ -52,10 +75,10 @@ fn put<T>(field: &mut T, value: Option<T>) {
 }
 
 impl IncidentEdit {
-    /// Sets the fields of a record. A category that is not said follows from the kind.
+    /// Applies the changes. A category that is not set follows from the kind.
     ///
     /// # Errors
-    /// `Invalid` with every failed check; `Forbidden` where one may not say who sees it.
+    /// `Invalid` with every failed check; `Forbidden` if the caller may not change the visibility.
     pub(super) fn apply(self, incident: &mut Incident, by: &By) -> Result<(), Error> {
         if self.visibility.is_some() || self.addresses.is_some() {
             require_operator(by)?;

@@ -1,4 +1,4 @@
-//! What time alone does: acknowledgements run out, alerts end, proposals and what is parked lapse. Pure.
+//! Changes due by time: expiry of acknowledgements, alerts, proposals and parked messages. Pure.
 
 use super::plan::Plan;
 use super::state::IncidentRegistry;
@@ -6,11 +6,11 @@ use super::transition::unacknowledge;
 use crate::alert::{AlertChange, AlertState};
 use muster_core::Millis;
 
-/// Most changes of one batch; the next tick goes on.
+/// Largest number of changes in one batch; the next tick continues.
 const MAX_PER_TICK: usize = 200;
 
 impl IncidentRegistry {
-    /// Everything that is due, within the bounds of a batch.
+    /// Returns the changes that are due, within the bounds of a batch.
     pub(super) fn tick(&self, now: Millis) -> Plan {
         let incidents = self
             .expired_acknowledgements(now)

@@ -1,6 +1,6 @@
-//! CAP messages from elsewhere: kept once each, and what they mean for incidents. Pure.
+//! Import of CAP messages: stored once each and applied to incidents. Pure.
 //!
-//! What is imported is never published again from here: it reaches neither the public's channel nor its feed.
+//! Imported messages are never published from here: they reach neither the public channel nor the feed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -20,28 +20,29 @@ use muster_core::principal::Permission;
 use muster_core::{Error, Kind};
 use muster_identity::By;
 
-/// What came of an import.
+/// Outcome of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ImportOutcome {
-    /// It opened an incident, or changed one.
+    /// The message opened or changed an incident.
     #[serde(rename = "taken")]
     Applied,
-    /// It is kept and changes nothing.
+    /// The message is stored and changes nothing.
     Stored,
-    /// It waits for the message that it refers to.
+    /// The message waits for one that it refers to.
     Parked,
-    /// It was here already.
+    /// The message was imported before.
     #[serde(rename = "known")]
     AlreadyImported,
 }
 
 impl IncidentRegistry {
-    /// Takes a message. `message` is a record with an id of its own, not yet in a state; gives the id that it is kept by.
+    /// Imports a message. `message` is a record with an identifier of its own and no state yet; returns the identifier
+    /// under which it is stored.
     ///
     /// # Errors
-    /// `Forbidden`; `Invalid` of an Update or Cancel that refers to nothing; `Conflict` where it refers to another
-    /// sender's message, or too much waits already.
+    /// `Forbidden`; `Invalid` for an Update or Cancel without references; `Conflict` if it refers to another sender's
+    /// message or too many messages are parked.
     pub(super) fn import(
         &self,
         message: AlertRecord,
@@ -72,7 +73,7 @@ impl IncidentRegistry {
         ImportOutcome::Stored
     }
 
-    /// An Alert: an incident where it is an actual one; and whatever waited for it follows.
+    /// Imports an Alert: opens an incident if it is actual, and applies the messages that waited for it.
     fn import_alert(
         &self,
         mut message: AlertRecord,
@@ -126,7 +127,7 @@ impl IncidentRegistry {
         Ok(changed)
     }
 
-    /// An Update or Cancel: of the first message that it refers to and that is here.
+    /// Imports an Update or Cancel of the first known message that it refers to.
     fn import_reference(
         &self,
         mut message: AlertRecord,
@@ -150,7 +151,7 @@ impl IncidentRegistry {
             let message = "it refers to another sender's message: only who sent one updates or cancels it";
             return Err(Error::new(Kind::Conflict, message).coded("cap_foreign_reference"));
         }
-        // An exercise never moves what is actual.
+        // An exercise never changes an actual incident.
         let applies = referred.status == message.status && message.status == Status::Actual;
         let incident = referred.incident_id.as_deref().filter(|_| applies).and_then(|id| self.get(id));
         let Some(incident) = incident else { return Ok(self.store_only(message, plan, context)) };
@@ -164,7 +165,7 @@ impl IncidentRegistry {
     }
 }
 
-/// An Alert that names an open incident by its `dedup_key` is one more report of it.
+/// Attaches an Alert that names an open incident by its `dedup_key` as a further report.
 fn attach_message(
     open: &std::sync::Arc<Incident>,
     message: &AlertRecord,
@@ -183,13 +184,13 @@ fn attach_message(
     changed
 }
 
-/// Lets a message change the incident that a plan changes last; gives the state that it is left in.
+/// Applies a message to the incident that a plan changed last; returns the resulting state.
 fn apply_message(plan: &mut Plan, message: &AlertRecord, context: RequestContext<'_>) -> Option<State> {
     let changed = plan.incidents.last_mut()?;
     let incident = &mut changed.after;
     let open = incident.state.is_open();
     if open && message.msg_type == MsgType::Update {
-        // What CAP says badly is left as it was: the sender's message is kept whole beside it.
+        // Invalid content is ignored; the sender's message is stored as a whole.
         let mut next = incident.clone();
         if message.info.as_ref().is_some_and(|info| edit_from(info).apply(&mut next, &By::System).is_ok()) {
             *incident = next;
@@ -202,7 +203,7 @@ fn apply_message(plan: &mut Plan, message: &AlertRecord, context: RequestContext
         changed.event = if changed.before.is_some() { "incident.canceled" } else { changed.event };
     }
     let state = incident.state;
-    // What is over is only annotated.
+    // A finished incident is only annotated.
     if open {
         link_cap(changed, message);
     }
@@ -222,7 +223,7 @@ fn link_cap(changed: &mut IncidentChange, message: &AlertRecord) {
     cap.last_msg_type = Some(message.msg_type);
 }
 
-/// What an imported message says of an incident, within an incident's bounds.
+/// Returns the fields of an imported message, cut to an incident's bounds.
 fn edit_from(info: &AlertInfo) -> IncidentEdit {
     let cut = |text: &str, most: usize| -> String {
         text.chars().filter(|c| !c.is_control() || *c == '\n').take(most).collect()

@@ -1,4 +1,4 @@
-//! Requests to the actor of incidents and alerts, and its answers.
+//! Messages of the incident actor and their responses.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use muster_core::precondition::IfMatch;
 use muster_feed::{Denied, SnapshotRequest, StateItem};
 use muster_identity::By;
 
-/// A change.
+/// A requested change of incidents or alerts.
 #[derive(Debug)]
 pub(super) enum IncidentRequest {
     Report(Box<NewReport>),
@@ -38,7 +38,7 @@ pub(super) enum IncidentRequest {
 }
 
 impl IncidentRequest {
-    /// The incident that it names.
+    /// Returns the incident that the request names.
     pub(super) fn incident(&self) -> Option<&str> {
         match self {
             Self::Transition { id, .. }
@@ -51,7 +51,7 @@ impl IncidentRequest {
     }
 }
 
-/// Changes something; answered when it is durable.
+/// Applies a change; answered when it is durable.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<IncidentResponse, Error>")]
 pub(super) struct WriteIncident {
@@ -60,23 +60,24 @@ pub(super) struct WriteIncident {
     pub what: IncidentRequest,
 }
 
-/// What became of a change.
+/// Response to a change.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct IncidentResponse {
-    /// The incident as it is now.
+    /// The incident after the change.
     pub incident: Option<Arc<Incident>>,
-    /// The alert that it was about.
+    /// The alert concerned.
     pub alert: Option<Arc<AlertRecord>>,
-    /// The report was one more of an incident that was there.
+    /// Whether the report was attached to an existing incident.
     pub attached: bool,
-    /// Of an import.
+    /// Outcome of an import.
     #[serde(rename = "fate")]
     pub outcome: Option<ImportOutcome>,
-    /// This answer was given before, to the same `Idempotency-Key`.
+    /// Whether this repeats the response to an earlier request with the same idempotency key.
     #[serde(skip)]
     pub replayed: bool,
 }
 
+/// Returns an incident.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Arc<Incident>, Error>")]
 pub(super) struct GetIncident {
@@ -84,6 +85,7 @@ pub(super) struct GetIncident {
     pub by: By,
 }
 
+/// Returns a page of incidents.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Page<Arc<Incident>>, Error>")]
 pub(super) struct ListIncidents {
@@ -92,6 +94,7 @@ pub(super) struct ListIncidents {
     pub by: By,
 }
 
+/// Returns an alert.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Arc<AlertRecord>, Error>")]
 pub(super) struct GetAlert {
@@ -99,19 +102,22 @@ pub(super) struct GetAlert {
     pub by: By,
 }
 
-/// Which alerts a list shows.
+/// Filter of alerts; all fields that are set must match.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AlertFilter {
-    /// Says what is to be done now, or does not.
+    /// Whether the alert is in force.
     pub active: Option<bool>,
-    /// This or graver.
+    /// Least severity.
     pub severity: Option<Severity>,
+    /// Bounding box that the alert's area must touch.
     pub bbox: Option<BBox>,
+    /// Incident.
     pub incident: Option<String>,
-    /// What the public's feed shows, and nothing else.
+    /// Whether the alert is on the public feed.
     pub public: Option<bool>,
 }
 
+/// Returns a page of alerts.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Page<Arc<AlertRecord>>, Error>")]
 pub(super) struct ListAlerts {
@@ -120,7 +126,7 @@ pub(super) struct ListAlerts {
     pub by: By,
 }
 
-/// The newest message of an incident; a draft of one where there is none.
+/// Returns the newest message of an incident, or a draft if there is none.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Arc<AlertRecord>, Error>")]
 pub(super) struct GetNewestAlert {
@@ -128,7 +134,7 @@ pub(super) struct GetNewestAlert {
     pub by: By,
 }
 
-/// A request for the state of a channel. Dropped unanswered, it answers `Unavailable`.
+/// Takes a snapshot of the state behind a channel. If it is dropped unanswered, it answers `Unavailable`.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub struct TakeSnapshot(pub(super) Option<SnapshotRequest>);

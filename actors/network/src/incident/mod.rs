@@ -1,6 +1,6 @@
-//! Incidents, from their report to their end, and the alerts that tell of them.
+//! Incidents, from their report to their closure, and the alerts published for them.
 //!
-//! One actor owns both: what changes an incident may publish, update or cancel its alert, in one batch.
+//! One actor owns both, because a change of an incident may publish, update or cancel its alert in the same batch.
 
 mod access;
 mod actor;

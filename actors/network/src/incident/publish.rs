@@ -1,4 +1,4 @@
-//! Alerts as people publish them: proposed, confirmed by a second person, rejected. Pure.
+//! Alerts published by people: proposed, confirmed by a second person, rejected. Pure.
 
 use std::sync::Arc;
 
@@ -17,10 +17,11 @@ use muster_core::{Error, Kind};
 use muster_identity::By;
 
 impl IncidentRegistry {
-    /// Publishes an alert of an incident, or proposes it where a second person has to confirm it. Gives its id.
+    /// Publishes an alert of an incident, or proposes it if a second person has to confirm it. Returns its identifier.
     ///
     /// # Errors
-    /// `Forbidden`, `NotFound`, `Invalid`; `Conflict` where the incident may not be told of, or a proposal waits.
+    /// `Forbidden`; `NotFound`; `Invalid`; `Conflict` if no alert may be published for the incident or a proposal
+    /// waits.
     pub(super) fn publish(&self, id: &str, draft: Draft, context: RequestContext<'_>) -> Result<(Plan, String), Error> {
         context.by.require(Permission::AlertsPublish)?;
         let incident = self.find(id, context.by)?;
@@ -55,10 +56,11 @@ impl IncidentRegistry {
         Ok((plan, new))
     }
 
-    /// The second person says yes: it is published now.
+    /// Confirms a proposal as the second person, which publishes it.
     ///
     /// # Errors
-    /// `Forbidden` to who proposed it; `Conflict` where it does not wait, or its incident may not be told of any more.
+    /// `Forbidden` to the person who proposed it; `Conflict` if it does not wait, or no alert may be published for its
+    /// incident any more.
     pub(super) fn confirm(&self, id: &str, context: RequestContext<'_>) -> Result<Plan, Error> {
         let pending = self.pending(id, context)?;
         if pending.made_by == context.by.id() {
@@ -86,10 +88,10 @@ impl IncidentRegistry {
         Ok(plan)
     }
 
-    /// A person says no; who proposed it may take it back so.
+    /// Rejects a proposal; its author may withdraw it this way.
     ///
     /// # Errors
-    /// `Forbidden`, `NotFound`; `Conflict` where it does not wait.
+    /// `Forbidden`; `NotFound`; `Conflict` if it does not wait.
     pub(super) fn reject(&self, id: &str, reason: String, context: RequestContext<'_>) -> Result<Plan, Error> {
         let pending = self.pending(id, context)?;
         let mut change = AlertChange::moved(pending, AlertState::Rejected, context.now, Some("alert.rejected"));
@@ -111,14 +113,15 @@ impl IncidentRegistry {
     }
 
     /// # Errors
-    /// `NotFound`: it is not there, or not for the asker to see.
+    /// `NotFound` if it does not exist or the caller may not see it.
     pub(super) fn find_alert(&self, id: &str, by: &By) -> Result<&Arc<AlertRecord>, Error> {
         let short_id: String = id.chars().take(64).collect();
         let missing = || Error::new(Kind::NotFound, format!("no alert has the id {short_id}"));
         self.alerts.get(id).filter(|alert| self.can_see_alert(alert, by)).ok_or_else(missing)
     }
 
-    /// Whether somebody may see an alert: what is public, who may read alerts; all else who works on its incident.
+    /// Returns whether the caller may see an alert: public ones with `alerts:read`, all others as a writer of its
+    /// incident.
     pub(super) fn can_see_alert(&self, alert: &AlertRecord, by: &By) -> bool {
         if alert.is_public() {
             return by.may(Permission::AlertsRead);
@@ -131,7 +134,7 @@ impl IncidentRegistry {
     }
 }
 
-/// The name of a published message's event.
+/// Returns the name of a published message's event.
 const fn event(alert: &AlertRecord) -> &'static str {
     match alert.msg_type {
         MsgType::Update => "alert.updated",

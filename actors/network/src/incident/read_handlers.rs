@@ -1,4 +1,4 @@
-//! Requests for what is there: read from what is decided so far, and answered once that is durable.
+//! Handlers of reads: they see all decisions so far and are answered once those are durable.
 
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ impl Handler<TakeSnapshot> for IncidentActor {
         if self.journal.undurable() == 0 {
             return snapshot.answer(state);
         }
-        // Behind the events of what it shows; unavailable where too much waits already.
+        // Sent after the events of what it contains; unavailable if too much waits already.
         if self.journal.admit().is_ok() {
             self.journal.push(Vec::new(), IncidentEffect::TakeSnapshot(snapshot, state));
             self.flush(context);

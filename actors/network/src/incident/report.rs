@@ -1,4 +1,4 @@
-//! Reports: a new incident, or one more report of an open one. Pure.
+//! Reports: a new incident, or a further report of an open one. Pure.
 
 use serde_json::json;
 
@@ -18,27 +18,33 @@ use muster_core::ids::IdKind;
 use muster_core::principal::Permission;
 use muster_identity::By;
 
-/// Reports of one incident that its timeline keeps; those beyond are only counted.
+/// Largest number of reports in one timeline; further ones are only counted.
 const MAX_TIMELINE_REPORTS: u64 = 1_000;
 
-/// An incident as it is reported.
+/// A report of an incident.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NewReport {
-    /// Title and kind are needed.
+    /// Fields; title and kind are required.
     pub fields: IncidentEdit,
+    /// Key by which further reports attach to the open incident.
     pub dedup_key: Option<String>,
+    /// CAP status; actual by default.
     pub status: Option<Status>,
+    /// How it was reported; devices cannot set it.
     pub via: Option<ReportedVia>,
+    /// Identifier in the reporter's system.
     pub source_ref: Option<String>,
+    /// Commander, `usr_…`.
     pub commander: Option<String>,
+    /// Assignees, `usr_…`.
     pub assignees: Vec<String>,
 }
 
-/// What came of a report.
+/// Outcome of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReportOutcome {
     pub(super) id: String,
-    /// It is one more report of an incident that was there.
+    /// Whether it was attached to an existing incident.
     pub(super) attached: bool,
 }
 
@@ -68,14 +74,14 @@ impl IncidentRegistry {
         let mut incident = blank((context.new_id)(IdKind::Incident), self.number(context.now), context);
         incident.dedup_key = report.dedup_key;
         incident.status = report.status.unwrap_or(Status::Actual);
-        // A device cannot pass for another source.
+        // A device cannot claim another source.
         if !matches!(context.by, By::Device(_)) {
             incident.reported_via = report.via.unwrap_or(incident.reported_via);
         }
         incident.source_ref = report.source_ref;
         incident.commander = report.commander;
         incident.assignees = report.assignees;
-        // Who may only write to what is assigned to it goes on with what it reported.
+        // A responder may write only to assigned incidents, so it is assigned to what it reports.
         if matches!(context.by, By::Person(person) if person.role == muster_core::principal::UserRole::Responder)
             && !incident.is_assigned(by)
         {
@@ -96,7 +102,7 @@ impl IncidentRegistry {
     }
 }
 
-/// One more report of an incident: told in its timeline and counted, nothing else of it changes.
+/// Attaches a further report to an incident: an entry in its timeline and its count, nothing else changes.
 pub(super) fn attach(
     open: &std::sync::Arc<Incident>,
     report: NewReport,

@@ -1,4 +1,4 @@
-//! Who loses sight of an incident by a change. Pure.
+//! Restriction of an incident's channel after a change of its readers. Pure.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::record::Incident;
 use super::transition::IncidentChange;
 use muster_core::event::ChannelRestriction;
 
-/// Who may follow the incident's own channel from now on; `None` where that is who could before.
+/// Returns the new restriction of the incident's own channel; `None` if its readers did not change.
 pub(super) fn restriction(changed: &IncidentChange) -> Option<ChannelRestriction> {
     let (before, after) = (changed.before.as_deref()?, &changed.after);
     let named = |incident: &Incident| {

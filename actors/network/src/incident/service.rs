@@ -1,4 +1,4 @@
-//! The public face of incidents and alerts.
+//! The service of incidents and alerts.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use muster_core::{Clock, Error};
 use muster_feed::{SnapshotRequest, SnapshotSource};
 use muster_identity::By;
 
-/// Incidents and alerts. Cheap to clone.
+/// Service of incidents and alerts. Cheap to clone.
 #[derive(Clone)]
 pub struct Incidents {
     handle: Handle<IncidentActor>,
@@ -45,7 +45,7 @@ impl std::fmt::Debug for Incidents {
 }
 
 impl Incidents {
-    /// Starts the actor: await [`Incidents::up`] before serving.
+    /// Starts the actor; await [`Incidents::up`] before serving.
     pub fn start(group: &Group, arbiter: ArbiterHandle, options: IncidentOptions) -> Self {
         let (store, clock) = (Arc::clone(&options.store), options.clock.clone());
         let sender_name = options.settings.sender_name.as_str().into();
@@ -55,7 +55,7 @@ impl Incidents {
         Self { handle, store, clock, sender_name }
     }
 
-    /// Waits until the records were read and the actor answers.
+    /// Waits until the actor has read its records and answers.
     pub async fn up(&self) {
         self.handle.up().await;
     }
@@ -69,7 +69,7 @@ impl Incidents {
         self.handle.ask(WriteIncident { by, idempotency, what }).await?
     }
 
-    /// Reports an incident; one more report of what is open already attaches to it.
+    /// Reports an incident. A report whose `dedup_key` names an open incident is attached to that incident.
     ///
     /// # Errors
     /// `Forbidden`, `Invalid`, `IdempotencyConflict`.
@@ -82,10 +82,10 @@ impl Incidents {
         self.write(by, idempotency, IncidentRequest::Report(Box::new(report))).await
     }
 
-    /// Makes a transition.
+    /// Applies a transition.
     ///
     /// # Errors
-    /// `Forbidden`, `NotFound`, `PreconditionFailed`, `Invalid`; `Conflict` with what would be allowed.
+    /// `Forbidden`; `NotFound`; `PreconditionFailed`; `Invalid`; `Conflict` with the allowed actions.
     pub async fn transition(
         &self,
         by: By,
@@ -96,10 +96,10 @@ impl Incidents {
         self.write(by, None, IncidentRequest::Transition { id, if_match, transition: Box::new(transition) }).await
     }
 
-    /// Changes what is known of it.
+    /// Changes fields of an incident.
     ///
     /// # Errors
-    /// As [`Incidents::act`].
+    /// As [`Incidents::transition`].
     pub async fn edit(
         &self,
         by: By,
@@ -114,7 +114,7 @@ impl Incidents {
     /// Adds or changes a resource.
     ///
     /// # Errors
-    /// As [`Incidents::act`].
+    /// As [`Incidents::transition`].
     pub async fn resources(
         &self,
         by: By,
@@ -142,12 +142,12 @@ impl Incidents {
     }
 
     /// # Errors
-    /// `NotFound`: it is not there, or not for the asker to see.
+    /// `NotFound` if it does not exist or the caller may not see it.
     pub async fn get(&self, by: By, id: String) -> Result<Arc<Incident>, Error> {
         self.handle.ask(GetIncident { id, by }).await?
     }
 
-    /// A page of what somebody may see, newest first.
+    /// Returns a page of the incidents that the caller may see, newest first.
     ///
     /// # Errors
     /// `Unavailable`.
@@ -155,16 +155,16 @@ impl Incidents {
         self.handle.ask(ListIncidents { filter, page, by }).await?
     }
 
-    /// A page of an incident's timeline, oldest first.
+    /// Returns a page of an incident's timeline, oldest first.
     ///
     /// # Errors
-    /// `NotFound`; `Invalid` names a cursor that is none.
+    /// `NotFound`; `Invalid` for a malformed cursor.
     pub async fn timeline(&self, by: By, id: String, page: PageAsk) -> Result<Page<TimelineEntry>, Error> {
         let incident = self.get(by, id).await?;
         timeline::read(&self.store, &incident.id, &page)
     }
 
-    /// Publishes an alert of an incident, or proposes it to a second person.
+    /// Publishes an alert of an incident, or proposes it if a second person has to confirm it.
     ///
     /// # Errors
     /// `Forbidden`, `NotFound`, `Invalid`, `Conflict`.
@@ -178,30 +178,30 @@ impl Incidents {
         self.write(by, idempotency, IncidentRequest::Publish { id, draft: Box::new(draft) }).await
     }
 
-    /// The second person says yes.
+    /// Confirms a proposed alert as the second person.
     ///
     /// # Errors
-    /// `Forbidden` to who proposed it; `NotFound`, `Conflict`.
+    /// `Forbidden` to the person who proposed it; `NotFound`; `Conflict`.
     pub async fn confirm(&self, by: By, alert: String) -> Result<IncidentResponse, Error> {
         self.write(by, None, IncidentRequest::Confirm { alert }).await
     }
 
-    /// A person says no.
+    /// Rejects a proposed alert.
     ///
     /// # Errors
-    /// `Forbidden`, `NotFound`, `Conflict`, `Invalid` without a reason.
+    /// `Forbidden`; `NotFound`; `Conflict`; `Invalid` without a reason.
     pub async fn reject(&self, by: By, alert: String, reason: Option<String>) -> Result<IncidentResponse, Error> {
         let reason = super::checks::required("reason", reason, "say what is wrong with it")?;
         self.write(by, None, IncidentRequest::Reject { alert, reason }).await
     }
 
     /// # Errors
-    /// `NotFound`: it is not there, or not for the asker to see.
+    /// `NotFound` if it does not exist or the caller may not see it.
     pub async fn alert(&self, by: By, id: String) -> Result<Arc<AlertRecord>, Error> {
         self.handle.ask(GetAlert { id, by }).await?
     }
 
-    /// A page of the alerts that somebody may see, newest first.
+    /// Returns a page of the alerts that the caller may see, newest first.
     ///
     /// # Errors
     /// `Unavailable`.
@@ -209,7 +209,7 @@ impl Incidents {
         self.handle.ask(ListAlerts { filter, page, by }).await?
     }
 
-    /// The newest message of an incident; where none was sent, a Draft of one.
+    /// Returns the newest message of an incident; if none was sent, a message with the status Draft.
     ///
     /// # Errors
     /// `NotFound`.
@@ -217,7 +217,7 @@ impl Incidents {
         self.handle.ask(GetNewestAlert { id, by }).await?
     }
 
-    /// An imported message as it was received; `None` of one that was made here.
+    /// Returns an imported message as it was received; `None` for a message published here.
     pub(super) fn received(&self, alert: &AlertRecord) -> Result<Option<String>, Error> {
         if alert.origin == Origin::Published {
             return Ok(None);
@@ -228,7 +228,7 @@ impl Incidents {
 
 impl SnapshotSource for Incidents {
     fn request(&self, ask: SnapshotRequest) {
-        // A message that cannot be sent is dropped, and says so to the asker as it goes.
+        // A message that cannot be sent is dropped and answers as it is dropped.
         let _ = self.handle.try_send(TakeSnapshot(Some(ask)));
     }
 }

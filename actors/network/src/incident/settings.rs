@@ -1,23 +1,23 @@
-//! What an operator sets of incidents and alerts.
+//! Settings of incidents and alerts.
 
 use std::time::Duration;
 
 /// Settings of incidents and alerts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IncidentSettings {
-    /// How long an acknowledgement counts without activation.
+    /// Time after which an acknowledgement without activation expires.
     pub ack_for: Duration,
-    /// How long a proposed alert waits for a second person.
+    /// Time after which an unconfirmed proposal lapses.
     pub confirm_within: Duration,
-    /// How long an imported message waits for one that it refers to.
+    /// Time after which an imported message that refers to an unknown one is dropped.
     pub parked_for: Duration,
-    /// How long an alert is in force where nothing else is said.
+    /// Default validity of an alert.
     pub alert_for: Duration,
-    /// How long what is over stays in memory: from then on it is read from the store.
+    /// Time for which finished incidents stay in memory; later they are read from the store.
     pub keep_finished: Duration,
-    /// CAP's `sender`: who publishes here, unique in the world, such as an e-mail address.
+    /// CAP `sender`: globally unique name of this publisher, such as an e-mail address.
     pub sender: String,
-    /// For people.
+    /// Name of the publisher for people.
     pub sender_name: String,
 }
 

@@ -1,4 +1,4 @@
-//! The state of a channel, as its subscribers begin with it.
+//! Snapshots of the state behind the channels of incidents and alerts.
 
 use serde::Serialize;
 
@@ -12,16 +12,16 @@ use muster_core::principal::Permission;
 use muster_core::principal::Viewer;
 use muster_feed::{Denied, StateItem};
 
-/// Most items of one state: the newest.
+/// Largest number of items in one snapshot, the newest.
 const MAX_ITEMS: usize = 10_000;
 
-/// What goes on still: open, or resolved and not yet closed. What is over is read by the list.
+/// Returns whether an incident is open, or resolved and not yet closed. Finished ones are read from the list.
 const fn is_current(incident: &Incident) -> bool {
     incident.state.is_open() || matches!(incident.state, State::Resolved)
 }
 
 /// # Errors
-/// `NotFound`: no such channel, or not for the viewer to know of.
+/// `NotFound` if there is no such channel or the viewer may not read it.
 pub(super) fn of(
     registry: &IncidentRegistry,
     channel: &str,

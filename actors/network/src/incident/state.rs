@@ -1,5 +1,5 @@
-//! All incidents and alerts, and the ways in which they are found. Pure: a request makes a [`Plan`], which the actor has it
-//! take over and records in its journal.
+//! All incidents and alerts with their indexes. Pure: a request makes a [`Plan`], which the actor applies and records
+//! in its journal.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
@@ -19,7 +19,7 @@ use muster_core::page::{Page, PageAsk};
 use muster_core::{Error, Millis};
 use muster_identity::By;
 
-/// Who asks, when, and where new identifiers come from.
+/// Caller, time and source of identifiers of a request.
 #[derive(Clone, Copy)]
 pub(super) struct RequestContext<'a> {
     pub(super) by: &'a By,
@@ -27,23 +27,27 @@ pub(super) struct RequestContext<'a> {
     pub(super) new_id: &'a dyn Fn(IdKind) -> String,
 }
 
-/// Which incidents a list shows.
+/// Filter of incidents; all fields that are set must match.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct IncidentFilter {
-    /// Any of these; all where empty.
+    /// Any of these states; empty matches all.
     pub states: Vec<State>,
+    /// Kind.
     pub kind: Option<IncidentKind>,
+    /// Least severity.
     pub min_severity: Option<Severity>,
+    /// Bounding box that the incident must touch.
     pub bbox: Option<BBox>,
-    /// Changed at or after.
+    /// Earliest time of the last change.
     pub since: Option<Millis>,
-    /// Assigned to, or commanded by.
+    /// User to whom it is assigned, or who commands it.
     pub assignee: Option<String>,
+    /// Tag.
     pub tag: Option<String>,
 }
 
 impl IncidentFilter {
-    /// Whether it may show what is over.
+    /// Returns whether finished incidents may match.
     pub(super) fn includes_finished(&self) -> bool {
         let is_current = |state: &State| state.is_open() || *state == State::Resolved;
         self.states.is_empty() || !self.states.iter().all(is_current)
@@ -64,19 +68,19 @@ impl IncidentFilter {
     }
 }
 
-/// The network's incidents and alerts.
+/// All incidents and alerts.
 #[derive(Debug, Default)]
 pub(super) struct IncidentRegistry {
     pub(super) settings: IncidentSettings,
     incidents: BTreeMap<String, Arc<Incident>>,
-    /// The open incident of a key.
+    /// Open incident by `dedup_key`.
     open: HashMap<String, String>,
     acks: BTreeSet<(Millis, String)>,
-    /// What is over, by when it ended.
+    /// Finished incidents by time of their end.
     finished: BTreeSet<(Millis, String)>,
-    /// Some of what is over is in the store only.
+    /// Whether some finished incidents are in the store only.
     pub(super) archived: bool,
-    /// The last number of each year.
+    /// Last number of each year.
     numbers: HashMap<String, u64>,
     pub(super) alerts: AlertIndex,
 }
@@ -89,14 +93,14 @@ impl IncidentRegistry {
         registry
     }
 
-    /// Takes over a change that was decided.
+    /// Applies a decided change.
     pub(super) fn apply(&mut self, plan: &Plan) {
         plan.incidents.iter().for_each(|changed| self.put(Arc::new(changed.after.clone())));
         plan.alerts.iter().for_each(|change| self.alerts.put(Arc::new(change.after.clone())));
     }
 
-    /// Drops what has been over for so long that its place is the store. One of which the store has an older version yet
-    /// stays, and those that ended after it.
+    /// Removes incidents from memory that finished long ago, which are then read from the store. One whose stored
+    /// record is older stays, and so do those that finished after it.
     pub(super) fn archive(&mut self, now: Millis, is_undurable: impl Fn(&str) -> bool) {
         while let Some((ended, id)) = self.finished.first()
             && now.since(*ended) >= self.settings.keep_finished
@@ -106,7 +110,7 @@ impl IncidentRegistry {
         }
     }
 
-    /// Takes or brings back what is stored.
+    /// Inserts or restores an incident.
     pub(super) fn put(&mut self, incident: Arc<Incident>) {
         let id = incident.id.clone();
         let before = self.incidents.get(&id).and_then(|before| before.ack.as_ref());
@@ -132,7 +136,7 @@ impl IncidentRegistry {
         self.incidents.insert(id, incident);
     }
 
-    /// The next number of the year.
+    /// Returns the next number of the year.
     pub(super) fn number(&self, now: Millis) -> String {
         let stamp = now.rfc3339();
         let year = stamp.get(..4).unwrap_or_default();
@@ -144,12 +148,12 @@ impl IncidentRegistry {
     }
 
     /// # Errors
-    /// `NotFound`: it is not there, or not for the asker to see.
+    /// `NotFound` if it does not exist or the caller may not see it.
     pub(super) fn find(&self, id: &str, by: &By) -> Result<&Arc<Incident>, Error> {
         self.incidents.get(id).filter(|incident| visible(incident, by)).ok_or_else(|| not_found(id))
     }
 
-    /// The open incident of a key that a report of the asker's attaches to.
+    /// Returns the open incident of a key to which a report of the caller attaches.
     pub(super) fn open_of(&self, key: &str, by: &By) -> Option<&Arc<Incident>> {
         self.incidents.get(self.open.get(key)?).filter(|incident| visible(incident, by))
     }
@@ -158,7 +162,8 @@ impl IncidentRegistry {
         self.incidents.values()
     }
 
-    /// A page of what somebody may see, newest first; the cursor is the last id of the page before.
+    /// Returns a page of the incidents that the caller may see, newest first; the cursor is the last identifier of the
+    /// page before.
     pub(super) fn list(&self, filter: &IncidentFilter, page: &PageAsk, by: &By) -> Page<Arc<Incident>> {
         let end = page.after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         let newest_first = self.incidents.range::<str, _>((Bound::Unbounded, end)).rev().map(|(_, incident)| incident);
@@ -166,7 +171,7 @@ impl IncidentRegistry {
         Page::of(visible_incidents.cloned(), page.limit, |incident| incident.id.clone())
     }
 
-    /// Acknowledgements that ran out, oldest first.
+    /// Returns incidents with expired acknowledgements, oldest first.
     pub(super) fn expired_acknowledgements(&self, now: Millis) -> impl Iterator<Item = &Arc<Incident>> {
         self.acks.iter().take_while(move |(at, _)| *at <= now).filter_map(|(_, id)| self.incidents.get(id))
     }

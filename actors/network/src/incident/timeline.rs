@@ -1,4 +1,4 @@
-//! What happened to an incident: append-only entries beside its record, numbered without gaps.
+//! Timeline of an incident: append-only entries beside its record, numbered without gaps.
 
 use muster_store::{Encoding, Op, PageRequest, Record, StoreError, StoreHandle, Tree};
 use serde::{Deserialize, Serialize};
@@ -8,19 +8,24 @@ use super::lifecycle::State;
 use muster_core::page::{Page, PageAsk};
 use muster_core::{Error, Kind, Millis};
 
-/// One thing that happened.
+/// An entry of a timeline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TimelineEntry {
-    /// From 1, gapless within its incident.
+    /// Sequence number within the incident, from 1, without gaps.
     pub seq: u64,
+    /// Time.
     pub at: Millis,
-    /// `usr_…`, `dev_…` or `system`.
+    /// Principal that caused it: `usr_…`, `dev_…` or `system`.
     pub actor: String,
-    /// Such as `acknowledge` or `note`.
+    /// Kind, such as `acknowledge` or `note`.
     pub kind: String,
+    /// State before, if it changed.
     pub from: Option<State>,
+    /// State after, if it changed.
     pub to: Option<State>,
+    /// Note or reason.
     pub note: Option<String>,
+    /// Further data by kind.
     pub data: Value,
 }
 
@@ -36,19 +41,19 @@ fn place(incident: &str, seq: u64) -> Vec<u8> {
 }
 
 impl TimelineEntry {
-    /// The write that belongs into the batch of the incident's.
+    /// Returns the write of the entry for the batch of its incident.
     ///
     /// # Errors
-    /// It is too large to be stored.
+    /// The entry is too large to be stored.
     pub fn op(&self, incident: &str) -> Result<Op, StoreError> {
         Ok(Op::Put { tree: Tree::Timeline, key: place(incident, self.seq), rec: self.encode()? })
     }
 }
 
-/// A page of an incident's timeline, oldest first; the cursor is the last `seq` of the page before.
+/// Returns a page of a timeline, oldest first; the cursor is the last `seq` of the page before.
 ///
 /// # Errors
-/// `Invalid` names a cursor that is none; the store refuses.
+/// `Invalid` for a malformed cursor; errors of the store.
 pub fn read(store: &StoreHandle, incident: &str, ask: &PageAsk) -> Result<Page<TimelineEntry>, Error> {
     let after = ask.after.as_deref().map(str::parse::<u64>).transpose();
     let after = after.map_err(|_| {

@@ -1,4 +1,4 @@
-//! The transitions: what each asks for, what it refuses, and what it makes of an incident. Pure.
+//! The transitions of an incident: what each requires, rejects and changes. Pure.
 
 use std::time::Duration;
 
@@ -16,70 +16,85 @@ use muster_core::principal::Permission;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::{By, lacks};
 
-/// Who may only write incidents closes one that was resolved for so long.
+/// Time after its resolution from which a person without `incidents:close` may close an incident.
 pub const CLOSE_AFTER: Duration = Duration::from_secs(24 * 3600);
-/// A closed incident is opened again within this.
+/// Time after its closure within which an incident may be reopened.
 pub const REOPEN_WITHIN: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Longest silence.
+/// Longest silence of an incident.
 pub const MAX_SILENCE: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// A transition as it is asked for.
+/// A requested transition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IncidentTransition {
+    /// The action.
     pub action: Action,
-    /// Needed by contain, escalate and de-escalate; of resolve where resources are still out.
+    /// Note for the timeline. Required by contain, escalate and de-escalate, and by resolve while resources are not
+    /// released.
     pub note: Option<String>,
-    /// Needed by reopen, duplicate, false-alarm and cancel.
+    /// Reason. Required by reopen, duplicate, false-alarm and cancel.
     pub reason: Option<String>,
+    /// Parameters of single actions.
     pub details: TransitionDetails,
 }
 
-/// What single transitions take besides.
+/// Parameters of single actions.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TransitionDetails {
+    /// Severity, for triage.
     pub severity: Option<Severity>,
+    /// Urgency, for triage.
     pub urgency: Option<Urgency>,
+    /// Certainty, for triage.
     pub certainty: Option<Certainty>,
+    /// ICS type 5 (least) to 1, for triage.
     pub ics_type: Option<u8>,
+    /// Commander, for activate and assign.
     pub commander: Option<String>,
+    /// Assignees, for assign; replaces all.
     pub assignees: Option<Vec<String>>,
+    /// Organisations, for assign; replaces all.
     pub organisations: Option<Vec<String>>,
+    /// The other incident, for duplicate.
     pub duplicate_of: Option<String>,
-    /// Until when it is silent; left out, it is silent no more.
+    /// End of the silence, for silence; `None` ends it.
     pub until: Option<Millis>,
 }
 
 impl IncidentTransition {
+    /// Creates a transition without note, reason and parameters.
     pub fn new(action: Action) -> Self {
         Self { action, note: None, reason: None, details: TransitionDetails::default() }
     }
 }
 
-/// A change of an incident, with its entry and the name of its event.
+/// A change of an incident with its timeline entry and the name of its event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IncidentChange {
-    /// `None` of a new one.
+    /// The incident before; `None` for a new one.
     pub before: Option<std::sync::Arc<Incident>>,
+    /// The incident after.
     pub after: Incident,
-    /// `None` where the timeline keeps no more of its kind.
+    /// Timeline entry; `None` past the number of entries kept of its kind.
     pub entry: Option<TimelineEntry>,
+    /// Name of the event.
     pub event: &'static str,
 }
 
-/// What the rest of the house has to say to a transition.
+/// What a transition needs to know besides the incident.
 #[derive(Debug, Clone, Copy)]
 pub struct TransitionContext<'a> {
+    /// Current time.
     pub now: Millis,
-    /// How long an acknowledgement counts without activation.
+    /// Time after which an acknowledgement without activation expires.
     pub ack_for: Duration,
-    /// The incident that `duplicate_of` names, where it may be seen.
+    /// The incident that `duplicate_of` names, if the caller may see it.
     pub original: Option<&'a Incident>,
 }
 
-/// Makes a transition.
+/// Applies a transition.
 ///
 /// # Errors
-/// `Forbidden`; `Conflict` with what would be allowed; `Invalid` names what the request left out.
+/// `Forbidden`; `Conflict` with the allowed actions; `Invalid` with the missing field.
 pub fn transition(
     incident: &std::sync::Arc<Incident>,
     request: IncidentTransition,
@@ -96,7 +111,7 @@ pub fn transition(
     Ok(IncidentChange { before: Some(incident.clone()), after: next, entry, event: event(request.action) })
 }
 
-/// The entry of a change.
+/// Builds the timeline entry of a change.
 pub(super) fn entry(
     before: &Incident,
     after: &Incident,
@@ -138,7 +153,7 @@ const fn event(action: Action) -> &'static str {
     }
 }
 
-/// Changes the record; gives what the timeline keeps of it besides.
+/// Changes the record; returns the data of the timeline entry.
 fn apply(
     next: &mut Incident,
     request: &IncidentTransition,
@@ -312,7 +327,7 @@ fn assign(next: &mut Incident, details: &TransitionDetails, by: &By) -> Result<V
     Ok(json!({ "commander": next.commander, "assignees": next.assignees, "organisations": next.organisations }))
 }
 
-/// The acknowledgement ran out without activation: triaged again.
+/// Returns an incident whose acknowledgement expired without activation to the state triaged.
 pub fn unacknowledge(incident: &std::sync::Arc<Incident>, now: Millis) -> Option<IncidentChange> {
     let expired =
         incident.state == State::Acknowledged && incident.ack.as_ref().is_some_and(|ack| ack.expires_at <= now);

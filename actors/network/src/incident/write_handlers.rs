@@ -1,4 +1,4 @@
-//! Requests for a change: planned on what is decided so far, recorded, and answered once durable.
+//! Handlers of changes: planned on all decisions so far, recorded, and answered once durable.
 
 use std::sync::Arc;
 
@@ -20,13 +20,13 @@ use muster_core::journal::Journalled;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::By;
 
-/// The events of a plan.
+/// Returns the events of a plan.
 pub(super) fn events(plan: &Plan) -> Vec<Event> {
     let incidents = plan.incidents.iter().flat_map(events::of);
     incidents.chain(plan.alerts.iter().filter_map(events::of_alert)).collect()
 }
 
-/// The writes of a plan and its events.
+/// Returns the writes of a plan and its events.
 pub(super) fn ops(plan: &Plan, events: &[Event]) -> Result<Vec<Op>, StoreError> {
     let mut ops = Vec::new();
     for changed in &plan.incidents {
@@ -54,7 +54,7 @@ pub(super) fn ops(plan: &Plan, events: &[Event]) -> Result<Vec<Op>, StoreError> 
 }
 
 impl IncidentActor {
-    /// Brings back into memory what has long been over, to be annotated or read; a tick drops it again.
+    /// Loads an archived incident into memory to be annotated or read; a tick removes it again.
     pub(super) fn load_archived(&mut self, id: &str) -> Result<(), Error> {
         if self.registry.archived
             && self.registry.get(id).is_none()
@@ -65,7 +65,7 @@ impl IncidentActor {
         Ok(())
     }
 
-    /// The first answer to the same request.
+    /// Returns the first response to the same request, if there is one.
     fn replay(&self, write: &WriteIncident, now: Millis) -> Result<Option<IncidentResponse>, Error> {
         let Some(request) = &write.idempotency else { return Ok(None) };
         let Some(first) = self.answers.replay(request, &self.options.store, now)? else { return Ok(None) };
@@ -76,7 +76,7 @@ impl IncidentActor {
         Ok(Some(IncidentResponse { replayed: true, ..first }))
     }
 
-    /// Decides a change, whole or not at all.
+    /// Decides a change as a whole.
     fn write(&mut self, write: WriteIncident) -> Result<IncidentResponse, Error> {
         let now = self.now();
         if let Some(first) = self.replay(&write, now)? {
@@ -93,7 +93,7 @@ impl IncidentActor {
             ops.push(request.op(now, answer.clone())?);
         }
         if ops.is_empty() {
-            // Nothing changes: it was done before.
+            // Nothing changes: the request repeats an earlier one.
             return Ok(answer);
         }
         self.admit()?;

@@ -1,4 +1,4 @@
-//! The actor: durable before it is told, back after a death, and moved by time.
+//! Tests of the incident actor: durability before publication, restarts, and changes by time.
 
 use actix_rt::Arbiter;
 use muster_store::{MemStore, Order, Scan, Store, StoreError, StoreHandle, Tree};
@@ -20,7 +20,7 @@ pub(super) struct IncidentServer {
     pub(super) incidents: Incidents,
 }
 
-/// Keeps what it is told of places.
+/// Records the observed locations.
 #[derive(Debug, Default)]
 struct RecordedLocations(std::sync::Mutex<Vec<Observation>>);
 
@@ -91,7 +91,7 @@ impl IncidentServer {
 }
 
 #[test]
-fn an_acknowledgement_without_activation_runs_out_after_30_minutes() {
+fn an_acknowledgement_without_activation_expires_after_30_minutes() {
     test_world::run(|tree| async move {
         let server = server(&tree, &Arc::default()).await;
         let kept = server.report().await;
@@ -127,7 +127,7 @@ fn an_alert_expires_and_a_proposal_lapses_by_themselves() {
 }
 
 #[test]
-fn what_was_answered_is_there_after_a_death_and_nothing_else_is() {
+fn acknowledged_changes_survive_a_restart_and_failed_ones_leave_no_trace() {
     test_world::run(|tree| async move {
         let server = server(&tree, &Arc::default()).await;
         let kept = server.report().await;
@@ -141,7 +141,7 @@ fn what_was_answered_is_there_after_a_death_and_nothing_else_is() {
         assert_eq!(error.unwrap_err().kind, Kind::Invalid, "without a reason");
         let error = server.transition(&kept, Action::Acknowledge).await.unwrap_err();
         assert_eq!(error.kind, Kind::Unavailable);
-        assert_eq!(server.get(&kept.id).await, kept, "what was not stored is not seen");
+        assert_eq!(server.get(&kept.id).await, kept, "a change that was not stored is not visible");
         assert_eq!(server.published(), [""; 0], "nor published");
         server.store.fail_commits(None);
 
@@ -157,7 +157,7 @@ fn what_was_answered_is_there_after_a_death_and_nothing_else_is() {
 }
 
 #[test]
-fn a_kill_while_a_change_is_written_leaves_all_of_it_or_none() {
+fn a_kill_during_a_write_leaves_the_whole_change_or_none() {
     test_world::run(|tree| async move {
         let store = Arc::default();
         let first_server = server(&tree, &store).await;
@@ -168,7 +168,7 @@ fn a_kill_while_a_change_is_written_leaves_all_of_it_or_none() {
             incidents.transition(commander(), id, IfMatch::Version(1), IncidentTransition::new(Action::Triage)).await
         });
         store.held(1).await;
-        // What another process finds: before the write is durable, and after.
+        // What another process reads: before the write is durable, and after.
         for (version, state, entries) in [(1, State::Reported, vec![1]), (2, State::Triaged, vec![1, 2])] {
             let found = server(&tree, &store).await;
             let after = found.get(&incident.id).await;
@@ -182,7 +182,7 @@ fn a_kill_while_a_change_is_written_leaves_all_of_it_or_none() {
 }
 
 #[test]
-fn events_are_in_the_outbox_of_the_batch_that_they_tell_of() {
+fn events_are_in_the_outbox_of_the_batch_of_their_change() {
     test_world::run(|tree| async move {
         let server = server(&tree, &Arc::default()).await;
         let incident = server.report().await;
@@ -197,7 +197,7 @@ fn events_are_in_the_outbox_of_the_batch_that_they_tell_of() {
 }
 
 #[test]
-fn the_same_key_gives_the_same_answer_and_makes_nothing_twice() {
+fn the_same_idempotency_key_returns_the_same_response_and_creates_nothing_twice() {
     test_world::run(|tree| async move {
         let server = server(&tree, &Arc::default()).await;
         let named = Idempotency { principal: "usr_operator".into(), key: "k".into(), digest: [1; 32] };
@@ -227,7 +227,7 @@ fn a_timeline_is_paged_in_order() {
     });
 }
 
-/// Asks for a channel's state as somebody of a role.
+/// Requests the snapshot of a channel as a user with a role.
 pub(super) async fn state(
     incidents: &Incidents,
     channel: &str,
@@ -242,7 +242,7 @@ pub(super) async fn state(
 }
 
 #[test]
-fn a_channel_begins_with_what_goes_on_and_only_for_those_who_may_see_it() {
+fn a_channel_snapshot_holds_current_incidents_that_the_viewer_may_see() {
     test_world::run(|tree| async move {
         let server = server(&tree, &Arc::default()).await;
         let open = server.report().await;
@@ -272,7 +272,7 @@ fn a_channel_begins_with_what_goes_on_and_only_for_those_who_may_see_it() {
 }
 
 #[test]
-fn geofences_are_told_where_an_open_incident_is_and_that_it_is_over() {
+fn geofences_are_notified_of_the_location_and_the_end_of_an_incident() {
     test_world::run(|tree| async move {
         let (store, recorded) = (Arc::default(), Arc::default());
         let server = start_observed(&tree, &store, &recorded).await;
@@ -310,7 +310,7 @@ fn geofences_are_told_where_an_open_incident_is_and_that_it_is_over() {
 }
 
 #[test]
-fn whoever_loses_sight_of_an_incident_stops_following_it() {
+fn a_viewer_that_loses_access_to_an_incident_is_unsubscribed() {
     test_world::run(|tree| async move {
         let server = server(&tree, &Arc::default()).await;
         let incident = server.report().await;
@@ -337,7 +337,7 @@ fn whoever_loses_sight_of_an_incident_stops_following_it() {
 }
 
 #[test]
-fn a_devices_report_attaches_to_what_is_public_and_says_nothing_of_what_is_not() {
+fn a_report_of_a_device_attaches_to_public_incidents_and_discloses_no_others() {
     test_world::run(|tree| async move {
         let server = server(&tree, &Arc::default()).await;
         let report = |by: By, visibility| {
@@ -364,7 +364,7 @@ fn a_devices_report_attaches_to_what_is_public_and_says_nothing_of_what_is_not()
 }
 
 #[test]
-fn what_has_long_been_over_is_read_from_the_store_and_nothing_else_changes() {
+fn long_finished_incidents_are_read_from_the_store_and_behave_alike() {
     test_world::run(|tree| async move {
         let store = Arc::default();
         let start = || async {

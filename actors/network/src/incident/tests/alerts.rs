@@ -1,4 +1,4 @@
-//! Alerts: who publishes them, what follows from the incident, and what they refer to.
+//! Alerts: who may publish them, what follows from the incident, and their references.
 
 use super::*;
 use crate::alert::{AlertRecord, AlertState, MsgType, Reference, ResponseType, Scope};
@@ -26,7 +26,7 @@ fn chain(fixture: &RegistryFixture, id: &str) -> Vec<Arc<AlertRecord>> {
 }
 
 #[test]
-fn a_moderate_alert_is_published_at_once_and_a_severe_public_one_by_two() {
+fn a_moderate_alert_is_published_at_once_and_a_severe_public_one_needs_two_people() {
     for (severity, at_once) in [
         (Severity::Unknown, true),
         (Severity::Minor, true),
@@ -51,7 +51,7 @@ fn a_moderate_alert_is_published_at_once_and_a_severe_public_one_by_two() {
 }
 
 #[test]
-fn a_severe_alert_to_few_needs_no_second_person() {
+fn a_severe_restricted_alert_needs_no_second_person() {
     let mut fixture = RegistryFixture::new();
     let id = active(&mut fixture, Severity::Extreme);
     let few = Draft { scope: Some(Scope::Restricted), restriction: Some("hospitals".to_owned()), ..Draft::default() };
@@ -127,7 +127,7 @@ fn a_false_alarm_a_duplicate_and_a_cancel_cancel_the_alert() {
 }
 
 #[test]
-fn who_may_not_publish_changes_no_warning_alone() {
+fn a_change_by_a_person_who_may_not_publish_is_only_proposed() {
     let mut fixture = RegistryFixture::new();
     let id = active(&mut fixture, Severity::Minor);
     fixture.publish(&commander(), &id, Draft::default()).unwrap();
@@ -140,7 +140,7 @@ fn who_may_not_publish_changes_no_warning_alone() {
 }
 
 #[test]
-fn a_change_of_the_incident_withdraws_what_nobody_has_confirmed_yet() {
+fn a_change_of_the_incident_withdraws_an_unconfirmed_proposal() {
     let mut fixture = RegistryFixture::new();
     let id = active(&mut fixture, Severity::Extreme);
     let proposed = fixture.publish(&commander(), &id, Draft::default()).unwrap();
@@ -152,7 +152,7 @@ fn a_change_of_the_incident_withdraws_what_nobody_has_confirmed_yet() {
 }
 
 #[test]
-fn an_alert_ends_with_its_time() {
+fn an_alert_expires_at_its_time() {
     let mut fixture = RegistryFixture::new();
     let id = active(&mut fixture, Severity::Minor);
     let draft = Draft { expires: Some(fixture.now.plus(HOUR)), ..Draft::default() };
@@ -165,7 +165,7 @@ fn an_alert_ends_with_its_time() {
 }
 
 #[test]
-fn what_may_not_be_told_is_refused() {
+fn an_alert_that_may_not_be_published_is_rejected() {
     let mut fixture = RegistryFixture::new();
     let reported = fixture.report(&commander(), flood(Severity::Minor));
     assert_eq!(fixture.publish(&commander(), &reported, Draft::default()).unwrap_err().kind, Kind::Conflict);

@@ -1,4 +1,4 @@
-//! Decisions share batches, and nothing of them is shown, announced or answered before it is durable.
+//! Decisions share batches, and are neither readable, published nor answered before they are durable.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use muster_core::{Kind, test_world};
 use muster_feed::{SnapshotReply, SnapshotRequest, SnapshotSource};
 
 #[test]
-fn a_store_that_only_reads_refuses_every_write_alike_and_reads_go_on() {
+fn a_read_only_store_rejects_every_write_alike_and_reads_continue() {
     test_world::run(|tree| async move {
         let server = server(&tree, &Arc::default()).await;
         let left = server.report().await;
@@ -45,7 +45,7 @@ fn a_store_that_only_reads_refuses_every_write_alike_and_reads_go_on() {
 }
 
 #[test]
-fn changes_that_come_while_one_is_written_share_a_batch_and_see_each_other() {
+fn changes_during_a_write_share_a_batch_and_see_each_other() {
     test_world::run(|tree| async move {
         let server = server(&tree, &Arc::default()).await;
         let incident = server.report().await;
@@ -87,7 +87,7 @@ fn changes_that_come_while_one_is_written_share_a_batch_and_see_each_other() {
 }
 
 #[test]
-fn the_state_of_a_channel_comes_behind_the_events_of_what_it_shows() {
+fn a_channel_snapshot_is_sent_after_the_events_it_includes() {
     test_world::run(|tree| async move {
         let server = server(&tree, &Arc::default()).await;
         let incident = server.report().await;
@@ -120,7 +120,7 @@ fn the_state_of_a_channel_comes_behind_the_events_of_what_it_shows() {
 }
 
 #[test]
-fn a_commit_that_fails_refuses_all_who_wait_and_loses_nothing_acknowledged() {
+fn a_failed_commit_rejects_all_waiting_callers_and_loses_nothing_acknowledged() {
     test_world::run(|tree| async move {
         let store = Arc::<MemStore>::default();
         let server = server(&tree, &store).await;

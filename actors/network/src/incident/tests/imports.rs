@@ -1,4 +1,4 @@
-//! Messages from elsewhere.
+//! Imported CAP messages.
 
 use super::*;
 use crate::alert::{AlertInfo, AlertRecord, AlertState, Category, MsgType, Origin, Reference, Scope, Status};
@@ -92,7 +92,7 @@ fn an_alert_opens_a_triaged_incident_once_and_an_update_and_a_cancel_follow() {
 }
 
 #[test]
-fn a49_what_is_no_actual_message_is_only_stored() {
+fn a49_a_message_that_is_not_actual_is_only_stored() {
     for status in [Status::Test, Status::Exercise, Status::Draft, Status::System] {
         let mut fixture = RegistryFixture::new();
         let test = AlertRecord { status, ..message(1, MsgType::Alert, &[]) };
@@ -100,7 +100,7 @@ fn a49_what_is_no_actual_message_is_only_stored() {
         assert_eq!(fixture.registry.all().count(), 0, "{status:?}");
         assert!(fixture.published.is_empty(), "{status:?}");
     }
-    // Nor does a test's Cancel reach what is actual.
+    // An exercise's Cancel does not change an actual incident.
     let mut fixture = RegistryFixture::new();
     import(&mut fixture, message(1, MsgType::Alert, &[])).unwrap();
     let drill = AlertRecord { status: Status::Exercise, ..message(2, MsgType::Cancel, &[1]) };
@@ -109,7 +109,7 @@ fn a49_what_is_no_actual_message_is_only_stored() {
 }
 
 #[test]
-fn what_refers_to_something_unknown_is_parked_and_adopted_when_that_comes() {
+fn a_message_with_an_unknown_reference_is_parked_and_applied_when_the_reference_arrives() {
     let mut fixture = RegistryFixture::new();
     assert_eq!(import(&mut fixture, message(3, MsgType::Cancel, &[1, 2])), Ok(ImportOutcome::Parked));
     assert_eq!(import(&mut fixture, message(2, MsgType::Update, &[1])), Ok(ImportOutcome::Parked));
@@ -121,7 +121,7 @@ fn what_refers_to_something_unknown_is_parked_and_adopted_when_that_comes() {
 }
 
 #[test]
-fn what_is_parked_too_long_lapses_and_may_come_again() {
+fn a_message_that_is_parked_too_long_lapses_and_may_be_imported_again() {
     let mut fixture = RegistryFixture::new();
     import(&mut fixture, message(2, MsgType::Update, &[1])).unwrap();
     fixture.advance(7 * DAY);
@@ -130,7 +130,7 @@ fn what_is_parked_too_long_lapses_and_may_come_again() {
 }
 
 #[test]
-fn another_senders_message_is_not_canceled_and_a_bare_cancel_is_refused() {
+fn another_senders_message_is_not_canceled_and_a_cancel_without_references_is_rejected() {
     let mut fixture = RegistryFixture::new();
     import(&mut fixture, message(1, MsgType::Alert, &[])).unwrap();
     let foreign = AlertRecord { sender: "else@example.org".to_owned(), ..message(2, MsgType::Cancel, &[1]) };
@@ -153,7 +153,7 @@ fn a_closed_incident_is_not_changed_by_a_late_update() {
 }
 
 #[test]
-fn an_alert_that_names_an_open_incident_is_one_more_report_of_it() {
+fn an_alert_that_names_an_open_incident_is_a_further_report_of_it() {
     let mut fixture = RegistryFixture::new();
     let known = NewReport { dedup_key: Some("flood-rhine-1".to_owned()), ..flood(Severity::Moderate) };
     let id = fixture.report(&operator(), known);
@@ -164,7 +164,7 @@ fn an_alert_that_names_an_open_incident_is_one_more_report_of_it() {
     // Its Cancel finds the incident by the reference.
     assert_eq!(import(&mut fixture, message(2, MsgType::Cancel, &[1])), Ok(ImportOutcome::Applied));
     assert_eq!(single_incident(&fixture).state, State::Canceled);
-    // A name that is none of ours opens one.
+    // An unknown name opens a new incident.
     let strange = AlertRecord { incidents: vec!["elsewhere-7".to_owned()], ..message(3, MsgType::Alert, &[]) };
     import(&mut fixture, strange).unwrap();
     assert_eq!(fixture.registry.all().count(), 2);

@@ -1,4 +1,4 @@
-//! The table of the contract, cell by cell.
+//! The transition table of the contract, cell by cell.
 
 use super::*;
 use muster_core::Kind;
@@ -19,7 +19,7 @@ const TRANSITIONS: [Action; 13] = [
     Action::Silence,
 ];
 
-/// Contract 1, "Incidents and alerts": where an action leads from a state; `None` where the table has no such row.
+/// Contract 1, "Incidents and alerts": the state after an action; `None` if the table has no such row.
 fn contract(from: State, action: Action) -> Option<State> {
     let open =
         matches!(from, State::Reported | State::Triaged | State::Acknowledged | State::Active | State::Contained);
@@ -40,7 +40,7 @@ fn contract(from: State, action: Action) -> Option<State> {
     }
 }
 
-/// An incident that was brought into a state by the table's own moves.
+/// Returns an incident in a state, reached by the table's own transitions.
 fn incident_in_state(fixture: &mut RegistryFixture, to: State) -> String {
     let path: &[Action] = match to {
         State::Reported => &[],
@@ -65,7 +65,7 @@ fn incident_in_state(fixture: &mut RegistryFixture, to: State) -> String {
 }
 
 #[test]
-fn a52_every_pair_of_state_and_action_does_what_the_table_says() {
+fn a52_every_pair_of_state_and_action_follows_the_contract_table() {
     for &from in State::ALL {
         for action in TRANSITIONS {
             let mut fixture = RegistryFixture::new();
@@ -112,7 +112,7 @@ fn a52_every_pair_of_state_and_action_does_what_the_table_says() {
 }
 
 #[test]
-fn a52_a_stale_version_changes_nothing_and_tells_the_present_one() {
+fn a52_a_stale_version_changes_nothing_and_returns_the_current_one() {
     let mut fixture = RegistryFixture::new();
     let id = fixture.report(&operator(), flood(Severity::Minor));
     fixture.transition(&operator(), &id, IncidentTransition::new(Action::Triage)).unwrap();
@@ -184,7 +184,7 @@ fn resolving_needs_every_resource_released_or_a_note() {
 }
 
 #[test]
-fn resources_move_one_step_on_or_are_released() {
+fn resources_advance_one_step_or_are_released() {
     use ResourceStatus::*;
     // Requested, committed, en route, on scene, in this order; released from anywhere, and for good.
     let on = [(Requested, Committed), (Committed, EnRoute), (EnRoute, OnScene)];
@@ -197,7 +197,7 @@ fn resources_move_one_step_on_or_are_released() {
 }
 
 #[test]
-fn who_only_writes_closes_after_a_day_and_who_may_close_at_once() {
+fn a_writer_closes_after_a_day_and_a_closer_at_once() {
     for (by, wait, closes) in
         [(operator(), DAY - MINUTE, false), (operator(), DAY, true), (commander(), Duration::ZERO, true)]
     {

@@ -1,4 +1,4 @@
-//! What incidents and alerts promise, checked on the pure network and on the actor.
+//! Tests of incidents and alerts, on the pure registry and on the actor.
 
 mod actor;
 mod alerts;
@@ -54,7 +54,7 @@ fn viewer() -> By {
     person("viewer", UserRole::Viewer)
 }
 
-/// A flood in Mainz, assessed.
+/// Returns the report of an assessed flood in Mainz.
 fn flood(severity: Severity) -> NewReport {
     let fields = IncidentEdit {
         title: Some("Flood at the Rhine".to_owned()),
@@ -70,12 +70,12 @@ fn flood(severity: Severity) -> NewReport {
     NewReport { fields, ..NewReport::default() }
 }
 
-/// A network with a clock of its own and identifiers in order.
+/// A registry with a clock of its own and sequential identifiers.
 struct RegistryFixture {
     registry: IncidentRegistry,
     now: Millis,
     ids: Cell<u32>,
-    /// Every event so far: its name and its channels.
+    /// Name and channels of every event so far.
     published: Vec<(String, Vec<String>)>,
 }
 
@@ -140,14 +140,14 @@ impl RegistryFixture {
         self.apply(&plan);
     }
 
-    /// The names of the events on a channel.
+    /// Returns the names of the events on a channel.
     fn published_on(&self, channel: &str) -> Vec<&str> {
         let published = self.published.iter().filter(|(_, channels)| channels.iter().any(|named| named == channel));
         published.map(|(name, _)| name.as_str()).collect()
     }
 }
 
-/// A transition with everything that any of them may need.
+/// Returns a transition with every parameter that any action needs.
 fn complete_transition(action: Action, other: &str, now: Millis) -> IncidentTransition {
     IncidentTransition {
         action,

@@ -1,4 +1,4 @@
-//! Whatever is asked in whatever order, what the records promise holds.
+//! Invariants of the records under any sequence of actions.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ fn actions() -> impl Strategy<Value = Vec<(Action, u64)>> {
     prop::collection::vec((prop::sample::select(Action::ALL), 0..50_u64), 1..60)
 }
 
-/// Does it, whether it is taken or not.
+/// Applies any action, whether it is allowed or not.
 fn apply_any(fixture: &mut RegistryFixture, id: &str, other: &str, action: Action) -> Result<(), Error> {
     let by = commander();
     match action {
@@ -41,7 +41,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn any_sequence_keeps_versions_timelines_and_what_is_closed(sequence in actions()) {
+    fn any_sequence_keeps_versions_timelines_and_finished_incidents(sequence in actions()) {
         let mut fixture = RegistryFixture::new();
         let other = fixture.report(&commander(), flood(Severity::Minor));
         let id = fixture.report(&commander(), flood(Severity::Moderate));

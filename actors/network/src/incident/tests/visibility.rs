@@ -1,4 +1,4 @@
-//! Who sees what, and who is told.
+//! Visibility of incidents and channels of their events.
 
 use super::*;
 use crate::alert::Status;
@@ -27,13 +27,13 @@ fn a53_an_exercise_reaches_neither_the_public_channel_nor_the_alerts() {
         fixture.transition(&commander(), &id, transition).unwrap();
         assert_eq!(fixture.published_on(events::PUBLIC), [""; 0], "{status:?}");
         assert_eq!(fixture.published_on(events::ALERTS), [""; 0], "{status:?}");
-        assert_eq!(fixture.published_on(events::RESTRICTED).len(), 6, "those who take part are told");
+        assert_eq!(fixture.published_on(events::RESTRICTED).len(), 6, "published to the participants");
         assert_eq!((visible_count(&fixture, &viewer()), visible_count(&fixture, &operator())), (0, 1), "{status:?}");
     }
 }
 
 #[test]
-fn restricted_ones_are_for_those_who_write_and_private_ones_for_those_who_are_named() {
+fn restricted_incidents_are_visible_to_writers_and_private_ones_to_named_users() {
     let mut fixture = RegistryFixture::new();
     let with = |visibility, addresses: &[&str]| {
         let addresses = Some(addresses.iter().map(|&id| id.to_owned()).collect());
@@ -56,7 +56,7 @@ fn restricted_ones_are_for_those_who_write_and_private_ones_for_those_who_are_na
 }
 
 #[test]
-fn what_is_made_restricted_is_withdrawn_from_the_public_channel() {
+fn an_incident_that_becomes_restricted_is_withdrawn_from_the_public_channel() {
     let mut fixture = RegistryFixture::new();
     let id = fixture.report(&operator(), flood(Severity::Minor));
     fixture
@@ -68,7 +68,7 @@ fn what_is_made_restricted_is_withdrawn_from_the_public_channel() {
 }
 
 #[test]
-fn a_responder_writes_only_to_what_is_assigned_to_it() {
+fn a_responder_writes_only_to_assigned_incidents() {
     let mut fixture = RegistryFixture::new();
     let responder = person("responder", UserRole::Responder);
     let id = fixture.report(&operator(), flood(Severity::Minor));
