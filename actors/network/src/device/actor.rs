@@ -29,7 +29,7 @@ use super::transaction::{DeviceTransaction, StagedChanges, no_device};
 use crate::geofence::{LocationObserver, Observation, SubjectKind};
 use crate::journal::Incarnations;
 use muster_core::event::{LatestValue, Publisher};
-use muster_core::idempotency::PendingAnswers;
+use muster_core::idempotency::PendingResponses;
 use muster_core::journal::{Committed, Journal, Journalled, Reply};
 use muster_core::supervise::BuildError;
 use muster_core::{Clock, Error, Millis};
@@ -75,7 +75,7 @@ pub(super) struct DeviceActor {
     pub(super) fleet: Fleet,
     pub(super) pending: PendingChanges,
     pub(super) journal: Journal<DeviceEffect>,
-    answers: PendingAnswers,
+    answers: PendingResponses,
     /// Devices that wait for a command. Of several calls of one device only the last waits.
     pub(super) waiting: HashMap<Arc<str>, oneshot::Sender<()>>,
 }
@@ -146,7 +146,7 @@ impl DeviceActor {
         let (fleet, directory) = read.await??;
         resources.directory.send_replace(Arc::new(directory));
         resources.changes.notify_all();
-        let (pending, answers, waiting) = (PendingChanges::default(), PendingAnswers::default(), HashMap::new());
+        let (pending, answers, waiting) = (PendingChanges::default(), PendingResponses::default(), HashMap::new());
         Ok(Self { resources, fleet, pending, journal, answers, waiting })
     }
 

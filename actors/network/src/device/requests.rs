@@ -19,7 +19,7 @@ use super::snapshot;
 use super::state::Fleet;
 use super::telemetry::Telemetry;
 use super::transaction::no_device;
-use crate::journal::answer;
+use muster_core::journal::respond;
 use muster_core::Error;
 
 impl<A: DeviceChange> Handler<ApplyChange<A>> for DeviceActor {
@@ -27,7 +27,7 @@ impl<A: DeviceChange> Handler<ApplyChange<A>> for DeviceActor {
 
     fn handle(&mut self, act: ApplyChange<A>, context: &mut Context<Self>) -> Self::Result {
         let decided = self.decide(act.0);
-        answer(self, decided, context)
+        respond(self, decided, context)
     }
 }
 
@@ -55,7 +55,7 @@ impl Handler<HandleHeartbeat> for DeviceActor {
             return Box::pin(std::future::ready(Ok(quiet.response)));
         }
         let decided = self.decide(request);
-        answer(self, decided, context)
+        respond(self, decided, context)
     }
 }
 
@@ -111,7 +111,7 @@ impl Handler<NextCommand> for DeviceActor {
                 NextCommandReply::Wait(woken)
             }
         });
-        answer(self, handed, context)
+        respond(self, handed, context)
     }
 }
 

@@ -11,7 +11,7 @@ use super::actor::GeofenceActor;
 use super::messages::{CreateFence, CreatedFence, GetFence, ListFences, ListInside, RemoveFence, UpdateFence};
 use super::record::{Fence, SubjectInside};
 use super::state::ShapedFence;
-use crate::journal::{answer, decide};
+use muster_core::journal::{decide, respond};
 use muster_core::Error;
 use muster_core::audit::AuditEntry;
 use muster_core::idempotency::Idempotency;
@@ -85,11 +85,11 @@ impl Handler<CreateFence> for GeofenceActor {
     fn handle(&mut self, create: CreateFence, context: &mut Context<Self>) -> Self::Result {
         match self.replay(create.idempotency.as_ref()) {
             Ok(None) => {}
-            Ok(Some(again)) => return answer(self, Ok(again), context),
-            Err(error) => return answer(self, Err(error), context),
+            Ok(Some(again)) => return respond(self, Ok(again), context),
+            Err(error) => return respond(self, Err(error), context),
         }
         match self.create(create).and_then(|made| self.admit().map(|()| made)) {
-            Err(error) => answer(self, Err(error), context),
+            Err(error) => respond(self, Err(error), context),
             Ok((shaped, ops, first)) => {
                 if let Some((request, first)) = first {
                     self.answers.insert(&request, first, self.journal.next_number());
@@ -106,7 +106,7 @@ impl Handler<UpdateFence> for GeofenceActor {
 
     fn handle(&mut self, update: UpdateFence, context: &mut Context<Self>) -> Self::Result {
         match self.update(update).and_then(|changed| self.admit().map(|()| changed)) {
-            Err(error) => answer(self, Err(error), context),
+            Err(error) => respond(self, Err(error), context),
             Ok((shaped, ops)) => {
                 let fence = self.accept(shaped, context);
                 decide(self, ops, fence, context)
@@ -120,7 +120,7 @@ impl Handler<RemoveFence> for GeofenceActor {
 
     fn handle(&mut self, remove: RemoveFence, context: &mut Context<Self>) -> Self::Result {
         match self.remove(&remove).and_then(|ops| self.admit().map(|()| ops)) {
-            Err(error) => answer(self, Err(error), context),
+            Err(error) => respond(self, Err(error), context),
             Ok(ops) => {
                 let affected = self.state.remove_fence(&remove.id);
                 self.recheck(affected, context);
@@ -135,7 +135,7 @@ impl Handler<GetFence> for GeofenceActor {
 
     fn handle(&mut self, get: GetFence, context: &mut Context<Self>) -> Self::Result {
         let found = self.state.get(&get.id);
-        answer(self, found, context)
+        respond(self, found, context)
     }
 }
 
@@ -144,7 +144,7 @@ impl Handler<ListFences> for GeofenceActor {
 
     fn handle(&mut self, list: ListFences, context: &mut Context<Self>) -> Self::Result {
         let page = self.state.list(&list.page);
-        answer(self, Ok(page), context)
+        respond(self, Ok(page), context)
     }
 }
 
@@ -153,6 +153,6 @@ impl Handler<ListInside> for GeofenceActor {
 
     fn handle(&mut self, request: ListInside, context: &mut Context<Self>) -> Self::Result {
         let page = self.state.inside(&request.id, &request.page);
-        answer(self, page, context)
+        respond(self, page, context)
     }
 }

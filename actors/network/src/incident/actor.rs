@@ -20,7 +20,7 @@ use crate::alert::AlertRecord;
 use crate::geofence::{LocationObserver, Observation};
 use crate::journal::Incarnations;
 use muster_core::event::{ChannelRestriction, Event, Publisher};
-use muster_core::idempotency::PendingAnswers;
+use muster_core::idempotency::PendingResponses;
 use muster_core::journal::{Committed, Journal, Journalled, Reply};
 use muster_core::supervise::BuildError;
 use muster_core::{Clock, Error, Millis};
@@ -82,7 +82,7 @@ pub struct IncidentActor {
     /// State including undurable decisions.
     pub(super) registry: IncidentRegistry,
     pub(super) journal: Journal<IncidentEffect>,
-    pub(super) answers: PendingAnswers,
+    pub(super) answers: PendingResponses,
     /// Last undurable decision of each incident, whose stored record is older.
     undurable: HashMap<String, u64>,
 }
@@ -100,7 +100,7 @@ pub(super) async fn load(options: IncidentOptions, incarnations: Incarnations) -
         Ok::<_, StoreError>(registry)
     });
     let registry = registry.await??;
-    Ok(IncidentActor { options, registry, journal, answers: PendingAnswers::default(), undurable: HashMap::new() })
+    Ok(IncidentActor { options, registry, journal, answers: PendingResponses::default(), undurable: HashMap::new() })
 }
 
 impl Journalled for IncidentActor {

@@ -11,7 +11,7 @@ use super::record::Incident;
 use super::snapshot;
 use super::state::RequestContext;
 use crate::alert::AlertRecord;
-use crate::journal::answer;
+use muster_core::journal::respond;
 use muster_core::Error;
 use muster_core::ids::new_id;
 use muster_core::journal::Journalled;
@@ -23,7 +23,7 @@ impl Handler<GetIncident> for IncidentActor {
     fn handle(&mut self, get: GetIncident, context: &mut Context<Self>) -> Self::Result {
         let recalled = self.load_archived(&get.id);
         let found = recalled.and_then(|()| self.registry.find(&get.id, &get.by).cloned());
-        answer(self, found, context)
+        respond(self, found, context)
     }
 }
 
@@ -37,7 +37,7 @@ impl Handler<ListIncidents> for IncidentActor {
         } else {
             Ok(self.registry.list(filter, page, by))
         };
-        answer(self, found, context)
+        respond(self, found, context)
     }
 }
 
@@ -46,7 +46,7 @@ impl Handler<GetAlert> for IncidentActor {
 
     fn handle(&mut self, get: GetAlert, context: &mut Context<Self>) -> Self::Result {
         let found = self.registry.find_alert(&get.id, &get.by).cloned();
-        answer(self, found, context)
+        respond(self, found, context)
     }
 }
 
@@ -60,7 +60,7 @@ impl Handler<ListAlerts> for IncidentActor {
             .filter(|alert| self.registry.can_see_alert(alert, &list.by) && list.filter.matches(alert, now))
             .cloned();
         let page = Page::of(matches, list.page.limit, |alert| alert.id.clone());
-        answer(self, Ok(page), context)
+        respond(self, Ok(page), context)
     }
 }
 
@@ -72,7 +72,7 @@ impl Handler<GetNewestAlert> for IncidentActor {
         let recalled = self.load_archived(&newest.id);
         let found = recalled
             .and_then(|()| self.registry.newest(&newest.id, RequestContext { by: &newest.by, now, new_id: &new_id }));
-        answer(self, found, context)
+        respond(self, found, context)
     }
 }
 

@@ -13,7 +13,7 @@ use super::messages::{IncidentRequest, IncidentResponse, WriteIncident};
 use super::plan::Plan;
 use super::state::RequestContext;
 use crate::alert::Document;
-use crate::journal::answer;
+use muster_core::journal::respond;
 use muster_core::event::Event;
 use muster_core::ids::new_id;
 use muster_core::journal::Journalled;
@@ -150,6 +150,6 @@ impl Handler<WriteIncident> for IncidentActor {
 
     fn handle(&mut self, write: WriteIncident, context: &mut Context<Self>) -> Self::Result {
         let decided = self.write(write);
-        answer(self, decided, context)
+        respond(self, decided, context)
     }
 }
