@@ -47,7 +47,8 @@ pub enum Audience {
     /// Also the resource itself (such as a device) whose identifier is in the channel's name.
     Resource,
     /// Also API keys and users with the other permission, restricted to events that they own
-    /// ([`EventAttributes::owner`](muster_core::event::EventAttributes::owner)). Latest values have no owner, so they receive all of them.
+    /// ([`EventAttributes::owner`](muster_core::event::EventAttributes::owner)). Latest values have no owner, so they
+    /// receive all of them.
     Owners(Permission),
 }
 
