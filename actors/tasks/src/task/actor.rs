@@ -11,17 +11,19 @@ use muster_store::StoreHandle;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::create::AcceptedTask;
 use super::effect::Effect;
 use super::executor::TaskExecutor;
 use super::jobs::{JobReports, Runner};
 use super::kill_latency::KillLatency;
 use super::live_tasks::LiveTasks;
+use super::operate::FirstReply;
 use super::output_publisher;
 use super::rate::Rate;
 use super::settings::{TaskSettings, TaskStats};
 use super::step_output::OutputBuffers;
 use muster_core::event::Publisher;
-use muster_core::idempotency::PendingAnswers;
+use muster_core::idempotency::PendingResponses;
 use muster_core::journal::{Committed, Journal, Journalled};
 use muster_core::supervise::BuildError;
 use muster_core::{Clock, Error, Millis};
@@ -76,8 +78,10 @@ pub(super) struct TaskActor {
     pub(super) stats: watch::Sender<TaskStats>,
     /// Agents whose run times changed since they were stored.
     pub(super) stale_times: HashSet<String>,
-    /// First replies to run requests and controls that are not durable yet.
-    pub(super) answers: PendingAnswers,
+    /// First replies to controls.
+    pub(super) replies: PendingResponses<FirstReply>,
+    /// First replies to run requests.
+    pub(super) accepted: PendingResponses<AcceptedTask>,
     pub(super) jobs: u64,
     pub(super) draining: Option<DrainState>,
     /// Stops the publishing of step output with the actor.
@@ -124,7 +128,8 @@ pub(super) async fn load(options: TaskOptions, shared: Shared) -> Result<TaskAct
         rate: Rate::default(),
         stats: shared.stats,
         stale_times: HashSet::new(),
-        answers: PendingAnswers::default(),
+        replies: PendingResponses::default(),
+        accepted: PendingResponses::default(),
         jobs: 0,
         draining: None,
         output_publisher: None,
@@ -166,7 +171,8 @@ impl Journalled for TaskActor {
     }
 
     fn on_committed(&mut self, committed: Committed<Vec<Effect>>, _: &mut Context<Self>) {
-        self.answers.settle(committed.last);
+        self.replies.settle(committed.last);
+        self.accepted.settle(committed.last);
         committed.effects.into_iter().flatten().for_each(|effect| self.perform(effect));
     }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use actix::{Context, Handler, Message, ResponseFuture};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::actor::TaskActor;
@@ -35,8 +36,11 @@ pub(super) enum Accepted {
     Before(String),
 }
 
-/// Field stored for an `Idempotency-Key`.
-const ANSWER: &str = "task_id";
+/// First reply to a run request, stored for its `Idempotency-Key`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct AcceptedTask {
+    task_id: String,
+}
 
 impl TaskActor {
     /// Checks whether a task can be accepted.
@@ -64,12 +68,6 @@ impl TaskActor {
         Ok(())
     }
 
-    /// Returns the identifier of the task accepted for the same key, durable or not yet.
-    fn created_before(&self, request: &Idempotency) -> Result<Option<String>, Error> {
-        let reply = self.answers.replay(request, &self.options.store, self.now())?;
-        Ok(reply.and_then(|reply| reply.get(ANSWER)?.as_str().map(str::to_owned)))
-    }
-
     /// Estimates the duration: from history if there are enough runs, otherwise from the agent's defaults.
     pub(super) fn estimate(&self, agent: &str, owner: &str, default_seconds: u32) -> Estimate {
         let default = u64::from(default_seconds.max(1));
@@ -89,18 +87,18 @@ impl TaskActor {
     fn create(&mut self, create: Create, transaction: &mut Transaction) -> Result<Accepted, Error> {
         let Create { mut record, default_seconds, first, idempotency } = create;
         if let Some(request) = &idempotency
-            && let Some(id) = self.created_before(request)?
+            && let Some(first) = self.accepted.replay(request, &self.options.store, self.now())?
         {
-            return Ok(Accepted::Before(id));
+            return Ok(Accepted::Before(first.task_id));
         }
         self.check_capacity(&record.owner.id)?;
         record.estimate = self.estimate(&record.agent, &record.owner.id, default_seconds);
         let args_apart = stored::args_are_large(&record);
         stored::first_ops(&record, args_apart, &mut transaction.ops)?;
         if let Some(request) = idempotency {
-            let reply = json!({ ANSWER: record.id });
-            transaction.ops.push(request.op(self.now(), reply.clone())?);
-            self.answers.insert(&request, reply, self.journal.next_number());
+            let first = AcceptedTask { task_id: record.id.clone() };
+            transaction.ops.push(request.op(self.now(), json!(first))?);
+            self.accepted.insert(&request, first, self.journal.next_number());
         }
         let task = Task { record: *record, inner: Inner { default_seconds, ..Inner::default() } };
         let mut entry = Entry::new(task, args_apart);

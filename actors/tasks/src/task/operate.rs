@@ -134,18 +134,12 @@ impl TaskActor {
 
     /// Returns the first reply to the same request, durable or not yet.
     fn first_reply(&self, request: &Idempotency) -> Result<Option<FirstReply>, Error> {
-        let reply =
-            self.answers.replay(request, &self.options.store, self.now()).map_err(|error| match error.kind {
-                Kind::IdempotencyConflict => {
-                    let message = "this request_id was used with another control: use a new request_id";
-                    Error::new(Kind::IdempotencyConflict, message)
-                }
-                _ => error,
-            })?;
-        let decoded = reply.map(serde_json::from_value).transpose();
-        decoded.map_err(|error| {
-            tracing::error!(%error, "a stored reply could not be decoded");
-            Error::new(Kind::Internal, "the first reply could not be decoded")
+        self.replies.replay(request, &self.options.store, self.now()).map_err(|error| match error.kind {
+            Kind::IdempotencyConflict => {
+                let message = "this request_id was used with another control: use a new request_id";
+                Error::new(Kind::IdempotencyConflict, message)
+            }
+            _ => error,
         })
     }
 
@@ -158,8 +152,7 @@ impl TaskActor {
         transaction: &mut Transaction,
     ) -> Result<(), StoreError> {
         let now = self.now();
-        let reply = json!(first);
-        transaction.ops.push(request.op(now, reply.clone())?);
+        transaction.ops.push(request.op(now, json!(first))?);
         let phase = match first {
             FirstReply::ControlOutcome(reply) => json!(reply.phase),
             FirstReply::Refused { .. } => json!("refused"),
@@ -175,7 +168,7 @@ impl TaskActor {
             Verb::Redirect { .. } => "task_redirect",
         };
         transaction.ops.push(AuditEntry::new(now, operate.requester.by.id(), action, &operate.id, details).op()?);
-        self.answers.insert(request, reply, self.journal.next_number());
+        self.replies.insert(request, first.clone(), self.journal.next_number());
         Ok(())
     }
 }

@@ -37,7 +37,7 @@ struct TaskFixture {
 }
 
 fn key(id: &str) -> Requester {
-    Requester::of(By::Key(Arc::new(KeyRecord::standing_in(id, "a test's"))))
+    Requester::of(By::Key(Arc::new(KeyRecord::without_secret(id, "a test's"))))
 }
 
 impl TaskFixture {
