@@ -31,8 +31,8 @@ impl LocalServer for Server {
     }
 
     fn run_engines(&self, args: EngineWorkerArgs) -> Result<(), String> {
-        let bounds = WorkerLimits { memory_mib: args.memory_mib, workspace: args.workspace };
-        work(bounds, muster_engines::by_number, stdin(), stdout()).map_err(|error| error.to_string())
+        let limits = WorkerLimits { memory_mib: args.memory_mib, workspace: args.workspace };
+        run_worker(limits, muster_engines::by_number, stdin(), stdout()).map_err(|error| error.to_string())
     }
 
     fn diagnose(&self, settings: &Settings) -> Vec<Finding> {

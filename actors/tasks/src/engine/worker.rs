@@ -44,7 +44,7 @@ struct WorkerCall {
 ///
 /// Fails if a thread cannot be started.
 pub fn run_worker(
-    bounds: WorkerLimits,
+    limits: WorkerLimits,
     engines: fn(u16) -> Option<&'static Engine>,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
@@ -68,7 +68,7 @@ pub fn run_worker(
     let engine = engine.spawn(move || {
         // Memory allocated at the start of the thread exists before the process is measured and limited.
         reader_is_up.recv().map_err(io::Error::other)?;
-        serve(&bounds, engines, &calls, output)
+        serve(&limits, engines, &calls, output)
     })?;
     engine.join().unwrap_or_else(|_| Err(io::Error::other("the engines' thread panicked")))
 }
@@ -79,18 +79,18 @@ fn read_call(input: &mut impl Read) -> io::Result<WorkerCall> {
 }
 
 fn serve(
-    bounds: &WorkerLimits,
+    limits: &WorkerLimits,
     engines: fn(u16) -> Option<&'static Engine>,
     calls: &Receiver<WorkerCall>,
     output: impl Write,
 ) -> io::Result<()> {
     let mut output = BufWriter::new(output);
-    let allowed = bounds.memory_mib << 20;
+    let allowed = limits.memory_mib << 20;
     let base = confine()?;
     let memory = Memory { most: base.map(|base| base + allowed) };
     memory.bound(0)?;
     for call in calls {
-        let (mut head, out) = run_engine(bounds, memory, engines(call.number), &call.input);
+        let (mut head, out) = run_engine(limits, memory, engines(call.number), &call.input);
         drop(call);
         let grown = size().zip(base).is_some_and(|(now, base)| now > base + allowed / 4);
         head.retire |= grown;
@@ -134,7 +134,7 @@ fn size() -> Option<u64> {
 }
 
 /// Runs the engine; returns the head of the answer and the output.
-fn run_engine(bounds: &WorkerLimits, memory: Memory, engine: Option<&'static Engine>, input: &[u8]) -> (Head, Vec<u8>) {
+fn run_engine(limits: &WorkerLimits, memory: Memory, engine: Option<&'static Engine>, input: &[u8]) -> (Head, Vec<u8>) {
     let failed =
         |failure: Failure, retire: bool| (Head { failure: Some(failure), retire, ..Head::default() }, Vec::new());
     let Some(engine) = engine else {
@@ -144,7 +144,7 @@ fn run_engine(bounds: &WorkerLimits, memory: Memory, engine: Option<&'static Eng
         Ok(input) => input,
         Err(error) => return failed(Failure::internal(error), false),
     };
-    let context = bounds.workspace.clone().map_or_else(Context::default, Context::with_workspace);
+    let context = limits.workspace.clone().map_or_else(Context::default, Context::with_workspace);
     // If the limit cannot be changed, starting the thread fails, and the engine reports it.
     let context = context.with_stacks(move |bytes| drop(memory.bound(bytes as u64)));
     let begun = Instant::now();
