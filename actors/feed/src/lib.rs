@@ -43,6 +43,6 @@ pub use port::{
     ConnId, Delivery, Overflow, Position, Publication, RecoveryFailure, Refused, ShardId, ShardPort, SubscribeRequest,
     Subscribed,
 };
-pub use rules::{AGENTS, Audience, ChannelKind, ChannelRule, ChannelState, DISASTER, MAX_CHANNEL, Retention, Rules};
+pub use rules::{AGENTS, Audience, ChannelKind, ChannelRule, ChannelState, DISASTER, Retention, Rules};
 pub use service::Feed;
 pub use snapshot::{Denied, SnapshotReply, SnapshotRequest, SnapshotSource, StateItem};
