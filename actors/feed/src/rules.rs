@@ -37,7 +37,7 @@ pub enum ChannelState {
     None,
 }
 
-/// Who may subscribe, in addition to the permission.
+/// Principals that may subscribe, in addition to those with the permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
     /// Everyone with the permission.
@@ -59,13 +59,13 @@ pub struct ChannelRule {
     pub pattern: &'static str,
     /// Permission required to subscribe.
     pub permission: Permission,
-    /// What the channel delivers.
+    /// Kind of the events that it delivers.
     pub kind: ChannelKind,
     /// Whether the history survives a restart.
     pub retention: Retention,
     /// Whether a feature provides the channel's state.
     pub state: ChannelState,
-    /// Who may subscribe in addition to the permission.
+    /// Principals that may subscribe in addition to those with the permission.
     pub audience: Audience,
 }
 

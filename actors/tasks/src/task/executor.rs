@@ -21,7 +21,7 @@ pub trait TaskExecutor: Send + Sync + std::fmt::Debug {
     /// `NotFound` for an unknown agent, `Invalid` with paths from `body` for its params.
     fn admit(&self, agent: &str, task: &str, params: Value) -> Result<Admission, Error>;
 
-    /// Determines what comes next from the finished steps. Must be fast and deterministic.
+    /// Determines the next action from the finished steps. Must be fast and deterministic.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ pub struct FinishedStep {
     pub output: Arc<Value>,
 }
 
-/// What comes next.
+/// Next action of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NextAction {
     /// A step is run.
@@ -232,7 +232,7 @@ pub enum Retry {
 pub struct StepError {
     /// Stable code, such as `AGENT_EXECUTION_ERROR`.
     pub error_code: &'static str,
-    /// What failed and how to correct it, for people.
+    /// Cause and correction, for people.
     pub detail: String,
     /// Whether and when the step is retried.
     pub retry: Retry,

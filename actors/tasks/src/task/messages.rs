@@ -160,7 +160,7 @@ pub enum Outcome {
     Missed,
 }
 
-/// What happens to the step in progress.
+/// Effect of a control on the step in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Abort {
@@ -186,7 +186,7 @@ pub struct ControlReply {
     pub status: Status,
     /// `seq` of the task after the control.
     pub seq: u64,
-    /// What happens to the step in progress, if there is one.
+    /// Effect on the step in progress, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abort: Option<Abort>,
 }

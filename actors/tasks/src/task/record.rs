@@ -147,7 +147,7 @@ pub struct StepRecord {
     pub ms: Option<u64>,
 }
 
-/// What a percentage is based on.
+/// Basis of a percentage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
@@ -189,12 +189,12 @@ pub struct Estimate {
     pub queue_seconds: u64,
 }
 
-/// What a task waits for.
+/// Input, approval or operation that a task waits for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Waiting {
     /// `input`, `approval` or `operator`.
     pub reason: String,
-    /// What is needed, for people.
+    /// Description of it, for people.
     pub detail: String,
 }
 
@@ -203,7 +203,7 @@ pub struct Waiting {
 pub struct TaskError {
     /// Stable code, such as `AGENT_EXECUTION_ERROR`, `CRASH_LOOP`, `QUEUE_TIMEOUT`, `AGENT_PARAMS_MISSING`.
     pub error_code: String,
-    /// What failed and how to correct it, for people.
+    /// Cause and correction, for people.
     pub detail: String,
 }
 
@@ -276,7 +276,7 @@ pub struct TaskRecord {
     pub progress: Progress,
     /// Estimated duration, determined when it was accepted.
     pub estimate: Estimate,
-    /// What it waits for, if it waits.
+    /// Input, approval or operation that it waits for, if it waits.
     pub waiting: Option<Waiting>,
     /// Redirect instructions, applied or pending, oldest first.
     pub instructions: Vec<super::Instruction>,
@@ -286,7 +286,7 @@ pub struct TaskRecord {
     pub steps: Vec<StepRecord>,
     /// Result, if it succeeded.
     pub result: Option<Value>,
-    /// What an aborted step had written.
+    /// Partial output of an aborted step.
     pub partial: Option<String>,
     /// Error, if it ended with one.
     pub error: Option<TaskError>,

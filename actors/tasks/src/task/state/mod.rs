@@ -79,7 +79,7 @@ pub(super) enum Event {
     Boundary,
     /// The task has a slot, and this comes next.
     Next(NextAction),
-    /// What comes next could not be determined.
+    /// The next action could not be determined.
     Unplanned(StepError),
     StepDone {
         usage: Usage,
