@@ -19,8 +19,8 @@ use super::snapshot;
 use super::state::Fleet;
 use super::telemetry::Telemetry;
 use super::transaction::no_device;
-use muster_core::journal::respond;
 use muster_core::Error;
+use muster_core::journal::respond;
 
 impl<A: DeviceChange> Handler<ApplyChange<A>> for DeviceActor {
     type Result = ResponseFuture<Result<A::Output, Error>>;
