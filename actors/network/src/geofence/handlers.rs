@@ -11,12 +11,12 @@ use super::actor::GeofenceActor;
 use super::messages::{CreateFence, CreatedFence, GetFence, ListFences, ListInside, RemoveFence, UpdateFence};
 use super::record::{Fence, SubjectInside};
 use super::state::ShapedFence;
-use muster_core::journal::{decide, respond};
 use muster_core::Error;
 use muster_core::audit::AuditEntry;
 use muster_core::idempotency::Idempotency;
 use muster_core::ids::{IdKind, new_id};
 use muster_core::journal::Journalled;
+use muster_core::journal::{decide, respond};
 use muster_core::page::Page;
 use muster_identity::By;
 

@@ -11,10 +11,10 @@ use super::record::Incident;
 use super::snapshot;
 use super::state::RequestContext;
 use crate::alert::AlertRecord;
-use muster_core::journal::respond;
 use muster_core::Error;
 use muster_core::ids::new_id;
 use muster_core::journal::Journalled;
+use muster_core::journal::respond;
 use muster_core::page::Page;
 
 impl Handler<GetIncident> for IncidentActor {

@@ -13,10 +13,10 @@ use super::messages::{IncidentRequest, IncidentResponse, WriteIncident};
 use super::plan::Plan;
 use super::state::RequestContext;
 use crate::alert::Document;
-use muster_core::journal::respond;
 use muster_core::event::Event;
 use muster_core::ids::new_id;
 use muster_core::journal::Journalled;
+use muster_core::journal::respond;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::By;
 
