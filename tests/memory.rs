@@ -12,6 +12,6 @@ mod lists;
 mod rebuilt;
 mod search;
 mod semantic;
-mod told;
+mod stats;
 mod versions;
 mod world;

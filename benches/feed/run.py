@@ -152,7 +152,7 @@ class Bench:
         return results
 
     def scene(self, name, lane):
-        """One of the others, on a server of its own."""
+        """Measures one of the other sides on a separate server."""
         if name == "restart":
             store = self.folder / f"restarted-{lane}"
             return scenes.restarted(lambda: served(self.server, f"feed_server {lane}", self.folder, lane, store))

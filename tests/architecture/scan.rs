@@ -93,7 +93,7 @@ impl Scanner {
         self.scan.calls.push(found);
     }
 
-    /// Visits what stands under attributes; under `#[cfg(test)]` as test code.
+    /// Visits an item with its attributes; an item under `#[cfg(test)]` is visited as test code.
     fn under(&mut self, attributes: &[Attribute], visit: impl FnOnce(&mut Self)) {
         let before = self.in_test;
         self.in_test |= is_test(attributes);
@@ -101,7 +101,7 @@ impl Scanner {
         self.in_test = before;
     }
 
-    /// The module in whose file `mod name;` is, where `#[path]` may say so.
+    /// The module in whose file `mod name;` is, taking `#[path]` into account.
     fn place(&self, item: &syn::ItemMod) -> Vec<String> {
         let renamed = item.attrs.iter().find(|attribute| attribute.path().is_ident("path")).and_then(|attribute| {
             let Meta::NameValue(syn::MetaNameValue { value: syn::Expr::Lit(value), .. }) = &attribute.meta else {

@@ -8,7 +8,7 @@
 # is in the page cache of the outer one, as in the volatile cache of a disk. After a random number of acknowledged
 # writes the outer file system is shut down with EXT4_IOC_SHUTDOWN (flag NOLOGFLUSH), which passes nothing more to its
 # device: from that moment on both are as after a power cut. Then both are mounted again, which replays the journals,
-# and every acknowledged write is looked for. Every second round goes on with the store of the round before.
+# and every acknowledged write is checked. Every second round continues with the store of the previous round.
 #
 # The control does the same with --no-sync until writes are lost: a simulation that cannot lose proves nothing.
 #

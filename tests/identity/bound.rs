@@ -12,7 +12,7 @@ use super::support::{EMAIL, PASSWORD};
 
 const ME: &str = "/api/v1/auth/me";
 
-/// Somebody with a key of the device.
+/// A session bound to a device's key.
 struct Bound {
     muster: Muster,
     client: Client,
@@ -29,7 +29,7 @@ impl Bound {
         let login = json!({ "email": EMAIL, "password": PASSWORD });
         let url = format!("http://{}/api/v1/auth/cli/login", muster.address);
         let proof = sign_proof(&key, "POST", &url, None, None, now()).unwrap();
-        let got = answer(client.posting("/api/v1/auth/cli/login", &login).header("DPoP", proof)).await;
+        let got = answer(client.post_request("/api/v1/auth/cli/login", &login).header("DPoP", proof)).await;
         assert_eq!(got.status, 200, "{}", got.text);
         let token = |name: &str| got.json()["data"][name].as_str().unwrap().to_owned();
         Self { muster, client, key, token: token("token"), refresh: token("refresh_token") }
@@ -118,7 +118,7 @@ async fn a29_a_key_of_low_order_proves_nothing() {
         let body = json!({ "htm": "POST", "htu": url, "iat": now(), "jti": "an-identifier-of-its-own" });
         let parts = [header.to_string().into_bytes(), body.to_string().into_bytes(), signature.clone()];
         let proof = parts.map(|part| URL_SAFE_NO_PAD.encode(part)).join(".");
-        let got = answer(client.posting("/api/v1/auth/cli/login", &login).header("DPoP", proof)).await;
+        let got = answer(client.post_request("/api/v1/auth/cli/login", &login).header("DPoP", proof)).await;
         assert!(matches!(got.status, 400 | 401), "{} {}", got.status, got.text);
         assert_eq!(got.json()["error"]["code"], "invalid_dpop_proof", "{}", got.text);
     }
@@ -126,7 +126,7 @@ async fn a29_a_key_of_low_order_proves_nothing() {
 
 /// A million are the pure store's; here as many as a test may send, of one stranger's keys and of one's own.
 #[tokio::test]
-async fn a30_a_flood_of_proofs_shuts_nobody_out() {
+async fn a30_a_flood_of_proofs_does_not_block_other_clients() {
     let bound = Bound::new("").await;
     let flood = (0..600).map(|n| {
         let stranger = PrivateKey::generate().unwrap();
@@ -141,7 +141,7 @@ async fn a30_a_flood_of_proofs_shuts_nobody_out() {
     for (n, status) in answers {
         assert_eq!(status, if n % 3 == 0 { 200 } else { 401 }, "proof {n}");
     }
-    assert_eq!(bound.me("DPoP", Some(&bound.proof())).await.status, 200, "an honest proof is taken yet");
+    assert_eq!(bound.me("DPoP", Some(&bound.proof())).await.status, 200, "a valid proof is still accepted");
 }
 
 #[tokio::test]
@@ -151,12 +151,12 @@ async fn a_bound_session_is_refreshed_by_its_key_alone() {
     let body = json!({ "refresh_token": bound.refresh });
     let with = |key: &PrivateKey| {
         let proof = sign_proof(key, "POST", &url, None, None, now()).unwrap();
-        bound.client.posting("/api/v1/auth/refresh", &body).header("DPoP", proof)
+        bound.client.post_request("/api/v1/auth/refresh", &body).header("DPoP", proof)
     };
     assert_eq!(bound.client.post("/api/v1/auth/refresh", &body).await.status, 401);
     assert_eq!(answer(with(&PrivateKey::generate().unwrap())).await.status, 401);
     let got = answer(with(&bound.key)).await;
-    assert_eq!(got.status, 200, "whoever lacks the key ended nothing: {}", got.text);
+    assert_eq!(got.status, 200, "a request without the key did not end the session: {}", got.text);
     let sessions = bound.muster.admin().await.get("/api/v1/auth/sessions").await.json();
     assert_eq!(sessions["data"]["sessions"][1]["jkt"], json!(bound.key.public().thumbprint()));
 }

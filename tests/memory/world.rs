@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::client::{Answer, Client, PATIENCE};
+use crate::support::client::{Answer, Client, TEST_TIMEOUT};
 use crate::support::server::Muster;
 
 pub const SEARCH: &str = "/api/memory/search";
@@ -42,7 +42,7 @@ pub fn with_model() -> Option<Muster> {
     found.then(|| Muster::start(&format!("{SETTINGS}[llm]\nmodel = \"none\"\ncache = \"{}\"\n", folder.display())))
 }
 
-/// A client with a key of its own for memory.
+/// A client with a new key for memory.
 pub async fn key(muster: &Muster) -> Client {
     scoped(muster, &["memory"]).await
 }
@@ -75,12 +75,12 @@ pub async fn put(client: &Client, key: &str, value: &str) -> Value {
     store(client, &json!({ "key": key, "value": value })).await
 }
 
-pub async fn ask(client: &Client, pairs: &[(&str, &str)]) -> Answer {
+pub async fn search_response(client: &Client, pairs: &[(&str, &str)]) -> Answer {
     client.get(&format!("/api/memory/search?{}", query(pairs))).await
 }
 
 pub async fn search(client: &Client, pairs: &[(&str, &str)]) -> Value {
-    let found = ask(client, pairs).await;
+    let found = search_response(client, pairs).await;
     assert_eq!(found.status, 200, "{}", found.text);
     found.json()
 }
@@ -94,7 +94,7 @@ pub async fn found(client: &Client, q: &str) -> Vec<String> {
     keys(&search(client, &[("q", q)]).await).into_iter().map(str::to_owned).collect()
 }
 
-/// The entry of a key, or what else its path says.
+/// Reads the entry of a key; the response may be an error.
 pub async fn get(client: &Client, key: &str) -> Answer {
     client.get(&format!("/api/memory/{}", encoded(key))).await
 }
@@ -102,29 +102,29 @@ pub async fn get(client: &Client, key: &str) -> Answer {
 /// Where each failed check of a 422 is.
 pub fn places(refused: &Answer) -> Vec<String> {
     assert_eq!(refused.status, 422, "{}", refused.text);
-    let told = refused.json();
+    let response = refused.json();
     let part = |part: &Value| part.as_str().map_or_else(|| part.to_string(), str::to_owned);
     let place = |failure: &Value| failure["loc"].as_array().unwrap().iter().map(part).collect::<Vec<_>>().join(".");
-    let mut places: Vec<String> = told["detail"].as_array().unwrap().iter().map(place).collect();
+    let mut places: Vec<String> = response["detail"].as_array().unwrap().iter().map(place).collect();
     places.sort();
     places.dedup();
     places
 }
 
-/// Asks again and again until it is so.
-pub async fn comes<F: Future<Output = bool>>(what: &str, is_so: impl Fn() -> F) {
+/// Waits until the condition holds.
+pub async fn wait_until<F: Future<Output = bool>>(description: &str, condition: impl Fn() -> F) {
     let waited = async {
-        let mut looks = tokio::time::interval(Duration::from_millis(20));
-        while !is_so().await {
-            looks.tick().await;
+        let mut interval = tokio::time::interval(Duration::from_millis(20));
+        while !condition().await {
+            interval.tick().await;
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, waited).await.is_ok(), "{what}");
+    assert!(tokio::time::timeout(TEST_TIMEOUT, waited).await.is_ok(), "{description}");
 }
 
 /// The identifier of the client's key, as its statistics name it.
 pub async fn own_id(client: &Client) -> String {
-    let told = client.get("/api/memory/stats").await;
-    assert_eq!(told.status, 200, "{}", told.text);
-    told.json()["owner"].as_str().unwrap().to_owned()
+    let response = client.get("/api/memory/stats").await;
+    assert_eq!(response.status, 200, "{}", response.text);
+    response.json()["owner"].as_str().unwrap().to_owned()
 }

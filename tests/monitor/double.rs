@@ -1,4 +1,4 @@
-//! A server with tasks behind its feed that a test moves by hand.
+//! A server with a test double of the task source, driven by the test.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -38,7 +38,7 @@ pub(super) struct Tasks {
 
 impl Tasks {
     /// Behind a server's feed, in place of any that are there.
-    pub(super) fn behind(muster: &Muster) -> Arc<Self> {
+    pub(super) fn attach(muster: &Muster) -> Arc<Self> {
         let tasks = Arc::new(Self {
             publisher: muster.app.feed.publisher(),
             clock: muster.app.clock.clone(),
@@ -52,7 +52,7 @@ impl Tasks {
         tasks
     }
 
-    pub(super) fn tell(&self, id: &str, owner: &str, name: &str, data: &Value) {
+    pub(super) fn publish(&self, id: &str, owner: &str, name: &str, data: &Value) {
         let channels = vec!["agents".to_owned(), format!("tasks:{id}")];
         self.publisher.publish_transient(vec![self.event(channels, owner, name, data)]);
     }
@@ -78,7 +78,7 @@ impl Tasks {
         // In the turn that changes it, as an actor does.
         let state = json!({ "task_id": id, "agent": "code-reviewer", "from": from, "to": status, "reason": "test",
             "revision": 1, "seq": seq });
-        self.tell(id, owner, "task.state", &state);
+        self.publish(id, owner, "task.state", &state);
     }
 
     fn items(&self, ask: &SnapshotRequest) -> Result<Vec<StateItem>, Denied> {
@@ -134,7 +134,7 @@ impl Controls for Tasks {
                 self.done.lock().unwrap().push((task.clone(), control));
                 self.put(&task, &found.owner, status);
                 let outcome = json!({ "task_id": task, "idem": request_id, "outcome": "applied" });
-                self.tell(&task, &found.owner, "control.applied", &outcome);
+                self.publish(&task, &found.owner, "control.applied", &outcome);
                 let (phase, effective) = (FirstPhase::Accepted, Effective::Now);
                 Ok(ControlReply {
                     task_id: task,
@@ -167,10 +167,10 @@ pub(super) async fn key(admin: &Client, scopes: &[&str], roles: &[&str]) -> Key 
     Key { id: made["id"].as_str().unwrap().to_owned(), text: made["key"].as_str().unwrap().to_owned() }
 }
 
-/// A monitor with that key or token at the handshake, and the snapshot that it is given.
+/// A monitor with that key or token at the handshake, and the snapshot that it receives.
 pub(super) async fn monitor(muster: &Muster, token: &str) -> (Socket, Value) {
     let bearer = format!("Bearer {token}");
-    let mut socket = Socket::shake(muster, PATH, &[("authorization", &bearer)]).await.unwrap();
+    let mut socket = Socket::handshake(muster, PATH, &[("authorization", &bearer)]).await.unwrap();
     loop {
         let frame = socket.frame().await;
         if frame["subscribed"].is_object() {

@@ -9,9 +9,9 @@ use muster_tasks::task::Status;
 
 use super::double::{Key, Tasks, key};
 use crate::support::server::Muster;
-use crate::support::socket::until;
+use crate::support::socket::wait_until;
 
-/// A monitor in a terminal of its own, which a shell looks at before it and behind it.
+/// A monitor in a pseudo-terminal, whose settings a shell prints before and after it.
 struct Screen {
     child: Child,
     folder: PathBuf,
@@ -42,7 +42,7 @@ impl Screen {
     }
 
     async fn shows(&self, text: &str) {
-        until(text, || self.drawn.lock().unwrap().contains(text)).await;
+        wait_until(text, || self.drawn.lock().unwrap().contains(text)).await;
     }
 
     fn read(&self, name: &str) -> String {
@@ -61,7 +61,7 @@ impl Screen {
     /// The monitor's exit code, once it ended and left the terminal as it found it.
     async fn restored(&self) -> String {
         let after = self.folder.join("after");
-        until("the monitor ends", || after.exists()).await;
+        wait_until("the monitor ends", || after.exists()).await;
         assert_eq!(read(&after), self.read("before"), "the terminal's modes");
         self.shows("\u{1b}[?1049l").await;
         self.shows("\u{1b}[?25h").await;
@@ -83,7 +83,7 @@ fn read(path: &Path) -> String {
 /// A monitor that shows a task.
 async fn screen() -> (Muster, Key, Screen) {
     let muster = Muster::start("");
-    let tasks = Tasks::behind(&muster);
+    let tasks = Tasks::attach(&muster);
     let ann = key(&muster.client(), &["agents"], &[]).await;
     tasks.put("task_a", &ann.id, Status::Running);
     let screen = Screen::open(&muster, &ann);

@@ -20,15 +20,15 @@ async fn a_kill_ends_the_step_in_its_middle() {
         (&json!("accepted"), &json!("now"), &json!("killed"))
     );
     assert_eq!(reply["request_id"], "k1");
-    // Its process is gone: the pool is idle again, a minute before the engine's time is over.
+    // Its process is gone: the pool is idle again, a minute before the engine's time limit.
     let begun = std::time::Instant::now();
     while muster.app.engines.stats().running > 0 {
-        assert!(begun.elapsed().as_secs() < 20, "the engine goes on");
+        assert!(begun.elapsed().as_secs() < 20, "the engine continues");
         tokio::task::yield_now().await;
     }
     let task = reaches(&client, &id, &["killed"]).await;
     assert_eq!(task["steps"][1]["status"], "aborted", "{}", task["steps"]);
-    // The same request gets the same answer, another one that it is so.
+    // The same request gets the same response, another one gets the current state.
     let again = verb(&client, &id, "kill", &json!({ "request_id": "k1", "reason": "enough" })).await;
     assert_eq!((again.status, again.json()), (202, reply));
     let already = verb(&client, &id, "kill", &json!({})).await;

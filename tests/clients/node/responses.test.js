@@ -5,17 +5,17 @@ import { test } from 'node:test';
 
 import OpenAI from 'openai';
 
-import { alone, house } from './house.js';
+import { alone, serverFixture } from './fixture.js';
 import { ANSWER, CALLS, CUT_AFTER, USAGE, WORDS } from './upstream.js';
 
-const it = house();
+const it = serverFixture();
 
 test('a response', async () => {
-  const asked = { model: 'echo', instructions: 'Be brief.', input: 'Greet me.', max_output_tokens: 64 };
-  const reply = await it.client.responses.create(asked);
+  const request = { model: 'echo', instructions: 'Be brief.', input: 'Greet me.', max_output_tokens: 64 };
+  const reply = await it.client.responses.create(request);
   assert.deepEqual([reply.object, reply.status, reply.output_text], ['response', 'completed', ANSWER]);
   assert.deepEqual([reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.total_tokens], Object.values(USAGE));
-  const messages = it.upstream.asked.at(-1).messages.map(({ role, content }) => [role, content]);
+  const messages = it.upstream.requests.at(-1).messages.map(({ role, content }) => [role, content]);
   assert.deepEqual(messages, [['system', 'Be brief.'], ['user', 'Greet me.']]);
 });
 
