@@ -170,7 +170,7 @@ async fn fill(options: &LoadOptions, http: &reqwest::Client, number: u64, until:
 
 async fn search(options: &LoadOptions, http: &reqwest::Client, number: u64) -> Result<u64, Failure> {
     let number = if options.of("--queries", "fresh") == "known" { number % KNOWN } else { number };
-    let mut words = Dice(number ^ 0xdead_beef);
+    let mut words = SplitMix64(number ^ 0xdead_beef);
     let q = (0..QUERY).map(|_| words.word()).collect::<Vec<_>>().join("+");
     let filter = match options.of("--filter", "none").as_str() {
         "tenth" => "&tags=tenth3",
@@ -193,16 +193,16 @@ async fn search(options: &LoadOptions, http: &reqwest::Client, number: u64) -> R
 
 /// The entry of that number: a tenth of them shares a tag, a thousandth another.
 fn entry(number: u64) -> Value {
-    let mut words = Dice(number);
+    let mut words = SplitMix64(number);
     let value = (0..ENTRY).map(|_| words.word()).collect::<Vec<_>>().join(" ");
     let tags = [format!("tenth{}", number % 10), format!("rare{}", number % 1_000)];
     json!({ "key": format!("entry/{number}"), "value": value, "tags": tags })
 }
 
 /// SplitMix64, as in Steele, Lea and Flood's paper.
-struct Dice(u64);
+struct SplitMix64(u64);
 
-impl Dice {
+impl SplitMix64 {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

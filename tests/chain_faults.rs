@@ -62,9 +62,9 @@ async fn a_client_that_leaves_before_the_answer_cancels_the_upstream() {
             ChainFixture::start(wire, FirstProvider::Acts(UpstreamAction::HangBeforeHeaders), Fallback::None, LENIENT);
         let body = if streamed { chat.streaming_request_body("alpha", "hi") } else { chat.request_body("alpha", "hi") };
         let client = fixture.client();
-        let request = tokio::spawn(async move { client.post(chat.path(), &body).await });
-        fixture.first().request().await;
-        request.abort();
+        let pending = tokio::spawn(async move { client.post(chat.path(), &body).await });
+        fixture.first().first_request().await;
+        pending.abort();
         // Well before the time-out of the headers, after which the upstream is left in any case.
         let left = tokio::time::timeout(Duration::from_secs(8), fixture.first().client_disconnected()).await;
         assert!(left.is_ok(), "{wire:?}, {chat:?}, streamed {streamed}: the upstream request was not cancelled");
@@ -86,12 +86,12 @@ async fn with_every_circuit_open_the_response_has_retry_after() {
         let body = if streamed { chat.streaming_request_body("alpha", "hi") } else { chat.request_body("alpha", "hi") };
         let mut refused = None;
         for _ in 0..10 {
-            let request = (fixture.first().requests(), fixture.second.requests());
+            let before = (fixture.first().requests(), fixture.second.requests());
             let got = client.post(chat.path(), &body).await;
             if chat.code(&got.json()) == chat.expected_code("service_unavailable") {
                 assert_eq!(
                     (fixture.first().requests(), fixture.second.requests()),
-                    request,
+                    before,
                     "an open circuit gets no request"
                 );
                 refused = Some(got);

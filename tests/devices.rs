@@ -108,7 +108,11 @@ async fn each_right_is_checked_and_a_device_speaks_only_for_itself() {
         ("/rotate-credentials", json!({})),
     ] {
         assert_eq!(viewer.post(&path(rest), &body).await.status, 403, "{rest}");
-        assert_eq!(muster.client().post(&path(rest), &body).await.status, 401, "{rest}: an API key belongs to no person");
+        assert_eq!(
+            muster.client().post(&path(rest), &body).await.status,
+            401,
+            "{rest}: an API key belongs to no person"
+        );
     }
     assert_eq!(operator.post(&path("/heartbeat"), &json!({})).await.status, 200, "a person for a device");
     assert_eq!(other.client.post(&path("/heartbeat"), &json!({})).await.status, 403, "a device for another");

@@ -136,7 +136,10 @@ async fn it_fails_under_load_and_serves_again() {
             match events.status {
                 200 => {
                     let output = chat.streamed(&mut events).await;
-                    assert!(output.done.is_some() != output.error.is_some(), "{chat:?}: a normal end or an error event: {output:?}");
+                    assert!(
+                        output.done.is_some() != output.error.is_some(),
+                        "{chat:?}: a normal end or an error event: {output:?}"
+                    );
                     output.error.is_some()
                 }
                 502 | 503 => {

@@ -62,10 +62,7 @@ async fn a_message_and_the_upstream_request() {
     assert_eq!((&upstream_request["temperature"], &upstream_request["stop"]), (&json!(0.25), &json!(["END"])));
     let limit = upstream_request.get("max_tokens").or_else(|| upstream_request.get("max_completion_tokens"));
     assert_eq!((limit, &upstream_request["user"]), (Some(&json!(64)), &json!("ann")));
-    assert!(
-        upstream_request.get("top_p").is_none(),
-        "omitted parameters are left to the provider: {upstream_request}"
-    );
+    assert!(upstream_request.get("top_p").is_none(), "omitted parameters are left to the provider: {upstream_request}");
 }
 
 #[tokio::test]

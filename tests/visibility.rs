@@ -17,11 +17,11 @@ async fn patch(client: &Client, path: &str, body: &Value) -> Answer {
 }
 
 /// The next frame that matches.
-async fn frame(socket: &mut Socket, is_so: impl Fn(&Value) -> bool) -> Value {
+async fn frame(socket: &mut Socket, matches: impl Fn(&Value) -> bool) -> Value {
     with_timeout(async {
         loop {
             let frame = socket.frame().await;
-            if is_so(&frame) {
+            if matches(&frame) {
                 return frame;
             }
         }
@@ -83,9 +83,9 @@ async fn a_device_reports_an_incident_at_its_location_and_a_second_report_is_att
     let place = json!({ "type": "Point", "coordinates": [8.64, 49.87] });
     let gauge = Unit::register(&admin, json!({ "location": place })).await;
     let other = Unit::register(&admin, json!({})).await;
-    let seen = json!({ "title": "Water above 7 m", "kind": "flood", "dedup_key": "rhine-7", "severity": "Severe",
+    let report = json!({ "title": "Water above 7 m", "kind": "flood", "dedup_key": "rhine-7", "severity": "Severe",
         "reported_via": "operator", "visibility": "private", "commander": id_of(&admin).await });
-    let request = gauge.client.post_request(REPORTS, &seen);
+    let request = gauge.client.post_request(REPORTS, &report);
     let made = answer(request.try_clone().unwrap().header("idempotency-key", "k1")).await;
     let created = made.json()["data"].clone();
     assert_eq!(
@@ -113,7 +113,7 @@ async fn a_device_reports_an_incident_at_its_location_and_a_second_report_is_att
     ] {
         assert_eq!(record[field], value, "{field}");
     }
-    let second = other.client.post(REPORTS, &seen).await;
+    let second = other.client.post(REPORTS, &report).await;
     assert_eq!((second.status, &second.json()["data"]["id"]), (200, &created["id"]), "{}", second.text);
     assert_eq!(admin.get(&path).await.json()["data"]["reports"], 2);
     assert_eq!(second.json()["data"].get("title"), None, "nothing that people wrote");
@@ -122,8 +122,8 @@ async fn a_device_reports_an_incident_at_its_location_and_a_second_report_is_att
     assert_eq!(own.json()["data"]["geometry"], Value::Null, "its location is unknown");
 
     assert_eq!(gauge.client.post(REPORTS, &json!({ "kind": "flood" })).await.status, 400);
-    assert_eq!(admin.post(REPORTS, &seen).await.status, 401, "people have a route of their own");
-    assert_eq!(gauge.client.post(PATH, &seen).await.status, 401);
+    assert_eq!(admin.post(REPORTS, &report).await.status, 401, "people have a route of their own");
+    assert_eq!(gauge.client.post(PATH, &report).await.status, 401);
 }
 
 #[tokio::test]

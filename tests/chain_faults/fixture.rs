@@ -66,7 +66,7 @@ impl ChainFixture {
 
     /// Returns a provider's breaker from the status once it has recorded a call: it is updated after the answer.
     pub async fn breaker_after_call(&self, provider: &str) -> Value {
-        let (client, request) = (self.client(), Instant::now());
+        let (client, started) = (self.client(), Instant::now());
         loop {
             let status = client.get("/api/v1/status").await.json();
             let of = |one: &&Value| one["id"] == provider;
@@ -74,19 +74,19 @@ impl ChainFixture {
             if breaker["calls"] != 0 {
                 return breaker;
             }
-            assert!(request.elapsed() < TEST_TIMEOUT, "the breaker of {provider} recorded nothing: {breaker}");
+            assert!(started.elapsed() < TEST_TIMEOUT, "the breaker of {provider} recorded nothing: {breaker}");
         }
     }
 
     /// Returns the usage report once the one call is in the ledger: it is updated after the answer.
     pub async fn usage_after_call(&self) -> Value {
-        let (client, request) = (self.client(), Instant::now());
+        let (client, started) = (self.client(), Instant::now());
         loop {
             let report = client.get("/api/v1/usage").await.json();
             if report["total"]["requests"] != 0 {
                 return report;
             }
-            assert!(request.elapsed() < TEST_TIMEOUT, "the ledger has no line: {report}");
+            assert!(started.elapsed() < TEST_TIMEOUT, "the ledger has no line: {report}");
         }
     }
 }

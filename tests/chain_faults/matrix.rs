@@ -108,20 +108,12 @@ impl MatrixCell {
 
     async fn check_breaker(self, fixture: &ChainFixture) {
         let BreakerExpectation { class, state, reason } = self.fault.expected_breaker();
-        let breaker_after_call = fixture.breaker_after_call("one").await;
-        assert_eq!(
-            (&breaker_after_call["calls"], &breaker_after_call["failure_share"]),
-            (&1.into(), &1.0.into()),
-            "{self:?}: {breaker_after_call}"
-        );
-        assert_eq!(breaker_after_call["last_fault"]["class"], class, "{self:?}: {breaker_after_call}");
-        assert_eq!(
-            (&breaker_after_call["state"], &breaker_after_call["reason"]),
-            (&state.into(), &reason.into()),
-            "{self:?}: {breaker_after_call}"
-        );
-        assert!(breaker_after_call["last_success_at"].is_null(), "{self:?}: {breaker_after_call}");
-        assert_eq!(breaker_after_call["cooldown_until"].is_null(), state == "closed", "{self:?}: {breaker_after_call}");
+        let breaker = fixture.breaker_after_call("one").await;
+        assert_eq!((&breaker["calls"], &breaker["failure_share"]), (&1.into(), &1.0.into()), "{self:?}: {breaker}");
+        assert_eq!(breaker["last_fault"]["class"], class, "{self:?}: {breaker}");
+        assert_eq!((&breaker["state"], &breaker["reason"]), (&state.into(), &reason.into()), "{self:?}: {breaker}");
+        assert!(breaker["last_success_at"].is_null(), "{self:?}: {breaker}");
+        assert_eq!(breaker["cooldown_until"].is_null(), state == "closed", "{self:?}: {breaker}");
         if fixture.second.requests() > 0 {
             let other = fixture.breaker_after_call("two").await;
             assert_eq!(

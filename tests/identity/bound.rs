@@ -13,7 +13,7 @@ use super::support::{EMAIL, PASSWORD};
 const ME: &str = "/api/v1/auth/me";
 
 /// A session bound to a device's key.
-struct Bound {
+struct BoundSession {
     muster: Muster,
     client: Client,
     key: PrivateKey,
@@ -21,7 +21,7 @@ struct Bound {
     refresh: String,
 }
 
-impl Bound {
+impl BoundSession {
     async fn new(settings: &str) -> Self {
         let muster = Muster::start(settings);
         let client = muster.client().without_key();
@@ -58,7 +58,7 @@ impl Bound {
 
 #[tokio::test]
 async fn a26_a_bound_token_alone_opens_nothing() {
-    let bound = Bound::new("").await;
+    let bound = BoundSession::new("").await;
     assert_eq!(super::access(&bound.token).cnf.unwrap().jkt, bound.key.public().thumbprint());
     for scheme in ["Bearer", "DPoP"] {
         let got = bound.me(scheme, None).await;
@@ -66,14 +66,14 @@ async fn a26_a_bound_token_alone_opens_nothing() {
         let got = bound.me(scheme, Some(&bound.proof())).await;
         assert_eq!(got.status, 200, "{scheme}: {}", got.text);
     }
-    let strict = Bound::new("[auth]\nbound_bearer = \"reject\"").await;
+    let strict = BoundSession::new("[auth]\nbound_bearer = \"reject\"").await;
     assert_eq!(strict.me("Bearer", Some(&strict.proof())).await.status, 401);
     assert_eq!(strict.me("DPoP", Some(&strict.proof())).await.status, 200);
 }
 
 #[tokio::test]
 async fn a27_a_proof_is_good_once_and_for_a_minute() {
-    let bound = Bound::new("").await;
+    let bound = BoundSession::new("").await;
     let proof = bound.proof();
     assert_eq!(bound.me("DPoP", Some(&proof)).await.status, 200);
     bound.refused(&proof).await;
@@ -85,7 +85,7 @@ async fn a27_a_proof_is_good_once_and_for_a_minute() {
 
 #[tokio::test]
 async fn a28_a_proof_is_for_one_request_of_one_key() {
-    let bound = Bound::new("").await;
+    let bound = BoundSession::new("").await;
     let (url, token) = (bound.url(ME), Some(bound.token.as_str()));
     let other = PrivateKey::generate().unwrap();
     let sign = |key: &PrivateKey, htm: &str, htu: &str, token| sign_proof(key, htm, htu, token, None, now()).unwrap();
@@ -127,7 +127,7 @@ async fn a29_a_key_of_low_order_proves_nothing() {
 /// A million are the pure store's; here as many as a test may send, of one stranger's keys and of one's own.
 #[tokio::test]
 async fn a30_a_flood_of_proofs_does_not_block_other_clients() {
-    let bound = Bound::new("").await;
+    let bound = BoundSession::new("").await;
     let flood = (0..600).map(|n| {
         let stranger = PrivateKey::generate().unwrap();
         let url = bound.url(ME);
@@ -146,7 +146,7 @@ async fn a30_a_flood_of_proofs_does_not_block_other_clients() {
 
 #[tokio::test]
 async fn a_bound_session_is_refreshed_by_its_key_alone() {
-    let bound = Bound::new("").await;
+    let bound = BoundSession::new("").await;
     let url = bound.url("/api/v1/auth/refresh");
     let body = json!({ "refresh_token": bound.refresh });
     let with = |key: &PrivateKey| {

@@ -61,7 +61,11 @@ async fn an_admin_manages_every_lower_role_and_the_last_super_admin_cannot_be_re
     let top = user_of(&admin).await["id"].clone();
     let own = user_of(&boss).await["id"].clone();
     for raised in ["super_admin", "operator", "firmware_manager"] {
-        assert_eq!(patch(&boss, &own, Some("*"), json!({ "role": raised })).await.status, 403, "users cannot raise their own role");
+        assert_eq!(
+            patch(&boss, &own, Some("*"), json!({ "role": raised })).await.status,
+            403,
+            "users cannot raise their own role"
+        );
     }
     assert_eq!(patch(&boss, &top, Some("*"), json!({ "disabled": true })).await.status, 403);
     let got = patch(&admin, &top, Some("*"), json!({ "disabled": true })).await;

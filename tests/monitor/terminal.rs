@@ -41,7 +41,7 @@ impl Screen {
         Self { child, folder, drawn }
     }
 
-    async fn shows(&self, text: &str) {
+    async fn wait_for(&self, text: &str) {
         wait_until(text, || self.drawn.lock().unwrap().contains(text)).await;
     }
 
@@ -63,8 +63,8 @@ impl Screen {
         let after = self.folder.join("after");
         wait_until("the monitor ends", || after.exists()).await;
         assert_eq!(read(&after), self.read("before"), "the terminal's modes");
-        self.shows("\u{1b}[?1049l").await;
-        self.shows("\u{1b}[?25h").await;
+        self.wait_for("\u{1b}[?1049l").await;
+        self.wait_for("\u{1b}[?25h").await;
         self.read("code")
     }
 }
@@ -87,8 +87,8 @@ async fn screen() -> (Muster, Key, Screen) {
     let ann = key(&muster.client(), &["agents"], &[]).await;
     tasks.put("task_a", &ann.id, Status::Running);
     let screen = Screen::open(&muster, &ann);
-    screen.shows("\u{1b}[?1049h").await;
-    screen.shows("task_a").await;
+    screen.wait_for("\u{1b}[?1049h").await;
+    screen.wait_for("task_a").await;
     (muster, ann, screen)
 }
 
@@ -116,5 +116,5 @@ async fn so_it_is_where_the_server_lets_it_in_no_more() {
     let gone = muster.client().delete(&format!("/api/v1/keys/{}", ann.id)).await;
     assert_eq!(gone.status, 200, "{}", gone.text);
     assert_eq!(screen.restored().await, "1");
-    screen.shows("session_revoked").await;
+    screen.wait_for("session_revoked").await;
 }

@@ -50,7 +50,7 @@ impl<'a> BoundSession<'a> {
         got.json()["data"]["token"].as_str().unwrap().to_owned()
     }
 
-    async fn shake(&self, scheme: &str, proof: Option<&str>) -> Result<Socket, u16> {
+    async fn handshake(&self, scheme: &str, proof: Option<&str>) -> Result<Socket, u16> {
         let authorization = format!("{scheme} {}", self.token);
         let mut headers = vec![("authorization", authorization.as_str())];
         headers.extend(proof.map(|proof| ("dpop", proof)));
@@ -66,11 +66,11 @@ async fn a26_a_bound_token_opens_no_socket_without_a_fresh_proof_of_its_key() {
     let elsewhere = prove(&muster, &session.key, "GET", "/api/v1/auth/me", Some(&session.token));
     for scheme in ["Bearer", "DPoP"] {
         for proof in [None, Some(stranger.as_str()), Some(elsewhere.as_str()), Some("no.proof.atall")] {
-            assert_eq!(session.shake(scheme, proof).await.err(), Some(401), "{scheme} {proof:?}");
+            assert_eq!(session.handshake(scheme, proof).await.err(), Some(401), "{scheme} {proof:?}");
         }
         let proof = session.proof(&session.token);
-        assert!(session.shake(scheme, Some(&proof)).await.is_ok(), "{scheme}");
-        assert_eq!(session.shake(scheme, Some(&proof)).await.err(), Some(401), "{scheme}: a proof is good once");
+        assert!(session.handshake(scheme, Some(&proof)).await.is_ok(), "{scheme}");
+        assert_eq!(session.handshake(scheme, Some(&proof)).await.err(), Some(401), "{scheme}: a proof is good once");
     }
 }
 
@@ -78,8 +78,8 @@ async fn a26_a_bound_token_opens_no_socket_without_a_fresh_proof_of_its_key() {
 async fn a26_where_bearer_is_rejected_a_bound_token_opens_a_socket_by_its_own_scheme_only() {
     let muster = server("[auth]\nbound_bearer = \"reject\"\n");
     let session = BoundSession::login(&muster, PrivateKey::generate().unwrap()).await;
-    assert_eq!(session.shake("Bearer", Some(&session.proof(&session.token))).await.err(), Some(401));
-    assert!(session.shake("DPoP", Some(&session.proof(&session.token))).await.is_ok());
+    assert_eq!(session.handshake("Bearer", Some(&session.proof(&session.token))).await.err(), Some(401));
+    assert!(session.handshake("DPoP", Some(&session.proof(&session.token))).await.is_ok());
 }
 
 #[tokio::test]
@@ -99,7 +99,10 @@ async fn a26_a_bound_token_is_proved_in_the_first_frame_too() {
         page.send(&json!({ "id": 1, "connect": connect })).await;
         assert_eq!(page.closed().await, 4001, "{dpop}");
     }
-    assert!(socket.request(json!({ "history": { "ch": "system" } })).await["ok"].is_object(), "the first one stays open");
+    assert!(
+        socket.request(json!({ "history": { "ch": "system" } })).await["ok"].is_object(),
+        "the first one stays open"
+    );
 }
 
 #[tokio::test]
@@ -109,7 +112,7 @@ async fn a33_a_bound_socket_is_refreshed_by_its_own_session_and_a_fresh_proof_on
     let session = BoundSession::login(&muster, key.clone()).await;
     let same_key = BoundSession::login(&muster, key).await;
     let next = session.next().await;
-    let open = async || session.shake("DPoP", Some(&session.proof(&session.token))).await.unwrap();
+    let open = async || session.handshake("DPoP", Some(&session.proof(&session.token))).await.unwrap();
 
     let mut socket = open().await;
     let fresh = session.proof(&next);
@@ -130,5 +133,8 @@ async fn a33_a_bound_socket_is_refreshed_by_its_own_session_and_a_fresh_proof_on
             frame => panic!("{name}: {frame:?}"),
         }
     }
-    assert!(socket.request(json!({ "history": { "ch": "system" } })).await["ok"].is_object(), "refreshed, it stays open");
+    assert!(
+        socket.request(json!({ "history": { "ch": "system" } })).await["ok"].is_object(),
+        "refreshed, it stays open"
+    );
 }

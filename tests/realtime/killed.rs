@@ -147,7 +147,8 @@ async fn a40_a_kill_during_a_burst_loses_no_event_and_repeats_none() {
         assert_eq!(admin.post(&format!("{}/notes", paths[0]), &json!({ "text": mark })).await.status, 201);
         follower.wait_until(&mark).await;
         for mark in &acknowledged {
-            let eids = follower.received.get(mark).unwrap_or_else(|| panic!("round {round}: {mark} was never published"));
+            let eids =
+                follower.received.get(mark).unwrap_or_else(|| panic!("round {round}: {mark} was never published"));
             assert_eq!(eids.len(), 1, "{mark}");
         }
     }

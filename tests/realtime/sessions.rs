@@ -28,7 +28,10 @@ async fn a14_the_replay_of_a_used_refresh_token_closes_the_familys_sockets() {
     for socket in &mut of_family {
         assert_eq!(socket.closed().await, 4011);
     }
-    assert!(other.request(json!({ "history": { "ch": "system" } })).await["ok"].is_object(), "another session stays open");
+    assert!(
+        other.request(json!({ "history": { "ch": "system" } })).await["ok"].is_object(),
+        "another session stays open"
+    );
 }
 
 #[tokio::test]
