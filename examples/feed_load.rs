@@ -1,8 +1,7 @@
 //! Load for the feed: one thread that holds many WebSocket subscribers and counts what reaches them.
 //!
 //! Uses `muster.v1.json` with the server, and the subset that `raw_hub` supports with that. Publications are requested
-//! on the
-//! server's control port (`COUNT SIZE` a line). Prints one JSON line.
+//! on the server's control port (`COUNT SIZE` a line). Prints one JSON line.
 //!
 //! `cargo run --release --example feed_load -- port=8080 control=8081 n=1000 pids=1,2 [token=…] [rate=20] [secs=5]
 //!  [window=16] [size=200] [stall=0] [subs=incidents,alerts,devices]`
@@ -17,13 +16,13 @@ use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 use serde_json::json;
 
-/// A clock tick of /proc/…/stat: 100 a second on every Linux that we know.
+/// A clock tick of /proc/…/stat: 100 a second on every known Linux.
 const TICK: f64 = 0.01;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Stage {
     Handshake,
-    /// Replies to subscriptions that are still to come.
+    /// Replies to subscriptions that are pending.
     Subscribing(usize),
     Live,
 }
@@ -63,7 +62,7 @@ struct Load {
     buffer: Vec<u8>,
 }
 
-/// What a server's processes used.
+/// CPU time and memory of the server's processes.
 #[derive(Clone, Copy)]
 struct Used {
     cpu_seconds: f64,
@@ -85,7 +84,7 @@ fn used(pids: &[u32]) -> Used {
     Used { cpu_seconds: pids.iter().map(cpu).sum(), rss_kib: pids.iter().map(rss).sum() }
 }
 
-/// A masked text frame (the mask is all zeros: the work is the server's all the same).
+/// A masked text frame (the mask is all zeros: the server does the same work).
 fn masked(text: &str) -> Vec<u8> {
     let mut frame = vec![0x81];
     match u16::try_from(text.len()) {
@@ -124,7 +123,7 @@ impl Load {
         self.control.write_all(line.as_bytes())
     }
 
-    /// Opens connections until there are so many, at most 200 ahead of those that are live.
+    /// Opens connections up to this number, at most 200 ahead of those that are live.
     fn connect(&mut self, wanted: usize) -> io::Result<()> {
         let started = Instant::now();
         while self.live < wanted {
@@ -277,7 +276,7 @@ impl Load {
     fn run(&mut self) -> io::Result<serde_json::Value> {
         let empty = used(&self.plan.pids);
         let started = Instant::now();
-        // What a server freed before, such as a password hash's 19 MiB, the first connections take without growing it:
+        // Memory that a server freed before, such as a password hash's 19 MiB, is reused by the first connections:
         // the second half shows the cost of one.
         let half = self.plan.count / 2;
         self.connect(half)?;

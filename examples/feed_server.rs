@@ -1,7 +1,7 @@
-//! The server itself, for the feed's benchmarks: the whole of it in this process, with a control port to publish by.
+//! The server for the feed's benchmarks, in this process, with a control port to publish by.
 //!
 //! Events published there take the usual path: publisher, hub, journal, one encoding, shards, sockets. A line
-//! `COUNT SIZE` publishes so many events whose frames are SIZE bytes; `stats` answers
+//! `COUNT SIZE` publishes this many events whose frames are SIZE bytes; `stats` answers
 //! `{"connections":…,"evicted":…}`; `hash` answers with the milliseconds of one password hash.
 //!
 //! `cargo run --release --no-default-features --example feed_server -- PORT CONTROL_PORT FOLDER LANE [WORKERS]`
@@ -20,9 +20,9 @@ use muster_core::event::{Event, Publisher};
 use muster_limits::Quota;
 use serde_json::json;
 
-/// Of the first administrator.
+/// Password of the first administrator.
 const PASSWORD: &str = "feed-bench-first-administrator";
-/// What a frame's envelope is long: channel, offset, name, time, identifier and the braces.
+/// Length of a frame's envelope: channel, offset, name, time, identifier and the braces.
 const ENVELOPE: usize = 168;
 
 fn settings(port: u16, folder: &Path, lane: &str, workers: usize) -> Result<Config, String> {

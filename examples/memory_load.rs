@@ -1,4 +1,4 @@
-//! Load for semantic memory: entries stored by so many clients, and searched.
+//! Load for semantic memory: entries stored and searched by concurrent clients.
 //!
 //! Entries and queries consist of words drawn by Zipf's law, the same in each run. Prints one line of JSON for each
 //! measurement.
@@ -19,12 +19,12 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Size of the generated vocabulary.
 const WORDS: f64 = 60_000.0;
-/// Words of an entry, and of a query.
+/// Words of an entry and of a query.
 const ENTRY: usize = 30;
 const QUERY: usize = 3;
 /// Entries of a batch.
 const BATCH: u64 = 100;
-/// Different queries where they are to be known.
+/// Number of distinct queries of the mode `known`.
 const KNOWN: u64 = 64;
 
 struct LoadOptions {

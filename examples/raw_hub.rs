@@ -1,8 +1,7 @@
 //! The floor that the feed is measured against: one thread that holds sockets and writes one shared frame to each.
 //!
 //! No authentication, no channels, no history: a WebSocket handshake, then every publication of the control port is
-//! sent
-//! to all sockets. A socket that cannot be written to is closed and excluded from the measurement.
+//! sent to all sockets. A socket that cannot be written to is closed and excluded from the measurement.
 //!
 //! `cargo run --release --example raw_hub -- PORT CONTROL_PORT`
 
@@ -19,7 +18,7 @@ use sha1::{Digest, Sha1};
 
 const LISTENER: Token = Token(usize::MAX);
 const CONTROL: Token = Token(usize::MAX - 1);
-/// Bytes that one socket may have waiting.
+/// Bytes that one socket may have queued.
 const MOST_WAITING: usize = 1 << 20;
 
 struct Socket {

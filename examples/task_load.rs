@@ -1,8 +1,7 @@
 //! Load for tasks: clients that run one after the other to its end, and monitors that watch.
 //!
 //! Each client posts a run, then waits for its end by long poll, and starts again: a task counts once its client
-//! received
-//! that it succeeded. Prints one line of JSON for each number of clients.
+//! received its success. Prints one line of JSON for each number of clients.
 //!
 //! `task_load --url http://127.0.0.1:8080 --key KEY --agent no-op --clients 1,64,512 --secs 5 [--monitors 100] [--pid N]`
 

@@ -1,4 +1,4 @@
-//! Alerts over HTTP: published by one or two, read as CAP and Atom, imported.
+//! Alerts over HTTP: published by one or two people, read as CAP and Atom, imported.
 
 use crate::support;
 

@@ -1,4 +1,4 @@
-//! The API's description is true: every route is in it, everything in it is there, its pages need no network.
+//! The API's description is correct: it lists exactly the served routes, and its pages need no network.
 
 use crate::support;
 
@@ -40,7 +40,7 @@ fn described(api: &Value) -> BTreeSet<(String, String)> {
     paths.iter().flat_map(|(path, ops)| methods(ops).into_iter().map(|method| (path.clone(), method))).collect()
 }
 
-/// Where the source serves a path other than by the one registration.
+/// Source code that serves a path other than by the registration.
 fn served_elsewhere() -> Vec<String> {
     let calls = ["web::resource(", "web::scope(", ".service(", ".route("];
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
@@ -66,7 +66,7 @@ fn example((path, method): (String, String), key_id: &str) -> Route {
         "/v1/models/{id}" => path.replace("{id}", "alpha"),
         "/docs/assets/{file}" => path.replace("{file}", "swagger-ui.css"),
         _ if path.contains("{ch}") => path.replace("{ch}", "system"),
-        // A command or a job is waited for.
+        // A long poll for a command or a job.
         "/api/v1/device/commands/next" | "/api/v1/device/jobs/next" => format!("{path}?wait_s=0"),
         // Any other name refers to something that does not exist: 404 is allowed.
         _ => ["{id}", "{sid}", "{key}", "{owner}"].iter().fold(path, |path, name| path.replace(name, key_id)),
@@ -75,7 +75,7 @@ fn example((path, method): (String, String), key_id: &str) -> Route {
     (path, Method::from_bytes(method.to_uppercase().as_bytes()).unwrap())
 }
 
-/// Which credentials an operation takes; none where it is open.
+/// The credentials that an operation accepts; none where it is open.
 fn credentials(operation: &Value) -> BTreeSet<&str> {
     let named = operation["security"].as_array().into_iter().flatten().filter_map(Value::as_object);
     named.flat_map(|names| names.keys().map(String::as_str)).collect()
@@ -162,7 +162,7 @@ async fn each_method_that_it_leaves_out_is_refused() {
     }
 }
 
-/// Every place that a value holds, with its path.
+/// Every string of a value, with its path.
 fn walk(value: &Value, at: &str, visit: &mut impl FnMut(&str, &Value)) {
     visit(at, value);
     match value {
@@ -327,9 +327,9 @@ async fn its_pages_render_the_routes_without_a_network() {
             .output()
             .unwrap();
         let dom = String::from_utf8_lossy(&page.stdout);
-        // Some readers break long paths for the eye.
+        // Some readers insert breaks into long paths.
         let dom = dom.replace("<wbr>", "").replace('\u{200b}', "");
-        // One of the first: a reader may leave those out that are not in sight.
+        // One of the first: a reader may omit those that are not visible.
         let shown = dom.contains("/api/v1/auth/cli/login");
         assert!(shown, "{path} shows no routes: {dom:.2000} {}", String::from_utf8_lossy(&page.stderr));
     }

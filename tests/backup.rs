@@ -33,7 +33,7 @@ fn refused(output: &Output) -> String {
     message
 }
 
-/// Makes a key in a stopped server's folder; answers its text.
+/// Creates a key in a stopped server's folder; returns its text.
 fn make_key(folder: &Path, name: &str) -> String {
     let made = json_output(&on(folder, &["keys", "create", "--name", name, "--scope", "chat", "--json"]));
     made["key"].as_str().unwrap().to_owned()
@@ -304,7 +304,7 @@ fn a_restore_or_a_compaction_killed_at_any_moment_leaves_the_old_or_the_new() {
     let mut seen = Vec::new();
     for round in 0..20_u32 {
         let folder = fresh();
-        // The last fifth holds the renames: the moments lie closer there.
+        // The last fifth of the time has the renames: it is sampled more densely.
         let share = if round < 8 { f64::from(round) / 8.0 * 0.8 } else { 0.8 + f64::from(round - 8) / 12.0 * 0.3 };
         killed_after(folder.path(), &args, (round < 19).then(|| takes.mul_f64(share)));
         let found = json_output(&on(folder.path(), &["verify", "--json"]));

@@ -65,7 +65,7 @@ async fn a_client_that_leaves_before_the_answer_cancels_the_upstream() {
         let pending = tokio::spawn(async move { client.post(chat.path(), &body).await });
         fixture.first().first_request().await;
         pending.abort();
-        // Well before the time-out of the headers, after which the upstream is left in any case.
+        // Well before the time-out of the headers, after which the upstream is disconnected in any case.
         let left = tokio::time::timeout(Duration::from_secs(8), fixture.first().client_disconnected()).await;
         assert!(left.is_ok(), "{wire:?}, {chat:?}, streamed {streamed}: the upstream request was not cancelled");
     }
@@ -102,7 +102,7 @@ async fn with_every_circuit_open_the_response_has_retry_after() {
             refused.unwrap_or_else(|| panic!("{wire:?}, {chat:?}, streamed {streamed}: the circuits did not open"));
         assert_eq!(got.status, 503);
         let wait = got.number("retry-after").unwrap();
-        // The cool-down, and up to a fifth of it more to spread several servers.
+        // The cool-down, and up to a fifth of it more as jitter.
         assert!((1..=36).contains(&wait), "{wire:?}, {chat:?}: {wait}");
         let listed = client.get("/api/models").await.json();
         let alpha = listed["models"].as_array().unwrap().iter().find(|model| model["id"] == "alpha").unwrap();

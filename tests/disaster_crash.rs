@@ -75,7 +75,7 @@ async fn acknowledged_changes_survive_fifteen_kills_and_are_published_once() {
         let work = (0..4).map(|n| tokio::spawn(worker(round * 100 + n).mixed(fleet.clone()))).collect::<Vec<_>>();
         let rollout = tokio::spawn(worker(round * 100 + 50).rollout(fleet.clone()));
         let refreshes = tokio::spawn(session.clone().refreshes(admin.clone(), Arc::clone(&done)));
-        // Each time elsewhere in the work.
+        // At a different point of the load in each round.
         let enough = 20 + round * 7 % 30;
         wait_until("the load progresses", || done.load(Ordering::Acquire) >= enough).await;
         server.kill();

@@ -1,4 +1,4 @@
-//! `muster doctor`: what is wrong, and how to mend it.
+//! `muster doctor`: findings and their remedies.
 
 use crate::support;
 
@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use support::process::{Launch, program};
 
-/// Its exit code and its findings, with settings and variables.
+/// Exit code and findings of a run with these settings and variables.
 fn doctor(folder: &Path, settings: &str, variables: &[(&str, &str)]) -> (i32, Vec<Value>) {
     let listen = "[server]\nlisten = \"127.0.0.1:0\"\n";
     std::fs::write(folder.join("config.toml"), format!("{settings}{listen}")).unwrap();
@@ -16,7 +16,7 @@ fn doctor(folder: &Path, settings: &str, variables: &[(&str, &str)]) -> (i32, Ve
     let output = run(&["--json"]);
     let output: Value = serde_json::from_slice(&output.stdout).unwrap();
     let findings = output["findings"].as_array().unwrap().clone();
-    // The same for people, one line for each finding and one for each mending.
+    // The plain-text output: one line for each finding and one for each remedy.
     let plain = run(&[]);
     let mends = findings.iter().filter(|finding| finding["mend"].is_string()).count();
     assert_eq!(String::from_utf8(plain.stdout).unwrap().lines().count(), findings.len() + mends);
@@ -28,7 +28,7 @@ fn finding<'a>(findings: &'a [Value], name: &str) -> &'a Value {
     findings.iter().find(|finding| finding["what"] == name).unwrap_or_else(|| panic!("no {name} in {findings:?}"))
 }
 
-/// The finding that keeps the exit code from being 0, and how to mend it.
+/// The finding that keeps the exit code from being 0, and its remedy.
 fn only_bad(findings: &[Value]) -> (&str, &str) {
     let bad: Vec<_> = findings.iter().filter(|finding| finding["ok"] == false).collect();
     assert_eq!(bad.len(), 1, "{findings:?}");

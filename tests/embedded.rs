@@ -1,4 +1,4 @@
-//! The embedded model behind the server: each dialect, its bounds, its death. Needs the small model's file.
+//! The embedded model behind the server: each dialect, limits, failure. Needs the small model's file.
 
 #![cfg(feature = "llm")]
 use crate::support;
@@ -11,7 +11,7 @@ use support::client::{Client, TEST_TIMEOUT};
 use support::dialect::Chat;
 use support::server::{Muster, small_model};
 
-/// Waits, bounded, until `holds` is true of the status.
+/// Waits, bounded, until the condition holds for the status.
 async fn wait_until(client: &Client, description: &str, condition: impl Fn(&Value) -> bool) -> Value {
     let mut interval = tokio::time::interval(Duration::from_millis(50));
     let waiting = async {

@@ -1,4 +1,4 @@
-//! Vectors over HTTP: of a provider, and of the model in this process where its files are there.
+//! Embeddings over HTTP: of a provider, and of the embedded model where its files exist.
 
 use crate::support;
 

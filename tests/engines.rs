@@ -1,4 +1,4 @@
-//! Engines over HTTP: listed, described, run within bounds, in processes that leave with the server.
+//! Engines over HTTP: listed, described, run within bounds, in processes that end with the server.
 
 use std::path::Path;
 use std::process::Command;
@@ -94,7 +94,7 @@ async fn a_key_needs_the_scope_and_has_its_own_limit() {
     let refused = client.post("/api/q109/run", &input).await;
     assert_eq!(refused.status, 429);
     assert!(refused.number("retry-after").is_some());
-    // Reading costs nothing of it.
+    // Reading does not count against it.
     assert_eq!(client.get("/api/q109").await.status, 200);
 }
 
@@ -134,7 +134,7 @@ async fn the_server_answers_others_while_an_engine_is_at_its_bound() {
     assert!(stats(&muster).processes <= 1);
 }
 
-/// Processes whose parent it is.
+/// The child processes of this process.
 fn children(of: u32) -> Vec<u32> {
     let listed = Command::new("ps").args(["-o", "pid=", "--ppid", &of.to_string()]).output().unwrap();
     String::from_utf8(listed.stdout).unwrap().split_whitespace().map(|pid| pid.parse().unwrap()).collect()

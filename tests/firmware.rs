@@ -64,7 +64,7 @@ async fn ready(people: &Client) -> String {
     id
 }
 
-/// A device of the field.
+/// A device with its client.
 #[derive(Clone)]
 struct Unit {
     id: String,

@@ -1,4 +1,5 @@
-//! Geofences over HTTP: drawn, changed by version, deleted; hard shapes have a defined answer; each right is checked.
+//! Geofences over HTTP: created, changed by version, deleted; hard shapes have a defined answer; each permission is
+//! checked.
 
 use reqwest::Method;
 use serde_json::{Value, json};

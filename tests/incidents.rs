@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use support::client::{Answer, Client, answer};
 use support::server::Muster;
 
-/// A flood in Mainz, assessed.
+/// An assessed flood in Mainz.
 fn flood() -> Value {
     json!({ "title": "Flood at the Rhine", "kind": "flood", "severity": "Moderate", "urgency": "Immediate",
         "certainty": "Observed", "area_desc": "Mainz",
@@ -25,7 +25,7 @@ async fn send(client: &Client, method: Method, path: &str, version: &Value, body
     answer(request.header("if-match", format!("\"{version}\"")).body(body.to_string())).await
 }
 
-/// Makes a transition at the version that is there.
+/// Makes a transition with the current version.
 async fn transition(client: &Client, incident: &Value, action: &str, body: &Value) -> Value {
     let path = format!("/api/v1/incidents/{}/{action}", incident["id"].as_str().unwrap());
     let got = send(client, Method::POST, &path, &incident["version"], body).await;

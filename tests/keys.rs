@@ -1,4 +1,4 @@
-//! API keys: made, listed, used, ended, over HTTP.
+//! API keys over HTTP: created, listed, used, revoked.
 
 use crate::support;
 
@@ -141,7 +141,7 @@ async fn the_same_idempotency_key_makes_one_key() {
     let other = create_once(&client, "again-1", &chat_key("another")).await;
     assert_eq!((other.status, &other.json()["error_code"]), (409, &json!("IDEMPOTENCY_CONFLICT")));
 
-    // Another principal's is another.
+    // The same key of another principal is independent.
     let second = json!({ "name": "second admin", "scopes": ["admin", "chat"] });
     let second = client.with(create(&client, &second).await["key"].as_str().unwrap());
     let theirs = create_once(&second, "again-1", &chat_key("one")).await;

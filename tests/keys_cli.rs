@@ -10,13 +10,13 @@ use support::client::Client;
 use support::process::{Launch, program};
 use support::{KEY, UNKNOWN_KEY};
 
-/// `muster keys …` on the data folder itself.
+/// Runs `muster keys …` on the data folder.
 fn local(folder: &Path, args: &[&str]) -> Output {
     let mut command = program(folder);
     command.args(["keys", "--data"]).arg(folder.join("store")).args(args).output().unwrap()
 }
 
-/// `muster keys --server …` with a key.
+/// Runs `muster keys --server …` with a key.
 fn remote(folder: &Path, url: &str, key: Option<&str>, args: &[&str]) -> Output {
     let mut command: Command = program(folder);
     if let Some(key) = key {
@@ -62,7 +62,7 @@ async fn on_a_stopped_servers_folder() {
     let plain = String::from_utf8(plain.stdout).unwrap();
     assert!(plain.lines().count() == 2 && plain.contains("revoked") && plain.contains("active"), "{plain}");
 
-    // What was made while it was stopped counts once it runs.
+    // Changes made while the server was stopped apply once it runs.
     let process = Launch::bare(folder).start();
     assert_eq!(status_with_key(&process.url, &made["key"]).await, 200, "within the grace");
     assert_eq!(status_with_key(&process.url, &rotated["key"]).await, 200);

@@ -13,7 +13,7 @@ use support::process::Launch;
 use support::server::Muster;
 use support::upstream::{Upstream, UpstreamAction};
 
-/// One kept connection, read without any client between.
+/// One persistent connection, read without an HTTP client.
 struct Raw {
     stream: TcpStream,
     read: Vec<u8>,
@@ -27,7 +27,7 @@ impl Raw {
         Self { stream, read: Vec::new() }
     }
 
-    /// Reads on until `what` is there.
+    /// Reads until the marker is found.
     fn read_to(&mut self, marker: &str) {
         let mut buffer = [0; 8192];
         while !self.read.windows(marker.len()).any(|window| window == marker.as_bytes()) {
@@ -55,7 +55,7 @@ impl Raw {
     }
 }
 
-/// The promised bound, at one connection over loopback.
+/// The guaranteed bound, at one connection over loopback.
 const LIMIT: Duration = Duration::from_millis(5);
 
 fn median(mut times: Vec<Duration>) -> Duration {
@@ -73,7 +73,7 @@ fn the_first_token_takes_under_five_milliseconds() {
         let mut time = || connection.time_to(chat.path(), &body, "first-token");
         // The first one opens the connection to the upstream.
         time();
-        // A busy machine can spoil a round of fifty, not each of ten; Nagle's algorithm (44 ms) would spoil them all.
+        // A busy machine can spoil one series of fifty, not all ten; Nagle's algorithm (44 ms) would spoil them all.
         let mut best = Duration::MAX;
         for round in 1..=10 {
             best = best.min(median((0..50).map(|_| time()).collect()));

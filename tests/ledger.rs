@@ -73,7 +73,7 @@ async fn every_endpoint_settles_in_one_ledger() {
     assert_eq!((&rows[0]["model"], rows[0]["day"].as_str().unwrap().len()), (&json!(MODEL), 10));
     assert!(report["budget"]["limit_usd"].is_null());
 
-    // A failure is a line too, and costs nothing.
+    // A failure has a line too, and costs nothing.
     upstream.set_action(UpstreamAction::Status(500, "", "{}"));
     assert_eq!(post_chat(&client, 9).await.status, 502);
     let after = usage(&client, "").await;

@@ -13,9 +13,9 @@ use crate::support::rng::SplitMix64;
 use crate::support::socket::wait_until;
 use work::Worker;
 
-/// Of each of the two tests.
+/// Kills in each of the two tests.
 const KILLS: usize = 25;
-/// Ends in order in between: what they save of the index is what the next crash starts from.
+/// Graceful ends in between: the index that they save is the start of the next round.
 const TERM_EACH: usize = 9;
 const WORKERS: usize = 6;
 

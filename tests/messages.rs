@@ -33,7 +33,7 @@ fn usage(input: u64, output: u64) -> Value {
         "cache_read_input_tokens": 0 })
 }
 
-/// A body with its identifier, checked to begin so, taken out.
+/// A body without its identifier, whose prefix is checked.
 fn without_id(mut body: Value, prefix: &str) -> Value {
     let id = body.as_object_mut().unwrap().remove("id").unwrap();
     assert!(id.as_str().unwrap().starts_with(prefix), "{id}");
@@ -260,7 +260,7 @@ async fn limits_are_reported_in_both_header_families() {
     assert_eq!(got.number("anthropic-ratelimit-tokens-limit"), Some(1000));
     assert_eq!(got.number("anthropic-ratelimit-tokens-remaining"), Some(1000));
     let got = client.post(PATH, &request_body()).await;
-    // Reserved are the 5 of the prompt, and the 64 that may be answered.
+    // Reserved are the 5 tokens of the prompt, and the 64 of the longest answer.
     assert_eq!(got.number("anthropic-ratelimit-tokens-remaining"), Some(1000 - 69));
     for case in ["requests", "tokens"] {
         let reset = got.header(&format!("anthropic-ratelimit-{case}-reset")).unwrap();

@@ -1,4 +1,4 @@
-//! The program as an operator meets it: its start, its refusals to start, its end.
+//! The program as an operator uses it: its start, rejected starts, its end.
 
 use crate::support;
 
@@ -31,7 +31,7 @@ fn with_upstream(folder: &Path, action: UpstreamAction, more: &str) -> Upstream 
     upstream
 }
 
-/// All lines up to the first that `holds`.
+/// Reads all lines up to the first that `holds`.
 fn read_until(process: &mut Process, holds: impl Fn(&str) -> bool) -> String {
     let mut text = String::new();
     loop {
@@ -147,7 +147,7 @@ async fn every_part_of_people_the_network_and_agents_is_probed_and_well() {
     crate::support::socket::wait_until("every part is probed", probed).await;
     let health = muster.client().get("/api/health").await.json();
     assert_eq!(health["modules"], 23);
-    // On a machine with much to do five engines may take longer than a look does.
+    // On a busy machine five engines may take longer than a probe does.
     let engines = report().modules["engine-registry"].message.clone();
     assert!(engines.as_ref().is_none_or(|message| message.contains("busy")), "{engines:?}");
     // A build without the heavy engines lacks agents, and reports it.
@@ -186,7 +186,7 @@ async fn what_does_not_end_is_cut_when_the_grace_is_over() {
     events.wait_for("on and on").await;
     let begun = Instant::now();
     process.signal("TERM");
-    // Read on, as a client does that wants to see the end.
+    // Read to the end, as by a client that waits for it.
     let mut last = None;
     while let Some(event) = events.next().await {
         last = Some(event);

@@ -1,4 +1,4 @@
-//! OpenTelemetry export: what a collector gets of a request, what it never gets, and what a bad collector costs.
+//! OpenTelemetry export: what a collector gets of a request, what it never gets, and the cost of a failing collector.
 
 use crate::support;
 
@@ -15,10 +15,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-/// What was posted to it: path and body.
+/// Requests to the collector: path and body.
 type Posted = Vec<(String, Value)>;
 
-/// A collector that keeps what it gets, or takes connections and never answers.
+/// A collector that stores its requests, or accepts connections and never answers.
 struct Collector {
     address: SocketAddr,
     posted: Arc<Mutex<Posted>>,
@@ -137,7 +137,7 @@ async fn a_request_is_a_span_under_its_callers_with_the_chat_below_and_no_words_
     let sent = client.post_request("/v1/chat/completions", &request_body(false));
     let got = answer(sent.header("traceparent", format!("00-{TRACE}-00f067aa0ba902b7-01"))).await;
     assert_eq!(got.status, 200, "{}", got.text);
-    // A caller that wants no record gets none.
+    // A caller that opts out is not recorded.
     let unsampled = client.post_request("/v1/chat/completions", &request_body(false));
     let got = answer(unsampled.header("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00")).await;
     assert_eq!(got.status, 200);

@@ -1,4 +1,4 @@
-//! What every dialect answers to bad requests: status, whole body and headers, as one table.
+//! Responses of every dialect to bad requests: status, whole body and headers, as one table.
 
 use crate::support;
 
@@ -71,7 +71,7 @@ fn routes() -> [Route; 4] {
     ]
 }
 
-/// A server with one healthy provider, and a client whose key has every scope and plans that count.
+/// A server with one healthy provider, and a client whose key has every scope and limited plans.
 async fn server() -> (Muster, Upstream, Client) {
     let upstream = Upstream::start(UpstreamAction::Answer(&["hello"]));
     let muster = Muster::start(&(upstream.provider("one", "alpha") + "[limits.agent]\nchat = 30\nhealth = 100\n"));
@@ -122,7 +122,7 @@ async fn bad_bodies() {
         check("wrong type of body", path, dialect, &got, &refusal(415, "unsupported_media_type", INVALID, message));
         check_limits("wrong type of body", path, &got);
 
-        // Routes that take images take more.
+        // Routes that accept images have a higher limit.
         let most: usize = if matches!(path, "/v1/chat/completions" | "/api/llm/chat") { 24 << 20 } else { 1 << 20 };
         let big = format!("{{\"message\": \"{}\"}}", "x".repeat(most));
         let message: &'static str = format!("the body is larger than {most} bytes, the most taken here").leak();

@@ -1,4 +1,5 @@
-//! Settings are read again by SIGHUP and over HTTP: nothing that runs is lost, nothing bad is taken.
+//! Settings are reloaded by SIGHUP and over HTTP: running requests are not interrupted, invalid settings are not
+//! applied.
 
 use crate::support;
 
@@ -20,7 +21,7 @@ fn client(process: &Process) -> Client {
     Client::new(&process.url).with(KEY)
 }
 
-/// Waits, bounded, until `holds`.
+/// Waits, bounded, until the condition holds.
 async fn wait_until(description: &str, condition: impl AsyncFn() -> bool) {
     let mut interval = tokio::time::interval(Duration::from_millis(20));
     let waiting = async {

@@ -1,4 +1,4 @@
-//! `muster simulate devices` as an operator runs it.
+//! `muster simulate devices` as an operator uses it.
 
 use std::path::Path;
 use std::process::Output;
@@ -60,7 +60,7 @@ async fn healthy_devices_register_send_heartbeats_and_return_with_the_same_ident
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(std::fs::metadata(&state).unwrap().permissions().mode() & 0o777, 0o600, "it holds keys");
     }
-    // Without a token: the devices speak for themselves.
+    // Without a token: the devices authenticate themselves.
     let again = [&common[..], &["--duration", "3"]].concat();
     let output = summary(&simulate(folder.path(), None, &again).await);
     assert_eq!((&output["devices"], &output["totals"]["registered"]), (&json!(20), &json!(0)), "{output}");
@@ -138,7 +138,7 @@ async fn devices_receive_their_commands_on_sockets() {
     assert_eq!((&totals["sockets"], &totals["refused"]), (&json!(10), &json!(0)), "{output}");
 }
 
-/// Waits until the device's socket is among those that are present on its channel.
+/// Waits until the device's socket is in the presence list of its channel.
 async fn listens(admin: &Client, id: &str) {
     let mut interval = tokio::time::interval(std::time::Duration::from_millis(20));
     let listening = async {

@@ -1,4 +1,4 @@
-//! Agents' tasks over HTTP: run, watched, listed, controlled, and there after the server was killed.
+//! Agents' tasks over HTTP: run, watched, listed, controlled, and resumed after a kill of the server.
 
 mod control;
 mod flood;

@@ -21,7 +21,7 @@ const KILLS: usize = 20;
 /// A graceful end waits for steps in flight: fewer of them are enough.
 const TERMS: usize = 5;
 
-/// As many tasks at a time as make a crash hit several of them; what runs at a SIGTERM has long enough to finish.
+/// Enough concurrent tasks for a crash to hit several of them; those that run at a SIGTERM have enough time to finish.
 const SETTINGS: &str = "
 [server]
 shutdown_grace_seconds = 20
@@ -52,13 +52,13 @@ impl Drop for Home {
     }
 }
 
-/// Works until so much is done, and the server is gone by that signal; then on a new server.
+/// Works until this much is done and the server was ended by that signal; then continues on a new server.
 struct Rounds<'a> {
     folder: &'a Path,
     server: Process,
     client: Client,
     jobs: Vec<Job>,
-    /// When each server was gone.
+    /// When each server was ended.
     ends: Vec<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! HTTPS by the program itself: who trusts its certificate is served, and what cannot be used stops the start.
+//! HTTPS by the program: clients that trust its certificate are served, and an unusable certificate stops the start.
 
 use crate::support;
 
@@ -14,7 +14,7 @@ use support::KEY;
 use support::client::TEST_TIMEOUT;
 use support::process::Launch;
 
-/// Writes a new certificate for this address with its key; answers its text.
+/// Writes a new certificate for this address with its key; returns its text.
 fn certificate(folder: &Path) -> String {
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
     fs::write(folder.join("cert.pem"), cert.pem()).unwrap();
@@ -48,7 +48,7 @@ async fn who_trusts_the_certificate_is_served_by_http_2_or_1() {
     let other = certificate(stranger.path());
     assert!(client(&other, false).get(&process.url).send().await.is_err(), "another certificate is not trusted");
 
-    // Plain HTTP on this port is an end of the connection, not an answer and not a hang.
+    // Plain HTTP on this port ends the connection, without an answer or a hang.
     let address = process.url.trim_start_matches("https://");
     let mut plain = TcpStream::connect(address).unwrap();
     plain.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();

@@ -3,8 +3,8 @@
 //! Each task is started over HTTP and uses a provider in this program; each monitor follows its share of the tasks
 //! with their logs, and all of them follow `agents`. Kills, pauses and redirects go over the monitors' sockets. Prints
 //! one line of JSON: how soon controls took effect (by the response, by the event, by the provider whose connection
-//! closed),
-//! whether pauses kept their text and redirects their order, and whether every monitor saw one end of every control.
+//! closed), whether pauses kept their text and redirects their order, and whether every monitor received one end of
+//! every control.
 //!
 //! `task_control --url http://127.0.0.1:8080 --key KEY --upstream 127.0.0.1:9090 [--agent no-op] [--tasks 5000]
 //! [--monitors 100] [--rate 4] [--kills 500]`: a rate of 0 is as many words a second as are read.
@@ -30,7 +30,7 @@ pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 const CONCURRENCY: usize = 64;
 /// Channels that a monitor may follow besides `agents`: two of each task.
 const MAX_FOLLOWED: usize = 60;
-/// For something that is sure to come.
+/// Time limit of every wait.
 const TIMEOUT: Duration = Duration::from_secs(180);
 
 pub(crate) struct ControlBench {
@@ -40,7 +40,7 @@ pub(crate) struct ControlBench {
     http: reqwest::Client,
     pub(crate) streams: Arc<TaskStreams>,
     pub(crate) monitors: Vec<Monitor>,
-    /// By number.
+    /// Task ids by number.
     pub(crate) tasks: Vec<String>,
 }
 
@@ -147,12 +147,12 @@ impl ControlBench {
         self.tasks.get(number).map(String::as_str).unwrap_or_default()
     }
 
-    /// The one that follows a task.
+    /// The monitor that follows a task.
     pub(crate) fn monitor(&self, number: usize) -> Result<&Monitor, Failure> {
         self.monitors.get(number % self.monitors.len().max(1)).ok_or_else(|| "there are no monitors".into())
     }
 
-    /// Who follows which tasks.
+    /// Pairs of monitors and the tasks they follow.
     fn followed(&self) -> impl Iterator<Item = (&Monitor, &str)> {
         let each = self.monitors.len().max(1);
         let most = MAX_FOLLOWED * each;
@@ -199,7 +199,7 @@ impl KillLatency {
         Self(buckets.map(|((bound, now), (_, before))| (*bound, now - before)).collect())
     }
 
-    /// Each share as the bound that it stays within, in milliseconds.
+    /// For each share of the kills the bound that they stayed within, in milliseconds.
     fn json(&self) -> Value {
         let all = self.0.last().map_or(0, |(_, count)| *count);
         let at = |share: f64| {

@@ -37,13 +37,13 @@ pub struct MonitorState {
     words: Mutex<HashMap<String, u64>>,
     news: Notify,
     pub events: AtomicU64,
-    /// Tellings that something was left out.
+    /// Reports of omitted events.
     pub conflated: AtomicU64,
-    /// Why it was closed.
+    /// Why the connection was closed.
     pub closed: OnceLock<String>,
 }
 
-/// A command that was accepted: when it was sent and answered.
+/// An accepted command: when it was sent and answered.
 pub struct Accepted {
     pub sent: Instant,
     pub answered: Instant,
@@ -92,7 +92,7 @@ impl Monitor {
         reply.get("ok").map(drop).ok_or_else(|| format!("{channel}: {reply}").into())
     }
 
-    /// A command that has to be accepted.
+    /// Sends a command that must be accepted.
     pub async fn command(&self, name: &str, task: &str, args: Value, idem: &str) -> Result<Accepted, Failure> {
         let command = json!({ "name": format!("agent.{name}"), "target": task, "args": args, "idem": idem });
         let (sent, answered, reply) = self.request(json!({ "command": command })).await?;
@@ -159,7 +159,7 @@ async fn listen(
 }
 
 impl MonitorState {
-    /// Reads only what is noted: there is too much of the rest.
+    /// Parses only the events that are counted: the others are too many.
     fn take(&self, line: &str, at: Instant) {
         if line.starts_with("{\"id\":") {
             return self.reply(line, at);

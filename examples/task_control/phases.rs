@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::monitor::{Accepted, Monitor};
 use crate::{ControlBench, Failure, upstream};
 
-/// Commands under way at a time where none has to wait for another.
+/// Concurrent commands in phases without mutual waits.
 const CONCURRENCY: usize = 4;
 /// The instructions of three redirects of a task, in order.
 const DIRECTIONS: [&str; 3] = ["look at the roof", "then at the doors", "then at the cellar"];
@@ -31,7 +31,7 @@ impl Times {
     }
 }
 
-/// One task is killed after the other, a few at a time.
+/// Kills tasks one after the other, a few at a time.
 pub async fn kill(bench: &ControlBench, numbers: Range<usize>, idems: &mut Vec<String>) -> Result<Value, Failure> {
     let killed = stream::iter(numbers.clone()).map(|number| async move {
         let (monitor, id, idem) = (bench.monitor(number)?, bench.id(number), format!("kill-{number}"));

@@ -15,11 +15,11 @@ use tokio::sync::watch;
 
 /// Precedes a task's number in its instruction.
 pub const MARK: &str = "run-number-";
-/// A stream falls silent then: agents take up to 256 KiB of an answer.
+/// A stream pauses after this many bytes: agents read up to 256 KiB of an answer.
 const MOST_BYTES: usize = 200 << 10;
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 
-/// What the provider knows of all its streams.
+/// The state of all streams.
 pub struct TaskStreams {
     of: Vec<TaskStream>,
     /// Words a second of each stream; 0 is as many as are read.
@@ -28,14 +28,14 @@ pub struct TaskStreams {
     pub begun: AtomicUsize,
 }
 
-/// What it knows of one task.
+/// The state of one task.
 #[derive(Default)]
 struct TaskStream {
-    /// Bodies of its requests behind the first.
+    /// Bodies of its requests after the first.
     more: Mutex<Vec<String>>,
     /// When the server closed the connection in the middle of the answer.
     left: Mutex<Option<Instant>>,
-    /// Its answers are to end.
+    /// Whether its answers should end.
     finish: watch::Sender<bool>,
 }
 
@@ -72,7 +72,7 @@ impl TaskStreams {
         Ok(streams)
     }
 
-    /// The answers of a task's model end from here on.
+    /// Ends the answers of a task's model.
     pub fn finish(&self, number: usize) {
         self.of.get(number).into_iter().for_each(|stream| stream.finish.send_modify(|finish| *finish = true));
     }
@@ -135,13 +135,13 @@ async fn request(stream: &mut TcpStream) -> io::Result<Option<String>> {
     }
 }
 
-/// Ends once the other side has closed.
+/// Waits until the other side has closed.
 async fn gone(mut reader: ReadHalf<'_>) {
     let mut rest = [0; 64];
     while matches!(reader.read(&mut rest).await, Ok(1..)) {}
 }
 
-/// Talks until it is to finish.
+/// Writes words until the stream should finish.
 async fn stream_words(writer: &mut WriteHalf<'_>, stream: &TaskStream, streams: &TaskStreams) -> io::Result<()> {
     let pace = (streams.rate > 0.0).then(|| Duration::from_secs_f64(1.0 / streams.rate));
     let mut ticks = pace.map(tokio::time::interval);

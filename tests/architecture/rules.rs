@@ -10,7 +10,7 @@ pub(crate) struct Rule {
     check: fn(&Sources, &SourceFile) -> Vec<Finding>,
 }
 
-/// A line, and what is wrong there.
+/// A line and its violation.
 type Finding = (usize, String);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -168,7 +168,7 @@ fn is_edge(path: &str) -> bool {
     in_module(path, "src/http") || in_module(path, "src/ws")
 }
 
-/// The configuration, and programs and build scripts of their own.
+/// The configuration, programs and build scripts.
 fn reads_settings(path: &str) -> bool {
     in_module(path, "src/config") || path.ends_with("build.rs") || path.contains("src/bin/")
 }

@@ -25,7 +25,7 @@ pub(crate) struct Scan {
     pub(crate) test_modules: Vec<Vec<String>>,
     /// The line on which the first test module begins.
     pub(crate) first_test_line: Option<usize>,
-    /// Nothing of the file is in the product.
+    /// The whole file is test code.
     pub(crate) only_tests: bool,
 }
 
@@ -267,7 +267,7 @@ impl<'ast> Visit<'ast> for Scanner {
     }
 
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
-        // A doc comment is no code.
+        // A doc comment is not code.
         if !attribute.path().is_ident("doc") {
             visit::visit_attribute(self, attribute);
         }

@@ -1,4 +1,4 @@
-//! The source files that the rules are checked on: those of this repository, or the few of a sample.
+//! The source files that the rules are checked on: those of this repository or of a sample.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -54,7 +54,7 @@ impl Sources {
         sources
     }
 
-    /// Reads the repository, except what builds and runs leave behind.
+    /// Reads the repository, except the output of builds and runs.
     pub(crate) fn read(root: &Path) -> io::Result<Self> {
         let mut sources = Self::default();
         sources.read_folder(root, root)?;

@@ -21,16 +21,16 @@ pub enum Fault {
     ErrorAfterTen,
 }
 
-/// When a fault shows.
+/// When a fault occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultTiming {
     /// Another provider can still answer.
     BeforeContent,
-    /// The client has ten deltas.
+    /// The client has received ten deltas.
     AfterTen,
 }
 
-/// How the breaker takes a fault: the class it notes, its state, and why it is in it.
+/// How the breaker records a fault: its class, the breaker's state, and the reason of the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BreakerExpectation {
     pub class: &'static str,
@@ -62,7 +62,7 @@ impl Fault {
         })
     }
 
-    /// A whole answer breaks before anything of it is passed on.
+    /// A whole answer fails before anything of it is passed on.
     pub fn timing(self, streamed: bool) -> FaultTiming {
         match self {
             Self::HangsBetweenDeltas | Self::CutAfterTen | Self::MalformedAfterTen | Self::ErrorAfterTen
@@ -78,20 +78,20 @@ impl Fault {
         let (class, state, reason) = match self {
             Self::Throttled => ("throttled", "open", "throttled"),
             Self::KeyRefused => ("hard", "open", "rejected"),
-            // One failure is none too many.
+            // One failure does not open the breaker.
             _ => ("transient", "closed", "started"),
         };
         BreakerExpectation { class, state, reason }
     }
 
-    /// Only the bound that is to be run into is short: a busy machine runs into no other. Each provider is tried once.
+    /// Only the bound under test is short, so that a busy machine exceeds no other. Each provider is tried once.
     pub fn chain(self) -> String {
         let bound = |of: &[Self]| if of.contains(&self) { 500 } else { 10_000 };
         format!(
             "retries = 0\nbreaker_min_calls = 1000\nconnect_timeout_ms = 10000\nheaders_timeout_ms = {}\n\
              first_delta_timeout_ms = {}\nbetween_deltas_timeout_ms = {}\ndeadline_ms = {}\n",
             bound(&[Self::HangsBeforeHeaders]),
-            // Of a whole answer it bounds the body.
+            // For a whole answer it bounds the body.
             bound(&[Self::HangsBeforeContent, Self::HangsBetweenDeltas]),
             bound(&[Self::HangsBetweenDeltas]),
             30_000,

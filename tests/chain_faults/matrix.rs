@@ -124,8 +124,8 @@ impl MatrixCell {
         }
     }
 
-    /// One line for each call, however it ended: nothing is owed for one that brought nothing, the provider's figures
-    /// for a whole answer, and for a stream that broke off what was delivered of it.
+    /// Each call has one ledger line, whatever its outcome: no charge for a call without output, the provider's figures
+    /// for a complete answer, and for an interrupted stream what was delivered of it.
     async fn check_ledger(self, fixture: &ChainFixture) {
         let report = fixture.usage_after_call().await;
         let [line] = &report["usage"].as_array().unwrap()[..] else { panic!("{self:?}: {report}") };

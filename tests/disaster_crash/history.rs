@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::client::Client;
 
-/// Each channel as far as it was read.
+/// Each channel up to its last read position.
 #[derive(Default)]
 pub struct History {
     positions: BTreeMap<String, (String, u64)>,
@@ -27,7 +27,7 @@ pub fn key(data: &Value) -> String {
 }
 
 impl History {
-    /// Reads on in all of them. Whether each was followed without a gap: where one was not, it begins anew.
+    /// Reads all channels further. Returns whether each was continuous; a channel that was not is read anew.
     pub async fn read(&mut self, client: &Client, channels: Vec<String>) -> bool {
         let mut gapless = true;
         for channel in channels {

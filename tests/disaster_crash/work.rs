@@ -20,14 +20,14 @@ pub struct AcknowledgedChange {
     pub event: Option<(String, String)>,
 }
 
-/// A device that takes firmware, and an image for it.
+/// A device for rollouts, and an image for it.
 #[derive(Clone)]
 pub struct Fleet {
     device: String,
     signer: PrivateKey,
     client: Client,
     artifact: String,
-    /// Who commands every incident.
+    /// The commander of every incident.
     commander: Value,
 }
 
@@ -180,7 +180,7 @@ impl Worker {
         Some(())
     }
 
-    /// The device has only so many open at a time: it takes and answers them.
+    /// A device has a limit of open commands: it acknowledges them.
     async fn command(&self, fleet: &Fleet, acknowledged: &mut Vec<AcknowledgedChange>) -> Option<()> {
         let path = format!("/api/v1/devices/{}", fleet.device);
         let command = self.post(&format!("{path}/commands"), &json!({ "name": "ping" })).await?;
@@ -238,7 +238,7 @@ fn following(state: &str) -> Option<&'static str> {
     chain.get(at + 1).copied()
 }
 
-/// The record that an answer shows.
+/// The record in a response.
 fn record(got: Answer) -> Value {
     assert!(matches!(got.status, 200..=202), "{} {}", got.status, got.text);
     got.json()["data"].clone()

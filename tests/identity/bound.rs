@@ -124,14 +124,14 @@ async fn a29_a_key_of_low_order_proves_nothing() {
     }
 }
 
-/// A million are the pure store's; here as many as a test may send, of one stranger's keys and of one's own.
+/// A million are tested in the proof store; here as many as a test may send, of one foreign key and of the own one.
 #[tokio::test]
 async fn a30_a_flood_of_proofs_does_not_block_other_clients() {
     let bound = BoundSession::new("").await;
     let flood = (0..600).map(|n| {
         let stranger = PrivateKey::generate().unwrap();
         let url = bound.url(ME);
-        // Every third is of the right key: good once.
+        // Every third is of the right key: valid once.
         let key = if n % 3 == 0 { &bound.key } else { &stranger };
         let proof = sign_proof(key, "GET", &url, Some(&bound.token), None, now()).unwrap();
         let bound = &bound;

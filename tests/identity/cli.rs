@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::support::process::{Launch, program};
 use super::support::{EMAIL, PASSWORD};
 
-/// Runs the program with these arguments and this on standard input, at home in `folder`.
+/// Runs the program with these arguments and standard input, with `folder` as its home.
 fn muster(folder: &Path, args: &[&str], input: &str) -> Output {
     let mut command = program(folder);
     command.env("XDG_CONFIG_HOME", folder.join("settings")).env_remove("HTTP_PROXY").env_remove("http_proxy");

@@ -1,4 +1,4 @@
-//! What a kill -9 leaves of sessions.
+//! Sessions after a kill -9.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Guessing passwords, and loading the server with it.
+//! Guessing passwords, and overloading the server by logins.
 
 use std::time::{Duration, Instant};
 
@@ -68,7 +68,7 @@ async fn a22_a_locked_account_keeps_its_sessions() {
     assert_eq!(admin.get("/api/v1/auth/me").await.status, 200);
 }
 
-/// Number 23: as many passwords as come at once are hashed a few at a time; the rest waits in a bounded line.
+/// Number 23: concurrent passwords are hashed a few at a time; the rest waits in a bounded queue.
 #[tokio::test]
 async fn a23_a_storm_of_logins_is_bounded_and_health_answers() {
     let settings = "[auth]\nargon2_memory_kib = 19456\nlogins_per_address = 10000\nlogins_per_minute = 10000";

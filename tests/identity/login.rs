@@ -1,4 +1,4 @@
-//! Login, logout and the current user, as the first document has them.
+//! Login, logout and the current user.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! People over HTTP: made, changed, removed, and what becomes of their sessions.
+//! People over HTTP: created, changed, deleted, and the effect on their sessions.
 
 use reqwest::Method;
 use serde_json::{Value, json};

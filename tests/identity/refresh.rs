@@ -48,7 +48,7 @@ async fn a_refresh_answers_like_a_login() {
 
 #[tokio::test]
 async fn a14_a_used_refresh_token_revokes_its_family() {
-    // Without a grace, any used one is one too late.
+    // Without a grace period any used token is rejected.
     let (_muster, client) = server("[auth]\nrefresh_grace_seconds = 0");
     let first = login(&client, EMAIL).await;
     let second = next(&client, &first).await;

@@ -1,4 +1,4 @@
-//! Tokens that are not what they seem, over HTTP.
+//! Forged and altered tokens, over HTTP.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -100,7 +100,7 @@ async fn a03_an_empty_secret_opens_nothing_and_every_published_key_names_its_alg
     }
 }
 
-/// Claims well signed, by the server's own keys, and changed before.
+/// Claims signed by the server's own keys after a change.
 struct Insider {
     _muster: Muster,
     client: Client,
@@ -176,7 +176,7 @@ fn header_of(token: &str) -> Value {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(token.split('.').next().unwrap()).unwrap()).unwrap()
 }
 
-/// A header that HTTP itself does not take: refused or cut off before anybody looks for a token, and others are served.
+/// A header that the HTTP layer rejects: the request is refused before a token is read, and others are served.
 async fn too_large(client: &Client, token: &str) {
     // The server may close the connection: it must not return to the pool of reusable ones.
     let request = client.request(reqwest::Method::GET, ME).bearer_auth(token).header("connection", "close");
@@ -291,7 +291,7 @@ async fn a12_a_token_in_the_address_is_not_in_the_log() {
     assert!(!log.is_empty() && !log.contains(signature), "{log}");
 }
 
-/// One server, other dialects: a person's token opens what keys open, as far as the role reaches.
+/// The same server, other dialects: a person's token is accepted where keys are, within the role's permissions.
 #[tokio::test]
 async fn a_persons_token_opens_the_agent_platform() {
     let (muster, client, _, token) = logged_in().await;

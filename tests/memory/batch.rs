@@ -1,4 +1,4 @@
-//! Many entries at once: each one atomic, each with its answer.
+//! Batches of entries: each entry is atomic and has its own result.
 
 use serde_json::{Value, json};
 

@@ -11,7 +11,7 @@ use crate::support::client::Client;
 const KEYS: u64 = 40;
 const WRITES: u64 = 250;
 
-/// A value that shows whether it is whole: whose, which write, and the same again at its end.
+/// A value that shows whether it is complete: owner, number of the write, and the same again at its end.
 fn value(owner: &str, nth: u64) -> String {
     format!("begin {owner} {nth} marmot {} end {owner} {nth}", "filler ".repeat(40))
 }

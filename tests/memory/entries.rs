@@ -90,7 +90,7 @@ async fn a_key_is_any_text_and_is_reached_by_its_encoded_path() {
         assert_eq!(client.delete(&format!("/api/memory/{}", encoded(name))).await.status, 204, "{name}");
         assert_eq!(get(&client, name).await.status, 404);
     }
-    // Keys that are paths of their own are reached by id, or as `key` of the list.
+    // Keys that are paths of routes are reached by id, or as `key` of the list.
     for name in ["search", "stats", "history", "store", "batch", ".", ".."] {
         let stored = put(&client, name, "hidden by a route").await;
         let listed = client.get(&format!("/api/memory?key={}", encoded(name))).await.json();

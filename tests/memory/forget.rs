@@ -76,7 +76,7 @@ async fn permissions_to_forget() {
     assert_eq!(forget(&admin, &id).await["entries"], 1);
     assert_eq!(get(&ada, "k").await.status, 404);
     assert_eq!(forget(&admin, "key_nobody").await["entries"], 0, "an unknown owner deletes nothing");
-    // A shared namespace is an owner, too, for an administrator.
+    // For an administrator a shared namespace is an owner, too.
     store(&ada, &json!({ "key": "k", "value": "v", "namespace": "team" })).await;
     assert_eq!(ada.delete("/api/memory/owners/shared").await.status, 403);
     assert_eq!(forget(&admin, "shared").await["entries"], 1);
@@ -126,7 +126,7 @@ async fn the_files_of_the_index_hold_nothing_of_it_either() {
     let ada = key(&muster).await;
     put(&ada, "zyzzyvamarker", "a value of its own").await;
     let id = own_id(&ada).await;
-    // An end in order saves the index.
+    // A graceful end saves the index.
     let muster = Muster::start_in(muster.stop(), &settings);
     let ada = ada.at(format!("http://{}", muster.address));
     let index = muster.data.path().join("store/memory");

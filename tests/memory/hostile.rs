@@ -1,4 +1,4 @@
-//! Hostile input: a clear refusal or an answer, never a stall or a server error.
+//! Hostile input: a clear error or an answer, never a stall or a server error.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -185,7 +185,7 @@ fn raw(muster: &Muster, line: &str) -> String {
     let mut stream = TcpStream::connect(muster.address).unwrap();
     stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
     let request = format!("{line}\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\nConnection: close\r\n\r\n");
-    // It may hang up before it has read everything.
+    // The server may close the connection before it has read everything.
     let _ = stream.write_all(request.as_bytes());
     let mut response = vec![0; 64];
     let read = stream.read(&mut response).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The index after a restart: from its files, from the changes behind them, or from the store where they are gone.
+//! The index after a restart: from its files, from later changes, or from the store where the files are gone.
 
 use std::path::Path;
 

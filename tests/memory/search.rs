@@ -126,7 +126,7 @@ async fn minimum_decay_and_diversity_are_query_parameters() {
     let least = search(&client, &[("q", "kelp forest"), ("min_score", &(best - 1e-6).to_string())]).await;
     assert_eq!(keys(&least), ["strong"]);
     assert!(keys(&search(&client, &[("q", "kelp"), ("min_score", "1")]).await).len() <= 1);
-    // Entries of now have hardly decayed.
+    // New entries have hardly decayed.
     let decayed = search(&client, &[("q", "kelp forest"), ("half_life_days", "3650")]).await;
     assert_eq!(keys(&decayed), keys(&all));
     assert_eq!(keys(&search(&client, &[("q", "kelp"), ("mmr", "0.5")]).await).len(), 2);

@@ -1,4 +1,4 @@
-//! Search by meaning, with the embedding model where its files are there.
+//! Semantic search, with the embedding model where its files exist.
 
 use serde_json::Value;
 
@@ -64,7 +64,7 @@ async fn a_replaced_value_loses_its_old_meaning() {
     let client = key(&muster).await;
     filled(&client).await;
     put(&client, "note", "A kitten naps in the sun.").await;
-    // The cosine of the note, by itself.
+    // The cosine similarity of the note.
     let near = async |q: &str| {
         let pairs = [("q", q), ("mode", "semantic"), ("key_prefix", "note"), ("limit", "1")];
         let response = search(&client, &pairs).await;

@@ -1,4 +1,4 @@
-//! Versions of a key: one more with each replacement, conditions on them, what was before.
+//! Versions of a key: incremented by each replacement, used in conditions, listed in the history.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -21,7 +21,7 @@ health = \"unlimited\"
 shared = [\"team\", \"team/board\"]
 ";
 
-/// Without an embedding model.
+/// Settings without an embedding model.
 pub fn settings() -> String {
     format!("{SETTINGS}[llm]\nmodel = \"none\"\ncache = \"/nowhere\"\n")
 }
@@ -30,7 +30,7 @@ pub fn server() -> Muster {
     Muster::start(&settings())
 }
 
-/// With the embedding model, where its files were fetched and the build can run it.
+/// A server with the embedding model, where its files exist and the build can run it.
 pub fn with_model() -> Option<Muster> {
     let own = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("models-cache");
     let folder = std::env::var_os("MUSTER_MODELS_DIR").map_or_else(own, PathBuf::from);
@@ -53,7 +53,7 @@ pub async fn scoped(muster: &Muster, scopes: &[&str]) -> Client {
     client.with(made)
 }
 
-/// A part of a path or query, with everything encoded that could mean something there.
+/// A part of a path or query, with every special character encoded.
 pub fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
@@ -63,7 +63,7 @@ pub fn query(pairs: &[(&str, &str)]) -> String {
     pairs.iter().map(|(name, text)| format!("{name}={}", encoded(text))).collect::<Vec<_>>().join("&")
 }
 
-/// Stores an entry, new or not.
+/// Stores a new entry or replaces one.
 pub async fn store(client: &Client, body: &Value) -> Value {
     let stored = client.post(STORE, body).await;
     assert!([200, 201].contains(&stored.status), "{} {}", stored.status, stored.text);
@@ -85,7 +85,7 @@ pub async fn search(client: &Client, pairs: &[(&str, &str)]) -> Value {
     found.json()
 }
 
-/// The keys of what was found, best first.
+/// The keys of the hits, best first.
 pub fn keys(found: &Value) -> Vec<&str> {
     found["results"].as_array().unwrap().iter().map(|hit| hit["key"].as_str().unwrap()).collect()
 }
@@ -99,7 +99,7 @@ pub async fn get(client: &Client, key: &str) -> Answer {
     client.get(&format!("/api/memory/{}", encoded(key))).await
 }
 
-/// Where each failed check of a 422 is.
+/// The location of each failed check of a 422.
 pub fn places(refused: &Answer) -> Vec<String> {
     assert_eq!(refused.status, 422, "{}", refused.text);
     let response = refused.json();

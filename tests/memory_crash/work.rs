@@ -19,12 +19,12 @@ fn now() -> u64 {
     u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
 }
 
-/// What is known to be stored.
+/// A stored entry as it was acknowledged.
 #[derive(Debug, Clone, PartialEq)]
 struct Known {
     id: String,
     version: u64,
-    /// How its value begins: no other value does.
+    /// A word at the beginning of its value that no other value has.
     word: String,
     expires: Option<u64>,
 }
@@ -52,7 +52,7 @@ enum Doubt {
     Delete,
 }
 
-/// One key, as it must be.
+/// The expected state of one key.
 #[derive(Debug, Default)]
 struct Key {
     known: Option<Known>,
@@ -92,7 +92,7 @@ impl Worker {
         format!("w{}k{at}", self.number)
     }
 
-    /// Acts until the server is gone.
+    /// Sends requests until the server is gone.
     pub async fn goes_on(mut self, client: Client, done: Arc<AtomicUsize>) -> Self {
         while self.step(&client).await.is_some() {
             done.fetch_add(1, Ordering::AcqRel);
@@ -138,7 +138,7 @@ impl Worker {
         Some(())
     }
 
-    /// The next version of what was there, or the first one of a new entry.
+    /// Checks that an acknowledged version follows the previous one, or is the first one of a new entry.
     fn follows(&self, at: usize, stored: &Known, sent_at: u64) {
         match &self.keys[at].known {
             Some(known) if known.id == stored.id => assert_eq!(stored.version, known.version + 1),
@@ -186,7 +186,7 @@ impl Worker {
         let fits = match &doubt {
             None => same || ended,
             Some(Doubt::Delete) => same || found.is_none(),
-            // What was stored may be over by now.
+            // The stored entry may have expired.
             Some(Doubt::Store { word, ends }) => same || ended || stored(word) || (*ends && found.is_none()),
         };
         assert!(fits, "{place}");
@@ -196,7 +196,7 @@ impl Worker {
         self.keys[at] = Key { known: found, doubt: None };
     }
 
-    /// A search finds exactly what is there.
+    /// A search finds exactly the expected entries.
     async fn verify_search(&self, client: &Client, round: usize) {
         let path = format!("/api/memory/search?q=marmot&limit=200&mode=text&tags=worker{}", self.number);
         let sent_at = now();

@@ -45,7 +45,7 @@ async fn keys_see_their_own_tasks_and_an_administrators_key_and_a_reader_all() {
     for id in ["task_a", "task_b", "task_a"] {
         assert_eq!(event(&mut of_all, "task.state").await["data"]["task_id"], id);
     }
-    // What is another's is not there.
+    // Another owner's task does not exist for the caller.
     for channel in ["tasks:task_b", "tasks:task_b:logs", "tasks:task_none"] {
         let refused = of_ann.request(json!({ "subscribe": { "ch": channel } })).await;
         assert_eq!(refused["error"]["code"], 2404, "{refused}");
@@ -56,7 +56,7 @@ async fn keys_see_their_own_tasks_and_an_administrators_key_and_a_reader_all() {
     assert_eq!(received, [json!("task_a"), json!("task_a"), json!("task_a")], "{own}");
     let denied = of_ann.request(json!({ "presence": { "ch": "agents" } })).await;
     assert_eq!(denied["error"]["code"], 2403, "{denied}");
-    // The disaster network's channels are not for keys.
+    // The disaster network's channels are not open to keys.
     let denied = of_all.request(json!({ "subscribe": { "ch": "incidents" } })).await;
     assert_eq!(denied["error"]["code"], 2403, "{denied}");
 }

@@ -1,4 +1,4 @@
-//! What a monitor commands: the reply is the first phase, an event the second.
+//! Commands of a monitor: the reply is the first phase, an event the second.
 
 use muster_tasks::task::Status;
 use serde_json::{Value, json};

@@ -26,18 +26,18 @@ struct Task {
     seq: u64,
 }
 
-/// Tasks that do nothing by themselves.
+/// Tasks that change only by the test.
 #[derive(Debug)]
 pub(super) struct Tasks {
     publisher: Publisher,
     clock: Clock,
     all: Mutex<BTreeMap<String, Task>>,
-    /// Controls that were carried out.
+    /// Controls that were executed.
     pub(super) done: Mutex<Vec<(String, Control)>>,
 }
 
 impl Tasks {
-    /// Behind a server's feed, in place of any that are there.
+    /// Registers itself as the feed's source of tasks, replacing the server's own.
     pub(super) fn attach(muster: &Muster) -> Arc<Self> {
         let tasks = Arc::new(Self {
             publisher: muster.app.feed.publisher(),
@@ -68,14 +68,14 @@ impl Tasks {
         Event::new(name, self.clock.now(), channels, data).with(traits)
     }
 
-    /// Puts a task there, or moves it.
+    /// Adds or changes a task.
     pub(super) fn put(&self, id: &str, owner: &str, status: Status) {
         let mut all = self.all.lock().unwrap();
         let task = all.entry(id.to_owned()).or_insert(Task { owner: owner.to_owned(), status, seq: 0 });
         let from = task.status;
         (task.status, task.seq) = (status, task.seq + 1);
         let seq = task.seq;
-        // In the turn that changes it, as an actor does.
+        // Published in the turn that changes it, as by an actor.
         let state = json!({ "task_id": id, "agent": "code-reviewer", "from": from, "to": status, "reason": "test",
             "revision": 1, "seq": seq });
         self.publish(id, owner, "task.state", &state);
@@ -158,7 +158,7 @@ pub(super) struct Key {
     pub(super) text: String,
 }
 
-/// Makes a key of these scopes and roles.
+/// Creates a key with these scopes and roles.
 pub(super) async fn key(admin: &Client, scopes: &[&str], roles: &[&str]) -> Key {
     let body = json!({ "name": "monitor", "owner": "tests", "scopes": scopes, "roles": roles });
     let made = admin.post("/api/v1/keys", &body).await;

@@ -1,4 +1,4 @@
-//! `muster monitor` without a terminal: by a key, and by a login that is kept.
+//! `muster monitor` without a terminal: with a key, and with a stored login.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Output, Stdio};
@@ -100,7 +100,7 @@ async fn a_token_of_a_login_by_e_mail_and_password_watches_too() {
     assert_eq!(refused.status.code(), Some(1), "{}", String::from_utf8_lossy(&refused.stderr));
 }
 
-/// A program that is ended with the test.
+/// A program that is killed at the end of the test.
 struct Running(Child);
 
 impl Drop for Running {

@@ -18,7 +18,7 @@ async fn a_snapshot_and_what_follows_it_are_the_whole_without_loss_or_double() {
     let muster = Muster::start("");
     let tasks = Tasks::attach(&muster);
     let mover = std::sync::Arc::clone(&tasks);
-    // Moves go on while monitors come.
+    // Changes continue while monitors connect.
     let moving = std::thread::spawn(move || {
         for round in 0..400 {
             let status = if round % 2 == 0 { Status::Running } else { Status::Paused };
@@ -96,7 +96,7 @@ async fn a_monitor_too_slow_for_states_is_closed_and_another_gets_everything() {
         }
         received += 50;
     }
-    // No close frame fits a full socket: it is there where the kernel took one more.
+    // A close frame does not fit a full socket: it arrives where the kernel accepted one more.
     assert!(matches!(stalled.close_code().await, 1006 | 4101));
 }
 
@@ -114,7 +114,7 @@ async fn logs_that_a_stalled_monitor_does_not_take_are_left_out_and_counted() {
     for n in 1..=3_000 {
         tasks.log("task_1", "key_other", n, &pad);
         if n % 100 == 0 {
-            // Its own pace: it is never behind by as much as is left out.
+            // A reader whose own pace is fast enough to lose nothing.
             while event(&mut reader, "log").await["data"]["n"] != n {}
         }
     }
@@ -152,7 +152,7 @@ async fn restarts_are_published_and_metrics_have_their_latest_value() {
         (&json!("limits/rate-0"), &json!(1)),
         "{received}"
     );
-    // The server's own figures pass there too, each second.
+    // The server's own figures are published there too, each second.
     let ours = |subscribed: &Value| -> Option<Value> {
         let figures = subscribed["state"].as_array().unwrap().iter().find(|figures| figures["id"] == "ours")?;
         Some(figures["data"].clone())

@@ -1,4 +1,4 @@
-//! `muster monitor` in a terminal: however it ends, the terminal is as it was.
+//! `muster monitor` in a terminal: however it ends, the terminal's modes are restored.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ struct Screen {
     drawn: Arc<Mutex<String>>,
 }
 
-/// What the terminal's shell does: modes before, the monitor's process, its exit code, modes behind.
+/// The script of the terminal's shell: modes before, the monitor's process, its exit code, modes after.
 const SHELL: &str = "stty -g > before; sh -c 'echo $$ > pid.new; mv pid.new pid; exec \"$MONITOR\" monitor --server \
                      \"$SERVER\"'; echo $? > code; stty -g > behind; mv behind after";
 
@@ -58,7 +58,7 @@ impl Screen {
         assert!(sent.success(), "{name}");
     }
 
-    /// The monitor's exit code, once it ended and left the terminal as it found it.
+    /// Waits for the end; returns the monitor's exit code after checking that the modes are restored.
     async fn restored(&self) -> String {
         let after = self.folder.join("after");
         wait_until("the monitor ends", || after.exists()).await;
@@ -80,7 +80,7 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap().trim().to_owned()
 }
 
-/// A monitor that shows a task.
+/// A monitor that displays a task.
 async fn screen() -> (Muster, Key, Screen) {
     let muster = Muster::start("");
     let tasks = Tasks::attach(&muster);

@@ -1,4 +1,4 @@
-//! The description of the feed is true: its examples are sent, and its tables are those of the contract.
+//! The description of the feed is correct: its examples are sent, and its tables are those of the contract.
 
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ async fn every_described_request_gets_the_described_reply() {
             request.as_object_mut().unwrap().remove("id");
             let mut reply = socket.request(request).await;
             reply["id"] = message["x-reply"]["id"].clone();
-            // Who is present is a list that an example shows empty.
+            // The list of presence is empty in the example.
             assert!(same_shape(&message["x-reply"], &reply), "{name}: {reply}");
             sent += 1;
         }

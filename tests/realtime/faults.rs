@@ -35,7 +35,7 @@ async fn a36_a_stalled_reader_is_disconnected_and_others_are_not_affected() {
     let mut reader = Socket::connect(&muster, &token).await;
     reader.subscribe(json!({ "ch": "system" })).await;
     let (pad, mut published) = ("x".repeat(4000), 0_u64);
-    // The channel's ring is full, and memory as it stays, before anybody stalls.
+    // The channel's ring is full, and memory stable, before a reader stalls.
     let mut usual = Vec::new();
     for _ in 0..60 {
         usual.push(round(&muster, &mut reader, &mut published, &pad).await);
@@ -43,20 +43,20 @@ async fn a36_a_stalled_reader_is_disconnected_and_others_are_not_affected() {
     let before = resident();
     let mut stalled = Raw::open(&muster, &token).await;
     assert!(stalled.frame(0x81, br#"{"id":1,"subscribe":{"ch":"system"}}"#).await);
-    // Paced by the reader that reads: the kernel takes some MB for the one that does not.
+    // Paced by the active reader: the kernel buffers some MB for the one that does not read.
     let (began, mut with_it) = (Instant::now(), Vec::new());
     while muster.app.sockets.evicted() == 0 && began.elapsed() < Duration::from_secs(60) {
         with_it.push(round(&muster, &mut reader, &mut published, &pad).await);
     }
     let (evicted_after, grown) = (began.elapsed(), resident().saturating_sub(before));
     assert_eq!(muster.app.sockets.evicted(), 1, "after {published} frames");
-    // No close frame fits a full socket: it is there where the kernel took one more.
+    // A close frame does not fit a full socket: it arrives where the kernel accepted one more.
     assert!(matches!(stalled.close_code().await, 1006 | 4101));
     usual.sort_unstable();
     with_it.sort_unstable();
     let (usual, with_it) = (usual[usual.len() / 2], with_it[with_it.len() / 2]);
     println!("evicted after {evicted_after:?}, {grown} KiB more, rounds took {usual:?} before and {with_it:?} then");
-    // The bars are 15 s, 2 MiB and no change; what a shared machine and both sides in one process add is allowed for.
+    // The bounds are 15 s, 2 MiB and no change, with an allowance for a shared machine and both sides in one process.
     assert!(evicted_after < Duration::from_secs(30), "{evicted_after:?}");
     assert!(grown < STALLED_KIB, "{grown} KiB more");
     assert!(with_it < usual * 5 + Duration::from_millis(50), "{usual:?} before and {with_it:?} then");

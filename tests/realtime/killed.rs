@@ -1,4 +1,4 @@
-//! Resuming over kill -9 of the program itself.
+//! Resuming after kill -9 of the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,7 +81,7 @@ impl Follower {
     }
 }
 
-/// Notes and changes, one after another, until the server is gone: what was acknowledged.
+/// Sends notes and changes until the server is gone; returns what was acknowledged.
 async fn writes(client: Client, path: String, mark: String) -> Vec<String> {
     let mut acknowledged = Vec::new();
     for n in 0.. {
@@ -127,7 +127,7 @@ async fn a40_a_kill_during_a_burst_loses_no_event_and_repeats_none() {
                 .map(|(n, path)| tokio::spawn(writes(admin.clone(), path.clone(), format!("r{round}-w{n}")))),
         );
         let reading = async {
-            // Each time elsewhere in the burst.
+            // At a different point of the burst in each round.
             follower.read(3 + 7 * round as u64 % 40).await;
             server.kill();
             follower.drain().await;

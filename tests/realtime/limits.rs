@@ -1,4 +1,4 @@
-//! What a client may send and hold, and what it is closed for.
+//! Limits of what a client may send and hold, and the codes that it is closed with.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ async fn a37_silent_connections_are_closed_in_time_and_their_number_is_limited()
     Socket::page(&muster).await;
 }
 
-/// What is sent, by first byte and payload, and the code that it is closed by.
+/// First byte and payload of a frame, and the code that the socket is closed with.
 type Case<'a> = (&'a str, Vec<(u8, &'a [u8])>, u16);
 
 #[tokio::test]

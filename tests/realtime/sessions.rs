@@ -57,7 +57,7 @@ async fn a31_a_socket_is_warned_before_its_token_ends_and_closed_after_it() {
     Socket::connect(&muster, next.json()["data"]["token"].as_str().unwrap()).await;
 }
 
-/// Revoked so often.
+/// Number of revoked sessions.
 const REVOCATIONS: usize = 50;
 
 #[tokio::test]
@@ -96,7 +96,8 @@ async fn a32_a_revoked_session_is_closed_at_once_in_the_middle_of_a_flood() {
     took.sort_unstable();
     let (median, most) = (took[REVOCATIONS / 2], took[REVOCATIONS - 1]);
     println!("{REVOCATIONS} revocations, from the request to the close: median {median:?}, most {most:?}");
-    // The bar is 100 ms at p99 in a release build on a quiet machine, and the bench's; this one keeps its order.
+    // The bound is 100 ms at p99 in a release build on a quiet machine, checked by the bench; this one has its order of
+    // magnitude.
     assert!(median < Duration::from_secs(1) && most < Duration::from_secs(5), "{took:?}");
 }
 

@@ -18,7 +18,7 @@ use crate::support::server::Muster;
 use crate::support::socket::{Socket, masked, with_timeout};
 use crate::support::{EMAIL, PASSWORD};
 
-/// A server that shows a certificate for its address, and who trusts it.
+/// A server with a certificate for its address, and a client that trusts it.
 struct Secure {
     muster: Muster,
     connector: TlsConnector,
@@ -53,7 +53,7 @@ impl Secure {
         Self { muster, connector: TlsConnector::from(Arc::new(client)), token, _certificate: folder }
     }
 
-    /// A connection whose side takes little unread.
+    /// A connection with a small receive buffer.
     async fn connection(&self) -> TlsStream<tokio::net::TcpStream> {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(4096).unwrap();

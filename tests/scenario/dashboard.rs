@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
-/// No wait of the scenario takes longer.
+/// Upper bound of every wait of the scenario.
 const TEST_TIMEOUT: Duration = Duration::from_secs(90);
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
@@ -28,12 +28,12 @@ struct Track {
     events: Vec<Event>,
 }
 
-/// What a dashboard saw.
+/// The publications that a dashboard received.
 #[derive(Debug, Default)]
 pub(super) struct DashboardView {
     tracks: BTreeMap<String, Track>,
     resumed: u32,
-    /// What must not be: gaps, duplicates, continuity lost.
+    /// Violations: gaps, duplicates, lost continuity.
     faults: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ impl DashboardView {
         let recovered = sub["recovered"] == true;
         let track = self.tracks.entry(channel.to_owned()).or_default();
         match &track.position {
-            // What was missed follows, up to the offset.
+            // Missed publications follow, up to the offset.
             Some(_) if recovered => self.resumed += 1,
             Some(since) => self.faults.push(format!("{channel}: not recovered from {since:?}: {sub}")),
             None => track.position = Some((epoch, offset)),
@@ -80,7 +80,7 @@ struct Shared {
     changes: watch::Sender<u64>,
     /// Disconnected by the scenario.
     cut: watch::Sender<bool>,
-    /// What is to be subscribed to.
+    /// Channels to subscribe to.
     channels: watch::Sender<Vec<String>>,
 }
 
@@ -167,13 +167,13 @@ impl Dashboard {
     }
 }
 
-/// Both saw the same, in the same order, without a gap and nothing twice, as far as both have come.
+/// Both received the same publications in the same order, without gaps or duplicates, as far as both have read.
 pub(super) fn same(one: &Dashboard, two: &Dashboard, channel: &str) {
     for dashboard in [one, two] {
         assert_eq!(dashboard.faults(), [""; 0]);
     }
     let (mut a, mut b) = (one.events(channel), two.events(channel));
-    // They began within the same moment, and one may be a frame ahead at the end.
+    // They started within the same moment, and one may be a frame ahead at the end.
     let first = a.first().map(|event| event.0).max(b.first().map(|event| event.0)).unwrap_or_default();
     let last = a.last().map(|event| event.0).min(b.last().map(|event| event.0)).unwrap_or_default();
     for events in [&mut a, &mut b] {
@@ -197,7 +197,7 @@ async fn live(shared: Arc<Shared>, mut address: watch::Receiver<String>, token: 
             () = watching(&shared, &url, &token) => {}
             _ = cut.wait_for(|cut| *cut) => continue,
         }
-        // The server is gone: until it is elsewhere, or for a moment.
+        // The server is gone until it runs at another address, or for a moment.
         let _ = tokio::time::timeout(Duration::from_millis(200), address.changed()).await;
     }
 }

@@ -1,4 +1,4 @@
-//! The incident's story.
+//! The incident of the scenario.
 
 use muster_simulate::Fleet;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ async fn incident(client: &Client, id: &str) -> Value {
     got.json()["data"].clone()
 }
 
-/// Makes a transition from the version that is there.
+/// Makes a transition from the current version.
 async fn moved(client: &Client, id: &str, action: &str, body: Value) -> Answer {
     let version = incident(client, id).await["version"].clone();
     let path = format!("/api/v1/incidents/{id}/{action}");
@@ -67,7 +67,7 @@ pub(super) async fn reported(world: &ScenarioWorld, fleet: &Fleet) -> String {
     quake
 }
 
-/// Triaged and activated, and a severe public alert proposed. Who proposed it cannot confirm it.
+/// Triaged and activated, with a severe public alert proposed, which its proposer cannot confirm.
 pub(super) async fn proposed(world: &ScenarioWorld, quake: &str) -> String {
     let (omar, clara) = (world.person("omar"), world.person("clara"));
     let assessed = json!({ "severity": "Severe", "urgency": "Immediate", "certainty": "Observed" });

@@ -1,4 +1,4 @@
-//! The firmware's story.
+//! The firmware rollout of the scenario.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -59,7 +59,7 @@ async fn executions(client: &Client, job: &str) -> Vec<Value> {
     }
 }
 
-/// A job in three groups, the devices of whose second will fail it.
+/// A job in three groups; the devices of the second will fail it.
 pub(super) async fn made(world: &ScenarioWorld, fleet: &Fleet) -> String {
     let fred = world.person("fred");
     let artifact = artifact(&fred).await;
@@ -81,7 +81,7 @@ pub(super) async fn made(world: &ScenarioWorld, fleet: &Fleet) -> String {
         let group = execution["group"].as_u64().unwrap();
         let nth = sizes.entry(group).or_default();
         *nth += 1;
-        // Half of the second group fails, some of it by refusing; a few of the first are slow or cut.
+        // Half of the second group fails, some of it by rejecting the job; a few of the first are slow or interrupted.
         let fault = match (group, *nth % 10) {
             (0, 1) => Some(Fault::Cuts),
             (0, 2) => Some(Fault::Slow),
@@ -95,7 +95,7 @@ pub(super) async fn made(world: &ScenarioWorld, fleet: &Fleet) -> String {
     job
 }
 
-/// Two people of different roles approve; who made it may not.
+/// Two people of different roles approve; the creator may not.
 pub(super) async fn approved(world: &ScenarioWorld, job: &str) {
     let path = format!("/api/v1/firmware/jobs/{job}/approve");
     let own = world.person("fred").post(&path, &json!({})).await;

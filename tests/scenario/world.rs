@@ -1,4 +1,4 @@
-//! The server as a process that is killed and started again, the people, the fleet.
+//! The server as a process that is killed and restarted, the users and the fleet.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The four verbs, on one task and on many.
+//! The four commands, on one task and on many.
 
 use serde_json::{Value, json};
 
@@ -85,7 +85,7 @@ async fn a_redirect_makes_another_revision() {
     assert!(journal.to_string().contains("control.superseded"), "{journal}");
 }
 
-/// A task that stays alive.
+/// A task that keeps running.
 async fn paused(client: &Client) -> String {
     let id = begin(client, &endless()).await;
     let paused = verb(client, &id, "pause", &json!({ "now": true })).await;

@@ -13,15 +13,15 @@ use crate::support::socket::Socket;
 use crate::support::upstream::{Upstream, UpstreamAction};
 
 const TASKS: usize = 48;
-/// Of each client over HTTP.
+/// Requests of each client over HTTP.
 const CALLS: usize = 120;
-/// Of each socket: a burst of 40 is taken.
+/// Requests of each socket: a burst of 40 is admitted.
 const COMMANDS: usize = 35;
 
-/// Task and request of each control that was accepted.
+/// Task and request of each accepted control.
 type Accepted = BTreeSet<(String, String)>;
 
-/// What a client does next: the same in each run.
+/// A client's next step: the same in each run.
 struct Script {
     client: usize,
     turn: usize,
@@ -41,7 +41,7 @@ impl Script {
             2 | 6 | 9 => ("resume", json!({})),
             3 | 10 | 12 | 15 => ("redirect", redirected("steer")),
             4 | 14 => ("redirect", redirected("interrupt")),
-            // Now and then one is killed: most live on.
+            // Few kills: most tasks keep running.
             _ if turn % 4 == 3 => ("kill", json!({})),
             _ => ("resume", json!({})),
         };

@@ -72,7 +72,7 @@ impl Write for Gate {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(reached) = self.reached.take() {
             reached.send(()).unwrap();
-            // Ends at the latest with the test.
+            // Released at the latest at the end of the test.
             let _ = self.open.lock().unwrap().recv();
         }
         Ok(bytes.len())

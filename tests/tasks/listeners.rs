@@ -1,4 +1,4 @@
-//! Event streams of tasks: how many there may be, and how they end with what let their reader in.
+//! Event streams of tasks: their limits, and their end when the reader's credential ends.
 
 use serde_json::json;
 

@@ -116,7 +116,7 @@ async fn the_stream_has_the_same_events_and_ends_with_the_task() {
     let page = client.get(&format!("/api/v1/tasks/{id}/events")).await.json();
     let paged: Vec<&str> = page["events"].as_array().unwrap().iter().map(|it| it["event"].as_str().unwrap()).collect();
     assert_eq!(journal, paged);
-    // From the middle on.
+    // Resumed from the middle.
     let last_id = &lines(&live, "id: ")[names.len() / 2];
     let rest = stream(&client, &id, Some(last_id)).await;
     // Log lines are interleaved with the entries: none may be duplicated or missing.

@@ -130,7 +130,7 @@ async fn status_and_metrics_count_them() {
     let client = muster.client();
     let id = begin(&client, &quick()).await;
     reaches(&client, &id, &["succeeded"]).await;
-    // Figures are as of a quarter of a second ago.
+    // Figures are up to a quarter of a second old.
     wait_until("it runs no more", || muster.app.agency.tasks.stats().running == 0).await;
     let health = client.get("/api/health").await.json();
     assert_eq!(health["agents_available"], muster.app.agency.agents.list().len());

@@ -1,4 +1,4 @@
-//! What is left of tasks when their server ends.
+//! Tasks after the end of their server.
 
 use tempfile::TempDir;
 

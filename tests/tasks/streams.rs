@@ -1,4 +1,4 @@
-//! Tasks whose model is in the middle of its answer.
+//! Controls of tasks whose model is in the middle of its answer.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::support::upstream::{Upstream, UpstreamAction};
 
 /// The first words of each of the upstream's answers.
 const WORDS: &str = "w0 w1 w2 ";
-/// For a control's answer, in a debug build on a busy machine; an engine has a minute, a model's stream no end at all.
+/// Time limit of a control, in a debug build on a busy machine; an engine has a minute, a model's stream no end at all.
 const BOUND: Duration = Duration::from_secs(5);
 
 /// Waits until the task's model has produced this text, as monitors receive it.

@@ -13,9 +13,9 @@ use crate::support::server::Muster;
 use crate::support::socket::{Socket, wait_until};
 use crate::support::upstream::{Upstream, UpstreamAction};
 
-/// All of them run at once.
+/// Number of concurrent tasks.
 const TASKS: usize = 50;
-/// As many as a key may have.
+/// The limit of a key.
 const MONITORS: usize = 10;
 /// Words that each model produces before it is held.
 const WORDS: usize = 300;
@@ -81,7 +81,7 @@ async fn streamed_text(client: &Client, id: &str) -> String {
     deltas.map(|event| event["data"]["text"].as_str().unwrap()).collect()
 }
 
-/// Everything that a monitor does to its share of the tasks, by turns.
+/// All controls of a monitor on its share of the tasks, in rotation.
 async fn control(monitor: &mut Monitor, client: &Client, mine: &[String]) {
     for (turn, id) in mine.iter().enumerate() {
         let request_id = |verb: &str| format!("{verb}-{id}");
@@ -107,7 +107,7 @@ async fn control(monitor: &mut Monitor, client: &Client, mine: &[String]) {
                     monitor.command("redirect", id, args, &request_id(direction)).await;
                 }
             }
-            // The kill overtakes what waits for a boundary.
+            // The kill overtakes the controls that wait for a boundary.
             3 => {
                 monitor.command("redirect", id, json!({ "instruction": "look elsewhere" }), &request_id("steer")).await;
                 monitor.command("pause", id, json!({}), &request_id("hold")).await;
@@ -170,7 +170,7 @@ async fn every_monitor_sees_one_end_of_every_control() {
         let missed: Vec<_> = accepted.symmetric_difference(&seen).collect();
         assert!(missed.is_empty(), "of {}: {missed:?}", accepted.len());
         let count = |outcome: &str| by_control.values().flatten().filter(|it| *it == outcome).count();
-        // What was to wait for a boundary, and was overtaken by a kill, of each monitor's share.
+        // Controls of each monitor's share that waited for a boundary and were overtaken by a kill.
         assert_eq!((count("superseded"), count("missed")), (2 * MONITORS, 0));
     }
 }

@@ -22,7 +22,7 @@ struct Change {
     at: u64,
 }
 
-/// What is journalled of a task, in its order, and the changes of its steps.
+/// The journal of a task, in order, and the changes of its steps.
 pub struct Journal {
     id: String,
     entries: Vec<Value>,
@@ -63,7 +63,7 @@ impl Journal {
         of
     }
 
-    /// Every step that began succeeded exactly once, and nothing happened to it after that.
+    /// Every started step succeeded exactly once, and did not change after that.
     pub fn finished_once(&self) {
         let (started, succeeded) = (self.of("running"), self.of("succeeded"));
         assert!(!started.is_empty(), "{} did something", self.id);

@@ -33,11 +33,11 @@ fn params(agent: &str) -> Value {
 /// Work that is done while a server is running.
 #[derive(Debug, Default)]
 pub struct Meter {
-    /// Runs that were accepted, changes that were seen.
+    /// Number of accepted runs and observed changes.
     done: AtomicUsize,
     /// Jobs that have not ended.
     open: AtomicUsize,
-    /// Those of them that have to, before the server may be killed.
+    /// Those of them that must end before the server may be killed.
     due: AtomicUsize,
 }
 
@@ -52,20 +52,20 @@ impl Meter {
         self.due.fetch_sub(usize::from(due), Ordering::AcqRel);
     }
 
-    /// So much is done, or there is nothing left to do.
+    /// Waits until this much is done, or nothing is left to do.
     pub fn is_at(&self, enough: usize) -> bool {
         let spent = self.open.load(Ordering::Acquire) == 0;
         (self.done.load(Ordering::Acquire) >= enough || spent) && self.due.load(Ordering::Acquire) == 0
     }
 }
 
-/// A task that is wanted.
+/// A requested task.
 #[derive(Debug)]
 pub struct Job {
     number: usize,
     id: Option<String>,
     ended: Option<Value>,
-    /// How many servers were before the one that accepted it.
+    /// Index of the server that accepted it.
     pub accepted_in: Option<usize>,
 }
 
@@ -95,7 +95,7 @@ impl Job {
         self.id.as_deref().expect("it was accepted")
     }
 
-    /// As it was when it ended.
+    /// Its state when it ended.
     pub fn task(&self) -> &Value {
         self.ended.as_ref().expect("it ended")
     }
