@@ -94,8 +94,8 @@ async fn through_a_running_server() {
     assert!(
         refused(&remote(folder, url, Some(KEY), &["revoke", "key_none"]), 1).contains("no key has the id key_none")
     );
-    let nobody = refused(&remote(folder, "http://127.0.0.1:1", Some(KEY), &["list"]), 1);
-    assert!(nobody.contains("http://127.0.0.1:1 does not answer"), "{nobody}");
+    let unreachable = refused(&remote(folder, "http://127.0.0.1:1", Some(KEY), &["list"]), 1);
+    assert!(unreachable.contains("http://127.0.0.1:1 does not answer"), "{unreachable}");
 }
 
 #[test]

@@ -24,8 +24,8 @@ def arguments(description, rounds, secs):
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tools", type=pathlib.Path, default=pathlib.Path("../shared/bench/gateway"))
     parser.add_argument("--target", type=pathlib.Path, default=pathlib.Path("target"))
-    parser.add_argument("--secs", type=float, default=secs, help=f"of each round, {secs} if not said")
-    parser.add_argument("--rounds", type=int, default=rounds, help=f"of each measurement, {rounds} if not said")
+    parser.add_argument("--secs", type=float, default=secs, help=f"of each round, {secs} by default")
+    parser.add_argument("--rounds", type=int, default=rounds, help=f"of each measurement, {rounds} by default")
     parser.add_argument("--json", type=pathlib.Path, help="write every figure there")
     return parser.parse_args()
 

@@ -62,7 +62,7 @@ def aims(line):
     in_time = kill_latency["p99_within_ms"] is not None and kill_latency["p99_within_ms"] <= 20
     seen = ends["missing"] == ends["doubled"] == ends["disagreeing"] == 0
     return [
-        (f"p99 of a kill felt, {line['tasks']} tasks", in_time, f"within {kill_latency['p99_within_ms']} ms, aim 20 ms"),
+        (f"p99 of kill to effect, {line['tasks']} tasks", in_time, f"within {kill_latency['p99_within_ms']} ms, aim 20 ms"),
         ("pauses keep their text", line["pauses"]["text_kept"] == line["pauses"]["count"], ""),
         ("redirects in order", line["redirects"]["in_order"] == line["redirects"]["tasks"], ""),
         ("every control has one end, for all", seen and not line["closed"], ""),

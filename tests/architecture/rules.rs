@@ -85,7 +85,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         name: "workspace-lints",
-        reason: "a crate without them is checked by nobody; the workspace forbids unsafe code",
+        reason: "a crate without them is not checked; the workspace forbids unsafe code",
         check: |_, file| workspace_lints(file),
     },
     Rule { name: "short-files", reason: "a file has one subject", check: |_, file| longer_than(file, 500) },

@@ -51,7 +51,7 @@ def test_a_conversation_goes_on_with_the_output_of_before(client, upstream):
     assert sent == [("user", "Greet me."), ("assistant", ANSWER), ("user", "Again.")]
 
 
-def test_a_form_is_asked_for(client, upstream):
+def test_a_format_is_requested(client, upstream):
     schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
     format = {"type": "json_schema", "name": "thing", "schema": schema, "strict": True}
     assert complete(client, text={"format": format}).text.format.name == "thing"

@@ -49,7 +49,7 @@ def test_a_ledger_that_is_off_by_one(changed):
     assert not holds(ledger.check([record()], booked(**changed), PRICES))
 
 
-def test_a_row_that_nobody_asked_for():
+def test_a_row_without_a_request():
     assert not holds(ledger.check([], booked(), PRICES))
 
 

@@ -43,7 +43,7 @@ async fn a_snapshot_is_printed_once_as_a_table_or_as_json() {
 }
 
 #[tokio::test]
-async fn a_rejected_user_is_told_the_reason_and_the_remedy() {
+async fn a_rejected_user_gets_the_reason_and_the_remedy() {
     let muster = Muster::start("");
     let chat = key(&muster.client(), &["chat"], &[]).await;
     for (sent, received) in [(Some(chat.text.as_str()), "scope `agents`"), (None, "MUSTER_API_KEY")] {

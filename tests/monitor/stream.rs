@@ -10,7 +10,7 @@ use super::double::{PATH, Tasks, event, key, monitor};
 use crate::support::KEY;
 use crate::support::server::Muster;
 use crate::support::socket::{Raw, Socket};
-use crate::support::upstream::nobody;
+use crate::support::upstream::unused_address;
 use crate::support::wire::Wire;
 
 #[tokio::test]

@@ -21,7 +21,7 @@ def test_the_default_encoding(client, upstream):
     assert (upstream.requests[-1]["model"], upstream.requests[-1]["input"]) == ("vectors", TEXTS)
 
 
-def test_base64_on_the_wire_is_what_was_asked_for(client):
+def test_base64_on_the_wire_is_what_was_requested(client):
     body = {"model": "vectors", "input": "one", "encoding_format": "base64"}
     packed = client.post("/embeddings", body=body, cast_to=object)["data"][0]["embedding"]
     data = base64.b64decode(packed, validate=True)

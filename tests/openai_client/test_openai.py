@@ -42,7 +42,7 @@ def test_content_in_parts_is_text(client, upstream):
     assert "".join(text.split()) == "Greetme."
 
 
-def test_a_json_answer_is_asked_for(client, upstream):
+def test_a_json_answer_is_requested(client, upstream):
     schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
     wanted = {"type": "json_schema", "json_schema": {"name": "thing", "schema": schema, "strict": True}}
     client.chat.completions.create(model="echo", messages=HELLO, response_format=wanted)

@@ -20,7 +20,7 @@ def busy():
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-def test_the_client_waits_as_told_and_comes_back(start, busy, stream):
+def test_the_client_waits_as_requested_and_retries(start, busy, stream):
     muster = start(providers=[("scripted", busy.base_url, ["busy-once"])])
     client = muster.client(max_retries=2)
     begun = time.monotonic()
@@ -31,10 +31,10 @@ def test_the_client_waits_as_told_and_comes_back(start, busy, stream):
     assert text == ANSWER
     assert raw.retries_taken == 1
     assert len(busy.requests) == 2
-    assert took >= 1, "it did not wait for the second that it was told"
+    assert took >= 1, "it did not wait for the second of Retry-After"
 
 
-def test_without_retries_it_is_told_the_wait(start, busy):
+def test_without_retries_the_error_has_the_wait(start, busy):
     muster = start(providers=[("scripted", busy.base_url, ["busy-once"])])
     with pytest.raises(openai.InternalServerError) as caught:
         muster.client().chat.completions.create(model="busy-once", messages=HELLO)

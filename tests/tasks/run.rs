@@ -78,8 +78,8 @@ async fn an_invalid_request_is_rejected_with_all_failures() {
     let params = client.post(RUN, &json!({ "task": "x", "params": { "query": 7 } })).await;
     assert_eq!(params.status, 422, "{}", params.text);
     assert!(params.json()["detail"][0]["loc"] == json!(["body", "params", "query"]), "{}", params.text);
-    let nobody = client.post("/api/v1/agents/nobody/run", &json!({ "task": "x" })).await;
-    assert_eq!(nobody.status, 404, "{}", nobody.text);
+    let unknown = client.post("/api/v1/agents/nobody/run", &json!({ "task": "x" })).await;
+    assert_eq!(unknown.status, 404, "{}", unknown.text);
 }
 
 #[tokio::test]

@@ -86,7 +86,7 @@ def memory(samples, seconds):
 
 def descriptors(before, after, clients, workers):
     left = [quiet for quiet in (before, after) if not quiet.settled]
-    yield Line(not left, "providers are let go of once nobody waits", "busy with nothing at the quiet times")
+    yield Line(not left, "providers are released once no client waits", "a provider was busy without a client")
     # Each serving thread keeps its own connections, at most as many as it ever had requests at once.
     most = clients * workers
     figures = f"{after.pooled} of {most} at most"

@@ -102,7 +102,7 @@ class B(Dialect):
     def event(self, name, data, state):
         if data == "[DONE]":
             if "finish" not in state or "usage" not in state:
-                raise Broken("[DONE] before the answer was finished and its usage told")
+                raise Broken("[DONE] before the finish reason and the usage")
             return self.summary(state["usage"], state.get("called", False))
         if "error" in data:
             return data

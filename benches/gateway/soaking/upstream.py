@@ -74,7 +74,7 @@ class Upstream:
         body = json.loads(data)
         kind, _, figure = body["model"].partition("-")
         if kind == "fail":
-            error = {"message": "told to fail", "type": "server_error", "param": None, "code": "told_to"}
+            error = {"message": "a scripted failure", "type": "server_error", "param": None, "code": "scripted"}
             more = "retry-after: 1\r\n" if figure == "429" else ""
             return await self.json(writer, int(figure), {"error": error}, more)
         if kind == "hang":

@@ -64,7 +64,7 @@ for (const stream of [false, true]) {
     await refused(request, OpenAI.InternalServerError, 502, 'server_error', 'provider_failed');
   });
 
-  test(`a provider that is busy at first: the client waits as told and comes back, ${stream ? 'streamed' : 'whole'}`, async (context) => {
+  test(`a provider that is busy at first: the client waits as requested and retries, ${stream ? 'streamed' : 'whole'}`, async (context) => {
     const { muster, upstream } = await alone(context, 'busy-once');
     const begun = performance.now();
     const reply = await complete(muster.client({ maxRetries: 2 }), 'busy-once', { stream });
@@ -79,7 +79,7 @@ for (const stream of [false, true]) {
   });
 }
 
-test('503: nobody is left to ask', { timeout: 20_000 }, async (context) => {
+test('503: no provider is available', { timeout: 20_000 }, async (context) => {
   const { muster, upstream } = await alone(context, 'busy-once');
   await assert.rejects(complete(muster.client(), 'busy-once'), OpenAI.InternalServerError);
   // The provider requests a pause of a second. Its breaker is updated after the answer.

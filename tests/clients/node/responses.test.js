@@ -41,8 +41,8 @@ test('tools', async () => {
   const tools = [{ type: 'function', name: 'weather', parameters, strict: false }];
   const reply = await it.client.responses.create({ model: 'tools', input: 'Weather?', tools });
   const calls = reply.output.filter((item) => item.type === 'function_call');
-  const told = calls.map((call) => [call.call_id, call.name, call.arguments]);
-  assert.deepEqual(told, CALLS.map(({ id, name, pieces }) => [id, name, pieces.join('')]));
+  const fields = calls.map((call) => [call.call_id, call.name, call.arguments]);
+  assert.deepEqual(fields, CALLS.map(({ id, name, pieces }) => [id, name, pieces.join('')]));
 });
 
 test('a stream that breaks off', async (context) => {
