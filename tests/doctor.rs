@@ -14,8 +14,8 @@ fn doctor(folder: &Path, settings: &str, variables: &[(&str, &str)]) -> (i32, Ve
     let run =
         |args: &[&str]| program(folder).args(["doctor"]).args(args).envs(variables.iter().copied()).output().unwrap();
     let output = run(&["--json"]);
-    let output: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let findings = output["findings"].as_array().unwrap().clone();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = report["findings"].as_array().unwrap().clone();
     // The plain-text output: one line for each finding and one for each remedy.
     let plain = run(&[]);
     let mends = findings.iter().filter(|finding| finding["mend"].is_string()).count();

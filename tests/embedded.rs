@@ -54,7 +54,7 @@ async fn it_answers_in_each_dialect_whole_and_streamed() {
     let Some((_muster, client)) = ready().await else { return };
     for chat in Chat::ALL {
         // Greedy decoding, and a question whose published answer is short: interface A has no token limit.
-        let mut body = chat.load_chat("default", "What is the capital of Australia?");
+        let mut body = chat.request_body("default", "What is the capital of Australia?");
         body["temperature"] = 0.into();
         let got = client.post(chat.path(), &body).await;
         assert_eq!(got.status, 200, "{chat:?}: {}", got.text);
@@ -81,7 +81,7 @@ async fn it_keeps_to_a_schema_to_a_length_and_to_a_seed() {
     let path = Chat::B.path();
     let schema = json!({ "type": "object", "additionalProperties": false, "required": ["city", "people"],
         "properties": { "city": { "enum": ["Paris", "Rome"] }, "people": { "type": "integer", "minimum": 0, "maximum": 9 } } });
-    let mut body = Chat::B.load_chat("default", "Name a city and how many people live there.");
+    let mut body = Chat::B.request_body("default", "Name a city and how many people live there.");
     body["response_format"] =
         json!({ "type": "json_schema", "json_schema": { "name": "city", "schema": schema, "strict": true } });
     body["max_tokens"] = 64.into();
@@ -91,7 +91,7 @@ async fn it_keeps_to_a_schema_to_a_length_and_to_a_seed() {
     assert!(["Paris", "Rome"].contains(&city["city"].as_str().unwrap()), "{city}");
     assert!((0..=9).contains(&city["people"].as_i64().unwrap()) && city.as_object().unwrap().len() == 2, "{city}");
 
-    let mut body = Chat::B.load_chat("default", "Write a long story about a ship.");
+    let mut body = Chat::B.request_body("default", "Write a long story about a ship.");
     body["max_tokens"] = 8.into();
     let got = client.post(path, &body).await.json();
     assert_eq!(got["choices"][0]["finish_reason"], "length");
@@ -104,7 +104,7 @@ async fn it_keeps_to_a_schema_to_a_length_and_to_a_seed() {
     assert_eq!(one, two, "the same seed, the same words");
 
     let long = "word ".repeat(20_000);
-    let got = client.post(path, &Chat::B.load_chat("default", &long)).await;
+    let got = client.post(path, &Chat::B.request_body("default", &long)).await;
     assert_eq!((got.status, Chat::B.code(&got.json())), (400, "context_length_exceeded"), "{}", got.text);
 }
 
@@ -161,7 +161,7 @@ async fn it_fails_under_load_and_serves_again() {
         wait_until(&client, "the model again", |model| model["state"] == "ready" && model["stats"]["restarts"] == 1)
             .await;
     assert_eq!(model["stats"]["active"], 0);
-    let mut body = Chat::B.load_chat("default", "Say hello.");
+    let mut body = Chat::B.request_body("default", "Say hello.");
     body["max_tokens"] = 8.into();
     let mut interval = tokio::time::interval(Duration::from_millis(100));
     let serving = async {

@@ -148,7 +148,7 @@ async fn every_part_of_people_the_network_and_agents_is_probed_and_well() {
     let health = muster.client().get("/api/health").await.json();
     assert_eq!(health["modules"], 23);
     // On a busy machine five engines may take longer than a probe does.
-    let engines = report().modules["engine-registry"].message.clone();
+    let engines = report().modules["engine-registry"].why.clone();
     assert!(engines.as_ref().is_none_or(|message| message.contains("busy")), "{engines:?}");
     // A build without the heavy engines lacks agents, and reports it.
     let agents = if cfg!(feature = "engines") { "healthy" } else { "degraded" };

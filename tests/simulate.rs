@@ -25,9 +25,9 @@ async fn simulate(folder: &Path, token: Option<&str>, args: &[&str]) -> Output {
 }
 
 fn summary(output: &Output) -> Value {
-    let output = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{output}");
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output}"))
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{message}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {message}"))
 }
 
 async fn admin(url: &str) -> (Client, String) {
@@ -159,7 +159,7 @@ async fn listens(admin: &Client, id: &str) {
 #[tokio::test]
 async fn wrong_usage_is_exit_code_two_with_a_message() {
     let folder = tempfile::tempdir().unwrap();
-    for (args, message) in [
+    for (args, named) in [
         (&["--count", "5"][..], "--register"),
         (&["--register"], "--count"),
         (&["--count", "0", "--register"], "0"),
@@ -167,9 +167,9 @@ async fn wrong_usage_is_exit_code_two_with_a_message() {
         (&["--count", "5", "--register", "--server", "ftp://x"], "http://"),
     ] {
         let output = simulate(folder.path(), None, args).await;
-        let output = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{args:?}: {output}");
-        assert!(output.contains(message), "{args:?}: {output}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {message}");
+        assert!(message.contains(named), "{args:?}: {message}");
     }
 }
 
@@ -179,9 +179,9 @@ async fn an_unreachable_server_is_reported_with_a_remedy() {
     // Port 1 is never assigned to a program that requests a free port.
     let url = "http://127.0.0.1:1";
     let output = simulate(folder.path(), Some("token"), &["--server", url, "--count", "1", "--register"]).await;
-    let output = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{output}");
-    assert!(output.contains(url) && output.contains("muster serve"), "{output}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains(url) && message.contains("muster serve"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

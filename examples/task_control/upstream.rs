@@ -95,22 +95,22 @@ async fn serve(listener: TcpListener, streams: Arc<TaskStreams>) {
     }
 }
 
-async fn connection(mut stream: TcpStream, streams: &TaskStreams) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let Some(body) = request(&mut stream).await? else { return Ok(()) };
+async fn connection(mut socket: TcpStream, streams: &TaskStreams) -> io::Result<()> {
+    socket.set_nodelay(true)?;
+    let Some(body) = request(&mut socket).await? else { return Ok(()) };
     let marked = body.split(MARK).nth(1).unwrap_or_default();
     let digits: String = marked.chars().take_while(char::is_ascii_digit).collect();
     let Some(stream) = digits.parse::<usize>().ok().and_then(|number| streams.of.get(number)) else {
-        return stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n").await;
+        return socket.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n").await;
     };
-    stream.write_all(HEAD.as_bytes()).await?;
+    socket.write_all(HEAD.as_bytes()).await?;
     if *stream.finish.borrow() {
         locked(&stream.more).push(body);
-        stream.write_all(format!("{}{}", delta("Well."), ending()).as_bytes()).await?;
-        return stream.shutdown().await;
+        socket.write_all(format!("{}{}", delta("Well."), ending()).as_bytes()).await?;
+        return socket.shutdown().await;
     }
     streams.begun.fetch_add(1, Ordering::AcqRel);
-    let (reader, mut writer) = stream.split();
+    let (reader, mut writer) = socket.split();
     tokio::select! {
         () = gone(reader) => *locked(&stream.left) = Some(Instant::now()),
         streamed = stream_words(&mut writer, stream, streams) => streamed?,

@@ -86,7 +86,7 @@ impl MatrixCell {
         } else {
             let got = chat.post(&fixture.client(), "alpha").await;
             assert_eq!(got.status, 200, "{self:?}: {}", got.text);
-            assert_eq!(chat.chat_output(&got.json()), expected, "{self:?}");
+            assert_eq!(chat.output(&got.json()), expected, "{self:?}");
         }
         assert_eq!(fixture.second.requests(), 1, "{self:?}");
     }

@@ -11,7 +11,7 @@ use crate::support::client::Client;
 pub struct History {
     positions: BTreeMap<String, (String, u64)>,
     /// Channel and key of the publications.
-    acknowledged: BTreeSet<(String, String)>,
+    published: BTreeSet<(String, String)>,
     /// Channel and identifier of each event.
     eids: BTreeSet<(String, String)>,
     /// Channel, name and key: a change is published once under a name.
@@ -83,7 +83,7 @@ impl History {
         last
     }
 
-    pub fn acknowledged(&self, channel: &str, key: &str) -> bool {
+    pub fn published(&self, channel: &str, key: &str) -> bool {
         self.published.contains(&(channel.to_owned(), key.to_owned()))
     }
 }

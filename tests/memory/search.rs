@@ -198,20 +198,20 @@ async fn a_search_by_body_equals_a_search_by_query() {
         let value = format!("the same otter {}", "again ".repeat(nth));
         store(&client, &json!({ "key": format!("river/{nth}"), "value": value, "tags": tags })).await;
     }
-    let body =
+    let query =
         [("q", "otter again"), ("tags", "otter,even"), ("key_prefix", "river/"), ("limit", "2"), ("mode", "text")];
     let body =
         json!({ "q": "otter again", "tags": ["otter", "even"], "key_prefix": "river/", "limit": 2, "mode": "text" });
-    let (by_address, by_body) = (search(&client, &body).await, client.post(SEARCH, &body).await);
+    let (by_query, by_body) = (search(&client, &query).await, client.post(SEARCH, &body).await);
     assert_eq!(by_body.status, 200, "{}", by_body.text);
     let by_body = by_body.json();
     for part in ["query", "mode", "results", "total", "next_cursor"] {
-        assert_eq!(by_address[part], by_body[part], "{part}");
+        assert_eq!(by_query[part], by_body[part], "{part}");
     }
     assert_eq!((keys(&by_body).len(), &by_body["total"]), (2, &json!(6)));
     // A page of one is continued by the other.
     let mut next = body.clone();
-    next["cursor"] = by_address["next_cursor"].clone();
+    next["cursor"] = by_query["next_cursor"].clone();
     next["explain"] = json!(true);
     let next = client.post(SEARCH, &next).await.json();
     assert_eq!(next["results"][0]["rank"], 3, "{next}");
