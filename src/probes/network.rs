@@ -58,7 +58,7 @@ pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
         }),
         Probe::new("firmware-jobs", 3, 60 * SECOND, move || {
             let firmware = firmware.clone();
-            async move { firmware.lacking().await.map_or_else(|error| down(&error), |lacking| images(&lacking)) }
+            async move { firmware.missing_images().await.map_or_else(|error| down(&error), |missing| images(&missing)) }
         }),
     ]
 }
