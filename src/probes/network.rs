@@ -141,12 +141,12 @@ impl Slow {
     }
 }
 
-fn images(lacking: &[String]) -> ProbeResult {
-    match lacking {
+fn images(missing: &[String]) -> ProbeResult {
+    match missing {
         [] => ProbeResult::Healthy,
         [one, ..] => ProbeResult::Degraded(format!(
             "{} images are not in the firmware folder, such as {one}: put them back, or revoke the artifacts",
-            lacking.len()
+            missing.len()
         )),
     }
 }
