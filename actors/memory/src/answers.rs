@@ -1,4 +1,4 @@
-//! First responses to idempotent requests. They contain no entry values: the repeated request carries them again.
+//! Stored responses to idempotent requests. They contain no values of entries: the repeated request carries them again.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::actor::MemoryWriter;
-use super::messages::{IndexState, StoreReply};
-use super::port::Taken;
+use super::messages::{IndexState, StoreResponse};
+use super::port::ApplyOutcome;
 use super::record::{EntryId, EntryRecord};
-use super::state::{Draft, Refused, Stored};
+use super::state::{Draft, Rejection, Stored};
 use muster_core::idempotency::Idempotency;
 use muster_core::{Error, Kind, Millis};
 
@@ -18,7 +18,7 @@ use muster_core::{Error, Kind, Millis};
 #[serde(rename_all = "snake_case")]
 pub(super) enum EntryOutcome {
     Stored(ResponseExtras),
-    Refused(Refused),
+    Refused(Rejection),
 }
 
 /// Parts of a response that are not in its request.
@@ -34,29 +34,22 @@ pub(super) struct ResponseExtras {
     expires_at: Option<Millis>,
 }
 
-/// Stored response to a whole request.
+/// Stored response to a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Answer {
-    /// One per entry.
+pub(super) struct StoredResponse {
+    /// One outcome per entry.
     pub(super) memory: Vec<EntryOutcome>,
 }
 
 /// Returns whether a stored response belongs to memory.
-pub(super) fn is_ours(answer: &Value) -> bool {
-    answer.get("memory").is_some()
-}
-
-/// A response that is not durable yet.
-#[derive(Debug)]
-pub(super) struct Waiting {
-    pub(super) digest: [u8; 32],
-    pub(super) answer: Answer,
+pub(super) fn is_ours(response: &Value) -> bool {
+    response.get("memory").is_some()
 }
 
 impl EntryOutcome {
-    pub(super) fn of(outcome: &Result<Stored, Refused>) -> Self {
+    pub(super) fn of(outcome: &Result<Stored, Rejection>) -> Self {
         match outcome {
-            Err(refused) => Self::Refused(*refused),
+            Err(rejection) => Self::Refused(*rejection),
             Ok(Stored { record, created }) => Self::Stored(ResponseExtras {
                 id: record.id,
                 version: record.version,
@@ -71,59 +64,52 @@ impl EntryOutcome {
     }
 
     /// Rebuilds the first response, with the values from the repeated request.
-    pub(super) fn again(self, draft: Draft) -> Result<StoreReply, Error> {
-        let gist = match self {
-            Self::Refused(refused) => return Err(refused.into()),
-            Self::Stored(gist) => gist,
+    pub(super) fn replay(self, draft: Draft) -> Result<StoreResponse, Error> {
+        let extras = match self {
+            Self::Refused(rejection) => return Err(rejection.into()),
+            Self::Stored(extras) => extras,
         };
         let record = EntryRecord {
-            id: gist.id,
+            id: extras.id,
             place: draft.place,
             value: draft.value,
             tags: draft.tags,
             thread: draft.thread,
             importance: draft.importance,
             language: draft.language,
-            created_at: gist.created_at,
-            stored_at: gist.stored_at,
-            expires_at: gist.expires_at,
-            version: gist.version,
-            text_version: gist.text_version,
-            seq: gist.seq,
+            created_at: extras.created_at,
+            stored_at: extras.stored_at,
+            expires_at: extras.expires_at,
+            version: extras.version,
+            text_version: extras.text_version,
+            seq: extras.seq,
             kept: Vec::new(),
         };
-        let (record, created) = (Arc::new(record), gist.created);
-        Ok(StoreReply { record, created, index_state: IndexState::Text, replayed: true })
+        let (record, created) = (Arc::new(record), extras.created);
+        Ok(StoreResponse { record, created, index_state: IndexState::Text, replayed: true })
     }
 }
 
-/// Response to a store request, given its outcome.
-pub(super) fn reply(outcome: Result<Stored, Refused>, taken: Taken) -> Result<StoreReply, Error> {
+/// Returns the response for one entry of a store request, given its outcome and whether it is indexed.
+pub(super) fn response(outcome: Result<Stored, Rejection>, indexed: ApplyOutcome) -> Result<StoreResponse, Error> {
     let Stored { record, created } = outcome?;
-    let index_state = match taken {
-        Taken::All => IndexState::Text,
-        Taken::Partly => IndexState::Pending,
+    let index_state = match indexed {
+        ApplyOutcome::Complete => IndexState::Text,
+        ApplyOutcome::Partial => IndexState::Pending,
     };
-    Ok(StoreReply { record, created, index_state, replayed: false })
+    Ok(StoreResponse { record, created, index_state, replayed: false })
 }
 
 impl MemoryWriter {
-    /// Returns the first response to the same request, durable or pending.
+    /// Returns the first response to the same request, stored or pending.
     ///
     /// # Errors
-    /// `IdempotencyConflict`; the store cannot be read.
-    pub(super) fn answered(&self, asked: &Idempotency) -> Result<Option<Answer>, Error> {
-        if let Some(waiting) = self.answers.get(&(asked.principal.clone(), asked.key.clone())) {
-            if waiting.digest == asked.digest {
-                return Ok(Some(waiting.answer.clone()));
-            }
-            let message = "this Idempotency-Key was used with another body: take a new one";
-            return Err(Error::new(Kind::IdempotencyConflict, message));
-        }
-        let Some(answer) = asked.replay(&self.options.store, self.now())? else { return Ok(None) };
-        let read = serde_json::from_value(answer).map_err(|error| {
-            tracing::error!(%error, "a stored answer could not be read");
-            Error::new(Kind::Internal, "the first answer could not be read")
+    /// `IdempotencyConflict`; the response cannot be read.
+    pub(super) fn first_response(&self, request: &Idempotency) -> Result<Option<StoredResponse>, Error> {
+        let Some(response) = self.answers.replay(request, &self.options.store, self.now())? else { return Ok(None) };
+        let read = serde_json::from_value(response).map_err(|error| {
+            tracing::error!(%error, "a stored response could not be read");
+            Error::new(Kind::Internal, "the first response could not be read")
         });
         read.map(Some)
     }
