@@ -35,7 +35,7 @@ struct Fixture {
 }
 
 fn key(id: &str) -> By {
-    By::Key(Arc::new(KeyRecord::standing_in(id, "a test's")))
+    By::Key(Arc::new(KeyRecord::without_secret(id, "a test's")))
 }
 
 impl Fixture {
