@@ -14,12 +14,13 @@ use super::forget::{self, Forgetting};
 use super::port::{Applied, ApplyOutcome};
 use super::record::{EntryRecord, Owner, Place};
 use super::republish;
+use super::responses::StoredResponse;
 use super::service::MemoryOptions;
 use super::state::Transaction;
 use super::stored;
 use super::sweep::Sweep;
 use super::usage_cache::UsageCache;
-use muster_core::idempotency::PendingAnswers;
+use muster_core::idempotency::PendingResponses;
 use muster_core::journal::{Committed, Journal, Journalled};
 use muster_core::supervise::BuildError;
 use muster_core::{Error, Millis};
@@ -39,7 +40,7 @@ pub(super) struct MemoryWriter {
     overlay: HashMap<Place, (u64, Option<Arc<EntryRecord>>)>,
     pub(super) usages: UsageCache,
     /// First responses to idempotent requests that are not durable yet.
-    pub(super) answers: PendingAnswers,
+    pub(super) responses: PendingResponses<StoredResponse>,
     /// Number of the last change.
     seq: u64,
     /// Number of the last change passed to the indexes. Outlives the actor.
@@ -70,7 +71,7 @@ pub(super) async fn load(options: MemoryOptions, announced: Arc<AtomicU64>) -> R
         journal,
         overlay: HashMap::new(),
         usages: UsageCache::default(),
-        answers: PendingAnswers::default(),
+        responses: PendingResponses::default(),
         seq,
         announced,
         unannounced,
@@ -116,7 +117,7 @@ impl Journalled for MemoryWriter {
 
     fn on_committed(&mut self, committed: Committed<Decision>, context: &mut Context<Self>) {
         let Committed { last, effects: decisions } = committed;
-        self.answers.settle(last);
+        self.responses.settle(last);
         let (mut all, mut replies) = (Vec::new(), Replies::default());
         for Decision { applied, effects, .. } in decisions {
             all.extend(applied);
@@ -163,7 +164,7 @@ impl MemoryWriter {
     }
 
     /// Returns the number of the next decision.
-    pub(super) fn journal_number(&self) -> u64 {
+    pub(super) fn next_decision(&self) -> u64 {
         self.journal.next_number()
     }
 

@@ -8,7 +8,6 @@
 #![warn(missing_docs)]
 
 mod actor;
-mod answers;
 mod check;
 mod checkpoint;
 mod cursor;
@@ -24,6 +23,7 @@ mod port;
 mod reads;
 mod record;
 mod republish;
+mod responses;
 mod search;
 mod service;
 mod settings;

@@ -3,10 +3,10 @@
 
 use muster_store::{Op, PageRequest, StoreError, StoreHandle, Tree};
 
-use super::answers::is_ours;
 use super::keys;
 use super::messages::ForgottenCounts;
 use super::record::{Change, EntryId, EntryRecord, Owner, Place};
+use super::responses::is_ours;
 use super::state::Transaction;
 use super::stored;
 use muster_core::{Millis, idempotency};

@@ -9,11 +9,12 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::actor::MemoryWriter;
-use super::answers::{self, EntryOutcome, StoredResponse};
+
 use super::decision::{Decision, Effect, Reply};
 use super::messages::{Precondition, StoreResponse};
 use super::port::{ApplyOutcome, NewVector};
 use super::record::{EntryId, Place};
+use super::responses::{self, EntryOutcome, StoredResponse};
 use super::state::{self, Draft, Rejection, Stored};
 use super::usage_cache::owner_total;
 use muster_core::idempotency::Idempotency;
@@ -93,14 +94,14 @@ impl MemoryWriter {
         if let Some(request) = &store.idempotency
             && outcomes.iter().any(Result::is_ok)
         {
-            let response = json!(StoredResponse { memory: outcomes.iter().map(EntryOutcome::of).collect() });
-            match request.op(self.now(), response.clone()) {
+            let response = StoredResponse { memory: outcomes.iter().map(EntryOutcome::of).collect() };
+            match request.op(self.now(), json!(response)) {
                 Ok(op) => decision.ops.push(op),
                 // Every part of it is bounded, so this is a bug; continuing would store twice.
                 Err(error) => self.fault(&error),
             }
             // The decision is the next one: `conclude` submits it.
-            self.answers.insert(request, response, self.journal_number());
+            self.responses.insert(request, response, self.next_decision());
         }
         (outcomes, decision)
     }
@@ -148,7 +149,8 @@ impl Handler<Store> for MemoryWriter {
     type Result = ResponseFuture<Result<Vec<Result<StoreResponse, Error>>, Error>>;
 
     fn handle(&mut self, store: Store, context: &mut Context<Self>) -> Self::Result {
-        let before = store.idempotency.as_ref().map(|request| self.first_response(request)).transpose();
+        let replay = |request| self.responses.replay(request, &self.options.store, self.now());
+        let before = store.idempotency.as_ref().map(replay).transpose();
         match before.and_then(|before| self.admit().map(|()| before.flatten())) {
             Err(rejection) => Box::pin(ready(Err(rejection))),
             Ok(Some(before)) => self.conclude(Decision::default(), context, move |_| {
@@ -157,7 +159,7 @@ impl Handler<Store> for MemoryWriter {
             Ok(None) => {
                 let (outcomes, decision) = self.store_all(&store);
                 self.conclude(decision, context, move |indexed| {
-                    outcomes.into_iter().map(|outcome| answers::response(outcome, indexed)).collect()
+                    outcomes.into_iter().map(|outcome| responses::response(outcome, indexed)).collect()
                 })
             }
         }

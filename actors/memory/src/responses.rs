@@ -5,13 +5,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::actor::MemoryWriter;
 use super::messages::{IndexState, StoreResponse};
 use super::port::ApplyOutcome;
 use super::record::{EntryId, EntryRecord};
 use super::state::{Draft, Rejection, Stored};
-use muster_core::idempotency::Idempotency;
-use muster_core::{Error, Kind, Millis};
+use muster_core::{Error, Millis};
 
 /// Outcome for one entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -98,19 +96,4 @@ pub(super) fn response(outcome: Result<Stored, Rejection>, indexed: ApplyOutcome
         ApplyOutcome::Partial => IndexState::Pending,
     };
     Ok(StoreResponse { record, created, index_state, replayed: false })
-}
-
-impl MemoryWriter {
-    /// Returns the first response to the same request, stored or pending.
-    ///
-    /// # Errors
-    /// `IdempotencyConflict`; the response cannot be read.
-    pub(super) fn first_response(&self, request: &Idempotency) -> Result<Option<StoredResponse>, Error> {
-        let Some(response) = self.answers.replay(request, &self.options.store, self.now())? else { return Ok(None) };
-        let read = serde_json::from_value(response).map_err(|error| {
-            tracing::error!(%error, "a stored response could not be read");
-            Error::new(Kind::Internal, "the first response could not be read")
-        });
-        read.map(Some)
-    }
 }
