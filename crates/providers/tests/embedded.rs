@@ -368,17 +368,17 @@ async fn tools_and_earlier_calls_are_passed_on() {
         // Two words of the user, one of each other message.
         assert_eq!(adapter.count_prompt(&call), Some(4 + reported));
         adapter.complete(call).await.unwrap();
-        let requests = model.requests.lock().unwrap().pop().unwrap();
+        let request = model.requests.lock().unwrap().pop().unwrap();
         let tool = |name: &str| ModelTool {
             name: name.to_owned(),
             description: Some("does".to_owned()),
             parameters: serde_json::json!({"type": "object"}),
         };
         let toolbox = expected.map(|(choice, most)| Toolbox { tools: vec![tool("f"), tool("g")], choice, most });
-        assert_eq!(requests.tools, toolbox);
+        assert_eq!(request.tools, toolbox);
         let call = ModelCall { name: "f".to_owned(), arguments: "{}".to_owned() };
-        assert_eq!(requests.turns[1], ChatTurn { calls: vec![call], ..ChatTurn::text(Speaker::Assistant, "") });
-        assert_eq!(requests.turns[2], ChatTurn::text(Speaker::Tool, "done"));
+        assert_eq!(request.turns[1], ChatTurn { calls: vec![call], ..ChatTurn::text(Speaker::Assistant, "") });
+        assert_eq!(request.turns[2], ChatTurn::text(Speaker::Tool, "done"));
     }
 }
 
@@ -397,7 +397,7 @@ async fn several_choices_form_one_response() {
         })
     };
     let reply = adapter.complete(three()).await.unwrap();
-    let seeds: Vec<_> = model.requests.lock().unwrap().iter().map(|requests| requests.seed).collect();
+    let seeds: Vec<_> = model.requests.lock().unwrap().iter().map(|request| request.seed).collect();
     assert_eq!(seeds, [Some(u32::MAX - 1), Some(u32::MAX), Some(0)]);
     assert_eq!(reply.first, Choice::text("one", FinishReason::Stop));
     assert_eq!((reply.more[0].finish, reply.more[0].tool_calls[0].name.as_str()), (FinishReason::ToolCalls, "f"));

@@ -255,10 +255,10 @@ async fn a_close_before_the_headers_is_transient() {
 
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
-    let (requests, mut was_asked) = tokio::sync::mpsc::channel(1);
+    let (sender, mut received) = tokio::sync::mpsc::channel(1);
     let target = serve(move |_conn| {
-        let requests = requests.clone();
-        async move { requests.send(()).await.unwrap() }
+        let sender = sender.clone();
+        async move { sender.send(()).await.unwrap() }
     })
     .await;
     for status in ["302 Found", "307 Temporary Redirect", "308 Permanent Redirect"] {
@@ -268,7 +268,7 @@ async fn a_redirect_is_not_followed() {
             assert!(fault.message.contains("base_url"), "{}", fault.message);
         }
     }
-    assert!(was_asked.try_recv().is_err(), "the other host was asked");
+    assert!(received.try_recv().is_err(), "the other host was asked");
 }
 
 #[tokio::test]

@@ -135,12 +135,12 @@ async fn an_error_has_its_class_and_does_not_show_the_text() {
 #[tokio::test]
 async fn dropping_the_call_closes_every_connection() {
     let (closed, mut reports) = mpsc::channel(4);
-    let (requests, mut requests) = mpsc::channel(4);
+    let (sender, mut requests) = mpsc::channel(4);
     let addr = serve(move |mut conn| {
-        let (closed, requests) = (closed.clone(), requests.clone());
+        let (closed, sender) = (closed.clone(), sender.clone());
         async move {
             conn.request().await;
-            requests.send(()).await.unwrap();
+            sender.send(()).await.unwrap();
             conn.closed().await;
             closed.send(()).await.unwrap();
         }

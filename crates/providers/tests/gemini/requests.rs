@@ -71,7 +71,7 @@ fn weather() -> Tool {
     }
 }
 
-fn debug_output(source: ImageSource) -> ChatRequest {
+fn with_image(source: ImageSource) -> ChatRequest {
     let image = ContentPart::Image(Image { source, detail: None });
     let content = Content::Parts(vec![ContentPart::Text("what is it?".to_owned()), image]);
     ChatRequest { messages: vec![Message { content, ..message_of(Role::User, "") }], ..ChatRequest::default() }
@@ -215,11 +215,11 @@ async fn an_image_goes_inline() {
 async fn only_a_file_of_the_providers_own_goes_by_its_address() {
     let (addr, mut requests) = recording(http("200 OK", "", ANSWER)).await;
     let file = format!("http://{addr}/v1beta/files/abc-123");
-    adapter(addr).complete(asking(debug_output(ImageSource::Url(file.clone())))).await.unwrap();
+    adapter(addr).complete(asking(with_image(ImageSource::Url(file.clone())))).await.unwrap();
     let body: Value = serde_json::from_str(&requests.recv().await.unwrap().body).unwrap();
     assert_eq!(body["contents"][0]["parts"][1], json!({"fileData": {"fileUri": file}}));
 
-    let elsewhere = debug_output(ImageSource::Url("https://example.com/cat.png".to_owned()));
+    let elsewhere = with_image(ImageSource::Url("https://example.com/cat.png".to_owned()));
     let fault = adapter(addr).complete(asking(elsewhere)).await.unwrap_err();
     assert_eq!((fault.class, fault.client), (FaultClass::Client, Some(ClientFault::Unsupported)));
     assert_eq!(fault.param.as_deref(), Some("messages"));
@@ -362,7 +362,7 @@ async fn images_of_a_tool_follow_its_result() {
 #[tokio::test]
 async fn images_in_instructions_are_rejected() {
     let source = ImageSource::Data { media_type: "image/png".to_owned(), base64: "iVBORw0KGgo=".to_owned() };
-    let mut request = debug_output(source);
+    let mut request = with_image(source);
     request.messages[0].role = Role::System;
     let (addr, mut requests) = recording(http("200 OK", "", ANSWER)).await;
     let fault = adapter(addr).complete(asking(request)).await.unwrap_err();

@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn long_values_are_split_between_words_into_equal_parts() {
         let all = passages("k", &[], &"shorter words come first ".repeat(100));
-        assert_eq!(all.len(), 3, "500 chunks, 244 of them in a passage at most");
+        assert_eq!(all.len(), 3, "500 pieces, 244 of them in a passage at most");
         assert!(
             all.iter()
                 .all(|passage| passage.split(' ').all(|word| ["shorter", "words", "come", "first"].contains(&word)))
