@@ -31,5 +31,5 @@ pub use service::{Admitted, FIRST_EMAIL, Identity, IdentityOptions, Login, proof
 pub use sessions::{ClaimedClient, Lifetimes, Origin, SessionRecord, SessionWatch};
 pub use throttle::LoginRates;
 pub use tokens::{Credential, IssuedTokens};
-pub use user_key::user_key;
+pub use user_key::{scopes, user_key};
 pub use users::{NewUser, UserPatch, UserRecord};

@@ -6,7 +6,7 @@ use muster_core::principal::UserRole;
 
 /// Returns the scopes of a role. `medical` is granted by the operator only, so no role has it; viewers have no scope
 /// that causes costs.
-pub(crate) fn scopes(role: UserRole) -> Vec<Scope> {
+pub fn scopes(role: UserRole) -> Vec<Scope> {
     let basic = [Scope::Agents, Scope::Chat, Scope::Memory, Scope::Engines];
     match role {
         UserRole::Viewer | UserRole::Auditor => Vec::new(),
