@@ -206,7 +206,7 @@ async fn an_image_goes_inline() {
     let source = ImageSource::Data { media_type: "image/png".to_owned(), base64: "iVBORw0KGgo=".to_owned() };
     let image = json!({"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}});
     assert_eq!(
-        body_of(shown(source)).await["contents"],
+        body_of(with_image(source)).await["contents"],
         json!([{"role": "user", "parts": [{"text": "what is it?"}, image]}])
     );
 }
