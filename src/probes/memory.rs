@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use muster_core::health::{Probe, ProbeResult};
 use muster_core::{Clock, Error, Kind};
 use muster_identity::By;
-use muster_memory::{IndexHealth, Memory, Mode, NewEntry, Precondition, Query, SearchAsk};
+use muster_memory::{IndexHealth, Memory, Mode, NewEntry, Precondition, Query, SearchParams};
 
 use super::SECOND;
 
@@ -45,7 +45,7 @@ async fn found(memory: &Memory, clock: &Clock) -> Result<ProbeResult, Error> {
     let stored = memory.store(entry, &By::System, Precondition::None, None).await?;
     let begun = Instant::now();
     let query = Query { text: word.into(), mode: Mode::Text, limit: 50, ..Query::default() };
-    let ask = SearchAsk { query, namespace: Some(NAMESPACE.to_owned()), after: None };
+    let ask = SearchParams { query, namespace: Some(NAMESPACE.to_owned()), after: None };
     let answer = memory.search(ask, &By::System).await?;
     let took = begun.elapsed();
     memory.delete(Some(NAMESPACE), KEY, Precondition::None, &By::System).await?;

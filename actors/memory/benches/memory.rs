@@ -17,8 +17,8 @@ use muster_core::Clock;
 use muster_core::supervise::Tree;
 use muster_identity::By;
 use muster_memory::{
-    Applied, Candidates, IndexAsk, IndexFigures, IndexHealth, IndexSink, ListAsk, Memory, MemoryOptions,
-    MemorySettings, Mode, NewEntry, Owner, Precondition, Searcher, Taken,
+    Applied, ApplyOutcome, Candidates, IndexHealth, IndexSearch, IndexSink, ListParams, Memory, MemoryOptions,
+    MemorySettings, Mode, NewEntry, Owner, OwnerIndexStats, Precondition, Searcher,
 };
 use muster_store::{Options, SledStore, StoreHandle};
 
@@ -28,22 +28,22 @@ const READS: usize = 20_000;
 
 /// An index without cost.
 #[derive(Debug)]
-struct Nothing;
+struct NoIndex;
 
-impl IndexSink for Nothing {
-    fn apply(&self, _: Arc<[Applied]>) -> BoxFuture<'static, Taken> {
-        ready(Taken::All).boxed()
+impl IndexSink for NoIndex {
+    fn apply(&self, _: Arc<[Applied]>) -> BoxFuture<'static, ApplyOutcome> {
+        ready(ApplyOutcome::Complete).boxed()
     }
 }
 
-impl Searcher for Nothing {
-    fn search(&self, _: IndexAsk) -> BoxFuture<'static, Result<Candidates, muster_core::Error>> {
+impl Searcher for NoIndex {
+    fn search(&self, _: IndexSearch) -> BoxFuture<'static, Result<Candidates, muster_core::Error>> {
         let index = IndexHealth::Ready;
         ready(Ok(Candidates { hits: Vec::new(), total: 0, mode: Mode::Text, warnings: Vec::new(), index })).boxed()
     }
 
-    fn figures(&self, _: &Owner) -> BoxFuture<'static, Result<IndexFigures, muster_core::Error>> {
-        ready(Ok(IndexFigures::default())).boxed()
+    fn owner_stats(&self, _: &Owner) -> BoxFuture<'static, Result<OwnerIndexStats, muster_core::Error>> {
+        ready(Ok(OwnerIndexStats::default())).boxed()
     }
 
     fn health(&self) -> IndexHealth {
@@ -53,9 +53,9 @@ impl Searcher for Nothing {
 
 fn main() -> Outcome<()> {
     actix_rt::System::new().block_on(async {
-        let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
-        let wanted = |part: &str| asked.is_empty() && part != "million" || asked.iter().any(|each| each == part);
-        if wanted("stores") {
+        let parts: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
+        let selected = |part: &str| parts.is_empty() && part != "million" || parts.iter().any(|each| each == part);
+        if selected("stores") {
             for (waiting, count) in [(1, 1_000), (64, 20_000), (512, 40_000)] {
                 stores(waiting, count).await?;
             }
@@ -63,7 +63,7 @@ fn main() -> Outcome<()> {
             large().await?;
         }
         for (part, count) in [("start", 100_000), ("million", 1_000_000)] {
-            if wanted(part) {
+            if selected(part) {
                 filled(count).await?;
             }
         }
@@ -71,20 +71,20 @@ fn main() -> Outcome<()> {
     })
 }
 
-struct World {
+struct BenchServer {
     tree: Tree,
     writer: Arbiter,
     memory: Memory,
 }
 
-impl World {
+impl BenchServer {
     async fn on(store: &StoreHandle) -> Self {
         let (tree, writer) = (Tree::new(Arbiter::current(), Clock::system()), Arbiter::new());
         let options = MemoryOptions {
             store: Arc::clone(store),
             clock: Clock::system(),
             settings: MemorySettings { max_entries: 10_000_000, ..MemorySettings::default() },
-            index: Arc::new(Nothing),
+            index: Arc::new(NoIndex),
         };
         let memory = Memory::start(&tree.group("memory"), writer.handle(), options);
         memory.up().await;
@@ -97,9 +97,9 @@ impl World {
     }
 
     async fn store(&self, n: usize) -> Result<Duration, muster_core::Error> {
-        let asked = Instant::now();
+        let begun = Instant::now();
         self.memory.store(entry(n), &By::System, Precondition::None, None).await?;
-        Ok(asked.elapsed())
+        Ok(begun.elapsed())
     }
 }
 
@@ -117,12 +117,12 @@ fn entry(n: usize) -> NewEntry {
 async fn stores(waiting: usize, count: usize) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let store: StoreHandle = SledStore::open(Options::new(folder.path()))?.store;
-    let world = World::on(&store).await;
+    let server = BenchServer::on(&store).await;
     let begun = Instant::now();
-    let all = stream::iter(0..count).map(|n| world.store(n)).buffer_unordered(waiting);
+    let all = stream::iter(0..count).map(|n| server.store(n)).buffer_unordered(waiting);
     let times: Vec<Duration> = all.try_collect().await?;
     rate(&format!("new entries, {waiting} waiting"), count, begun.elapsed(), times);
-    world.stop().await;
+    server.stop().await;
     Ok(())
 }
 
@@ -130,13 +130,13 @@ async fn stores(waiting: usize, count: usize) -> Outcome<()> {
 async fn replaced() -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let store: StoreHandle = SledStore::open(Options::new(folder.path()))?.store;
-    let world = World::on(&store).await;
+    let server = BenchServer::on(&store).await;
     let (count, begun) = (20_000, Instant::now());
-    let world_of = &world;
-    let one = |n: usize| async move { world_of.store(n % 1_000).await };
+    let server_of = &server;
+    let one = |n: usize| async move { server_of.store(n % 1_000).await };
     let times: Vec<Duration> = stream::iter(0..count).map(one).buffer_unordered(64).try_collect().await?;
     rate("replaced entries, 64 waiting", count, begun.elapsed(), times);
-    world.stop().await;
+    server.stop().await;
     Ok(())
 }
 
@@ -144,21 +144,21 @@ async fn replaced() -> Outcome<()> {
 async fn large() -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let store: StoreHandle = SledStore::open(Options::new(folder.path()))?.store;
-    let world = World::on(&store).await;
+    let server = BenchServer::on(&store).await;
     let (count, begun) = (500, Instant::now());
     let one = |n: usize| {
-        let memory = world.memory.clone();
+        let memory = server.memory.clone();
         async move {
-            let asked = Instant::now();
+            let begun = Instant::now();
             let value = format!("{n} ").repeat(256 << 10).chars().take(256 << 10).collect();
             let new = NewEntry { key: format!("large/{n}"), value, ..NewEntry::default() };
             memory.store(new, &By::System, Precondition::None, None).await?;
-            Ok::<_, muster_core::Error>(asked.elapsed())
+            Ok::<_, muster_core::Error>(begun.elapsed())
         }
     };
     let times: Vec<Duration> = stream::iter(0..count).map(one).buffer_unordered(16).try_collect().await?;
     rate("values of 256 KiB, 16 waiting", count, begun.elapsed(), times);
-    world.stop().await;
+    server.stop().await;
     Ok(())
 }
 
@@ -166,46 +166,46 @@ async fn large() -> Outcome<()> {
 async fn filled(count: usize) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let store: StoreHandle = SledStore::open(Options::new(folder.path()))?.store;
-    let world = World::on(&store).await;
+    let server = BenchServer::on(&store).await;
     let begun = Instant::now();
     let batch = |chunk: usize| {
         let entries = (chunk * 100..(chunk + 1) * 100).map(entry).collect();
-        world.memory.store_many(entries, &By::System, None)
+        server.memory.store_many(entries, &By::System, None)
     };
     let all = stream::iter(0..count / 100).map(batch).buffer_unordered(8);
     all.try_for_each(|_| ready(Ok(()))).await?;
     let per_second = count as f64 / begun.elapsed().as_secs_f64();
     println!("{:<58} {per_second:>9.0} /s", format!("{count} entries by the hundred"));
-    reads(&world, count).await?;
-    world.stop().await;
+    reads(&server, count).await?;
+    server.stop().await;
     let begun = Instant::now();
-    let world = World::on(&store).await;
+    let server = BenchServer::on(&store).await;
     row(&format!("the writer's start with {count} entries"), begun.elapsed());
-    world.stop().await;
+    server.stop().await;
     drop(store);
     let begun = Instant::now();
     let store: StoreHandle = SledStore::open(Options::new(folder.path()))?.store;
     row("the store's before it", begun.elapsed());
-    let world = World::on(&store).await;
+    let server = BenchServer::on(&store).await;
     println!("{:<58} {:>9} KiB", "resident", resident());
-    world.stop().await;
+    server.stop().await;
     Ok(())
 }
 
-async fn reads(world: &World, count: usize) -> Outcome<()> {
+async fn reads(server: &BenchServer, count: usize) -> Outcome<()> {
     let mut times = Vec::with_capacity(READS);
     for n in 0..READS {
-        let asked = Instant::now();
+        let begun = Instant::now();
         let key = format!("notes/{}", n * 7_919 % count);
-        world.memory.get(None, &key, &By::System)?.ok_or("an entry is lost")?;
-        times.push(asked.elapsed());
+        server.memory.get(None, &key, &By::System)?.ok_or("an entry is lost")?;
+        times.push(begun.elapsed());
     }
     percentiles("an entry by its key", times);
     let mut times = Vec::new();
     for _ in 0..200 {
-        let asked = Instant::now();
-        world.memory.list(ListAsk::default(), &By::System).await?;
-        times.push(asked.elapsed());
+        let begun = Instant::now();
+        server.memory.list(ListParams::default(), &By::System).await?;
+        times.push(begun.elapsed());
     }
     percentiles("the newest 50", times);
     Ok(())
@@ -222,17 +222,17 @@ fn at(times: &[Duration], hundredths: usize) -> Duration {
     times.get(times.len() * hundredths / 100).copied().unwrap_or_default()
 }
 
-fn rate(what: &str, count: usize, took: Duration, mut times: Vec<Duration>) {
+fn rate(name: &str, count: usize, took: Duration, mut times: Vec<Duration>) {
     times.sort_unstable();
     let (rate, p50, p99) = (count as f64 / took.as_secs_f64(), at(&times, 50), at(&times, 99));
-    println!("{what:<58} {rate:>9.0} /s   p50 {p50:>8.1?}   p99 {p99:>8.1?}");
+    println!("{name:<58} {rate:>9.0} /s   p50 {p50:>8.1?}   p99 {p99:>8.1?}");
 }
 
-fn percentiles(what: &str, mut times: Vec<Duration>) {
+fn percentiles(name: &str, mut times: Vec<Duration>) {
     times.sort_unstable();
-    println!("{what:<58} p50 {:>8.1?}   p99 {:>8.1?}", at(&times, 50), at(&times, 99));
+    println!("{name:<58} p50 {:>8.1?}   p99 {:>8.1?}", at(&times, 50), at(&times, 99));
 }
 
-fn row(what: &str, took: Duration) {
-    println!("{what:<58} {took:>12.1?}");
+fn row(name: &str, took: Duration) {
+    println!("{name:<58} {took:>12.1?}");
 }

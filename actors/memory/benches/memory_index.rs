@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 use muster_core::supervise::Tree;
 use muster_core::{Clock, Millis};
 use muster_memory::{
-    Embedder, EntryId, EntryRecord, IndexAsk, IndexHealth, IndexOptions, IndexStats, Indexes, Mode, ModelTag, Owner,
+    Embedder, EntryId, EntryRecord, IndexHealth, IndexOptions, IndexSearch, IndexStats, Indexes, Mode, ModelTag, Owner,
     Place, Query, Readiness, Searcher, Space, VectorRecord, Vectors, entry_key, vector_key,
 };
 use muster_store::{Batch, Options, Record, SledStore, StoreHandle, Tree as StoreTree};
@@ -57,9 +57,9 @@ fn unit(seed: u64) -> Vec<f32> {
 
 /// Returns vectors immediately, so that only the index is measured.
 #[derive(Debug)]
-struct Instantly;
+struct InstantModel;
 
-impl Embedder for Instantly {
+impl Embedder for InstantModel {
     fn model(&self) -> ModelTag {
         ModelTag { id: "bench".into(), dimensions: DIMENSIONS }
     }
@@ -79,10 +79,10 @@ impl Embedder for Instantly {
 
 fn main() -> Outcome<()> {
     actix_rt::System::new().block_on(async {
-        let asked = std::env::args().skip(1).find_map(|arg| arg.parse().ok());
-        let count: u64 = asked.unwrap_or(100_000);
-        let home = tempfile::tempdir()?;
-        let opened = SledStore::open(Options::new(home.path().join("store")))?;
+        let entries = std::env::args().skip(1).find_map(|arg| arg.parse().ok());
+        let count: u64 = entries.unwrap_or(100_000);
+        let root = tempfile::tempdir()?;
+        let opened = SledStore::open(Options::new(root.path().join("store")))?;
         let store: StoreHandle = opened.store.clone();
         let begun = Instant::now();
         fill(&store, count).await?;
@@ -90,16 +90,16 @@ fn main() -> Outcome<()> {
 
         let shards = [Arbiter::new(), Arbiter::new()];
         let handles = [shards[0].handle(), shards[1].handle()];
-        let options = IndexOptions::new(store, Clock::system(), home.path().join("memory"), Arc::new(Instantly));
+        let options = IndexOptions::new(store, Clock::system(), root.path().join("memory"), Arc::new(InstantModel));
         for start in ["from the store", "from checkpoints"] {
             let tree = Tree::new(Arbiter::current(), Clock::system());
             let begun = Instant::now();
             let indexes = Indexes::start(&tree.group("memory"), &handles, options.clone());
             indexes.up().await;
             let up = begun.elapsed();
-            let mut looks = tokio::time::interval(Duration::from_millis(5));
+            let mut polls = tokio::time::interval(Duration::from_millis(5));
             while indexes.health() != IndexHealth::Ready {
-                looks.tick().await;
+                polls.tick().await;
             }
             let ready = begun.elapsed();
             let IndexStats { entries, vectors, bytes, .. } = indexes.stats().await;
@@ -111,7 +111,7 @@ fn main() -> Outcome<()> {
             );
             let begun = Instant::now();
             indexes.checkpoint().await?;
-            println!("  checkpoint: {:.2} s, {} MB", begun.elapsed().as_secs_f64(), size(&home.path().join("memory")) >> 20);
+            println!("  checkpoint: {:.2} s, {} MB", begun.elapsed().as_secs_f64(), size(&root.path().join("memory")) >> 20);
             for mode in [Mode::Text, Mode::Hybrid] {
                 searches(&indexes, mode).await?;
             }
@@ -159,7 +159,7 @@ async fn searches(indexes: &Indexes, mode: Mode) -> Outcome<()> {
     let mut took = Vec::new();
     for number in 0..SEARCHES {
         let words: Vec<String> = (0..4).map(|n| word(u64::MAX / 2 + number * 4 + n)).collect();
-        let ask = IndexAsk {
+        let search = IndexSearch {
             owner: Owner::new("key_1"),
             namespace: Some("default".into()),
             query: Query {
@@ -172,7 +172,7 @@ async fn searches(indexes: &Indexes, mode: Mode) -> Outcome<()> {
             now: Millis(2),
         };
         let begun = Instant::now();
-        indexes.search(ask).await?;
+        indexes.search(search).await?;
         took.push(begun.elapsed());
     }
     took.sort_unstable();

@@ -9,27 +9,28 @@ use actix::{Actor, AsyncContext, Context};
 use futures::FutureExt;
 use muster_store::{Batch, StoreError, StoreHandle};
 
-use super::answers::Waiting;
 use super::decision::{self, Decision, Effect, Reply};
 use super::forget::{self, Forgetting};
-use super::port::{Applied, Taken};
+use super::port::{Applied, ApplyOutcome};
 use super::record::{EntryRecord, Owner, Place};
 use super::republish;
+use super::responses::StoredResponse;
 use super::service::MemoryOptions;
 use super::state::Transaction;
 use super::stored;
 use super::sweep::Sweep;
-use super::tallies::Tallies;
+use super::usage_cache::UsageCache;
+use muster_core::idempotency::PendingResponses;
 use muster_core::journal::{Committed, Journal, Journalled};
 use muster_core::supervise::BuildError;
 use muster_core::{Error, Millis};
 
 /// Interval at which expired entries are swept.
 const TICK: Duration = Duration::from_secs(1);
-/// How long a response waits for the indexes.
-const INDEXING: Duration = Duration::from_secs(2);
-/// How long a response waits that is only correct once the indexes are done.
-const PATIENT: Duration = Duration::from_secs(30);
+/// Maximum time that a response waits for the indexes.
+const INDEX_TIMEOUT: Duration = Duration::from_secs(2);
+/// Maximum time that a response waits if it is only correct once the indexes are done.
+const LONG_INDEX_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Writes entries. The only writer of semantic memory.
 pub(super) struct MemoryWriter {
@@ -37,9 +38,9 @@ pub(super) struct MemoryWriter {
     journal: Journal<Decision>,
     /// Entries at places whose last decision is not durable yet, with that decision's number.
     overlay: HashMap<Place, (u64, Option<Arc<EntryRecord>>)>,
-    pub(super) tallies: Tallies,
-    /// First responses that are not durable yet.
-    pub(super) answers: HashMap<(String, String), Waiting>,
+    pub(super) usages: UsageCache,
+    /// First responses to idempotent requests that are not durable yet.
+    pub(super) responses: PendingResponses<StoredResponse>,
     /// Number of the last change.
     seq: u64,
     /// Number of the last change passed to the indexes. Outlives the actor.
@@ -62,15 +63,15 @@ pub(super) async fn load(options: MemoryOptions, announced: Arc<AtomicU64>) -> R
     let (store, known) = (Arc::clone(&options.store), announced.load(Ordering::Acquire));
     let (seq, unannounced, forgetting) = tokio::task::spawn_blocking(move || {
         let seq = stored::last_change(&store)?;
-        Ok::<_, StoreError>((seq, republish::changes(&store, known)?, forget::under_way(&store)?))
+        Ok::<_, StoreError>((seq, republish::changes(&store, known)?, forget::in_progress(&store)?))
     })
     .await??;
     Ok(MemoryWriter {
         options,
         journal,
         overlay: HashMap::new(),
-        tallies: Tallies::default(),
-        answers: HashMap::new(),
+        usages: UsageCache::default(),
+        responses: PendingResponses::default(),
         seq,
         announced,
         unannounced,
@@ -116,10 +117,11 @@ impl Journalled for MemoryWriter {
 
     fn on_committed(&mut self, committed: Committed<Decision>, context: &mut Context<Self>) {
         let Committed { last, effects: decisions } = committed;
+        self.responses.settle(last);
         let (mut all, mut replies) = (Vec::new(), Replies::default());
         for Decision { applied, effects, .. } in decisions {
             all.extend(applied);
-            effects.into_iter().for_each(|each| self.act(each, last, &mut replies, context));
+            effects.into_iter().for_each(|each| self.run_effect(each, last, &mut replies, context));
         }
         self.announce(all, replies);
     }
@@ -140,7 +142,7 @@ impl MemoryWriter {
 
     fn tick(&mut self, context: &mut Context<Self>) {
         if self.journal.undurable() == 0 {
-            self.tallies.ease();
+            self.usages.ease();
         }
         if self.options.store.writable().is_ok() {
             self.begin_sweep();
@@ -149,33 +151,38 @@ impl MemoryWriter {
         self.flush(context);
     }
 
-    /// Returns the entry at a place after all decisions so far, expired or not, and loads the tallies of its space.
+    /// Returns the entry at a place after all decisions so far, expired or not, and loads the usage of its space.
     ///
     /// # Errors
     /// The store cannot be read.
     pub(super) fn present(&mut self, place: &Place) -> Result<Option<Arc<EntryRecord>>, StoreError> {
-        self.tallies.hold(&self.options.store, &place.space)?;
+        self.usages.hold(&self.options.store, &place.space)?;
         match self.overlay.get(place) {
-            Some((_, there)) => Ok(there.clone()),
+            Some((_, entry)) => Ok(entry.clone()),
             None => Ok(stored::entry(&self.options.store, place)?.map(Arc::new)),
         }
+    }
+
+    /// Returns the number of the next decision.
+    pub(super) fn next_decision(&self) -> u64 {
+        self.journal.next_number()
     }
 
     pub(super) fn transaction(&self) -> Transaction {
         Transaction::new(self.now(), self.seq)
     }
 
-    /// Applies a turn to the in-memory state, so that the next one sees it.
+    /// Applies a transaction to the in-memory state, so that the next one sees it, and adds it to a decision.
     pub(super) fn take(&mut self, transaction: Transaction, into: &mut Decision) {
         for (space, delta) in transaction.deltas {
-            into.tallies.extend(self.tallies.count(&space, delta));
+            into.usages.extend(self.usages.count(&space, delta));
         }
         (self.seq, into.seq) = (transaction.seq, transaction.seq);
         into.ops.extend(transaction.ops);
         into.applied.extend(transaction.applied);
-        for (place, there) in transaction.there {
+        for (place, entry) in transaction.entries {
             into.effects.push(Effect::Settled(place.clone()));
-            self.overlay.insert(place, (self.journal.next_number(), there));
+            self.overlay.insert(place, (self.journal.next_number(), entry));
         }
     }
 
@@ -188,14 +195,14 @@ impl MemoryWriter {
         self.journal.push(ops, decision);
     }
 
-    /// The in-memory state cannot be stored: the restarted actor loads the durable state.
+    /// Fails the journal because the in-memory state cannot be stored: the restarted actor loads the durable state.
     pub(super) fn fault(&mut self, error: &StoreError) {
         tracing::error!(%error, "a change of memory cannot be written");
         self.journal.fail(error.clone());
     }
 
-    /// Runs a follow-up of a durable decision.
-    fn act(&mut self, effect: Effect, last: u64, replies: &mut Replies, context: &mut Context<Self>) {
+    /// Runs an effect of a durable decision.
+    fn run_effect(&mut self, effect: Effect, last: u64, replies: &mut Replies, context: &mut Context<Self>) {
         match effect {
             Effect::Reply(reply) => replies.soon.push(reply),
             Effect::PatientReply(reply) => replies.patient.push(reply),
@@ -204,8 +211,8 @@ impl MemoryWriter {
                     self.overlay.remove(&place);
                 }
             }
-            Effect::Answered(key) => drop(self.answers.remove(&key)),
-            Effect::SweepSlice => self.swept(),
+
+            Effect::SweepSlice => self.sweep_slice_stored(),
             Effect::Forget(owner) => self.forget_next(&owner, context),
         }
     }
@@ -214,19 +221,19 @@ impl MemoryWriter {
     fn announce(&self, applied: Vec<Applied>, replies: Replies) {
         let Replies { soon, patient } = replies;
         let Some(last) = applied.last().map(|applied| applied.seq) else {
-            return soon.into_iter().chain(patient).for_each(|reply| reply(Ok(Taken::All)));
+            return soon.into_iter().chain(patient).for_each(|reply| reply(Ok(ApplyOutcome::Complete)));
         };
-        let taken = self.options.index.apply(applied.into()).shared();
+        let outcome = self.options.index.apply(applied.into()).shared();
         self.announced.fetch_max(last, Ordering::AcqRel);
-        for (replies, patience) in [(soon, INDEXING), (patient, PATIENT)] {
+        for (replies, patience) in [(soon, INDEX_TIMEOUT), (patient, LONG_INDEX_TIMEOUT)] {
             if replies.is_empty() {
                 continue;
             }
-            let taken = taken.clone();
+            let outcome = outcome.clone();
             // Runs beside the actor: its end must not withhold a correct response.
             actix_rt::spawn(async move {
-                let taken = tokio::time::timeout(patience, taken).await.unwrap_or(Taken::Partly);
-                replies.into_iter().for_each(|reply| reply(Ok(taken)));
+                let outcome = tokio::time::timeout(patience, outcome).await.unwrap_or(ApplyOutcome::Partial);
+                replies.into_iter().for_each(|reply| reply(Ok(outcome)));
             });
         }
     }

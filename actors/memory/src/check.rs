@@ -1,4 +1,4 @@
-//! What is sent, checked before it is anybody's: every failed check is told at once.
+//! Checks of requests. All failed checks are returned at once.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use std::time::Duration;
 use muster_retrieval::Language;
 use serde_json::{Value, json};
 
-use super::messages::{ListAsk, NewEntry, Precondition, SearchAsk};
-use super::names::{MAX_KEY, MAX_NAME, NAMESPACE, Unfit, is_namespace, unfit};
+use super::messages::{ListParams, NewEntry, Precondition, SearchParams};
+use super::names::{InvalidName, MAX_KEY, MAX_NAME, NAMESPACE, invalid_name, is_namespace};
 use super::record::{Owner, Place};
 use super::settings::MemorySettings;
 use super::state::Draft;
@@ -16,20 +16,20 @@ use super::thread;
 use muster_core::{Error, FieldError, Kind};
 use muster_identity::By;
 
-/// Longest value, in bytes.
+/// Maximum length of a value, in bytes.
 pub const MAX_VALUE: usize = 256 << 10;
-/// Most tags of an entry or a filter.
+/// Maximum number of tags of an entry or a filter.
 pub const MAX_TAGS: usize = 64;
-/// Longest life that is no eternity, in seconds: ten years.
+/// Maximum time to live, in seconds: ten years.
 pub const MAX_TTL: u64 = 10 * 365 * 86_400;
-/// Longest language tag, in bytes.
+/// Maximum length of a language tag, in bytes.
 const MAX_LANGUAGE: usize = 35;
-/// Longest query, in bytes.
+/// Maximum length of a query, in bytes.
 pub const MAX_QUERY: usize = 64 << 10;
-/// Most characters of an input that a refusal gives back.
-const SHOWN: usize = 64;
+/// Maximum number of characters of an invalid input that an error repeats.
+const MAX_INPUT: usize = 64;
 
-/// Collects failed checks under `body` or `query`.
+/// Collects failed checks under the path `at` of the request, such as `body` or `query`.
 struct Checks<'a> {
     at: &'a [&'a str],
     failed: Vec<FieldError>,
@@ -41,14 +41,14 @@ impl Checks<'_> {
         self.failed.push(FieldError { kind: "value_error", loc, msg: msg.into(), input });
     }
 
-    /// 1 to `most` bytes without control characters.
-    fn name(&mut self, field: &str, text: &str, most: usize) {
-        let msg = match unfit(text, most) {
+    /// Checks that a text has 1 to `max` bytes without control characters.
+    fn name(&mut self, field: &str, text: &str, max: usize) {
+        let msg = match invalid_name(text, max) {
             None => return,
-            Some(Unfit::Length) => format!("must be 1 to {most} bytes, not {}", text.len()),
-            Some(Unfit::Control) => "must hold no control characters".to_owned(),
+            Some(InvalidName::Length) => format!("must be 1 to {max} bytes, not {}", text.len()),
+            Some(InvalidName::Control) => "must hold no control characters".to_owned(),
         };
-        self.fail(field, msg, shown(text));
+        self.fail(field, msg, shortened(text));
     }
 
     fn tags(&mut self, field: &str, tags: &[String]) {
@@ -62,7 +62,7 @@ impl Checks<'_> {
 
     fn namespace(&mut self, namespace: Option<&str>) {
         if let Some(wrong) = namespace.filter(|name| !is_namespace(name)) {
-            self.fail("namespace", format!("must be {NAMESPACE}"), shown(wrong));
+            self.fail("namespace", format!("must be {NAMESPACE}"), shortened(wrong));
         }
     }
 
@@ -72,18 +72,18 @@ impl Checks<'_> {
         }
     }
 
-    fn done(self) -> Result<(), Error> {
+    fn finish(self) -> Result<(), Error> {
         let Some(first) = self.failed.first() else { return Ok(()) };
         let message = format!("{}: {}", first.loc.get(1..).unwrap_or_default().join("."), first.msg);
         Err(Error { fields: self.failed, ..Error::new(Kind::Invalid, message) })
     }
 }
 
-fn shown(text: &str) -> Value {
-    text.chars().take(SHOWN).collect::<String>().into()
+fn shortened(text: &str) -> Value {
+    text.chars().take(MAX_INPUT).collect::<String>().into()
 }
 
-/// The entry as it is decided about. `at` is where it stands in the request, such as `["body"]`.
+/// Checks an entry, and resolves its space and thread. `at` is its path in the request, such as `["body"]`.
 ///
 /// # Errors
 /// `Invalid` with every failed check.
@@ -102,7 +102,11 @@ pub(super) fn draft(
     }
     checks.tags("tags", &new.tags);
     if let Some(ttl) = new.ttl_seconds.filter(|ttl| !(1..=MAX_TTL).contains(ttl)) {
-        checks.fail("ttl_seconds", format!("must be from 1 to {MAX_TTL}; leave it out to keep for ever"), json!(ttl));
+        checks.fail(
+            "ttl_seconds",
+            format!("must be from 1 to {MAX_TTL}; omit it to keep the entry for ever"),
+            json!(ttl),
+        );
     }
     checks.namespace(new.namespace.as_deref());
     if let Some(thread) = &new.thread {
@@ -112,9 +116,9 @@ pub(super) fn draft(
     if let Some(language) = &new.language
         && (language.len() > MAX_LANGUAGE || Language::from_tag(language).is_none())
     {
-        checks.fail("language", "must be a language tag (BCP 47), such as en or pt-BR", shown(language));
+        checks.fail("language", "must be a language tag (BCP 47), such as en or pt-BR", shortened(language));
     }
-    checks.done()?;
+    checks.finish()?;
     let mut seen = HashSet::new();
     let tags: Vec<_> = new.tags.into_iter().filter(|tag| seen.insert(tag.clone())).collect();
     let thread = new.thread.or_else(|| thread::of_tags(&tags));
@@ -130,42 +134,48 @@ pub(super) fn draft(
     })
 }
 
+/// Checks the id of an owner.
+///
 /// # Errors
-/// `Invalid`: no principal is called so.
+/// `Invalid`: it is not the id of a principal.
 pub(super) fn owner(owner: &Owner) -> Result<(), Error> {
     let mut checks = Checks { at: &["path"], failed: Vec::new() };
     checks.name("owner", owner.as_str(), MAX_NAME);
-    checks.done()
+    checks.finish()
 }
 
+/// Checks a search.
+///
 /// # Errors
 /// `Invalid` with every failed check.
-pub(super) fn search(ask: &SearchAsk) -> Result<(), Error> {
+pub(super) fn search(params: &SearchParams) -> Result<(), Error> {
     let mut checks = Checks { at: &["query"], failed: Vec::new() };
-    let query = &ask.query;
+    let query = &params.query;
     if query.text.trim().is_empty() {
-        checks.fail("q", "must not be empty: list entries without a query by the list", shown(&query.text));
+        checks.fail("q", "must not be empty: to list entries without a query, use the list", shortened(&query.text));
     } else if query.text.len() > MAX_QUERY {
         checks.fail("q", format!("may have {MAX_QUERY} bytes, not {}", query.text.len()), json!(query.text.len()));
     }
     checks.tags("tags", &query.tags_all);
     checks.tags("tags_any", &query.tags_any);
-    filters(&mut checks, ask.namespace.as_deref(), query.key_prefix.as_deref(), query.thread.as_deref());
+    filters(&mut checks, params.namespace.as_deref(), query.key_prefix.as_deref(), query.thread.as_deref());
     checks.share("min_score", query.min_score);
     checks.share("mmr", query.mmr);
     if query.half_life.is_some_and(|half_life| half_life.is_zero()) {
         checks.fail("half_life_days", "must be greater than 0", json!(0));
     }
-    checks.done()
+    checks.finish()
 }
 
+/// Checks a list.
+///
 /// # Errors
 /// `Invalid` with every failed check.
-pub(super) fn list(ask: &ListAsk) -> Result<(), Error> {
+pub(super) fn list(params: &ListParams) -> Result<(), Error> {
     let mut checks = Checks { at: &["query"], failed: Vec::new() };
-    checks.tags("tags", &ask.tags);
-    filters(&mut checks, ask.namespace.as_deref(), ask.key_prefix.as_deref(), ask.thread.as_deref());
-    checks.done()
+    checks.tags("tags", &params.tags);
+    filters(&mut checks, params.namespace.as_deref(), params.key_prefix.as_deref(), params.thread.as_deref());
+    checks.finish()
 }
 
 fn filters(checks: &mut Checks<'_>, namespace: Option<&str>, key_prefix: Option<&str>, thread: Option<&str>) {
@@ -193,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_failed_check_is_told_at_once() {
+    fn all_failed_checks_are_returned_at_once() {
         let error = checked(NewEntry {
             key: "a\nb".to_owned(),
             value: "x".repeat(MAX_VALUE + 1),
@@ -215,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bounds_themselves_are_good() {
+    fn bounds_are_inclusive_and_in_bytes() {
         for (key, fits) in [(512, true), (513, false), (0, false), (1 << 20, false)] {
             assert_eq!(checked(NewEntry { key: "k".repeat(key), ..good() }).is_ok(), fits, "{key}");
         }
@@ -229,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owners_name_cannot_reach_into_anothers_keys() {
+    fn owner_ids_with_control_characters_are_rejected() {
         assert!(owner(&Owner::new("key_1")).is_ok() && owner(&Owner::shared()).is_ok());
         for bad in ["", "key_1\0default", "key_1\n"] {
             assert_eq!(owner(&Owner::new(bad)).unwrap_err().fields[0].loc, ["path", "owner"], "{bad:?}");
@@ -237,25 +247,25 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_that_comes_twice_counts_once() {
+    fn duplicate_tags_are_removed() {
         let tags = ["b", "a", "b"].map(str::to_owned).to_vec();
         assert_eq!(checked(NewEntry { tags, ..good() }).unwrap().tags, ["b", "a"]);
     }
 
     #[test]
-    fn an_input_is_given_back_in_part_only() {
+    fn errors_repeat_only_a_part_of_the_input() {
         let error = checked(NewEntry { key: "k".repeat(1 << 20), ..good() }).unwrap_err();
-        assert_eq!(error.fields[0].input, json!("k".repeat(SHOWN)));
+        assert_eq!(error.fields[0].input, json!("k".repeat(MAX_INPUT)));
     }
 
     #[test]
-    fn a_query_says_something_within_its_bound() {
-        let ask = |text: String| {
+    fn queries_are_bounded_and_not_empty() {
+        let check = |text: String| {
             let query = Query { text: text.into(), ..Query::default() };
-            search(&SearchAsk { query, ..SearchAsk::default() })
+            search(&SearchParams { query, ..SearchParams::default() })
         };
-        assert_eq!(ask(" ".to_owned()).unwrap_err().fields[0].loc, ["query", "q"]);
-        assert!(ask("q".repeat(MAX_QUERY + 1)).is_err());
-        assert!(ask("\" OR 1=1 -- (a+)+$ \u{0}".to_owned()).is_ok(), "no character means anything");
+        assert_eq!(check(" ".to_owned()).unwrap_err().fields[0].loc, ["query", "q"]);
+        assert!(check("q".repeat(MAX_QUERY + 1)).is_err());
+        assert!(check("\" OR 1=1 -- (a+)+$ \u{0}".to_owned()).is_ok(), "no character is an operator");
     }
 }

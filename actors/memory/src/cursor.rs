@@ -9,26 +9,26 @@ use sha2::{Digest, Sha256};
 use muster_core::{Error, Kind};
 
 /// Hash that identifies a request.
-fn mark(question: &impl Debug) -> String {
-    let digest = Sha256::digest(format!("{question:?}"));
+fn hash(request: &impl Debug) -> String {
+    let digest = Sha256::digest(format!("{request:?}"));
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the cursor of the page that begins at `at`.
-pub(super) fn cursor(at: impl Display, question: &impl Debug) -> String {
-    format!("{at}.{}", mark(question))
+pub(super) fn cursor(at: impl Display, request: &impl Debug) -> String {
+    format!("{at}.{}", hash(request))
 }
 
 /// Parses a cursor.
 ///
 /// # Errors
 /// `Invalid`: it belongs to another request, or is not a cursor.
-pub(super) fn read<T: std::str::FromStr>(cursor: &str, question: &impl Debug) -> Result<T, Error> {
-    let at = cursor.rsplit_once('.').filter(|(_, marked)| *marked == mark(question));
+pub(super) fn read<T: std::str::FromStr>(cursor: &str, request: &impl Debug) -> Result<T, Error> {
+    let at = cursor.rsplit_once('.').filter(|(_, marked)| *marked == hash(request));
     at.and_then(|(at, _)| at.parse().ok()).ok_or_else(|| {
-        let shown: String = cursor.chars().take(64).collect();
-        let msg = "is not of a list or search with these filters: begin without it";
-        Error::field(Kind::Invalid, &["query", "cursor"], msg, json!(shown))
+        let input: String = cursor.chars().take(64).collect();
+        let msg = "belongs to a list or search with other filters: begin without a cursor";
+        Error::field(Kind::Invalid, &["query", "cursor"], msg, json!(input))
     })
 }
 
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cursor_is_good_for_its_question_only() {
+    fn cursors_are_valid_for_their_request_only() {
         let made = cursor(7, &("tag", 1));
         assert_eq!(read::<usize>(&made, &("tag", 1)), Ok(7));
         assert_eq!(read::<usize>(&made, &("tag", 2)).unwrap_err().fields[0].loc, ["query", "cursor"]);

@@ -1,11 +1,13 @@
-//! Semantic memory: entries by owner, namespace and key, durable, found by words and by meaning, gone at their time.
+//! Semantic memory: durable entries by owner, namespace and key, with an optional expiry time, found by words and by
+//! vectors.
 //!
-//! One actor writes: it decides in memory, hands what it decided to the store in ordered batches, and answers once a
-//! batch is durable and the indexes have it. Reads go to the store, and look at the clock as they answer. What is found
-//! by a search is read from the store again before it is shown: an index can be late, never wrong.
+//! One actor writes: it decides in memory, passes its decisions to the store in ordered batches, and responds once a
+//! batch is durable and indexed. Reads go to the store, and omit entries that have expired by the time of the response.
+//! Search results are read from the store again before they are returned: an index may be late, never wrong.
+
+#![warn(missing_docs)]
 
 mod actor;
-mod answers;
 mod check;
 mod checkpoint;
 mod cursor;
@@ -13,13 +15,15 @@ mod decision;
 mod embed;
 mod forget;
 mod index;
+mod keys;
 mod messages;
 mod names;
-mod place;
+mod owner_data;
 mod port;
 mod reads;
 mod record;
 mod republish;
+mod responses;
 mod search;
 mod service;
 mod settings;
@@ -27,28 +31,27 @@ mod snippets;
 mod state;
 mod stored;
 mod sweep;
-mod tallies;
 #[cfg(test)]
 mod tests;
 mod thread;
-mod traces;
+mod usage_cache;
 mod write;
 
 pub use check::{MAX_QUERY, MAX_TAGS, MAX_TTL, MAX_VALUE};
-pub use embed::{EmbedFault, EmbedFigures, Embedder, ModelTag, Readiness, Vectors};
+pub use embed::{EmbedFault, EmbedStats, Embedder, ModelTag, Readiness, Vectors};
 pub use index::{IndexOptions, IndexStats, Indexes, Ranking, ShardStats};
+pub use keys::{entry as entry_key, vector as vector_key};
 pub use messages::{
-    Forgotten, FoundEntry, IndexState, ListAsk, NewEntry, Precondition, SearchAsk, SearchReply, SpaceStats, Stats,
-    StoreReply,
+    ForgottenCounts, FoundEntry, IndexState, ListParams, NewEntry, Precondition, SearchParams, SearchResponse,
+    SpaceStats, Stats, StoreResponse,
 };
 pub use muster_retrieval::{Explain, Hit, Mode, Query};
-pub use names::{MAX_KEY, MAX_NAME, NAMESPACE, Unfit, is_namespace, unfit};
-pub use place::{change as change_key, entry as entry_key, of_owner, of_space, vector as vector_key};
+pub use names::{InvalidName, MAX_KEY, MAX_NAME, NAMESPACE, invalid_name, is_namespace};
 pub use port::{
-    Applied, AppliedKind, Candidate, Candidates, Highlight, Index, IndexAsk, IndexFigures, IndexHealth, IndexSink,
-    NewVector, PutVectors, Searcher, Taken,
+    Applied, AppliedKind, ApplyOutcome, Candidate, Candidates, Highlight, Index, IndexHealth, IndexSearch, IndexSink,
+    NewVector, OwnerIndexStats, PutVectors, Searcher,
 };
-pub use record::{Change, EntryId, EntryRecord, Kept, NoEntryId, Owner, Place, Space, Tally, VectorRecord};
+pub use record::{EntryId, EntryRecord, InvalidEntryId, Owner, Place, RetainedVersion, Space, Usage, VectorRecord};
 pub use service::{Memory, MemoryOptions};
 pub use settings::{DEFAULT_NAMESPACE, MemorySettings};
-pub use stored::{changes, entries, entry, entry_by_id, last_change, place_of, vector};
+pub use stored::last_change;

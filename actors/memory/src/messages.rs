@@ -1,46 +1,47 @@
-//! What semantic memory is asked, and what it answers.
+//! Requests and responses of the service.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::port::{Highlight, IndexFigures, IndexHealth};
-use super::record::{EntryRecord, Tally};
+use super::port::{Highlight, IndexHealth, OwnerIndexStats};
+use super::record::{EntryRecord, Usage};
 use muster_core::page::PageAsk;
 use muster_core::precondition::IfMatch;
 use muster_retrieval::{Hit, Mode, Query};
 
-/// An entry to be stored: a known key of the namespace is replaced.
+/// An entry to be stored. An entry of the namespace with the same key is replaced.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NewEntry {
-    /// 1 to 512 bytes, no control characters.
+    /// Key: 1 to 512 bytes without control characters.
     pub key: String,
-    /// Up to 256 KiB.
+    /// Value: at most 256 KiB.
     pub value: String,
-    /// At most 64, of 1 to 128 bytes each, no control characters; one that comes twice counts once.
+    /// At most 64 tags of 1 to 128 bytes without control characters. Duplicates are removed.
     pub tags: Vec<String>,
-    /// 1 to 315,360,000 (ten years); `None` is for ever.
+    /// Time to live in seconds, 1 to 315,360,000 (ten years); `None` for unlimited.
     pub ttl_seconds: Option<u64>,
-    /// 1 to 128 of `A-Z a-z 0-9 . _ : / -`; `default` where none is said.
+    /// Namespace: 1 to 128 of `A-Z a-z 0-9 . _ : / -`; `default` if `None`.
     pub namespace: Option<String>,
-    /// What it is a part of, such as a conversation: 1 to 128 bytes, no control characters. Where none is said, the tags
-    /// `conversation:…`, `conv:…`, `thread:…` and `session:…` name it.
+    /// Thread that the entry belongs to, such as a conversation: 1 to 128 bytes without control characters. If `None`, it
+    /// is derived from the tags `conversation:…`, `conv:…`, `thread:…` and `session:…`.
     pub thread: Option<String>,
-    /// 0 to 1.
+    /// Importance, 0 to 1.
     pub importance: Option<f32>,
-    /// A language tag (BCP 47), such as `de`: told by the value where none is said.
+    /// Language tag (BCP 47), such as `de`; detected from the value if `None`.
     pub language: Option<String>,
 }
 
-/// What must hold of the entry that a request would change.
+/// Condition on the stored entry under which a change is made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Precondition {
+    /// No condition.
     #[default]
     None,
-    /// It is there, at that version.
+    /// The entry exists, at this version (`If-Match`).
     Match(IfMatch),
-    /// It is not there (`If-None-Match: *`).
+    /// The entry does not exist (`If-None-Match: *`).
     Absent,
 }
 
@@ -48,98 +49,114 @@ pub enum Precondition {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IndexState {
-    /// By text and by meaning.
+    /// By words and by its vector.
     Indexed,
-    /// By text; what a model makes of it is not there yet, or there is no model.
+    /// By words only: its vector has not been computed yet, or there is no model.
     Text,
-    /// Durable, and found once the index has caught up.
+    /// Not yet: the entry is durable and is found once the index has caught up.
     Pending,
 }
 
-/// The answer to a store.
+/// Response to a request that stores an entry.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StoreReply {
+pub struct StoreResponse {
+    /// The stored version.
     pub record: Arc<EntryRecord>,
-    /// No entry was there before.
+    /// Whether the entry is new rather than replaced.
     pub created: bool,
+    /// How the entry can be found now.
     pub index_state: IndexState,
-    /// This answer was given before, to the same `Idempotency-Key`.
+    /// Whether this is the stored response to an earlier request with the same `Idempotency-Key`.
     pub replayed: bool,
 }
 
-/// A search.
+/// Parameters of a search.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct SearchAsk {
-    /// What to find. Its limit, 1 to 200, is the size of the page; its offset is determined by `after`.
+pub struct SearchParams {
+    /// The query. Its limit, 1 to 200, is the size of the page; its offset is determined by `after`.
     pub query: Query,
-    /// `None`: all namespaces of the caller's own. A shared one must be named.
+    /// Namespace to search; `None` for all of the caller's own. A shared namespace must be named.
     pub namespace: Option<String>,
-    /// `next` of the page before, of the same search.
+    /// `next` of the previous page of the same search; `None` for the first page.
     pub after: Option<String>,
 }
 
-/// What a search found.
+/// Results of a search.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SearchReply {
-    /// The ranking that was used: `Text` where there is no model.
+pub struct SearchResponse {
+    /// The ranking that was used: `Text` if there is no vector of the query.
     pub mode: Mode,
-    /// Best first.
+    /// Found entries, best first.
     pub hits: Vec<FoundEntry>,
-    /// Entries that match, those on other pages among them.
+    /// Number of matching entries on all pages.
     pub total: usize,
-    /// The cursor of the next page; `None` at the end.
+    /// Cursor of the next page; `None` on the last.
     pub next: Option<String>,
+    /// Duration of the search.
     pub took: Duration,
+    /// Messages for the caller, such as why vectors did not count.
     pub warnings: Vec<String>,
+    /// Whether the searched index is complete.
     pub index: IndexHealth,
 }
 
-/// An entry that answers a search, as it is stored now.
+/// A search result: an entry as it is stored now, with its scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundEntry {
+    /// The current version.
     pub record: Arc<EntryRecord>,
-    /// From 1, over all pages.
+    /// Position in the results of all pages, from 1.
     pub rank: usize,
-    /// Its scores and its neighbours in its thread.
+    /// Its scores, and its neighbours in its thread.
     pub hit: Hit,
+    /// Parts of the value that match the query.
     pub highlights: Vec<Highlight>,
 }
 
-/// Which entries a list shows.
+/// Parameters of a list of entries.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ListAsk {
-    /// All of the asker's own namespaces where none is said; a shared one must be.
+pub struct ListParams {
+    /// Namespace to list; `None` for all of the caller's own. A shared namespace must be named.
     pub namespace: Option<String>,
-    /// Every one of them.
+    /// Tags that an entry must all have.
     pub tags: Vec<String>,
+    /// Prefix of an entry's key.
     pub key_prefix: Option<String>,
+    /// Thread of an entry.
     pub thread: Option<String>,
+    /// Size of the page, and cursor of the previous one.
     pub page: PageAsk,
 }
 
-/// What was deleted with an owner.
+/// Numbers of records deleted with an owner.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Forgotten {
+pub struct ForgottenCounts {
+    /// Entries.
     pub entries: u64,
-    /// Replaced versions.
+    /// Retained replaced versions.
     pub versions: u64,
+    /// Vectors.
     pub vectors: u64,
 }
 
-/// Figures of one namespace.
+/// Usage of one namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpaceStats {
+    /// Name of the namespace.
     pub namespace: Arc<str>,
-    pub tally: Tally,
+    /// Number and size of its entries.
+    pub usage: Usage,
 }
 
-/// Figures of an owner's memory. Expired entries count until they are swept, at most seconds later.
+/// Statistics of an owner's memory. Expired entries count until they are swept, at most seconds later.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stats {
-    pub tally: Tally,
-    /// At most the first thousand, by name.
+    /// Number and size of all entries.
+    pub usage: Usage,
+    /// The same by namespace, ordered by name; at most the first 1,000.
     pub namespaces: Vec<SpaceStats>,
-    /// `None` where the index does not answer.
-    pub index: Option<IndexFigures>,
+    /// Statistics of the index; `None` if it does not respond.
+    pub index: Option<OwnerIndexStats>,
+    /// Whether the indexes are complete.
     pub health: IndexHealth,
 }

@@ -1,27 +1,27 @@
 //! Rules for keys, tags, threads, owners and namespaces, shared by all callers.
 
-/// Longest key, in bytes.
+/// Maximum length of a key, in bytes.
 pub const MAX_KEY: usize = 512;
-/// Longest tag, thread, owner or namespace, in bytes.
+/// Maximum length of a tag, thread, owner or namespace, in bytes.
 pub const MAX_NAME: usize = 128;
 /// Description of valid namespace names, for error messages.
 pub const NAMESPACE: &str = "1 to 128 of A-Z a-z 0-9 . _ : / -";
 
 /// Why a text is not a valid name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unfit {
+pub enum InvalidName {
     /// Empty, or too long.
     Length,
     /// It has control characters.
     Control,
 }
 
-/// Returns why a text is not a valid key, tag, thread or owner of at most `most` bytes; `None` if it is.
-pub fn unfit(text: &str, most: usize) -> Option<Unfit> {
-    if text.is_empty() || text.len() > most {
-        return Some(Unfit::Length);
+/// Returns why a text is not a valid key, tag, thread or owner of at most `max` bytes; `None` if it is valid.
+pub fn invalid_name(text: &str, max: usize) -> Option<InvalidName> {
+    if text.is_empty() || text.len() > max {
+        return Some(InvalidName::Length);
     }
-    text.chars().any(char::is_control).then_some(Unfit::Control)
+    text.chars().any(char::is_control).then_some(InvalidName::Control)
 }
 
 /// Returns whether this is a valid namespace name.
@@ -35,14 +35,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_bounded_in_bytes_and_has_no_control_characters() {
-        assert_eq!([unfit("a b, c/d", 8), unfit("éé", 4)], [None; 2]);
-        assert_eq!(["", "ééé"].map(|text| unfit(text, 5)), [Some(Unfit::Length); 2]);
-        assert_eq!(["\0", "a\n", "\u{85}"].map(|text| unfit(text, 5)), [Some(Unfit::Control); 3]);
+    fn names_are_bounded_in_bytes_without_control_characters() {
+        assert_eq!([invalid_name("a b, c/d", 8), invalid_name("éé", 4)], [None; 2]);
+        assert_eq!(["", "ééé"].map(|text| invalid_name(text, 5)), [Some(InvalidName::Length); 2]);
+        assert_eq!(["\0", "a\n", "\u{85}"].map(|text| invalid_name(text, 5)), [Some(InvalidName::Control); 3]);
     }
 
     #[test]
-    fn a_namespace_is_as_refusals_say() {
+    fn namespaces_follow_the_description_in_error_messages() {
         for good in ["a", "Z9", "._:/-", "team/a:b", &"n".repeat(MAX_NAME)] {
             assert!(is_namespace(good), "{good}");
         }

@@ -5,25 +5,25 @@ use std::sync::Arc;
 use muster_store::{PageRequest, StoreError, StoreHandle, Tree};
 
 use super::cursor;
-use super::messages::{ListAsk, SpaceStats};
+use super::keys;
+use super::messages::{ListParams, SpaceStats};
 use super::names::MAX_KEY;
-use super::place;
-use super::record::{EntryId, EntryRecord, Owner, Place, Space, Tally};
+use super::record::{EntryId, EntryRecord, Owner, Place, Space, Usage};
 use super::service::MemoryOptions;
 use super::stored;
-use super::tallies::whole;
+use super::usage_cache::owner_total;
 use muster_core::page::Page;
 use muster_core::{Error, Millis};
 use muster_identity::By;
 
 /// Maximum number of ids examined for a page of a list: a selective filter returns a short page with a cursor.
-const MOST: usize = 2_000;
+const MAX_EXAMINED: usize = 2_000;
 /// Ids read per page.
 const PAGE: usize = 200;
 /// Maximum number of namespaces in statistics.
 const MAX_SPACES: usize = 1_000;
 
-/// Returns the entry that a caller names, expired or not. Keys are looked up in the namespace, ids among the caller's
+/// Returns the entry that a caller names, expired or not. Keys are examined up in the namespace, ids among the caller's
 /// own and shared entries.
 ///
 /// # Errors
@@ -70,44 +70,44 @@ pub(super) fn versions(store: &StoreHandle, present: EntryRecord, now: Millis) -
 ///
 /// # Errors
 /// `Invalid` for a cursor of another list; the store cannot be read.
-pub(super) fn list(options: &MemoryOptions, ask: &ListAsk, by: &By) -> Result<Page<EntryRecord>, Error> {
-    let (owner, namespace) = meant(options, ask.namespace.as_deref(), by);
+pub(super) fn list(options: &MemoryOptions, params: &ListParams, by: &By) -> Result<Page<EntryRecord>, Error> {
+    let (owner, namespace) = resolve(options, params.namespace.as_deref(), by);
     let space = namespace.map(|namespace| Space { owner: owner.clone(), namespace });
-    let question = (&owner, &ask.namespace, &ask.tags, &ask.key_prefix, &ask.thread);
-    let before = ask.page.after.as_deref().map(|cursor| cursor::read::<EntryId>(cursor, &question)).transpose()?;
-    let prefix = space.as_ref().map_or_else(|| place::ids_of_owner(&owner), place::ids_of_space);
-    let walk = Walk { store: &options.store, prefix, space, before };
-    let limit = ask.page.limit.clamp(1, 200);
+    let request = (&owner, &params.namespace, &params.tags, &params.key_prefix, &params.thread);
+    let before = params.page.after.as_deref().map(|cursor| cursor::read::<EntryId>(cursor, &request)).transpose()?;
+    let prefix = space.as_ref().map_or_else(|| keys::ids_of_owner(&owner), keys::ids_of_space);
+    let scan = IdScan { store: &options.store, prefix, space, before };
+    let limit = params.page.limit.clamp(1, 200);
     let (mut items, mut last): (Vec<EntryRecord>, Option<EntryId>) = (Vec::new(), None);
-    let more = walk.each(|place, id| {
+    let more = scan.each(|place, id| {
         if items.len() == limit {
-            return Ok(Go::Stop);
+            return Ok(Flow::Stop);
         }
         last = Some(id);
-        if ask.key_prefix.as_ref().is_none_or(|prefix| place.key.starts_with(prefix.as_str())) {
+        if params.key_prefix.as_ref().is_none_or(|prefix| place.key.starts_with(prefix.as_str())) {
             let entry = stored::entry(&options.store, &place)?;
-            items.extend(entry.filter(|entry| entry.id == id && lets(ask, entry, options.clock.now())));
+            items.extend(entry.filter(|entry| entry.id == id && matches(params, entry, options.clock.now())));
         }
-        Ok(Go::On)
+        Ok(Flow::Continue)
     })?;
-    let next = last.filter(|_| more == Go::Stop).map(|id| cursor::cursor(id, &question));
+    let next = last.filter(|_| more == Flow::Stop).map(|id| cursor::cursor(id, &request));
     Ok(Page { items, next })
 }
 
-fn lets(ask: &ListAsk, entry: &EntryRecord, now: Millis) -> bool {
+fn matches(params: &ListParams, entry: &EntryRecord, now: Millis) -> bool {
     !entry.expired(now)
-        && ask.tags.iter().all(|tag| entry.tags.contains(tag))
-        && ask.thread.as_ref().is_none_or(|thread| entry.thread.as_ref() == Some(thread))
+        && params.tags.iter().all(|tag| entry.tags.contains(tag))
+        && params.thread.as_ref().is_none_or(|thread| entry.thread.as_ref() == Some(thread))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Go {
-    On,
+enum Flow {
+    Continue,
     Stop,
 }
 
 /// Iteration over ids, newest first.
-struct Walk<'a> {
+struct IdScan<'a> {
     store: &'a StoreHandle,
     prefix: Vec<u8>,
     /// The common space; otherwise each record has its own.
@@ -115,54 +115,54 @@ struct Walk<'a> {
     before: Option<EntryId>,
 }
 
-impl Walk<'_> {
-    /// Returns `Stop` if more may follow: the visitor stopped, or the limit was reached.
-    fn each(&self, mut visit: impl FnMut(Place, EntryId) -> Result<Go, StoreError>) -> Result<Go, StoreError> {
+impl IdScan<'_> {
+    /// Calls `visit` for each id. Returns `Stop` if more may follow: the visitor stopped, or the limit was reached.
+    fn each(&self, mut visit: impl FnMut(Place, EntryId) -> Result<Flow, StoreError>) -> Result<Flow, StoreError> {
         let from = self.before.map(|id| [self.prefix.as_slice(), &id.0.to_be_bytes()].concat());
         let page = PageRequest::of(PAGE).starting_at(from).descending();
-        let mut looked = 0;
+        let mut examined = 0;
         for entry in self.store.entries(Tree::MemoryIds, self.prefix.as_slice(), page) {
             let (key, rec) = entry?;
-            let Some(id) = place::read_id(&key).filter(|id| self.before.is_none_or(|before| *id < before)) else {
+            let Some(id) = keys::read_id(&key).filter(|id| self.before.is_none_or(|before| *id < before)) else {
                 continue;
             };
-            if looked == MOST {
-                return Ok(Go::Stop);
+            if examined == MAX_EXAMINED {
+                return Ok(Flow::Stop);
             }
-            looked += 1;
+            examined += 1;
             let place = match &self.space {
                 Some(space) => Place { space: space.clone(), key: stored::read_key(rec.bytes)? },
                 None => stored::read_place(&rec.bytes)?,
             };
-            if visit(place, id)? == Go::Stop {
-                return Ok(Go::Stop);
+            if visit(place, id)? == Flow::Stop {
+                return Ok(Flow::Stop);
             }
         }
-        Ok(Go::On)
+        Ok(Flow::Continue)
     }
 }
 
-/// Returns the tallies of an owner and of its first namespaces.
+/// Returns the usage of an owner and of its first namespaces.
 ///
 /// # Errors
 /// The store cannot be read.
-pub(super) fn tallies(store: &StoreHandle, owner: &Owner) -> Result<(Tally, Vec<SpaceStats>), StoreError> {
-    let prefix = place::tallies(owner);
+pub(super) fn usages(store: &StoreHandle, owner: &Owner) -> Result<(Usage, Vec<SpaceStats>), StoreError> {
+    let prefix = keys::usages(owner);
     let mut spaces = Vec::new();
-    // The owner's own figures are one of them.
-    for found in store.records::<Tally>(prefix.as_slice(), PageRequest::default()).take(MAX_SPACES + 1) {
-        let (key, tally) = found?;
+    // The first record is the owner's own usage.
+    for found in store.records::<Usage>(prefix.as_slice(), PageRequest::default()).take(MAX_SPACES + 1) {
+        let (key, usage) = found?;
         let namespace = key.get(prefix.len()..).unwrap_or_default();
         if namespace.is_empty() || spaces.len() == MAX_SPACES {
             continue;
         }
-        spaces.push(SpaceStats { namespace: Arc::from(String::from_utf8_lossy(namespace)), tally });
+        spaces.push(SpaceStats { namespace: Arc::from(String::from_utf8_lossy(namespace)), usage });
     }
-    Ok((stored::tally(store, &whole(owner))?, spaces))
+    Ok((stored::usage(store, &owner_total(owner))?, spaces))
 }
 
 /// Resolves the owner and namespace of a search or list.
-pub(super) fn meant(options: &MemoryOptions, namespace: Option<&str>, by: &By) -> (Owner, Option<Arc<str>>) {
+pub(super) fn resolve(options: &MemoryOptions, namespace: Option<&str>, by: &By) -> (Owner, Option<Arc<str>>) {
     match namespace {
         None => (Owner::new(by.id()), None),
         Some(namespace) => {

@@ -100,16 +100,16 @@ impl fmt::Debug for EntryId {
 /// Error: not an entry id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be `mem_` and a ULID")]
-pub struct NoEntryId;
+pub struct InvalidEntryId;
 
 impl FromStr for EntryId {
-    type Err = NoEntryId;
+    type Err = InvalidEntryId;
 
-    fn from_str(text: &str) -> Result<Self, NoEntryId> {
+    fn from_str(text: &str) -> Result<Self, InvalidEntryId> {
         let ulid = text.strip_prefix(IdKind::Memory.prefix()).and_then(|rest| rest.strip_prefix('_'));
-        let read = ulid.and_then(|ulid| Ulid::from_string(ulid).ok()).map(|ulid| Self(ulid.0)).ok_or(NoEntryId)?;
+        let read = ulid.and_then(|ulid| Ulid::from_string(ulid).ok()).map(|ulid| Self(ulid.0)).ok_or(InvalidEntryId)?;
         // One text per id: the ULID parser also accepts lower case and look-alike letters.
-        if read.to_string() == text { Ok(read) } else { Err(NoEntryId) }
+        if read.to_string() == text { Ok(read) } else { Err(InvalidEntryId) }
     }
 }
 
@@ -132,7 +132,7 @@ impl<'de> Deserialize<'de> for EntryId {
 
 /// A retained replaced version, as listed by the current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct RetainedVersion {
     /// Number of the version.
     pub version: u32,
     /// When it expires; `None` for never.
@@ -148,7 +148,7 @@ pub struct EntryRecord {
     pub place: Place,
     /// The value.
     pub value: Arc<str>,
-    /// Tags in the given order, without duplicates.
+    /// Tags in the order of the request, without duplicates.
     pub tags: Vec<String>,
     /// Thread of the entry, such as a conversation.
     pub thread: Option<String>,
@@ -169,7 +169,7 @@ pub struct EntryRecord {
     /// Number of the change that stored this version.
     pub seq: u64,
     /// Retained replaced versions, oldest first. Only set in the current version.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<RetainedVersion>,
 }
 
 impl EntryRecord {
@@ -194,11 +194,11 @@ impl EntryRecord {
     }
 
     /// Returns whether a vector of that version is still valid for this one.
-    pub fn stands(&self, version: u32) -> bool {
+    pub fn is_vector_valid(&self, version: u32) -> bool {
         (self.text_version..=self.version).contains(&version)
     }
 
-    /// Size of key, value and tags in bytes, as counted in tallies.
+    /// Returns the size of key, value and tags in bytes, as counted in [`Usage`].
     pub fn bytes(&self) -> u64 {
         (self.key().len() + self.value.len() + self.tags.iter().map(String::len).sum::<usize>()) as u64
     }
@@ -261,7 +261,7 @@ pub enum Change {
         id: EntryId,
     },
     /// All data of an owner was deleted.
-    OwnerGone {
+    OwnerDeleted {
         /// The owner.
         owner: Owner,
     },
@@ -272,7 +272,7 @@ impl Change {
     pub fn owner(&self) -> &Owner {
         match self {
             Self::Put { place, .. } | Self::Vector { place, .. } | Self::Deleted { place, .. } => &place.space.owner,
-            Self::OwnerGone { owner } => owner,
+            Self::OwnerDeleted { owner } => owner,
         }
     }
 }
@@ -282,9 +282,9 @@ impl Record for Change {
     const SCHEMA: u16 = 1;
 }
 
-/// Content of a space, or of an owner. Expired entries count until they are swept.
+/// Number and size of the entries of a space or an owner. Expired entries count until they are swept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct Usage {
     /// Number of entries.
     pub entries: u64,
     /// Number of retained replaced versions.
@@ -293,7 +293,7 @@ pub struct Tally {
     pub bytes: u64,
 }
 
-impl Record for Tally {
+impl Record for Usage {
     const TREE: Tree = Tree::MemoryIds;
     const SCHEMA: u16 = 1;
 }
@@ -303,20 +303,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_identifier_has_one_text() {
+    fn ids_have_one_text() {
         // The ULID specification's example.
         let id: EntryId = "mem_01ARZ3NDEKTSV4RRFFQ69G5FAV".parse().unwrap();
         assert_eq!(id.to_string(), "mem_01ARZ3NDEKTSV4RRFFQ69G5FAV");
         for other in
             ["01ARZ3NDEKTSV4RRFFQ69G5FAV", "mem_01arz3ndektsv4rrffq69g5fav", "mem_01ARZ3NDEKTSV4RRFFQ69G5FA", ""]
         {
-            assert_eq!(other.parse::<EntryId>(), Err(NoEntryId), "{other}");
+            assert_eq!(other.parse::<EntryId>(), Err(InvalidEntryId), "{other}");
         }
         assert!(EntryId::fresh() < EntryId::fresh());
     }
 
     #[test]
-    fn an_identifier_is_text_for_people_and_bytes_in_records() {
+    fn ids_are_text_in_json_and_bytes_in_records() {
         let id: EntryId = "mem_01ARZ3NDEKTSV4RRFFQ69G5FAV".parse().unwrap();
         assert_eq!(serde_json::to_string(&id).unwrap(), "\"mem_01ARZ3NDEKTSV4RRFFQ69G5FAV\"");
         let bytes = postcard::to_allocvec(&id).unwrap();
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vector_stands_while_the_text_does() {
+    fn vectors_are_valid_while_the_text_is_unchanged() {
         let place = Place::new(Space::new(Owner::new("key_1"), "default"), "k");
         let record = EntryRecord {
             id: EntryId(1),
@@ -343,7 +343,12 @@ mod tests {
             seq: 1,
             kept: vec![],
         };
-        assert!(record.stands(3) && record.stands(5) && !record.stands(2) && !record.stands(6));
-        assert!(!record.expired(Millis(8)) && record.expired(Millis(9)), "gone from its time on");
+        assert!(
+            record.is_vector_valid(3)
+                && record.is_vector_valid(5)
+                && !record.is_vector_valid(2)
+                && !record.is_vector_valid(6)
+        );
+        assert!(!record.expired(Millis(8)) && record.expired(Millis(9)), "expired from its time on");
     }
 }

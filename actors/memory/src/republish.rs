@@ -28,7 +28,7 @@ pub(super) fn changes(store: &StoreHandle, known: u64) -> Result<Vec<Applied>, S
     }
 }
 
-/// Current form of a change; `None` if a later one supersedes it.
+/// Returns the current form of a change; `None` if a later one supersedes it.
 fn now(store: &StoreHandle, change: Change) -> Result<Option<AppliedKind>, StoreError> {
     Ok(match change {
         Change::Put { place, id, .. } => {
@@ -46,6 +46,6 @@ fn now(store: &StoreHandle, change: Change) -> Result<Option<AppliedKind>, Store
             })
         }
         Change::Deleted { place, id } => Some(AppliedKind::Deleted { space: place.space, id }),
-        Change::OwnerGone { owner } => Some(AppliedKind::OwnerGone { owner }),
+        Change::OwnerDeleted { owner } => Some(AppliedKind::OwnerDeleted { owner }),
     })
 }

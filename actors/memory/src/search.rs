@@ -1,4 +1,5 @@
-//! Searches: the index says which entries, the store what they hold now. What changed in between is not shown.
+//! Searches: the index selects entries, and their current versions are read from the store. Entries that have changed in
+//! between are dropped.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,9 +8,9 @@ use muster_store::StoreError;
 
 use super::check;
 use super::cursor;
-use super::messages::{FoundEntry, SearchAsk, SearchReply};
-use super::port::{Candidate, Candidates, IndexAsk};
-use super::reads::meant;
+use super::messages::{FoundEntry, SearchParams, SearchResponse};
+use super::port::{Candidate, Candidates, IndexSearch};
+use super::reads::resolve;
 use super::record::EntryId;
 use super::service::MemoryOptions;
 use super::snippets::Marker;
@@ -18,85 +19,89 @@ use muster_core::{Error, Kind};
 use muster_identity::By;
 use muster_retrieval::Query;
 
-/// Times the index is asked for one page: once more where what it found has changed since.
+/// Maximum number of index searches per page: a second one replaces entries that were dropped.
 const ROUNDS: usize = 2;
-/// Hits that can be paged to.
-const DEEPEST: usize = 10_000;
-/// Longest wait for the index.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Maximum offset of a page.
+const MAX_OFFSET: usize = 10_000;
+/// Time limit of an index search.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-pub(super) async fn search(options: &MemoryOptions, ask: SearchAsk, by: &By) -> Result<SearchReply, Error> {
-    check::search(&ask)?;
+/// Searches the caller's entries, or those of a shared namespace.
+///
+/// # Errors
+/// `Invalid` with every failed check, or for a cursor of another search; `Unavailable`.
+pub(super) async fn search(options: &MemoryOptions, params: SearchParams, by: &By) -> Result<SearchResponse, Error> {
+    check::search(&params)?;
     let begun = tokio::time::Instant::now();
-    let (owner, namespace) = meant(options, ask.namespace.as_deref(), by);
-    // A cursor is valid for the same search, whatever the size of the page.
-    let question = (owner.clone(), ask.namespace, Query { limit: 0, offset: 0, ..ask.query.clone() });
-    let begin = ask.after.as_deref().map(|cursor| cursor::read::<usize>(cursor, &question)).transpose()?;
-    let (limit, begin) = (ask.query.limit.clamp(1, 200), begin.unwrap_or(0).min(DEEPEST));
-    let query = Query { limit, offset: begin, ..ask.query };
-    let mut ask = IndexAsk { owner, namespace, query, now: options.clock.now() };
-    let mut round = Round::of(options, &ask).await?;
+    let (owner, namespace) = resolve(options, params.namespace.as_deref(), by);
+    // A cursor is valid for the same search with any page size.
+    let request = (owner.clone(), params.namespace, Query { limit: 0, offset: 0, ..params.query.clone() });
+    let begin = params.after.as_deref().map(|cursor| cursor::read::<usize>(cursor, &request)).transpose()?;
+    let (limit, begin) = (params.query.limit.clamp(1, 200), begin.unwrap_or(0).min(MAX_OFFSET));
+    let query = Query { limit, offset: begin, ..params.query };
+    let mut search = IndexSearch { owner, namespace, query, now: options.clock.now() };
+    let mut round = Round::run(options, &search).await?;
     for _ in 1..ROUNDS {
-        if round.over || round.hits.len() >= limit {
+        if round.at_end || round.hits.len() >= limit {
             break;
         }
-        (ask.query.offset, ask.query.limit) = (round.at, limit - round.hits.len());
-        // What was found stands where the index answers no more.
-        let Ok(next) = Round::of(options, &ask).await else { break };
-        (round.at, round.over) = (next.at, next.over);
+        (search.query.offset, search.query.limit) = (round.next, limit - round.hits.len());
+        // If the index fails now, the hits found so far are returned.
+        let Ok(next) = Round::run(options, &search).await else { break };
+        (round.next, round.at_end) = (next.next, next.at_end);
         round.hits.extend(next.hits);
     }
-    let Round { mut hits, at, over, found } = round;
+    let Round { mut hits, next, at_end, found } = round;
     for (n, hit) in hits.iter_mut().enumerate() {
         hit.rank = begin + n + 1;
     }
-    let next = (!over && at < DEEPEST).then(|| cursor::cursor(at, &question));
+    let next = (!at_end && next < MAX_OFFSET).then(|| cursor::cursor(next, &request));
     let Candidates { total, mode, warnings, index, .. } = found;
-    Ok(SearchReply { mode, hits, total, next, took: begun.elapsed(), warnings, index })
+    Ok(SearchResponse { mode, hits, total, next, took: begun.elapsed(), warnings, index })
 }
 
-/// What the index found at one time, as the store has it.
+/// Result of one index search, compared with the store.
 struct Round {
     hits: Vec<FoundEntry>,
-    /// Where the next one begins: behind all that the index found, what was dropped of it among them.
-    at: usize,
-    /// The index has no more.
-    over: bool,
-    /// What it said beside its hits.
+    /// Offset after all entries that the index returned, including those dropped.
+    next: usize,
+    /// The index has no further results.
+    at_end: bool,
+    /// Its results, without the hits.
     found: Candidates,
 }
 
 impl Round {
-    async fn of(options: &MemoryOptions, ask: &IndexAsk) -> Result<Self, Error> {
+    async fn run(options: &MemoryOptions, search: &IndexSearch) -> Result<Self, Error> {
         let late = || Error::new(Kind::Unavailable, "the search took too long").retry_in(Duration::from_secs(1));
-        let found = tokio::time::timeout(PATIENCE, options.index.search(ask.clone())).await;
+        let found = tokio::time::timeout(TIMEOUT, options.index.search(search.clone())).await;
         let mut found = found.map_err(|_| late())??;
         let candidates = std::mem::take(&mut found.hits);
-        let at = ask.query.offset + candidates.len();
-        let over = candidates.len() < ask.query.limit || at >= found.total;
-        let (options, ask) = (options.clone(), ask.clone());
+        let next = search.query.offset + candidates.len();
+        let at_end = candidates.len() < search.query.limit || next >= found.total;
+        let (options, search) = (options.clone(), search.clone());
         let read = tokio::task::spawn_blocking(move || {
-            let mut marker = Marker::new(&ask.query.text);
-            let one = |found| entry(&options, &ask, found, &mut marker).transpose();
+            let mut marker = Marker::new(&search.query.text);
+            let one = |found| entry(&options, &search, found, &mut marker).transpose();
             candidates.into_iter().filter_map(one).collect::<Result<Vec<FoundEntry>, StoreError>>()
         });
-        let hits = read.await.map_err(|_| Error::new(Kind::Internal, "the search broke off"))??;
-        Ok(Self { hits, at, over, found })
+        let hits = read.await.map_err(|_| Error::new(Kind::Internal, "the search was interrupted"))??;
+        Ok(Self { hits, next, at_end, found })
     }
 }
 
-/// An entry as it is now; `None` where it is not what the index scored any more.
+/// Reads the current version of a candidate; `None` if it is not the version that the index scored.
 fn entry(
     options: &MemoryOptions,
-    ask: &IndexAsk,
+    search: &IndexSearch,
     found: Candidate,
     marker: &mut Marker<'_>,
 ) -> Result<Option<FoundEntry>, StoreError> {
     let Candidate { namespace, hit } = found;
-    let Some(record) = stored::entry_by_id(&options.store, &ask.owner, EntryId(hit.id))? else { return Ok(None) };
+    let Some(record) = stored::entry_by_id(&options.store, &search.owner, EntryId(hit.id))? else { return Ok(None) };
     let same = record.version == hit.version
         && *record.namespace() == *namespace
-        && ask.namespace.as_deref().is_none_or(|namespace| namespace == record.namespace());
+        && search.namespace.as_deref().is_none_or(|namespace| namespace == record.namespace());
     if !same || record.expired(options.clock.now()) {
         return Ok(None);
     }

@@ -12,7 +12,7 @@ use super::actor::{MemoryWriter, load};
 use super::check;
 use super::forget::Forget;
 use super::messages::{
-    Forgotten, IndexState, ListAsk, NewEntry, Precondition, SearchAsk, SearchReply, Stats, StoreReply,
+    ForgottenCounts, IndexState, ListParams, NewEntry, Precondition, SearchParams, SearchResponse, Stats, StoreResponse,
 };
 use super::names::MAX_KEY;
 use super::port::{Index, IndexHealth, NewVector, PutVectors};
@@ -33,11 +33,11 @@ use muster_identity::By;
 /// Maximum number of calls waiting for the actor.
 const CALLS: usize = 4_096;
 /// Time limit of a call, which waits for the disk.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 /// Time limit of the deletion of an owner.
-const FORGETTING: Duration = Duration::from_secs(120);
+const FORGET_TIMEOUT: Duration = Duration::from_secs(120);
 /// Time limit of index statistics.
-const FIGURES: Duration = Duration::from_secs(2);
+const STATS_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of entries per request.
 const MAX_MANY: usize = 100;
 /// Maximum bytes of all values per request.
@@ -71,8 +71,8 @@ pub struct Memory {
     options: MemoryOptions,
 }
 
-fn broke_off() -> Error {
-    Error::new(Kind::Internal, "the read broke off")
+fn interrupted() -> Error {
+    Error::new(Kind::Internal, "the read was interrupted")
 }
 
 impl Memory {
@@ -80,14 +80,14 @@ impl Memory {
     pub fn start(group: &Group, writer: ArbiterHandle, options: MemoryOptions) -> Self {
         // The indexes read by themselves what was stored before this start.
         let announced = Arc::new(AtomicU64::new(u64::MAX));
-        let (given, first) = (options.clone(), Arc::clone(&announced));
+        let (dependencies, first) = (options.clone(), Arc::clone(&announced));
         let spec = ChildSpec::new("memory", writer, move |_| {
-            let (given, announced) = (given.clone(), Arc::clone(&first));
+            let (dependencies, announced) = (dependencies.clone(), Arc::clone(&first));
             async move {
                 // Fails if an earlier incarnation has set it; its value is newer.
-                let before = stored::last_change(&given.store)?;
+                let before = stored::last_change(&dependencies.store)?;
                 let _ = announced.compare_exchange(u64::MAX, before, Ordering::AcqRel, Ordering::Acquire);
-                load(given, announced).await
+                load(dependencies, announced).await
             }
         });
         Self { handle: group.start(spec.capacity(CALLS)), options }
@@ -98,7 +98,7 @@ impl Memory {
         self.handle.up().await;
     }
 
-    /// Stores an entry of the caller's, or of a shared namespace. It is durable when this resolves, and the next search
+    /// Stores an entry of the caller or of a shared namespace. It is durable when this resolves, and the next search
     /// finds it unless `index_state` is `Pending`.
     ///
     /// # Errors
@@ -110,9 +110,9 @@ impl Memory {
         by: &By,
         precondition: Precondition,
         idempotency: Option<Idempotency>,
-    ) -> Result<StoreReply, Error> {
+    ) -> Result<StoreResponse, Error> {
         let draft = check::draft(entry, &["body"], by, &self.options.settings, precondition)?;
-        let replies = self.handle.ask_within(PATIENCE, Store { drafts: vec![draft], idempotency }).await??;
+        let replies = self.handle.ask_within(TIMEOUT, Store { drafts: vec![draft], idempotency }).await??;
         replies.into_iter().next().unwrap_or_else(|| Err(Error::new(Kind::Internal, "the answer is missing")))
     }
 
@@ -125,7 +125,7 @@ impl Memory {
         entries: Vec<NewEntry>,
         by: &By,
         idempotency: Option<Idempotency>,
-    ) -> Result<Vec<Result<StoreReply, Error>>, Error> {
+    ) -> Result<Vec<Result<StoreResponse, Error>>, Error> {
         if entries.is_empty() || entries.len() > MAX_MANY {
             let msg = format!("must be 1 to {MAX_MANY} entries, not {}", entries.len());
             return Err(Error::field(Kind::Invalid, &["body", "entries"], msg, entries.len().into()));
@@ -144,7 +144,7 @@ impl Memory {
         let stored = if drafts.is_empty() {
             Vec::new()
         } else {
-            self.handle.ask_within(PATIENCE, Store { drafts, idempotency }).await??
+            self.handle.ask_within(TIMEOUT, Store { drafts, idempotency }).await??
         };
         let mut stored = stored.into_iter();
         let missing = || Err(Error::new(Kind::Internal, "the answer is missing"));
@@ -177,8 +177,8 @@ impl Memory {
     /// As [`Memory::get`].
     pub fn index_state(&self, record: &EntryRecord) -> Result<IndexState, Error> {
         let vector = stored::vector(&self.options.store, record.id)?;
-        let stands = vector.is_some_and(|vector| record.stands(vector.version));
-        Ok(if stands { IndexState::Indexed } else { IndexState::Text })
+        let is_indexed = vector.is_some_and(|vector| record.is_vector_valid(vector.version));
+        Ok(if is_indexed { IndexState::Indexed } else { IndexState::Text })
     }
 
     /// Returns a page of the caller's entries, or of a shared namespace's, newest creation first (a replaced entry
@@ -186,10 +186,10 @@ impl Memory {
     ///
     /// # Errors
     /// `Invalid` for a cursor of another list; `Unavailable`.
-    pub async fn list(&self, ask: ListAsk, by: &By) -> Result<Page<EntryRecord>, Error> {
-        check::list(&ask)?;
+    pub async fn list(&self, params: ListParams, by: &By) -> Result<Page<EntryRecord>, Error> {
+        check::list(&params)?;
         let (options, by) = (self.options.clone(), by.clone());
-        tokio::task::spawn_blocking(move || reads::list(&options, &ask, &by)).await.map_err(|_| broke_off())?
+        tokio::task::spawn_blocking(move || reads::list(&options, &params, &by)).await.map_err(|_| interrupted())?
     }
 
     /// Deletes an entry with its history; returns false if there was none.
@@ -217,25 +217,25 @@ impl Memory {
             }
             None => return Ok(false),
         };
-        self.handle.ask_within(PATIENCE, delete).await?
+        self.handle.ask_within(TIMEOUT, delete).await?
     }
 
     /// Deletes all data of an owner. It continues after a crash; a repeated call waits for the same completion.
     ///
     /// # Errors
     /// `Invalid`: not a principal's id; `Unavailable`: it may still continue, try again.
-    pub async fn forget(&self, owner: &Owner, by: &By) -> Result<Forgotten, Error> {
+    pub async fn forget(&self, owner: &Owner, by: &By) -> Result<ForgottenCounts, Error> {
         check::owner(owner)?;
         let forget = Forget { owner: owner.clone(), by: by.clone() };
-        self.handle.ask_within(FORGETTING, forget).await?
+        self.handle.ask_within(FORGET_TIMEOUT, forget).await?
     }
 
     /// Returns the entries that match a query, best first.
     ///
     /// # Errors
     /// `Invalid` with every failed check, or for a cursor of another search; `Unavailable`.
-    pub async fn search(&self, ask: SearchAsk, by: &By) -> Result<SearchReply, Error> {
-        search::search(&self.options, ask, by).await
+    pub async fn search(&self, params: SearchParams, by: &By) -> Result<SearchResponse, Error> {
+        search::search(&self.options, params, by).await
     }
 
     /// Returns statistics of the caller's own memory.
@@ -245,11 +245,11 @@ impl Memory {
     pub async fn stats(&self, by: &By) -> Result<Stats, Error> {
         let owner = Owner::new(by.id());
         let (store, whose) = (Arc::clone(&self.options.store), owner.clone());
-        let read = tokio::task::spawn_blocking(move || reads::tallies(&store, &whose));
-        let (tally, namespaces) = read.await.map_err(|_| broke_off())??;
-        let figures = tokio::time::timeout(FIGURES, self.options.index.figures(&owner)).await;
-        let (index, health) = (figures.ok().and_then(Result::ok), self.options.index.health());
-        Ok(Stats { tally, namespaces, index, health })
+        let read = tokio::task::spawn_blocking(move || reads::usages(&store, &whose));
+        let (usage, namespaces) = read.await.map_err(|_| interrupted())??;
+        let index = tokio::time::timeout(STATS_TIMEOUT, self.options.index.owner_stats(&owner)).await;
+        let (index, health) = (index.ok().and_then(Result::ok), self.options.index.health());
+        Ok(Stats { usage, namespaces, index, health })
     }
 
     /// Deletes expired entries in slices; returns the number of entries and versions. For maintenance: the actor also
@@ -258,7 +258,7 @@ impl Memory {
     /// # Errors
     /// `Unavailable`.
     pub async fn sweep(&self) -> Result<usize, Error> {
-        self.handle.ask_within(PATIENCE, SweepNow).await?
+        self.handle.ask_within(TIMEOUT, SweepNow).await?
     }
 
     /// Returns whether the indexes are complete. Does not block.
@@ -274,7 +274,7 @@ impl PutVectors for Memory {
             let mut stored = 0;
             while !vectors.is_empty() {
                 let rest = vectors.split_off(vectors.len().min(MAX_VECTORS));
-                stored += handle.ask_within(PATIENCE, Vectors(std::mem::replace(&mut vectors, rest))).await??;
+                stored += handle.ask_within(TIMEOUT, Vectors(std::mem::replace(&mut vectors, rest))).await??;
             }
             Ok(stored)
         })

@@ -4,10 +4,10 @@ use muster_retrieval::{Language, Languages, StopWords, TextQuery, highlights};
 
 use super::port::Highlight;
 
-/// Bytes examined per value.
-const OF_VALUE: usize = 64 << 10;
-/// Bytes examined per page of results.
-const OF_PAGE: usize = 2 << 20;
+/// Maximum bytes examined per value.
+const MAX_PER_VALUE: usize = 64 << 10;
+/// Maximum bytes examined per page of results.
+const MAX_PER_PAGE: usize = 2 << 20;
 
 /// Highlights the entries of a page for one query.
 pub(super) struct Marker<'a> {
@@ -19,17 +19,17 @@ pub(super) struct Marker<'a> {
 
 impl<'a> Marker<'a> {
     pub(super) fn new(query: &'a str) -> Self {
-        Self { query, known: Vec::new(), left: OF_PAGE }
+        Self { query, known: Vec::new(), left: MAX_PER_PAGE }
     }
 
     /// Returns at most three snippets of a value; empty if no query word occurs in the examined part. The language is
     /// the index's: detecting it again costs more than the search.
     pub(super) fn mark(&mut self, value: &str, language: Language) -> Vec<Highlight> {
-        let most = OF_VALUE.min(self.left);
+        let most = MAX_PER_VALUE.min(self.left);
         let value = value.get(..value.floor_char_boundary(most)).unwrap_or_default();
         self.left -= value.len();
         let found = highlights(value, self.query_in(language), language);
-        found.into_iter().filter_map(|found| shown(value, &found)).collect()
+        found.into_iter().filter_map(|found| highlight(value, &found)).collect()
     }
 
     fn query_in(&mut self, language: Language) -> &TextQuery {
@@ -44,7 +44,7 @@ impl<'a> Marker<'a> {
     }
 }
 
-fn shown(value: &str, found: &muster_retrieval::Highlight) -> Option<Highlight> {
+fn highlight(value: &str, found: &muster_retrieval::Highlight) -> Option<Highlight> {
     let (start, end) = (found.snippet.start, found.snippet.end);
     let within = |at: usize| at.saturating_sub(start);
     let matches = found.words.iter().map(|word| (within(word.start), within(word.end))).collect();
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn matches_are_bytes_of_the_snippet_and_words_are_known_by_their_stems() {
+    fn matches_are_byte_ranges_of_the_snippet_and_by_stem() {
         let found = Marker::new("ferries").mark("Übers Meer: the ferry leaves, the ferry comes.", Language::English);
         assert_eq!(found.len(), 1);
         let words: Vec<&str> = found[0].matches.iter().map(|(start, end)| &found[0].snippet[*start..*end]).collect();
@@ -66,10 +66,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_looked_at_is_bounded_on_a_letter() {
-        let long = format!("ferry {}", "é".repeat(OF_VALUE));
+    fn the_examined_part_is_bounded_at_a_character() {
+        let long = format!("ferry {}", "é".repeat(MAX_PER_VALUE));
         let mut marker = Marker::new("ferry");
         let marked = (0..100).filter(|_| !marker.mark(&long, Language::English).is_empty()).count();
-        assert_eq!((marked, marker.left), (OF_PAGE / OF_VALUE, 0), "a page of long values ends, too");
+        assert_eq!((marked, marker.left), (MAX_PER_PAGE / MAX_PER_VALUE, 0), "a page of long values ends, too");
     }
 }

@@ -4,9 +4,13 @@ use std::sync::Arc;
 
 use muster_store::{PageRequest, Record, StoreError, StoreHandle, Tree};
 
-use super::place;
-use super::record::{Change, EntryId, EntryRecord, Owner, Place, Space, Tally, VectorRecord};
+use super::keys;
+use super::record::{Change, EntryId, EntryRecord, Owner, Place, Space, Usage, VectorRecord};
 
+/// Reads a record.
+///
+/// # Errors
+/// The store cannot be read.
 pub(super) fn read<R: Record>(store: &StoreHandle, tree: Tree, key: &[u8]) -> Result<Option<R>, StoreError> {
     store.get(tree, key)?.map(|rec| R::decode(&rec)).transpose()
 }
@@ -15,16 +19,16 @@ pub(super) fn read<R: Record>(store: &StoreHandle, tree: Tree, key: &[u8]) -> Re
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn entry(store: &StoreHandle, place: &Place) -> Result<Option<EntryRecord>, StoreError> {
-    read(store, Tree::Memory, &place::entry(place))
+pub(super) fn entry(store: &StoreHandle, place: &Place) -> Result<Option<EntryRecord>, StoreError> {
+    read(store, Tree::Memory, &keys::entry(place))
 }
 
 /// Returns the place of an owner's entry.
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn place_of(store: &StoreHandle, owner: &Owner, id: EntryId) -> Result<Option<Place>, StoreError> {
-    let rec = store.get(Tree::MemoryIds, &place::id(owner, id))?;
+pub(super) fn place_of(store: &StoreHandle, owner: &Owner, id: EntryId) -> Result<Option<Place>, StoreError> {
+    let rec = store.get(Tree::MemoryIds, &keys::id(owner, id))?;
     rec.map(|rec| read_place(&rec.bytes)).transpose()
 }
 
@@ -32,55 +36,41 @@ pub fn place_of(store: &StoreHandle, owner: &Owner, id: EntryId) -> Result<Optio
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn entry_by_id(store: &StoreHandle, owner: &Owner, id: EntryId) -> Result<Option<EntryRecord>, StoreError> {
+pub(super) fn entry_by_id(store: &StoreHandle, owner: &Owner, id: EntryId) -> Result<Option<EntryRecord>, StoreError> {
     let Some(place) = place_of(store, owner, id)? else { return Ok(None) };
     // Another entry may occupy its place by now.
     Ok(entry(store, &place)?.filter(|entry| entry.id == id))
 }
 
-/// Returns the vector of an entry; [`EntryRecord::stands`] decides whether it is still valid.
+/// Returns the vector of an entry; [`EntryRecord::is_vector_valid`] decides whether it is still valid.
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn vector(store: &StoreHandle, id: EntryId) -> Result<Option<VectorRecord>, StoreError> {
-    read(store, Tree::MemoryVectors, &place::vector(id))
+pub(super) fn vector(store: &StoreHandle, id: EntryId) -> Result<Option<VectorRecord>, StoreError> {
+    read(store, Tree::MemoryVectors, &keys::vector(id))
 }
 
 pub(super) fn version(store: &StoreHandle, id: EntryId, version: u32) -> Result<Option<EntryRecord>, StoreError> {
-    read(store, Tree::MemoryHistory, &place::version(id, version))
+    read(store, Tree::MemoryHistory, &keys::version(id, version))
 }
 
-pub(super) fn tally(store: &StoreHandle, space: &Space) -> Result<Tally, StoreError> {
-    Ok(read(store, Tree::MemoryIds, &place::tally(space))?.unwrap_or_default())
+pub(super) fn usage(store: &StoreHandle, space: &Space) -> Result<Usage, StoreError> {
+    Ok(read(store, Tree::MemoryIds, &keys::usage(space))?.unwrap_or_default())
 }
 
 /// Returns a page of changes after a change number, in order; empty at the end. Blocking.
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn changes(store: &StoreHandle, behind: u64, limit: usize) -> Result<Vec<(u64, Change)>, StoreError> {
-    let from = Some(place::change(behind.saturating_add(1)));
+pub(super) fn changes(store: &StoreHandle, behind: u64, limit: usize) -> Result<Vec<(u64, Change)>, StoreError> {
+    let from = Some(keys::change(behind.saturating_add(1)));
     let page = store.record_page::<Change>([], PageRequest::of(limit).starting_at(from))?;
     let number = |(key, change): (Vec<u8>, _)| {
         let seq = key.try_into().map(u64::from_be_bytes);
-        let seq = seq.map_err(|_| StoreError::Corrupt("memory_changes: a key that is no number".to_owned()))?;
+        let seq = seq.map_err(|_| StoreError::Corrupt("memory_changes: a key that is not a number".to_owned()))?;
         Ok((seq, change))
     };
     page.items.into_iter().map(number).collect()
-}
-
-/// Returns a page of all entries, expired ones included, and the start of the next page. To rebuild an index, read
-/// [`last_change`] before the first page and the changes after it at the end.
-///
-/// # Errors
-/// The store cannot be read.
-pub fn entries(
-    store: &StoreHandle,
-    from: Option<Vec<u8>>,
-    limit: usize,
-) -> Result<(Vec<EntryRecord>, Option<Vec<u8>>), StoreError> {
-    let page = store.record_page([], PageRequest::of(limit).starting_at(from))?;
-    Ok((page.items.into_iter().map(|(_, entry)| entry).collect(), page.next))
 }
 
 /// Returns the number of the last durable change; 0 before the first.
@@ -88,16 +78,17 @@ pub fn entries(
 /// # Errors
 /// The store cannot be read.
 pub fn last_change(store: &StoreHandle) -> Result<u64, StoreError> {
-    let Some(rec) = store.get(Tree::MemoryIds, place::SEQ)? else { return Ok(0) };
+    let Some(rec) = store.get(Tree::MemoryIds, keys::SEQ)? else { return Ok(0) };
     let seq = rec.bytes.as_slice().try_into().map(u64::from_be_bytes);
     seq.map_err(|_| StoreError::Corrupt("memory_ids: the number of changes".to_owned()))
 }
 
+/// Parses the place of an entry, as stored in `Tree::MemoryIds` and `Tree::MemoryExpiry`.
 pub(super) fn read_place(bytes: &[u8]) -> Result<Place, StoreError> {
     postcard::from_bytes(bytes).map_err(|why| StoreError::Corrupt(format!("memory: a place: {why}")))
 }
 
-/// Key of a space's entry, as stored in `Tree::MemoryIds`.
+/// Parses the key of a space's entry, as stored in `Tree::MemoryIds`.
 pub(super) fn read_key(bytes: Vec<u8>) -> Result<Arc<str>, StoreError> {
     let key = String::from_utf8(bytes).map_err(|why| StoreError::Corrupt(format!("memory_ids: a key: {why}")))?;
     Ok(Arc::from(key))

@@ -7,8 +7,8 @@ use tokio::sync::oneshot;
 
 use super::actor::MemoryWriter;
 use super::decision::{Decision, Effect};
-use super::place;
-use super::state::{self, End, Ended};
+use super::keys;
+use super::state::{self, Expired, ExpiryRow};
 use super::stored;
 use super::write::restarting;
 use muster_core::Error;
@@ -48,7 +48,7 @@ impl MemoryWriter {
             }
             Ok(None) => self.end_sweep(),
             Err(error) => {
-                tracing::error!(%error, "what has expired cannot be swept: tried again");
+                tracing::error!(%error, "expired entries cannot be swept: tried again");
                 self.end_sweep();
             }
         }
@@ -63,7 +63,7 @@ impl MemoryWriter {
     }
 
     /// Continues after a slice has become durable.
-    pub(super) fn swept(&mut self) {
+    pub(super) fn sweep_slice_stored(&mut self) {
         self.sweep.under_way = false;
         if std::mem::take(&mut self.sweep.more) { self.begin_sweep() } else { self.end_sweep() }
     }
@@ -71,28 +71,28 @@ impl MemoryWriter {
     /// Builds the next slice; `None` if nothing has expired. Owners being deleted are skipped.
     fn sweep_slice(&mut self) -> Result<Option<Decision>, StoreError> {
         let (store, now) = (self.options.store.clone(), self.now());
-        let (mut decision, mut looked) = (Decision::default(), 0);
+        let (mut decision, mut examined) = (Decision::default(), 0);
         for entry in store.entries(Tree::MemoryExpiry, [], PageRequest::of(SLICE)).take(SLICE) {
             let (key, rec) = match entry {
                 Ok(entry) => entry,
-                Err(error) if looked == 0 => return Err(error),
-                // What was taken over so far stands.
+                Err(error) if examined == 0 => return Err(error),
+                // What has been applied so far remains.
                 Err(error) => {
-                    tracing::error!(%error, "what has expired cannot be read: tried again");
+                    tracing::error!(%error, "expired entries cannot be read: tried again");
                     break;
                 }
             };
-            let Some((at, id, version)) = place::read_end(&key).filter(|(at, ..)| *at <= now) else { break };
-            looked += 1;
-            match self.sweep_one(End { at, id, version }, &rec.bytes, &mut decision) {
-                Ok(ended) => self.sweep.swept += usize::from(ended != Ended::Nothing),
+            let Some((at, id, version)) = keys::read_expiry(&key).filter(|(at, ..)| *at <= now) else { break };
+            examined += 1;
+            match self.sweep_one(ExpiryRow { at, id, version }, &rec.bytes, &mut decision) {
+                Ok(ended) => self.sweep.swept += usize::from(ended != Expired::Nothing),
                 Err(StoreError::Corrupt(why)) => {
-                    tracing::error!(%id, why, "what has expired cannot be read: left as it is");
+                    tracing::error!(%id, why, "an expired entry cannot be read: it is left as it is");
                     decision.ops.push(Op::Delete { tree: Tree::MemoryExpiry, key });
                 }
                 // What has been applied so far remains.
                 Err(error) => {
-                    tracing::error!(%error, "what has expired cannot be swept: tried again");
+                    tracing::error!(%error, "expired entries cannot be swept: tried again");
                     break;
                 }
             }
@@ -103,17 +103,17 @@ impl MemoryWriter {
         if decision.ops.is_empty() {
             return Ok(None);
         }
-        self.sweep.more = looked == SLICE || decision.ops.len() > MAX_OPS;
+        self.sweep.more = examined == SLICE || decision.ops.len() > MAX_OPS;
         decision.effects.push(Effect::SweepSlice);
         Ok(Some(decision))
     }
 }
 
 impl MemoryWriter {
-    fn sweep_one(&mut self, end: End, place: &[u8], into: &mut Decision) -> Result<Ended, StoreError> {
+    fn sweep_one(&mut self, end: ExpiryRow, place: &[u8], into: &mut Decision) -> Result<Expired, StoreError> {
         let place = stored::read_place(place)?;
         if self.forgetting.contains_key(&place.space.owner) {
-            return Ok(Ended::Nothing);
+            return Ok(Expired::Nothing);
         }
         let present = self.present(&place)?;
         let mut transaction = self.transaction();

@@ -29,14 +29,14 @@ mod tests {
     }
 
     #[test]
-    fn tags_of_a_conversation_name_its_thread() {
+    fn conversation_tags_name_the_thread() {
         assert_eq!(of(&["session:1", "conv:26", "speaker:Ann"]).as_deref(), Some("conv:26 session:1"));
         assert_eq!(of(&["conv:26", "session:1"]), of(&["session:1", "conv:26"]), "whatever their order");
         assert_eq!(of(&["thread:a"]).as_deref(), Some("thread:a"));
     }
 
     #[test]
-    fn other_tags_name_none() {
+    fn other_tags_name_no_thread() {
         for tags in [&[][..], &["red"], &["session"], &["session:"], &["speaker:Ann"], &["session:1", "session:2"]] {
             assert_eq!(of(tags), None, "{tags:?}");
         }

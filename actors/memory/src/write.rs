@@ -9,13 +9,14 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::actor::MemoryWriter;
-use super::answers::{self, Answer, EntryOutcome, Waiting};
+
 use super::decision::{Decision, Effect, Reply};
-use super::messages::{Precondition, StoreReply};
-use super::port::{NewVector, Taken};
+use super::messages::{Precondition, StoreResponse};
+use super::port::{ApplyOutcome, NewVector};
 use super::record::{EntryId, Place};
-use super::state::{self, Draft, Refused, Stored};
-use super::tallies::whole;
+use super::responses::{self, EntryOutcome, StoredResponse};
+use super::state::{self, Draft, Rejection, Stored};
+use super::usage_cache::owner_total;
 use muster_core::idempotency::Idempotency;
 use muster_core::journal::Journalled;
 use muster_core::{Error, Kind};
@@ -25,7 +26,7 @@ const MAX_OPS: usize = 2_048;
 
 /// Entries to be stored independently, in order.
 #[derive(Message)]
-#[rtype(result = "Result<Vec<Result<StoreReply, Error>>, Error>")]
+#[rtype(result = "Result<Vec<Result<StoreResponse, Error>>, Error>")]
 pub(super) struct Store {
     pub(super) drafts: Vec<Draft>,
     pub(super) idempotency: Option<Idempotency>,
@@ -47,11 +48,11 @@ pub(super) struct Delete {
 pub(super) struct Vectors(pub(super) Vec<NewVector>);
 
 /// A response channel, and the effect that responds once a decision is durable and indexed.
-fn answer<T: Send + 'static>(
-    finish: impl FnOnce(Taken) -> T + Send + 'static,
+fn reply_channel<T: Send + 'static>(
+    finish: impl FnOnce(ApplyOutcome) -> T + Send + 'static,
 ) -> (Reply, ResponseFuture<Result<T, Error>>) {
     let (to, from) = oneshot::channel();
-    let reply: Reply = Box::new(move |stored: Result<Taken, Error>| {
+    let reply: Reply = Box::new(move |stored: Result<ApplyOutcome, Error>| {
         // The caller may have stopped waiting.
         let _ = to.send(stored.map(finish));
     });
@@ -63,26 +64,26 @@ pub(super) fn restarting() -> Error {
 }
 
 impl MemoryWriter {
-    fn store_one(&mut self, draft: &Draft, into: &mut Decision) -> Result<Stored, Refused> {
+    fn store_one(&mut self, draft: &Draft, into: &mut Decision) -> Result<Stored, Rejection> {
         let owner = &draft.place.space.owner;
         if self.forgetting.contains_key(owner) {
-            return Err(Refused::Forgetting);
+            return Err(Rejection::Forgetting);
         }
         let unreadable = |error: StoreError| {
             tracing::error!(%error, "an entry cannot be read or written");
-            Refused::Unreadable
+            Rejection::Unreadable
         };
         let present = self.present(&draft.place).map_err(unreadable)?;
-        let (mut transaction, most) = (self.transaction(), self.options.settings.max_entries);
-        let owned = self.tallies.held(&whole(owner));
-        let stored = state::store(&mut transaction, present.as_deref(), draft, EntryId::fresh(), (owned, most));
+        let (mut transaction, max) = (self.transaction(), self.options.settings.max_entries);
+        let owned = self.usages.held(&owner_total(owner));
+        let stored = state::store(&mut transaction, present.as_deref(), draft, EntryId::fresh(), (owned, max));
         let stored = stored.map_err(unreadable)??;
         self.take(transaction, into);
         Ok(stored)
     }
 
     /// Decides about every entry of a request.
-    fn store_all(&mut self, store: &Store) -> (Vec<Result<Stored, Refused>>, Decision) {
+    fn store_all(&mut self, store: &Store) -> (Vec<Result<Stored, Rejection>>, Decision) {
         let (mut outcomes, mut decision) = (Vec::with_capacity(store.drafts.len()), Decision::default());
         for draft in &store.drafts {
             if decision.ops.len() > MAX_OPS {
@@ -90,25 +91,24 @@ impl MemoryWriter {
             }
             outcomes.push(self.store_one(draft, &mut decision));
         }
-        if let Some(asked) = &store.idempotency
+        if let Some(request) = &store.idempotency
             && outcomes.iter().any(Result::is_ok)
         {
-            let said = Answer { memory: outcomes.iter().map(EntryOutcome::of).collect() };
-            match asked.op(self.now(), json!(said)) {
+            let response = StoredResponse { memory: outcomes.iter().map(EntryOutcome::of).collect() };
+            match request.op(self.now(), json!(response)) {
                 Ok(op) => decision.ops.push(op),
                 // Every part of it is bounded, so this is a bug; continuing would store twice.
                 Err(error) => self.fault(&error),
             }
-            let key = (asked.principal.clone(), asked.key.clone());
-            self.answers.insert(key.clone(), Waiting { digest: asked.digest, answer: said });
-            decision.effects.push(Effect::Answered(key));
+            // The decision is the next one: `conclude` submits it.
+            self.responses.insert(request, response, self.next_decision());
         }
         (outcomes, decision)
     }
 
     fn delete_one(&mut self, delete: &Delete, into: &mut Decision) -> Result<bool, Error> {
         if self.forgetting.contains_key(&delete.place.space.owner) {
-            return Err(Refused::Forgetting.into());
+            return Err(Rejection::Forgetting.into());
         }
         let present = self.present(&delete.place)?;
         let present = present.filter(|present| delete.id.is_none_or(|id| present.id == id));
@@ -134,31 +134,32 @@ impl MemoryWriter {
         &mut self,
         mut decision: Decision,
         context: &mut Context<Self>,
-        finish: impl FnOnce(Taken) -> T + Send + 'static,
+        finish: impl FnOnce(ApplyOutcome) -> T + Send + 'static,
     ) -> ResponseFuture<Result<T, Error>> {
-        let (reply, answered) = answer(finish);
+        let (reply, response) = reply_channel(finish);
         // Ordered after the decisions it depends on, even if it writes nothing.
         decision.effects.push(Effect::Reply(reply));
         self.seal(decision);
         self.flush(context);
-        answered
+        response
     }
 }
 
 impl Handler<Store> for MemoryWriter {
-    type Result = ResponseFuture<Result<Vec<Result<StoreReply, Error>>, Error>>;
+    type Result = ResponseFuture<Result<Vec<Result<StoreResponse, Error>>, Error>>;
 
     fn handle(&mut self, store: Store, context: &mut Context<Self>) -> Self::Result {
-        let before = store.idempotency.as_ref().map(|asked| self.answered(asked)).transpose();
+        let replay = |request| self.responses.replay(request, &self.options.store, self.now());
+        let before = store.idempotency.as_ref().map(replay).transpose();
         match before.and_then(|before| self.admit().map(|()| before.flatten())) {
-            Err(refused) => Box::pin(ready(Err(refused))),
+            Err(rejection) => Box::pin(ready(Err(rejection))),
             Ok(Some(before)) => self.conclude(Decision::default(), context, move |_| {
-                before.memory.into_iter().zip(store.drafts).map(|(said, draft)| said.again(draft)).collect()
+                before.memory.into_iter().zip(store.drafts).map(|(outcome, draft)| outcome.replay(draft)).collect()
             }),
             Ok(None) => {
                 let (outcomes, decision) = self.store_all(&store);
-                self.conclude(decision, context, move |taken| {
-                    outcomes.into_iter().map(|outcome| answers::reply(outcome, taken)).collect()
+                self.conclude(decision, context, move |indexed| {
+                    outcomes.into_iter().map(|outcome| responses::response(outcome, indexed)).collect()
                 })
             }
         }
@@ -174,8 +175,8 @@ impl Handler<Delete> for MemoryWriter {
         }
         let mut decision = Decision::default();
         let outcome = self.delete_one(&delete, &mut decision);
-        let answered = self.conclude(decision, context, move |_| outcome);
-        Box::pin(async move { answered.await? })
+        let response = self.conclude(decision, context, move |_| outcome);
+        Box::pin(async move { response.await? })
     }
 }
 

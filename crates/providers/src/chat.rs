@@ -35,7 +35,7 @@ pub struct Message {
     pub role: Role,
     /// Content; empty for an assistant message that only calls tools.
     pub content: Content,
-    /// Name of the author, if given.
+    /// Name of the author, if known.
     pub name: Option<String>,
     /// Tool calls made by an assistant message.
     pub tool_calls: Vec<ToolCall>,
@@ -116,7 +116,7 @@ pub enum ContentPart {
 pub struct Image {
     /// Where the image is.
     pub source: ImageSource,
-    /// `auto`, `low` or `high`, if given.
+    /// `auto`, `low` or `high`, if set.
     pub detail: Option<String>,
 }
 

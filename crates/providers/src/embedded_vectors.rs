@@ -34,9 +34,9 @@ fn reply(embeddings: Embeddings, model: String) -> EmbedReply {
 
 /// Checks what the model supports. Its vectors cannot be shortened: it was not trained for that.
 fn texts(request: &EmbedRequest, dimensions: u32) -> Result<Vec<String>, Fault> {
-    if let Some(wanted) = request.dimensions.filter(|wanted| *wanted != dimensions) {
+    if let Some(requested) = request.dimensions.filter(|requested| *requested != dimensions) {
         let message = format!(
-            "the embedded model's vectors have {dimensions} dimensions, not {wanted}: leave `dimensions` out, or choose \
+            "the embedded model's vectors have {dimensions} dimensions, not {requested}: leave `dimensions` out, or choose \
              a model whose vectors can be cut"
         );
         return Err(Fault::unsupported("dimensions", message));

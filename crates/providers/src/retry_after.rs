@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dates_of_rfc_9110() {
+    fn dates_of_rfc_9110_are_parsed() {
         for date in ["Sun, 06 Nov 1994 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"] {
             assert_eq!(parse_retry_after(date, at(EXAMPLE - 90)), Some(Duration::from_secs(90)), "{date}");
             assert_eq!(parse_retry_after(date, at(EXAMPLE + 5)), Some(Duration::ZERO));
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_and_milliseconds_and_nothing_else() {
+    fn only_seconds_and_milliseconds_are_accepted() {
         let now = at(0);
         assert_eq!(parse_retry_after(" 120 ", now), Some(Duration::from_secs(120)));
         assert_eq!(parse_retry_after("1.5", now), Some(Duration::from_millis(1500)));

@@ -44,12 +44,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn debug_hides_it() {
+    fn debug_output_hides_the_secret() {
         assert!(!format!("{:?}", Secret::new("sk-very-secret")).contains("very"));
     }
 
     #[test]
-    fn whole_and_masked_copies_are_removed() {
+    fn complete_and_masked_copies_are_removed() {
         let key = Secret::new("sk-proj-abcdef");
         assert_eq!(key.scrub("wrong key sk-proj-abcdef."), "wrong key [key].");
         assert_eq!(key.scrub("wrong key sk-p****def. Look"), "wrong key [key] Look");

@@ -23,7 +23,7 @@ fn usage(prompt_tokens: u32, completion_tokens: u32) -> Usage {
 }
 
 #[test]
-fn it_has_what_the_contract_counts() {
+fn the_catalogue_has_the_numbers_of_the_contract() {
     let catalogue = catalogue();
     assert_eq!(catalogue.models().len(), 23);
     assert_eq!(catalogue.providers().len(), 13);
@@ -32,7 +32,7 @@ fn it_has_what_the_contract_counts() {
 }
 
 #[test]
-fn every_reference_resolves_and_every_word_is_known() {
+fn every_reference_resolves_and_every_value_is_known() {
     let catalogue = catalogue();
     let known = BTreeSet::from(["chat", "vision", "code", "analysis", "tools", "json"]);
     for model in catalogue.models() {
@@ -53,7 +53,7 @@ fn every_reference_resolves_and_every_word_is_known() {
 }
 
 #[test]
-fn every_provider_speaks_a_wire_that_the_server_has() {
+fn every_provider_uses_a_supported_wire() {
     for provider in catalogue().providers() {
         assert!(ProviderKind::parse(&provider.wire).is_some(), "{}: {}", provider.id, provider.wire);
     }
@@ -141,7 +141,7 @@ order = ["m"]
 "#;
 
 #[test]
-fn a_bad_catalogue_is_refused_with_the_reason() {
+fn invalid_catalogues_are_rejected_with_the_reason() {
     assert!(Catalogue::parse(SMALL).is_ok());
     let model = &SMALL[SMALL.find("[[model]]").unwrap()..SMALL.find("[[family]]").unwrap()];
     for (text, part) in [

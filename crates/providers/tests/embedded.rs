@@ -34,7 +34,7 @@ struct Scripted {
     answers: Vec<Result<Vec<GenerateEvent>, ModelError>>,
     /// Keeps the channel open after the script, like an engine that hangs.
     hangs: bool,
-    asked: Mutex<Vec<GenerateRequest>>,
+    requests: Mutex<Vec<GenerateRequest>>,
     open: Mutex<Vec<mpsc::Sender<GenerateEvent>>>,
     cancel: CancellationToken,
 }
@@ -48,7 +48,7 @@ impl Scripted {
         Self {
             answers,
             hangs: false,
-            asked: Mutex::default(),
+            requests: Mutex::default(),
             open: Mutex::default(),
             cancel: CancellationToken::new(),
         }
@@ -79,9 +79,9 @@ impl ChatModel for Scripted {
 
     fn generate(&self, request: GenerateRequest) -> Result<Generation, ModelError> {
         let nth = {
-            let mut asked = self.asked.lock().unwrap();
-            asked.push(request);
-            (asked.len() - 1) % self.answers.len()
+            let mut requests = self.requests.lock().unwrap();
+            requests.push(request);
+            (requests.len() - 1) % self.answers.len()
         };
         let events = self.answers[nth].clone()?;
         let (tx, rx) = mpsc::channel(16);
@@ -116,7 +116,7 @@ fn core_call() -> Call {
 }
 
 #[tokio::test]
-async fn an_answer_streams_and_adds_up() {
+async fn responses_are_streamed_completely() {
     let script = vec![delta("He"), delta(""), delta("y"), done(Finish::Length)];
     let (adapter, _) = adapter(Scripted::new(Ok(script)));
     let events: Vec<_> = adapter.stream(core_call()).await.unwrap().collect().await;
@@ -129,7 +129,7 @@ async fn an_answer_streams_and_adds_up() {
 }
 
 #[tokio::test]
-async fn an_empty_answer_is_an_answer() {
+async fn empty_responses_are_valid() {
     let (adapter, _) = adapter(Scripted::new(Ok(vec![done(Finish::Stop)])));
     let reply = adapter.complete(core_call()).await.unwrap();
     assert_eq!((reply.first.content.as_str(), reply.first.finish), ("", FinishReason::Stop));
@@ -164,10 +164,10 @@ async fn a_request_is_translated_field_by_field() {
     adapter.complete(full).await.unwrap();
     let plain = Call { request: Arc::default(), ..core_call() };
     adapter.complete(plain).await.unwrap();
-    let asked = model.asked.lock().unwrap();
+    let requests = model.requests.lock().unwrap();
     let turn = |role, content: &str| ChatTurn::text(role, content);
     assert_eq!(
-        asked[0],
+        requests[0],
         GenerateRequest {
             turns: vec![
                 turn(Speaker::System, "d"),
@@ -189,12 +189,12 @@ async fn a_request_is_translated_field_by_field() {
         }
     );
     // Contract 2: temperature 0.7 by default.
-    assert_eq!((asked[1].temperature, asked[1].top_p, asked[1].seed), (0.7, 1.0, None));
-    assert_eq!((asked[1].max_tokens, &asked[1].format), (1024, &Format::Text));
+    assert_eq!((requests[1].temperature, requests[1].top_p, requests[1].seed), (0.7, 1.0, None));
+    assert_eq!((requests[1].max_tokens, &requests[1].format), (1024, &Format::Text));
 }
 
 #[tokio::test]
-async fn each_refusal_has_its_class() {
+async fn each_rejection_has_its_class() {
     let minute = Duration::from_secs(60);
     let rows = [
         (ModelError::Absent { mend: "make models".into() }, FaultClass::Transient, None, None),
@@ -228,7 +228,7 @@ async fn each_refusal_has_its_class() {
 }
 
 #[tokio::test]
-async fn a_break_is_invisible_before_the_first_text_and_reported_after_it() {
+async fn breaks_are_reported_only_after_the_first_text() {
     let failed = GenerateEvent::Failed(ModelError::Failed { why: "it broke".into() });
     for end in [vec![failed], vec![]] {
         let (adapter, _) = self::adapter(Scripted::new(Ok(end.clone())));
@@ -246,7 +246,7 @@ async fn a_break_is_invisible_before_the_first_text_and_reported_after_it() {
 }
 
 #[tokio::test]
-async fn a_stuck_engine_runs_into_the_bound_and_is_cancelled() {
+async fn a_stuck_engine_is_cancelled_at_the_time_limit() {
     let mut model = Scripted::new(Ok(vec![delta("a")]));
     model.hangs = true;
     let (adapter, model) = adapter(model);
@@ -300,7 +300,7 @@ fn tool_call(change: impl FnOnce(&mut ChatRequest)) -> Call {
 }
 
 #[tokio::test]
-async fn calls_stream_with_identifiers_of_their_own() {
+async fn streamed_calls_have_their_own_identifiers() {
     let script = vec![
         delta("So."),
         begins(0, "f"),
@@ -347,7 +347,7 @@ async fn calls_stream_with_identifiers_of_their_own() {
 }
 
 #[tokio::test]
-async fn tools_and_earlier_calls_are_handed_on() {
+async fn tools_and_earlier_calls_are_passed_on() {
     let (adapter, model) = adapter(Scripted::new(Ok(vec![done(Finish::Stop)])));
     let rows = [
         (ToolChoice::Auto, None, Some((ModelChoice::Auto, 4))),
@@ -368,22 +368,22 @@ async fn tools_and_earlier_calls_are_handed_on() {
         // Two words of the user, one of each other message.
         assert_eq!(adapter.count_prompt(&call), Some(4 + reported));
         adapter.complete(call).await.unwrap();
-        let asked = model.asked.lock().unwrap().pop().unwrap();
+        let request = model.requests.lock().unwrap().pop().unwrap();
         let tool = |name: &str| ModelTool {
             name: name.to_owned(),
             description: Some("does".to_owned()),
             parameters: serde_json::json!({"type": "object"}),
         };
         let toolbox = expected.map(|(choice, most)| Toolbox { tools: vec![tool("f"), tool("g")], choice, most });
-        assert_eq!(asked.tools, toolbox);
+        assert_eq!(request.tools, toolbox);
         let call = ModelCall { name: "f".to_owned(), arguments: "{}".to_owned() };
-        assert_eq!(asked.turns[1], ChatTurn { calls: vec![call], ..ChatTurn::text(Speaker::Assistant, "") });
-        assert_eq!(asked.turns[2], ChatTurn::text(Speaker::Tool, "done"));
+        assert_eq!(request.turns[1], ChatTurn { calls: vec![call], ..ChatTurn::text(Speaker::Assistant, "") });
+        assert_eq!(request.turns[2], ChatTurn::text(Speaker::Tool, "done"));
     }
 }
 
 #[tokio::test]
-async fn several_answers_are_one() {
+async fn several_choices_form_one_response() {
     let scripts = vec![
         Ok(vec![delta("one"), done(Finish::Stop)]),
         Ok(vec![begins(0, "f"), arguments(0, "{}"), done(Finish::ToolCalls)]),
@@ -397,7 +397,7 @@ async fn several_answers_are_one() {
         })
     };
     let reply = adapter.complete(three()).await.unwrap();
-    let seeds: Vec<_> = model.asked.lock().unwrap().iter().map(|asked| asked.seed).collect();
+    let seeds: Vec<_> = model.requests.lock().unwrap().iter().map(|request| request.seed).collect();
     assert_eq!(seeds, [Some(u32::MAX - 1), Some(u32::MAX), Some(0)]);
     assert_eq!(reply.first, Choice::text("one", FinishReason::Stop));
     assert_eq!((reply.more[0].finish, reply.more[0].tool_calls[0].name.as_str()), (FinishReason::ToolCalls, "f"));
@@ -426,7 +426,7 @@ async fn several_answers_are_one() {
 }
 
 #[tokio::test]
-async fn several_answers_are_admitted_together_or_not_at_all() {
+async fn several_choices_are_admitted_together_or_not_at_all() {
     let busy = ModelError::Busy { retry_after: Duration::from_secs(7) };
     let mut model = Scripted::several(vec![Ok(vec![delta("a")]), Err(busy)]);
     model.hangs = true;
@@ -437,7 +437,7 @@ async fn several_answers_are_admitted_together_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn one_broken_answer_breaks_them_all() {
+async fn one_broken_choice_breaks_the_response() {
     let failed = GenerateEvent::Failed(ModelError::Failed { why: "it broke".into() });
     let scripts = || vec![Ok(vec![delta("a"), done(Finish::Stop)]), Ok(vec![delta("b"), failed.clone()])];
     let (adapter, _) = adapter(Scripted::several(scripts()));
@@ -456,5 +456,5 @@ async fn images_are_rejected_without_a_call() {
     let look = tool_call(|request| request.messages[0].content = Content::Parts(vec![ContentPart::Image(image)]));
     let fault = adapter.complete(look).await.unwrap_err();
     assert_eq!((fault.client, fault.param.as_deref()), (Some(ClientFault::Unsupported), Some("messages")));
-    assert!(model.asked.lock().unwrap().is_empty());
+    assert!(model.requests.lock().unwrap().is_empty());
 }

@@ -22,14 +22,14 @@ use tokio::sync::{oneshot, watch};
 #[derive(Debug)]
 struct Scripted {
     answer: Option<Result<Embeddings, EmbedError>>,
-    asked: Mutex<Vec<Vec<String>>>,
+    requests: Mutex<Vec<Vec<String>>>,
     /// Requests that never complete.
     waiting: Mutex<Vec<oneshot::Sender<()>>>,
 }
 
 impl Scripted {
     fn new(answer: Option<Result<Embeddings, EmbedError>>) -> Arc<Self> {
-        Arc::new(Self { answer, asked: Mutex::default(), waiting: Mutex::default() })
+        Arc::new(Self { answer, requests: Mutex::default(), waiting: Mutex::default() })
     }
 }
 
@@ -52,7 +52,7 @@ impl EmbedModel for Scripted {
     }
 
     fn embed(&self, texts: Vec<String>) -> EmbedFuture {
-        self.asked.lock().unwrap().push(texts);
+        self.requests.lock().unwrap().push(texts);
         let answer = self.answer.clone();
         let (sender, receiver) = oneshot::channel::<()>();
         self.waiting.lock().unwrap().push(sender);
@@ -93,14 +93,14 @@ fn embeddings() -> Embeddings {
 }
 
 #[tokio::test]
-async fn vectors_come_in_order_with_the_tokens_that_were_read() {
+async fn vectors_are_returned_in_order_with_the_token_count() {
     let model = Scripted::new(Some(Ok(embeddings())));
     for dimensions in [None, Some(2)] {
         let reply = adapter(&model).embed(call(vec![text("a"), text("b")], dimensions)).await.unwrap();
         assert_eq!((reply.vectors, reply.model.as_str()), (embeddings().vectors, "muster-embed"));
         assert_eq!(reply.usage, Some(Usage { prompt_tokens: 8, completion_tokens: 0, estimated: false }));
     }
-    assert_eq!(*model.asked.lock().unwrap(), [["a", "b"], ["a", "b"]]);
+    assert_eq!(*model.requests.lock().unwrap(), [["a", "b"], ["a", "b"]]);
 }
 
 #[tokio::test]
@@ -115,13 +115,13 @@ async fn unsupported_fields_are_reported_without_calling_the_model() {
         assert_eq!((fault.class, fault.client), (FaultClass::Client, Some(ClientFault::Unsupported)));
         assert_eq!(fault.param.as_deref(), Some(param));
     }
-    assert!(model.asked.lock().unwrap().is_empty());
+    assert!(model.requests.lock().unwrap().is_empty());
     let without = EmbeddedAdapter::new(chat()).embed(call(vec![text("a")], None)).await.unwrap_err();
     assert_eq!((without.client, without.param.as_deref()), (Some(ClientFault::Unsupported), Some("model")));
 }
 
 #[tokio::test]
-async fn each_refusal_has_its_class() {
+async fn each_rejection_has_its_class() {
     let minute = Duration::from_secs(60);
     let long = EmbedError::TooLong { index: 3, tokens: 257, most: 256 };
     let transient = |error: EmbedError, waits: bool| (error, FaultClass::Transient, None, waits);
@@ -148,7 +148,7 @@ async fn each_refusal_has_its_class() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_never_answers_runs_into_the_bound_and_is_cancelled() {
+async fn a_model_that_never_responds_is_cancelled_at_the_time_limit() {
     let model = Scripted::new(None);
     let begin = tokio::time::Instant::now();
     let fault = adapter(&model).embed(call(vec![text("a")], None)).await.unwrap_err();

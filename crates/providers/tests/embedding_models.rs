@@ -33,14 +33,14 @@ fn registry(settings: &[ProviderSettings]) -> Registry {
 }
 
 /// `provider:upstream` of each candidate.
-fn ask(registry: &Registry, model: &str) -> Vec<String> {
+fn candidates_of(registry: &Registry, model: &str) -> Vec<String> {
     let candidates = registry.resolve_embedding(Some(model)).unwrap();
     candidates.iter().map(|c| format!("{}:{}", c.provider_id, c.upstream_model)).collect()
 }
 
-/// Prices and bounds by hand: litellm 1.109.1's table; OpenAI's, Mistral's and Google's own pages say the same.
+/// Prices and bounds by hand: litellm 1.109.1's table; they match the pages of OpenAI, Mistral and Google.
 #[test]
-fn the_catalogue_has_the_common_ones() {
+fn the_catalogue_has_the_common_embedding_models() {
     let catalogue = Catalogue::embedded().unwrap();
     let rows: Vec<_> =
         catalogue.embeddings().iter().map(|m| (m.id.as_str(), m.dimensions, m.max_tokens, m.price_in)).collect();
@@ -68,7 +68,7 @@ fn the_catalogue_has_the_common_ones() {
 }
 
 #[test]
-fn a_bad_entry_is_refused_with_the_reason() {
+fn invalid_entries_are_rejected_with_the_reason() {
     let text = include_str!("../catalogue.toml");
     for (from, to, part) in [
         ("id = \"mistral-embed\"", "id = \"muster-core\"", "model \"muster-core\" twice"),
@@ -83,17 +83,17 @@ fn a_bad_entry_is_refused_with_the_reason() {
 }
 
 #[test]
-fn without_a_name_the_embedded_model_serves_and_it_alone() {
+fn only_the_embedded_model_serves_requests_without_a_name() {
     let everything = [provider("openai", &["*"]), provider("corp", &["muster-embed", "*"])];
     for settings in [&everything[..0], &everything] {
         let registry = registry(settings);
         for name in ["", " ", "default", "muster-embed", "embedded/muster-embed"] {
-            assert_eq!(ask(&registry, name), ["embedded:muster-embed"], "{name}");
+            assert_eq!(candidates_of(&registry, name), ["embedded:muster-embed"], "{name}");
         }
         assert_eq!(registry.resolve_embedding(None), registry.resolve_embedding(Some("default")));
     }
     let renamed = ProviderSettings { kind: "embedded".to_owned(), ..provider("here", &[]) };
-    assert_eq!(ask(&registry(&[renamed]), "default"), ["here:muster-embed"]);
+    assert_eq!(candidates_of(&registry(&[renamed]), "default"), ["here:muster-embed"]);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_named_model_is_served_only_by_providers_that_have_it() {
         ("mistral/other-embed", &["mistral:other-embed"]),
     ];
     for (name, expected) in rows {
-        assert_eq!(ask(&registry, name), expected, "{name}");
+        assert_eq!(candidates_of(&registry, name), expected, "{name}");
     }
     let named_by = |name: &str| registry.resolve_embedding(Some(name)).unwrap()[0].named_by;
     assert_eq!(named_by("mistral-embed"), NamedBy::Settings);
@@ -126,7 +126,7 @@ fn a_named_model_is_served_only_by_providers_that_have_it() {
 }
 
 #[test]
-fn a_model_for_chats_gives_no_vectors_and_an_embedding_model_no_chats() {
+fn chat_models_and_embedding_models_are_not_interchangeable() {
     let registry = registry(&[provider("openai", &["text-embedding-3-small", "gpt-5.6"]), provider("corp", &["*"])]);
     for name in ["gpt-5.6", "muster-core", "muster-fast"] {
         let expected = ResolveError::NotFound { model: name.to_owned() };
@@ -139,7 +139,7 @@ fn a_model_for_chats_gives_no_vectors_and_an_embedding_model_no_chats() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_settings_are_named() {
     let registry = registry(&[
         keyed("openai", &["gpt-5.6", "text-embedding-3-small"], "OPENAI_API_KEY"),
         provider("mistral", &["codestral"]),

@@ -1,4 +1,4 @@
-//! Vectors over real sockets: what is sent, what is read, and what goes wrong.
+//! Embedding requests over real sockets: encoding, decoding and failures.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -48,7 +48,7 @@ fn expected() -> EmbedReply {
 }
 
 #[tokio::test]
-async fn vectors_are_asked_for_as_numbers() {
+async fn vectors_are_requested_as_numbers() {
     let (addr, mut requests) = recording_answer(http("200 OK", "", ANSWER)).await;
     assert_eq!(adapter(addr).embed(embed_call(&["a", "b"])).await, Ok(expected()));
     let (_, request) = requests.recv().await.unwrap();
@@ -112,7 +112,7 @@ async fn an_unreachable_server_is_transient_while_connecting() {
 }
 
 #[tokio::test]
-async fn a_hang_runs_into_its_bound() {
+async fn a_hang_times_out() {
     let addr = serve(|mut conn| async move { conn.closed().await }).await;
     let timeouts = Timeouts { headers: SHORT, ..call().timeouts };
     let fault = adapter(addr).embed(embed_call_within(&["a"], timeouts)).await.unwrap_err();
@@ -128,7 +128,7 @@ async fn a_hang_runs_into_its_bound() {
     assert_eq!((fault.class, fault.phase), (FaultClass::Transient, Phase::Body));
 }
 
-/// A vector of another length than asked for would be compared with nothing.
+/// A vector of another length than requested is not comparable with others.
 #[tokio::test]
 async fn an_unsupported_vector_length_is_reported() {
     let mut call = embed_call(&["a", "b"]);

@@ -35,7 +35,7 @@ fn error(message: &str, kind: &str, code: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_status_has_its_class() {
+async fn each_status_has_its_class() {
     use FaultClass::{Client, Hard, Throttled, Transient};
     let invalid = Some(ClientFault::InvalidRequest);
     let plain = error("no", "some_error", "some_code");
@@ -109,7 +109,7 @@ async fn a_prompt_that_is_too_long_is_recognised_in_each_dialect() {
 }
 
 #[tokio::test]
-async fn the_field_at_fault_is_passed_on() {
+async fn the_rejected_field_is_reported() {
     let body = r#"{"error":{"message":"Unsupported value: 'temperature'","type":"invalid_request_error","param":"temperature","code":"unsupported_value"}}"#;
     for fault in faults_of(http("400 Bad Request", "", body)).await {
         assert_eq!(fault.client, Some(ClientFault::UnsupportedValue));
@@ -197,7 +197,7 @@ async fn an_unreachable_server_and_an_unknown_host_are_transient_while_connectin
 }
 
 #[tokio::test]
-async fn tls_that_fails_is_transient_in_connecting() {
+async fn tls_failures_are_transient_while_connecting() {
     let addr = serve(|mut conn| async move { conn.send("HTTP/1.1 200 OK\r\n\r\n").await }).await;
     for fault in faults(&format!("https://{addr}/v1")).await {
         assert_eq!((fault.class, fault.phase), (FaultClass::Transient, Phase::Connect), "{fault:?}");
@@ -212,7 +212,7 @@ fn within(change: impl FnOnce(&mut Timeouts)) -> muster_providers::Call {
 }
 
 #[tokio::test]
-async fn a_handshake_that_hangs_runs_into_the_connect_bound() {
+async fn a_handshake_that_hangs_times_out_while_connecting() {
     let addr = serve(|mut conn| async move { conn.closed().await }).await;
     let adapter = adapter_at(&format!("https://{addr}/v1"));
     let fault = adapter.complete(within(|t| t.connect = SHORT)).await.unwrap_err();
@@ -220,7 +220,7 @@ async fn a_handshake_that_hangs_runs_into_the_connect_bound() {
 }
 
 #[tokio::test]
-async fn a_hang_before_the_headers_runs_into_their_bound() {
+async fn a_hang_before_the_headers_times_out() {
     let addr = serve(|mut conn| async move { conn.closed().await }).await;
     let fault = adapter(addr).complete(within(|t| t.headers = SHORT)).await.unwrap_err();
     assert_eq!((fault.class, fault.phase), (FaultClass::Transient, Phase::Headers), "{fault:?}");
@@ -231,7 +231,7 @@ async fn a_hang_before_the_headers_runs_into_their_bound() {
 }
 
 #[tokio::test]
-async fn a_body_that_hangs_runs_into_its_bound() {
+async fn a_body_that_hangs_times_out() {
     let addr = serve(|mut conn| async move {
         conn.request().await;
         conn.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{").await;
@@ -255,10 +255,10 @@ async fn a_close_before_the_headers_is_transient() {
 
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
-    let (asked, mut was_asked) = tokio::sync::mpsc::channel(1);
+    let (sender, mut received) = tokio::sync::mpsc::channel(1);
     let target = serve(move |_conn| {
-        let asked = asked.clone();
-        async move { asked.send(()).await.unwrap() }
+        let sender = sender.clone();
+        async move { sender.send(()).await.unwrap() }
     })
     .await;
     for status in ["302 Found", "307 Temporary Redirect", "308 Permanent Redirect"] {
@@ -268,11 +268,11 @@ async fn a_redirect_is_not_followed() {
             assert!(fault.message.contains("base_url"), "{}", fault.message);
         }
     }
-    assert!(was_asked.try_recv().is_err(), "the other host was asked");
+    assert!(received.try_recv().is_err(), "the other host was asked");
 }
 
 #[tokio::test]
-async fn a_fault_shows_neither_key_nor_prompt_and_is_bounded() {
+async fn faults_contain_neither_key_nor_prompt_and_are_bounded() {
     let prompt = call().request.messages[0].content.text().into_owned();
     let long = "x".repeat(5000);
     for message in [

@@ -1,4 +1,4 @@
-//! Who is asked for which model, in which order, and what is said where nobody can be.
+//! Candidates of a model and their order, and errors if there is none.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -40,7 +40,7 @@ fn registry(settings: &[ProviderSettings]) -> Registry {
 }
 
 /// `provider:upstream` of each candidate.
-fn ask(registry: &Registry, model: &str) -> Vec<String> {
+fn candidates_of(registry: &Registry, model: &str) -> Vec<String> {
     let candidates = registry.resolve(Some(model)).unwrap();
     candidates.iter().map(|c| format!("{}:{}", c.provider_id, c.upstream_model)).collect()
 }
@@ -55,7 +55,7 @@ fn with_nothing_configured_the_embedded_model_serves() {
     for model in
         ["default", "", " ", "fast", "muster-code", "vision", "reasoning", "muster-core", "embedded/muster-core"]
     {
-        assert_eq!(ask(&registry, model), ["embedded:muster-core"], "{model}");
+        assert_eq!(candidates_of(&registry, model), ["embedded:muster-core"], "{model}");
     }
     assert_eq!(registry.resolve(None).unwrap(), registry.resolve(Some("default")).unwrap());
     let core = first(&registry, "muster-core");
@@ -65,7 +65,7 @@ fn with_nothing_configured_the_embedded_model_serves() {
 }
 
 #[test]
-fn the_asked_providers_come_first_then_the_rest_of_the_chain() {
+fn named_providers_come_first_then_the_rest_of_the_chain() {
     let registry = registry(&[
         provider("openai", &["gpt-5.6-luna", "gpt-4o-mini"]),
         provider("groq", &["openai/gpt-oss-120b"]),
@@ -108,7 +108,7 @@ fn the_asked_providers_come_first_then_the_rest_of_the_chain() {
         ("muster-core", &["embedded:muster-core"]),
     ];
     for (model, expected) in rows {
-        assert_eq!(ask(&registry, model), expected, "{model}");
+        assert_eq!(candidates_of(&registry, model), expected, "{model}");
     }
     let groq = first(&registry, "openai/gpt-oss-120b");
     assert_eq!(groq.model_id, "groq-gpt-oss-120b");
@@ -118,17 +118,17 @@ fn the_asked_providers_come_first_then_the_rest_of_the_chain() {
 }
 
 #[test]
-fn the_order_of_the_chain_is_the_operators() {
+fn the_order_of_the_chain_is_that_of_the_settings() {
     let settings = [provider("a", &["m"]), provider("b", &["m", "n"]), provider("c", &["m"])];
     let registry = try_registry(&settings, Some(&["embedded", "b", "a"])).unwrap();
     assert_eq!(registry.chain().collect::<Vec<_>>(), ["embedded", "b", "a"]);
-    assert_eq!(ask(&registry, "default"), ["embedded:muster-core", "b:m", "a:m"]);
-    // Outside of the chain a provider still serves what is asked of it by name, last.
-    assert_eq!(ask(&registry, "m"), ["b:m", "a:m", "c:m", "embedded:muster-core"]);
+    assert_eq!(candidates_of(&registry, "default"), ["embedded:muster-core", "b:m", "a:m"]);
+    // A provider outside of the chain still serves models that it names, last.
+    assert_eq!(candidates_of(&registry, "m"), ["b:m", "a:m", "c:m", "embedded:muster-core"]);
     // Left out of the order, the embedded model is no fallback; by name it is there.
     let registry = try_registry(&settings, Some(&["a"])).unwrap();
-    assert_eq!(ask(&registry, "m"), ["a:m", "b:m", "c:m"]);
-    assert_eq!(ask(&registry, "muster-core"), ["embedded:muster-core"]);
+    assert_eq!(candidates_of(&registry, "m"), ["a:m", "b:m", "c:m"]);
+    assert_eq!(candidates_of(&registry, "muster-core"), ["embedded:muster-core"]);
 }
 
 #[test]
@@ -136,12 +136,12 @@ fn the_embedded_model_goes_last_by_default_and_nowhere_but_itself() {
     let embedded = ProviderSettings { kind: "embedded".into(), ..provider("local", &[]) };
     let registry = registry(&[embedded, provider("peer", &["muster-core"])]);
     assert_eq!(registry.chain().collect::<Vec<_>>(), ["peer", "local"]);
-    assert_eq!(ask(&registry, "muster-core"), ["local:muster-core"]);
-    assert_eq!(ask(&registry, "peer/muster-core"), ["peer:muster-core", "local:muster-core"]);
+    assert_eq!(candidates_of(&registry, "muster-core"), ["local:muster-core"]);
+    assert_eq!(candidates_of(&registry, "peer/muster-core"), ["peer:muster-core", "local:muster-core"]);
 }
 
 #[test]
-fn a_star_takes_any_name_after_those_who_name_it() {
+fn wildcard_providers_come_after_those_that_name_the_model() {
     let registry =
         registry(&[provider("any", &["*"]), provider("openai", &["gpt-5.6"]), provider("some", &["s", "*"])]);
     let rows: [(&str, &[&str]); 5] = [
@@ -153,27 +153,27 @@ fn a_star_takes_any_name_after_those_who_name_it() {
             "claude-opus-5-5",
             &["any:claude-opus-5-5", "some:claude-opus-5-5", "openai:gpt-5.6", "some:s", "embedded:muster-core"],
         ),
-        // Without a name there is nothing to ask the first one for.
+        // Without a name there is no model to request from the first one.
         ("default", &["openai:gpt-5.6", "some:s", "embedded:muster-core"]),
     ];
     for (model, expected) in rows {
-        assert_eq!(ask(&registry, model), expected, "{model}");
+        assert_eq!(candidates_of(&registry, model), expected, "{model}");
     }
     // Of its own models a star serves those of the catalogue under either name.
     let registry = self::registry(&[provider("mistral", &["*"])]);
-    assert_eq!(ask(&registry, "codestral"), ["mistral:codestral-latest", "embedded:muster-core"]);
+    assert_eq!(candidates_of(&registry, "codestral"), ["mistral:codestral-latest", "embedded:muster-core"]);
     assert_eq!(first(&registry, "codestral-latest").named_by, NamedBy::Settings);
 }
 
 /// `provider:upstream` of each candidate of a list.
-fn ask_list(registry: &Registry, models: &[&str]) -> Result<Vec<String>, ResolveError> {
+fn candidates_of_list(registry: &Registry, models: &[&str]) -> Result<Vec<String>, ResolveError> {
     let models: Vec<String> = models.iter().map(|&model| model.to_owned()).collect();
     let candidates = registry.resolve_list(&models)?;
     Ok(candidates.iter().map(|c| format!("{}:{}", c.provider_id, c.upstream_model)).collect())
 }
 
 #[test]
-fn a_list_of_models_is_its_own_bound_and_a_single_one_is_not() {
+fn a_list_of_models_restricts_the_candidates_and_a_single_model_does_not() {
     let registry = registry(&[
         provider("openai", &["gpt-5.6-luna", "gpt-4o-mini"]),
         provider("mistral", &["codestral"]),
@@ -181,13 +181,13 @@ fn a_list_of_models_is_its_own_bound_and_a_single_one_is_not() {
         provider("any", &["*"]),
     ]);
     let rows: [(&[&str], &[&str]); 8] = [
-        // The providers of the first, then those of the second, and nobody else.
+        // The providers of the first, then those of the second, and no other.
         (&["gpt-4o-mini", "own-model"], &["openai:gpt-4o-mini", "corp:gpt-4o-mini", "corp:own-model"]),
         (&["own-model", "gpt-4o-mini"], &["corp:own-model", "openai:gpt-4o-mini", "corp:gpt-4o-mini"]),
         // Each once, at its first place.
         (&["corp/gpt-4o-mini", "gpt-4o-mini"], &["corp:gpt-4o-mini", "openai:gpt-4o-mini"]),
         (&["own-model", "own-model"], &["corp:own-model"]),
-        // The embedded model only where it is named, or stands in for a family: then last.
+        // The embedded model only if it is named, or represents a family: then last.
         (&["own-model", "muster-core"], &["corp:own-model", "embedded:muster-core"]),
         (&["code", "own-model"], &["mistral:codestral-latest", "corp:own-model", "embedded:muster-core"]),
         // The chain itself has its own end.
@@ -195,34 +195,34 @@ fn a_list_of_models_is_its_own_bound_and_a_single_one_is_not() {
             &["own-model", "default"],
             &["corp:own-model", "openai:gpt-5.6-luna", "mistral:codestral-latest", "embedded:muster-core"],
         ),
-        // A star takes what nobody names.
+        // A wildcard serves models that no provider names.
         (&["made-up", "own-model"], &["any:made-up", "corp:own-model"]),
     ];
     for (models, expected) in rows {
-        assert_eq!(ask_list(&registry, models).unwrap(), expected, "{models:?}");
+        assert_eq!(candidates_of_list(&registry, models).unwrap(), expected, "{models:?}");
     }
-    assert_eq!(ask_list(&registry, &["own-model"]).unwrap(), ask(&registry, "own-model"));
-    assert_eq!(ask_list(&registry, &[]).unwrap(), ask(&registry, "default"));
+    assert_eq!(candidates_of_list(&registry, &["own-model"]).unwrap(), candidates_of(&registry, "own-model"));
+    assert_eq!(candidates_of_list(&registry, &[]).unwrap(), candidates_of(&registry, "default"));
 }
 
 #[test]
-fn a_list_hides_no_misspelt_name_and_passes_over_what_is_not_configured() {
+fn lists_reject_unknown_names_and_skip_unconfigured_models() {
     let registry = registry(&[keyed("openai", &["gpt-5.6"], "OPENAI_API_KEY"), provider("corp", &["own"])]);
     let unknown = |model: &str| Err(ResolveError::NotFound { model: model.to_owned() });
-    assert_eq!(ask_list(&registry, &["own", "onw"]), unknown("onw"));
-    assert_eq!(ask_list(&registry, &["gpt-5.6", "onw", "own"]), unknown("onw"));
-    assert_eq!(ask_list(&registry, &["gpt-5.6", "own"]).unwrap(), ["corp:own"]);
-    // Where none is, the first one says what it needs.
-    let lacking = ask_list(&registry, &["gpt-5.6", "claude-opus-5-5"]).unwrap_err();
+    assert_eq!(candidates_of_list(&registry, &["own", "onw"]), unknown("onw"));
+    assert_eq!(candidates_of_list(&registry, &["gpt-5.6", "onw", "own"]), unknown("onw"));
+    assert_eq!(candidates_of_list(&registry, &["gpt-5.6", "own"]).unwrap(), ["corp:own"]);
+    // If none is configured, the error names the settings of the first.
+    let lacking = candidates_of_list(&registry, &["gpt-5.6", "claude-opus-5-5"]).unwrap_err();
     assert!(lacking.to_string().ends_with("set OPENAI_API_KEY"), "{lacking}");
-    let lacking = ask_list(&registry, &["claude-opus-5-5", "gpt-5.6"]).unwrap_err();
+    let lacking = candidates_of_list(&registry, &["claude-opus-5-5", "gpt-5.6"]).unwrap_err();
     assert!(matches!(&lacking, ResolveError::Unconfigured { model, .. } if model == "claude-opus-5-5"), "{lacking}");
     // Two families that nothing is configured for have the embedded model, once.
-    assert_eq!(ask_list(&registry, &["fast", "vision"]).unwrap(), ["embedded:muster-core"]);
+    assert_eq!(candidates_of_list(&registry, &["fast", "vision"]).unwrap(), ["embedded:muster-core"]);
 }
 
 #[test]
-fn a_name_made_up_by_a_client_is_not_the_providers_fault() {
+fn unknown_names_of_a_client_are_no_provider_fault() {
     let registry = registry(&[provider("any", &["*"]), provider("some", &["s"])]);
     let mut fault = Fault::new(FaultClass::Hard, Phase::Headers, "no such model");
     fault.status = Some(404);
@@ -234,7 +234,7 @@ fn a_name_made_up_by_a_client_is_not_the_providers_fault() {
 }
 
 #[test]
-fn a_family_is_its_own_chain() {
+fn a_family_has_its_own_chain() {
     let registry = registry(&[
         provider("deepseek", &["*"]),
         provider("mistral", &["codestral"]),
@@ -242,7 +242,7 @@ fn a_family_is_its_own_chain() {
         provider("ollama", &["qwen3"]),
     ]);
     assert_eq!(
-        ask(&registry, "muster-code"),
+        candidates_of(&registry, "muster-code"),
         [
             "mistral:codestral-latest",
             "deepseek:deepseek-v4-flash",
@@ -251,18 +251,18 @@ fn a_family_is_its_own_chain() {
             "embedded:muster-core"
         ]
     );
-    assert_eq!(ask(&registry, "code"), ask(&registry, "muster-code"));
-    assert_eq!(ask(&registry, "reasoning"), ["deepseek:deepseek-v4-pro", "embedded:muster-core"]);
+    assert_eq!(candidates_of(&registry, "code"), candidates_of(&registry, "muster-code"));
+    assert_eq!(candidates_of(&registry, "reasoning"), ["deepseek:deepseek-v4-pro", "embedded:muster-core"]);
 }
 
 #[test]
-fn the_operators_choice_stands_for_the_first_name() {
+fn a_configured_model_replaces_the_first_name() {
     let registry = registry(&[provider("ollama", &["qwen3", "llama3"])]);
-    assert_eq!(ask(&registry, "ollama-local")[0], "ollama:qwen3");
+    assert_eq!(candidates_of(&registry, "ollama-local")[0], "ollama:qwen3");
     let second = first(&registry, "llama3");
     assert_eq!((second.upstream_model.as_str(), second.model_id.as_str()), ("llama3", "llama3"));
     assert_eq!(second.price.unwrap().input_per_million, 0.0);
-    // With a star alone nobody chose anything.
+    // A wildcard alone is not a choice of a model.
     let registry = self::registry(&[provider("ollama", &["*"])]);
     assert_eq!(first(&registry, "ollama-local").named_by, NamedBy::Client);
 }
@@ -287,10 +287,10 @@ fn sampling_follows_the_catalogue_and_the_reasoning_families() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_settings_are_named() {
     let registry =
         registry(&[keyed("openai", &["gpt-5.6", "mine"], "OPENAI_API_KEY"), provider("mistral", &["codestral"])]);
-    assert_eq!(ask(&registry, "default"), ["mistral:codestral-latest", "embedded:muster-core"]);
+    assert_eq!(candidates_of(&registry, "default"), ["mistral:codestral-latest", "embedded:muster-core"]);
     for (model, provider, setting) in [
         ("gpt-5.6", "openai", "OPENAI_API_KEY"),
         ("gpt-5.6-luna", "openai", "OPENAI_API_KEY"),
@@ -314,11 +314,11 @@ fn what_is_missing_is_named() {
     }
     // With its key it serves.
     let with_key = ProviderSettings { has_key: true, ..keyed("openai", &["gpt-5.6"], "OPENAI_API_KEY") };
-    assert_eq!(ask(&self::registry(&[with_key]), "gpt-5.6")[0], "openai:gpt-5.6");
+    assert_eq!(candidates_of(&self::registry(&[with_key]), "gpt-5.6")[0], "openai:gpt-5.6");
 }
 
 #[test]
-fn a_chain_that_nobody_can_serve_says_what_to_set() {
+fn an_unserved_chain_names_the_missing_setting() {
     let settings = [keyed("openai", &["gpt-5.6"], "OPENAI_API_KEY")];
     let registry = try_registry(&settings, Some(&["openai"])).unwrap();
     for model in [None, Some("fast")] {
@@ -358,7 +358,7 @@ fn the_list_has_the_catalogue_and_the_settings_each_once() {
 }
 
 #[test]
-fn bad_settings_are_refused_with_what_to_do() {
+fn invalid_settings_are_rejected_with_the_remedy() {
     let with = |change: fn(&mut ProviderSettings)| {
         let mut settings = provider("p", &["m"]);
         change(&mut settings);
@@ -396,7 +396,7 @@ fn every_kind_over_http_is_served_and_checked_alike() {
     for kind in ["openai", "anthropic", "gemini"] {
         let settings = ProviderSettings { kind: kind.into(), ..keyed("p", &["m"], "P_KEY") };
         let with_key = ProviderSettings { has_key: true, ..settings.clone() };
-        assert_eq!(ask(&registry(&[with_key]), "m"), ["p:m", "embedded:muster-core"], "{kind}");
+        assert_eq!(candidates_of(&registry(&[with_key]), "m"), ["p:m", "embedded:muster-core"], "{kind}");
         let missing = registry(std::slice::from_ref(&settings)).resolve(Some("m")).unwrap_err();
         assert!(missing.to_string().contains("P_KEY"), "{kind}: {missing}");
         for (broken, part) in [
@@ -450,9 +450,9 @@ fn settings() -> impl Strategy<Value = Vec<ProviderSettings>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Whatever is configured and asked: nobody twice, nobody without a key, and the embedded model in the end.
+    /// For any settings and model: no candidate twice or without a key, and the embedded model last.
     #[test]
-    fn no_candidate_comes_twice_or_without_its_key(
+    fn no_candidate_is_listed_twice_or_without_its_key(
         settings in settings(),
         model in prop_oneof![Just("default"), Just("fast"), Just("code"), Just("gpt-5.6"), Just("codestral"), Just("x"), Just("corp/x"), Just("z"), Just("openai/gpt-oss-120b"), Just("muster-core")],
     ) {
@@ -472,9 +472,9 @@ proptest! {
         prop_assert_eq!(candidates.iter().filter(|c| c.provider_id == "embedded").count(), 1);
     }
 
-    /// Whatever is listed: nobody twice, and only who serves one of the names alone.
+    /// For any list: no candidate twice, and only candidates of one of its names.
     #[test]
-    fn a_list_asks_nobody_whom_none_of_its_names_would_ask(
+    fn lists_select_only_candidates_of_their_names(
         settings in settings(),
         models in proptest::collection::vec(
             prop_oneof![Just("fast"), Just("gpt-5.6"), Just("codestral"), Just("x"), Just("corp/x"), Just("muster-core")],
@@ -482,7 +482,7 @@ proptest! {
         ),
     ) {
         let registry = registry(&settings);
-        let Ok(listed) = ask_list(&registry, &models) else { return Ok(()) };
+        let Ok(listed) = candidates_of_list(&registry, &models) else { return Ok(()) };
         let mut once = listed.clone();
         once.sort();
         once.dedup();
@@ -492,9 +492,9 @@ proptest! {
             let serves = alone.iter().flatten().any(|c| *candidate == format!("{}:{}", c.provider_id, c.upstream_model));
             prop_assert!(serves, "{}", candidate);
         }
-        // The first name that anybody serves goes first, unless it is a family without a model of its own.
+        // The first name that a provider serves comes first, unless it is a family without a model of its own.
         if let Some(first) = models.iter().find(|m| registry.resolve(Some(m)).is_ok()) && *first != "fast" {
-            prop_assert_eq!(&listed[0], &ask(&registry, first)[0]);
+            prop_assert_eq!(&listed[0], &candidates_of(&registry, first)[0]);
         }
     }
 }

@@ -12,7 +12,7 @@ use muster_providers::{Adapter, HttpConfig, OpenAiAdapter};
 use support::{DONE, KEY, adapter, call, collect, delta, finish, recording, serve};
 
 #[tokio::test]
-async fn a_request_carries_its_key_and_its_trace_and_nothing_odd() {
+async fn requests_carry_key_and_trace_and_no_other_header() {
     let (addr, mut requests) = recording().await;
     adapter(addr).complete(call()).await.unwrap();
     let (_, request) = requests.recv().await.unwrap();
@@ -38,7 +38,7 @@ async fn without_a_key_nothing_is_authorized() {
 }
 
 #[tokio::test]
-async fn a_stream_asks_for_events_and_usage() {
+async fn streams_request_events_and_usage() {
     let (addr, mut requests) = recording().await;
     collect(adapter(addr).stream(call()).await.unwrap()).await;
     let (_, request) = requests.recv().await.unwrap();
@@ -48,14 +48,14 @@ async fn a_stream_asks_for_events_and_usage() {
 }
 
 #[tokio::test]
-async fn connections_are_used_again() {
+async fn connections_are_reused() {
     let (addr, mut requests) = recording().await;
     let adapter = adapter(addr);
     for _ in 0..3 {
         adapter.complete(call()).await.unwrap();
         assert_eq!(requests.recv().await.unwrap().0, 0, "a second connection");
     }
-    // A stream that was read to its marker gives its connection back too.
+    // A stream that was read to its marker releases its connection too.
     collect(adapter.stream(call()).await.unwrap()).await;
     assert_eq!(requests.recv().await.unwrap().0, 0);
     adapter.complete(call()).await.unwrap();
@@ -64,7 +64,7 @@ async fn connections_are_used_again() {
 
 /// The end of the body comes only after the client has the end of the answer.
 #[tokio::test]
-async fn a_stream_whose_body_ends_late_gives_its_connection_back() {
+async fn streams_whose_body_ends_late_release_their_connection() {
     let (go_on, wait) = tokio::sync::watch::channel(false);
     let (report, mut reports) = tokio::sync::mpsc::channel(4);
     let addr = serve(move |mut conn| {
@@ -104,6 +104,6 @@ async fn a_stream_whose_body_ends_late_gives_its_connection_back() {
 #[test]
 fn the_adapter_does_not_show_its_key() {
     let config = HttpConfig::new("p", "http://127.0.0.1:1/v1").with_key(muster_providers::Secret::new(KEY));
-    let shown = format!("{config:?} {:?}", OpenAiAdapter::new(config.clone()).unwrap());
-    assert!(!shown.contains(KEY), "{shown}");
+    let debug_output = format!("{config:?} {:?}", OpenAiAdapter::new(config.clone()).unwrap());
+    assert!(!debug_output.contains(KEY), "{debug_output}");
 }

@@ -32,7 +32,7 @@ fn messages(all: &[&str]) -> Vec<SseEvent> {
 /// WHATWG HTML, 9.2.6 "Interpreting an event stream" and the introduction of 9.2: the examples and what the text says
 /// of them.
 #[test]
-fn the_examples_of_the_standard() {
+fn examples_of_the_standard_are_parsed() {
     let rows: [(&str, Vec<SseEvent>); 5] = [
         ("data: YHOO\ndata: +2\ndata: 10\n\n", messages(&["YHOO\n+2\n10"])),
         (
@@ -86,7 +86,7 @@ fn an_event_is_bounded_however_it_grows() {
     assert_eq!(events.len(), 100);
 }
 
-/// What came in one piece lies where it was received; what was cut is put together.
+/// Lines that arrive in one chunk are slices of it; lines across chunks are copied.
 #[test]
 fn a_whole_line_is_not_copied() {
     let whole = Bytes::from_static(b"event: delta\ndata: {\"x\":1}\n\nevent: e\nda");
@@ -136,7 +136,7 @@ proptest! {
         prop_assert_eq!(parse(bytes.chunks(1)).unwrap(), whole);
     }
 
-    /// By construction: what was put into events comes out of them, with any line end.
+    /// Encoded events are decoded to the same fields, with any line end.
     #[test]
     fn what_goes_in_comes_out(texts in proptest::collection::vec("[a-zé漢😀 :]{0,12}", 0..8), ending in prop_oneof![Just("\n"), Just("\r\n"), Just("\r")]) {
         let stream: String = texts.iter().map(|text| format!("data: {text}{ending}{ending}")).collect();

@@ -1,4 +1,4 @@
-//! Streams over real sockets: what is complete, what is cut, what is late, and who lets go of the connection.
+//! Streams over real sockets: complete, truncated and late ones, and the release of the connection.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -43,7 +43,7 @@ fn call_with(first_delta: Duration, between_deltas: Duration) -> Call {
 }
 
 #[tokio::test]
-async fn what_counts_as_a_complete_answer() {
+async fn complete_and_incomplete_streams_are_distinguished() {
     use FinishReason::{ContentFilter, Length, Stop};
     let role = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n";
     let hi = format!("{role}{}{}", delta("He"), delta("y"));
@@ -137,7 +137,7 @@ async fn a_break_after_ten_deltas_is_reported() {
 }
 
 /// Sends `event` again whenever the client has taken the last one, until it closes: a server that keeps the line busy
-/// and never says anything.
+/// and never sends anything.
 async fn keep_busy(mut conn: Conn, before: String, event: &'static str) {
     conn.request().await;
     conn.events().await;
@@ -184,7 +184,7 @@ async fn a_finished_answer_does_not_wait_for_usage_for_ever() {
     assert_eq!(events.last(), Some(&done(FinishReason::Stop, None)));
 }
 
-/// The clock of the next delta runs only while somebody waits for it.
+/// The limit of the next delta runs only while the reader waits for it.
 #[tokio::test]
 async fn a_slow_reader_is_not_the_providers_fault() {
     let (addr, mut closed) = watched(delta("a")).await;
@@ -192,12 +192,12 @@ async fn a_slow_reader_is_not_the_providers_fault() {
     assert_eq!(stream.next().await, Some(Ok(ChatEvent::text("a"))));
     let unread = tokio::time::timeout(SHORT * 2, closed.recv()).await;
     assert!(unread.is_err(), "the connection was given up while nobody read");
-    let asked = tokio::time::Instant::now();
+    let begun = tokio::time::Instant::now();
     assert!(stream.next().await.unwrap().is_err());
-    assert!(asked.elapsed() >= SHORT);
+    assert!(begun.elapsed() >= SHORT);
 }
 
-/// What nobody reads stays with the provider: the connection's buffers and a few pieces are all that is held.
+/// Unread data stays with the provider: only the connection's buffers and a few chunks are held.
 #[tokio::test]
 async fn a_slow_reader_holds_the_provider_back() {
     const FLOOD: usize = 128 * 1024 * 1024;

@@ -99,7 +99,7 @@ async fn calls_in_the_variants_of_servers() {
 
 /// By the API reference: the first fragment of each call has id and name, all fragments have the index.
 #[tokio::test]
-async fn two_parallel_calls_come_interleaved() {
+async fn interleaved_parallel_calls_are_decoded() {
     let begin = |index: u32, id: &str| {
         piece(&json!([{"index": index, "id": id, "type": "function", "function": {"name": "f", "arguments": ""}}]))
     };
@@ -141,7 +141,7 @@ async fn two_parallel_calls_come_interleaved() {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_in_a_tool_call_is_broken_in_the_middle() {
+async fn a_stream_that_breaks_in_a_tool_call_is_reported_as_broken() {
     let call = json!([{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{"}}]);
     let events = streamed(&piece(&call), 1).await;
     assert_eq!(events.len(), 2, "{events:?}");
@@ -150,7 +150,7 @@ async fn a_stream_that_breaks_in_a_tool_call_is_broken_in_the_middle() {
 }
 
 #[tokio::test]
-async fn a_flood_of_calls_is_malformed() {
+async fn too_many_calls_are_malformed() {
     let calls: Vec<Value> = (0..200).map(|n| json!({"index": n, "id": format!("c{n}"), "function": {}})).collect();
     let fault = whole(&json!({"choices": [{"index": 0, "message": {"tool_calls": calls}}]}), 1).await.unwrap_err();
     assert_eq!(fault.class, FaultClass::Transient);
@@ -159,14 +159,14 @@ async fn a_flood_of_calls_is_malformed() {
 }
 
 #[tokio::test]
-async fn two_whole_answers_come_in_order() {
+async fn complete_choices_are_returned_in_order() {
     let choice = |index: u32, text: &str, reason: &str| json!({"index": index, "message": {"content": text}, "finish_reason": reason});
     let body =
         json!({"choices": [choice(1, "b", "length"), choice(0, "a", "stop"), choice(2, "never asked for", "stop")]});
     let reply = whole(&body, 2).await.unwrap();
     assert_eq!(reply.first, Choice::text("a", FinishReason::Stop));
     assert_eq!(reply.more, [Choice::text("b", FinishReason::Length)]);
-    // In one piece although a stream was asked for.
+    // A complete response although a stream was requested.
     let addr = answering(http("200 OK", "", &body.to_string())).await;
     let events = collect(adapter(addr).stream(call_for(2)).await.unwrap()).await;
     assert_eq!(
@@ -189,7 +189,7 @@ fn end_of(choice: u32, reason: &str) -> String {
 }
 
 #[tokio::test]
-async fn two_streamed_answers_come_interleaved() {
+async fn interleaved_choices_are_decoded() {
     use FinishReason::{Length, Stop};
     let text = |choice, text: &str| Ok(ChatEvent::Delta(Delta::Text { choice, text: text.into() }));
     let ended = |choice, finish| Ok(ChatEvent::Delta(Delta::Finish { choice, finish }));
@@ -220,7 +220,7 @@ async fn two_streamed_answers_come_interleaved() {
 }
 
 #[tokio::test]
-async fn two_answers_in_one_chunk_are_separated() {
+async fn two_choices_in_one_chunk_are_separated() {
     let both = chunk(&json!([{"index": 0, "delta": {"content": "a"}}, {"index": 1, "delta": {"content": "b"}}]));
     let events = streamed(&format!("{both}{}{}{DONE}", end_of(0, "stop"), end_of(1, "stop")), 2).await;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Requests in OpenAI's form and their answers: what is forwarded unchanged, and what is not.
+//! Requests and responses in OpenAI's form that are forwarded unchanged, and those that are not.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -49,7 +49,7 @@ async fn sent_for_a_stream(call: Call) -> String {
 }
 
 #[tokio::test]
-async fn only_what_must_change_changes() {
+async fn only_required_members_change() {
     let body = r#"{ "messages" : [ {"role":"user","content":"h\u00e9"} ], "model":"x","temperature": 1.0,"top_p":0.50,
         "stream":true,"stream_options":{"include_usage":false,"include_obfuscation" : false},"max_tokens":1e3,"seed":7,
         "max_completion_tokens":5,"un\"known":{"model":"y","a":[1, 2.0]},"big":123456789012345678901234567890}"#;
@@ -76,14 +76,14 @@ async fn a_temperature_is_added_only_where_none_was_sent() {
 }
 
 #[tokio::test]
-async fn a_model_without_sampling_gets_none() {
+async fn no_sampling_fields_are_sent_to_models_without_sampling() {
     let body = r#"{"temperature":1,"top_p":1,"presence_penalty":1,"frequency_penalty":1,"seed":1,"stop":"END","logit_bias":{}}"#;
     let call = Call { takes_sampling: false, ..verbatim(body) };
     assert_eq!(sent(call).await, r#"{"model":"m","stream":false,"max_tokens":2000,"stop":"END","logit_bias":{}}"#);
 }
 
 #[tokio::test]
-async fn a_second_model_does_not_get_through_however_it_is_spelt() {
+async fn a_second_model_member_is_not_forwarded() {
     let body = r#"{"model":"a","messages":[],"model":"b","mod\u0065l":"c","\u006d\u006f\u0064\u0065\u006c":"d","temperature":1}"#;
     assert_eq!(
         sent(verbatim(body)).await,
@@ -93,7 +93,7 @@ async fn a_second_model_does_not_get_through_however_it_is_spelt() {
 
 /// A role that the server does not know, or a body that is not an object: encoded, and parsed as usual.
 #[tokio::test]
-async fn what_cannot_be_forwarded_is_written_anew() {
+async fn requests_that_cannot_be_forwarded_are_encoded_again() {
     let mut developer = verbatim(r#"{"messages":[{"role":"developer","content":"be brief"}],"unknown":1}"#);
     Arc::make_mut(&mut developer.request).messages = vec![Message::text(Role::Developer, "be brief")];
     let body: Value = serde_json::from_str(&sent(developer).await).unwrap();
@@ -110,7 +110,7 @@ async fn answered(body: &str, call: Call) -> ChatReply {
 }
 
 #[tokio::test]
-async fn a_whole_answer_comes_as_it_is_besides_what_was_read() {
+async fn complete_responses_are_forwarded_unchanged() {
     let body = r#"{ "id":"c1", "model":"m-1", "unknown":[1], "choices":[{"index":0,"message":{"role":"assistant","content":"Hey","refusal":null},"finish_reason":"stop"}], "usage":{"prompt_tokens":5,"completion_tokens":2} }"#;
     let reply = answered(body, verbatim("{}")).await;
     assert_eq!((reply.first.content.as_str(), reply.model.as_str()), ("Hey", "m-1"));
@@ -120,7 +120,7 @@ async fn a_whole_answer_comes_as_it_is_besides_what_was_read() {
 
 /// What only a lenient parser understands is not forwarded verbatim.
 #[tokio::test]
-async fn a_non_standard_answer_is_parsed_and_encoded() {
+async fn non_standard_responses_are_parsed_and_encoded() {
     let call = r#"{"type":"function","function":{"name":"f","arguments":"{}"}}"#;
     for (choice, standard_stream) in [
         (r#"{"index":0,"message":{"content":"x"},"finish_reason":"length"}"#.to_owned(), true),
@@ -150,7 +150,7 @@ async fn a_non_standard_answer_is_parsed_and_encoded() {
 }
 
 #[tokio::test]
-async fn chunks_of_text_come_as_they_are_and_the_rest_is_read() {
+async fn text_chunks_are_forwarded_and_others_parsed() {
     let choices =
         r#"[{"index":0, "delta":{"content":"a \"quoted\" é\n"},"logprobs":{"content":[]},"finish_reason":null}]"#;
     let role = r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#;

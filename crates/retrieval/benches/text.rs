@@ -141,21 +141,23 @@ fn search(index: &TextIndex, what: &str, queries: &[TextQuery], filter: Filter<'
 
 fn searches(index: &TextIndex, vocabulary: &Vocabulary, entries: u32) {
     let mut random = Random(11);
-    let ask = |text: &str| TextQuery::new(text, index.languages(), StopWords::Dropped);
-    let drawn: Vec<TextQuery> = (0..1_000).map(|nth| ask(&vocabulary.text(&mut random, 3 + nth % 8))).collect();
+    let query = |text: &str| TextQuery::new(text, index.languages(), StopWords::Dropped);
+    let drawn: Vec<TextQuery> = (0..1_000).map(|nth| query(&vocabulary.text(&mut random, 3 + nth % 8))).collect();
     let common = |nth: usize| vocabulary.words.iter().skip(nth % 4).take(6).map(String::as_str).collect::<Vec<_>>();
-    let frequent: Vec<TextQuery> = (0..200).map(|nth| ask(&common(nth).join(" "))).collect();
-    let rare =
-        |random: &mut Random| ask(&format!("{} {}", word(500 + random.below(9_000)), word(500 + random.below(9_000))));
+    let frequent: Vec<TextQuery> = (0..200).map(|nth| query(&common(nth).join(" "))).collect();
+    let rare = |random: &mut Random| {
+        query(&format!("{} {}", word(500 + random.below(9_000)), word(500 + random.below(9_000))))
+    };
     let rare: Vec<TextQuery> = (0..1_000).map(|_| rare(&mut random)).collect();
-    let asked: Vec<TextQuery> = (0..1_000).map(|nth| ask(&vocabulary.question(&mut random, 2 + nth % 6))).collect();
-    search(index, "100 best, 2 to 7 words without the 100 commonest", &asked, Filter::All);
+    let questions: Vec<TextQuery> =
+        (0..1_000).map(|nth| query(&vocabulary.question(&mut random, 2 + nth % 6))).collect();
+    search(index, "100 best, 2 to 7 words without the 100 commonest", &questions, Filter::All);
     search(index, "100 best, 3 to 10 words as in entries", &drawn, Filter::All);
     search(index, "100 best, the 6 commonest words", &frequent, Filter::All);
     search(index, "100 best, 2 rare words", &rare, Filter::All);
     for every in [2, 20, 1_000] {
         let some: RoaringBitmap = (0..entries).filter(|_| random.below(every) == 0).collect();
-        search(index, &format!("  one of {every} admitted"), &asked, Filter::Only(&some));
+        search(index, &format!("  one of {every} admitted"), &questions, Filter::Only(&some));
     }
 }
 
@@ -216,8 +218,8 @@ fn texts() {
 fn main() -> Result<(), Box<dyn Error>> {
     texts();
     let vocabulary = Vocabulary::new(300_000);
-    let given: Vec<u32> = std::env::args().filter_map(|number| number.parse().ok()).collect();
-    for entries in if given.is_empty() { vec![10_000, 100_000, 1_000_000] } else { given } {
+    let sizes: Vec<u32> = std::env::args().filter_map(|number| number.parse().ok()).collect();
+    for entries in if sizes.is_empty() { vec![10_000, 100_000, 1_000_000] } else { sizes } {
         let mut index = fill(&vocabulary, entries);
         searches(&index, &vocabulary, entries);
         upkeep(&index, &vocabulary, entries)?;

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use muster_retrieval::{BadVector, DocNo, Filter, VectorIndex, VectorOptions};
+use muster_retrieval::{DocNo, Filter, InvalidVector, VectorIndex, VectorOptions};
 use roaring::RoaringBitmap;
 
 const DIMENSIONS: usize = 384;
@@ -146,7 +146,7 @@ fn ms(time: Duration) -> String {
     format!("{:.3} ms", time.as_secs_f64() * 1e3)
 }
 
-fn fill(vectors: &[Vec<f32>], options: VectorOptions) -> Result<VectorIndex, BadVector> {
+fn fill(vectors: &[Vec<f32>], options: VectorOptions) -> Result<VectorIndex, InvalidVector> {
     let mut index = VectorIndex::with(options);
     let begun = Instant::now();
     for (vector, doc) in vectors.iter().zip(0..) {
@@ -226,7 +226,7 @@ fn churn(
     vectors: &mut [Vec<f32>],
     source: &Source,
     random: &mut Random,
-) -> Result<(), BadVector> {
+) -> Result<(), InvalidVector> {
     let begun = Instant::now();
     let tenth = vectors.len() / 10;
     for _ in 0..5 {
@@ -266,8 +266,8 @@ fn size(count: usize, source: &Source, random: &mut Random) -> Result<(), Box<dy
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut random = Random(1);
     let source = Source::new(&mut random)?;
-    let given: Vec<usize> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
-    for count in if given.is_empty() { vec![10_000, 50_000, 100_000] } else { given } {
+    let sizes: Vec<usize> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
+    for count in if sizes.is_empty() { vec![10_000, 50_000, 100_000] } else { sizes } {
         size(count, &source, &mut random)?;
     }
     Ok(())

@@ -5,11 +5,14 @@ use crate::DocNo;
 /// Documents that a search may return.
 #[derive(Debug, Clone, Copy)]
 pub enum Filter<'a> {
+    /// All documents.
     All,
+    /// Only the documents with these numbers.
     Only(&'a RoaringBitmap),
 }
 
 impl Filter<'_> {
+    /// Returns whether a document is admitted.
     #[must_use]
     pub fn admits(&self, doc: DocNo) -> bool {
         match self {
@@ -18,7 +21,7 @@ impl Filter<'_> {
         }
     }
 
-    /// Maximum number of admitted documents out of `total`.
+    /// Returns the maximum number of admitted documents out of `total`.
     #[must_use]
     pub fn len(&self, total: usize) -> usize {
         match self {
@@ -27,7 +30,7 @@ impl Filter<'_> {
         }
     }
 
-    /// Returns whether it admits none of `total`.
+    /// Returns whether it admits none of `total` documents.
     #[must_use]
     pub fn is_empty(&self, total: usize) -> bool {
         self.len(total) == 0

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::Error;
-use muster_memory::StoreReply;
+use muster_memory::StoreResponse;
 use muster_request::Request;
 use serde::Serialize;
 use serde_json::Value;
@@ -49,9 +49,9 @@ pub struct BatchAnswer {
     pub results: Vec<BatchEntry>,
 }
 
-fn told(app: &App, result: Result<StoreReply, Error>) -> BatchEntry {
+fn told(app: &App, result: Result<StoreResponse, Error>) -> BatchEntry {
     match result {
-        Ok(StoreReply { record, created, index_state, .. }) => BatchEntry {
+        Ok(StoreResponse { record, created, index_state, .. }) => BatchEntry {
             status: if created { 201 } else { 200 },
             entry: Some(EntryBody::new(&record, Some(index_state))),
             error: None,

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use muster_memory as rules;
-use muster_memory::{MAX_KEY, MAX_NAME, MAX_TAGS, MAX_TTL, MAX_VALUE, NewEntry, Unfit};
+use muster_memory::{InvalidName, MAX_KEY, MAX_NAME, MAX_TAGS, MAX_TTL, MAX_VALUE, NewEntry};
 use muster_request::{Fields, Request};
 use serde_json::Value;
 
@@ -50,10 +50,10 @@ pub struct StoreBody {
 
 /// Checks a key, tag, thread or owner of at most `most` bytes.
 fn check_bytes(text: &str, most: usize) -> Result<(), String> {
-    match rules::unfit(text, most) {
+    match rules::invalid_name(text, most) {
         None => Ok(()),
-        Some(Unfit::Length) => Err(format!("must be 1 to {most} bytes")),
-        Some(Unfit::Control) => Err("must have no control characters".to_owned()),
+        Some(InvalidName::Length) => Err(format!("must be 1 to {most} bytes")),
+        Some(InvalidName::Control) => Err("must have no control characters".to_owned()),
     }
 }
 

@@ -3,7 +3,7 @@
 use actix_web::{HttpRequest, web};
 use muster_core::{Error, Kind};
 use muster_identity::keys::Scope;
-use muster_memory::{Forgotten, Owner};
+use muster_memory::{ForgottenCounts, Owner};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -50,7 +50,7 @@ pub async fn forget(
     if let Err(why) = check_name(&owner) {
         return Err(HttpError(Error::field(Kind::Invalid, &["path", "owner"], why, serde_json::Value::Null)));
     }
-    let Forgotten { entries, versions, vectors } = app.memory.entries.forget(&Owner::new(&owner), &by).await?;
+    let ForgottenCounts { entries, versions, vectors } = app.memory.entries.forget(&Owner::new(&owner), &by).await?;
     app.metrics.memory_writes("forget", 1);
     let holding = app.clone().into_inner();
     let named = owner.clone();

@@ -1,7 +1,7 @@
 //! The queries of memory: an empty parameter counts as left out, and of a repeated one the last value counts.
 
 use muster_core::page::PageAsk;
-use muster_memory::ListAsk;
+use muster_memory::ListParams;
 use muster_request::Request;
 
 use super::entry::{check_key, check_name, check_namespace, tags};
@@ -35,7 +35,7 @@ pub struct ListQuery {
     cursor: Option<String>,
 }
 
-impl From<ListQuery> for ListAsk {
+impl From<ListQuery> for ListParams {
     fn from(query: ListQuery) -> Self {
         let ListQuery { namespace, key_prefix, tags, thread, limit, cursor, .. } = query;
         Self { namespace, tags, key_prefix, thread, page: PageAsk { limit, after: cursor } }
@@ -86,6 +86,6 @@ mod tests {
     #[test]
     fn of_what_takes_one_value_the_last_counts() {
         let query = read::<ListQuery>(&[("limit", "5"), ("limit", "7"), ("cursor", "")]).unwrap();
-        assert_eq!(ListAsk::from(query).page, PageAsk { limit: 7, after: None });
+        assert_eq!(ListParams::from(query).page, PageAsk { limit: 7, after: None });
     }
 }

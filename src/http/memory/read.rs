@@ -4,7 +4,7 @@ use actix_web::http::header::ETAG;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::page::Page;
 use muster_core::{Error, Kind};
-use muster_memory::{EntryRecord, ListAsk};
+use muster_memory::{EntryRecord, ListParams};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -55,7 +55,7 @@ pub async fn list(
 ) -> Result<web::Json<EntryList>, HttpError> {
     let mut query = request.query;
     let key = query.key.take();
-    let ask = ListAsk::from(query);
+    let ask = ListParams::from(query);
     let by = acting(&http)?;
     let Page { items, next } = match key {
         Some(key) => {

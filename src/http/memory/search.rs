@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, web};
 use muster_core::Millis;
-use muster_memory::{EntryId, FoundEntry, Highlight, Hit, IndexHealth, Mode, SearchAsk, SearchReply};
+use muster_memory::{EntryId, FoundEntry, Highlight, Hit, IndexHealth, Mode, SearchParams, SearchResponse};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -173,10 +173,10 @@ pub async fn search_by_body(
 
 async fn found(request: SearchRequest, http: &HttpRequest, app: &App) -> Result<web::Json<SearchBody>, HttpError> {
     let explain = request.explain;
-    let ask = SearchAsk::from(request);
+    let ask = SearchParams::from(request);
     let text = ask.query.text.to_string();
     let reply = app.memory.entries.search(ask, &acting(http)?).await?;
-    let SearchReply { mode, hits, total, next, took, mut warnings, index } = reply;
+    let SearchResponse { mode, hits, total, next, took, mut warnings, index } = reply;
     if let IndexHealth::Rebuilding { percent } = index {
         warnings.push(format!("the index is rebuilt ({percent} %): what is not in it yet is not found"));
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use muster_memory::{MAX_QUERY, Mode, Query, SearchAsk};
+use muster_memory::{MAX_QUERY, Mode, Query, SearchParams};
 use muster_request::{Fields, Request};
 
 use super::entry::{check_key, check_name, check_namespace, tags};
@@ -67,7 +67,7 @@ pub struct SearchRequest {
     pub(super) explain: bool,
 }
 
-impl From<SearchRequest> for SearchAsk {
+impl From<SearchRequest> for SearchParams {
     fn from(request: SearchRequest) -> Self {
         let query = Query {
             text: request.q.into(),

@@ -70,20 +70,20 @@ pub async fn stats(
     app: web::Data<App>,
 ) -> Result<web::Json<StatsBody>, HttpError> {
     let by = acting(&http)?;
-    let Stats { tally, namespaces, index, health } = app.memory.entries.stats(&by).await?;
+    let Stats { usage, namespaces, index, health } = app.memory.entries.stats(&by).await?;
     let of = |space: SpaceStats| NamespaceBody {
         namespace: space.namespace.to_string(),
-        entries: space.tally.entries,
-        versions: space.tally.versions,
-        bytes: space.tally.bytes,
+        entries: space.usage.entries,
+        versions: space.usage.versions,
+        bytes: space.usage.bytes,
     };
     let figures = index.as_ref();
     Ok(web::Json(StatsBody {
         owner: by.id().to_owned(),
-        entries: tally.entries,
+        entries: usage.entries,
         limit: app.memory.max_entries,
-        versions: tally.versions,
-        bytes: tally.bytes,
+        versions: usage.versions,
+        bytes: usage.bytes,
         namespaces: namespaces.into_iter().map(of).collect(),
         vectors: figures.map(|figures| figures.vectors),
         pending: figures.map(|figures| figures.pending),

@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::{Error, Kind};
-use muster_memory::{Precondition, StoreReply};
+use muster_memory::{Precondition, StoreResponse};
 
 use super::entry::StoreBody;
 use super::shown::EntryBody;
@@ -56,7 +56,7 @@ pub async fn store(
     let by = acting(&http)?;
     let condition = precondition(&http)?;
     let named = ask::idempotency(&http, by.id(), &request.sent)?;
-    let StoreReply { record, created, index_state, replayed } =
+    let StoreResponse { record, created, index_state, replayed } =
         app.memory.entries.store(request.body.into(), &by, condition, named).await?;
     app.metrics.memory_writes("store", 1);
     let mut response = HttpResponse::build(if created { StatusCode::CREATED } else { StatusCode::OK });

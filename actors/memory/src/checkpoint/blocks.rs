@@ -49,7 +49,7 @@ impl<W: Write> SectionWriter<W> {
 
     /// Writes a section.
     pub(super) fn section(&mut self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-        let mut section = Filling { file: self, block: Vec::new() };
+        let mut section = OpenSection { file: self, block: Vec::new() };
         fill(&mut section)?;
         section.flush()?;
         self.block(END_OF_SECTION, &[])
@@ -71,12 +71,12 @@ impl<W: Write> SectionWriter<W> {
 }
 
 /// A section being written.
-struct Filling<'a, W> {
+struct OpenSection<'a, W> {
     file: &'a mut SectionWriter<W>,
     block: Vec<u8>,
 }
 
-impl<W: Write> Write for Filling<'_, W> {
+impl<W: Write> Write for OpenSection<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let taken = bytes.len().min(BLOCK - self.block.len());
         self.block.extend_from_slice(bytes.get(..taken).unwrap_or_default());
@@ -115,7 +115,7 @@ impl<R: Read> SectionReader<R> {
         from.read_exact(&mut found)?;
         from.read_exact(&mut crc)?;
         if (found, u32::from_le_bytes(crc)) != head() {
-            return Err(damaged("no such file of this version"));
+            return Err(damaged("not a checkpoint file of this version"));
         }
         Ok(Self { from, number: 0 })
     }
@@ -125,10 +125,10 @@ impl<R: Read> SectionReader<R> {
     /// # Errors
     /// `InvalidData` or `UnexpectedEof`: the file is damaged.
     pub(super) fn section<T>(&mut self, read: impl FnOnce(&mut dyn Read) -> io::Result<T>) -> io::Result<T> {
-        let mut section = Emptying { file: self, block: Vec::new(), at: 0, ended: false };
+        let mut section = SectionInput { file: self, block: Vec::new(), at: 0, ended: false };
         let value = read(&mut section)?;
         if section.read(&mut [0])? != 0 {
-            return Err(damaged("a section goes on behind its end"));
+            return Err(damaged("a section has data after its end"));
         }
         Ok(value)
     }
@@ -139,7 +139,7 @@ impl<R: Read> SectionReader<R> {
     /// The file is damaged or continues.
     pub(super) fn finish(mut self) -> io::Result<()> {
         if self.block()?.is_some() || self.from.read(&mut [0])? != 0 {
-            return Err(damaged("the file goes on behind its end"));
+            return Err(damaged("the file has data after its end"));
         }
         Ok(())
     }
@@ -157,7 +157,7 @@ impl<R: Read> SectionReader<R> {
         let mut block = vec![0; taken];
         self.from.read_exact(&mut block)?;
         if checksum(self.number, length, &block) != u32::from_le_bytes(crc) {
-            return Err(damaged("a checksum does not hold"));
+            return Err(damaged("a checksum is wrong"));
         }
         self.number += 1;
         Ok((length != END_OF_FILE).then_some(block))
@@ -165,14 +165,14 @@ impl<R: Read> SectionReader<R> {
 }
 
 /// A section being read.
-struct Emptying<'a, R> {
+struct SectionInput<'a, R> {
     file: &'a mut SectionReader<R>,
     block: Vec<u8>,
     at: usize,
     ended: bool,
 }
 
-impl<R: Read> Read for Emptying<'_, R> {
+impl<R: Read> Read for SectionInput<'_, R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         if self.at == self.block.len() && !self.ended && !to.is_empty() {
             self.block = self.file.block()?.ok_or_else(|| damaged("the file ends within a section"))?;

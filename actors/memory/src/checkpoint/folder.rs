@@ -13,9 +13,10 @@ use super::part::{self, FileEntry, List, PartHead, PartKey};
 use super::partition::SlotNumber;
 use crate::record::Space;
 
-const ASIDE: &str = "aside";
+/// Folder of quarantined files.
+const QUARANTINE: &str = "aside";
 /// Maximum number of quarantined files; older ones are removed.
-const MOST_ASIDE: usize = 16;
+const MAX_QUARANTINED: usize = 16;
 const BUFFER: usize = 256 << 10;
 
 /// Checkpoints of one store.
@@ -49,7 +50,7 @@ pub(crate) struct SlotSave {
 impl Checkpoints {
     /// Opens the checkpoints of a store in a folder, which is created if necessary.
     pub(crate) fn open(path: &Path, store: Identity) -> io::Result<Self> {
-        fs::create_dir_all(path.join(ASIDE))?;
+        fs::create_dir_all(path.join(QUARANTINE))?;
         sync(path)?;
         if let Some(parent) = path.parent().filter(|parent| parent.is_dir()) {
             sync(parent)?;
@@ -60,37 +61,41 @@ impl Checkpoints {
     /// Loads a slot; `None` if there is no valid checkpoint with vectors of this model. An invalid one is quarantined.
     /// `last` is the store's last change: a checkpoint beyond it belongs to another store.
     pub(crate) fn load(&self, slot: SlotNumber, model: &str, last: u64) -> Option<Restored> {
-        let listed = match self.list(slot) {
+        let list = match self.list(slot) {
             Ok(Some(list)) => list,
             Ok(None) => {
-                self.sweep(slot, &BTreeSet::new());
+                self.remove_unlisted(slot, &BTreeSet::new());
                 return None;
             }
-            Err(error) => return self.unusable(slot, &format!("{}: {error}", list_name(slot))),
+            Err(error) => return self.quarantine(slot, &format!("{}: {error}", list_name(slot))),
         };
-        if listed.store != self.store || listed.slot != slot || listed.through > last {
-            return self.unusable(slot, "it is of another store");
+        if list.store != self.store || list.slot != slot || list.through > last {
+            return self.quarantine(slot, "it is of another store");
         }
-        if listed.model != model {
+        if list.model != model {
             return None;
         }
         let mut collections = Vec::new();
-        for (part, entry) in &listed.files {
+        for (part, entry) in &list.files {
             match self.part(slot, part, entry) {
                 Ok(found) => collections.extend(found.into_iter().map(|(space, it)| (space, part.clone(), it))),
-                Err(error) => return self.unusable(slot, &format!("{}: {error}", entry.name)),
+                Err(error) => return self.quarantine(slot, &format!("{}: {error}", entry.name)),
             }
         }
-        self.sweep(slot, &listed.files.iter().map(|(_, entry)| entry.name.clone()).collect());
-        Some(Restored { through: listed.through, files: listed.files.into_iter().collect(), collections })
+        self.remove_unlisted(slot, &list.files.iter().map(|(_, entry)| entry.name.clone()).collect());
+        Some(Restored { through: list.through, files: list.files.into_iter().collect(), collections })
     }
 
-    /// Writes a slot's checkpoint durably and removes what it replaces. `wanted` is called before it replaces the
+    /// Writes a slot's checkpoint durably and removes what it replaces. `is_wanted` is called before it replaces the
     /// previous one; if it returns false, the previous one stays.
     ///
     /// # Errors
-    /// The disk failed, or the checkpoint is no longer wanted (`Interrupted`).
-    pub(crate) fn save(&self, save: SlotSave, wanted: &dyn Fn() -> bool) -> io::Result<BTreeMap<PartKey, FileEntry>> {
+    /// The disk failed, or the checkpoint is no longer needed (`Interrupted`).
+    pub(crate) fn save(
+        &self,
+        save: SlotSave,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> io::Result<BTreeMap<PartKey, FileEntry>> {
         let mut files = save.keep;
         for (part, collections) in save.write {
             let head = PartHead {
@@ -112,12 +117,12 @@ impl Checkpoints {
             model: save.model,
             files: files.iter().map(|(part, entry)| (part.clone(), entry.clone())).collect(),
         };
-        if !wanted() {
+        if !is_wanted() {
             return Err(io::Error::new(io::ErrorKind::Interrupted, "the shard has died meanwhile"));
         }
         self.write(&list_name(save.slot), |to| list.write(to))?;
         sync(&self.path)?;
-        self.sweep(save.slot, &files.values().map(|entry| entry.name.clone()).collect());
+        self.remove_unlisted(save.slot, &files.values().map(|entry| entry.name.clone()).collect());
         Ok(files)
     }
 
@@ -127,16 +132,16 @@ impl Checkpoints {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => sync(&self.path)?,
         }
-        self.sweep(slot, &BTreeSet::new());
+        self.remove_unlisted(slot, &BTreeSet::new());
         sync(&self.path)
     }
 
     /// Removes quarantined files.
-    pub(crate) fn empty_aside(&self) -> io::Result<()> {
-        for path in entries(&self.path.join(ASIDE)) {
+    pub(crate) fn empty_quarantine(&self) -> io::Result<()> {
+        for path in entries(&self.path.join(QUARANTINE)) {
             fs::remove_file(path)?;
         }
-        sync(&self.path.join(ASIDE))
+        sync(&self.path.join(QUARANTINE))
     }
 
     fn list(&self, slot: SlotNumber) -> io::Result<Option<List>> {
@@ -164,23 +169,23 @@ impl Checkpoints {
     }
 
     /// Quarantines a slot's files. Files that cannot be moved are removed: they must not be loaded again.
-    fn unusable(&self, slot: SlotNumber, why: &str) -> Option<Restored> {
-        tracing::warn!(slot = slot.0, why, "a checkpoint of the memory's index is set aside");
+    fn quarantine(&self, slot: SlotNumber, why: &str) -> Option<Restored> {
+        tracing::warn!(slot = slot.0, why, "a checkpoint of the memory's index is quarantined");
         for path in self.of_slot(slot) {
             let Some(name) = path.file_name() else { continue };
-            if fs::rename(&path, self.path.join(ASIDE).join(name)).is_err() {
+            if fs::rename(&path, self.path.join(QUARANTINE).join(name)).is_err() {
                 remove(&path);
             }
         }
-        let mut aside = entries(&self.path.join(ASIDE));
-        aside.sort_by_key(|path| fs::metadata(path).and_then(|it| it.modified()).ok());
-        let most = aside.len().saturating_sub(MOST_ASIDE);
-        aside.iter().take(most).for_each(|path| remove(path));
+        let mut quarantined = entries(&self.path.join(QUARANTINE));
+        quarantined.sort_by_key(|path| fs::metadata(path).and_then(|it| it.modified()).ok());
+        let most = quarantined.len().saturating_sub(MAX_QUARANTINED);
+        quarantined.iter().take(most).for_each(|path| remove(path));
         None
     }
 
     /// Removes files of a slot that its list does not name.
-    fn sweep(&self, slot: SlotNumber, named: &BTreeSet<String>) {
+    fn remove_unlisted(&self, slot: SlotNumber, named: &BTreeSet<String>) {
         let list = list_name(slot);
         for path in self.of_slot(slot) {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -11,28 +11,29 @@ const PACKS: u32 = 16;
 /// Number of entries from which a collection has its own file.
 const LARGE: usize = 2_000;
 
-/// A part of the owners.
+/// Number of a slot: a fixed part of the owners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub(crate) struct SlotNumber(pub(crate) u8);
 
 impl SlotNumber {
-    /// Where an owner stands.
+    /// Returns the slot of an owner.
     pub(crate) fn of(owner: &Owner) -> Self {
         Self((crc32c::crc32c(owner.as_str().as_bytes()) % u32::from(SLOTS)) as u8)
     }
 
+    /// Iterates over all slots.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         (0..SLOTS).map(Self)
     }
 
-    /// The shard that it is with, of so many.
+    /// Returns the shard of this slot, out of `shards`.
     pub(crate) fn shard(self, shards: usize) -> usize {
         usize::from(self.0) % shards.max(1)
     }
 }
 
 impl PartKey {
-    /// The file that a collection of so many entries belongs into.
+    /// Returns the file of a collection with this number of entries.
     pub(crate) fn of(space: &Space, entries: usize) -> Self {
         if entries >= LARGE {
             return Self::Own(space.clone());

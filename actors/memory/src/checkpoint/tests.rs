@@ -26,14 +26,14 @@ fn read(bytes: &[u8], sections: usize) -> std::io::Result<Vec<Vec<u8>>> {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn sections_are_read_as_written() {
     let long: Vec<u8> = (0..2_500_000_u32).map(|n| (n % 251) as u8).collect();
     let sections: [&[u8]; 4] = [b"one", b"", &long, b"four"];
     assert_eq!(read(&written(&sections), 4).unwrap(), sections);
 }
 
 #[test]
-fn every_single_bit_flip_and_every_cut_is_seen() {
+fn every_bit_flip_and_truncation_is_detected() {
     let bytes = written(&[b"some head", b"", b"some collection"]);
     assert!(read(&bytes, 3).is_ok());
     for bit in 0..bytes.len() * 8 {
@@ -48,7 +48,7 @@ fn every_single_bit_flip_and_every_cut_is_seen() {
 }
 
 #[test]
-fn blocks_are_neither_moved_nor_doubled() {
+fn moved_and_duplicated_blocks_are_detected() {
     let bytes = written(&[b"aaaa", b"bbbb"]);
     // magic and version 14, then blocks of 12 with an end of 8 behind each, and the file's own.
     let (head, a, a_end, b, rest) = (&bytes[..14], &bytes[14..26], &bytes[26..34], &bytes[34..46], &bytes[46..]);
@@ -78,7 +78,7 @@ fn owners_and_spaces_stay_where_they_are() {
 }
 
 #[test]
-fn slots_are_shared_out_whole() {
+fn every_slot_belongs_to_one_shard() {
     for shards in 1..=5 {
         let mut of = vec![0; shards];
         SlotNumber::all().for_each(|slot| of[slot.shard(shards)] += 1);

@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_double_up_to_a_minute_and_begin_anew() {
+    fn waits_double_up_to_a_minute_and_restart_after_a_success() {
         let mut back_off = BackOff::default();
         let waits: Vec<u64> = (0..8).map(|_| back_off.failed().as_secs()).collect();
         assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60]);

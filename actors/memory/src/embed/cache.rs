@@ -11,21 +11,23 @@ type Key = [u8; 32];
 /// Recently used vectors.
 #[derive(Debug)]
 pub(super) struct Cache {
-    most: usize,
+    capacity: usize,
     vectors: HashMap<Key, (Arc<[f32]>, u64)>,
     order: BTreeMap<u64, Key>,
     next: u64,
 }
 
 impl Cache {
-    pub(super) fn new(most: usize) -> Self {
-        Self { most, vectors: HashMap::new(), order: BTreeMap::new(), next: 0 }
+    pub(super) fn new(capacity: usize) -> Self {
+        Self { capacity, vectors: HashMap::new(), order: BTreeMap::new(), next: 0 }
     }
 
+    /// Returns the key of a query for a model.
     pub(super) fn key(model: &str, text: &str) -> Key {
         Sha256::new_with_prefix(model).chain_update([0]).chain_update(text).finalize().into()
     }
 
+    /// Returns a cached vector, and marks it as used.
     pub(super) fn get(&mut self, key: &Key) -> Option<Arc<[f32]>> {
         let (vector, place) = self.vectors.get_mut(key)?;
         self.order.remove(place);
@@ -42,7 +44,7 @@ impl Cache {
         }
         self.order.insert(self.next, key);
         self.next += 1;
-        while self.vectors.len() > self.most {
+        while self.vectors.len() > self.capacity {
             let Some((_, oldest)) = self.order.pop_first() else { break };
             self.vectors.remove(&oldest);
         }
@@ -54,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_one_not_asked_for_longest_goes() {
+    fn the_least_recently_used_vector_is_evicted() {
         let (mut cache, vector) = (Cache::new(2), |x: f32| Arc::<[f32]>::from([x]));
         let [a, b, c] = ["a", "b", "c"].map(|text| Cache::key("m", text));
         cache.insert(a, vector(1.0));
@@ -68,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_text_of_two_models_is_two_queries() {
+    fn keys_differ_by_model() {
         assert_ne!(Cache::key("one", "text"), Cache::key("two", "text"));
         assert_ne!(Cache::key("m", "atext"), Cache::key("ma", "text"));
     }

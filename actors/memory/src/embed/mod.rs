@@ -7,11 +7,11 @@
 
 mod back_off;
 mod cache;
-pub(super) mod fair;
+mod counters;
 mod feeder;
-mod figures;
-mod lengths;
+mod normalize;
 mod queries;
+pub(super) mod round_robin;
 mod service;
 #[cfg(test)]
 pub(super) mod tests;
@@ -27,7 +27,7 @@ use tokio::sync::Notify;
 
 use super::record::{EntryId, Space};
 
-pub use figures::EmbedFigures;
+pub use counters::EmbedStats;
 pub(super) use service::Embedding;
 
 /// Identity of a model, and the length of its vectors.
@@ -54,11 +54,13 @@ pub enum Readiness {
 /// Why texts have no vectors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EmbedFault {
+    /// The model has no capacity now.
     #[error("the model is busy")]
     Busy {
         /// When to try again.
         retry_after: Duration,
     },
+    /// The model is absent, loading or failed.
     #[error("{why}")]
     NotReady {
         /// The reason, for people.
@@ -70,6 +72,7 @@ pub enum EmbedFault {
         /// Index of the text, from 0.
         index: usize,
     },
+    /// The model failed to compute these texts.
     #[error("{why}")]
     Failed {
         /// The reason, for people.
@@ -98,7 +101,7 @@ pub trait Embedder: Send + Sync + fmt::Debug + 'static {
 /// Source of entries that lack a vector of the current model.
 pub(super) trait Backlog: Send + Sync + 'static {
     /// Returns at most `limit` of them, a few of each owner.
-    fn lacking(&self, limit: usize) -> BoxFuture<'_, Vec<(Space, EntryId)>>;
+    fn missing_vectors(&self, limit: usize) -> BoxFuture<'_, Vec<(Space, EntryId)>>;
 
     /// Notified when there may be more.
     fn wake(&self) -> Arc<Notify>;

@@ -8,11 +8,11 @@ use actix::{Actor, Context, Handler, Message, ResponseActFuture, WrapFuture};
 use tokio::time::Instant;
 
 use super::cache::Cache;
-use super::figures::Counts;
-use super::{Embedder, ModelTag, Readiness, lengths, texts};
+use super::counters::Counters;
+use super::{Embedder, ModelTag, Readiness, normalize, texts};
 
 /// Capacity of the cache.
-const KNOWN: usize = 1_024;
+const CAPACITY: usize = 1_024;
 
 /// Requests the vector of a query. The error explains why there is none.
 #[derive(Debug, Message)]
@@ -28,13 +28,13 @@ pub(super) struct QueryVector {
 pub struct Queries {
     embedder: Arc<dyn Embedder>,
     model: ModelTag,
-    counts: Arc<Counts>,
+    counts: Arc<Counters>,
     cache: Cache,
 }
 
 impl Queries {
-    pub(super) fn new(embedder: Arc<dyn Embedder>, counts: Arc<Counts>) -> Self {
-        Self { model: embedder.model(), embedder, counts, cache: Cache::new(KNOWN) }
+    pub(super) fn new(embedder: Arc<dyn Embedder>, counts: Arc<Counters>) -> Self {
+        Self { model: embedder.model(), embedder, counts, cache: Cache::new(CAPACITY) }
     }
 }
 
@@ -61,9 +61,9 @@ impl Handler<QueryVector> for Queries {
             let _waiting = counts.waits();
             let computed = texts::compute(&embedder, texts::of_query(&query.text));
             match tokio::time::timeout_at(query.until, computed).await {
-                Err(_) => Err("the model did not answer in time".to_owned()),
+                Err(_) => Err("the model did not respond in time".to_owned()),
                 Ok(Err(fault)) => Err(fault.to_string()),
-                Ok(Ok(vectors)) => lengths::mean(&vectors, dimensions),
+                Ok(Ok(vectors)) => normalize::mean(&vectors, dimensions),
             }
         };
         Box::pin(

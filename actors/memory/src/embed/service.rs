@@ -7,34 +7,34 @@ use actix_rt::ArbiterHandle;
 use muster_store::StoreHandle;
 use tokio::time::Instant;
 
+use super::counters::Counters;
 use super::feeder::{Feeder, FeederDeps};
-use super::figures::Counts;
 use super::queries::{Queries, QueryVector};
-use super::{Backlog, EmbedFigures, Embedder, ModelTag, Readiness};
+use super::{Backlog, EmbedStats, Embedder, ModelTag, Readiness};
 use crate::port::PutVectors;
 use muster_core::Clock;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 
 /// Maximum number of queries waiting for vectors.
-const WAITING: usize = 256;
+const MAX_WAITING: usize = 256;
 
 /// Computes query vectors and, once feeding has started, entry vectors.
 #[derive(Debug, Clone)]
 pub(crate) struct Embedding {
     embedder: Arc<dyn Embedder>,
-    counts: Arc<Counts>,
+    counts: Arc<Counters>,
     queries: Handle<Queries>,
 }
 
 impl Embedding {
     /// Starts the actor `queries` in `group`.
     pub(crate) fn start(group: &Group, arbiter: ArbiterHandle, embedder: Arc<dyn Embedder>) -> Self {
-        let counts = Arc::new(Counts::default());
-        let parts = (Arc::clone(&embedder), Arc::clone(&counts));
+        let counts = Arc::new(Counters::default());
+        let dependencies = (Arc::clone(&embedder), Arc::clone(&counts));
         let spec = ChildSpec::new("queries", arbiter, move |_| {
-            std::future::ready(Ok(Queries::new(Arc::clone(&parts.0), Arc::clone(&parts.1))))
+            std::future::ready(Ok(Queries::new(Arc::clone(&dependencies.0), Arc::clone(&dependencies.1))))
         });
-        Self { embedder, counts, queries: group.start(spec.capacity(WAITING)) }
+        Self { embedder, counts, queries: group.start(spec.capacity(MAX_WAITING)) }
     }
 
     /// Starts the actor `feeder` in `group`, which computes missing entry vectors from now on.
@@ -47,8 +47,9 @@ impl Embedding {
         put: Arc<dyn PutVectors>,
     ) {
         let (embedder, counts) = (Arc::clone(&self.embedder), Arc::clone(&self.counts));
-        let parts = FeederDeps { store, clock, embedder, backlog, put, counts };
-        let spec = ChildSpec::new("feeder", arbiter, move |_| std::future::ready(Ok(Feeder::new(parts.clone()))));
+        let dependencies = FeederDeps { store, clock, embedder, backlog, put, counts };
+        let spec =
+            ChildSpec::new("feeder", arbiter, move |_| std::future::ready(Ok(Feeder::new(dependencies.clone()))));
         // The supervision tree owns it; it receives no messages.
         drop(group.start(spec));
     }
@@ -65,7 +66,8 @@ impl Embedding {
         self.embedder.ready()
     }
 
-    pub(crate) fn figures(&self) -> EmbedFigures {
+    /// Returns statistics since the server's start.
+    pub(crate) fn stats(&self) -> EmbedStats {
         self.counts.read()
     }
 
@@ -73,8 +75,8 @@ impl Embedding {
     ///
     /// # Errors
     /// Why there is none now, for people.
-    pub(crate) async fn query(&self, text: &Arc<str>, patience: Duration) -> Result<Arc<[f32]>, String> {
-        let ask = QueryVector { text: Arc::clone(text), until: Instant::now() + patience };
-        self.queries.ask_within(patience, ask).await.map_err(|error| error.to_string())?
+    pub(crate) async fn query(&self, text: &Arc<str>, timeout: Duration) -> Result<Arc<[f32]>, String> {
+        let query = QueryVector { text: Arc::clone(text), until: Instant::now() + timeout };
+        self.queries.ask_within(timeout, query).await.map_err(|error| error.to_string())?
     }
 }

@@ -11,21 +11,22 @@ use crate::record::EntryRecord;
 use muster_retrieval::passages;
 
 /// Maximum number of passages of an entry that contribute to its vector: the first ones.
-const MOST_OF_ENTRY: usize = 16;
-const MOST_OF_QUERY: usize = 4;
+const MAX_PER_ENTRY: usize = 16;
+/// Maximum number of passages of a query that contribute to its vector.
+const MAX_PER_QUERY: usize = 4;
 /// Time limit of a model call; a slower model is considered broken.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(super) fn of_entry(record: &EntryRecord) -> Vec<String> {
-    first(passages(record.key(), &record.tags, &record.value), MOST_OF_ENTRY)
+    first(passages(record.key(), &record.tags, &record.value), MAX_PER_ENTRY)
 }
 
 pub(super) fn of_query(text: &str) -> Vec<String> {
-    first(passages("", &[], text), MOST_OF_QUERY)
+    first(passages("", &[], text), MAX_PER_QUERY)
 }
 
-fn first(mut texts: Vec<String>, most: usize) -> Vec<String> {
-    texts.truncate(most);
+fn first(mut texts: Vec<String>, max: usize) -> Vec<String> {
+    texts.truncate(max);
     texts
 }
 
@@ -45,10 +46,12 @@ pub(super) async fn compute(embedder: &Arc<dyn Embedder>, texts: Vec<String>) ->
     // Called inside, so that a panic before its first await is caught too.
     let computed = AssertUnwindSafe(async move { embedder.embed(texts).await }).catch_unwind();
     let failed = |why: &str| Err(EmbedFault::Failed { why: why.to_owned() });
-    match tokio::time::timeout(PATIENCE, computed).await {
-        Err(_) => failed("the model did not answer within a minute"),
-        Ok(Err(_)) => failed("the model broke off"),
-        Ok(Ok(Ok(vectors))) if vectors.len() != count => failed("the model gave another number of vectors than texts"),
+    match tokio::time::timeout(TIMEOUT, computed).await {
+        Err(_) => failed("the model did not respond within a minute"),
+        Ok(Err(_)) => failed("the model panicked"),
+        Ok(Ok(Ok(vectors))) if vectors.len() != count => {
+            failed("the model returned another number of vectors than texts")
+        }
         Ok(Ok(computed)) => computed,
     }
 }
@@ -58,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_hold_every_word_and_cut_none() {
+    fn halves_contain_every_word_and_cut_none() {
         assert_eq!(halves("one two three four"), ["one two", "three four"].map(str::to_owned));
         assert_eq!(halves("unbroken"), ["unbr", "oken"].map(str::to_owned));
         assert_eq!(halves("äöü"), ["ä", "öü"].map(str::to_owned), "cut between characters");

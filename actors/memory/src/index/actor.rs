@@ -26,14 +26,14 @@ use muster_core::supervise::{BuildError, Control, Phase};
 use muster_retrieval::Collection;
 
 /// Interval at which a shard checks whether it is behind.
-const LOOK: Duration = Duration::from_secs(2);
+const CHECK_EVERY: Duration = Duration::from_secs(2);
 /// Delay before loading is retried after a failure.
-const LOAD_AGAIN: Duration = Duration::from_secs(5);
+const LOAD_RETRY: Duration = Duration::from_secs(5);
 /// Maximum duration of one slice of graph construction, and the pause after it.
-const TURN: Duration = Duration::from_millis(2);
-const PAUSE: Duration = Duration::from_millis(1);
+const BUILD_SLICE: Duration = Duration::from_millis(2);
+const BUILD_PAUSE: Duration = Duration::from_millis(1);
 /// Insertions into a graph between two readings of the clock.
-const STEP: usize = 2;
+const BUILD_STEP: usize = 2;
 
 /// Owns the collections of its slots.
 pub struct Shard {
@@ -50,21 +50,21 @@ pub struct Shard {
     pub(super) timings: Timings,
     pub(super) events: mpsc::UnboundedSender<Event>,
     /// Cancelled with the actor, also on panic, so that its jobs end.
-    pub(super) gone: CancellationToken,
+    pub(super) stopped: CancellationToken,
     control: Control,
-    heard: Option<mpsc::UnboundedReceiver<Event>>,
+    received: Option<mpsc::UnboundedReceiver<Event>>,
     /// Graph construction is scheduled.
-    builds: bool,
+    build_scheduled: bool,
     /// Changes in the store that had not been announced at the last check.
     unannounced: u64,
-    _ends: DropGuard,
+    _stop_guard: DropGuard,
 }
 
 /// A slot and its loading state.
 pub(super) struct SlotState {
     /// While loading: only the changes since then.
     pub(super) slot: Slot,
-    pub(super) coming: Option<LoadingSlot>,
+    pub(super) loading: Option<LoadingSlot>,
 }
 
 /// State of a slot that is being loaded.
@@ -91,10 +91,10 @@ impl Shard {
     ) -> Result<Self, BuildError> {
         let applied = stored::last_change(&shard_context.store)?;
         let checkpoints = Self::checkpoints(&shard_context).await;
-        let coming = |number| (number, SlotState { slot: Slot::new(number), coming: Some(LoadingSlot::default()) });
-        let slots = shard_context.slots(number).map(coming).collect();
-        let (events, heard) = mpsc::unbounded_channel();
-        let gone = CancellationToken::new();
+        let loading = |number| (number, SlotState { slot: Slot::new(number), loading: Some(LoadingSlot::default()) });
+        let slots = shard_context.slots(number).map(loading).collect();
+        let (events, received) = mpsc::unbounded_channel();
+        let stopped = CancellationToken::new();
         Ok(Self {
             number,
             slots,
@@ -104,11 +104,11 @@ impl Shard {
             last: None,
             timings: Timings::default(),
             events,
-            _ends: gone.clone().drop_guard(),
-            gone,
+            _stop_guard: stopped.clone().drop_guard(),
+            stopped,
             control,
-            heard: Some(heard),
-            builds: false,
+            received: Some(received),
+            build_scheduled: false,
             unannounced: 0,
             shard_context,
         })
@@ -127,16 +127,18 @@ impl Shard {
         opened.inspect_err(|error| tracing::warn!(%error, "the memory's index keeps no checkpoints")).ok()
     }
 
-    pub(super) fn shown(&self) -> Option<&ShardSnapshot> {
+    /// Returns the state that this shard publishes.
+    pub(super) fn snapshot(&self) -> Option<&ShardSnapshot> {
         self.shard_context.published.shards.get(self.number)
     }
 
-    pub(super) fn show(&self, health: IndexHealth) {
-        self.shown().into_iter().for_each(|shown| shown.show(health));
+    pub(super) fn set_health(&self, health: IndexHealth) {
+        self.snapshot().into_iter().for_each(|snapshot| snapshot.set_health(health));
     }
 
+    /// Returns whether all slots are loaded.
     pub(super) fn ready(&self) -> bool {
-        self.slots.values().all(|slot_state| slot_state.coming.is_none())
+        self.slots.values().all(|slot_state| slot_state.loading.is_none())
     }
 
     /// Loads missing slots on another thread.
@@ -147,12 +149,12 @@ impl Shard {
             slots: self
                 .slots
                 .iter()
-                .filter(|(_, slot_state)| slot_state.coming.is_some())
+                .filter(|(_, slot_state)| slot_state.loading.is_some())
                 .map(|(slot, _)| *slot)
                 .collect(),
             checkpoints,
             events: self.events.clone(),
-            gone: self.gone.clone(),
+            stopped: self.stopped.clone(),
         };
         let events = self.events.clone();
         actix_rt::spawn(async move {
@@ -172,36 +174,36 @@ impl Shard {
         for mut slot in slots {
             let Some(slot_state) = self.slots.get_mut(&slot.number) else { continue };
             if slot_state.slot.changed > through {
-                super::catch_up::bring_up(
+                super::catch_up::catch_up_slots(
                     std::slice::from_mut(&mut slot),
                     through,
                     Some(self.applied),
                     &self.shard_context,
                 )?;
             }
-            if slot_state.coming.take().is_some_and(|coming| coming.removed) {
+            if slot_state.loading.take().is_some_and(|loading| loading.removed) {
                 slot.lose_checkpoint();
             }
             slot_state.slot = slot;
         }
         if self.ready() {
-            self.show(IndexHealth::Ready);
+            self.set_health(IndexHealth::Ready);
             tracing::info!(shard = self.number, applied = self.applied, "the memory's index is ready");
-            // What had to be rebuilt should not be rebuilt again.
+            // Slots that had to be rebuilt should not be rebuilt at the next start.
             if self.slots.values().any(|slot_state| slot_state.slot.saved.through.is_none()) {
                 self.checkpoint(None);
             }
         }
-        self.shard_context.published.lacking.notify_one();
+        self.shard_context.published.missing_vectors.notify_one();
         self.build_soon(context);
         Ok(())
     }
 
     pub(super) fn build_soon(&mut self, context: &mut Context<Self>) {
-        if !self.builds && self.slots.values().any(|slot_state| !slot_state.slot.building.is_empty()) {
-            self.builds = true;
-            context.run_later(PAUSE, |shard, context| {
-                shard.builds = false;
+        if !self.build_scheduled && self.slots.values().any(|slot_state| !slot_state.slot.building.is_empty()) {
+            self.build_scheduled = true;
+            context.run_later(BUILD_PAUSE, |shard, context| {
+                shard.build_scheduled = false;
                 shard.build_some();
                 shard.build_soon(context);
             });
@@ -213,24 +215,25 @@ impl Shard {
         let begun = std::time::Instant::now();
         for slot_state in self.slots.values_mut() {
             while let Some(space) = slot_state.slot.building.first().cloned() {
-                let left = slot_state.slot.collections.get_mut(&space).map_or(0, |collection| collection.work(STEP));
+                let left =
+                    slot_state.slot.collections.get_mut(&space).map_or(0, |collection| collection.work(BUILD_STEP));
                 if left == 0 {
                     slot_state.slot.building.remove(&space);
                 }
-                if begun.elapsed() >= TURN {
+                if begun.elapsed() >= BUILD_SLICE {
                     return;
                 }
             }
         }
     }
 
-    /// Checks for changes that did not reach the shard.
-    fn look(&mut self, context: &mut Context<Self>) {
+    /// Checks for changes that did not reach the shard, and reads them.
+    fn check_for_missed(&mut self, context: &mut Context<Self>) {
         let announced = self.shard_context.published.announced.load(Ordering::Acquire);
         // A writer that died may have left changes in the store that it did not announce: what is still unannounced at
         // the second check is read.
-        if let Some(shown) = self.shown().filter(|_| self.unannounced > announced) {
-            shown.missed.fetch_max(self.unannounced, Ordering::AcqRel);
+        if let Some(snapshot) = self.snapshot().filter(|_| self.unannounced > announced) {
+            snapshot.missed.fetch_max(self.unannounced, Ordering::AcqRel);
         }
         self.unannounced = stored::last_change(&self.shard_context.store).unwrap_or(0);
         self.catch_up();
@@ -243,16 +246,18 @@ impl Actor for Shard {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Context<Self>) {
-        self.show(IndexHealth::Rebuilding { percent: 0 });
-        if let Some(heard) = self.heard.take() {
-            context.add_stream(stream::unfold(heard, |mut heard| async move { Some((heard.recv().await?, heard)) }));
+        self.set_health(IndexHealth::Rebuilding { percent: 0 });
+        if let Some(received) = self.received.take() {
+            context.add_stream(stream::unfold(received, |mut received| async move {
+                Some((received.recv().await?, received))
+            }));
         }
         self.load(self.checkpoints.clone());
-        context.run_interval(LOOK, Self::look);
+        context.run_interval(CHECK_EVERY, Self::check_for_missed);
         context.run_interval(self.shard_context.checkpoint_every, |shard, _| shard.checkpoint(None));
-        let (mut phase, events, gone) = (self.control.phase(), self.events.clone(), self.gone.clone());
+        let (mut phase, events, stopped) = (self.control.phase(), self.events.clone(), self.stopped.clone());
         actix_rt::spawn(async move {
-            let drains = gone.run_until_cancelled(phase.wait_for(|phase| *phase == Phase::Drain)).await;
+            let drains = stopped.run_until_cancelled(phase.wait_for(|phase| *phase == Phase::Drain)).await;
             if drains.is_some_and(|phase| phase.is_ok()) {
                 let _ = events.send(Event::Drain);
             }
@@ -262,7 +267,7 @@ impl Actor for Shard {
 
 impl Drop for Shard {
     fn drop(&mut self) {
-        self.show(IndexHealth::Down);
+        self.set_health(IndexHealth::Down);
     }
 }
 
@@ -276,11 +281,11 @@ impl Handler<Apply> for Shard {
             slot_state.slot.apply(change, &self.shard_context);
         }
         self.applied = apply.changes.last().map_or(self.applied, |last| last.seq.max(self.applied));
-        self.shard_context.published.lacking.notify_one();
+        self.shard_context.published.missing_vectors.notify_one();
         self.build_soon(context);
-        let gone: BTreeSet<&Owner> = apply.changes.iter().filter_map(gone).collect();
-        let gone: Vec<&Owner> = gone.into_iter().filter(|owner| self.forget(owner)).collect();
-        if gone.is_empty() {
+        let deleted: BTreeSet<&Owner> = apply.changes.iter().filter_map(deleted_owner).collect();
+        let deleted: Vec<&Owner> = deleted.into_iter().filter(|owner| self.forget(owner)).collect();
+        if deleted.is_empty() {
             // The writer may have stopped waiting.
             let _ = apply.done.send(true);
             return;
@@ -293,9 +298,9 @@ impl Handler<Apply> for Shard {
     }
 }
 
-fn gone(change: &Applied) -> Option<&Owner> {
+fn deleted_owner(change: &Applied) -> Option<&Owner> {
     match &change.kind {
-        AppliedKind::OwnerGone { owner } => Some(owner),
+        AppliedKind::OwnerDeleted { owner } => Some(owner),
         _ => None,
     }
 }
@@ -320,17 +325,17 @@ impl StreamHandler<Event> for Shard {
             Event::Partial(collections) => {
                 for (space, collection) in collections {
                     let slot_state = self.slots.get_mut(&SlotNumber::of(&space.owner));
-                    if let Some(coming) = slot_state.and_then(|slot_state| slot_state.coming.as_mut()) {
-                        coming.partial.insert(space, collection);
+                    if let Some(loading) = slot_state.and_then(|slot_state| slot_state.loading.as_mut()) {
+                        loading.partial.insert(space, collection);
                     }
                 }
             }
-            Event::Percent(percent) if !self.ready() => self.show(IndexHealth::Rebuilding { percent }),
+            Event::Percent(percent) if !self.ready() => self.set_health(IndexHealth::Rebuilding { percent }),
             Event::Percent(_) => {}
             Event::LoadFailed { why, panicked } => {
-                tracing::error!(shard = self.number, why, "the memory's index could not be loaded: it is tried again");
+                tracing::error!(shard = self.number, why, "the memory's index could not be loaded: tried again");
                 let from = if panicked { None } else { self.checkpoints.clone() };
-                context.run_later(LOAD_AGAIN, move |shard, _| shard.load(from));
+                context.run_later(LOAD_RETRY, move |shard, _| shard.load(from));
             }
             Event::Saved(outcomes) => self.saved(outcomes),
             Event::Drain => self.checkpoint(None),

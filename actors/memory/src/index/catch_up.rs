@@ -19,7 +19,7 @@ const PAGE: usize = 500;
 ///
 /// # Errors
 /// A change cannot be read.
-pub(super) fn bring_up(
+pub(super) fn catch_up_slots(
     slots: &mut [Slot],
     behind: u64,
     through: Option<u64>,
@@ -48,17 +48,17 @@ pub(super) fn bring_up(
 }
 
 impl Shard {
-    /// Catches up with changes that the shard is known to have missed. A failed read is retried at the next occasion.
+    /// Reads the changes that the shard is known to have missed. A failed read is retried at the next call.
     pub(super) fn catch_up(&mut self) {
-        let missed = self.shown().map_or(0, |shown| shown.missed.load(Ordering::Acquire));
+        let missed = self.snapshot().map_or(0, |snapshot| snapshot.missed.load(Ordering::Acquire));
         if missed <= self.applied {
             return;
         }
-        tracing::info!(shard = self.number, from = self.applied, to = missed, "changes are read that were missed");
+        tracing::info!(shard = self.number, from = self.applied, to = missed, "missed changes are read from the store");
         if let Err(error) = self.read_missed(missed) {
-            tracing::warn!(shard = self.number, %error, "changes that were missed cannot be read yet");
+            tracing::warn!(shard = self.number, %error, "missed changes cannot be read yet");
         }
-        self.shard_context.published.lacking.notify_one();
+        self.shard_context.published.missing_vectors.notify_one();
     }
 
     fn read_missed(&mut self, missed: u64) -> Result<(), StoreError> {
@@ -68,7 +68,7 @@ impl Shard {
                 self.applied = missed;
             }
             for (seq, change) in page {
-                if let Change::OwnerGone { owner } = &change
+                if let Change::OwnerDeleted { owner } = &change
                     && self.forget(owner)
                 {
                     // No caller waits for it; the announcer is informed when it ends.

@@ -34,7 +34,7 @@ pub(super) struct Saving {
     /// Slots being loaded whose files contain data to be removed.
     remove: Vec<SlotNumber>,
     /// Quarantined files may contain data to be removed.
-    empty_aside: bool,
+    empty_quarantine: bool,
     /// Why the last one failed.
     pub(super) fault: Option<String>,
 }
@@ -52,15 +52,15 @@ struct Job {
     checkpoints: Checkpoints,
     saves: Vec<SlotSave>,
     remove: Vec<SlotNumber>,
-    empty_aside: bool,
-    gone: CancellationToken,
+    empty_quarantine: bool,
+    stopped: CancellationToken,
 }
 
 type Outcome = (SlotNumber, io::Result<BTreeMap<PartKey, FileEntry>>);
 
 impl Job {
     fn run(self) -> Vec<Outcome> {
-        let wanted = || !self.gone.is_cancelled();
+        let is_wanted = || !self.stopped.is_cancelled();
         let mut outcomes = Vec::new();
         for slot in self.remove {
             outcomes.push((slot, self.checkpoints.remove(slot).map(|()| BTreeMap::new())));
@@ -69,10 +69,10 @@ impl Job {
             // The next incarnation waits for this job, which ends after the current slot if the shard is dead.
             let slot = save.slot;
             let dead = || Err(io::Error::new(io::ErrorKind::Interrupted, "the shard has died meanwhile"));
-            outcomes.push((slot, if wanted() { self.checkpoints.save(save, &wanted) } else { dead() }));
+            outcomes.push((slot, if is_wanted() { self.checkpoints.save(save, &is_wanted) } else { dead() }));
         }
-        if self.empty_aside
-            && let Err(error) = self.checkpoints.empty_aside()
+        if self.empty_quarantine
+            && let Err(error) = self.checkpoints.empty_quarantine()
         {
             outcomes.push((SlotNumber(u8::MAX), Err(error)));
         }
@@ -105,13 +105,13 @@ impl Shard {
         let waiters = std::mem::take(if purges { &mut self.saving.purging } else { &mut self.saving.waiting });
         self.saving.again = purges && (self.saving.again || !self.saving.waiting.is_empty());
         let Some(checkpoints) = self.checkpoints.clone() else {
-            answer(waiters, &Ok(()));
-            return answer(std::mem::take(&mut self.saving.waiting), &Ok(()));
+            notify(waiters, &Ok(()));
+            return notify(std::mem::take(&mut self.saving.waiting), &Ok(()));
         };
         let covers = (!purges && self.ready()).then_some(through);
         let (mut slots, mut saves) = (BTreeMap::new(), Vec::new());
         for (number, slot_state) in self.slots.iter_mut().filter(|(number, _)| !purges || only.contains(number)) {
-            if slot_state.coming.is_none() && slot_state.slot.dirty() {
+            if slot_state.loading.is_none() && slot_state.slot.dirty() {
                 let (save, underway) = slot_state.slot.save(through, &self.shard_context.mark());
                 saves.push(save);
                 slots.insert(*number, underway);
@@ -121,8 +121,8 @@ impl Shard {
             checkpoints,
             saves,
             remove: std::mem::take(&mut self.saving.remove),
-            empty_aside: std::mem::take(&mut self.saving.empty_aside),
-            gone: self.gone.clone(),
+            empty_quarantine: std::mem::take(&mut self.saving.empty_quarantine),
+            stopped: self.stopped.clone(),
         };
         let numbers: Vec<SlotNumber> = slots.keys().copied().collect();
         self.saving.underway = Some(Run { slots, waiters, covers });
@@ -135,7 +135,7 @@ impl Shard {
                 job.run()
             });
             let outcomes = written.await.unwrap_or_else(|panic| {
-                let broke = || io::Error::other(format!("writing broke off: {panic}"));
+                let broke = || io::Error::other(format!("writing was interrupted: {panic}"));
                 // An aborted checkpoint without slots has failed too.
                 numbers.into_iter().chain([SlotNumber(u8::MAX)]).map(|number| (number, Err(broke()))).collect()
             });
@@ -157,18 +157,18 @@ impl Shard {
                     match (underway, slot_state) {
                         (Some(underway), Some(slot_state)) => slot_state.slot.not_saved(underway),
                         (_, Some(_)) => self.saving.remove.push(number),
-                        (_, None) => self.saving.empty_aside = true,
+                        (_, None) => self.saving.empty_quarantine = true,
                     }
                 }
                 (Ok(_), _, _) => {}
             }
         }
         self.saving.fault = ended.as_ref().err().cloned();
-        if let (Ok(()), Some(covers), Some(shown)) = (&ended, run.covers, self.shown()) {
-            shown.covered.fetch_max(covers, Ordering::AcqRel);
+        if let (Ok(()), Some(covers), Some(snapshot)) = (&ended, run.covers, self.snapshot()) {
+            snapshot.covered.fetch_max(covers, Ordering::AcqRel);
             trim::begin(&self.shard_context);
         }
-        answer(run.waiters, &ended);
+        notify(run.waiters, &ended);
         if self.saving.again || !self.saving.purging.is_empty() {
             self.begin();
         }
@@ -178,11 +178,11 @@ impl Shard {
     pub(super) fn forget(&mut self, owner: &Owner) -> bool {
         let number = SlotNumber::of(owner);
         let Some(slot_state) = self.slots.get_mut(&number) else { return false };
-        self.saving.empty_aside = true;
+        self.saving.empty_quarantine = true;
         self.saving.purge.insert(number);
-        if let Some(coming) = &mut slot_state.coming {
-            coming.partial.retain(|space, _| space.owner != *owner);
-            coming.removed = true;
+        if let Some(loading) = &mut slot_state.loading {
+            loading.partial.retain(|space, _| space.owner != *owner);
+            loading.removed = true;
             self.saving.remove.push(number);
         }
         true
@@ -198,7 +198,8 @@ impl Handler<Checkpoint> for Shard {
     }
 }
 
-fn answer(waiters: Vec<Waiter>, ended: &Result<(), String>) {
+/// Sends the outcome of a checkpoint to its waiters.
+fn notify(waiters: Vec<Waiter>, ended: &Result<(), String>) {
     for waiter in waiters {
         // The waiter may have stopped waiting.
         let _ = waiter.send(ended.clone());

@@ -1,6 +1,6 @@
 //! Loads slots on a blocking thread, beside the actor.
 //!
-//! A slot is loaded from a valid checkpoint, otherwise from the store's entries; then later changes are applied in
+//! A slot is loaded from a valid restore, otherwise from the store's entries; then later changes are applied in
 //! order, up to the last one. The actor applies changes that arrive after that when it installs the slot. Entries read
 //! from the store may be newer than the change that led to them: a later version is never replaced by an earlier one,
 //! and deleted entries are not found.
@@ -11,7 +11,7 @@ use muster_store::StoreError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use super::catch_up::bring_up;
+use super::catch_up::catch_up_slots;
 use super::messages::Event;
 use super::shard_context::ShardContext;
 use super::slot::Slot;
@@ -27,7 +27,7 @@ pub(super) struct Loader {
     /// `None` if checkpoints cannot be trusted.
     pub(super) checkpoints: Option<Checkpoints>,
     pub(super) events: mpsc::UnboundedSender<Event>,
-    pub(super) gone: CancellationToken,
+    pub(super) stopped: CancellationToken,
 }
 
 impl Loader {
@@ -39,37 +39,37 @@ impl Loader {
         let last = stored::last_change(&self.shard_context.store)?;
         let (mut restored, mut missing) = (Vec::new(), Vec::new());
         for (done, number) in self.slots.iter().enumerate() {
-            if self.gone.is_cancelled() {
+            if self.stopped.is_cancelled() {
                 return Ok(());
             }
-            self.percent(done as u64, self.slots.len() as u64);
-            match self.checkpoint(*number, last) {
+            self.publish_percent(done as u64, self.slots.len() as u64);
+            match self.restore(*number, last) {
                 Some(slot) => restored.push(slot),
                 None => missing.push(*number),
             }
         }
         drop(disk);
-        self.hand_over(restored)?;
+        self.send_loaded(restored)?;
         if !missing.is_empty() {
             let rebuilt = self.rebuild(&missing)?;
-            self.hand_over(rebuilt)?;
+            self.send_loaded(rebuilt)?;
         }
         Ok(())
     }
 
-    fn checkpoint(&self, number: SlotNumber, last: u64) -> Option<Slot> {
+    fn restore(&self, number: SlotNumber, last: u64) -> Option<Slot> {
         let checkpoints = self.checkpoints.as_ref()?;
         Some(Slot::restored(number, checkpoints.load(number, &self.shard_context.mark(), last)?))
     }
 
-    fn hand_over(&self, mut slots: Vec<Slot>) -> Result<(), StoreError> {
+    fn send_loaded(&self, mut slots: Vec<Slot>) -> Result<(), StoreError> {
         let Some(behind) = slots.iter().map(|slot| slot.changed).min() else { return Ok(()) };
-        let through = bring_up(&mut slots, behind, None, &self.shard_context)?;
+        let through = catch_up_slots(&mut slots, behind, None, &self.shard_context)?;
         self.send(Event::Loaded(slots, through));
         Ok(())
     }
 
-    pub(super) fn percent(&self, done: u64, all: u64) {
+    pub(super) fn publish_percent(&self, done: u64, all: u64) {
         let percent = (done * 100).checked_div(all).unwrap_or(0).min(99);
         self.send(Event::Percent(u8::try_from(percent).unwrap_or(99)));
     }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::slot::Slot;
 use super::stats::ShardStats;
 use crate::checkpoint::{FileEntry, PartKey, SlotNumber};
-use crate::port::{Applied, Candidates, IndexAsk, IndexFigures};
+use crate::port::{Applied, Candidates, IndexSearch, OwnerIndexStats};
 use crate::record::{EntryId, Owner, Space};
 use muster_core::Error;
 use muster_retrieval::Collection;
@@ -31,10 +31,11 @@ pub(super) struct Apply {
 #[rtype(result = "()")]
 pub(super) struct AnnouncedThrough(pub(super) u64);
 
+/// A search of one owner's collections.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Candidates, Error>")]
 pub(super) struct Search {
-    pub(super) ask: IndexAsk,
+    pub(super) search: IndexSearch,
     /// Vector of the query; `None` to rank by words only.
     pub(super) vector: Option<Arc<[f32]>>,
     /// The caller's deadline.
@@ -44,15 +45,17 @@ pub(super) struct Search {
 /// Requests entries without a vector, a few of each owner.
 #[derive(Debug, Message)]
 #[rtype(result = "Vec<(Space, EntryId)>")]
-pub(super) struct AskLacking(pub(super) usize);
+pub(super) struct ListMissingVectors(pub(super) usize);
 
+/// Requests statistics of an owner's part of the shard.
 #[derive(Debug, Message)]
-#[rtype(result = "IndexFigures")]
-pub(super) struct AskFigures(pub(super) Owner);
+#[rtype(result = "OwnerIndexStats")]
+pub(super) struct GetOwnerStats(pub(super) Owner);
 
+/// Requests statistics of the shard.
 #[derive(Debug, Message)]
 #[rtype(result = "ShardStats")]
-pub(super) struct AskStats;
+pub(super) struct GetShardStats;
 
 /// Writes changes to disk now; `done` receives the outcome, with an error message for people.
 #[derive(Debug, Message)]

@@ -11,9 +11,9 @@
 mod actor;
 mod catch_up;
 mod checkpoints;
-mod lacking;
 mod loader;
 mod messages;
+mod missing_vectors;
 mod published;
 mod query;
 mod ranking;

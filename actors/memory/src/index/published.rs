@@ -17,7 +17,7 @@ pub(super) struct Published {
     /// Last change announced to the shards.
     pub(super) announced: AtomicU64,
     /// Notified when an entry may lack a vector.
-    pub(super) lacking: Arc<Notify>,
+    pub(super) missing_vectors: Arc<Notify>,
     /// Trimming of the change log is in progress.
     pub(super) trimming: AtomicBool,
 }
@@ -37,16 +37,16 @@ pub(super) struct ShardSnapshot {
 impl Published {
     /// `last` is the last durable change before anything is announced.
     pub(super) fn new(shards: usize, last: u64) -> Self {
-        let shown = || ShardSnapshot {
+        let shard = || ShardSnapshot {
             health: AtomicU8::new(DOWN),
             missed: AtomicU64::new(0),
             covered: AtomicU64::new(0),
             searches: AtomicUsize::new(0),
         };
         Self {
-            shards: (0..shards).map(|_| shown()).collect(),
+            shards: (0..shards).map(|_| shard()).collect(),
             announced: AtomicU64::new(last),
-            lacking: Arc::new(Notify::new()),
+            missing_vectors: Arc::new(Notify::new()),
             trimming: AtomicBool::new(false),
         }
     }
@@ -77,13 +77,13 @@ impl ShardSnapshot {
         }
     }
 
-    pub(super) fn show(&self, health: IndexHealth) {
-        let shown = match health {
+    pub(super) fn set_health(&self, health: IndexHealth) {
+        let state = match health {
             IndexHealth::Down => DOWN,
             IndexHealth::Ready => READY,
             IndexHealth::Rebuilding { percent } => percent.min(99),
         };
-        self.health.store(shown, Ordering::Release);
+        self.health.store(state, Ordering::Release);
     }
 }
 
@@ -92,17 +92,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_worst_shard_speaks_for_all() {
+    fn health_is_that_of_the_worst_shard() {
         let published = Published::new(3, 0);
-        let show = |states: [IndexHealth; 3]| {
-            published.shards.iter().zip(states).for_each(|(shard, state)| shard.show(state));
+        let health = |states: [IndexHealth; 3]| {
+            published.shards.iter().zip(states).for_each(|(shard, state)| shard.set_health(state));
             published.health()
         };
         let rebuilding = |percent| IndexHealth::Rebuilding { percent };
         assert_eq!(published.health(), IndexHealth::Down, "before the first start");
-        assert_eq!(show([IndexHealth::Ready; 3]), IndexHealth::Ready);
-        assert_eq!(show([rebuilding(40), IndexHealth::Ready, rebuilding(7)]), rebuilding(7));
-        assert_eq!(show([rebuilding(40), IndexHealth::Down, IndexHealth::Ready]), IndexHealth::Down);
-        assert_eq!(show([rebuilding(100), IndexHealth::Ready, IndexHealth::Ready]), rebuilding(99), "not ready yet");
+        assert_eq!(health([IndexHealth::Ready; 3]), IndexHealth::Ready);
+        assert_eq!(health([rebuilding(40), IndexHealth::Ready, rebuilding(7)]), rebuilding(7));
+        assert_eq!(health([rebuilding(40), IndexHealth::Down, IndexHealth::Ready]), IndexHealth::Down);
+        assert_eq!(health([rebuilding(100), IndexHealth::Ready, IndexHealth::Ready]), rebuilding(99), "not ready yet");
     }
 }

@@ -11,12 +11,12 @@ use tokio::time::Instant;
 use super::actor::{Shard, SlotState};
 use super::messages::Search;
 use crate::checkpoint::SlotNumber;
-use crate::port::{Candidate, Candidates, IndexAsk, IndexHealth};
+use crate::port::{Candidate, Candidates, IndexHealth, IndexSearch};
 use crate::record::Space;
 use muster_core::{Error, Kind};
-use muster_retrieval::{Collection, Found, Hit, QueryContext};
+use muster_retrieval::{Collection, Hit, QueryContext, SearchResults};
 
-/// More searches wait than can be answered in time.
+/// Returns the error for more searches than can be answered in time.
 pub(super) fn busy() -> Error {
     Error::new(Kind::Unavailable, "the memory's index is overloaded: try again").retry_in(Duration::from_secs(1))
 }
@@ -25,34 +25,34 @@ impl Handler<Search> for Shard {
     type Result = Result<Candidates, Error>;
 
     fn handle(&mut self, search: Search, _: &mut Context<Self>) -> Self::Result {
-        // Nobody waits for it any longer: those behind it have the time.
+        // Its caller no longer waits: the time goes to the searches behind it.
         if Instant::now() > search.until {
             return Err(busy());
         }
         self.catch_up();
         let begun = std::time::Instant::now();
-        let found = self.search(&search.ask, search.vector.as_deref());
+        let found = self.search(&search.search, search.vector.as_deref());
         self.timings.record(self.shard_context.now(), begun.elapsed());
         Ok(found)
     }
 }
 
 impl Shard {
-    fn search(&self, ask: &IndexAsk, vector: Option<&[f32]>) -> Candidates {
-        let slot_state = self.slots.get(&SlotNumber::of(&ask.owner));
+    fn search(&self, search: &IndexSearch, vector: Option<&[f32]>) -> Candidates {
+        let slot_state = self.slots.get(&SlotNumber::of(&search.owner));
         let (spaces, collections): (Vec<&Space>, Vec<&Collection>) =
-            slot_state.map_or_else(Vec::new, |it| scope(it, ask)).into_iter().unzip();
+            slot_state.map_or_else(Vec::new, |it| scope(it, search)).into_iter().unzip();
         let context = QueryContext {
             vector,
-            now: i64::try_from(ask.now.0).unwrap_or(i64::MAX),
+            now: i64::try_from(search.now.0).unwrap_or(i64::MAX),
             include_expired: false,
             alpha: Some(self.shard_context.ranking.alpha),
         };
-        let found = muster_retrieval::search(&collections, &ask.query, &context);
-        let health = match self.shown() {
-            Some(shown) if slot_state.is_some_and(|slot_state| slot_state.coming.is_some()) => shown.health(),
-            // What it missed could not be read.
-            Some(shown) if shown.missed.load(Ordering::Acquire) > self.applied => {
+        let found = muster_retrieval::search(&collections, &search.query, &context);
+        let health = match self.snapshot() {
+            Some(snapshot) if slot_state.is_some_and(|slot_state| slot_state.loading.is_some()) => snapshot.health(),
+            // Missed changes could not be read.
+            Some(snapshot) if snapshot.missed.load(Ordering::Acquire) > self.applied => {
                 IndexHealth::Rebuilding { percent: 99 }
             }
             _ => IndexHealth::Ready,
@@ -61,27 +61,28 @@ impl Shard {
     }
 }
 
-/// The collections that are searched. Of a slot that is being loaded: what has happened since, and what is built so far.
-fn scope<'a>(slot_state: &'a SlotState, ask: &'a IndexAsk) -> Vec<(&'a Space, &'a Collection)> {
-    let partial = slot_state.coming.as_ref().map(|coming| &coming.partial);
-    match &ask.namespace {
+/// Returns the collections to search. Of a slot that is being loaded, these are the changes since then, and the
+/// collections built so far.
+fn scope<'a>(slot_state: &'a SlotState, search: &'a IndexSearch) -> Vec<(&'a Space, &'a Collection)> {
+    let partial = slot_state.loading.as_ref().map(|loading| &loading.partial);
+    match &search.namespace {
         Some(namespace) => {
-            let space = Space { owner: ask.owner.clone(), namespace: Arc::clone(namespace) };
+            let space = Space { owner: search.owner.clone(), namespace: Arc::clone(namespace) };
             let built = partial.and_then(|partial| partial.get_key_value(&space));
             slot_state.slot.collections.get_key_value(&space).into_iter().chain(built).collect()
         }
         None => {
-            let built = partial.into_iter().flatten().filter(|(space, _)| space.owner == ask.owner);
-            slot_state.slot.of_owner(&ask.owner).chain(built).collect()
+            let built = partial.into_iter().flatten().filter(|(space, _)| space.owner == search.owner);
+            slot_state.slot.of_owner(&search.owner).chain(built).collect()
         }
     }
 }
 
-fn candidates(found: Found, spaces: &[&Space], index: IndexHealth) -> Candidates {
+fn candidates(found: SearchResults, spaces: &[&Space], index: IndexHealth) -> Candidates {
     let of = |hit: Hit| Some(Candidate { namespace: Arc::clone(&spaces.get(hit.collection)?.namespace), hit });
     let mut hits: Vec<Candidate> = found.hits.into_iter().filter_map(of).collect();
     let found_of = hits.len();
-    // While a slot is loaded an entry may be in two collections: the later version counts.
+    // While a slot is being loaded, an entry may be in two collections: the later version is returned.
     let mut latest: BTreeMap<u128, u32> = BTreeMap::new();
     for Candidate { hit, .. } in &hits {
         latest.entry(hit.id).and_modify(|version| *version = hit.version.max(*version)).or_insert(hit.version);

@@ -47,10 +47,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn collections_of_other_figures_are_others() {
+    fn other_parameters_identify_other_checkpoints() {
         let default = Ranking::default();
         assert_eq!(default.mark("m"), "m");
-        assert_eq!(Ranking { alpha: 0.9, ..default }.mark("m"), "m", "alpha is of a search, not of what it searches");
+        assert_eq!(Ranking { alpha: 0.9, ..default }.mark("m"), "m", "alpha does not affect the collections");
         let long = Ranking { b: 0.4, ..default };
         assert_ne!(long.mark("m"), "m");
         assert_eq!(long.collection(384).text.bm25.b, 0.4);

@@ -9,13 +9,13 @@ use super::loader::Loader;
 use super::messages::Event;
 use super::slot::Slot;
 use crate::checkpoint::SlotNumber;
-use crate::record::{EntryRecord, Owner, Space, Tally};
-use crate::{place, stored};
+use crate::record::{EntryRecord, Owner, Space, Usage};
+use crate::{keys, stored};
 
 /// Entries read per page.
 const PAGE: usize = 250;
 /// Interval at which partial results are published to searches.
-const SHOW_EVERY: Duration = Duration::from_secs(1);
+const PUBLISH_EVERY: Duration = Duration::from_secs(1);
 
 impl Loader {
     /// Rebuilds slots, given in order, from the store. Partial results can be searched meanwhile.
@@ -24,12 +24,12 @@ impl Loader {
         let last = stored::last_change(&self.shard_context.store)?;
         let mut slots: Vec<Slot> = numbers.iter().map(|number| Slot::new(*number)).collect();
         slots.iter_mut().for_each(|slot| slot.changed = last);
-        let all = self.count(numbers).unwrap_or(0);
-        let (mut done, mut unseen) = (0, BTreeSet::new());
-        let mut shown = Instant::now();
+        let total = self.count_entries(numbers).unwrap_or(0);
+        let (mut done, mut unpublished) = (0, BTreeSet::new());
+        let mut published = Instant::now();
         let from = |from| self.shard_context.store.entries(Tree::Memory, [], PageRequest::of(PAGE).starting_at(from));
         let mut entries = from(None);
-        while let Some(entry) = entries.next().filter(|_| !self.gone.is_cancelled()) {
+        while let Some(entry) = entries.next().filter(|_| !self.stopped.is_cancelled()) {
             let record = match EntryRecord::decode(&entry?.1) {
                 Ok(record) => record,
                 Err(error) => {
@@ -44,20 +44,25 @@ impl Loader {
             };
             slot.put(&record, &self.shard_context);
             slot.stored_vector(&record, &self.shard_context)?;
-            unseen.insert(record.place.space);
+            unpublished.insert(record.place.space);
             done += 1;
-            if shown.elapsed() >= SHOW_EVERY {
-                self.percent(done, all);
-                self.show(&slots, std::mem::take(&mut unseen));
-                shown = Instant::now();
+            if published.elapsed() >= PUBLISH_EVERY {
+                self.publish_percent(done, total);
+                self.publish_partial(&slots, std::mem::take(&mut unpublished));
+                published = Instant::now();
             }
         }
-        tracing::info!(shard = self.shard, slots = numbers.len(), entries = done, "the memory's index was built anew");
+        tracing::info!(
+            shard = self.shard,
+            slots = numbers.len(),
+            entries = done,
+            "the memory's index was rebuilt from the store"
+        );
         Ok(slots)
     }
 
-    /// Clones share their content, so this only costs later modifications.
-    fn show(&self, slots: &[Slot], spaces: BTreeSet<Space>) {
+    /// Publishes copies of these spaces. Clones share their content, so this only costs later modifications.
+    fn publish_partial(&self, slots: &[Slot], spaces: BTreeSet<Space>) {
         let find = |space: Space| {
             let collection = slots.iter().find_map(|slot| slot.collections.get(&space))?.clone();
             Some((space, collection))
@@ -65,25 +70,25 @@ impl Loader {
         self.send(Event::Partial(spaces.into_iter().filter_map(find).collect()));
     }
 
-    /// Number of entries in the slots, from the owners' tallies.
-    fn count(&self, numbers: &[SlotNumber]) -> Result<u64, StoreError> {
+    /// Returns the number of entries in the slots, from the owners' usage.
+    fn count_entries(&self, numbers: &[SlotNumber]) -> Result<u64, StoreError> {
         let mut all = 0;
-        for found in self.shard_context.store.records::<Tally>(b"n/", PageRequest::of(PAGE)) {
-            let (key, tally) = found?;
-            // The tallies of its spaces follow the owner's own.
+        for found in self.shard_context.store.records::<Usage>(b"n/", PageRequest::of(PAGE)) {
+            let (key, usage) = found?;
+            // The usage of its spaces follows the owner's own.
             let owner = key.strip_prefix(b"n/").and_then(|rest| rest.strip_suffix(b"\0"));
             let owner = owner.and_then(|owner| std::str::from_utf8(owner).ok()).map(Owner::new);
             if owner.is_some_and(|owner| numbers.binary_search(&SlotNumber::of(&owner)).is_ok()) {
-                all += tally.entries;
+                all += usage.entries;
             }
         }
         Ok(all)
     }
 }
 
-/// Lower bound of the next owner's entries.
+/// Returns the lower bound of the next owner's entries.
 fn behind(owner: &Owner) -> Vec<u8> {
-    let mut key = place::of_owner(owner);
+    let mut key = keys::of_owner(owner);
     key.pop();
     key.push(1);
     key

@@ -17,7 +17,9 @@ use super::shard_context::ShardContext;
 use super::shards::Shards;
 use super::stats::IndexStats;
 use crate::embed::{Embedder, Embedding, ModelTag, Readiness};
-use crate::port::{Applied, Candidates, IndexAsk, IndexFigures, IndexHealth, IndexSink, PutVectors, Searcher, Taken};
+use crate::port::{
+    Applied, ApplyOutcome, Candidates, IndexHealth, IndexSearch, IndexSink, OwnerIndexStats, PutVectors, Searcher,
+};
 use crate::record::Owner;
 use crate::stored;
 use muster_core::supervise::Group;
@@ -40,11 +42,11 @@ pub struct IndexOptions {
     /// Interval of checkpoints, at least a second.
     pub checkpoint_every: Duration,
     /// Maximum number of waiting searches per shard; further ones are rejected.
-    pub waiting: usize,
+    pub max_waiting: usize,
     /// Time limit of a search, including its wait.
-    pub patience: Duration,
+    pub search_timeout: Duration,
     /// Part of that for the query vector; after it the search ranks by words only.
-    pub model_patience: Duration,
+    pub model_timeout: Duration,
 }
 
 impl IndexOptions {
@@ -57,9 +59,9 @@ impl IndexOptions {
             embedder,
             ranking: Ranking::default(),
             checkpoint_every: Duration::from_secs(300),
-            waiting: 256,
-            patience: Duration::from_secs(3),
-            model_patience: Duration::from_secs(1),
+            max_waiting: 256,
+            search_timeout: Duration::from_secs(3),
+            model_timeout: Duration::from_secs(1),
         }
     }
 }
@@ -94,7 +96,7 @@ impl Indexes {
             published: Arc::new(Published::new(arbiters.len(), last)),
             disks: arbiters.iter().map(|_| Arc::new(Semaphore::new(1))).collect(),
         });
-        let shards = Shards::start(group, arbiters, &shard_context, options.waiting.max(1));
+        let shards = Shards::start(group, arbiters, &shard_context, options.max_waiting.max(1));
         let beside = arbiters.first().cloned().unwrap_or_else(actix_rt::Arbiter::current);
         let embedding = Embedding::start(group, beside, Arc::clone(&options.embedder));
         Self { shards, embedding, options }
@@ -121,7 +123,7 @@ impl Indexes {
 
     /// Returns statistics of the responding shards and of embedding.
     pub async fn stats(&self) -> IndexStats {
-        IndexStats::of(self.shards.published().health(), self.embedding.figures(), self.shards.stats().await)
+        IndexStats::of(self.shards.published().health(), self.embedding.stats(), self.shards.stats().await)
     }
 
     /// Returns the model of the vectors.
@@ -136,34 +138,34 @@ impl Indexes {
 }
 
 impl IndexSink for Indexes {
-    fn apply(&self, changes: Arc<[Applied]>) -> BoxFuture<'static, Taken> {
+    fn apply(&self, changes: Arc<[Applied]>) -> BoxFuture<'static, ApplyOutcome> {
         self.shards.apply(&changes)
     }
 }
 
 impl Searcher for Indexes {
-    fn search(&self, ask: IndexAsk) -> BoxFuture<'static, Result<Candidates, Error>> {
+    fn search(&self, search: IndexSearch) -> BoxFuture<'static, Result<Candidates, Error>> {
         let this = self.clone();
         async move {
-            let until = Instant::now() + this.options.patience;
+            let until = Instant::now() + this.options.search_timeout;
             let (mut vector, mut without) = (None, None);
-            if ask.query.mode != Mode::Text && !ask.query.text.is_empty() {
-                let patience = this.options.model_patience.min(this.options.patience / 2);
-                match this.embedding.query(&ask.query.text, patience).await {
+            if search.query.mode != Mode::Text && !search.query.text.is_empty() {
+                let timeout = this.options.model_timeout.min(this.options.search_timeout / 2);
+                match this.embedding.query(&search.query.text, timeout).await {
                     Ok(found) => vector = Some(found),
-                    Err(why) => without = Some(format!("ranked by words alone: {why}")),
+                    Err(why) => without = Some(format!("ranked by words only: {why}")),
                 }
             }
-            let mut found = this.shards.search(ask, vector, until).await?;
+            let mut found = this.shards.search(search, vector, until).await?;
             found.warnings.extend(without);
             Ok(found)
         }
         .boxed()
     }
 
-    fn figures(&self, owner: &Owner) -> BoxFuture<'static, Result<IndexFigures, Error>> {
+    fn owner_stats(&self, owner: &Owner) -> BoxFuture<'static, Result<OwnerIndexStats, Error>> {
         let (this, owner) = (self.clone(), owner.clone());
-        async move { this.shards.figures(&owner).await }.boxed()
+        async move { this.shards.owner_stats(&owner).await }.boxed()
     }
 
     fn health(&self) -> IndexHealth {

@@ -29,10 +29,12 @@ pub(super) struct ShardContext {
 }
 
 impl ShardContext {
+    /// Returns the number of shards.
     pub(super) fn shards(&self) -> usize {
         self.disks.len()
     }
 
+    /// Iterates over the slots of a shard.
     pub(super) fn slots(&self, shard: usize) -> impl Iterator<Item = SlotNumber> {
         let shards = self.shards();
         SlotNumber::all().filter(move |slot| slot.shard(shards) == shard)
@@ -47,6 +49,7 @@ impl ShardContext {
         self.clock.now()
     }
 
+    /// Creates an empty collection with the options of all shards.
     pub(super) fn collection(&self) -> Collection {
         Collection::new(self.ranking.collection(self.model.dimensions))
     }

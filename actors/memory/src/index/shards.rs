@@ -11,41 +11,41 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use super::actor::Shard;
-use super::messages::{Apply, AskFigures, AskLacking, AskStats, Checkpoint, Search};
+use super::messages::{Apply, Checkpoint, GetOwnerStats, GetShardStats, ListMissingVectors, Search};
 use super::published::{Published, ShardSnapshot};
 use super::query::busy;
 use super::shard_context::ShardContext;
 use super::stats::ShardStats;
 use crate::checkpoint::SlotNumber;
 use crate::embed::Backlog;
-use crate::embed::fair::{interleave, lines};
-use crate::port::{Applied, Candidates, IndexAsk, IndexFigures, Taken};
+use crate::embed::round_robin::{group_by_owner, interleave};
+use crate::port::{Applied, ApplyOutcome, Candidates, IndexSearch, OwnerIndexStats};
 use crate::record::{EntryId, Owner, Space};
 use muster_core::Error;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 
 /// Mailbox capacity for changes, in addition to searches.
 const CHANGES: usize = 1_024;
-/// How long a writer waits for a shard to apply its changes ...
-const PATIENCE: Duration = Duration::from_secs(5);
-/// ... and for the removal of an owner's files.
-const PATIENCE_GONE: Duration = Duration::from_secs(60);
+/// Time limit for a shard to apply changes ...
+const APPLY_TIMEOUT: Duration = Duration::from_secs(5);
+/// ... and for the removal of an owner's data from its files.
+const DELETION_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time limit of a checkpoint.
-const CHECKPOINT: Duration = Duration::from_secs(600);
+const CHECKPOINT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The shards. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Shards {
     handles: Arc<[Handle<Shard>]>,
     published: Arc<Published>,
-    /// Maximum waiting searches per shard.
-    waiting: usize,
+    /// Maximum number of waiting searches per shard.
+    max_waiting: usize,
 }
 
 /// Counts a waiting search until it is dropped.
-struct Place<'a>(&'a ShardSnapshot);
+struct SearchSlot<'a>(&'a ShardSnapshot);
 
-impl Drop for Place<'_> {
+impl Drop for SearchSlot<'_> {
     fn drop(&mut self) {
         self.0.searches.fetch_sub(1, Ordering::AcqRel);
     }
@@ -57,7 +57,7 @@ impl Shards {
         group: &Group,
         arbiters: &[ArbiterHandle],
         shard_context: &Arc<ShardContext>,
-        waiting: usize,
+        max_waiting: usize,
     ) -> Self {
         let start = |(number, arbiter): (usize, &ArbiterHandle)| {
             let shard_context = Arc::clone(shard_context);
@@ -66,10 +66,10 @@ impl Shards {
                 async move { Shard::build(shard_context, number, control).await }
             });
             // Searches are counted before they are sent, so changes always fit the mailbox.
-            group.start(spec.capacity(waiting + CHANGES))
+            group.start(spec.capacity(max_waiting + CHANGES))
         };
         let handles = arbiters.iter().enumerate().map(start).collect();
-        Self { handles, published: Arc::clone(&shard_context.published), waiting }
+        Self { handles, published: Arc::clone(&shard_context.published), max_waiting }
     }
 
     pub(super) async fn up(&self) {
@@ -81,17 +81,17 @@ impl Shards {
     }
 
     /// Puts changes into the shards' mailboxes immediately.
-    pub(super) fn apply(&self, changes: &Arc<[Applied]>) -> BoxFuture<'static, Taken> {
+    pub(super) fn apply(&self, changes: &Arc<[Applied]>) -> BoxFuture<'static, ApplyOutcome> {
         let ends = changes.first().zip(changes.last()).map(|(first, last)| (first.seq, last.seq));
-        let Some((first, last)) = ends else { return std::future::ready(Taken::All).boxed() };
+        let Some((first, last)) = ends else { return std::future::ready(ApplyOutcome::Complete).boxed() };
         if first > self.published.announced.fetch_max(last, Ordering::AcqRel) + 1 {
             // Some changes were never announced: each shard reads them before it applies these.
-            for shown in &self.published.shards {
-                shown.missed.fetch_max(first - 1, Ordering::AcqRel);
+            for snapshot in &self.published.shards {
+                snapshot.missed.fetch_max(first - 1, Ordering::AcqRel);
             }
         }
-        let (mut all, mut waits, mut patience) = (true, Vec::new(), PATIENCE);
-        for (number, (handle, shown)) in self.handles.iter().zip(&self.published.shards).enumerate() {
+        let (mut all, mut waits, mut timeout) = (true, Vec::new(), APPLY_TIMEOUT);
+        for (number, (handle, snapshot)) in self.handles.iter().zip(&self.published.shards).enumerate() {
             let of = |change: &&Applied| SlotNumber::of(change.owner()).shard(self.handles.len()) == number;
             if !changes.iter().any(|change| of(&change)) {
                 continue;
@@ -100,54 +100,59 @@ impl Shards {
             if handle.try_send(Apply { changes: Arc::clone(changes), done }).is_ok() {
                 waits.push(answer);
             } else {
-                shown.missed.fetch_max(last, Ordering::AcqRel);
+                snapshot.missed.fetch_max(last, Ordering::AcqRel);
                 all = false;
             }
         }
-        if changes.iter().any(|change| matches!(change.kind, crate::AppliedKind::OwnerGone { .. })) {
-            patience = PATIENCE_GONE;
+        if changes.iter().any(|change| matches!(change.kind, crate::AppliedKind::OwnerDeleted { .. })) {
+            timeout = DELETION_TIMEOUT;
         }
         async move {
             // A shard that dies meanwhile has dropped its sender: it reads the changes at its start.
-            let answers = tokio::time::timeout(patience, join_all(waits)).await;
-            let taken = answers.is_ok_and(|answers| answers.into_iter().all(|answer| answer == Ok(true)));
-            if taken && all { Taken::All } else { Taken::Partly }
+            let answers = tokio::time::timeout(timeout, join_all(waits)).await;
+            let applied = answers.is_ok_and(|answers| answers.into_iter().all(|answer| answer == Ok(true)));
+            if applied && all { ApplyOutcome::Complete } else { ApplyOutcome::Partial }
         }
         .boxed()
     }
 
+    /// Returns the shard of an owner.
     fn of(&self, owner: &Owner) -> Result<(&Handle<Shard>, &ShardSnapshot), Error> {
         let number = SlotNumber::of(owner).shard(self.handles.len());
         self.handles.get(number).zip(self.published.shards.get(number)).ok_or_else(busy)
     }
 
+    /// Searches the shard of an owner.
+    ///
     /// # Errors
     /// `Unavailable`: the shard is down, or too many searches wait.
     pub(super) async fn search(
         &self,
-        ask: IndexAsk,
+        search: IndexSearch,
         vector: Option<Arc<[f32]>>,
         until: Instant,
     ) -> Result<Candidates, Error> {
-        let (handle, shown) = self.of(&ask.owner)?;
-        if shown.searches.fetch_add(1, Ordering::AcqRel) >= self.waiting {
-            shown.searches.fetch_sub(1, Ordering::AcqRel);
+        let (handle, snapshot) = self.of(&search.owner)?;
+        if snapshot.searches.fetch_add(1, Ordering::AcqRel) >= self.max_waiting {
+            snapshot.searches.fetch_sub(1, Ordering::AcqRel);
             return Err(busy());
         }
-        let _place = Place(shown);
-        handle.ask_within(until.saturating_duration_since(Instant::now()), Search { ask, vector, until }).await?
+        let _slot = SearchSlot(snapshot);
+        handle.ask_within(until.saturating_duration_since(Instant::now()), Search { search, vector, until }).await?
     }
 
+    /// Returns statistics of an owner's part of its shard.
+    ///
     /// # Errors
     /// `Unavailable`: the shard is down or overloaded.
-    pub(super) async fn figures(&self, owner: &Owner) -> Result<IndexFigures, Error> {
-        Ok(self.of(owner)?.0.ask(AskFigures(owner.clone())).await?)
+    pub(super) async fn owner_stats(&self, owner: &Owner) -> Result<OwnerIndexStats, Error> {
+        Ok(self.of(owner)?.0.ask(GetOwnerStats(owner.clone())).await?)
     }
 
-    /// Statistics of the responding shards.
+    /// Returns statistics of the responding shards.
     pub(super) async fn stats(&self) -> Vec<ShardStats> {
-        let asked = join_all(self.handles.iter().map(|handle| handle.ask(AskStats))).await;
-        asked.into_iter().filter_map(Result::ok).collect()
+        let responses = join_all(self.handles.iter().map(|handle| handle.ask(GetShardStats))).await;
+        responses.into_iter().filter_map(Result::ok).collect()
     }
 
     /// Writes changes to disk.
@@ -160,7 +165,7 @@ impl Shards {
             let sent = handle.try_send(Checkpoint { done });
             async move {
                 sent.map_err(|error| error.to_string())?;
-                let ended = tokio::time::timeout(CHECKPOINT, ended).await;
+                let ended = tokio::time::timeout(CHECKPOINT_TIMEOUT, ended).await;
                 ended.map_err(|_| "a checkpoint takes too long")?.map_err(|_| "the index died meanwhile")?
             }
         };
@@ -169,16 +174,19 @@ impl Shards {
 }
 
 impl Backlog for Shards {
-    fn lacking(&self, limit: usize) -> BoxFuture<'_, Vec<(Space, EntryId)>> {
+    fn missing_vectors(&self, limit: usize) -> BoxFuture<'_, Vec<(Space, EntryId)>> {
         async move {
-            let asked = join_all(self.handles.iter().map(|handle| handle.ask(AskLacking(limit)))).await;
-            let lacking = asked.into_iter().filter_map(Result::ok).flatten();
-            interleave(lines(lacking, |(space, _): &(Space, EntryId)| space.owner.clone(), None), limit)
+            let responses = join_all(self.handles.iter().map(|handle| handle.ask(ListMissingVectors(limit)))).await;
+            let missing_vectors = responses.into_iter().filter_map(Result::ok).flatten();
+            interleave(
+                group_by_owner(missing_vectors, |(space, _): &(Space, EntryId)| space.owner.clone(), None),
+                limit,
+            )
         }
         .boxed()
     }
 
     fn wake(&self) -> Arc<Notify> {
-        Arc::clone(&self.published.lacking)
+        Arc::clone(&self.published.missing_vectors)
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct Slot {
     /// Last change applied to it.
     pub(super) changed: u64,
     /// Spaces with entries that may lack a vector.
-    pub(super) lacking: BTreeSet<Space>,
+    pub(super) missing_vectors: BTreeSet<Space>,
     /// Spaces whose vector graph may be incomplete.
     pub(super) building: BTreeSet<Space>,
     /// State of its checkpoint.
@@ -51,19 +51,20 @@ impl Slot {
             number,
             collections: BTreeMap::new(),
             changed: 0,
-            lacking: BTreeSet::new(),
+            missing_vectors: BTreeSet::new(),
             building: BTreeSet::new(),
             saved: Saved::default(),
             touched: BTreeSet::new(),
         }
     }
 
+    /// Creates a slot from its checkpoint.
     pub(super) fn restored(number: SlotNumber, restored: Restored) -> Self {
         let mut slot = Self::new(number);
         slot.changed = restored.through;
         slot.saved = Saved { through: Some(restored.through), files: restored.files, placed: BTreeMap::new() };
         for (space, part, collection) in restored.collections {
-            slot.lacking.insert(space.clone());
+            slot.missing_vectors.insert(space.clone());
             slot.building.insert(space.clone());
             slot.saved.placed.insert(space.clone(), part);
             slot.collections.insert(space, collection);
@@ -83,7 +84,7 @@ impl Slot {
                 if record.text_version < record.version
                     && let Err(error) = self.stored_vector(record, shard_context)
                 {
-                    tracing::warn!(%error, "a vector cannot be read: it is made anew");
+                    tracing::warn!(%error, "a vector cannot be read: it is computed again");
                 }
             }
             AppliedKind::Vector { space, id, model, vector, .. } => {
@@ -92,7 +93,7 @@ impl Slot {
                 }
             }
             AppliedKind::Deleted { space, id } => self.remove(space, *id),
-            AppliedKind::OwnerGone { owner } => self.forget(owner),
+            AppliedKind::OwnerDeleted { owner } => self.forget(owner),
         }
         self.changed = applied.seq;
     }
@@ -118,7 +119,7 @@ impl Slot {
                 }
             }
             Change::Deleted { place, id } => self.remove(&place.space, *id),
-            Change::OwnerGone { owner } => self.forget(owner),
+            Change::OwnerDeleted { owner } => self.forget(owner),
         }
         self.changed = seq;
         Ok(())
@@ -136,7 +137,7 @@ impl Slot {
             return;
         }
         self.touch(space);
-        self.lacking.insert(space.clone());
+        self.missing_vectors.insert(space.clone());
         self.collections.entry(space.clone()).or_insert_with(|| shard_context.collection()).put(&document(record));
     }
 
@@ -159,13 +160,13 @@ impl Slot {
         record: &EntryRecord,
         shard_context: &ShardContext,
     ) -> Result<(), StoreError> {
-        let stands = |known: &crate::VectorRecord| {
-            known.model == shard_context.model.id
-                && known.dimensions() == shard_context.model.dimensions
-                && record.stands(known.version)
+        let is_valid = |vector: &crate::VectorRecord| {
+            vector.model == shard_context.model.id
+                && vector.dimensions() == shard_context.model.dimensions
+                && record.is_vector_valid(vector.version)
         };
-        if let Some(known) = stored::vector(&shard_context.store, record.id)?.filter(stands) {
-            self.vector(&record.place.space, record.id, &known.vector);
+        if let Some(stored) = stored::vector(&shard_context.store, record.id)?.filter(is_valid) {
+            self.vector(&record.place.space, record.id, &stored.vector);
         }
         Ok(())
     }
@@ -177,7 +178,7 @@ impl Slot {
         }
         if collection.is_empty() {
             self.collections.remove(space);
-            self.lacking.remove(space);
+            self.missing_vectors.remove(space);
             self.building.remove(space);
         }
         self.touch(space);
@@ -186,7 +187,7 @@ impl Slot {
     fn forget(&mut self, owner: &Owner) {
         for space in self.spaces_of(owner) {
             self.collections.remove(&space);
-            self.lacking.remove(&space);
+            self.missing_vectors.remove(&space);
             self.building.remove(&space);
             self.touch(&space);
         }
@@ -240,10 +241,12 @@ impl Slot {
         (save, Underway { through, placed, touched })
     }
 
+    /// Records that a checkpoint was written.
     pub(super) fn saved(&mut self, underway: Underway, files: BTreeMap<PartKey, FileEntry>) {
         self.saved = Saved { through: Some(underway.through), files, placed: underway.placed };
     }
 
+    /// Restores the set of changed spaces after a failed checkpoint.
     pub(super) fn not_saved(&mut self, underway: Underway) {
         self.touched.extend(underway.touched);
     }

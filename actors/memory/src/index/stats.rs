@@ -6,11 +6,11 @@ use actix::{Context, Handler, MessageResult};
 use serde::Serialize;
 
 use super::actor::Shard;
-use super::messages::{AskFigures, AskStats};
+use super::messages::{GetOwnerStats, GetShardStats};
 use super::published::ShardSnapshot;
 use super::timings::percentile;
-use crate::embed::EmbedFigures;
-use crate::port::{IndexFigures, IndexHealth};
+use crate::embed::EmbedStats;
+use crate::port::{IndexHealth, OwnerIndexStats};
 
 /// Statistics of one shard.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -66,13 +66,13 @@ pub struct IndexStats {
     /// 99th percentile of the same durations.
     pub p99_us: Option<u32>,
     /// Statistics of embedding.
-    pub embedding: EmbedFigures,
+    pub embedding: EmbedStats,
     /// The responding shards.
     pub shards: Vec<ShardStats>,
 }
 
 impl IndexStats {
-    pub(super) fn of(health: IndexHealth, embedding: EmbedFigures, shards: Vec<ShardStats>) -> Self {
+    pub(super) fn of(health: IndexHealth, embedding: EmbedStats, shards: Vec<ShardStats>) -> Self {
         let sum = |of: fn(&ShardStats) -> u64| shards.iter().map(of).sum::<u64>();
         let mut took: Vec<u32> = shards.iter().flat_map(|shard| shard.took.iter().copied()).collect();
         took.sort_unstable();
@@ -93,22 +93,22 @@ impl IndexStats {
     }
 }
 
-impl Handler<AskStats> for Shard {
-    type Result = MessageResult<AskStats>;
+impl Handler<GetShardStats> for Shard {
+    type Result = MessageResult<GetShardStats>;
 
-    fn handle(&mut self, _: AskStats, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, _: GetShardStats, _: &mut Context<Self>) -> Self::Result {
         let collections = || self.slots.values().flat_map(|slot_state| slot_state.slot.collections.values());
-        let shown = self.shown();
+        let snapshot = self.snapshot();
         MessageResult(ShardStats {
             shard: self.number,
-            health: shown.map_or(IndexHealth::Down, ShardSnapshot::health),
+            health: snapshot.map_or(IndexHealth::Down, ShardSnapshot::health),
             collections: collections().count() as u64,
             entries: collections().map(|it| it.len() as u64).sum(),
             vectors: collections().map(|it| it.vectors() as u64).sum(),
             bytes: collections().map(|it| it.bytes() as u64).sum(),
             building: self.slots.values().map(|slot_state| slot_state.slot.building.len() as u64).sum(),
             applied: self.applied,
-            checkpointed: shown.map_or(0, |shown| shown.covered.load(Ordering::Acquire)),
+            checkpointed: snapshot.map_or(0, |snapshot| snapshot.covered.load(Ordering::Acquire)),
             checkpoint_fault: self.saving.fault.clone(),
             searches: self.timings.count(),
             searches_per_second: self.timings.per_second(self.shard_context.now()),
@@ -117,18 +117,18 @@ impl Handler<AskStats> for Shard {
     }
 }
 
-impl Handler<AskFigures> for Shard {
-    type Result = MessageResult<AskFigures>;
+impl Handler<GetOwnerStats> for Shard {
+    type Result = MessageResult<GetOwnerStats>;
 
-    fn handle(&mut self, AskFigures(owner): AskFigures, _: &mut Context<Self>) -> Self::Result {
-        let seats = self.slots.values();
+    fn handle(&mut self, GetOwnerStats(owner): GetOwnerStats, _: &mut Context<Self>) -> Self::Result {
+        let slots = self.slots.values();
         let of_owner =
-            || seats.clone().flat_map(|slot_state| slot_state.slot.of_owner(&owner)).map(|(_, collection)| collection);
-        let missed = self.shown().map_or(0, |shown| shown.missed.load(Ordering::Acquire));
-        MessageResult(IndexFigures {
+            || slots.clone().flat_map(|slot_state| slot_state.slot.of_owner(&owner)).map(|(_, collection)| collection);
+        let missed = self.snapshot().map_or(0, |snapshot| snapshot.missed.load(Ordering::Acquire));
+        MessageResult(OwnerIndexStats {
             entries: of_owner().map(|it| it.len() as u64).sum(),
             vectors: of_owner().map(|it| it.vectors() as u64).sum(),
-            pending: self.owner_lacks(&owner),
+            pending: self.count_missing_vectors(&owner),
             model: Some(std::sync::Arc::clone(&self.shard_context.model.id)),
             dimensions: Some(self.shard_context.model.dimensions),
             bytes: of_owner().map(|it| it.bytes() as u64).sum(),

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_of_the_last_ten_seconds() {
+    fn the_rate_is_that_of_the_last_ten_seconds() {
         let mut timings = Timings::default();
         for second in 0..20 {
             (0..5).for_each(|_| timings.record(Millis(second * 1_000), Duration::from_micros(3)));

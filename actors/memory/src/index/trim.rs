@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use muster_store::{Batch, PageRequest, StoreError, Tree};
 
 use super::shard_context::ShardContext;
-use crate::place;
+use crate::keys;
 
 /// Changes deleted per batch.
 const BATCH: usize = 500;
@@ -24,7 +24,7 @@ pub(super) fn begin(shard_context: &Arc<ShardContext>) {
         while shard_context.published.covered() > done {
             let covered = shard_context.published.covered();
             if let Err(error) = trim(&shard_context, covered).await {
-                tracing::warn!(%error, "changes that every checkpoint holds are still kept");
+                tracing::warn!(%error, "changes that every checkpoint contains cannot be deleted yet");
                 break;
             }
             done = covered;
@@ -34,7 +34,7 @@ pub(super) fn begin(shard_context: &Arc<ShardContext>) {
 }
 
 async fn trim(shard_context: &ShardContext, covered: u64) -> Result<(), StoreError> {
-    let last = place::change(covered);
+    let last = keys::change(covered);
     loop {
         let mut batch = Batch::default();
         for entry in shard_context.store.entries(Tree::MemoryChanges, [], PageRequest::of(BATCH)).take(BATCH) {

@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use muster_store::{StoreError, Tree};
 
-use super::refused::Refused;
-use super::tally::Delta;
+use super::rejection::Rejection;
 use super::transaction::Transaction;
+use super::usage_delta::UsageDelta;
+use crate::keys;
 use crate::messages::Precondition;
-use crate::place;
 use crate::port::AppliedKind;
-use crate::record::{Change, EntryId, EntryRecord, Kept, Place, Tally};
+use crate::record::{Change, EntryId, EntryRecord, Place, RetainedVersion, Usage};
 use muster_core::precondition::IfMatch;
 
 /// Maximum number of retained replaced versions of an entry.
-pub(crate) const MAX_KEPT: usize = 32;
+pub(crate) const MAX_RETAINED: usize = 32;
 
 /// A validated entry to be stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,20 +39,20 @@ pub(crate) struct Stored {
 }
 
 /// Checks a precondition on the current entry.
-pub(super) fn holds(precondition: Precondition, live: Option<&EntryRecord>) -> Result<(), Refused> {
+pub(super) fn check_precondition(precondition: Precondition, live: Option<&EntryRecord>) -> Result<(), Rejection> {
     match (precondition, live) {
         (Precondition::None, _) | (Precondition::Absent, None) | (Precondition::Match(IfMatch::Any), Some(_)) => Ok(()),
         (Precondition::Match(IfMatch::Version(wanted)), Some(live)) if u64::from(live.version) == wanted => Ok(()),
         (Precondition::Match(IfMatch::Version(wanted)), Some(live)) => {
-            Err(Refused::Version { present: live.version, wanted })
+            Err(Rejection::Version { present: live.version, wanted })
         }
-        (Precondition::Match(_), None) => Err(Refused::Missing),
-        (Precondition::Absent, Some(live)) => Err(Refused::Present { present: live.version }),
+        (Precondition::Match(_), None) => Err(Rejection::Missing),
+        (Precondition::Absent, Some(live)) => Err(Rejection::Present { present: live.version }),
     }
 }
 
 /// Stores an entry at its place. An expired entry there counts as absent: it is removed completely, and a new entry is
-/// created. `owner` is the owner's tally and `most` its maximum number of entries; `id` is for a new entry.
+/// created. `owner` is the owner's usage and `max` its maximum number of entries; `id` is for a new entry.
 ///
 /// # Errors
 /// The inner error is a rejection, with nothing written; the outer one an encoding failure.
@@ -61,17 +61,17 @@ pub(crate) fn store(
     present: Option<&EntryRecord>,
     draft: &Draft,
     id: EntryId,
-    (owner, most): (Tally, u64),
-) -> Result<Result<Stored, Refused>, StoreError> {
+    (owner, max): (Usage, u64),
+) -> Result<Result<Stored, Rejection>, StoreError> {
     let live = present.filter(|present| !present.expired(transaction.now));
-    if let Err(refused) = holds(draft.precondition, live) {
+    if let Err(refused) = check_precondition(draft.precondition, live) {
         return Ok(Err(refused));
     }
-    if present.is_none() && owner.entries >= most {
-        return Ok(Err(Refused::Full { most }));
+    if present.is_none() && owner.entries >= max {
+        return Ok(Err(Rejection::Full { most: max }));
     }
-    if let Some(over) = present.filter(|_| live.is_none()) {
-        transaction.remove(over)?;
+    if let Some(expired) = present.filter(|_| live.is_none()) {
+        transaction.remove(expired)?;
     }
     let record = Arc::new(match live {
         Some(before) => replace(transaction, before, draft)?,
@@ -79,7 +79,7 @@ pub(crate) fn store(
     });
     if live.is_none() {
         transaction.enlist(&record)?;
-        transaction.count(&record.place.space, Delta { entries: 1, versions: 0, bytes: record.bytes() as i64 });
+        transaction.count(&record.place.space, UsageDelta { entries: 1, versions: 0, bytes: record.bytes() as i64 });
     }
     transaction.schedule(&record)?;
     transaction.write(&record)?;
@@ -112,19 +112,19 @@ fn first(transaction: &Transaction, draft: &Draft, id: EntryId) -> EntryRecord {
 /// Builds the next version; the previous one is retained, and the oldest removed if there are too many.
 fn replace(transaction: &mut Transaction, before: &EntryRecord, draft: &Draft) -> Result<EntryRecord, StoreError> {
     let (id, version) = (before.id, before.version.saturating_add(1));
-    let mut delta = Delta { versions: 1, ..Delta::default() };
+    let mut delta = UsageDelta { versions: 1, ..UsageDelta::default() };
     let mut kept = before.kept.clone();
-    kept.push(Kept { version: before.version, expires_at: before.expires_at });
-    while kept.len() > MAX_KEPT {
-        transaction.drop_kept(id, kept.remove(0));
+    kept.push(RetainedVersion { version: before.version, expires_at: before.expires_at });
+    while kept.len() > MAX_RETAINED {
+        transaction.drop_retained(id, kept.remove(0));
         delta.versions -= 1;
     }
     let old = EntryRecord { kept: Vec::new(), ..before.clone() };
-    transaction.put(Tree::MemoryHistory, place::version(id, before.version), &old)?;
+    transaction.put(Tree::MemoryHistory, keys::version(id, before.version), &old)?;
     // These fields determine the text given to the model.
     let same_text = before.value == draft.value && before.tags == draft.tags && before.language == draft.language;
     if !same_text {
-        transaction.delete(Tree::MemoryVectors, place::vector(id));
+        transaction.delete(Tree::MemoryVectors, keys::vector(id));
     }
     let record = EntryRecord {
         version,

@@ -7,12 +7,12 @@ use std::time::Duration;
 use muster_store::{Op, Rec, Record, Tree};
 use proptest::prelude::*;
 
-use super::store::MAX_KEPT;
+use super::store::MAX_RETAINED;
 use super::*;
+use crate::keys;
 use crate::messages::Precondition;
-use crate::place;
 use crate::port::{AppliedKind, NewVector};
-use crate::record::{Change, EntryId, EntryRecord, Owner, Place, Space, Tally, VectorRecord};
+use crate::record::{Change, EntryId, EntryRecord, Owner, Place, Space, Usage, VectorRecord};
 use muster_core::Millis;
 use muster_core::precondition::IfMatch;
 
@@ -40,15 +40,15 @@ fn draft(n: u8, value: u8, ttl: Option<u64>, precondition: Precondition) -> Draf
 
 /// Contents of the store, and inputs of decisions.
 #[derive(Default)]
-struct World {
+struct StateFixture {
     trees: BTreeMap<(&'static str, Vec<u8>), Rec>,
-    tallies: BTreeMap<Space, Tally>,
+    usages: BTreeMap<Space, Usage>,
     now: u64,
     seq: u64,
     ids: u128,
 }
 
-impl World {
+impl StateFixture {
     fn now(&self) -> Millis {
         START.plus(Duration::from_millis(self.now))
     }
@@ -59,15 +59,15 @@ impl World {
     }
 
     fn get(&self, place: &Place) -> Option<EntryRecord> {
-        let rec = self.trees.get(&(Tree::Memory.name(), place::entry(place)));
+        let rec = self.trees.get(&(Tree::Memory.name(), keys::entry(place)));
         rec.map(|rec| EntryRecord::decode(rec).unwrap())
     }
 
-    fn owned(&self) -> Tally {
-        self.tallies.values().fold(Tally::default(), |sum, tally| Tally {
-            entries: sum.entries + tally.entries,
-            versions: sum.versions + tally.versions,
-            bytes: sum.bytes + tally.bytes,
+    fn owned(&self) -> Usage {
+        self.usages.values().fold(Usage::default(), |sum, usage| Usage {
+            entries: sum.entries + usage.entries,
+            versions: sum.versions + usage.versions,
+            bytes: sum.bytes + usage.bytes,
         })
     }
 
@@ -89,18 +89,18 @@ impl World {
                 Op::Delete { tree, key } => drop(self.trees.remove(&(tree.name(), key))),
             }
         }
-        for (place, _) in &transaction.there {
-            let last = transaction.there.iter().rev().find(|(other, _)| other == place).unwrap();
-            assert_eq!(last.1.as_deref(), self.get(place).as_ref(), "what is said to stand there does");
+        for (place, _) in &transaction.entries {
+            let last = transaction.entries.iter().rev().find(|(other, _)| other == place).unwrap();
+            assert_eq!(last.1.as_deref(), self.get(place).as_ref(), "the transaction names the stored entry");
         }
         for (space, delta) in transaction.deltas {
-            let tally = self.tallies.entry(space).or_default();
-            *tally = tally.moved(delta);
+            let usage = self.usages.entry(space).or_default();
+            *usage = usage.plus(delta);
         }
         self.seq = transaction.seq;
     }
 
-    fn store(&mut self, draft: &Draft) -> Result<Stored, Refused> {
+    fn store(&mut self, draft: &Draft) -> Result<Stored, Rejection> {
         self.ids += 1;
         let (present, mut transaction) = (self.get(&draft.place), self.transaction());
         let outcome =
@@ -113,7 +113,7 @@ impl World {
         outcome
     }
 
-    fn delete(&mut self, place: &Place, precondition: Precondition) -> Result<bool, Refused> {
+    fn delete(&mut self, place: &Place, precondition: Precondition) -> Result<bool, Rejection> {
         let (present, mut transaction) = (self.get(place), self.transaction());
         let outcome = super::delete(&mut transaction, present.as_ref(), precondition).unwrap();
         self.take(transaction);
@@ -131,9 +131,9 @@ impl World {
     fn sweep(&mut self) {
         loop {
             let due = self.rows(Tree::MemoryExpiry).next().and_then(|(key, rec)| {
-                let (at, id, version) = place::read_end(key)?;
+                let (at, id, version) = keys::read_expiry(key)?;
                 let place: Place = postcard::from_bytes(&rec.bytes).ok()?;
-                (at <= self.now()).then_some((End { at, id, version }, place))
+                (at <= self.now()).then_some((ExpiryRow { at, id, version }, place))
             });
             let Some((end, place)) = due else { return };
             let (present, mut transaction) = (self.get(&place), self.transaction());
@@ -142,7 +142,7 @@ impl World {
         }
     }
 
-    /// Every stored record belongs to an existing entry, and the tallies match.
+    /// Every stored record belongs to an existing entry, and the usage is correct.
     fn check(&self) {
         let entries: Vec<EntryRecord> =
             self.rows(Tree::Memory).map(|(_, rec)| EntryRecord::decode(rec).unwrap()).collect();
@@ -150,24 +150,24 @@ impl World {
         let mut want = |tree: Tree, key: Vec<u8>| {
             wanted.entry(tree.name()).or_default().insert(key);
         };
-        let mut tallies: BTreeMap<Space, Tally> = BTreeMap::new();
+        let mut usages: BTreeMap<Space, Usage> = BTreeMap::new();
         for entry in &entries {
-            want(Tree::Memory, place::entry(&entry.place));
-            want(Tree::MemoryIds, place::id(entry.owner(), entry.id));
-            want(Tree::MemoryIds, place::id_in(&entry.place.space, entry.id));
+            want(Tree::Memory, keys::entry(&entry.place));
+            want(Tree::MemoryIds, keys::id(entry.owner(), entry.id));
+            want(Tree::MemoryIds, keys::id_in(&entry.place.space, entry.id));
             if let Some(at) = entry.expires_at {
-                want(Tree::MemoryExpiry, place::end(at, entry.id, entry.version));
+                want(Tree::MemoryExpiry, keys::expiry(at, entry.id, entry.version));
             }
             for kept in &entry.kept {
-                want(Tree::MemoryHistory, place::version(entry.id, kept.version));
+                want(Tree::MemoryHistory, keys::version(entry.id, kept.version));
                 if let Some(at) = kept.expires_at {
-                    want(Tree::MemoryExpiry, place::end(at, entry.id, kept.version));
+                    want(Tree::MemoryExpiry, keys::expiry(at, entry.id, kept.version));
                 }
             }
-            let tally = tallies.entry(entry.place.space.clone()).or_default();
-            tally.entries += 1;
-            tally.versions += entry.kept.len() as u64;
-            tally.bytes += entry.bytes();
+            let usage = usages.entry(entry.place.space.clone()).or_default();
+            usage.entries += 1;
+            usage.versions += entry.kept.len() as u64;
+            usage.bytes += entry.bytes();
         }
         for tree in [Tree::Memory, Tree::MemoryIds, Tree::MemoryHistory, Tree::MemoryExpiry] {
             let there: BTreeSet<Vec<u8>> = self.rows(tree).map(|(key, _)| key.to_vec()).collect();
@@ -175,22 +175,18 @@ impl World {
         }
         for (key, rec) in self.rows(Tree::MemoryVectors) {
             let vector = VectorRecord::decode(rec).unwrap();
-            let entry = entries.iter().find(|entry| place::vector(entry.id) == key).expect("its entry is there");
-            assert!(entry.stands(vector.version), "a vector goes with its text");
+            let entry = entries.iter().find(|entry| keys::vector(entry.id) == key).expect("its entry is there");
+            assert!(entry.is_vector_valid(vector.version), "a vector goes with its text");
         }
-        let counted: BTreeMap<_, _> = self
-            .tallies
-            .iter()
-            .filter(|(_, tally)| **tally != Tally::default())
-            .map(|(k, v)| (k.clone(), *v))
-            .collect();
-        assert_eq!(counted, tallies);
+        let counted: BTreeMap<_, _> =
+            self.usages.iter().filter(|(_, usage)| **usage != Usage::default()).map(|(k, v)| (k.clone(), *v)).collect();
+        assert_eq!(counted, usages);
     }
 }
 
 /// One version in the model.
 #[derive(Debug, Clone, PartialEq)]
-struct Seen {
+struct ModelRecord {
     id: EntryId,
     version: u32,
     value: String,
@@ -201,11 +197,11 @@ struct Seen {
 
 /// Versions by place, the current one last.
 #[derive(Default)]
-struct Model(BTreeMap<Place, Vec<Seen>>);
+struct Model(BTreeMap<Place, Vec<ModelRecord>>);
 
 impl Model {
-    fn live(&self, place: &Place, now: Millis) -> Option<&Seen> {
-        self.0.get(place)?.last().filter(|seen| seen.expires_at.is_none_or(|at| at > now))
+    fn live(&self, place: &Place, now: Millis) -> Option<&ModelRecord> {
+        self.0.get(place)?.last().filter(|model_record| model_record.expires_at.is_none_or(|at| at > now))
     }
 
     fn store(&mut self, draft: &Draft, now: Millis, id: EntryId) -> bool {
@@ -225,7 +221,7 @@ impl Model {
         if present.is_none() {
             versions.clear();
         }
-        versions.push(Seen {
+        versions.push(ModelRecord {
             id: present.as_ref().map_or(id, |present| present.id),
             version: present.as_ref().map_or(1, |present| present.version + 1),
             value: draft.value.to_string(),
@@ -233,7 +229,7 @@ impl Model {
             stored_at: now,
             expires_at: draft.ttl.map(|ttl| now.plus(ttl)),
         });
-        if versions.len() > MAX_KEPT + 1 {
+        if versions.len() > MAX_RETAINED + 1 {
             versions.remove(0);
         }
         true
@@ -241,7 +237,7 @@ impl Model {
 
     fn sweep(&mut self, now: Millis) {
         self.0.retain(|_, versions| {
-            let lives = |seen: &Seen| seen.expires_at.is_none_or(|at| at > now);
+            let lives = |model_record: &ModelRecord| model_record.expires_at.is_none_or(|at| at > now);
             let stays = versions.last().is_some_and(lives);
             versions.retain(lives);
             stays
@@ -249,8 +245,8 @@ impl Model {
     }
 }
 
-fn seen(entry: &EntryRecord) -> Seen {
-    Seen {
+fn model_record(entry: &EntryRecord) -> ModelRecord {
+    ModelRecord {
         id: entry.id,
         version: entry.version,
         value: entry.value.to_string(),
@@ -261,7 +257,7 @@ fn seen(entry: &EntryRecord) -> Seen {
 }
 
 #[derive(Debug, Clone)]
-enum Do {
+enum Step {
     Store { at: u8, value: u8, ttl: Option<u64>, precondition: Precondition, times: u8 },
     Delete { at: u8, precondition: Precondition },
     Vector { at: u8, back: u32 },
@@ -278,52 +274,52 @@ fn precondition() -> impl Strategy<Value = Precondition> {
     ]
 }
 
-fn step() -> impl Strategy<Value = Do> {
+fn step() -> impl Strategy<Value = Step> {
     let times = prop_oneof![9 => Just(1_u8), 1 => 30..40_u8];
     let ttl = proptest::option::of(1..5_u64);
     prop_oneof![
         6 => (0..8_u8, 0..3_u8, ttl, precondition(), times)
-            .prop_map(|(at, value, ttl, precondition, times)| Do::Store { at, value, ttl, precondition, times }),
-        1 => (0..8_u8, precondition()).prop_map(|(at, precondition)| Do::Delete { at, precondition }),
-        2 => (0..8_u8, 0..3_u32).prop_map(|(at, back)| Do::Vector { at, back }),
-        3 => prop_oneof![Just(1_000_u64), Just(999), 0..3_000_u64].prop_map(|ms| Do::Wait { ms }),
-        1 => Just(Do::Sweep),
+            .prop_map(|(at, value, ttl, precondition, times)| Step::Store { at, value, ttl, precondition, times }),
+        1 => (0..8_u8, precondition()).prop_map(|(at, precondition)| Step::Delete { at, precondition }),
+        2 => (0..8_u8, 0..3_u32).prop_map(|(at, back)| Step::Vector { at, back }),
+        3 => prop_oneof![Just(1_000_u64), Just(999), 0..3_000_u64].prop_map(|ms| Step::Wait { ms }),
+        1 => Just(Step::Sweep),
     ]
 }
 
-fn run(world: &mut World, model: &mut Model, step: Do) {
+fn run(fixture: &mut StateFixture, model: &mut Model, step: Step) {
     match step {
-        Do::Store { at, value, ttl, precondition, times } => {
+        Step::Store { at, value, ttl, precondition, times } => {
             for _ in 0..times {
                 let draft = draft(at, value, ttl, precondition);
-                let stored = world.store(&draft);
-                assert_eq!(stored.is_ok(), model.store(&draft, world.now(), EntryId(world.ids)));
+                let stored = fixture.store(&draft);
+                assert_eq!(stored.is_ok(), model.store(&draft, fixture.now(), EntryId(fixture.ids)));
             }
         }
-        Do::Delete { at, precondition } => {
+        Step::Delete { at, precondition } => {
             let place = place_at(at);
-            let live = model.live(&place, world.now()).cloned();
-            if let Ok(deleted) = world.delete(&place, precondition) {
+            let live = model.live(&place, fixture.now()).cloned();
+            if let Ok(deleted) = fixture.delete(&place, precondition) {
                 assert_eq!(deleted, live.is_some());
                 model.0.remove(&place);
             }
         }
-        Do::Vector { at, back } => {
+        Step::Vector { at, back } => {
             let place = place_at(at);
-            let Some(live) = model.live(&place, world.now()).cloned() else { return };
+            let Some(live) = model.live(&place, fixture.now()).cloned() else { return };
             let of = live.version.saturating_sub(back);
             let same = |n: u32| model.0[&place].iter().rev().take(n as usize + 1).all(|one| one.value == live.value);
             // The model cannot judge history that it no longer has.
             if of >= 1 && (back as usize) < model.0[&place].len() {
-                assert_eq!(world.vector(&place, live.id, of), same(back));
+                assert_eq!(fixture.vector(&place, live.id, of), same(back));
             }
-            assert!(!world.vector(&place, EntryId(u128::MAX), live.version), "another entry's");
-            assert!(!world.vector(&place, live.id, live.version + 1), "one that is not there yet");
+            assert!(!fixture.vector(&place, EntryId(u128::MAX), live.version), "another entry's");
+            assert!(!fixture.vector(&place, live.id, live.version + 1), "one that is not there yet");
         }
-        Do::Wait { ms } => world.now += ms,
-        Do::Sweep => {
-            world.sweep();
-            model.sweep(world.now());
+        Step::Wait { ms } => fixture.now += ms,
+        Step::Sweep => {
+            fixture.sweep();
+            model.sweep(fixture.now());
         }
     }
 }
@@ -332,52 +328,52 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn entries_are_what_a_simple_model_says_and_leave_nothing_behind(steps in prop::collection::vec(step(), 1..40)) {
-        let (mut world, mut model) = (World::default(), Model::default());
+    fn entries_match_a_simple_model_and_leave_no_records(steps in prop::collection::vec(step(), 1..40)) {
+        let (mut fixture, mut model) = (StateFixture::default(), Model::default());
         for step in steps {
-            run(&mut world, &mut model, step);
-            world.check();
+            run(&mut fixture, &mut model, step);
+            fixture.check();
             for at in 0..8 {
                 let place = place_at(at);
-                let live = world.get(&place).filter(|entry| !entry.expired(world.now()));
-                prop_assert_eq!(live.as_ref().map(seen), model.live(&place, world.now()).cloned());
+                let live = fixture.get(&place).filter(|entry| !entry.expired(fixture.now()));
+                prop_assert_eq!(live.as_ref().map(model_record), model.live(&place, fixture.now()).cloned());
             }
         }
-        let (now, versions) = (world.now(), |place: &Place| model.0.get(place).cloned().unwrap_or_default());
+        let (now, versions) = (fixture.now(), |place: &Place| model.0.get(place).cloned().unwrap_or_default());
         for at in 0..8 {
             let place = place_at(at);
-            let Some(entry) = world.get(&place).filter(|entry| !entry.expired(now)) else { continue };
-            let mut there: Vec<Seen> = entry.kept.iter().map(|kept| {
-                let rec = &world.trees[&(Tree::MemoryHistory.name(), place::version(entry.id, kept.version))];
-                seen(&EntryRecord::decode(rec).unwrap())
+            let Some(entry) = fixture.get(&place).filter(|entry| !entry.expired(now)) else { continue };
+            let mut there: Vec<ModelRecord> = entry.kept.iter().map(|kept| {
+                let rec = &fixture.trees[&(Tree::MemoryHistory.name(), keys::version(entry.id, kept.version))];
+                model_record(&EntryRecord::decode(rec).unwrap())
             }).collect();
-            there.push(seen(&entry));
+            there.push(model_record(&entry));
             let mut wanted = versions(&place);
-            let lives = |seen: &Seen| seen.expires_at.is_none_or(|at| at > now);
+            let lives = |model_record: &ModelRecord| model_record.expires_at.is_none_or(|at| at > now);
             there.retain(lives);
             wanted.retain(lives);
             prop_assert_eq!(there, wanted);
         }
         // Everything expires: then only the change log is left.
         for at in 0..8 {
-            world.delete(&place_at(at), Precondition::None).unwrap();
+            fixture.delete(&place_at(at), Precondition::None).unwrap();
         }
-        world.check();
-        prop_assert!(world.trees.keys().all(|(tree, _)| *tree == Tree::MemoryChanges.name()));
+        fixture.check();
+        prop_assert!(fixture.trees.keys().all(|(tree, _)| *tree == Tree::MemoryChanges.name()));
     }
 }
 
 #[test]
-fn the_log_tells_every_change_in_order() {
-    let mut world = World::default();
-    let id = world.store(&draft(0, 1, None, Precondition::None)).unwrap().record.id;
-    assert!(world.vector(&place_at(0), id, 1));
-    world.store(&draft(0, 2, Some(1), Precondition::None)).unwrap();
-    world.now += 1_000;
+fn the_change_log_has_every_change_in_order() {
+    let mut fixture = StateFixture::default();
+    let id = fixture.store(&draft(0, 1, None, Precondition::None)).unwrap().record.id;
+    assert!(fixture.vector(&place_at(0), id, 1));
+    fixture.store(&draft(0, 2, Some(1), Precondition::None)).unwrap();
+    fixture.now += 1_000;
     let place = place_at(0);
-    let again = world.store(&draft(0, 3, None, Precondition::None)).unwrap();
+    let again = fixture.store(&draft(0, 3, None, Precondition::None)).unwrap();
     assert!(again.created && again.record.id != id, "one that is over is another's predecessor, not its version");
-    let log: Vec<Change> = world.rows(Tree::MemoryChanges).map(|(_, rec)| Change::decode(rec).unwrap()).collect();
+    let log: Vec<Change> = fixture.rows(Tree::MemoryChanges).map(|(_, rec)| Change::decode(rec).unwrap()).collect();
     let put = |id, version| Change::Put { place: place.clone(), id, version };
     let vector = Change::Vector { place: place.clone(), id, version: 1 };
     let deleted = Change::Deleted { place: place.clone(), id };
@@ -386,61 +382,61 @@ fn the_log_tells_every_change_in_order() {
 }
 
 #[test]
-fn an_entry_lives_to_the_millisecond_of_its_end() {
-    let mut world = World::default();
-    world.store(&draft(0, 1, Some(1), Precondition::None)).unwrap();
-    world.now = 999;
-    let entry = world.get(&place_at(0)).unwrap();
-    assert!(!entry.expired(world.now()));
-    world.now = 1_000;
-    assert!(entry.expired(world.now()));
-    assert_eq!(world.delete(&place_at(0), Precondition::None), Ok(false), "it was gone already");
-    world.check();
+fn entries_exist_until_the_millisecond_of_their_expiry() {
+    let mut fixture = StateFixture::default();
+    fixture.store(&draft(0, 1, Some(1), Precondition::None)).unwrap();
+    fixture.now = 999;
+    let entry = fixture.get(&place_at(0)).unwrap();
+    assert!(!entry.expired(fixture.now()));
+    fixture.now = 1_000;
+    assert!(entry.expired(fixture.now()));
+    assert_eq!(fixture.delete(&place_at(0), Precondition::None), Ok(false), "it was gone already");
+    fixture.check();
 }
 
 #[test]
-fn a_vector_stays_where_its_text_does() {
-    let mut world = World::default();
-    let id = world.store(&draft(0, 1, None, Precondition::None)).unwrap().record.id;
-    assert!(world.vector(&place_at(0), id, 1));
-    world.store(&Draft { importance: Some(1.0), ..draft(0, 1, Some(9), Precondition::None) }).unwrap();
-    assert_eq!(world.rows(Tree::MemoryVectors).count(), 1);
-    assert_eq!(world.get(&place_at(0)).unwrap().text_version, 1);
-    world.store(&draft(0, 2, None, Precondition::None)).unwrap();
-    assert_eq!(world.rows(Tree::MemoryVectors).count(), 0);
-    assert!(!world.vector(&place_at(0), id, 2), "it was made of another text");
+fn vectors_are_kept_while_the_text_is_unchanged() {
+    let mut fixture = StateFixture::default();
+    let id = fixture.store(&draft(0, 1, None, Precondition::None)).unwrap().record.id;
+    assert!(fixture.vector(&place_at(0), id, 1));
+    fixture.store(&Draft { importance: Some(1.0), ..draft(0, 1, Some(9), Precondition::None) }).unwrap();
+    assert_eq!(fixture.rows(Tree::MemoryVectors).count(), 1);
+    assert_eq!(fixture.get(&place_at(0)).unwrap().text_version, 1);
+    fixture.store(&draft(0, 2, None, Precondition::None)).unwrap();
+    assert_eq!(fixture.rows(Tree::MemoryVectors).count(), 0);
+    assert!(!fixture.vector(&place_at(0), id, 2), "it was made of another text");
 }
 
 #[test]
-fn an_owner_has_as_many_entries_as_may_be_and_replaces_them_still() {
-    let mut world = World::default();
-    (0..5).for_each(|at| drop(world.store(&draft(at, 1, Some(1), Precondition::None)).unwrap()));
-    assert_eq!(world.store(&draft(5, 1, None, Precondition::None)).unwrap_err(), Refused::Full { most: MOST });
-    assert!(!world.store(&draft(4, 2, Some(1), Precondition::None)).unwrap().created);
-    world.now = 1_000;
-    assert!(world.store(&draft(4, 3, None, Precondition::None)).unwrap().created, "in place of one that is over");
+fn owners_at_the_maximum_can_still_replace_entries() {
+    let mut fixture = StateFixture::default();
+    (0..5).for_each(|at| drop(fixture.store(&draft(at, 1, Some(1), Precondition::None)).unwrap()));
+    assert_eq!(fixture.store(&draft(5, 1, None, Precondition::None)).unwrap_err(), Rejection::Full { most: MOST });
+    assert!(!fixture.store(&draft(4, 2, Some(1), Precondition::None)).unwrap().created);
+    fixture.now = 1_000;
+    assert!(fixture.store(&draft(4, 3, None, Precondition::None)).unwrap().created, "in place of one that is over");
 }
 
 #[test]
-fn a_replaced_version_ends_at_its_own_time() {
-    let mut world = World::default();
-    world.store(&draft(0, 1, Some(2), Precondition::None)).unwrap();
-    world.store(&draft(0, 2, None, Precondition::None)).unwrap();
-    let before = world.get(&place_at(0)).unwrap();
-    world.now = 2_000;
-    world.sweep();
-    world.check();
-    let after = world.get(&place_at(0)).unwrap();
+fn replaced_versions_expire_at_their_own_time() {
+    let mut fixture = StateFixture::default();
+    fixture.store(&draft(0, 1, Some(2), Precondition::None)).unwrap();
+    fixture.store(&draft(0, 2, None, Precondition::None)).unwrap();
+    let before = fixture.get(&place_at(0)).unwrap();
+    fixture.now = 2_000;
+    fixture.sweep();
+    fixture.check();
+    let after = fixture.get(&place_at(0)).unwrap();
     assert_eq!((before.kept.len(), after.kept.len()), (1, 0));
     assert_eq!(EntryRecord { kept: before.kept.clone(), ..after }, before, "the present version is as it was");
-    assert!(!world.trees.keys().any(|(tree, _)| *tree == Tree::MemoryHistory.name()));
+    assert!(!fixture.trees.keys().any(|(tree, _)| *tree == Tree::MemoryHistory.name()));
 }
 
 #[test]
-fn the_indexes_hear_what_the_log_says() {
-    let mut world = World::default();
-    world.store(&draft(0, 1, None, Precondition::None)).unwrap();
-    let (present, mut transaction) = (world.get(&place_at(0)), world.transaction());
+fn indexes_receive_the_changes_of_the_log() {
+    let mut fixture = StateFixture::default();
+    fixture.store(&draft(0, 1, None, Precondition::None)).unwrap();
+    let (present, mut transaction) = (fixture.get(&place_at(0)), fixture.transaction());
     super::delete(&mut transaction, present.as_ref(), Precondition::None).unwrap().unwrap();
     let kinds: Vec<_> = transaction.applied.iter().map(|applied| (applied.seq, applied.kind.clone())).collect();
     let (space, id) = (place_at(0).space, EntryId(1));

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use muster_store::{Op, Rec, Record, StoreError, Tree};
 
-use super::tally::Delta;
-use crate::place;
+use super::usage_delta::UsageDelta;
+use crate::keys;
 use crate::port::{Applied, AppliedKind};
-use crate::record::{Change, EntryId, EntryRecord, Kept, Place, Space};
+use crate::record::{Change, EntryId, EntryRecord, Place, RetainedVersion, Space};
 use muster_core::Millis;
 
 /// A decision being built.
@@ -20,13 +20,13 @@ pub(crate) struct Transaction {
     /// Changes for the indexes, in order.
     pub(crate) applied: Vec<Applied>,
     /// Entries at the changed places, in order.
-    pub(crate) there: Vec<(Place, Option<Arc<EntryRecord>>)>,
-    pub(crate) deltas: Vec<(Space, Delta)>,
+    pub(crate) entries: Vec<(Place, Option<Arc<EntryRecord>>)>,
+    pub(crate) deltas: Vec<(Space, UsageDelta)>,
 }
 
 impl Transaction {
     pub(crate) fn new(now: Millis, seq: u64) -> Self {
-        Self { now, seq, ops: Vec::new(), applied: Vec::new(), there: Vec::new(), deltas: Vec::new() }
+        Self { now, seq, ops: Vec::new(), applied: Vec::new(), entries: Vec::new(), deltas: Vec::new() }
     }
 
     pub(crate) fn delete(&mut self, tree: Tree, key: Vec<u8>) {
@@ -45,7 +45,7 @@ impl Transaction {
     /// Appends a change to the log; returns its number.
     pub(crate) fn change(&mut self, change: &Change) -> Result<u64, StoreError> {
         self.seq += 1;
-        self.put(Tree::MemoryChanges, place::change(self.seq), change)?;
+        self.put(Tree::MemoryChanges, keys::change(self.seq), change)?;
         Ok(self.seq)
     }
 
@@ -53,16 +53,16 @@ impl Transaction {
         self.applied.push(Applied { seq, kind });
     }
 
-    pub(super) fn count(&mut self, space: &Space, delta: Delta) {
-        if delta != Delta::default() {
+    pub(super) fn count(&mut self, space: &Space, delta: UsageDelta) {
+        if delta != UsageDelta::default() {
             self.deltas.push((space.clone(), delta));
         }
     }
 
     /// Writes an entry's current version.
     pub(super) fn write(&mut self, record: &Arc<EntryRecord>) -> Result<(), StoreError> {
-        self.put(Tree::Memory, place::entry(&record.place), record.as_ref())?;
-        self.there.push((record.place.clone(), Some(Arc::clone(record))));
+        self.put(Tree::Memory, keys::entry(&record.place), record.as_ref())?;
+        self.entries.push((record.place.clone(), Some(Arc::clone(record))));
         Ok(())
     }
 
@@ -70,8 +70,8 @@ impl Transaction {
     pub(super) fn enlist(&mut self, record: &EntryRecord) -> Result<(), StoreError> {
         let place = &record.place;
         let bytes = postcard::to_stdvec(place).map_err(|why| StoreError::BadRequest(format!("a place: {why}")))?;
-        self.put_bytes(Tree::MemoryIds, place::id(record.owner(), record.id), bytes);
-        self.put_bytes(Tree::MemoryIds, place::id_in(&place.space, record.id), place.key.as_bytes().to_vec());
+        self.put_bytes(Tree::MemoryIds, keys::id(record.owner(), record.id), bytes);
+        self.put_bytes(Tree::MemoryIds, keys::id_in(&place.space, record.id), place.key.as_bytes().to_vec());
         Ok(())
     }
 
@@ -80,19 +80,19 @@ impl Transaction {
         let Some(at) = record.expires_at else { return Ok(()) };
         let place = &record.place;
         let bytes = postcard::to_stdvec(place).map_err(|why| StoreError::BadRequest(format!("a place: {why}")))?;
-        self.put_bytes(Tree::MemoryExpiry, place::end(at, record.id, record.version), bytes);
+        self.put_bytes(Tree::MemoryExpiry, keys::expiry(at, record.id, record.version), bytes);
         Ok(())
     }
 
     pub(super) fn unschedule(&mut self, at: Option<Millis>, id: EntryId, version: u32) {
         if let Some(at) = at {
-            self.delete(Tree::MemoryExpiry, place::end(at, id, version));
+            self.delete(Tree::MemoryExpiry, keys::expiry(at, id, version));
         }
     }
 
     /// Removes a retained version.
-    pub(super) fn drop_kept(&mut self, id: EntryId, kept: Kept) {
-        self.delete(Tree::MemoryHistory, place::version(id, kept.version));
+    pub(super) fn drop_retained(&mut self, id: EntryId, kept: RetainedVersion) {
+        self.delete(Tree::MemoryHistory, keys::version(id, kept.version));
         self.unschedule(kept.expires_at, id, kept.version);
     }
 
@@ -102,22 +102,22 @@ impl Transaction {
         self.erase(record);
         let seq = self.change(&Change::Deleted { place: place.clone(), id })?;
         self.record(seq, AppliedKind::Deleted { space: place.space.clone(), id });
-        self.there.push((place.clone(), None));
+        self.entries.push((place.clone(), None));
         let (versions, bytes) = (record.kept.len() as i64, record.bytes() as i64);
-        self.count(&place.space, Delta { entries: -1, versions: -versions, bytes: -bytes });
+        self.count(&place.space, UsageDelta { entries: -1, versions: -versions, bytes: -bytes });
         Ok(())
     }
 
-    /// Deletes only an entry's records; the caller notifies the indexes and updates tallies.
+    /// Deletes only an entry's records; the caller notifies the indexes and updates the usage.
     pub(crate) fn erase(&mut self, record: &EntryRecord) {
         let (place, id) = (&record.place, record.id);
-        self.delete(Tree::Memory, place::entry(place));
-        self.delete(Tree::MemoryIds, place::id(record.owner(), id));
-        self.delete(Tree::MemoryIds, place::id_in(&place.space, id));
-        self.delete(Tree::MemoryVectors, place::vector(id));
+        self.delete(Tree::Memory, keys::entry(place));
+        self.delete(Tree::MemoryIds, keys::id(record.owner(), id));
+        self.delete(Tree::MemoryIds, keys::id_in(&place.space, id));
+        self.delete(Tree::MemoryVectors, keys::vector(id));
         self.unschedule(record.expires_at, id, record.version);
         for kept in &record.kept {
-            self.drop_kept(id, *kept);
+            self.drop_retained(id, *kept);
         }
     }
 }

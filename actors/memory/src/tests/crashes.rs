@@ -7,35 +7,35 @@ use super::*;
 use muster_core::Kind;
 
 #[test]
-fn an_actor_that_dies_under_load_loses_nothing_that_was_acknowledged() {
+fn acknowledged_entries_survive_a_panic_under_load() {
     test_world::run(|tree| async move {
-        let bench = Bench::new(&tree).await;
+        let fixture = Fixture::new(&tree).await;
         let mut acknowledged = Vec::new();
         for round in 0..4_u32 {
             let keys: Vec<String> = (0..200).map(|n| format!("{round}/{n}")).collect();
-            let stores = join_all(keys.iter().map(|key| bench.try_store(new(key, key))));
+            let stores = join_all(keys.iter().map(|key| fixture.try_store(new(key, key))));
             let kill = async {
                 // A little later in each round.
                 for _ in 0..=round {
                     tokio::task::yield_now().await;
                 }
-                assert!(bench.tree.inject_panic("memory/memory"));
+                assert!(fixture.tree.inject_panic("memory/memory"));
             };
             let (replies, ()) = futures::join!(stores, kill);
             acknowledged.extend(replies.into_iter().flatten().map(|reply| reply.record));
-            test_world::until(|| bench.tree.snapshot()[0].restarts == u64::from(round) + 1).await;
-            bench.memory.up().await;
+            test_world::until(|| fixture.tree.snapshot()[0].restarts == u64::from(round) + 1).await;
+            fixture.memory.up().await;
         }
         for record in &acknowledged {
-            assert_eq!(bench.get(record.key()).as_ref(), Some(record.as_ref()));
+            assert_eq!(fixture.get(record.key()).as_ref(), Some(record.as_ref()));
         }
-        whole::check(&bench.store);
+        consistency::check(&fixture.store);
         // The index also receives what was stored but not acknowledged.
-        let stored = entries_in(&bench.store);
+        let stored = entries_in(&fixture.store);
         assert!(stored.len() >= acknowledged.len());
-        let last = bench.put("last", "v").await;
-        assert!(stored.iter().all(|entry| entry.seq < last.seq), "no number is given twice");
-        let received = bench.index.kinds();
+        let last = fixture.put("last", "v").await;
+        assert!(stored.iter().all(|entry| entry.seq < last.seq), "no number is used twice");
+        let received = fixture.index.kinds();
         for entry in stored {
             assert!(received.contains(&AppliedKind::Put(Arc::new(entry))));
         }
@@ -43,112 +43,112 @@ fn an_actor_that_dies_under_load_loses_nothing_that_was_acknowledged() {
 }
 
 #[test]
-fn what_became_durable_as_the_actor_died_is_told_by_the_next() {
+fn changes_that_became_durable_during_a_panic_are_indexed_after_the_restart() {
     test_world::run(|tree| async move {
-        let bench = Bench::new(&tree).await;
-        bench.store.hold_commits();
-        let (memory, me) = (bench.memory.clone(), bench.me.clone());
+        let fixture = Fixture::new(&tree).await;
+        fixture.store.hold_commits();
+        let (memory, me) = (fixture.memory.clone(), fixture.me.clone());
         let store = actix_rt::spawn(async move { memory.store(new("k", "v"), &me, Precondition::None, None).await });
-        bench.store.held(1).await;
-        assert!(bench.tree.inject_panic("memory/memory"));
+        fixture.store.held(1).await;
+        assert!(fixture.tree.inject_panic("memory/memory"));
         assert_eq!(store.await.unwrap().unwrap_err().kind, Kind::Unavailable);
-        assert!(bench.index.received().is_empty());
-        bench.store.release();
-        test_world::until(|| !bench.index.received().is_empty()).await;
-        bench.memory.up().await;
-        let stored = Arc::new(bench.get("k").unwrap());
-        assert_eq!(bench.index.kinds(), [AppliedKind::Put(stored)]);
-        assert_eq!(bench.put("k", "w").await.version, 2);
+        assert!(fixture.index.received().is_empty());
+        fixture.store.release();
+        test_world::until(|| !fixture.index.received().is_empty()).await;
+        fixture.memory.up().await;
+        let stored = Arc::new(fixture.get("k").unwrap());
+        assert_eq!(fixture.index.kinds(), [AppliedKind::Put(stored)]);
+        assert_eq!(fixture.put("k", "w").await.version, 2);
     });
 }
 
 #[test]
-fn a_store_that_fails_is_told_and_what_was_stored_stands() {
+fn failed_commits_are_reported_and_stored_entries_remain() {
     test_world::run(|tree| async move {
-        let bench = Bench::new(&tree).await;
-        bench.put("k", "before").await;
-        bench.store.fail_commits(Some(StoreError::Io("no disk".to_owned())));
-        assert_eq!(bench.try_store(new("k", "lost")).await.unwrap_err().kind, Kind::Unavailable);
-        assert_eq!(bench.value("k").as_deref(), Some("before"));
-        bench.store.fail_commits(None);
-        test_world::until(|| bench.tree.snapshot()[0].restarts >= 1).await;
-        bench.memory.up().await;
-        assert_eq!(bench.put("k", "after").await.version, 2);
+        let fixture = Fixture::new(&tree).await;
+        fixture.put("k", "before").await;
+        fixture.store.fail_commits(Some(StoreError::Io("no disk".to_owned())));
+        assert_eq!(fixture.try_store(new("k", "lost")).await.unwrap_err().kind, Kind::Unavailable);
+        assert_eq!(fixture.value("k").as_deref(), Some("before"));
+        fixture.store.fail_commits(None);
+        test_world::until(|| fixture.tree.snapshot()[0].restarts >= 1).await;
+        fixture.memory.up().await;
+        assert_eq!(fixture.put("k", "after").await.version, 2);
     });
 }
 
 #[test]
-fn a_store_that_only_reads_answers_reads() {
+fn a_read_only_store_still_serves_reads() {
     test_world::run(|tree| async move {
-        let bench = Bench::new(&tree).await;
-        bench.put("k", "v").await;
-        bench.store.fail_commits(Some(StoreError::Poisoned("a sync failed".to_owned())));
-        let bench = bench.again().await;
-        assert_eq!(bench.value("k").as_deref(), Some("v"));
-        let refused = bench.try_store(new("k", "w")).await.unwrap_err();
+        let fixture = Fixture::new(&tree).await;
+        fixture.put("k", "v").await;
+        fixture.store.fail_commits(Some(StoreError::Poisoned("a sync failed".to_owned())));
+        let fixture = fixture.restart().await;
+        assert_eq!(fixture.value("k").as_deref(), Some("v"));
+        let refused = fixture.try_store(new("k", "w")).await.unwrap_err();
         assert!(refused.kind == Kind::Unavailable && refused.retry_after.is_some());
     });
 }
 
 #[test]
-fn a_store_that_becomes_read_only_refuses_every_change_alike() {
+fn a_store_that_becomes_read_only_rejects_all_changes_alike() {
     test_world::run(|tree| async move {
-        let bench = Bench::new(&tree).await;
-        bench.put("k", "v").await;
-        bench.store.fail_commits(Some(StoreError::Poisoned("a sync failed".to_owned())));
-        let stored = bench.try_store(new("k", "w")).await.map(drop);
-        let deleted = bench.memory.delete(None, "k", Precondition::None, &bench.me).await.map(drop);
+        let fixture = Fixture::new(&tree).await;
+        fixture.put("k", "v").await;
+        fixture.store.fail_commits(Some(StoreError::Poisoned("a sync failed".to_owned())));
+        let stored = fixture.try_store(new("k", "w")).await.map(drop);
+        let deleted = fixture.memory.delete(None, "k", Precondition::None, &fixture.me).await.map(drop);
         for refused in [stored, deleted] {
             let refused = refused.unwrap_err();
             let expected = (Kind::Unavailable, "the store does not accept writes at the moment: try again later");
             assert_eq!((refused.kind, refused.message.as_str()), expected);
             assert_eq!((refused.code, refused.retry_after), (None, Some(Duration::from_secs(30))));
         }
-        assert_eq!(bench.value("k").as_deref(), Some("v"));
+        assert_eq!(fixture.value("k").as_deref(), Some("v"));
         test_world::after(Duration::from_secs(300)).await;
-        assert!(bench.tree.snapshot().iter().all(|actor| actor.restarts == 0));
+        assert!(fixture.tree.snapshot().iter().all(|actor| actor.restarts == 0));
     });
 }
 
 #[test]
-fn a_commit_that_fails_is_told_to_everybody_who_waits() {
+fn failed_commits_are_reported_to_all_waiting_callers() {
     test_world::run(|tree| async move {
-        let bench = Bench::new(&tree).await;
-        bench.store.hold_commits();
+        let fixture = Fixture::new(&tree).await;
+        fixture.store.hold_commits();
         let keys: Vec<String> = (0..50).map(|n| format!("k{n}")).collect();
-        let storing = futures::future::join_all(keys.iter().map(|key| bench.try_store(new(key, "v"))));
+        let storing = futures::future::join_all(keys.iter().map(|key| fixture.try_store(new(key, "v"))));
         let breaking = async {
-            bench.store.held(2).await;
-            bench.store.fail_commits(Some(StoreError::Poisoned("a sync failed".to_owned())));
-            bench.store.release();
+            fixture.store.held(2).await;
+            fixture.store.fail_commits(Some(StoreError::Poisoned("a sync failed".to_owned())));
+            fixture.store.release();
         };
         let (outcomes, ()) = futures::join!(storing, breaking);
         for outcome in outcomes {
             let refused = outcome.unwrap_err();
             assert_eq!((refused.kind, refused.retry_after), (Kind::Unavailable, Some(Duration::from_secs(30))));
         }
-        assert_eq!(bench.value("k1"), None);
+        assert_eq!(fixture.value("k1"), None);
     });
 }
 
 #[test]
-fn a_server_that_ends_at_any_commit_has_whole_entries() {
+fn a_crash_at_any_commit_leaves_complete_entries() {
     test_world::run(|tree| async move {
-        let bench = Bench::new(&tree).await;
-        bench.put_for("k", "1", 60).await;
-        bench.store.hold_commits();
-        let (memory, me) = (bench.memory.clone(), bench.me.clone());
+        let fixture = Fixture::new(&tree).await;
+        fixture.put_for("k", "1", 60).await;
+        fixture.store.hold_commits();
+        let (memory, me) = (fixture.memory.clone(), fixture.me.clone());
         let stores = actix_rt::spawn(async move {
             let store = |value| memory.store(new("k", value), &me, Precondition::None, None);
             futures::join!(store("2"), store("3"), memory.delete(None, "k", Precondition::None, &me))
         });
-        bench.store.held(2).await;
-        // What the store had not accepted when the process ended never existed.
-        let taken = Arc::new(copy(&bench.store).await);
-        let again = Bench::on(&tree, taken, bench.clock.clone(), bench.settings.clone()).await;
+        fixture.store.held(2).await;
+        // Writes that the store had not accepted when the process ended are lost.
+        let copied = Arc::new(copy(&fixture.store).await);
+        let again = Fixture::on(&tree, copied, fixture.clock.clone(), fixture.settings.clone()).await;
         assert_eq!(again.value("k").as_deref(), Some("1"));
         assert_eq!(again.put("k", "4").await.version, 2);
-        bench.store.release();
+        fixture.store.release();
         drop(stores);
     });
 }

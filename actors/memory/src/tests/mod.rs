@@ -1,31 +1,32 @@
 //! Tests of the writer and the service on paused time, with an index that records its changes.
 
+mod consistency;
 mod crashes;
-mod ends;
-mod forgets;
+mod expiry;
+mod forgetting;
 mod lists;
-mod script;
+mod scripted_index;
 mod searches;
 mod stores;
-mod whole;
 
 use std::sync::Arc;
 
 use actix_rt::Arbiter;
 use muster_store::{MemStore, Order, Record, Scan, Store as _, StoreHandle, Tree as Rows};
 
-use self::script::Script;
+use self::scripted_index::ScriptedIndex;
 use super::*;
+use crate::stored::vector;
 use muster_core::supervise::Tree;
 use muster_core::{Clock, test_world};
 use muster_identity::By;
 use muster_identity::keys::KeyRecord;
 
-/// Environment of a test.
-struct Bench {
+/// A started memory with a scripted index, and two principals.
+struct Fixture {
     tree: Tree,
     memory: Memory,
-    index: Arc<Script>,
+    index: Arc<ScriptedIndex>,
     store: Arc<MemStore>,
     clock: Clock,
     settings: MemorySettings,
@@ -37,7 +38,7 @@ fn key(id: &str) -> By {
     By::Key(Arc::new(KeyRecord::without_secret(id, "a test's")))
 }
 
-impl Bench {
+impl Fixture {
     async fn new(tree: &Tree) -> Self {
         Self::with(tree, MemorySettings { shared: vec!["team".to_owned()], ..MemorySettings::default() }).await
     }
@@ -46,28 +47,28 @@ impl Bench {
         Self::on(tree, Arc::default(), Clock::tokio(test_world::START), settings).await
     }
 
-    /// The server ends abruptly, and another starts on what is stored.
-    async fn again(self) -> Self {
+    /// Stops the server abruptly, and starts another on the same store.
+    async fn restart(self) -> Self {
         self.tree.stop().await;
         let tree = Tree::new(Arbiter::current(), self.clock.clone());
         Self::on(&tree, self.store, self.clock, self.settings).await
     }
 
     async fn on(tree: &Tree, store: Arc<MemStore>, clock: Clock, settings: MemorySettings) -> Self {
-        let index = Arc::new(Script::default());
+        let index = Arc::new(ScriptedIndex::default());
         let handle: StoreHandle = Arc::<MemStore>::clone(&store);
         let options = MemoryOptions {
             store: handle,
             clock: clock.clone(),
             settings: settings.clone(),
-            index: Arc::<Script>::clone(&index),
+            index: Arc::<ScriptedIndex>::clone(&index),
         };
         let memory = Memory::start(&tree.group("memory"), Arbiter::current(), options);
         memory.up().await;
         Self { tree: tree.clone(), memory, index, store, clock, settings, me: key("key_me"), other: key("key_other") }
     }
 
-    async fn try_store(&self, new: NewEntry) -> Result<StoreReply, muster_core::Error> {
+    async fn try_store(&self, new: NewEntry) -> Result<StoreResponse, muster_core::Error> {
         self.memory.store(new, &self.me, Precondition::None, None).await
     }
 

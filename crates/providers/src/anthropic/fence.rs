@@ -130,7 +130,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(512))]
 
         #[test]
-        fn the_chunking_does_not_matter(
+        fn chunking_does_not_change_the_result(
             opening in "(```json\n|\n``` |[`json \n]{0,10})?",
             body in "[`json \n{}\"é]{0,20}",
             closing in "(\n```|\n```\nDone!)?",

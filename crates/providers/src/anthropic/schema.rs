@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_that_cannot_be_kept_are_rejected() {
+    fn unsupported_schemas_are_rejected() {
         for given in [
             json!(true),
             json!({"type": "object"}),

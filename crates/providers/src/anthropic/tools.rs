@@ -64,7 +64,7 @@ fn typed(parameters: &Value) -> Cow<'_, Value> {
     }
 }
 
-/// Returns `None` where the provider's default is wanted, and without tools.
+/// Returns `None` for the provider's default, and without tools.
 pub(super) fn choice(request: &ChatRequest) -> Option<WireChoice<'_>> {
     if request.tools.is_empty() {
         return None;

@@ -139,7 +139,7 @@ impl Events for Assembler {
         self.answers.iter().all(|answer| answer.finish.is_some())
     }
 
-    /// A further answer without any content was not given, as some models give only one.
+    /// A further answer without any content is absent: some models return only one.
     fn end(&mut self) -> Result<ChatEvent, Broken> {
         let cut = |answer: &Answer| answer.finish.is_none() && answer.content_so_far != AnswerContent::Nothing;
         match self.answers.first().and_then(|first| first.finish) {

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_cannot_leave_its_place() {
+    fn model_names_cannot_change_the_path() {
         for (model, expected) in [
             ("a b?key=1#x", "/v1beta/models/a%20b%3Fkey=1%23x:generateContent"),
             ("../../v1/files", "/v1beta/models/v1/files:generateContent"),

@@ -88,19 +88,19 @@ pub(super) fn turns<'a>(request: &'a ChatRequest, model: &str, files: &str) -> R
     for message in &request.messages {
         match message.role {
             Role::System | Role::Developer => system.extend(instruction(message)?),
-            Role::User => turns.say(USER, parts(&message.content, files)?),
+            Role::User => turns.push(USER, parts(&message.content, files)?),
             Role::Assistant => {
                 called.extend(message.tool_calls.iter().map(|call| (call.id.as_str(), call.name.as_str())));
                 let mut part_or_error = parts(&message.content, files)?;
                 part_or_error.extend(calls(&message.tool_calls, signature));
-                turns.say(MODEL, part_or_error);
+                turns.push(MODEL, part_or_error);
             }
-            Role::Tool => turns.say(USER, answer(message, &called, files)?),
+            Role::Tool => turns.push(USER, answer(message, &called, files)?),
         }
     }
     if turns.contents.is_empty() {
         // The API rejects a request that has only a system instruction.
-        turns.say(USER, system);
+        turns.push(USER, system);
     } else if !system.is_empty() {
         turns.system = Some(RoleTurn { role: None, parts: system });
     }
@@ -108,7 +108,7 @@ pub(super) fn turns<'a>(request: &'a ChatRequest, model: &str, files: &str) -> R
 }
 
 impl<'a> Turns<'a> {
-    fn say(&mut self, role: &'static str, parts: Vec<WirePart<'a>>) {
+    fn push(&mut self, role: &'static str, parts: Vec<WirePart<'a>>) {
         if parts.is_empty() {
             return;
         }

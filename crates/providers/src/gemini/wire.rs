@@ -167,7 +167,7 @@ impl From<FunctionCall> for ToolCall {
     }
 }
 
-/// Maps a `finishReason`, given what the answer has contained so far; an error if the model failed.
+/// Maps a `finishReason`, which depends on the content of the answer so far; an error if the model failed.
 ///
 /// A failed function call is lost, so such an answer is broken even after some text. A reason that does not concern a
 /// call (`OTHER`, and future ones) breaks only an empty answer.

@@ -82,7 +82,7 @@ pub(super) fn base(config: &HttpConfig) -> Result<Url, ConfigError> {
         return Err(bad("is neither http nor https".to_owned()));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        // Not shown in the message: it contains a password.
+        // Not part of the message: it contains a password.
         return Err(ConfigError::BaseUrl {
             provider: config.provider_id.clone(),
             url: "(hidden)".to_owned(),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_ends_without_a_slash() {
+    fn trailing_slashes_of_a_base_url_are_removed() {
         for (base, expected) in [
             ("https://api.openai.com/v1", "https://api.openai.com/v1"),
             ("http://127.0.0.1:11434/v1/", "http://127.0.0.1:11434/v1"),
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_bases_are_refused_without_showing_a_password() {
+    fn invalid_base_urls_are_rejected_without_revealing_a_password() {
         for base in
             ["", "api.openai.com/v1", "ftp://host/v1", "https://host/v1?key=1", "https://host/v1/chat/completions"]
         {

@@ -135,7 +135,7 @@ pub(crate) type Classify = fn(Option<u16>, &ErrorBody) -> (FaultClass, Option<Cl
 
 /// Classifies an error by its status or, without one (inside a successful response), by its labels.
 ///
-/// A model unknown to the provider (404, or a 400 that says so) and an unknown method or path (405, 410) are `Hard`:
+/// A model unknown to the provider (404, or a 400 with such a message) and an unknown method or path (405, 410) are `Hard`:
 /// the name and the URL come from the operator's settings, so clients cannot fix them. When the name came from the
 /// client, through `*`, the candidate shows it (`Candidate::excuses`).
 pub(crate) fn classify(status: Option<u16>, error_body: &ErrorBody) -> (FaultClass, Option<ClientFault>) {

@@ -46,8 +46,8 @@ impl Origin {
         let mut headers: HeaderMap =
             fixed.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect();
         if let Some(key) = &config.api_key {
-            let (name, say) = credential;
-            let mut value = HeaderValue::from_str(&say(key.expose()))
+            let (name, format) = credential;
+            let mut value = HeaderValue::from_str(&format(key.expose()))
                 .map_err(|_| ConfigError::Key { provider: config.provider_id.clone() })?;
             value.set_sensitive(true);
             headers.insert(name, value);
@@ -103,15 +103,15 @@ impl RequestText {
 #[derive(Debug, Clone)]
 pub(crate) struct Reporter {
     origin: Arc<Origin>,
-    asked: RequestText,
+    request_text: RequestText,
 }
 
 /// Contents shorter than this are common words: removing them would only garble the provider's message.
 const SHORTEST_PROMPT_SCRUBBED: usize = 12;
 
 impl Reporter {
-    pub(crate) fn new(origin: Arc<Origin>, asked: RequestText) -> Self {
-        Self { origin, asked }
+    pub(crate) fn new(origin: Arc<Origin>, request_text: RequestText) -> Self {
+        Self { origin, request_text }
     }
 
     /// A transient fault with our own message.
@@ -177,7 +177,7 @@ impl Reporter {
         if let Some(key) = &self.origin.key {
             text = key.scrub(&text);
         }
-        for prompt in self.asked.texts() {
+        for prompt in self.request_text.texts() {
             if prompt.len() >= SHORTEST_PROMPT_SCRUBBED {
                 text = text.replace(prompt, "[prompt]");
             }

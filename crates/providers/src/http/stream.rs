@@ -70,7 +70,7 @@ pub(crate) async fn follow<E: Events>(
         answer,
         timeouts,
         first: None,
-        asked: ReadState::Now { deadline: Instant::now() + timeouts.first_delta },
+        read_state: ReadState::Now { deadline: Instant::now() + timeouts.first_delta },
         alarm: None,
         broken: None,
         over: false,
@@ -95,7 +95,7 @@ struct Reader<E> {
     timeouts: Timeouts,
     /// Read before the stream was returned.
     first: Option<ChatEvent>,
-    asked: ReadState,
+    read_state: ReadState,
     /// Timer set at or before the deadline; it is not moved with every delta.
     alarm: Option<Pin<Box<Sleep>>>,
     /// Why the bytes after the queued events are useless.
@@ -143,7 +143,7 @@ impl<E: Events> Reader<E> {
                 break Err(fault);
             }
         };
-        self.asked = ReadState::Not;
+        self.read_state = ReadState::Not;
         match item {
             Ok(ChatEvent::Delta(_)) => {}
             Ok(ChatEvent::Done { .. }) => {
@@ -216,14 +216,14 @@ impl<E: Events> Reader<E> {
 
     /// Deadline of the next delta, counted from when it was requested.
     fn deadline(&mut self, now: Instant) -> Instant {
-        let mut deadline = match self.asked {
+        let mut deadline = match self.read_state {
             ReadState::Now { deadline } => deadline,
             ReadState::Not => now + self.timeouts.between_deltas,
         };
         if self.answer.is_finished() {
             deadline = deadline.min(now + USAGE_WAIT);
         }
-        self.asked = ReadState::Now { deadline };
+        self.read_state = ReadState::Now { deadline };
         deadline
     }
 

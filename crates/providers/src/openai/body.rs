@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_and_several_answers_are_asked_for() {
+    fn tools_and_several_choices_are_requested() {
         let tool = Tool { name: "f".into(), description: None, parameters: json!({}), strict: None };
         let mut request = ChatRequest {
             messages: vec![Message::text(Role::User, "hi")],
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_set_is_not_sent() {
+    fn unset_fields_are_not_sent() {
         let request = ChatRequest { messages: vec![Message::text(Role::User, "hi")], ..ChatRequest::default() };
         assert_eq!(
             sent(&call("m", request), Dialect::Common, Mode::Whole),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_in_openais_words() {
+    fn every_field_is_encoded_for_openai() {
         let text = sent(&call("gpt-5.6", full()), Dialect::OpenAi, Mode::Streamed);
         // The number as the caller wrote it, not its nearest double.
         assert!(text.contains(r#""temperature":0.7,"#), "{text}");
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn mistral_gets_no_field_that_it_refuses() {
+    fn fields_that_mistral_rejects_are_not_sent() {
         let text = sent(&call("mistral-small-latest", full()), Dialect::Mistral, Mode::Streamed);
         let body: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(body["random_seed"], 7);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_without_sampling_gets_none_but_keeps_its_bounds() {
+    fn sampling_fields_are_omitted_for_models_without_sampling() {
         let mut call = call("m", full());
         call.takes_sampling = false;
         let body: Value = serde_json::from_str(&sent(&call, Dialect::Common, Mode::Whole)).unwrap();

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts() {
+    fn dialects_are_derived_from_hosts() {
         for (url, expected) in [
             ("https://api.openai.com/v1", Dialect::OpenAi),
             ("https://x.openai.azure.com/openai/v1", Dialect::OpenAi),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn reasoning_models_by_name() {
+    fn reasoning_models_are_recognised_by_name() {
         for model in ["o1", "o3-mini", "o4-mini-2025-04-16", "gpt-5", "gpt-5.6-luna", "gpt-6"] {
             assert!(is_openai_reasoning(model), "{model}");
         }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn only_openai_itself_gets_its_own_fields() {
+    fn fields_of_openai_are_sent_to_openai_only() {
         assert_eq!(Dialect::OpenAi.limit_field("gpt-5.6"), LimitField::MaxCompletionTokens);
         assert_eq!(Dialect::OpenAi.limit_field("gpt-4o"), LimitField::MaxTokens);
         assert_eq!(Dialect::Common.limit_field("gpt-5.6"), LimitField::MaxTokens);

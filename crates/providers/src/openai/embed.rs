@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_and_tokens_in_openais_words() {
+    fn embedding_inputs_are_encoded_for_openai() {
         let texts = request(vec![EmbedInput::Text("a".into()), EmbedInput::Text("b".into())]);
         assert_eq!(
             sent(&texts, Dialect::OpenAi),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn mistral_has_its_own_word_for_the_length_and_takes_no_tokens() {
+    fn mistral_names_the_dimension_differently_and_rejects_tokens() {
         assert_eq!(
             sent(&request(vec![EmbedInput::Text("a".into())]), Dialect::Mistral),
             json!({"model": "m", "input": ["a"], "encoding_format": "float", "output_dimension": 256})

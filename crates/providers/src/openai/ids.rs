@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nine_letters_stay_and_anything_else_becomes_nine() {
+    fn identifiers_of_nine_letters_are_kept_and_others_mapped() {
         assert_eq!(nine_letters("D681PevKs"), "D681PevKs");
         for id in ["call_abc123", "", "D681PevK-", "toolu_01A09q90qw90lq917835lq9"] {
             let short = nine_letters(id);
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn each_call_of_each_answer_has_its_own() {
+    fn each_call_of_each_choice_has_its_own_identifier() {
         let made: std::collections::HashSet<String> =
             (0..4).flat_map(|choice| (0..8).map(move |call| Ids { seed: 1 }.make(choice, call))).collect();
         assert_eq!(made.len(), 32);

@@ -191,7 +191,7 @@ mod tests {
 
     /// The API reference's example of an image, and its data URL.
     #[test]
-    fn images_go_as_parts() {
+    fn images_are_encoded_as_parts() {
         let data = ImageSource::Data { media_type: "image/png".into(), base64: "iVBORw0KGgo=".into() };
         let message = with_parts(vec![
             ContentPart::Text("What is in this image?".into()),
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_without_an_image_go_as_a_plain_string() {
+    fn text_parts_are_encoded_as_a_string() {
         let message = with_parts(vec![ContentPart::Text("a".into()), ContentPart::Text("b".into())]);
         assert_eq!(sent(&message, Dialect::Common), json!({"role": "user", "content": "ab"}));
     }
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_and_its_answer_in_openais_words() {
+    fn calls_and_results_are_encoded_for_openai() {
         let [asked, answered] = call_and_answer("call_abc123");
         assert_eq!(
             sent(&asked, Dialect::OpenAi),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn mistral_gets_identifiers_of_nine_letters_that_still_belong_together() {
+    fn mistral_gets_matching_identifiers_of_nine_letters() {
         let [asked, answered] = call_and_answer("call_abc123").map(|message| sent(&message, Dialect::Mistral));
         let id = asked["tool_calls"][0]["id"].as_str().unwrap();
         assert!(id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric()), "{id}");
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_in_openais_words() {
+    fn tools_are_encoded_for_openai() {
         let request = with_tools(ToolChoice::Auto);
         assert_eq!(
             serde_json::to_value(tools(&request)).unwrap(),
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_of_tools_in_each_dialect() {
+    fn tool_choice_is_encoded_for_each_dialect() {
         let named = json!({"type": "function", "function": {"name": "now"}});
         for (choice, openai, mistral) in [
             (ToolChoice::Auto, json!(null), json!(null)),

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chunk_of_text_is_seen_as_one() {
+    fn text_only_chunks_are_recognised() {
         let choices = r#"[ {"index":0, "delta":{"role":"assistant","content":"say \"hé\"\n","reasoning":null},"logprobs":{"content":[]},"finish_reason":null} ]"#;
         let data = format!(r#"{{"id":"c","object":"chat.completion.chunk","choices": {choices} ,"usage":null}}"#);
         let chunk = text_chunk(&data).unwrap();

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn however_the_pieces_come_the_calls_are_the_same() {
+    fn chunking_does_not_change_the_calls() {
         let piece = |index: Option<u32>, id: Option<&str>, name: Option<&str>, arguments: &str| {
             let mut call = json!({"function": {"arguments": arguments}});
             let mut set = |key: &str, value: Value| call[key] = value;
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_an_identifier_gets_one() {
+    fn calls_without_an_identifier_get_one() {
         let pieces = json!([
             {"function": {"name": "f", "arguments": {"x": 1}}},
             {"function": {"name": "g", "arguments": "{}"}},

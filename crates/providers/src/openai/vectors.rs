@@ -125,7 +125,7 @@ mod tests {
 
     /// 1.0 is 0x3F800000 and -2.5 is 0xC0200000 (IEEE 754), lowest byte first.
     #[test]
-    fn numbers_and_base64_are_the_same() {
+    fn numbers_and_base64_decode_to_the_same_vectors() {
         let numbers = r#"{"object":"list","data":[{"index":0,"embedding":[1,-2.5]}],"model":"e","usage":{"prompt_tokens":3,"total_tokens":3}}"#;
         let base64 = numbers.replace("[1,-2.5]", "\"AACAPwAAIMA=\"");
         let usage = Some(Usage { prompt_tokens: 3, completion_tokens: 0, estimated: false });
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_go_to_their_texts() {
+    fn vectors_are_ordered_by_text() {
         for (body, expected) in [
             (r#"{"data":[{"index":1,"embedding":[1]},{"index":0,"embedding":[2]}]}"#, [[2.0], [1.0]]),
             (r#"{"data":[{"embedding":[1]},{"embedding":[2]}]}"#, [[1.0], [2.0]]),
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_brings_no_vectors() {
+    fn invalid_embedding_responses_are_rejected() {
         for body in [
             "{}",
             r#"{"data":[]}"#,

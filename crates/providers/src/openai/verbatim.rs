@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_length_goes_into_the_field_of_the_model() {
+    fn the_length_is_sent_in_the_field_of_the_model() {
         let body = |dialect, model: &str| {
             let mut call = call(r#"{"max_tokens":1,"max_completion_tokens":2}"#.to_owned(), false);
             call.upstream_model = model.to_owned();
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_dialect_that_can_say_it_gets_it() {
+    fn fields_are_sent_only_to_dialects_that_have_them() {
         let mut call = call("{}".to_owned(), true);
         let forwards = |call: &Call, dialect| forward(call, dialect, Mode::Whole).is_some();
         assert!(forwards(&call, Dialect::OpenAi) && forwards(&call, Dialect::Common));

@@ -156,7 +156,7 @@ impl Registry {
         }
     }
 
-    /// For a model outside this provider's catalogue: what the catalogue says about the same name elsewhere; otherwise
+    /// For a model outside this provider's catalogue: the catalogue's properties of the same name elsewhere; otherwise
     /// no for OpenAI's reasoning models (they reject any non-default temperature) and yes for all others.
     fn takes_sampling(&self, name: &str) -> bool {
         self.catalogue

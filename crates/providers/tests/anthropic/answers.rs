@@ -21,7 +21,7 @@ async fn read(body: &Value, request: ChatRequest) -> Result<ChatReply, Fault> {
 }
 
 #[tokio::test]
-async fn texts_are_joined_and_thinking_is_no_part_of_the_answer() {
+async fn texts_are_joined_without_thinking() {
     let content = json!([
         {"type": "thinking", "thinking": "Let me see.", "signature": "EqQB"},
         {"type": "redacted_thinking", "data": "EmwK"},
@@ -32,13 +32,13 @@ async fn texts_are_joined_and_thinking_is_no_part_of_the_answer() {
     assert_eq!(reply.first, Choice::text("Hi! My name is Claude.", FinishReason::Stop));
     assert_eq!(reply.choices().count(), 1);
     assert_eq!(reply.model, "claude-sonnet-4-5-20250929");
-    // The whole prompt: what is behind the cache mark, what was written to the cache, what was read from it.
+    // The whole prompt: tokens after the cache mark, tokens written to the cache, tokens read from it.
     assert_eq!(reply.usage, Some(Usage { prompt_tokens: 1112, completion_tokens: 6, estimated: false }));
     assert_eq!(reply.verbatim, None);
 }
 
 #[tokio::test]
-async fn tool_calls() {
+async fn tool_calls_are_decoded() {
     let content = json!([
         {"type": "text", "text": "I'll check."},
         {"type": "tool_use", "id": "toolu_01A09q90qw90lq917835lq9", "name": "get_weather",
@@ -56,7 +56,7 @@ async fn tool_calls() {
 }
 
 #[tokio::test]
-async fn why_an_answer_ended() {
+async fn stop_reasons_are_mapped() {
     use FinishReason::{ContentFilter, Length, Stop, ToolCalls};
     for (reason, expected) in [
         ("end_turn", Stop),
@@ -75,11 +75,11 @@ async fn why_an_answer_ended() {
 }
 
 #[tokio::test]
-async fn a_fence_around_the_json_that_was_asked_for_is_taken_off() {
+async fn a_fence_around_requested_json_is_removed() {
     let fenced = message(&json!([{"type": "text", "text": "```json\n{\"a\": 1}\n```"}]), "end_turn");
     let json = ChatRequest { format: ResponseFormat::JsonObject, ..hello() };
     assert_eq!(read(&fenced, json).await.unwrap().first.content, "{\"a\": 1}");
-    // Where no JSON was asked for, the fence is the answer's own.
+    // If no JSON was requested, the fence is part of the response.
     assert_eq!(read(&fenced, hello()).await.unwrap().first.content, "```json\n{\"a\": 1}\n```");
 }
 

@@ -22,7 +22,7 @@ async fn faults_of(response: String) -> [Fault; 2] {
 
 /// The statuses and types of the documentation's page on errors.
 #[tokio::test]
-async fn a_status_has_its_class() {
+async fn each_status_has_its_class() {
     use FaultClass::{Client, Hard, Throttled, Transient};
     let invalid = Some(ClientFault::InvalidRequest);
     let too_long = Some(ClientFault::ContextLengthExceeded);
@@ -78,7 +78,7 @@ async fn a_status_has_its_class() {
 }
 
 #[tokio::test]
-async fn the_requested_wait_is_reported() {
+async fn the_requested_retry_delay_is_reported() {
     let body = error_body("rate_limit_error", "This request would exceed your organization's rate limit");
     for fault in faults_of(http("429 Too Many Requests", "Retry-After: 7\r\n", &body)).await {
         assert_eq!((fault.class, fault.retry_after), (FaultClass::Throttled, Some(Duration::from_secs(7))));
@@ -121,7 +121,7 @@ async fn a_refused_connection_is_transient() {
 }
 
 #[tokio::test]
-async fn a_hang_before_the_headers_runs_into_their_bound() {
+async fn a_hang_before_the_headers_times_out() {
     let addr = serve(|mut conn| async move { conn.closed().await }).await;
     let call = || within(|t| t.headers = SHORT);
     let whole = adapter(addr).complete(call()).await.unwrap_err();
@@ -131,7 +131,7 @@ async fn a_hang_before_the_headers_runs_into_their_bound() {
 }
 
 #[tokio::test]
-async fn a_body_that_hangs_runs_into_its_bound() {
+async fn a_body_that_hangs_times_out() {
     let addr = serve(|mut conn| async move {
         conn.request().await;
         conn.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{").await;

@@ -79,7 +79,7 @@ fn with_tools(tool_choice: ToolChoice, parallel_tool_calls: Option<bool>) -> Cha
 }
 
 #[tokio::test]
-async fn a_request_carries_its_key_its_version_and_its_trace() {
+async fn requests_carry_key_version_and_trace() {
     let (addr, mut requests) = recording().await;
     adapter(addr).complete(asking(hello())).await.unwrap();
     let request = requests.recv().await.unwrap();
@@ -96,14 +96,14 @@ async fn a_request_carries_its_key_its_version_and_its_trace() {
 }
 
 #[test]
-fn the_adapter_does_not_show_its_key() {
+fn debug_output_of_the_adapter_hides_its_key() {
     let config = HttpConfig::new("p", "http://127.0.0.1:1/v1").with_key(Secret::new(KEY));
-    let shown = format!("{config:?} {:?}", AnthropicAdapter::new(config.clone()).unwrap());
-    assert!(!shown.contains(KEY), "{shown}");
+    let debug_output = format!("{config:?} {:?}", AnthropicAdapter::new(config.clone()).unwrap());
+    assert!(!debug_output.contains(KEY), "{debug_output}");
 }
 
 #[tokio::test]
-async fn what_is_not_set_is_not_sent() {
+async fn unset_fields_are_not_sent() {
     let expected = json!({
         "model": "claude-sonnet-4-5",
         "max_tokens": 4096,
@@ -114,7 +114,7 @@ async fn what_is_not_set_is_not_sent() {
 }
 
 #[tokio::test]
-async fn a_stream_is_asked_for() {
+async fn streams_are_requested() {
     let (addr, mut requests) = recording().await;
     collect(adapter(addr).stream(asking(hello())).await.unwrap()).await;
     let request = requests.recv().await.unwrap();
@@ -123,7 +123,7 @@ async fn a_stream_is_asked_for() {
 }
 
 #[tokio::test]
-async fn sampling_bounds_and_user_in_this_wires_words() {
+async fn sampling_bounds_and_user_are_encoded() {
     let sampling = Sampling {
         temperature: Some(1.5),
         top_p: Some(0.5),
@@ -155,7 +155,7 @@ async fn sampling_bounds_and_user_in_this_wires_words() {
 }
 
 #[tokio::test]
-async fn instructions_go_to_the_top_and_turns_of_one_side_become_one() {
+async fn instructions_move_to_the_top_and_adjacent_turns_of_a_role_are_merged() {
     let request = ChatRequest {
         messages: vec![
             Message::text(Role::System, "Be brief."),
@@ -289,7 +289,7 @@ async fn images_by_address_and_by_content() {
 }
 
 #[tokio::test]
-async fn a_schema_binds_the_answer() {
+async fn response_schemas_are_sent() {
     let schema = json!({
         "type": "object",
         "properties": {"name": {"type": "string", "maxLength": 20}, "demo_requested": {"type": "boolean"}},

@@ -35,7 +35,7 @@ fn hey() -> String {
 }
 
 #[tokio::test]
-async fn what_counts_as_a_complete_answer() {
+async fn complete_and_incomplete_streams_are_distinguished() {
     use FinishReason::{ContentFilter, Length, Stop};
     let thinking = [
         json!({"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": "", "signature": ""}}),
@@ -121,7 +121,7 @@ async fn tools_are_counted_from_nought_and_come_in_pieces() {
 }
 
 #[tokio::test]
-async fn a_fence_around_the_json_that_was_asked_for_is_taken_off() {
+async fn a_fence_around_requested_json_is_removed() {
     let pieces = ["``", "`json\n{\"a\":", " 1}", "\n`", "``"].map(|piece| delta(0, piece)).concat();
     let body = format!("{}{}{pieces}{}{}{STOP}", start(), text_block(0), stop_block(0), ending("end_turn"));
     let json = ChatRequest { format: ResponseFormat::JsonObject, ..hello() };
@@ -146,7 +146,7 @@ async fn an_answer_in_one_piece_becomes_deltas() {
 }
 
 #[tokio::test]
-async fn an_end_before_the_first_content_is_still_hidden() {
+async fn a_break_before_the_first_content_can_fail_over() {
     let opened = format!("{}{}", start(), text_block(0));
     let bodies = [
         String::new(),
@@ -289,13 +289,13 @@ async fn dropping_a_call_that_waits_closes_the_connection() {
     }
 }
 
-/// Text, a tool, and an end by the book.
+/// Text, a tool call, and a regular end.
 fn standard_stream() -> String {
     let tool = format!("{}{}{}", tool_block(1, "t1", "f"), json_delta(1, "{\"é\": 1}"), stop_block(1));
     format!("{}{tool}{}{STOP}", hey(), ending("tool_use"))
 }
 
-/// Deltas, then one end and nothing after it; an end is proper only if the provider said so.
+/// Asserts deltas, then one end and nothing after it; an end is proper only if the provider sent it.
 fn check_order(events: &[Result<ChatEvent, Fault>], ended: bool) {
     let (last, before) = events.split_last().unwrap();
     assert!(before.iter().all(|event| matches!(event, Ok(ChatEvent::Delta(_)))), "{events:?}");

@@ -60,7 +60,7 @@ fn numbers(request: &Request) -> Vec<f32> {
 }
 
 #[tokio::test]
-async fn a_batch_in_googles_words() {
+async fn batches_are_encoded_for_google() {
     let (addr, mut requests) = counting(0).await;
     let reply = adapter(addr).embed(embedding(texts(&["1", "2"]), Some(2))).await.unwrap();
     assert_eq!(reply.vectors, [[1.0, 0.5], [2.0, 0.5]]);
@@ -135,12 +135,12 @@ async fn an_error_has_its_class_and_does_not_show_the_text() {
 #[tokio::test]
 async fn dropping_the_call_closes_every_connection() {
     let (closed, mut reports) = mpsc::channel(4);
-    let (asked, mut requests) = mpsc::channel(4);
+    let (sender, mut requests) = mpsc::channel(4);
     let addr = serve(move |mut conn| {
-        let (closed, asked) = (closed.clone(), asked.clone());
+        let (closed, sender) = (closed.clone(), sender.clone());
         async move {
             conn.request().await;
-            asked.send(()).await.unwrap();
+            sender.send(()).await.unwrap();
             conn.closed().await;
             closed.send(()).await.unwrap();
         }

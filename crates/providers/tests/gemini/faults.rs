@@ -30,7 +30,7 @@ fn with_details(mut error: Value, details: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_status_has_its_class() {
+async fn each_status_has_its_class() {
     use FaultClass::{Client, Hard, Throttled, Transient};
     let reason = json!([{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID",
         "domain": "googleapis.com"}]);
@@ -132,7 +132,7 @@ async fn an_unreachable_server_is_transient_while_connecting() {
 }
 
 #[tokio::test]
-async fn a_hang_before_the_headers_runs_into_their_bound() {
+async fn a_hang_before_the_headers_times_out() {
     let addr = serve(|mut conn| async move { conn.closed().await }).await;
     let mut timeouts = call().timeouts;
     timeouts.headers = SHORT;
@@ -143,7 +143,7 @@ async fn a_hang_before_the_headers_runs_into_their_bound() {
 }
 
 #[tokio::test]
-async fn a_fault_shows_neither_key_nor_prompt_and_is_bounded() {
+async fn faults_contain_neither_key_nor_prompt_and_are_bounded() {
     let prompt = call().request.messages[0].content.text().into_owned();
     let words = format!("API key {KEY} cannot say '{prompt}' {}", "x".repeat(5000));
     let body = error(400, "INVALID_ARGUMENT", &words).to_string();

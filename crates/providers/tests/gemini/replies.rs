@@ -14,7 +14,7 @@ fn one(parts: Value, reason: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_text_without_its_thinking() {
+async fn thinking_is_excluded_from_the_text() {
     let parts = json!([{"text": "hm", "thought": true}, {"text": "He"}, {"text": "y", "thoughtSignature": "c2ln"}]);
     let reply = complete(&one(parts, "STOP")).await.unwrap();
     assert_eq!(reply.first, Choice::text("Hey", FinishReason::Stop));
@@ -22,7 +22,7 @@ async fn a_text_without_its_thinking() {
 }
 
 #[tokio::test]
-async fn thinking_counts_as_answer_and_tools_reading_as_prompt() {
+async fn thinking_counts_as_output_and_tool_input_as_prompt() {
     let mut body = one(json!([{"text": "x"}]), "STOP");
     body["usageMetadata"] = json!({"promptTokenCount": 5, "toolUsePromptTokenCount": 3, "candidatesTokenCount": 2,
         "thoughtsTokenCount": 40, "totalTokenCount": 50});
@@ -40,7 +40,7 @@ async fn thinking_counts_as_answer_and_tools_reading_as_prompt() {
 }
 
 #[tokio::test]
-async fn calls_keep_their_names_or_get_one() {
+async fn calls_keep_their_identifiers_or_get_one() {
     let parts = json!([
         {"text": "let me see"},
         {"functionCall": {"id": "f1", "name": "weather", "args": {"city": "Rome"}}, "thoughtSignature": "c2ln"},
@@ -62,7 +62,7 @@ async fn calls_keep_their_names_or_get_one() {
 }
 
 #[tokio::test]
-async fn a_reason_to_finish_has_its_meaning() {
+async fn finish_reasons_are_mapped() {
     use FinishReason::{ContentFilter, Length, Stop, ToolCalls};
     let (text, silent, calls) = (json!([{"text": "x"}]), json!([]), json!([{"functionCall": {"name": "f"}}]));
     let rows = [
@@ -119,7 +119,7 @@ fn two() -> Value {
 }
 
 #[tokio::test]
-async fn several_answers_in_order() {
+async fn several_choices_are_returned_in_order() {
     let addr = answering(http("200 OK", "", &two().to_string())).await;
     let reply = adapter(addr).complete(call_for(2)).await.unwrap();
     assert_eq!(reply.first, Choice::text("Hey", FinishReason::Stop));
@@ -129,7 +129,7 @@ async fn several_answers_in_order() {
 }
 
 #[tokio::test]
-async fn an_answer_in_one_piece_becomes_a_stream() {
+async fn a_complete_response_becomes_a_stream() {
     let addr = answering(http("200 OK", "", &two().to_string())).await;
     let events = collect(adapter(addr).stream(call_for(2)).await.unwrap()).await;
     let (id, name) = (Some("f1".to_owned()), Some("now".to_owned()));
@@ -145,7 +145,7 @@ async fn an_answer_in_one_piece_becomes_a_stream() {
 }
 
 #[tokio::test]
-async fn a_malformed_answer_is_transient() {
+async fn malformed_responses_are_transient() {
     for body in [
         "{\"candidates\": [{\"cont",
         "",

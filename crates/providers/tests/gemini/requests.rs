@@ -71,7 +71,7 @@ fn weather() -> Tool {
     }
 }
 
-fn shown(source: ImageSource) -> ChatRequest {
+fn with_image(source: ImageSource) -> ChatRequest {
     let image = ContentPart::Image(Image { source, detail: None });
     let content = Content::Parts(vec![ContentPart::Text("what is it?".to_owned()), image]);
     ChatRequest { messages: vec![Message { content, ..message_of(Role::User, "") }], ..ChatRequest::default() }
@@ -206,7 +206,7 @@ async fn an_image_goes_inline() {
     let source = ImageSource::Data { media_type: "image/png".to_owned(), base64: "iVBORw0KGgo=".to_owned() };
     let image = json!({"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}});
     assert_eq!(
-        body_of(shown(source)).await["contents"],
+        body_of(with_image(source)).await["contents"],
         json!([{"role": "user", "parts": [{"text": "what is it?"}, image]}])
     );
 }
@@ -215,11 +215,11 @@ async fn an_image_goes_inline() {
 async fn only_a_file_of_the_providers_own_goes_by_its_address() {
     let (addr, mut requests) = recording(http("200 OK", "", ANSWER)).await;
     let file = format!("http://{addr}/v1beta/files/abc-123");
-    adapter(addr).complete(asking(shown(ImageSource::Url(file.clone())))).await.unwrap();
+    adapter(addr).complete(asking(with_image(ImageSource::Url(file.clone())))).await.unwrap();
     let body: Value = serde_json::from_str(&requests.recv().await.unwrap().body).unwrap();
     assert_eq!(body["contents"][0]["parts"][1], json!({"fileData": {"fileUri": file}}));
 
-    let elsewhere = shown(ImageSource::Url("https://example.com/cat.png".to_owned()));
+    let elsewhere = with_image(ImageSource::Url("https://example.com/cat.png".to_owned()));
     let fault = adapter(addr).complete(asking(elsewhere)).await.unwrap_err();
     assert_eq!((fault.class, fault.client), (FaultClass::Client, Some(ClientFault::Unsupported)));
     assert_eq!(fault.param.as_deref(), Some("messages"));
@@ -253,7 +253,7 @@ async fn tools_are_declared_in_json_schema() {
 }
 
 #[tokio::test]
-async fn the_choice_of_tools_has_googles_names() {
+async fn tool_choice_is_encoded_for_google() {
     for (tool_choice, expected) in [
         (ToolChoice::None, json!({"mode": "NONE"})),
         (ToolChoice::Required, json!({"mode": "ANY"})),
@@ -267,7 +267,7 @@ async fn the_choice_of_tools_has_googles_names() {
 }
 
 #[tokio::test]
-async fn one_tool_at_a_time_is_refused_only_where_there_are_tools() {
+async fn disabling_parallel_calls_is_rejected_only_with_tools() {
     let request = ChatRequest { parallel_tool_calls: Some(false), ..everything() };
     assert!(body_of(request.clone()).await.get("tools").is_none());
     let (addr, mut requests) = recording(http("200 OK", "", ANSWER)).await;
@@ -295,7 +295,7 @@ fn tool_loop() -> ChatRequest {
 }
 
 #[tokio::test]
-async fn calls_and_their_answers_are_parts_of_turns() {
+async fn calls_and_results_are_parts_of_turns() {
     let signed = "skip_thought_signature_validator";
     let body = body_of(tool_loop()).await;
     assert_eq!(
@@ -323,7 +323,7 @@ async fn calls_and_their_answers_are_parts_of_turns() {
 }
 
 #[tokio::test]
-async fn models_before_gemini_3_get_no_placeholder_of_a_signature() {
+async fn models_before_gemini_3_get_no_signature_placeholder() {
     for (model, signed) in [
         ("gemini-2.5-flash", false),
         ("models/gemini-2.0-flash", false),
@@ -336,7 +336,7 @@ async fn models_before_gemini_3_get_no_placeholder_of_a_signature() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_object_are_passed_on_as_text() {
+async fn arguments_that_are_not_an_object_are_sent_as_text() {
     let mut request = tool_loop();
     request.messages[1].tool_calls[0].arguments = "{\"city\":".to_owned();
     let body = body_of(request).await;
@@ -344,7 +344,7 @@ async fn arguments_that_are_no_object_are_passed_on_as_text() {
 }
 
 #[tokio::test]
-async fn an_image_that_a_tool_gives_follows_its_answer() {
+async fn images_of_a_tool_follow_its_result() {
     let mut request = tool_loop();
     let source = ImageSource::Data { media_type: "image/png".to_owned(), base64: "iVBORw0KGgo=".to_owned() };
     let parts = vec![ContentPart::Text("see".to_owned()), ContentPart::Image(Image { source, detail: None })];
@@ -360,9 +360,9 @@ async fn an_image_that_a_tool_gives_follows_its_answer() {
 }
 
 #[tokio::test]
-async fn an_image_in_an_instruction_is_refused() {
+async fn images_in_instructions_are_rejected() {
     let source = ImageSource::Data { media_type: "image/png".to_owned(), base64: "iVBORw0KGgo=".to_owned() };
-    let mut request = shown(source);
+    let mut request = with_image(source);
     request.messages[0].role = Role::System;
     let (addr, mut requests) = recording(http("200 OK", "", ANSWER)).await;
     let fault = adapter(addr).complete(asking(request)).await.unwrap_err();
@@ -371,7 +371,7 @@ async fn an_image_in_an_instruction_is_refused() {
 }
 
 #[tokio::test]
-async fn an_answer_to_no_call_is_the_callers_fault() {
+async fn a_result_without_a_call_is_a_client_fault() {
     let request = ChatRequest { messages: vec![answered("c9", "20")], ..ChatRequest::default() };
     let (addr, mut requests) = recording(http("200 OK", "", ANSWER)).await;
     let fault = adapter(addr).complete(asking(request)).await.unwrap_err();
@@ -381,7 +381,7 @@ async fn an_answer_to_no_call_is_the_callers_fault() {
 }
 
 #[test]
-fn the_adapter_does_not_show_its_key() {
-    let shown = format!("{:?}", super::adapter_at("http://127.0.0.1:1/v1beta"));
-    assert!(!shown.contains(KEY), "{shown}");
+fn debug_output_of_the_adapter_hides_its_key() {
+    let debug_output = format!("{:?}", super::adapter_at("http://127.0.0.1:1/v1beta"));
+    assert!(!debug_output.contains(KEY), "{debug_output}");
 }

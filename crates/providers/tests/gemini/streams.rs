@@ -1,4 +1,4 @@
-//! Streamed answers: what is complete, what is cut, and who lets go of the connection.
+//! Streamed responses: complete and truncated ones, and the release of the connection.
 
 use futures::{FutureExt, StreamExt};
 use muster_providers::{Adapter, ChatEvent, Delta, Fault, FaultClass, FinishReason, Phase, Timeouts, ToolDelta};
@@ -14,7 +14,7 @@ fn done(finish: FinishReason) -> Result<ChatEvent, Fault> {
 }
 
 #[tokio::test]
-async fn deltas_and_then_the_last_figures() {
+async fn deltas_are_followed_by_the_last_usage() {
     let thinking = event(&json!({
         "candidates": [candidate(0, json!([{"text": "hm", "thought": true}]), "")],
         "usageMetadata": {"promptTokenCount": 5, "thoughtsTokenCount": 1},
@@ -25,7 +25,7 @@ async fn deltas_and_then_the_last_figures() {
 }
 
 #[tokio::test]
-async fn what_counts_as_a_complete_answer() {
+async fn complete_and_incomplete_streams_are_distinguished() {
     use FinishReason::{ContentFilter, Length, Stop};
     let every = format!("{}{}", last("He", "STOP"), last("y", "STOP"));
     let rows = [
@@ -75,7 +75,7 @@ async fn calls_are_numbered_over_all_events() {
 }
 
 #[tokio::test]
-async fn several_answers_side_by_side() {
+async fn several_choices_are_streamed_together() {
     let both = event(&json!({"candidates": [
         candidate(0, json!([{"text": "He"}]), ""), candidate(1, json!([{"text": "Ho"}]), "MAX_TOKENS"),
         candidate(7, json!([{"text": "nobody asked"}]), "STOP"),
@@ -92,17 +92,17 @@ async fn several_answers_side_by_side() {
 }
 
 #[tokio::test]
-async fn a_further_answer_that_is_cut_cuts_the_stream() {
+async fn a_truncated_second_choice_breaks_the_stream() {
     let other = event(&json!({"candidates": [candidate(1, json!([{"text": "Ho"}]), "")]}));
     let events = collect(open(&format!("{other}{}", last("Hey", "STOP")), call_for(2)).await.unwrap()).await;
     assert!(events.last().unwrap().is_err(), "{events:?}");
-    // One that was never given, as by models that give only one, is not missed.
+    // A choice that the model never returns is not an error: some models return only one.
     let events = collect(open(&last("Hey", "STOP"), call_for(2)).await.unwrap()).await;
     assert_eq!(events, [Ok(ChatEvent::text("Hey")), done(FinishReason::Stop)]);
 }
 
 #[tokio::test]
-async fn an_end_before_the_first_text_is_still_hidden() {
+async fn a_break_before_the_first_text_can_fail_over() {
     for body in [
         String::new(),
         ": ping\n\n".to_owned(),
@@ -110,7 +110,7 @@ async fn an_end_before_the_first_text_is_still_hidden() {
         "data: {\"candidates\": [\n\n".to_owned(),
         "data: nonsense\n\n".to_owned(),
         last("", "MALFORMED_FUNCTION_CALL"),
-        // What stands beside the failure was not handed out yet.
+        // Content beside the failure has not been emitted yet.
         last("let me", "MALFORMED_FUNCTION_CALL"),
         last("", "OTHER"),
     ] {
@@ -144,7 +144,7 @@ async fn a_break_after_some_deltas_is_told() {
     }
 }
 
-/// Sends the headers and `before`, then says nothing more and reports the client's closing.
+/// Sends the headers and `before`, then nothing more, and reports when the client closes the connection.
 async fn hanging(before: String) -> (std::net::SocketAddr, mpsc::Receiver<()>) {
     let (closed, reports) = mpsc::channel(1);
     let addr = serve(move |mut conn| {
@@ -238,7 +238,7 @@ fn answers() -> impl Strategy<Value = String> {
 /// the answer decides.
 fn ends_properly(sent: &str) -> bool {
     let mut spoken = false;
-    // The CR of an event's empty line ends it; the LF after that says nothing more.
+    // The CR of an event's empty line ends it; the LF after it has no effect.
     let whole = sent.rsplit_once("\r\n\r").map_or("", |(whole, _)| whole);
     for event in whole.split("\r\n\r") {
         if event.contains("\"error\"") || event.contains("\"candidates\":3") {
@@ -261,7 +261,7 @@ proptest! {
     /// Wherever a stream is cut: one end, after which nothing comes, and `Done` only where a proper end had arrived
     /// before anything broke.
     #[test]
-    fn a_stream_cut_anywhere_ends_once_and_honestly(body in answers(), cut in any::<prop::sample::Index>()) {
+    fn a_stream_cut_anywhere_ends_once_and_correctly(body in answers(), cut in any::<prop::sample::Index>()) {
         // The body ends in the middle of a character too.
         let sent = body.as_bytes()[..cut.index(body.len() + 1)].to_vec();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -155,7 +155,7 @@ pub(crate) async fn recording() -> (SocketAddr, mpsc::Receiver<(usize, Request)>
     recording_answer(http("200 OK", "x-ratelimit-remaining-requests: 1\r\n", ANSWER)).await
 }
 
-/// The same; what asks for no stream is answered with `whole`.
+/// The same; requests that are not for a stream get the response `whole`.
 pub(crate) async fn recording_answer(whole: String) -> (SocketAddr, mpsc::Receiver<(usize, Request)>) {
     let (report, reports) = mpsc::channel(16);
     let connections = std::sync::atomic::AtomicUsize::new(0);
@@ -217,7 +217,7 @@ pub(crate) fn call_within(timeouts: Timeouts) -> Call {
     }
 }
 
-/// All that a stream says.
+/// Returns all events of a stream.
 pub(crate) async fn collect(stream: ChatStream) -> Vec<Result<ChatEvent, Fault>> {
     stream.collect().await
 }

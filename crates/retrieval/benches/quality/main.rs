@@ -56,26 +56,26 @@ fn report(name: &str, set: &TestSet, others: &[(&str, f64, f64)], vectors: &mut 
         println!("{other:<26} {ndcg:>8.3} {recall:>8.3}");
     }
     let mut collection = collection(set, |entry| entry.thread.as_deref());
-    let text = show("text", &measure(&collection, set, None, Mode::Text));
+    let text = print("text", &measure(&collection, set, None, Mode::Text));
     let Some((entries, questions)) = vectors.of(set)? else { return Ok(()) };
     put_vectors(&mut collection, set, &entries);
-    let semantic = show("semantic", &measure(&collection, set, Some(&questions), Mode::Semantic));
-    let hybrid = show("hybrid", &measure(&collection, set, Some(&questions), Mode::Hybrid));
+    let semantic = print("semantic", &measure(&collection, set, Some(&questions), Mode::Semantic));
+    let hybrid = print("hybrid", &measure(&collection, set, Some(&questions), Mode::Hybrid));
     let under = |of: fn(&Means) -> f64| (of(&text).max(of(&semantic)) - of(&hybrid)).max(0.0);
     println!(
-        "hybrid under the better of the two by {:.3} (nDCG@10) and {:.3} (R@10); at most .005 is wanted",
+        "hybrid under the better of the two by {:.3} (nDCG@10) and {:.3} (R@10); the limit is 0.005",
         under(|means| means.ndcg),
         under(|means| means.recall)
     );
     if set.entries.iter().any(|entry| entry.thread.is_some()) {
         let mut alone = self::collection(set, |_| None);
         put_vectors(&mut alone, set, &entries);
-        show("hybrid, no threads", &measure(&alone, set, Some(&questions), Mode::Hybrid));
+        print("hybrid, no threads", &measure(&alone, set, Some(&questions), Mode::Hybrid));
     }
     Ok(())
 }
 
-fn show(name: &str, figures: &Figures) -> Means {
+fn print(name: &str, figures: &Figures) -> Means {
     let Figures { all, halves: [one, other], per_query } = figures;
     println!(
         "{:<26} {:>8.4} {:>8.4} {:>8.4} {:>8.3} {:>8.3} {:>10.2}",

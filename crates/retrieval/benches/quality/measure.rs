@@ -4,15 +4,16 @@ use muster_retrieval::{Collection, Mode, Query, QueryContext, search};
 
 use crate::data::{Question, TestSet};
 
-/// Hits that are looked at: the first ten, but for the first answer's rank.
+/// Number of hits examined for the rank of the first answer; the other measures use the first ten.
 const DEPTH: usize = 100;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Means {
-    /// With binary gains, at 10.
+    /// Normalised discounted cumulative gain at 10, with binary gains.
     pub ndcg: f64,
-    /// At 10.
+    /// Recall at 10.
     pub recall: f64,
+    /// Reciprocal rank of the first answer.
     pub reciprocal: f64,
 }
 

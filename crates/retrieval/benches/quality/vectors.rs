@@ -12,7 +12,7 @@ use crate::{Failure, target};
 /// Length of MiniLM's vectors.
 pub const DIMENSIONS: usize = 384;
 /// Passages per request.
-const TOGETHER: usize = 64;
+const BATCH: usize = 64;
 
 /// Vectors by the embedded model, cached in the build folder: computing them takes minutes.
 pub struct Vectors {
@@ -76,8 +76,8 @@ impl Vectors {
 
 async fn embed(model: &LocalEmbedder, texts: Vec<String>) -> Result<Vec<Vec<f32>>, EmbedError> {
     let mut all = Vec::with_capacity(texts.len());
-    eprintln!("embedding {} passages, which are kept for the next time", texts.len());
-    for some in texts.chunks(TOGETHER) {
+    eprintln!("embedding {} passages, which are cached for the next run", texts.len());
+    for some in texts.chunks(BATCH) {
         match model.embed(some.to_vec()).await {
             Ok(found) => all.extend(found.vectors),
             Err(EmbedError::TooLong { .. }) => {
@@ -91,7 +91,7 @@ async fn embed(model: &LocalEmbedder, texts: Vec<String>) -> Result<Vec<Vec<f32>
     Ok(all)
 }
 
-/// Vector of a passage; one that is too long is halved.
+/// Returns the vector of a passage, which is halved if it is too long.
 async fn whole(model: &LocalEmbedder, text: &str) -> Result<Vec<f32>, EmbedError> {
     let (one, other) = text.split_at(text.floor_char_boundary(text.len() / 2));
     let tries = [vec![text.to_owned()], vec![one.to_owned(), other.to_owned()]];

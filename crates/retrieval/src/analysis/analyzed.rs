@@ -40,6 +40,7 @@ pub fn analyze(texts: &[&str], language: Language) -> Analyzed {
 }
 
 impl Analyzed {
+    /// Returns the language in which the texts were analysed.
     #[must_use]
     pub fn language(&self) -> Language {
         self.language

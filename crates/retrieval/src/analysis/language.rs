@@ -6,30 +6,49 @@ use super::script::Script;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Language {
+    /// Arabic, `ar`.
     Arabic,
+    /// Danish, `da`.
     Danish,
+    /// Dutch, `nl`.
     Dutch,
+    /// English, `en`.
     #[default]
     English,
+    /// Finnish, `fi`.
     Finnish,
+    /// French, `fr`.
     French,
+    /// German, `de`.
     German,
+    /// Greek, `el`.
     Greek,
+    /// Hungarian, `hu`.
     Hungarian,
+    /// Italian, `it`.
     Italian,
+    /// Norwegian, `no` (Bokmål, `nb`, and Nynorsk, `nn`, included).
     Norwegian,
+    /// Portuguese, `pt`.
     Portuguese,
+    /// Romanian, `ro`.
     Romanian,
+    /// Russian, `ru`.
     Russian,
+    /// Spanish, `es`.
     Spanish,
+    /// Swedish, `sv`.
     Swedish,
+    /// Tamil, `ta`.
     Tamil,
+    /// Turkish, `tr`.
     Turkish,
     /// Any other language: words are matched as written, scripts without spaces by character bigrams.
     Other,
 }
 
 impl Language {
+    /// All languages, in the order of [`Language::number`].
     pub const ALL: [Self; 19] = [
         Self::Arabic,
         Self::Danish,
@@ -125,12 +144,13 @@ impl Language {
 
     /// Returns its index in [`Language::ALL`].
     #[must_use]
-    pub const fn number(self) -> u8 {
+    pub(crate) const fn number(self) -> u8 {
         self as u8
     }
 
+    /// Returns the language with this index in [`Language::ALL`]; `None` beyond its end.
     #[must_use]
-    pub fn from_number(number: u8) -> Option<Self> {
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }
 }
@@ -140,26 +160,31 @@ impl Language {
 pub struct Languages(u32);
 
 impl Languages {
+    /// Returns the set with a language added.
     #[must_use]
     pub const fn with(self, language: Language) -> Self {
         Self(self.0 | 1 << language.number())
     }
 
+    /// Returns the union of both sets.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
+    /// Returns whether the set contains a language.
     #[must_use]
     pub const fn contains(self, language: Language) -> bool {
         self.0 & (1 << language.number()) != 0
     }
 
+    /// Returns whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
+    /// Iterates over its languages, in the order of [`Language::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Language> {
         Language::ALL.into_iter().filter(move |language| self.contains(*language))
     }

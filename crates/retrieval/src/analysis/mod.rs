@@ -23,5 +23,5 @@ pub use analyzed::{Analyzed, analyze};
 pub use detect::detect;
 pub use language::{Language, Languages};
 pub(crate) use normal::MAX_WORD;
-pub use stop::is_stop_word;
-pub(crate) use terms::{Reading, each_asked, each_word};
+pub(crate) use stop::is_stop_word;
+pub(crate) use terms::{Reading, each_query_word, each_word};

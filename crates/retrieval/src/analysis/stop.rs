@@ -16,8 +16,7 @@ const ENGLISH: &str = "a about above after again against all am an and any are a
 
 static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| ENGLISH.split(' ').collect());
 
-/// Whether a word (in lower case) is one of English's stop words.
-#[must_use]
-pub fn is_stop_word(word: &str) -> bool {
+/// Returns whether a word in lower case is an English stop word.
+pub(crate) fn is_stop_word(word: &str) -> bool {
     WORDS.contains(word)
 }

@@ -11,7 +11,7 @@ use super::words::Kind;
 pub(crate) use super::words::{Word, each_word};
 use super::{Language, Languages, MAX_WORD};
 
-/// What the terms of a word are for.
+/// Whether terms are for an entry or for a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     Entry,
@@ -29,7 +29,7 @@ enum Atom<'a> {
 
 /// Position of a term.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct TermPosition {
     /// Byte range of the text that it represents.
     pub start: usize,
     pub end: usize,
@@ -47,14 +47,14 @@ pub(crate) struct Reading {
 
 impl Reading {
     /// Calls `each` for the terms of a word in an entry of a language. Words must be passed in order.
-    pub(crate) fn each_term(&mut self, word: &Word<'_>, language: Language, each: &mut impl FnMut(&str, Place)) {
+    pub(crate) fn each_term(&mut self, word: &Word<'_>, language: Language, each: &mut impl FnMut(&str, TermPosition)) {
         self.each_atom(word, Purpose::Entry, &mut |atom, place| match atom {
             Atom::Letters(letters) => each_form(letters, language, &mut |form| each(form, place)),
             Atom::Exact(term) => each(term, place),
         });
     }
 
-    fn each_atom(&mut self, word: &Word<'_>, purpose: Purpose, each: &mut impl FnMut(Atom<'_>, Place)) {
+    fn each_atom(&mut self, word: &Word<'_>, purpose: Purpose, each: &mut impl FnMut(Atom<'_>, TermPosition)) {
         let (start, end) = (word.start, word.start + word.text.len());
         let first = self.position;
         match word.kind {
@@ -66,12 +66,12 @@ impl Reading {
             // Its words precede it: it has the position of the last of them.
             Kind::Joined => {
                 exact(word.text, &mut |term| {
-                    each(Atom::Exact(term), Place { start, end, position: first.saturating_sub(1) });
+                    each(Atom::Exact(term), TermPosition { start, end, position: first.saturating_sub(1) });
                 });
             }
             Kind::Spaced => {
                 let words = spaced(word.text, &mut self.normal, &mut |atom, nth| {
-                    each(atom, Place { start, end, position: first.saturating_add(nth) });
+                    each(atom, TermPosition { start, end, position: first.saturating_add(nth) });
                 });
                 self.length = self.length.saturating_add(1);
                 self.position = first.saturating_add(words);
@@ -80,14 +80,14 @@ impl Reading {
     }
 }
 
-/// A query word: its normalised form, and whether it is stemmed.
-pub(crate) struct Asked<'a> {
+/// A query word: its normalised form, and the part from which its terms are derived.
+pub(crate) struct AnalyzedQueryWord<'a> {
     pub word: &'a str,
     pub position: u32,
     atom: Atom<'a>,
 }
 
-impl Asked<'_> {
+impl AnalyzedQueryWord<'_> {
     /// Returns the terms that it may have in entries of these languages.
     pub(crate) fn alternatives(&self, languages: Languages) -> Vec<Box<str>> {
         let mut forms: Vec<Box<str>> = Vec::new();
@@ -108,12 +108,12 @@ impl Asked<'_> {
 }
 
 /// Calls `each` for the words of a query, including those within names.
-pub(crate) fn each_asked(text: &str, each: &mut impl FnMut(&Asked<'_>)) {
+pub(crate) fn each_query_word(text: &str, each: &mut impl FnMut(&AnalyzedQueryWord<'_>)) {
     let mut reading = Reading::default();
     each_word(text, &mut |word| {
         reading.each_atom(&word, Purpose::Query, &mut |atom, place| {
             let (Atom::Exact(word) | Atom::Letters(word)) = atom;
-            each(&Asked { word, position: place.position, atom });
+            each(&AnalyzedQueryWord { word, position: place.position, atom });
         });
     });
 }
@@ -170,20 +170,20 @@ fn exact(name: &str, each: &mut impl FnMut(&str)) {
 
 /// Bigrams of a script without spaces, as Lucene's `CJKBigramFilter`; an ideograph also alone, since it can be a word.
 /// A query's characters alone only if there is no second one. Returns the number of characters.
-fn each_pair(run: &Word<'_>, first: u32, purpose: Purpose, each: &mut impl FnMut(Atom<'_>, Place)) -> u32 {
+fn each_pair(run: &Word<'_>, first: u32, purpose: Purpose, each: &mut impl FnMut(Atom<'_>, TermPosition)) -> u32 {
     let mut term = String::with_capacity(8);
     let mut last: Option<(usize, usize, char)> = None;
     let mut count = 0_u32;
-    let alone = |(start, end, c): (usize, usize, char), count: u32, each: &mut dyn FnMut(Atom<'_>, Place)| {
+    let alone = |(start, end, c): (usize, usize, char), count: u32, each: &mut dyn FnMut(Atom<'_>, TermPosition)| {
         let position = first.saturating_add(count);
-        each(Atom::Exact(c.encode_utf8(&mut [0; 4])), Place { start, end, position });
+        each(Atom::Exact(c.encode_utf8(&mut [0; 4])), TermPosition { start, end, position });
     };
     each_character(run, &mut |start, end, c| {
         if let Some((from, _, before)) = last {
             term.clear();
             term.extend([before, c]);
             let position = first.saturating_add(count.saturating_sub(1));
-            each(Atom::Exact(&term), Place { start: from, end, position });
+            each(Atom::Exact(&term), TermPosition { start: from, end, position });
         }
         if purpose == Purpose::Entry && is_ideograph(c) {
             alone((start, end, c), count, each);

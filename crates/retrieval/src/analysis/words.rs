@@ -53,7 +53,7 @@ struct Joined {
     start: usize,
     end: usize,
     words: usize,
-    /// Whether a character shows that it is a name, rather than hyphenated words.
+    /// Whether one of its characters identifies it as a name rather than hyphenated words.
     named: Named,
 }
 

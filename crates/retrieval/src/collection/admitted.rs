@@ -5,10 +5,10 @@ use super::entries::at;
 use crate::rank::{Query, QueryContext};
 use crate::{DocNo, Filter};
 
-/// Up to so many entries are looked at one by one rather than found by an index.
-const FEW: u64 = 2_000;
+/// Maximum number of entries whose keys are compared one by one instead of by the key index.
+const MAX_COMPARED: u64 = 2_000;
 
-/// What of a collection a query may find.
+/// Entries of a collection that meet a query's conditions.
 #[derive(Debug, Clone)]
 pub(crate) enum Admitted {
     All,
@@ -23,7 +23,8 @@ impl Admitted {
         }
     }
 
-    fn and(&mut self, docs: RoaringBitmap) {
+    /// Intersects it with a set.
+    fn intersect(&mut self, docs: RoaringBitmap) {
         match self {
             Self::All => *self = Self::Only(docs),
             Self::Only(all) => *all &= docs,
@@ -32,30 +33,30 @@ impl Admitted {
 }
 
 impl Collection {
-    /// Entries within a query's conditions: tags, key, thread, and not expired.
+    /// Returns the unexpired entries that meet a query's conditions on tags, key and thread.
     pub(crate) fn admitted(&self, query: &Query, context: &QueryContext<'_>) -> Admitted {
         let mut admitted = Admitted::All;
         if let Some(thread) = &query.thread {
             let members = self.threads.find(thread).and_then(|thread| self.threads.held(thread));
-            admitted.and(members.map(|members| members.iter().collect()).unwrap_or_default());
+            admitted.intersect(members.map(|members| members.iter().collect()).unwrap_or_default());
         }
         for tag in &query.tags_all {
-            admitted.and(self.tagged(tag).cloned().unwrap_or_default());
+            admitted.intersect(self.tagged(tag).cloned().unwrap_or_default());
         }
         if !query.tags_any.is_empty() {
             let any = query.tags_any.iter().filter_map(|tag| self.tagged(tag));
-            admitted.and(any.fold(RoaringBitmap::new(), |all, docs| all | docs));
+            admitted.intersect(any.fold(RoaringBitmap::new(), |all, docs| all | docs));
         }
         if let Some(prefix) = query.key_prefix.as_deref().filter(|prefix| !prefix.is_empty()) {
-            self.keep_keys(&mut admitted, prefix);
+            self.retain_keys(&mut admitted, prefix);
         }
         if !context.include_expired {
-            self.keep_fresh(&mut admitted, context.now);
+            self.retain_unexpired(&mut admitted, context.now);
         }
         admitted
     }
 
-    /// Whether an entry has not expired, or may be found all the same.
+    /// Returns whether an entry exists and is unexpired, or expired ones are included.
     pub(crate) fn is_admitted(&self, doc: DocNo, context: &QueryContext<'_>) -> bool {
         self.entry(doc).is_some_and(|entry| context.include_expired || !entry.is_expired(context.now))
     }
@@ -64,10 +65,10 @@ impl Collection {
         self.tags.find(tag).and_then(|tag| self.tags.held(tag))
     }
 
-    fn keep_keys(&self, admitted: &mut Admitted, prefix: &str) {
+    fn retain_keys(&self, admitted: &mut Admitted, prefix: &str) {
         let key = |doc| at(&self.entries, doc).map_or("", |entry| &*entry.key);
         match admitted {
-            Admitted::Only(docs) if docs.len() <= FEW => {
+            Admitted::Only(docs) if docs.len() <= MAX_COMPARED => {
                 let kept = docs.iter().filter(|doc| key(*doc).starts_with(prefix)).collect();
                 *docs = kept;
             }
@@ -75,12 +76,12 @@ impl Collection {
                 let below = |doc| key(doc) < prefix;
                 let mut docs = self.by_key.between(below, |doc| below(doc) || key(doc).starts_with(prefix));
                 docs.sort_unstable();
-                admitted.and(docs.into_iter().collect());
+                admitted.intersect(docs.into_iter().collect());
             }
         }
     }
 
-    fn keep_fresh(&self, admitted: &mut Admitted, now: i64) {
+    fn retain_unexpired(&self, admitted: &mut Admitted, now: i64) {
         let expired = self.expired(now);
         if expired.is_empty() {
             return;

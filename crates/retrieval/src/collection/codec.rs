@@ -19,17 +19,22 @@ const MAGIC: &[u8; 8] = b"mstrcol1";
 /// Entries per frame.
 const FRAME: usize = 1_024;
 
-/// Why bytes are not a valid collection. Nothing of them is used: rebuild it from the entries.
+/// Why a collection cannot be decoded. No part of it is used: it must be rebuilt from the entries.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
+    /// The reader failed, or the data is incomplete.
     #[error("the collection cannot be read: {0}")]
     Io(#[from] io::Error),
-    #[error("these bytes are no collection of this version: build it anew")]
+    /// The data is of another format or version.
+    #[error("the data is not a collection of this version: rebuild it from the entries")]
     Version,
-    #[error("the collection is damaged ({0}): build it anew")]
+    /// A part, named by the value, is damaged.
+    #[error("the collection is damaged ({0}): rebuild it from the entries")]
     Damaged(&'static str),
+    /// The text index is invalid.
     #[error(transparent)]
     Text(#[from] text::DecodeError),
+    /// The vector index is invalid.
     #[error(transparent)]
     Vectors(#[from] vector::DecodeError),
 }
@@ -90,7 +95,7 @@ impl Collection {
         frames.check()?;
         let (text, vectors) = (TextIndex::decode(input)?, VectorIndex::decode(input)?);
         let mut all = Self::of(language, text, vectors);
-        all.restore(entries, tags, threads).ok_or(DecodeError::Damaged("its parts differ"))?;
+        all.restore(entries, tags, threads).ok_or(DecodeError::Damaged("its parts are inconsistent"))?;
         Ok(all)
     }
 
@@ -139,11 +144,11 @@ impl Collection {
         let mut orders = Vec::with_capacity(members.len());
         for mut docs in members {
             docs.sort_by_key(id);
-            let beside = docs.windows(2).all(|pair| match pair {
+            let linked = docs.windows(2).all(|pair| match pair {
                 [a, b] => self.text.neighbours(DocNo(*a)).1 == Some(DocNo(*b)),
                 _ => true,
             });
-            beside.then_some(())?;
+            linked.then_some(())?;
             orders.push(Order::from_sorted(&docs));
         }
         all.sort_by_key(|doc| (entry(doc).map(|entry| &*entry.key), *doc));
@@ -179,7 +184,7 @@ impl Frames<'_> {
 
     fn check(mut self) -> Result<(), DecodeError> {
         let sum = self.sum;
-        if self.number()? == sum { Ok(()) } else { Err(DecodeError::Damaged("its sum")) }
+        if self.number()? == sum { Ok(()) } else { Err(DecodeError::Damaged("its checksum")) }
     }
 
     fn number(&mut self) -> Result<u32, DecodeError> {
@@ -194,11 +199,11 @@ impl<T: Held> Names<T> {
     fn restore(names: Vec<Option<String>>, held: Vec<T>) -> Option<Self> {
         let mut all = Self::default();
         for (name, held) in names.into_iter().zip(held) {
-            let sound = match &name {
+            let valid = match &name {
                 Some(name) => !held.is_empty() && all.find(name).is_none(),
                 None => held.is_empty(),
             };
-            sound.then_some(())?;
+            valid.then_some(())?;
             all.push(name, held);
         }
         Some(all)

@@ -3,27 +3,33 @@ use crate::Language;
 /// An entry to be indexed.
 #[derive(Debug, Clone, Copy)]
 pub struct Document<'a> {
-    /// Constant over all versions. Entries of a thread are ordered by id.
+    /// Id of the entry, constant over all versions. Entries of a thread are ordered by id.
     pub id: u128,
+    /// Number of the version.
     pub version: u32,
+    /// Key, which is searchable and can be filtered by its prefix.
     pub key: &'a str,
+    /// Value, which is searchable but not stored.
     pub value: &'a str,
+    /// Tags, which are searchable and can be filtered by.
     pub tags: &'a [String],
+    /// Thread that the entry belongs to, such as a conversation.
     pub thread: Option<&'a str>,
     /// When this version was stored, in milliseconds since 1970: the reference time of decay.
     pub stored_at: i64,
-    /// When it expires, in milliseconds since 1970: it is not found from then on.
+    /// When it expires, in milliseconds since 1970: searches do not return it from then on. `None` for never.
     pub expires_at: Option<i64>,
-    /// Importance 0 to 1, [`Document::IMPORTANCE`] by default.
+    /// Importance, 0 to 1; [`Document::IMPORTANCE`] by default.
     pub importance: f32,
     /// Language of its value; detected if `None`.
     pub language: Option<Language>,
 }
 
 impl Document<'_> {
+    /// Default importance, which neither raises nor lowers the score.
     pub const IMPORTANCE: f32 = 0.5;
 
-    /// Hash of everything that is searchable: while it is unchanged, so are terms and vector.
+    /// Returns a hash of all searchable text: while it is unchanged, terms and vector remain valid.
     pub(super) fn digest(&self, language: Language) -> u64 {
         let parts = std::iter::once(self.key).chain(self.tags.iter().map(String::as_str)).chain([self.value]);
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;

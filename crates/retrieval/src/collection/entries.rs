@@ -5,13 +5,15 @@ use roaring::RoaringBitmap;
 use super::document::{Document, Entry};
 use super::names::{Held, Names};
 use super::order::Order;
-use crate::pieces::Pieces;
+use crate::chunks::Chunks;
 use crate::{Bm25, DocNo, Language, TextIndex, TextOptions, VectorIndex, VectorOptions, analyze, detect};
 
 /// Options of a collection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CollectionOptions {
+    /// Options of the text index.
     pub text: TextOptions,
+    /// Options of the vector index.
     pub vectors: VectorOptions,
     /// Language of values whose language cannot be detected.
     pub language: Language,
@@ -47,7 +49,7 @@ pub struct Collection {
     pub(super) vectors: VectorIndex,
 }
 
-pub(super) type Entries = Pieces<Option<Arc<Entry>>, 6>;
+pub(super) type Entries = Chunks<Option<Arc<Entry>>, 6>;
 
 impl Held for RoaringBitmap {
     fn is_empty(&self) -> bool {
@@ -70,6 +72,7 @@ impl Held for Order {
 }
 
 impl Collection {
+    /// Creates an empty collection.
     #[must_use]
     pub fn new(options: CollectionOptions) -> Self {
         Self::of(options.language, TextIndex::new(options.text), VectorIndex::with(options.vectors))
@@ -78,7 +81,7 @@ impl Collection {
     pub(super) fn of(language: Language, text: TextIndex, vectors: VectorIndex) -> Self {
         Self {
             language,
-            entries: Pieces::default(),
+            entries: Chunks::default(),
             free: Vec::new(),
             by_id: Order::default(),
             by_key: Order::default(),
@@ -148,12 +151,12 @@ impl Collection {
     /// collection.
     pub fn put_vector(&mut self, id: u128, version: u32, vector: &[f32]) -> bool {
         let Some(doc) = self.find(id) else { return false };
-        let is_that = self.entry(doc).is_some_and(|entry| entry.version == version);
-        let kept = is_that && self.vectors.insert(doc, vector).is_ok();
-        if kept {
+        let is_present = self.entry(doc).is_some_and(|entry| entry.version == version);
+        let inserted = is_present && self.vectors.insert(doc, vector).is_ok();
+        if inserted {
             self.pending.remove(doc.0);
         }
-        kept
+        inserted
     }
 
     /// Removes an entry completely. Returns false if there is none.
@@ -193,6 +196,7 @@ impl Collection {
         self.by_id.len()
     }
 
+    /// Returns whether it has no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_id.is_empty()
@@ -210,12 +214,13 @@ impl Collection {
         self.vectors.len()
     }
 
+    /// Returns the length of its vectors.
     #[must_use]
     pub fn dimensions(&self) -> usize {
         self.vectors.dimensions()
     }
 
-    /// Approximate heap size. Traverses all data.
+    /// Returns the approximate heap size in bytes. Traverses all data.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let entries = self.entries.iter().flatten();
@@ -322,13 +327,13 @@ impl Collection {
     fn join(&mut self, doc: DocNo, id: u128, thread: Option<u32>) {
         let Some(thread) = thread else { return };
         let Self { threads, entries, .. } = self;
-        let mut beside = (None, None);
+        let mut near = (None, None);
         threads.change(thread, |all| {
             let before = |other| at(entries, other).is_some_and(|other| other.id < id);
-            beside = (all.last_before(before).map(DocNo), all.from(before).next().map(DocNo));
+            near = (all.last_before(before).map(DocNo), all.from(before).next().map(DocNo));
             all.insert(doc.0, before);
         });
-        self.text.link(doc, beside.0, beside.1);
+        self.text.link(doc, near.0, near.1);
     }
 }
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::order::Order;
-use crate::pieces::Pieces;
+use crate::chunks::Chunks;
 
 /// Value stored under a name.
 pub(super) trait Held: Clone + Default {
@@ -13,7 +13,7 @@ pub(super) trait Held: Clone + Default {
 /// Interned names with a value each; a name with an empty value is removed.
 #[derive(Debug, Clone)]
 pub(super) struct Names<T> {
-    all: Pieces<Option<Arc<Name<T>>>, 6>,
+    all: Chunks<Option<Arc<Name<T>>>, 6>,
     by_name: Order,
     free: Vec<u32>,
 }
@@ -26,7 +26,7 @@ struct Name<T> {
 
 impl<T: Held> Default for Names<T> {
     fn default() -> Self {
-        Self { all: Pieces::default(), by_name: Order::default(), free: Vec::new() }
+        Self { all: Chunks::default(), by_name: Order::default(), free: Vec::new() }
     }
 }
 
@@ -102,6 +102,6 @@ impl<T: Held> Names<T> {
     }
 }
 
-fn name_of<T: Clone>(all: &Pieces<Option<Arc<Name<T>>>, 6>, number: u32) -> &str {
+fn name_of<T: Clone>(all: &Chunks<Option<Arc<Name<T>>>, 6>, number: u32) -> &str {
     all.get(number as usize).and_then(Option::as_deref).map_or("", |name| &name.name)
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 /// Numbers in a caller-defined, consistent order: sorted leaves, shared between clones until written. Stores no keys.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Order {
-    /// None of them is empty.
+    /// Never empty.
     leaves: Vec<Arc<Vec<u32>>>,
     len: usize,
 }
@@ -115,7 +115,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn it_is_a_sorted_set(steps in prop::collection::vec((any::<bool>(), 0_u32..900), 0..1_500), sought in 0_u32..900) {
+        fn behaves_as_a_sorted_set(steps in prop::collection::vec((any::<bool>(), 0_u32..900), 0..1_500), target in 0_u32..900) {
             let (mut order, mut set) = (Order::default(), std::collections::BTreeSet::new());
             for (puts, number) in steps {
                 if puts {
@@ -129,16 +129,16 @@ mod tests {
             let all: Vec<u32> = set.iter().copied().collect();
             prop_assert_eq!(order.iter().collect::<Vec<_>>(), all.clone());
             prop_assert_eq!(order.len(), all.len());
-            prop_assert!(order.from(|other| other < sought).eq(set.range(sought..).copied()));
-            let (from, to) = (sought / 2, sought);
+            prop_assert!(order.from(|other| other < target).eq(set.range(target..).copied()));
+            let (from, to) = (target / 2, target);
             prop_assert!(order.between(|other| other < from, |other| other < to).iter().eq(set.range(from..to)));
-            prop_assert_eq!(order.last_before(|other| other < sought), set.range(..sought).next_back().copied());
+            prop_assert_eq!(order.last_before(|other| other < target), set.range(..target).next_back().copied());
             prop_assert!(Order::from_sorted(&all).iter().eq(all));
         }
     }
 
     #[test]
-    fn a_clone_keeps_what_it_was() {
+    fn clones_do_not_change() {
         let mut order = Order::from_sorted(&(0..1_000).collect::<Vec<_>>());
         let before = order.clone();
         order.remove(500, |other| other < 500);

@@ -16,7 +16,7 @@ const AROUND: usize = 64;
 /// They begin with the words of key and tags (of a tag `name:value` those of its value) and end with the tags
 /// unchanged. The meaning of a conversation turn depends on the speaker, and a model gives most weight to a name at the
 /// beginning. Digits are omitted there, as they only distract. Passages nearly always fit models of 256 word pieces;
-/// one that does not must be halved.
+/// one that exceeds the limit must be halved by the caller.
 #[must_use]
 pub fn passages(key: &str, tags: &[String], value: &str) -> Vec<String> {
     let (front, behind) = (front(key, tags, value), behind(tags));
@@ -30,7 +30,7 @@ fn front(key: &str, tags: &[String], value: &str) -> String {
     let parts = tags.iter().map(|tag| tag.rsplit(':').next().unwrap_or_default());
     let mut known: HashSet<String> = HashSet::new();
     let mut front = String::new();
-    for word in std::iter::once(key).chain(parts).flat_map(words).filter(|word| is_telling(word)) {
+    for word in std::iter::once(key).chain(parts).flat_map(words).filter(|word| is_meaningful(word)) {
         if cost(&front) + cost(word) > AROUND / 2 {
             break;
         }
@@ -67,7 +67,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// At least two characters, letters only.
-fn is_telling(word: &str) -> bool {
+fn is_meaningful(word: &str) -> bool {
     word.chars().all(char::is_alphabetic) && word.chars().nth(1).is_some()
 }
 
@@ -120,13 +120,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_stands_in_front_and_figures_do_not() {
+    fn passages_begin_with_words_of_key_and_tags_without_digits() {
         let all = passages("26:D1:3", &tags(&["conv:26", "session:1", "speaker:Caroline"]), "I went there yesterday.");
         assert_eq!(all, ["Caroline: I went there yesterday. conv:26 session:1 speaker:Caroline"]);
     }
 
     #[test]
-    fn what_the_value_says_itself_is_not_said_twice() {
+    fn words_that_occur_in_the_value_are_not_repeated() {
         let all = passages("user.colour", &tags(&["speaker:Mel"]), "Mel: my colour is blue");
         assert_eq!(all, ["user: Mel: my colour is blue speaker:Mel"]);
         assert_eq!(passages("", &[], "what is it"), ["what is it"]);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn long_values_are_cut_between_words_into_equal_parts() {
+    fn long_values_are_split_between_words_into_equal_parts() {
         let all = passages("k", &[], &"shorter words come first ".repeat(100));
         assert_eq!(all.len(), 3, "500 pieces, 244 of them in a passage at most");
         assert!(
@@ -150,14 +150,14 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
         #[test]
-        fn nothing_of_a_value_is_lost(key in ".{0,40}", tag in prop::collection::vec(".{0,40}", 0..4), value in "(\\PC| ){0,800}") {
+        fn passages_contain_the_whole_value(key in ".{0,40}", tag in prop::collection::vec(".{0,40}", 0..4), value in "(\\PC| ){0,800}") {
             let all = passages(&key, &[], &value);
             let kept: String = all.iter().flat_map(|passage| passage.chars()).filter(|c| !c.is_whitespace()).collect();
-            let given: String = value.chars().filter(|c| !c.is_whitespace()).collect();
+            let expected: String = value.chars().filter(|c| !c.is_whitespace()).collect();
             if all.len() == 1 {
-                prop_assert!(kept.ends_with(&given));
+                prop_assert!(kept.ends_with(&expected));
             }
-            prop_assert!(kept.len() >= given.len());
+            prop_assert!(kept.len() >= expected.len());
             for passage in passages(&key, &tag, &value) {
                 prop_assert!(cost(&passage) <= 254 + 40, "{}", cost(&passage));
             }

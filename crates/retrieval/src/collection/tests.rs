@@ -5,12 +5,12 @@ use proptest::prelude::*;
 use super::*;
 use crate::{Language, Mode, Query, QueryContext, search};
 
-/// Stands in every value, so that a search for it finds all that may be found.
-const EVERYWHERE: &str = "harbour";
+/// Occurs in every value, so that a search for it finds all admitted entries.
+const COMMON_WORD: &str = "harbour";
 const NOW: i64 = 1_000;
 
 #[derive(Debug, Clone)]
-struct Naive {
+struct ModelEntry {
     version: u32,
     key: String,
     value: String,
@@ -24,7 +24,7 @@ struct Naive {
 enum Step {
     Put {
         id: u128,
-        entry: Naive,
+        entry: ModelEntry,
     },
     Vector {
         id: u128,
@@ -37,14 +37,14 @@ enum Step {
     Reopen,
 }
 
-fn naive() -> impl Strategy<Value = Naive> {
+fn model_entry() -> impl Strategy<Value = ModelEntry> {
     let key = prop::sample::select(vec!["a", "a/b", "a/c", "ab", "b", "ä"]).prop_map(str::to_owned);
     let value = prop::sample::select(vec!["red", "green boats", "blue boat", ""]);
-    let value = value.prop_map(|word| format!("{EVERYWHERE} {word}"));
+    let value = value.prop_map(|word| format!("{COMMON_WORD} {word}"));
     let tags = prop::collection::vec(prop::sample::select(vec!["x", "y", "z:1"]).prop_map(str::to_owned), 0..3);
     let thread = prop::option::of(prop::sample::select(vec!["one", "two"]).prop_map(str::to_owned));
     let expires_at = prop::option::of(NOW - 3..NOW + 3);
-    (key, value, tags, thread, expires_at).prop_map(|(key, value, tags, thread, expires_at)| Naive {
+    (key, value, tags, thread, expires_at).prop_map(|(key, value, tags, thread, expires_at)| ModelEntry {
         version: 0,
         key,
         value,
@@ -58,14 +58,14 @@ fn naive() -> impl Strategy<Value = Naive> {
 fn step() -> impl Strategy<Value = Step> {
     let id = 0_u128..10;
     prop_oneof![
-        6 => (id.clone(), naive()).prop_map(|(id, entry)| Step::Put { id, entry }),
+        6 => (id.clone(), model_entry()).prop_map(|(id, entry)| Step::Put { id, entry }),
         3 => (id.clone(), any::<bool>()).prop_map(|(id, is_current)| Step::Vector { id, is_current }),
         2 => id.prop_map(|id| Step::Remove { id }),
         1 => Just(Step::Reopen),
     ]
 }
 
-fn put(collection: &mut Collection, id: u128, entry: &Naive) {
+fn put(collection: &mut Collection, id: u128, entry: &ModelEntry) {
     collection.put(&Document {
         id,
         version: entry.version,
@@ -90,18 +90,19 @@ fn reopened(collection: &Collection) -> Collection {
     let bytes = bytes(collection);
     let mut input = &*bytes;
     let read = Collection::decode(&mut input).unwrap();
-    assert!(input.is_empty(), "all was read");
+    assert!(input.is_empty(), "all data is read");
     read
 }
 
-fn run(steps: Vec<Step>) -> (Collection, BTreeMap<u128, Naive>) {
+fn run(steps: Vec<Step>) -> (Collection, BTreeMap<u128, ModelEntry>) {
     let mut collection = Collection::new(CollectionOptions::new(2));
-    let mut model: BTreeMap<u128, Naive> = BTreeMap::new();
+    let mut model: BTreeMap<u128, ModelEntry> = BTreeMap::new();
     for (version, step) in (1..).zip(steps) {
         match step {
             Step::Put { id, mut entry } => {
                 entry.version = version;
-                let same = |old: &Naive| (&old.key, &old.value, &old.tags) == (&entry.key, &entry.value, &entry.tags);
+                let same =
+                    |old: &ModelEntry| (&old.key, &old.value, &old.tags) == (&entry.key, &entry.value, &entry.tags);
                 entry.has_vector = model.get(&id).is_some_and(|old| old.has_vector && same(old));
                 put(&mut collection, id, &entry);
                 model.insert(id, entry);
@@ -121,10 +122,10 @@ fn run(steps: Vec<Step>) -> (Collection, BTreeMap<u128, Naive>) {
     (collection, model)
 }
 
-/// Ids of a thread in order, of those that may be found.
-fn members(model: &BTreeMap<u128, Naive>, thread: &Option<String>) -> Vec<u128> {
-    let is_live = |entry: &Naive| entry.expires_at.is_none_or(|at| at > NOW);
-    let in_it = |entry: &Naive| thread.is_some() && entry.thread == *thread && is_live(entry);
+/// Ids of a thread's unexpired entries, in order.
+fn members(model: &BTreeMap<u128, ModelEntry>, thread: &Option<String>) -> Vec<u128> {
+    let is_live = |entry: &ModelEntry| entry.expires_at.is_none_or(|at| at > NOW);
+    let in_it = |entry: &ModelEntry| thread.is_some() && entry.thread == *thread && is_live(entry);
     model.iter().filter(|(_, entry)| in_it(entry)).map(|(id, _)| *id).collect()
 }
 
@@ -132,7 +133,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn a_collection_is_what_was_put_and_not_removed(steps in prop::collection::vec(step(), 0..60)) {
+    fn holds_the_entries_that_were_put_and_not_removed(steps in prop::collection::vec(step(), 0..60)) {
         let (collection, model) = run(steps);
         prop_assert_eq!(collection.len(), model.len());
         prop_assert_eq!(collection.vectors(), model.values().filter(|entry| entry.has_vector).count());
@@ -146,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn a_search_finds_what_its_conditions_admit(
+    fn search_returns_exactly_the_entries_that_meet_its_conditions(
         steps in prop::collection::vec(step(), 0..60),
         all in prop::sample::subsequence(vec!["x", "y"], 0..=2),
         any in prop::sample::subsequence(vec!["y", "z:1", "w"], 0..=2),
@@ -158,12 +159,12 @@ proptest! {
         let owned = |tags: Vec<&str>| tags.into_iter().map(str::to_owned).collect::<Vec<_>>();
         let (tags_all, tags_any) = (owned(all), owned(any));
         let query = |mode| Query {
-            text: EVERYWHERE.into(), mode, limit: 50, tags_all: tags_all.clone(), tags_any: tags_any.clone(),
+            text: COMMON_WORD.into(), mode, limit: 50, tags_all: tags_all.clone(), tags_any: tags_any.clone(),
             key_prefix: key_prefix.map(str::to_owned), thread: thread.map(str::to_owned), ..Query::default()
         };
         let context = QueryContext { now: NOW, include_expired, ..QueryContext::default() };
         let found = search(&[&collection], &query(Mode::Text), &context);
-        let admits = |entry: &Naive| {
+        let admits = |entry: &ModelEntry| {
             tags_all.iter().all(|tag| entry.tags.contains(tag))
                 && (tags_any.is_empty() || tags_any.iter().any(|tag| entry.tags.contains(tag)))
                 && entry.key.starts_with(key_prefix.unwrap_or_default())
@@ -180,7 +181,7 @@ proptest! {
         prop_assert_eq!(hybrid.hits.iter().map(|hit| hit.id).collect::<BTreeSet<_>>(), expected, "both sides together");
         let semantic = search(&[&collection], &query(Mode::Semantic), &context);
         let near: BTreeSet<u128> = semantic.hits.iter().map(|hit| hit.id).collect();
-        prop_assert!(near.into_iter().eq(ids.into_iter().filter(|id| model[id].has_vector)), "what has a vector");
+        prop_assert!(near.into_iter().eq(ids.into_iter().filter(|id| model[id].has_vector)), "entries with a vector");
         for hit in &found.hits {
             let entry = &model[&hit.id];
             prop_assert_eq!(hit.version, entry.version);
@@ -188,13 +189,13 @@ proptest! {
                 let thread = members(&model, &entry.thread);
                 let prev = thread.iter().copied().rfind(|id| *id < hit.id);
                 let next = thread.iter().copied().find(|id| *id > hit.id);
-                prop_assert_eq!((hit.prev, hit.next), (prev, next), "neighbours that may be found");
+                prop_assert_eq!((hit.prev, hit.next), (prev, next), "unexpired neighbours");
             }
         }
     }
 
     #[test]
-    fn what_was_written_is_read_back(steps in prop::collection::vec(step(), 0..60)) {
+    fn decoding_restores_the_collection(steps in prop::collection::vec(step(), 0..60)) {
         let (collection, _) = run(steps);
         let read = reopened(&collection);
         prop_assert_eq!(bytes(&read), bytes(&collection));
@@ -204,7 +205,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_bytes_are_refused_or_make_a_sound_collection(
+    fn damaged_data_is_rejected_or_decodes_to_a_valid_collection(
         steps in prop::collection::vec(step(), 0..20),
         at in any::<prop::sample::Index>(),
         byte in any::<u8>(),
@@ -215,11 +216,11 @@ proptest! {
         let at = at.index(bytes.len());
         if is_cut { bytes.truncate(at) } else { bytes[at] = byte }
         if let Ok(mut read) = Collection::decode(&mut &*bytes) {
-            prop_assert!(!is_cut, "half of it is none");
+            prop_assert!(!is_cut, "truncated data is rejected");
             for id in 0..10 {
                 read.remove(id);
             }
-            let query = Query { text: EVERYWHERE.into(), limit: 50, ..Query::default() };
+            let query = Query { text: COMMON_WORD.into(), limit: 50, ..Query::default() };
             let context = QueryContext { vector: Some(&[1.0, 0.0]), ..QueryContext::default() };
             prop_assert!(search(&[&read], &query, &context).hits.len() <= read.len());
         }
@@ -228,17 +229,17 @@ proptest! {
 
 /// Compiles only where a clone may be read by another thread.
 #[test]
-fn it_may_be_shared_by_threads() {
+fn collections_can_be_shared_between_threads() {
     fn shared<T: Send + Sync>(_: &T) {}
     shared(&Collection::new(CollectionOptions::new(2)));
 }
 
 #[test]
-fn a_clone_keeps_what_it_was() {
-    let entry = Naive {
+fn clones_do_not_change() {
+    let entry = ModelEntry {
         version: 1,
         key: "k".to_owned(),
-        value: EVERYWHERE.to_owned(),
+        value: COMMON_WORD.to_owned(),
         tags: vec!["x".to_owned()],
         thread: Some("one".to_owned()),
         expires_at: None,
@@ -248,15 +249,15 @@ fn a_clone_keeps_what_it_was() {
     (0..300).for_each(|id| put(&mut collection, id, &entry));
     let (before, was) = (collection.clone(), bytes(&collection));
     (0..150).for_each(|id| assert!(collection.remove(id * 2)));
-    put(&mut collection, 1, &Naive { value: "other".to_owned(), version: 2, ..entry });
+    put(&mut collection, 1, &ModelEntry { value: "other".to_owned(), version: 2, ..entry });
     collection.put_vector(3, 1, &[1.0, 0.0]);
     assert_eq!(bytes(&before), was);
     assert_eq!((before.len(), collection.len()), (300, 150));
 }
 
 #[test]
-fn numbers_are_given_again_without_a_trace() {
-    let entry = |value: &str, tag: &str| Naive {
+fn reused_numbers_keep_no_data_of_removed_entries() {
+    let entry = |value: &str, tag: &str| ModelEntry {
         version: 1,
         key: "k".to_owned(),
         value: value.to_owned(),

@@ -14,15 +14,15 @@ pub(super) struct Mark {
 
 /// All query words in a value, by position. One range may match several.
 pub(super) fn marks(value: &str, query: &TextQuery, language: Language) -> Vec<Mark> {
-    let mut asked: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut by_term: HashMap<&str, Vec<usize>> = HashMap::new();
     for (term, word) in query.terms() {
-        asked.entry(term).or_default().push(word);
+        by_term.entry(term).or_default().push(word);
     }
     let mut marks = Vec::new();
     let mut reading = Reading::default();
     each_word(value, &mut |word| {
         reading.each_term(&word, language, &mut |term, place| {
-            for word in asked.get(term).into_iter().flatten() {
+            for word in by_term.get(term).into_iter().flatten() {
                 marks.push(Mark { start: place.start, end: place.end, word: *word });
             }
         });

@@ -24,7 +24,7 @@ pub struct Highlight {
     pub words: Vec<Range<usize>>,
 }
 
-/// Returns at most 3 snippets, in text order, that contain most of the query's words; empty if none occurs. The value
+/// Returns at most 3 snippets, in text order, that contain most of the query's words; none if no word occurs. The value
 /// is analysed as the index does for its language. Time is linear in the value.
 #[must_use]
 pub fn highlights(value: &str, query: &TextQuery, language: Language) -> Vec<Highlight> {

@@ -52,7 +52,7 @@ fn best(marks: &[Mark], covered: &[bool]) -> Option<Range<usize>> {
             within.pop_front();
         }
         let worth = (fresh, distinct, within.len());
-        // A snippet without new words is not worth showing.
+        // A snippet without new words adds nothing.
         if fresh > 0 && best.as_ref().is_none_or(|(other, _)| worth > *other) {
             best = Some((worth, nth + 1 - within.len()..nth + 1));
         }

@@ -10,7 +10,7 @@ fn words<'a>(value: &'a str, highlight: &Highlight) -> Vec<&'a str> {
 }
 
 #[test]
-fn words_are_marked_by_their_stems_as_they_are_written() {
+fn matching_words_are_marked_by_stem_as_written() {
     let value = "The Pumps flooded; a pump's flood.";
     let found = marked(value, "flooding pump", Language::English);
     assert_eq!(found.len(), 1);
@@ -22,7 +22,7 @@ fn words_are_marked_by_their_stems_as_they_are_written() {
 }
 
 #[test]
-fn the_stretch_with_most_words_is_shown() {
+fn the_part_with_most_query_words_is_selected() {
     let filler = "nothing here to see ".repeat(40);
     let value = format!("flood {filler}flood at the gate of the river {filler}gate");
     let found = marked(&value, "river gate flood", Language::English);
@@ -35,7 +35,7 @@ fn the_stretch_with_most_words_is_shown() {
 }
 
 #[test]
-fn words_far_apart_have_snippets_of_their_own_three_at_most() {
+fn distant_words_have_separate_snippets_at_most_three() {
     let filler = "nothing here to see ".repeat(40);
     let value = format!("one {filler}two {filler}three {filler}four");
     let found = marked(&value, "four three two one", Language::Other);
@@ -45,21 +45,21 @@ fn words_far_apart_have_snippets_of_their_own_three_at_most() {
 }
 
 #[test]
-fn pairs_of_characters_are_marked_as_one_stretch() {
+fn adjacent_bigrams_are_marked_as_one_range() {
     let value = "大雨で東京都が浸水した";
     let found = marked(value, "東京都", Language::Other);
     assert_eq!(words(value, &found[0]), ["東京都"]);
 }
 
 #[test]
-fn a_word_longer_than_a_snippet_is_cut() {
+fn words_longer_than_a_snippet_are_cut() {
     let value = "é".repeat(500);
     let found = marked(&value, &value, Language::Other);
     assert_eq!(value[found[0].snippet.clone()].chars().count(), 200);
 }
 
 #[test]
-fn a_name_is_marked_by_its_words() {
+fn names_are_marked_by_their_words() {
     let value = "see parseRequestLine in src/http/parse.rs";
     let found = marked(value, "request", Language::English);
     assert_eq!(words(value, &found[0]), ["parseRequestLine"]);

@@ -1,42 +1,44 @@
-//! Which entries answer a query, best first: by words and by meaning, each candidate scored by both.
+//! Ranks the entries that match a query: hybrid search by words and vectors, where each candidate is scored by both.
 //!
-//! 1. Conditions first: only what they admit is looked at.
-//! 2. Candidates: the best by words, the best by vector, and the neighbours of these in their threads.
-//! 3. Each candidate gets both scores: BM25 (in `text/`) and the cosine with its neighbours.
-//! 4. Both are brought to one scale (zero mean, unit deviation over the candidates) and added by [`ALPHA`].
-//! 5. Importance, age, the least score and diversity, where asked for.
+//! 1. The query's conditions are applied first: only entries that they admit are examined.
+//! 2. Candidates are the best entries by words, the best by vector, and the thread neighbours of the latter.
+//! 3. Each candidate gets both scores: BM25 (see [`text`](crate::text)) and its cosine, which includes its neighbours.
+//! 4. Both are standardised (zero mean, unit deviation over the candidates) and added, weighted by [`ALPHA`].
+//! 5. Importance, age, minimum score and diversity are applied as requested.
 
+mod build_hit;
 mod candidates;
-mod context;
 mod diverse;
 mod explain;
-mod found;
 mod fuse;
-mod hit;
 mod query;
+mod results;
 mod scored;
 mod search;
 mod thread;
+mod thread_cosines;
 
 #[cfg(test)]
 mod tests;
 
 pub use explain::{Explain, SemanticPart, TextPart};
-pub use found::{Found, Hit};
 pub use query::{Mode, Query, QueryContext};
+pub use results::{Hit, SearchResults};
 pub use search::search;
 
-/// What the vector counts where words count `1 - ALPHA`. Between .4 and .6 nothing measured changes by more than .004;
-/// the lower end, since a vector knows less of names and of languages that its model did not learn.
+/// Default weight of the vector; words have `1 - ALPHA`. Between 0.4 and 0.6 no measured quality changes by more than
+/// 0.004; the lower end is used because vectors are weaker for names and for languages that the model was not trained
+/// on.
 pub const ALPHA: f32 = 0.4;
 
-/// Candidates that either side names, or as many as a page has: with 50 or 200 the rankings measured are the same within
-/// .003.
+/// Minimum number of candidates by words and by vector; a larger page has as many as it holds. With 50 or 200 the
+/// measured quality is the same within 0.003.
 const CANDIDATES: usize = 100;
-/// At most, and where words alone count, which are scored in finding them.
-const MOST: usize = 1_000;
+/// Maximum number of candidates, and their number for searches by words alone, where finding them also scores them.
+const MAX_CANDIDATES: usize = 1_000;
 
-/// What an entry of importance 1 gains, in deviations, and one of 0 loses; one of [`Document::IMPORTANCE`] neither.
+/// Gain of an entry of importance 1, and loss of one of importance 0, in standard deviations; an entry of
+/// [`Document::IMPORTANCE`] has neither.
 ///
 /// [`Document::IMPORTANCE`]: crate::Document::IMPORTANCE
 const IMPORTANCE: f32 = 0.5;

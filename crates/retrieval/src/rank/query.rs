@@ -7,50 +7,52 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// By words and by meaning.
+    /// By words and vectors together.
     #[default]
     Hybrid,
-    /// By words.
+    /// By words only (BM25).
     Text,
-    /// By meaning.
+    /// By vectors only (cosine).
     Semantic,
 }
 
-/// What to find, and how to rank it.
+/// A search: its text, conditions that entries must meet, and options of ranking.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
-    /// Plain text: no character of it is an operator.
+    /// Plain text; no character of it is an operator.
     pub text: Arc<str>,
+    /// How entries are ranked.
     pub mode: Mode,
-    /// Hits at most.
+    /// Maximum number of hits.
     pub limit: usize,
-    /// Hits left out before the first.
+    /// Number of hits omitted before the first.
     pub offset: usize,
-    /// Tags that an entry must have, all of them.
+    /// Tags that an entry must all have.
     pub tags_all: Vec<String>,
-    /// Tags of which an entry must have at least one; empty is no condition.
+    /// Tags of which an entry must have at least one; empty for no condition.
     pub tags_any: Vec<String>,
-    /// How an entry's key begins.
+    /// Prefix of an entry's key.
     pub key_prefix: Option<String>,
-    /// The thread that an entry belongs to.
+    /// Thread of an entry.
     pub thread: Option<String>,
-    /// Hits that score less are left out, 0 to 1.
+    /// Minimum score, 0 to 1.
     pub min_score: Option<f32>,
-    /// Age at which the score of an entry of middle importance is halved. `None`: age does not count.
+    /// Age at which the score of an entry of default importance is halved; `None` if age does not count.
     pub half_life: Option<Duration>,
-    /// Weight of relevance where being unlike the hits above weighs `1 - mmr`, 0 to 1. `None`: relevance alone counts.
+    /// Weight of relevance in maximal marginal relevance, 0 to 1; dissimilarity to better hits has `1 - mmr`. `None` to
+    /// rank by relevance alone.
     pub mmr: Option<f32>,
 }
 
-/// The circumstances of a search that the caller of the service does not choose.
+/// Inputs of a search that are not part of the query.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct QueryContext<'a> {
-    /// The vector of the text, by the model of the collections.
+    /// Vector of the query's text, by the model of the collections; `None` to rank by words only.
     pub vector: Option<&'a [f32]>,
-    /// Milliseconds since 1970.
+    /// Current time, in milliseconds since 1970.
     pub now: i64,
-    /// Whether entries past their time are found.
+    /// Whether expired entries are returned.
     pub include_expired: bool,
-    /// Weight of the vector instead of [`ALPHA`](super::ALPHA).
+    /// Weight of the vector in place of [`ALPHA`](super::ALPHA), 0 to 1.
     pub alpha: Option<f32>,
 }

@@ -1,26 +1,27 @@
-use super::candidates::Part;
+use super::build_hit::build_hit;
+use super::candidates::SearchedCollection;
 use super::diverse::diversify;
-use super::hit::hit;
 use super::scored::{Scored, fuse, rank, score};
-use super::{CANDIDATES, Found, Hit, Mode, Query, QueryContext};
+use super::{CANDIDATES, Hit, Mode, Query, QueryContext, SearchResults};
 use crate::collection::Collection;
 use crate::{DocNo, Languages, Statistics, StopWords, TextQuery};
 
-/// Searches collections of one owner as if they were one: statistics are theirs together. What does not meet the
-/// query's conditions, or has expired, is never found. Equal scores are in order of collection and id.
+/// Searches collections of one owner as if they were one: term statistics are computed over all of them. Entries that
+/// have expired or do not meet the query's conditions are never returned. Equal scores are ordered by collection and
+/// id.
 #[must_use]
-pub fn search(collections: &[&Collection], query: &Query, context: &QueryContext<'_>) -> Found {
+pub fn search(collections: &[&Collection], query: &Query, context: &QueryContext<'_>) -> SearchResults {
     let languages = collections.iter().fold(Languages::default(), |all, one| all.union(one.text().languages()));
     let words = TextQuery::new(&query.text, languages, StopWords::Dropped);
     let mut warnings = warnings(collections, query, context, &words);
     let Some((mode, context)) = mode(collections, query, context, &words, &mut warnings) else {
-        return Found { hits: Vec::new(), total: 0, mode: Mode::Text, warnings };
+        return SearchResults { hits: Vec::new(), total: 0, mode: Mode::Text, warnings };
     };
-    // Where they do not count, nothing is looked up for them.
+    // No terms are looked up if words do not count.
     let words = if mode == Mode::Semantic { TextQuery::default() } else { words };
-    let parts: Vec<Part<'_>> = collections
+    let parts: Vec<SearchedCollection<'_>> = collections
         .iter()
-        .map(|collection| Part {
+        .map(|collection| SearchedCollection {
             collection,
             admitted: collection.admitted(query, &context),
             resolved: collection.text().resolve(&words),
@@ -32,25 +33,26 @@ pub fn search(collections: &[&Collection], query: &Query, context: &QueryContext
     let best_text = collections.first().map_or(0.0, |one| one.text().best(&words, &statistics));
     let fusion = fuse(&scored, &context, mode, best_text);
     let page = query.offset.saturating_add(query.limit);
-    let shown = if query.mmr.is_some() { page.max(CANDIDATES) } else { page };
-    rank(&mut scored, &parts, &fusion, (query, &context), shown);
+    let count = if query.mmr.is_some() { page.max(CANDIDATES) } else { page };
+    rank(&mut scored, &parts, &fusion, (query, &context), count);
     let total = scored.len();
-    let show = |one: &Scored| Some((hit(one, parts.get(one.place.0)?, &fusion, &statistics, &context)?, one.place.1));
+    let build =
+        |one: &Scored| Some((build_hit(one, parts.get(one.key.0)?, &fusion, &statistics, &context)?, one.key.1));
     let hits = match query.mmr {
-        None => scored.iter().skip(query.offset).take(query.limit).filter_map(show).map(|(hit, _)| hit).collect(),
+        None => scored.iter().skip(query.offset).take(query.limit).filter_map(build).map(|(hit, _)| hit).collect(),
         Some(lambda) => {
-            let mut hits: Vec<(Hit, DocNo)> = scored.iter().take(shown).filter_map(show).collect();
+            let mut hits: Vec<(Hit, DocNo)> = scored.iter().take(count).filter_map(build).collect();
             diversify(&mut hits, collections, lambda, CANDIDATES);
             hits.into_iter().skip(query.offset).take(query.limit).map(|(hit, _)| hit).collect()
         }
     };
-    Found { hits, total, mode, warnings }
+    SearchResults { hits, total, mode, warnings }
 }
 
 fn warnings(collections: &[&Collection], query: &Query, context: &QueryContext<'_>, words: &TextQuery) -> Vec<String> {
     let mut warnings = Vec::new();
     if words.is_cut() {
-        warnings.push("the query has more than 512 words: those after them were not looked for".to_owned());
+        warnings.push("the query has more than 512 words: the words after them were ignored".to_owned());
     }
     let waiting: usize = collections.iter().map(|one| one.len() - one.vectors()).sum();
     if context.vector.is_some() && query.mode != Mode::Text && waiting > 0 {
@@ -59,7 +61,8 @@ fn warnings(collections: &[&Collection], query: &Query, context: &QueryContext<'
     warnings
 }
 
-/// By what is ranked, where there is anything to rank by.
+/// Determines the ranking that is possible, and removes an unusable vector from the context; `None` if there is neither a
+/// word nor a vector.
 fn mode<'a>(
     collections: &[&Collection],
     query: &Query,
@@ -70,8 +73,7 @@ fn mode<'a>(
     let fits = |vector: &&[f32]| collections.iter().all(|one| one.dimensions() == vector.len());
     let vector = context.vector.filter(fits);
     if context.vector.is_some() && vector.is_none() {
-        warnings
-            .push("the query's vector is of another model than the entries': only words were looked for".to_owned());
+        warnings.push("the query's vector is of another model than the entries': ranked by words only".to_owned());
     }
     let mode = match (query.mode, vector.is_some(), words.is_empty()) {
         (Mode::Text, _, false) | (_, false, false) => Mode::Text,

@@ -6,7 +6,7 @@ use super::*;
 use crate::{Bm25, Collection, CollectionOptions, Document, Language};
 
 /// An entry by its id: value, thread and direction of its vector.
-struct Made<'a> {
+struct Sample<'a> {
     id: u128,
     value: &'a str,
     thread: Option<&'a str>,
@@ -16,7 +16,7 @@ struct Made<'a> {
     expires_at: Option<i64>,
 }
 
-const MADE: Made<'_> = Made {
+const SAMPLE: Sample<'_> = Sample {
     id: 0,
     value: "",
     thread: None,
@@ -26,7 +26,7 @@ const MADE: Made<'_> = Made {
     expires_at: None,
 };
 
-fn collection(entries: &[Made<'_>]) -> Collection {
+fn collection(entries: &[Sample<'_>]) -> Collection {
     let mut collection = Collection::new(CollectionOptions::new(3));
     for made in entries {
         collection.put(&Document {
@@ -51,124 +51,124 @@ fn collection(entries: &[Made<'_>]) -> Collection {
 const EAST: [f32; 3] = [1.0, 0.0, 0.0];
 const NORTH: [f32; 3] = [0.0, 1.0, 0.0];
 
-const NOTHING: QueryContext<'_> = QueryContext { vector: None, now: 0, include_expired: false, alpha: None };
-const EASTWARD: QueryContext<'_> = QueryContext { vector: Some(&EAST), ..NOTHING };
+const NO_VECTOR: QueryContext<'_> = QueryContext { vector: None, now: 0, include_expired: false, alpha: None };
+const WITH_VECTOR: QueryContext<'_> = QueryContext { vector: Some(&EAST), ..NO_VECTOR };
 
-fn asked(text: &str) -> Query {
+fn query(text: &str) -> Query {
     Query { text: text.into(), limit: 20, ..Query::default() }
 }
 
-fn ids(found: &Found) -> Vec<u128> {
-    found.hits.iter().map(|hit| hit.id).collect()
+fn ids(results: &SearchResults) -> Vec<u128> {
+    results.hits.iter().map(|hit| hit.id).collect()
 }
 
 #[test]
-fn what_either_side_finds_is_scored_by_both() {
+fn candidates_of_either_side_are_scored_by_both() {
     let all = collection(&[
-        Made { id: 1, value: "the boat left", vector: Some(NORTH), ..MADE },
-        Made { id: 2, value: "a ship departed", vector: Some(EAST), ..MADE },
-        Made { id: 3, value: "boat", vector: Some(EAST), ..MADE },
-        Made { id: 4, value: "bread", vector: Some(NORTH), ..MADE },
+        Sample { id: 1, value: "the boat left", vector: Some(NORTH), ..SAMPLE },
+        Sample { id: 2, value: "a ship departed", vector: Some(EAST), ..SAMPLE },
+        Sample { id: 3, value: "boat", vector: Some(EAST), ..SAMPLE },
+        Sample { id: 4, value: "bread", vector: Some(NORTH), ..SAMPLE },
     ]);
-    let found = search(&[&all], &asked("boat"), &EASTWARD);
-    assert_eq!((found.mode, found.total), (Mode::Hybrid, 4));
-    let order = ids(&found);
+    let results = search(&[&all], &query("boat"), &WITH_VECTOR);
+    assert_eq!((results.mode, results.total), (Mode::Hybrid, 4));
+    let order = ids(&results);
     assert_eq!((order[0], order[3]), (3, 4), "both, and neither");
-    let hit = &found.hits[0];
+    let hit = &results.hits[0];
     assert!((hit.semantic.unwrap() - 1.0).abs() < 1e-3 && hit.text.unwrap() > 0.0);
 }
 
 #[test]
-fn without_a_vector_words_count_and_without_words_the_vector_does() {
+fn ranking_falls_back_to_words_or_vector_alone() {
     let all = collection(&[
-        Made { id: 1, value: "boat", vector: Some(NORTH), ..MADE },
-        Made { id: 2, value: "ship", vector: Some(EAST), ..MADE },
+        Sample { id: 1, value: "boat", vector: Some(NORTH), ..SAMPLE },
+        Sample { id: 2, value: "ship", vector: Some(EAST), ..SAMPLE },
     ]);
-    let text = search(&[&all], &asked("boat"), &NOTHING);
+    let text = search(&[&all], &query("boat"), &NO_VECTOR);
     assert_eq!((text.mode, ids(&text)), (Mode::Text, vec![1]));
     assert!(text.hits[0].semantic.is_none() && text.hits[0].explain.semantic.is_none());
-    let semantic = search(&[&all], &asked("…!?"), &EASTWARD);
+    let semantic = search(&[&all], &query("…!?"), &WITH_VECTOR);
     assert_eq!((semantic.mode, ids(&semantic)), (Mode::Semantic, vec![2, 1]));
-    let nothing = search(&[&all], &asked("…!?"), &NOTHING);
+    let nothing = search(&[&all], &query("…!?"), &NO_VECTOR);
     assert_eq!((nothing.hits.len(), nothing.total), (0, 0));
     let foreign = search(
         &[&all],
-        &Query { mode: Mode::Semantic, ..asked("boat") },
-        &QueryContext { vector: Some(&[1.0]), ..NOTHING },
+        &Query { mode: Mode::Semantic, ..query("boat") },
+        &QueryContext { vector: Some(&[1.0]), ..NO_VECTOR },
     );
     assert_eq!((foreign.mode, ids(&foreign)), (Mode::Text, vec![1]));
     assert!(foreign.warnings[0].contains("another model"));
 }
 
 #[test]
-fn an_entry_whose_vector_is_not_there_yet_is_found_by_its_words() {
+fn entries_without_a_vector_are_found_by_their_words() {
     let all = collection(&[
-        Made { id: 1, value: "boat", ..MADE },
-        Made { id: 2, value: "bread", vector: Some(EAST), ..MADE },
-        Made { id: 3, value: "bread", vector: Some(NORTH), ..MADE },
+        Sample { id: 1, value: "boat", ..SAMPLE },
+        Sample { id: 2, value: "bread", vector: Some(EAST), ..SAMPLE },
+        Sample { id: 3, value: "bread", vector: Some(NORTH), ..SAMPLE },
     ]);
-    let found = search(&[&all], &asked("boat"), &EASTWARD);
-    assert!(ids(&found).contains(&1));
-    assert!(found.warnings[0].starts_with("1 entries have no vector yet"));
-    let hit = found.hits.iter().find(|hit| hit.id == 1).unwrap();
+    let results = search(&[&all], &query("boat"), &WITH_VECTOR);
+    assert!(ids(&results).contains(&1));
+    assert!(results.warnings[0].starts_with("1 entries have no vector yet"));
+    let hit = results.hits.iter().find(|hit| hit.id == 1).unwrap();
     let part = hit.explain.semantic.as_ref().unwrap();
     assert_eq!((hit.semantic, part.own, part.cosine), (None, None, part.mean), "neither gains nor loses");
-    let semantic = search(&[&all], &Query { mode: Mode::Semantic, ..asked("boat") }, &EASTWARD);
+    let semantic = search(&[&all], &Query { mode: Mode::Semantic, ..query("boat") }, &WITH_VECTOR);
     assert_eq!(ids(&semantic), [2, 3]);
 }
 
 #[test]
-fn a_turn_counts_with_those_around_it() {
+fn thread_neighbours_contribute_to_an_entrys_score() {
     let all = collection(&[
-        Made { id: 1, value: "which boat did you take", thread: Some("t"), vector: Some(EAST), ..MADE },
-        Made { id: 2, value: "the blue one", thread: Some("t"), vector: Some(NORTH), ..MADE },
-        Made { id: 3, value: "the blue one", vector: Some(NORTH), ..MADE },
+        Sample { id: 1, value: "which boat did you take", thread: Some("t"), vector: Some(EAST), ..SAMPLE },
+        Sample { id: 2, value: "the blue one", thread: Some("t"), vector: Some(NORTH), ..SAMPLE },
+        Sample { id: 3, value: "the blue one", vector: Some(NORTH), ..SAMPLE },
     ]);
-    assert_eq!(ids(&search(&[&all], &asked("boat"), &NOTHING)), [1, 2], "by words");
-    let found = search(&[&all], &Query { mode: Mode::Semantic, ..asked("") }, &EASTWARD);
-    assert_eq!(ids(&found), [1, 2, 3], "by vector");
+    assert_eq!(ids(&search(&[&all], &query("boat"), &NO_VECTOR)), [1, 2], "by words");
+    let results = search(&[&all], &Query { mode: Mode::Semantic, ..query("") }, &WITH_VECTOR);
+    assert_eq!(ids(&results), [1, 2, 3], "by vector");
     // (0, 1) + .3 (1, 0), whose cosine with (1, 0) is .3 / sqrt(1.09).
-    let part = found.hits[1].explain.semantic.as_ref().unwrap();
+    let part = results.hits[1].explain.semantic.as_ref().unwrap();
     assert!((part.cosine - 0.3 / 1.09_f32.sqrt()).abs() < 1e-3, "{part:?}");
     assert!(part.own.unwrap().abs() < 1e-3 && part.neighbours == 1);
-    assert_eq!((found.hits[1].prev, found.hits[1].next), (Some(1), None));
+    assert_eq!((results.hits[1].prev, results.hits[1].next), (Some(1), None));
 }
 
 #[test]
-fn what_has_expired_is_not_found_and_not_told_of() {
+fn expired_entries_are_neither_returned_nor_named_as_neighbours() {
     let all = collection(&[
-        Made { id: 1, value: "boat", thread: Some("t"), ..MADE },
-        Made { id: 2, value: "boat", thread: Some("t"), expires_at: Some(50), vector: Some(EAST), ..MADE },
-        Made { id: 3, value: "boat", thread: Some("t"), ..MADE },
+        Sample { id: 1, value: "boat", thread: Some("t"), ..SAMPLE },
+        Sample { id: 2, value: "boat", thread: Some("t"), expires_at: Some(50), vector: Some(EAST), ..SAMPLE },
+        Sample { id: 3, value: "boat", thread: Some("t"), ..SAMPLE },
     ]);
-    let at = |now| search(&[&all], &asked("boat"), &QueryContext { now, ..EASTWARD });
+    let at = |now| search(&[&all], &query("boat"), &QueryContext { now, ..WITH_VECTOR });
     assert_eq!(at(49).total, 3);
-    let found = at(50);
-    assert_eq!((ids(&found), found.total), (vec![1, 3], 2), "from that moment on");
-    assert_eq!((found.hits[0].next, found.hits[1].prev), (Some(3), Some(1)), "it is passed over");
-    let kept = search(&[&all], &asked("boat"), &QueryContext { now: 50, include_expired: true, ..NOTHING });
+    let results = at(50);
+    assert_eq!((ids(&results), results.total), (vec![1, 3], 2), "expired from that moment on");
+    assert_eq!((results.hits[0].next, results.hits[1].prev), (Some(3), Some(1)), "it is skipped");
+    let kept = search(&[&all], &query("boat"), &QueryContext { now: 50, include_expired: true, ..NO_VECTOR });
     assert_eq!(kept.total, 3);
 }
 
 #[test]
-fn equal_scores_are_in_order_of_their_ids() {
-    let all = collection(&[5, 3, 9, 1].map(|id| Made { id, value: "boat", ..MADE }));
-    assert_eq!(ids(&search(&[&all], &asked("boat"), &NOTHING)), [1, 3, 5, 9]);
+fn equal_scores_are_ordered_by_id() {
+    let all = collection(&[5, 3, 9, 1].map(|id| Sample { id, value: "boat", ..SAMPLE }));
+    assert_eq!(ids(&search(&[&all], &query("boat"), &NO_VECTOR)), [1, 3, 5, 9]);
 }
 
 #[test]
-fn importance_and_age_move_a_score() {
+fn importance_and_age_change_the_score() {
     let all = collection(&[
-        Made { id: 1, value: "boat", ..MADE },
-        Made { id: 2, value: "boat", importance: 1.0, ..MADE },
-        Made { id: 3, value: "boat", stored_at: 1_000, ..MADE },
-        Made { id: 4, value: "boat", importance: 0.0, ..MADE },
+        Sample { id: 1, value: "boat", ..SAMPLE },
+        Sample { id: 2, value: "boat", importance: 1.0, ..SAMPLE },
+        Sample { id: 3, value: "boat", stored_at: 1_000, ..SAMPLE },
+        Sample { id: 4, value: "boat", importance: 0.0, ..SAMPLE },
     ]);
-    assert_eq!(ids(&search(&[&all], &asked("boat"), &NOTHING)), [2, 1, 3, 4]);
+    assert_eq!(ids(&search(&[&all], &query("boat"), &NO_VECTOR)), [2, 1, 3, 4]);
     let aged = search(
         &[&all],
-        &Query { half_life: Some(Duration::from_secs(1)), ..asked("boat") },
-        &QueryContext { now: 1_000, ..NOTHING },
+        &Query { half_life: Some(Duration::from_secs(1)), ..query("boat") },
+        &QueryContext { now: 1_000, ..NO_VECTOR },
     );
     assert_eq!(ids(&aged), [2, 3, 1, 4]);
     let decays: Vec<f32> = aged.hits.iter().map(|hit| hit.explain.decay).collect();
@@ -176,34 +176,35 @@ fn importance_and_age_move_a_score() {
 }
 
 #[test]
-fn below_the_least_score_nothing_is_found() {
+fn entries_below_the_minimum_score_are_omitted() {
     let all = collection(&[
-        Made { id: 1, value: "blue boat", vector: Some(EAST), ..MADE },
-        Made { id: 2, value: "bread", vector: Some(NORTH), ..MADE },
+        Sample { id: 1, value: "blue boat", vector: Some(EAST), ..SAMPLE },
+        Sample { id: 2, value: "bread", vector: Some(NORTH), ..SAMPLE },
     ]);
-    let ask = |min_score| Query { min_score, ..asked("blue boat") };
-    let [best, worst] = &search(&[&all], &ask(None), &EASTWARD).hits[..] else { panic!("two") };
+    let with = |min_score| Query { min_score, ..query("blue boat") };
+    let [best, worst] = &search(&[&all], &with(None), &WITH_VECTOR).hits[..] else { panic!("two") };
     assert!(best.score > 0.5 && worst.score < 0.1, "{} {}", best.score, worst.score);
-    let found = search(&[&all], &ask(Some(best.score)), &EASTWARD);
-    assert_eq!((ids(&found), found.total), (vec![1], 1));
-    assert_eq!(search(&[&all], &ask(Some(1.1)), &EASTWARD).total, 0);
+    let results = search(&[&all], &with(Some(best.score)), &WITH_VECTOR);
+    assert_eq!((ids(&results), results.total), (vec![1], 1));
+    assert_eq!(search(&[&all], &with(Some(1.1)), &WITH_VECTOR).total, 0);
 }
 
 #[test]
-fn diversity_moves_what_was_said_already_down() {
+fn diversity_ranks_similar_entries_lower() {
     let near = [0.9, 0.1, 0.0];
     let all = collection(&[
-        Made { id: 1, value: "boat", vector: Some(EAST), ..MADE },
-        Made { id: 2, value: "boat", vector: Some(EAST), ..MADE },
-        Made { id: 3, value: "boat", vector: Some([0.8, 0.0, 0.6]), ..MADE },
+        Sample { id: 1, value: "boat", vector: Some(EAST), ..SAMPLE },
+        Sample { id: 2, value: "boat", vector: Some(EAST), ..SAMPLE },
+        Sample { id: 3, value: "boat", vector: Some([0.8, 0.0, 0.6]), ..SAMPLE },
     ]);
-    let with = |mmr| search(&[&all], &Query { mmr, ..asked("boat") }, &QueryContext { vector: Some(&near), ..NOTHING });
+    let with =
+        |mmr| search(&[&all], &Query { mmr, ..query("boat") }, &QueryContext { vector: Some(&near), ..NO_VECTOR });
     assert_eq!(ids(&with(None)), [1, 2, 3]);
-    let found = with(Some(0.5));
-    assert_eq!(ids(&found), [1, 3, 2]);
-    let likeness: Vec<f32> = found.hits.iter().map(|hit| hit.explain.likeness.unwrap()).collect();
-    for (found, expected) in likeness.iter().zip([0.0, 0.8, 1.0]) {
-        assert!((found - expected).abs() < 1e-3, "{likeness:?}");
+    let results = with(Some(0.5));
+    assert_eq!(ids(&results), [1, 3, 2]);
+    let likeness: Vec<f32> = results.hits.iter().map(|hit| hit.explain.likeness.unwrap()).collect();
+    for (results, expected) in likeness.iter().zip([0.0, 0.8, 1.0]) {
+        assert!((results - expected).abs() < 1e-3, "{likeness:?}");
     }
     assert_eq!(ids(&with(Some(1.0))), [1, 2, 3]);
 }
@@ -211,26 +212,26 @@ fn diversity_moves_what_was_said_already_down() {
 #[test]
 fn the_parts_of_a_score_add_up_to_it() {
     let all = collection(&[
-        Made { id: 1, value: "a blue boat in the harbour", thread: Some("t"), vector: Some(EAST), ..MADE },
-        Made {
+        Sample { id: 1, value: "a blue boat in the harbour", thread: Some("t"), vector: Some(EAST), ..SAMPLE },
+        Sample {
             id: 2,
             value: "harbour lights",
             thread: Some("t"),
             vector: Some([0.6, 0.8, 0.0]),
             importance: 0.9,
-            ..MADE
+            ..SAMPLE
         },
-        Made { id: 3, value: "blue lights", vector: Some(NORTH), stored_at: -500, ..MADE },
-        Made { id: 4, value: "boat", ..MADE },
+        Sample { id: 3, value: "blue lights", vector: Some(NORTH), stored_at: -500, ..SAMPLE },
+        Sample { id: 4, value: "boat", ..SAMPLE },
     ]);
     for mode in [Mode::Hybrid, Mode::Text, Mode::Semantic] {
-        let found = search(
+        let results = search(
             &[&all],
-            &Query { mode, half_life: Some(Duration::from_millis(700)), ..asked("blue boat harbour") },
-            &EASTWARD,
+            &Query { mode, half_life: Some(Duration::from_millis(700)), ..query("blue boat harbour") },
+            &WITH_VECTOR,
         );
-        assert!(found.hits.len() > 1);
-        for hit in &found.hits {
+        assert!(results.hits.len() > 1);
+        for hit in &results.hits {
             let Explain { text, semantic, alpha, fused, importance, best, decay, score, .. } = &hit.explain;
             let of_text = text.as_ref().map_or((0.0, 0.0), |part| {
                 let terms: f32 = part.terms.iter().map(|term| term.contribution).sum();
@@ -249,15 +250,16 @@ fn the_parts_of_a_score_add_up_to_it() {
 }
 
 #[test]
-fn other_parameters_count_from_then_on() {
+fn changed_bm25_parameters_apply_to_later_searches() {
     let mut all = collection(&[
-        Made { id: 1, value: "boat and much else that was said of the harbour", ..MADE },
-        Made { id: 2, value: "boat", ..MADE },
+        Sample { id: 1, value: "boat and much else that was written of the harbour", ..SAMPLE },
+        Sample { id: 2, value: "boat", ..SAMPLE },
     ]);
-    let bm25 = |all: &Collection| search(&[all], &asked("boat"), &NOTHING).hits[0].explain.text.as_ref().unwrap().bm25;
-    assert_eq!(ids(&search(&[&all], &asked("boat"), &NOTHING)), [2, 1], "the shorter first");
+    let bm25 =
+        |all: &Collection| search(&[all], &query("boat"), &NO_VECTOR).hits[0].explain.text.as_ref().unwrap().bm25;
+    assert_eq!(ids(&search(&[&all], &query("boat"), &NO_VECTOR)), [2, 1], "the shorter first");
     all.set_bm25(Bm25 { k1: 1.0, b: 0.0, prior: 0.0 });
-    assert_eq!(ids(&search(&[&all], &asked("boat"), &NOTHING)), [1, 2], "length does not count");
+    assert_eq!(ids(&search(&[&all], &query("boat"), &NO_VECTOR)), [1, 2], "length does not count");
     // ln(1 + .5 / 2.5), once in an entry of which 1 / (1 + k1) counts.
     assert!((bm25(&all) - 1.2_f32.ln() / 2.0).abs() < 1e-6);
 }
@@ -265,22 +267,23 @@ fn other_parameters_count_from_then_on() {
 #[test]
 fn pages_are_parts_of_one_list() {
     let values: Vec<String> = (0..90).map(|n| format!("boat {}", "and more ".repeat(n))).collect();
-    let made: Vec<Made<'_>> = values.iter().zip(1..).map(|(value, id)| Made { id, value, ..MADE }).collect();
+    let made: Vec<Sample<'_>> = values.iter().zip(1..).map(|(value, id)| Sample { id, value, ..SAMPLE }).collect();
     let all = collection(&made);
-    let whole = search(&[&all], &Query { limit: 100, ..asked("boat") }, &NOTHING);
+    let whole = search(&[&all], &Query { limit: 100, ..query("boat") }, &NO_VECTOR);
     assert_eq!(whole.hits.len(), 90);
-    let pages = (0..10).map(|page| search(&[&all], &Query { limit: 10, offset: page * 10, ..asked("boat") }, &NOTHING));
+    let pages =
+        (0..10).map(|page| search(&[&all], &Query { limit: 10, offset: page * 10, ..query("boat") }, &NO_VECTOR));
     let paged: Vec<Hit> = pages.inspect(|page| assert_eq!(page.total, 90)).flat_map(|page| page.hits).collect();
     assert_eq!(paged, whole.hits);
 }
 
 #[test]
-fn words_beyond_the_512th_are_said_to_be_left_out() {
-    let all = collection(&[Made { id: 1, value: "w1", ..MADE }]);
+fn words_beyond_the_512th_are_reported_as_ignored() {
+    let all = collection(&[Sample { id: 1, value: "w1", ..SAMPLE }]);
     let text: Vec<String> = (0..600).map(|n| format!("w{n}")).collect();
-    let found = search(&[&all], &asked(&text.join(" ")), &NOTHING);
-    assert!(found.warnings[0].contains("512"));
-    assert_eq!(ids(&found), [1]);
+    let results = search(&[&all], &query(&text.join(" ")), &NO_VECTOR);
+    assert!(results.warnings[0].contains("512"));
+    assert_eq!(ids(&results), [1]);
 }
 
 const WORDS: [&str; 6] = ["boat", "boats", "harbour", "blue", "lights", "lighthouse"];
@@ -289,55 +292,55 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn collections_are_searched_as_if_they_were_one(
+    fn several_collections_are_ranked_as_one(
         values in prop::collection::vec((prop::collection::vec(prop::sample::select(&WORDS[..]), 1..8), 0_usize..3), 1..20),
         text in prop::collection::vec(prop::sample::select(&WORDS[..]), 1..4),
     ) {
         let values: Vec<(String, usize)> = values.into_iter().map(|(words, of)| (words.join(" "), of)).collect();
         let made = |of: Option<usize>| {
             let some = values.iter().zip(1..).filter(|((_, one), _)| of.is_none_or(|of| of == *one));
-            some.map(|((value, _), id)| Made { id, value, ..MADE }).collect::<Vec<_>>()
+            some.map(|((value, _), id)| Sample { id, value, ..SAMPLE }).collect::<Vec<_>>()
         };
         let text = text.join(" ");
-        let whole = search(&[&collection(&made(None))], &Query { limit: 50, ..asked(&text) }, &NOTHING);
+        let whole = search(&[&collection(&made(None))], &Query { limit: 50, ..query(&text) }, &NO_VECTOR);
         let parts = [0, 1, 2].map(|of| collection(&made(Some(of))));
-        let found = search(&parts.each_ref(), &Query { limit: 50, ..asked(&text) }, &NOTHING);
-        let scores = |found: &Found| {
-            let mut all: Vec<(u128, f32)> = found.hits.iter().map(|hit| (hit.id, hit.score)).collect();
+        let results = search(&parts.each_ref(), &Query { limit: 50, ..query(&text) }, &NO_VECTOR);
+        let scores = |results: &SearchResults| {
+            let mut all: Vec<(u128, f32)> = results.hits.iter().map(|hit| (hit.id, hit.score)).collect();
             all.sort_by_key(|(id, _)| *id);
             all
         };
-        prop_assert_eq!(found.total, whole.total);
-        for ((id, score), (other, expected)) in scores(&found).into_iter().zip(scores(&whole)) {
+        prop_assert_eq!(results.total, whole.total);
+        for ((id, score), (other, expected)) in scores(&results).into_iter().zip(scores(&whole)) {
             prop_assert_eq!(id, other);
             prop_assert!((score - expected).abs() < 1e-5);
         }
     }
 
     #[test]
-    fn whatever_is_stored_and_asked_is_answered_in_order(
+    fn any_query_returns_ordered_scores_within_bounds(
         values in prop::collection::vec(("\\PC{0,80}", prop::option::of("\\PC{0,3}")), 1..12),
         text in "(.|\\PC){0,200}",
         vector in prop::option::of(prop::array::uniform3(-1.0_f32..1.0)),
         numbers in (any::<f32>(), any::<f32>(), any::<f32>(), any::<Duration>(), any::<i64>()),
     ) {
         let (alpha, mmr, min_score, half_life, now) = numbers;
-        let made: Vec<Made<'_>> = values.iter().zip(1..).map(|((value, thread), id)| Made {
-            id, value, thread: thread.as_deref(), vector: (id % 2 == 0).then_some(EAST), ..MADE
+        let made: Vec<Sample<'_>> = values.iter().zip(1..).map(|((value, thread), id)| Sample {
+            id, value, thread: thread.as_deref(), vector: (id % 2 == 0).then_some(EAST), ..SAMPLE
         }).collect();
         let all = collection(&made);
-        let context = QueryContext { vector: vector.as_ref().map(|v| &v[..]), now, ..NOTHING };
-        for (ask, alpha) in [
-            (asked(&text), None),
-            (Query { half_life: Some(half_life), ..asked(&text) }, Some(alpha)),
-            (Query { min_score: Some(min_score), offset: 1, limit: 2, ..asked(&text) }, None),
-            (Query { mmr: Some(mmr), ..asked(&text) }, None),
+        let context = QueryContext { vector: vector.as_ref().map(|v| &v[..]), now, ..NO_VECTOR };
+        for (query, alpha) in [
+            (query(&text), None),
+            (Query { half_life: Some(half_life), ..query(&text) }, Some(alpha)),
+            (Query { min_score: Some(min_score), offset: 1, limit: 2, ..query(&text) }, None),
+            (Query { mmr: Some(mmr), ..query(&text) }, None),
         ] {
-            let found = search(&[&all], &ask, &QueryContext { alpha, ..context });
-            prop_assert!(found.hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score)));
-            let is_falling = found.hits.is_sorted_by(|a, b| a.score >= b.score);
-            prop_assert!(is_falling || ask.mmr.is_some());
-            prop_assert!(found.hits.len() <= ask.limit.min(found.total));
+            let results = search(&[&all], &query, &QueryContext { alpha, ..context });
+            prop_assert!(results.hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score)));
+            let is_falling = results.hits.is_sorted_by(|a, b| a.score >= b.score);
+            prop_assert!(is_falling || query.mmr.is_some());
+            prop_assert!(results.hits.len() <= query.limit.min(results.total));
         }
     }
 }

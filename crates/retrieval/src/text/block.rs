@@ -36,7 +36,7 @@ impl Item<'_> {
     }
 }
 
-/// Decodes the given number of positions.
+/// Decodes this number of positions.
 #[inline]
 pub(super) fn positions(mut places: &[u8], count: u32) -> impl Iterator<Item = u32> {
     let (mut last, mut left) = (0_u32, count);

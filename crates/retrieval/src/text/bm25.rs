@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// BM25's parameters (Robertson, Zaragoza 2009, "The Probabilistic Relevance Framework: BM25 and Beyond").
+/// Parameters of BM25 (Robertson, Zaragoza 2009, "The Probabilistic Relevance Framework: BM25 and Beyond").
 ///
 /// A term adds `idf * tf / (tf + K)` with `K = k1 * (1 - b + b * (len + prior) / (mean + prior))`, without the constant
 /// factor `k1 + 1`, as Lucene since version 8.
@@ -10,7 +10,8 @@ pub struct Bm25 {
     pub k1: f32,
     /// Length normalisation, 0 to 1.
     pub b: f32,
-    /// Number of words added to every entry's length: among short texts the length says little. 0 is BM25 as published.
+    /// Number of words added to every entry's length, since the length of short texts carries little information. 0 is
+    /// BM25 as published.
     pub prior: f32,
 }
 
@@ -21,7 +22,7 @@ impl Default for Bm25 {
 }
 
 impl Bm25 {
-    /// Lucene's idf: `ln(1 + (n - df + 0.5) / (df + 0.5))`, never negative.
+    /// Returns the inverse document frequency as defined by Lucene: `ln(1 + (n - df + 0.5) / (df + 0.5))`, never negative.
     #[must_use]
     pub fn idf(documents: u64, df: u64) -> f32 {
         let (all, with) = (documents as f64, df.min(documents) as f64);

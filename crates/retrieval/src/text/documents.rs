@@ -2,8 +2,8 @@
 
 use crate::analysis::Language;
 
+use super::chunks::Chunks;
 use super::neighbours::{REACH, WHOLE, Weights};
-use super::pieces::Pieces;
 
 /// Entries per chunk, as a power of two.
 const PIECE: u32 = 10;
@@ -48,9 +48,9 @@ impl Document {
 #[derive(Debug, Clone)]
 pub(super) struct Documents {
     weights: Weights,
-    all: Pieces<Document, PIECE>,
+    all: Chunks<Document, PIECE>,
     /// Weighted length of an entry with its neighbours, in 256ths of a word.
-    bags: Pieces<u32, PIECE>,
+    bags: Chunks<u32, PIECE>,
     count: usize,
     linked: usize,
     total: u64,
@@ -59,7 +59,7 @@ pub(super) struct Documents {
 
 impl Documents {
     pub(super) fn new(weights: Weights) -> Self {
-        let (all, bags) = (Pieces::default(), Pieces::default());
+        let (all, bags) = (Chunks::default(), Chunks::default());
         Self { weights, all, bags, count: 0, linked: 0, total: 0, by_language: [0; Language::ALL.len()] }
     }
 
@@ -119,11 +119,11 @@ impl Documents {
 
     /// Checks that links are mutual; then computes all weighted lengths.
     pub(super) fn finish(&mut self) -> bool {
-        let knows = |doc: u32, other: Option<u32>, back: fn(&Document) -> Option<u32>| {
+        let links_back = |doc: u32, other: Option<u32>, back: fn(&Document) -> Option<u32>| {
             other.is_none_or(|other| other != doc && self.get(other).and_then(back) == Some(doc))
         };
         let sound = (0..).zip(self.all.iter()).all(|(doc, document)| {
-            knows(doc, document.previous(), Document::next) && knows(doc, document.next(), Document::previous)
+            links_back(doc, document.previous(), Document::next) && links_back(doc, document.next(), Document::previous)
         });
         if sound {
             let slots = u32::try_from(self.slots()).unwrap_or(u32::MAX);
@@ -276,7 +276,7 @@ impl Documents {
 
 /// Caches the last accessed chunk.
 pub(super) struct Bags<'a> {
-    all: &'a Pieces<u32, PIECE>,
+    all: &'a Chunks<u32, PIECE>,
     held: usize,
     piece: &'a [u32],
 }
@@ -287,7 +287,7 @@ impl Bags<'_> {
         let at = doc as usize;
         if at >> PIECE != self.held {
             self.held = at >> PIECE;
-            self.piece = self.all.piece(self.held);
+            self.piece = self.all.chunk(self.held);
         }
         self.piece.get(at & ((1 << PIECE) - 1)).copied().unwrap_or_default()
     }

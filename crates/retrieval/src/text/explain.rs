@@ -14,23 +14,25 @@ pub struct TermPart {
     pub tf: f32,
     /// Number of entries that contain it.
     pub df: u64,
+    /// Inverse document frequency, see [`Bm25::idf`](super::Bm25::idf).
     pub idf: f32,
     /// `contribution = weight * tf / (tf + K)`: idf times the count in the query (and the pair weight).
     pub weight: f32,
+    /// Contribution to the score.
     pub contribution: f32,
 }
 
 impl TextIndex {
-    /// Parts of an entry's score, the heaviest first; their sum in this order is bit-identical to the score.
+    /// Returns the parts of an entry's score, the heaviest first; their sum in this order is bit-identical to the score.
     #[must_use]
     pub fn explain(&self, query: &Resolved<'_>, statistics: &Statistics, doc: DocNo) -> Vec<TermPart> {
         if !self.contains(doc) {
             return Vec::new();
         }
         let plan = self.plan(query, statistics);
-        let mut looker = self.looker(&plan, 0);
+        let mut entry_scorer = self.entry_scorer(&plan, 0);
         let length = words(self.documents.bag(doc.0));
-        let counted = plan.parts.iter().zip(looker.bags(doc.0)).filter(|(_, bag)| **bag > 0);
+        let counted = plan.parts.iter().zip(entry_scorer.bags(doc.0)).filter(|(_, bag)| **bag > 0);
         let parts = counted.map(|(part, bag)| {
             let tf = words(*bag);
             let contribution = part.weight * plan.norm.saturation(tf, length);

@@ -1,4 +1,4 @@
-//! Forward index: terms of each entry by number, for removal and for scoring given entries.
+//! Forward index: terms of each entry by number, for its removal and for scoring single entries.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ const PIECE: usize = 256;
 /// min(count, 4) - 1`, from four on the rest of the count.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Forward {
-    pieces: Vec<Arc<Piece>>,
+    chunks: Vec<Arc<Piece>>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -46,7 +46,7 @@ impl Forward {
     /// Encoded list of an entry; empty if there is none.
     pub(super) fn bytes_of(&self, doc: u32) -> &[u8] {
         let (piece, nth) = place(doc);
-        let list = self.pieces.get(piece).and_then(|piece| piece.bytes.get(piece.range(nth)?));
+        let list = self.chunks.get(piece).and_then(|piece| piece.bytes.get(piece.range(nth)?));
         list.unwrap_or_default()
     }
 
@@ -56,20 +56,20 @@ impl Forward {
 
     pub(super) fn set(&mut self, doc: u32, list: &[u8]) {
         let (piece, nth) = place(doc);
-        if self.pieces.len() <= piece {
-            if let Some(full) = self.pieces.last_mut() {
+        if self.chunks.len() <= piece {
+            if let Some(full) = self.chunks.last_mut() {
                 Arc::make_mut(full).bytes.shrink_to_fit();
             }
-            self.pieces.resize_with(piece + 1, Arc::default);
+            self.chunks.resize_with(piece + 1, Arc::default);
         }
-        if let Some(piece) = self.pieces.get_mut(piece) {
+        if let Some(piece) = self.chunks.get_mut(piece) {
             Arc::make_mut(piece).set(nth, list);
         }
     }
 
     pub(super) fn bytes(&self) -> usize {
         let held = |piece: &Arc<Piece>| piece.bytes.capacity() + piece.ends.capacity() * 4 + size_of::<Piece>() + 24;
-        self.pieces.iter().map(held).sum()
+        self.chunks.iter().map(held).sum()
     }
 }
 

@@ -10,14 +10,17 @@ const FRAME: usize = 64 * 1024;
 /// Maximum size of a frame in bytes.
 const MAX_FRAME: u32 = 64 * 1024 * 1024;
 
-/// Why an index cannot be read.
+/// Why a text index cannot be decoded.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
-    #[error("cannot read the index: {0}")]
+    /// The reader failed, or the data is incomplete.
+    #[error("cannot read the text index: {0}")]
     Io(#[from] io::Error),
-    #[error("not a text index, or one of version {0}, which this program does not know: build it anew")]
+    /// The data is of another format or version.
+    #[error("not a text index, or one of the unknown version {0}: rebuild it from the entries")]
     Version(u64),
-    #[error("the index is damaged ({0}): build it anew")]
+    /// A part, named by the value, is damaged.
+    #[error("the text index is damaged ({0}): rebuild it from the entries")]
     Damaged(&'static str),
 }
 
@@ -82,7 +85,7 @@ impl<'a> Reader<'a> {
     /// Reads the empty frame at the end.
     pub(super) fn end(mut self) -> Result<(), DecodeError> {
         if self.at != self.frame.len() || self.next()? != 0 {
-            return Err(DecodeError::Damaged("more than it should hold"));
+            return Err(DecodeError::Damaged("data after its end"));
         }
         Ok(())
     }

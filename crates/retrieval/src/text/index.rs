@@ -4,17 +4,19 @@ use crate::DocNo;
 use crate::analysis::{Analyzed, Language, Languages};
 
 use super::block::{Item, write_places};
+use super::chunks::Chunks;
 use super::dictionary::Dictionary;
 use super::documents::Documents;
 use super::forward::{Forward, write_terms};
-use super::pieces::Pieces;
 use super::postings::Postings;
 use super::{Bm25, Neighbours};
 
 /// Ranking options of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TextOptions {
+    /// Parameters of BM25.
     pub bm25: Bm25,
+    /// Weights of thread neighbours.
     pub neighbours: Neighbours,
     /// Additional weight of two adjacent query words; 0 disables pairs.
     pub pairs: f32,
@@ -26,12 +28,12 @@ impl Default for TextOptions {
     }
 }
 
-/// Inverted index. Clones are cheap and immutable.
+/// Inverted index with BM25 scores. Clones are cheap and share unchanged data.
 #[derive(Debug, Clone)]
 pub struct TextIndex {
     pub(super) options: TextOptions,
     pub(super) dictionary: Dictionary,
-    pub(super) terms: Pieces<Term, 7>,
+    pub(super) terms: Chunks<Term, 7>,
     /// Numbers of terms without entries.
     pub(super) free: Vec<u32>,
     pub(super) forward: Forward,
@@ -52,18 +54,20 @@ impl Default for TextIndex {
 }
 
 impl TextIndex {
+    /// Creates an empty index.
     #[must_use]
     pub fn new(options: TextOptions) -> Self {
         Self {
             options,
             dictionary: Dictionary::default(),
-            terms: Pieces::default(),
+            terms: Chunks::default(),
             free: Vec::new(),
             forward: Forward::default(),
             documents: Documents::new(options.neighbours.weights()),
         }
     }
 
+    /// Returns its ranking options.
     #[must_use]
     pub fn options(&self) -> &TextOptions {
         &self.options
@@ -80,6 +84,7 @@ impl TextIndex {
         self.documents.len()
     }
 
+    /// Returns whether it has no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -91,6 +96,7 @@ impl TextIndex {
         self.dictionary.len()
     }
 
+    /// Returns whether it has an entry with this number.
     #[must_use]
     pub fn contains(&self, doc: DocNo) -> bool {
         self.documents.get(doc.0).is_some()
@@ -150,7 +156,7 @@ impl TextIndex {
         document.map_or((None, None), |document| (side(document.previous()), side(document.next())))
     }
 
-    /// Heap size in bytes. Traverses all chunks: not for every request.
+    /// Returns the heap size in bytes. Traverses all chunks, so it must not be called for every request.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let postings: usize = self.terms.iter().map(|term| term.postings.bytes()).sum();

@@ -3,18 +3,18 @@
 //! All data is in reference-counted chunks, copied on write: a clone costs one count per chunk, and a later insert
 //! copies only the chunks it changes. Terms and postings are encoded as bytes.
 
+mod accumulators;
 mod block;
 mod bm25;
 mod codec;
 mod cursor;
 mod dictionary;
 mod documents;
+mod entry_scorer;
 mod explain;
 mod forward;
-mod found;
 mod frame;
 mod index;
-mod look;
 mod neighbours;
 mod plan;
 mod postings;
@@ -28,7 +28,7 @@ mod varint;
 #[cfg(test)]
 mod tests;
 
-use crate::pieces;
+use crate::chunks;
 
 pub use bm25::Bm25;
 pub use explain::TermPart;

@@ -10,6 +10,7 @@ pub(super) const WHOLE: u32 = 256;
 pub struct Neighbours {
     /// Weights of the previous entry, the one before that, and so on.
     pub before: [f32; REACH],
+    /// Weights of the next entry, the one after that, and so on.
     pub after: [f32; REACH],
 }
 

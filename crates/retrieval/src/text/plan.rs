@@ -3,7 +3,7 @@ use super::neighbours::WHOLE;
 use super::{Bm25, Resolved, Statistics, TextIndex};
 
 /// Cost of scoring one entry by the forward index, in postings; with threads, neighbours raise both costs.
-const LOOK: usize = 24;
+const ENTRY_COST: usize = 24;
 
 /// Words and pairs of a query with their weights, the heaviest first. All scores are summed in this order, so that they
 /// are bit-identical however they are computed.
@@ -36,8 +36,8 @@ pub(super) enum Source<'a> {
 
 impl Plan<'_> {
     /// Cost of scoring this many entries individually, in postings.
-    pub(super) fn cost_of_looking(&self, docs: usize) -> usize {
-        docs.saturating_mul(LOOK + self.parts.len())
+    pub(super) fn cost_of_scoring(&self, docs: usize) -> usize {
+        docs.saturating_mul(ENTRY_COST + self.parts.len())
     }
 }
 

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use crate::analysis::{Language, Languages, each_asked, is_stop_word};
+use crate::analysis::{Language, Languages, each_query_word, is_stop_word};
 
 /// Maximum distinct words of a query.
 const MAX_WORDS: usize = 512;
@@ -13,6 +13,7 @@ pub enum StopWords {
     /// English stop words are dropped if there are English entries and other words remain.
     #[default]
     Dropped,
+    /// Stop words are searched like other words.
     Kept,
 }
 
@@ -53,6 +54,7 @@ impl TextQuery {
         if dropped.words.is_empty() { read(text, languages, |_| false) } else { dropped }
     }
 
+    /// Returns whether it has no words.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
@@ -79,46 +81,46 @@ impl TextQuery {
 fn read(text: &str, languages: Languages, is_dropped: impl Fn(&str) -> bool) -> TextQuery {
     let mut query = TextQuery::default();
     let mut known: HashMap<Box<str>, usize> = HashMap::new();
-    let mut standing = Vec::new();
-    each_asked(text, &mut |asked| {
-        if is_dropped(asked.word) {
+    let mut positions = Vec::new();
+    each_query_word(text, &mut |query_word| {
+        if is_dropped(query_word.word) {
             return;
         }
-        let number = match known.get(asked.word) {
+        let number = match known.get(query_word.word) {
             Some(number) => *number,
             None if query.words.len() == MAX_WORDS => {
                 query.is_cut = true;
                 return;
             }
             None => {
-                let terms = asked.alternatives(languages);
+                let terms = query_word.alternatives(languages);
                 // Two spellings may have the same terms.
                 let same = query.words.iter().position(|word| word.terms == terms);
                 let number = same.unwrap_or(query.words.len());
                 if same.is_none() {
-                    query.words.push(QueryWord { word: asked.word.into(), terms, count: 0 });
+                    query.words.push(QueryWord { word: query_word.word.into(), terms, count: 0 });
                 }
-                known.insert(asked.word.into(), number);
+                known.insert(query_word.word.into(), number);
                 number
             }
         };
         if let Some(word) = query.words.get_mut(number) {
             word.count = word.count.saturating_add(1);
         }
-        standing.push((asked.position, number));
+        positions.push((query_word.position, number));
     });
-    query.pairs = pairs(standing);
+    query.pairs = pairs(positions);
     query
 }
 
 /// Pairs of words at adjacent positions.
-fn pairs(mut standing: Vec<(u32, usize)>) -> Vec<QueryPair> {
-    standing.sort_unstable();
+fn pairs(mut positions: Vec<(u32, usize)>) -> Vec<QueryPair> {
+    positions.sort_unstable();
     let mut pairs: Vec<QueryPair> = Vec::new();
-    for (position, first) in &standing {
+    for (position, first) in &positions {
         let next = position.saturating_add(1);
-        let from = standing.partition_point(|(position, _)| *position < next);
-        for (_, second) in standing.iter().skip(from).take_while(|(position, _)| *position == next) {
+        let from = positions.partition_point(|(position, _)| *position < next);
+        for (_, second) in positions.iter().skip(from).take_while(|(position, _)| *position == next) {
             let has_room = pairs.len() < MAX_PAIRS;
             match pairs.iter_mut().find(|pair| pair.first == *first && pair.second == *second) {
                 Some(pair) => pair.count = pair.count.saturating_add(1),

@@ -19,7 +19,7 @@ pub struct Resolved<'q> {
 }
 
 impl Resolved<'_> {
-    /// Statistics of this index, to be merged with those of other indexes in the search.
+    /// Returns the statistics of this index, to be merged with those of the other indexes of a search.
     #[must_use]
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
@@ -27,7 +27,8 @@ impl Resolved<'_> {
 }
 
 impl TextIndex {
-    /// Supremum of the scores: an entry with infinitely many occurrences of every word and pair that occurs at all.
+    /// Returns the supremum of the scores: that of an entry with infinitely many occurrences of every word and pair that
+    /// occurs in the index.
     #[must_use]
     pub fn best(&self, query: &TextQuery, statistics: &Statistics) -> f32 {
         let documents = statistics.documents;

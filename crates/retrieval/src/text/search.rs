@@ -1,11 +1,11 @@
-//! Top-k search: part by part, the rarest first, until no new entry can be among the best (MaxScore: Turtle, Flood
-//! 1995). Exact: skipped entries cannot be in the result.
+//! Top-k search: part by part, the rarest first, until no new entry can be among the best (MaxScore: Turtle, Flood 1995,
+//! "Query evaluation: strategies and optimizations"). Exact: skipped entries cannot be in the result.
 
 use crate::best_first::best_first;
 use crate::{DocNo, Filter};
 
+use super::accumulators::{Accumulators, Admitted};
 use super::documents::Document;
-use super::found::{Admitted, Found};
 use super::neighbours::WHOLE;
 use super::plan::{Part, Plan, Source, words};
 use super::resolved::merge;
@@ -31,7 +31,7 @@ impl TextIndex {
         best
     }
 
-    /// The same without order.
+    /// Returns the same entries as [`TextIndex::search`], unordered.
     pub(crate) fn best_of(
         &self,
         query: &Resolved<'_>,
@@ -46,10 +46,10 @@ impl TextIndex {
         let mut top = Top::new(limit);
         let postings: usize = plan.parts.iter().map(|part| part.postings).sum();
         match filter {
-            Filter::Only(docs) if plan.cost_of_looking(filter.len(self.len())) < postings => {
-                let mut rest = self.looker(&plan, 0);
+            Filter::Only(docs) if plan.cost_of_scoring(filter.len(self.len())) < postings => {
+                let mut scorer = self.entry_scorer(&plan, 0);
                 for doc in docs {
-                    let score = rest.add(doc, 0.0);
+                    let score = scorer.add(doc, 0.0);
                     if score > 0.0 {
                         top.offer(doc, score);
                     }
@@ -60,29 +60,29 @@ impl TextIndex {
         top.into_best()
     }
 
-    /// Scores given entries, bit-identical to [`TextIndex::search`]; 0 if no word occurs.
+    /// Returns the scores of these entries, bit-identical to [`TextIndex::search`]; 0 if no word occurs.
     #[must_use]
     pub fn score(&self, query: &Resolved<'_>, statistics: &Statistics, docs: &[DocNo]) -> Vec<f32> {
         let plan = self.plan(query, statistics);
-        let mut looker = self.looker(&plan, 0);
-        docs.iter().map(|doc| looker.add(doc.0, 0.0)).collect()
+        let mut scorer = self.entry_scorer(&plan, 0);
+        docs.iter().map(|doc| scorer.add(doc.0, 0.0)).collect()
     }
 
     fn scan(&self, plan: &Plan<'_>, admitted: &Admitted, top: &mut Top) {
-        let mut found = Found::new(self.documents.slots());
+        let mut found = Accumulators::new(self.documents.slots());
         let mut rest: f32 = plan.parts.iter().map(|part| part.bound).sum();
         let mut left: usize = plan.parts.iter().map(|part| part.postings).sum();
         let mut done = 0.0;
         for (nth, part) in plan.parts.iter().enumerate() {
-            // Before that, the worst of the best cannot exceed what is to come.
+            // Until then, the lowest of the best scores cannot exceed the sum of the remaining bounds.
             if done > rest && found.docs.len() > top.limit() {
                 let least = found.least(top.limit()) * SLACK;
                 found.is_closed = least > rest;
                 if found.is_closed {
-                    let hopeful = found.docs.iter().filter(|doc| found.score(**doc) + rest >= least);
-                    if plan.cost_of_looking(hopeful.clone().count()) < left {
-                        let mut looker = self.looker(plan, nth);
-                        hopeful.for_each(|doc| top.offer(*doc, looker.add(*doc, found.score(*doc))));
+                    let possible = found.docs.iter().filter(|doc| found.score(**doc) + rest >= least);
+                    if plan.cost_of_scoring(possible.clone().count()) < left {
+                        let mut scorer = self.entry_scorer(plan, nth);
+                        possible.for_each(|doc| top.offer(*doc, scorer.add(*doc, found.score(*doc))));
                         return;
                     }
                 }
@@ -95,7 +95,7 @@ impl TextIndex {
         found.docs.iter().for_each(|doc| top.offer(*doc, found.score(*doc)));
     }
 
-    fn scan_part(&self, plan: &Plan<'_>, part: &Part<'_>, admitted: &Admitted, found: &mut Found) {
+    fn scan_part(&self, plan: &Plan<'_>, part: &Part<'_>, admitted: &Admitted, found: &mut Accumulators) {
         let mut bags = self.documents.bags();
         let mut worth = |doc: u32, bag: u32| part.weight * plan.norm.saturation(words(bag), words(bags.get(doc)));
         if !self.documents.are_linked() {
@@ -121,7 +121,7 @@ impl TextIndex {
     }
 
     /// Adds an entry's occurrences to its own weighted count and its neighbours'.
-    fn spread(&self, doc: u32, count: u32, admitted: &Admitted, found: &mut Found) {
+    fn spread(&self, doc: u32, count: u32, admitted: &Admitted, found: &mut Accumulators) {
         let weights = self.documents.weights();
         // Following entries have this one before them.
         let after = self.documents.after(doc).zip(weights.before);

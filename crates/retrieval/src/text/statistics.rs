@@ -23,12 +23,13 @@ impl Statistics {
         add(&mut self.pairs, &other.pairs);
     }
 
+    /// Returns the number of entries.
     #[must_use]
     pub fn documents(&self) -> u64 {
         self.documents
     }
 
-    /// Mean length of an entry with its neighbours, in words.
+    /// Returns the mean length of an entry with its neighbours, in words.
     #[must_use]
     pub fn mean_length(&self) -> f32 {
         (self.length as f64 / 256.0 / self.documents.max(1) as f64) as f32

@@ -29,23 +29,23 @@ macro_rules! element {
 element!(i8, u8, u32, f32);
 
 /// Writer with a running checksum.
-pub(super) struct Sealed<'a> {
+pub(super) struct ChecksumWriter<'a> {
     out: &'a mut dyn Write,
     sum: u32,
 }
 
-impl<'a> Sealed<'a> {
+impl<'a> ChecksumWriter<'a> {
     pub fn new(out: &'a mut dyn Write) -> Self {
         Self { out, sum: 0 }
     }
 
     /// Writes the checksum (CRC-32C) of everything before.
-    pub fn seal(self) -> io::Result<()> {
+    pub fn finish(self) -> io::Result<()> {
         self.out.write_all(&self.sum.to_le_bytes())
     }
 }
 
-impl Write for Sealed<'_> {
+impl Write for ChecksumWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.out.write(bytes)?;
         self.sum = crc32c::crc32c_append(self.sum, bytes.get(..written).unwrap_or_default());
@@ -57,14 +57,14 @@ impl Write for Sealed<'_> {
     }
 }
 
-/// Reader of what [`Sealed`] wrote.
-pub(super) struct Source<'a> {
+/// Reader of what [`ChecksumWriter`] wrote.
+pub(super) struct ChecksumReader<'a> {
     input: &'a mut dyn Read,
     sum: u32,
     buffer: Vec<u8>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> ChecksumReader<'a> {
     pub fn new(input: &'a mut dyn Read) -> Self {
         Self { input, sum: 0, buffer: Vec::new() }
     }
@@ -77,20 +77,26 @@ impl<'a> Source<'a> {
         Ok(&self.buffer)
     }
 
+    /// Reads a number of 8 bytes, little-endian.
     pub fn u64(&mut self) -> Result<u64, DecodeError> {
         let bytes = self.bytes(8)?.first_chunk::<8>().copied().unwrap_or_default();
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// Reads a number of at most `most`.
-    pub fn bounded(&mut self, most: usize) -> Result<usize, DecodeError> {
-        let number = usize::try_from(self.u64()?).ok().filter(|number| *number <= most);
+    /// Reads a number of at most `max`.
+    pub fn bounded(&mut self, max: usize) -> Result<usize, DecodeError> {
+        let number = usize::try_from(self.u64()?).ok().filter(|number| *number <= max);
         number.ok_or(DecodeError::Malformed("a number is out of its range"))
     }
 
-    pub fn check_seal(mut self) -> Result<(), DecodeError> {
+    /// Reads the checksum, and checks that it is correct.
+    pub fn check_end(mut self) -> Result<(), DecodeError> {
         let expected = self.sum;
-        let given = self.bytes(4)?.first_chunk::<4>().copied().unwrap_or_default();
-        if u32::from_le_bytes(given) == expected { Ok(()) } else { Err(DecodeError::Malformed("its checksum differs")) }
+        let stored = self.bytes(4)?.first_chunk::<4>().copied().unwrap_or_default();
+        if u32::from_le_bytes(stored) == expected {
+            Ok(())
+        } else {
+            Err(DecodeError::Malformed("its checksum differs"))
+        }
     }
 }

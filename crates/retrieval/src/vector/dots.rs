@@ -14,7 +14,7 @@ impl Dots {
         Self(Arch::new())
     }
 
-    /// With consecutive rows.
+    /// Computes the products with consecutive rows.
     pub fn block(self, query: &[i16], rows: &[i8], out: &mut Vec<i32>) {
         out.clear();
         if !query.is_empty() {
@@ -22,7 +22,7 @@ impl Dots {
         }
     }
 
-    /// With the given rows.
+    /// Computes the products with the rows at these indexes.
     pub fn gather(self, query: &[i16], rows: &Rows<i8>, at: &[u32], out: &mut Vec<i32>) {
         out.clear();
         self.0.dispatch(Gather { query, rows, at, out });

@@ -1,18 +1,18 @@
 use std::io::{self, Read, Write};
 
-use super::codec::{Sealed, Source};
+use super::codec::{ChecksumReader, ChecksumWriter};
 use super::graph::Graph;
 use super::quantized::Quantized;
 use super::ranked::Ranked;
 use super::scan::{Scan, best, ranked};
 use super::vectors::Vectors;
-use super::{BadVector, DecodeError, VectorOptions};
+use super::{DecodeError, InvalidVector, VectorOptions};
 use crate::{DocNo, Filter};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"mstrvec1");
 
-/// Filters that keep less than one in this many are scanned.
-const FEW: usize = 20;
+/// Filters that admit less than one in this many vectors are scanned.
+const MIN_SHARE: usize = 20;
 
 /// Unit vectors by document, searched by cosine. Clones share unchanged data.
 #[derive(Debug, Clone)]
@@ -30,12 +30,14 @@ impl VectorIndex {
         Self::with(VectorOptions::new(dimensions))
     }
 
+    /// Creates an index with these options, clamped to valid ranges.
     #[must_use]
     pub fn with(options: VectorOptions) -> Self {
         let options = options.bounded();
         Self { options, vectors: Vectors::new(options.dimensions), graph: None }
     }
 
+    /// Returns the length of its vectors.
     #[must_use]
     pub const fn dimensions(&self) -> usize {
         self.options.dimensions
@@ -47,12 +49,13 @@ impl VectorIndex {
         self.vectors.live()
     }
 
+    /// Returns whether no document has a vector.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Approximate size in memory, in bytes.
+    /// Returns the approximate size in memory, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.vectors.bytes() + self.graph.as_ref().map_or(0, Graph::bytes)
@@ -63,13 +66,13 @@ impl VectorIndex {
     ///
     /// # Errors
     /// A wrong number of dimensions, or a vector without direction; the previous one is kept.
-    pub fn insert(&mut self, doc: DocNo, vector: &[f32]) -> Result<(), BadVector> {
+    pub fn insert(&mut self, doc: DocNo, vector: &[f32]) -> Result<(), InvalidVector> {
         let vector = self.vectors.quantize(vector)?;
         // An unchanged vector, as after a restart, does not affect the graph.
         if self.vectors.slot(doc).is_some_and(|slot| self.vectors.get(slot) == vector) {
             return Ok(());
         }
-        self.bury(doc);
+        self.detach(doc);
         let slot = self.vectors.put(doc, &vector);
         if let Some(graph) = &mut self.graph {
             graph.add(slot);
@@ -79,28 +82,31 @@ impl VectorIndex {
         Ok(())
     }
 
+    /// Removes a document's vector, if it has one.
     pub fn remove(&mut self, doc: DocNo) {
-        self.bury(doc);
+        self.detach(doc);
         if self.graph.is_some() && self.len() <= self.options.exact_below / 2 {
             self.graph = None;
             self.vectors.release_all();
         }
     }
 
-    fn bury(&mut self, doc: DocNo) {
+    /// Detaches a document's vector; the graph may use its slot as an intermediate node until a sweep releases it.
+    fn detach(&mut self, doc: DocNo) {
         let Some(slot) = self.vectors.take(doc) else { return };
         match &mut self.graph {
-            Some(graph) => graph.bury(slot, &mut self.vectors),
+            Some(graph) => graph.remove(slot, &mut self.vectors),
             None => self.vectors.release(slot),
         }
     }
 
+    /// Returns whether a document has a vector.
     #[must_use]
     pub fn contains(&self, doc: DocNo) -> bool {
         self.vectors.slot(doc).is_some()
     }
 
-    /// Returns the nearest admitted documents and their cosines, best first. An invalid query finds nothing.
+    /// Returns the nearest admitted documents and their cosines, best first; nothing for an invalid query.
     #[must_use]
     pub fn search(&self, query: &[f32], filter: Filter<'_>, limit: usize) -> Vec<(DocNo, f32)> {
         let Ok(query) = self.vectors.quantize(query) else { return Vec::new() };
@@ -152,7 +158,7 @@ impl VectorIndex {
     /// # Errors
     /// Those of the writer.
     pub fn encode(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut out = Sealed::new(out);
+        let mut out = ChecksumWriter::new(out);
         out.write_all(&MAGIC.to_le_bytes())?;
         let options = &self.options;
         let numbers =
@@ -165,7 +171,7 @@ impl VectorIndex {
         if let Some(graph) = &self.graph {
             graph.encode(&mut out)?;
         }
-        out.seal()
+        out.finish()
     }
 
     /// Reads what [`VectorIndex::encode`] wrote, including its options.
@@ -173,9 +179,9 @@ impl VectorIndex {
     /// # Errors
     /// Invalid or incomplete data. Memory is only allocated for data that was read.
     pub fn decode(input: &mut dyn Read) -> Result<Self, DecodeError> {
-        let mut source = Source::new(input);
+        let mut source = ChecksumReader::new(input);
         if source.u64()? != MAGIC {
-            return Err(DecodeError::Malformed("it begins otherwise"));
+            return Err(DecodeError::Malformed("its first bytes are not those of an index"));
         }
         let options = VectorOptions {
             dimensions: source.bounded(VectorOptions::MAX_DIMENSIONS)?,
@@ -190,7 +196,7 @@ impl VectorIndex {
             0 => None,
             _ => Some(Graph::decode(&options, &mut vectors, &mut source)?),
         };
-        source.check_seal()?;
+        source.check_end()?;
         Ok(Self { options, vectors, graph })
     }
 
@@ -198,15 +204,16 @@ impl VectorIndex {
     /// enough admitted vectors.
     fn search_graph(&self, query: &Quantized, filter: Filter<'_>, limit: usize) -> Option<Vec<Ranked>> {
         let graph = self.graph.as_ref()?;
-        let (total, kept) = (self.len(), filter.len(self.len()));
+        let (total, admitted) = (self.len(), filter.len(self.len()));
         let pending = graph.pending().len() as usize;
         let breadth = self.options.search_breadth.max(limit.saturating_mul(2));
-        // Expected comparisons: about `links` new ones per kept node, more if few are admitted.
-        let looks = breadth.saturating_mul(self.options.links).saturating_mul(total) / kept.max(1);
-        if kept * FEW < total || kept <= looks || pending > total / 2 {
+        // Expected comparisons: about `links` new ones per candidate, more if few are admitted.
+        let comparisons = breadth.saturating_mul(self.options.links).saturating_mul(total) / admitted.max(1);
+        if admitted * MIN_SHARE < total || admitted <= comparisons || pending > total / 2 {
             return None;
         }
-        let slots = graph.search(&self.vectors, query, breadth, (4 * looks).min(kept), |doc| filter.admits(doc))?;
+        let max = (4 * comparisons).min(admitted);
+        let slots = graph.search(&self.vectors, query, breadth, max, |doc| filter.admits(doc))?;
         if slots.len() + pending < limit {
             return None;
         }

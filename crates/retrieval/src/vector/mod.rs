@@ -21,6 +21,6 @@ mod scan;
 mod tests;
 mod vectors;
 
-pub use error::{BadVector, DecodeError};
+pub use error::{DecodeError, InvalidVector};
 pub use index::VectorIndex;
 pub use options::VectorOptions;

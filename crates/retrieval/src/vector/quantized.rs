@@ -1,4 +1,4 @@
-use super::BadVector;
+use super::InvalidVector;
 
 /// A unit vector as 16-bit codes: `code * step`, with its own step.
 ///
@@ -16,14 +16,14 @@ impl Quantized {
     ///
     /// # Errors
     /// A length other than `dimensions`, or no direction.
-    pub fn new(vector: &[f32], dimensions: usize) -> Result<Self, BadVector> {
+    pub fn new(vector: &[f32], dimensions: usize) -> Result<Self, InvalidVector> {
         if vector.len() != dimensions {
-            return Err(BadVector::Length { expected: dimensions, given: vector.len() });
+            return Err(InvalidVector::Length { expected: dimensions, actual: vector.len() });
         }
         let norm = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
         let largest = vector.iter().map(|x| f64::from(x.abs())).fold(0.0, f64::max);
         if !(norm.is_finite() && norm > 0.0) {
-            return Err(BadVector::NoDirection);
+            return Err(InvalidVector::NoDirection);
         }
         let finest = f64::from(1_u32 << 30) / (128.0 * (dimensions as f64).sqrt());
         let scale = (127.0 * 256.0 * norm / largest).min(finest);
@@ -54,7 +54,7 @@ impl Quantized {
     }
 }
 
-/// Norm of what is missing if only the high half is used: bounds the error of a product.
+/// Norm of the low half, which bounds the error of a product computed with the high half only.
 pub(super) fn slack(low: &[i8], step: f32) -> f32 {
     step * length(low.iter().map(|low| f64::from(*low))) * (1.0 + 1e-5)
 }

@@ -2,7 +2,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use super::DecodeError;
-use super::codec::{Element, Source};
+use super::codec::{ChecksumReader, Element};
 
 /// Rows of equal width in chunks shared between clones: a clone copies pointers, a write copies its chunk if shared.
 /// The last chunk grows by doubling, so that few rows take little memory.
@@ -63,13 +63,13 @@ impl<T: Element> Rows<T> {
             let begun = self.len & (self.chunk_rows() - 1);
             let last = if begun == 0 { None } else { self.chunks.pop() };
             let held = last.as_ref().map_or(0, |chunk| chunk.len() / self.width);
-            let wanted = (begun + (len - self.len)).min(self.chunk_rows());
+            let target = (begun + (len - self.len)).min(self.chunk_rows());
             let chunk = match last {
-                Some(chunk) if held >= wanted => chunk,
-                last => self.larger(last.as_deref().unwrap_or_default(), wanted),
+                Some(chunk) if held >= target => chunk,
+                last => self.larger(last.as_deref().unwrap_or_default(), target),
             };
             self.chunks.push(chunk);
-            self.len += wanted - begun;
+            self.len += target - begun;
         }
     }
 
@@ -98,7 +98,7 @@ impl<T: Element> Rows<T> {
     }
 
     /// Reads what [`Rows::encode`] wrote. Memory is only allocated for data that was read.
-    pub fn decode(width: usize, source: &mut Source<'_>) -> Result<Self, DecodeError> {
+    pub fn decode(width: usize, source: &mut ChecksumReader<'_>) -> Result<Self, DecodeError> {
         let mut rows = Self::new(width);
         let len = source.u64()?;
         let len = usize::try_from(len).ok().filter(|len| u32::try_from(*len).is_ok());
@@ -117,8 +117,8 @@ impl<T: Element> Rows<T> {
         1 << self.shift
     }
 
-    fn larger(&self, old: &[T], wanted: usize) -> Arc<[T]> {
-        let rows = wanted.next_power_of_two().max(4).min(self.chunk_rows());
+    fn larger(&self, old: &[T], target: usize) -> Arc<[T]> {
+        let rows = target.next_power_of_two().max(4).min(self.chunk_rows());
         let mut chunk = Vec::with_capacity(rows * self.width);
         chunk.extend_from_slice(old);
         chunk.resize(rows * self.width, T::default());

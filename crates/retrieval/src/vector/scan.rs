@@ -58,7 +58,7 @@ impl<'a> Scan<'a> {
         self.finish()
     }
 
-    /// Scans the given slots.
+    /// Scans only these slots.
     pub fn of(mut self, slots: &RoaringBitmap) -> Vec<Ranked> {
         self.gather(slots.iter());
         self.finish()

@@ -6,7 +6,7 @@ use super::dots::Dots;
 use super::quantized::{Quantized, slack};
 use super::ranked::Ranked;
 use super::rows::Rows;
-use super::{BadVector, DecodeError, codec::Source};
+use super::{DecodeError, InvalidVector, codec::ChecksumReader};
 use crate::DocNo;
 
 const NONE: u32 = u32::MAX;
@@ -60,7 +60,7 @@ impl Vectors {
         self.slots.value(doc.index()).filter(|slot| *slot != NONE)
     }
 
-    pub fn quantize(&self, vector: &[f32]) -> Result<Quantized, BadVector> {
+    pub fn quantize(&self, vector: &[f32]) -> Result<Quantized, InvalidVector> {
         Quantized::new(vector, self.dimensions)
     }
 
@@ -189,7 +189,7 @@ impl Vectors {
 
     /// Reads what [`Vectors::encode`] wrote. Slots without a document are all released; a graph that still uses one
     /// reclaims it.
-    pub fn decode(dimensions: usize, source: &mut Source<'_>) -> Result<Self, DecodeError> {
+    pub fn decode(dimensions: usize, source: &mut ChecksumReader<'_>) -> Result<Self, DecodeError> {
         let mut vectors = Self {
             high: Rows::decode(dimensions, source)?,
             low: Rows::decode(dimensions, source)?,

@@ -12,7 +12,7 @@ use crate::embed::{EmbedFault, Embedder, ModelTag, Readiness, Vectors};
 /// Behaviour of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ModelBehaviour {
-    Well,
+    Working,
     Absent,
     /// Every call fails.
     Fails,
@@ -27,18 +27,18 @@ pub(crate) enum ModelBehaviour {
 
 /// Hashes words to a small vector.
 #[derive(Debug)]
-pub(crate) struct Words {
+pub(crate) struct WordModel {
     tag: ModelTag,
     behaviour: watch::Sender<ModelBehaviour>,
     /// Longest text, in words.
-    most: usize,
+    max_words: usize,
     /// A text with this word fails.
     poison: &'static str,
     /// Texts of each call.
-    asked: Mutex<Vec<Vec<String>>>,
+    calls: Mutex<Vec<Vec<String>>>,
 }
 
-impl Words {
+impl WordModel {
     pub(crate) const DIMENSIONS: usize = 64;
 
     pub(crate) fn new(id: &str, behaviour: ModelBehaviour) -> Arc<Self> {
@@ -46,30 +46,30 @@ impl Words {
     }
 
     /// Accepts this many words of a text.
-    pub(crate) fn reading(id: &str, behaviour: ModelBehaviour, most: usize) -> Arc<Self> {
+    pub(crate) fn reading(id: &str, behaviour: ModelBehaviour, max_words: usize) -> Arc<Self> {
         Arc::new(Self {
             tag: ModelTag { id: Arc::from(id), dimensions: Self::DIMENSIONS },
             behaviour: watch::Sender::new(behaviour),
-            most,
+            max_words,
             poison: "poison",
-            asked: Mutex::default(),
+            calls: Mutex::default(),
         })
     }
 
-    pub(crate) fn well() -> Arc<Self> {
-        Self::new("words-1", ModelBehaviour::Well)
+    pub(crate) fn working() -> Arc<Self> {
+        Self::new("words-1", ModelBehaviour::Working)
     }
 
     pub(crate) fn absent() -> Arc<Self> {
         Self::new("words-1", ModelBehaviour::Absent)
     }
 
-    pub(crate) fn becomes(&self, behaviour: ModelBehaviour) {
+    pub(crate) fn set_behaviour(&self, behaviour: ModelBehaviour) {
         self.behaviour.send_replace(behaviour);
     }
 
-    pub(crate) fn asked(&self) -> Vec<Vec<String>> {
-        self.asked.lock().unwrap().clone()
+    pub(crate) fn calls(&self) -> Vec<Vec<String>> {
+        self.calls.lock().unwrap().clone()
     }
 
     fn vector(text: &str, dimensions: usize) -> Vec<f32> {
@@ -91,9 +91,9 @@ impl Words {
             ModelBehaviour::Short => return Ok(of(Self::DIMENSIONS - 1)),
             ModelBehaviour::Few => return Ok(of(Self::DIMENSIONS).split_off(1)),
             ModelBehaviour::Panics => panic!("the model panics"),
-            ModelBehaviour::Absent | ModelBehaviour::Hangs | ModelBehaviour::Well => {}
+            ModelBehaviour::Absent | ModelBehaviour::Hangs | ModelBehaviour::Working => {}
         }
-        if let Some(index) = texts.iter().position(|text| text.split_whitespace().count() > self.most) {
+        if let Some(index) = texts.iter().position(|text| text.split_whitespace().count() > self.max_words) {
             return Err(EmbedFault::TooLong { index });
         }
         if texts.iter().any(|text| text.contains(self.poison)) {
@@ -103,7 +103,7 @@ impl Words {
     }
 }
 
-impl Embedder for Words {
+impl Embedder for WordModel {
     fn model(&self) -> ModelTag {
         self.tag.clone()
     }
@@ -124,13 +124,13 @@ impl Embedder for Words {
     }
 
     fn embed(&self, texts: Vec<String>) -> Vectors {
-        self.asked.lock().unwrap().push(texts.clone());
+        self.calls.lock().unwrap().push(texts.clone());
         if *self.behaviour.borrow() == ModelBehaviour::Hangs {
             return std::future::pending().boxed();
         }
         let computed = self.compute(&texts);
         async move {
-            // Takes a turn, as a model on another thread does.
+            // ApplyBehaviour a turn, as a model on another thread does.
             tokio::task::yield_now().await;
             computed
         }

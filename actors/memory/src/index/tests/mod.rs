@@ -2,8 +2,8 @@
 
 mod checkpoints;
 mod faults;
+pub(crate) mod fixture;
 mod forgetting;
 mod properties;
 mod rebuilds;
 mod searches;
-pub(crate) mod site;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::site::*;
-use crate::embed::tests::model::Words;
+use super::fixture::*;
+use crate::embed::tests::model::WordModel;
 use crate::index::Indexes;
 use crate::port::{Applied, NewVector};
 use crate::record::Space;
@@ -21,9 +21,9 @@ enum Step {
     Forget(usize),
     Vector(usize, u8),
     /// Announces pending changes in order.
-    Tell,
+    Announce,
     /// Drops pending announcements, as a dying writer does.
-    Lose,
+    DropAnnouncements,
     Checkpoint,
     Panic(bool),
     /// The server is killed and restarted.
@@ -37,8 +37,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => (0..4_usize, 0..4_u8).prop_map(|(space, key)| Step::Delete(space, key)),
         1 => (0..4_usize).prop_map(Step::Forget),
         3 => (0..4_usize, 0..4_u8).prop_map(|(space, key)| Step::Vector(space, key)),
-        6 => Just(Step::Tell),
-        1 => Just(Step::Lose),
+        6 => Just(Step::Announce),
+        1 => Just(Step::DropAnnouncements),
         3 => Just(Step::Checkpoint),
         1 => any::<bool>().prop_map(Step::Panic),
         2 => Just(Step::Restart),
@@ -55,15 +55,15 @@ fn spaces() -> [Space; 4] {
 const WORDS: [&str; 3] = ["fox", "wolf", "deer"];
 
 /// By space and word: ids and versions, and the number of vectors.
-type Seen = (BTreeMap<(usize, usize), BTreeSet<(u128, u32)>>, u64);
+type IndexContent = (BTreeMap<(usize, usize), BTreeSet<(u128, u32)>>, u64);
 
-async fn seen(indexes: &Indexes) -> Seen {
+async fn index_content(indexes: &Indexes) -> IndexContent {
     let mut all = BTreeMap::new();
     for (number, space) in spaces().iter().enumerate() {
         for (word, text) in WORDS.iter().enumerate() {
-            let mut ask = ask(space.owner.as_str(), text);
-            ask.namespace = Some(Arc::clone(&space.namespace));
-            let found = crate::port::Searcher::search(indexes, ask).await.unwrap();
+            let mut search = text_search(space.owner.as_str(), text);
+            search.namespace = Some(Arc::clone(&space.namespace));
+            let found = crate::port::Searcher::search(indexes, search).await.unwrap();
             all.insert((number, word), found.hits.iter().map(|found| (found.hit.id, found.hit.version)).collect());
         }
     }
@@ -71,53 +71,53 @@ async fn seen(indexes: &Indexes) -> Seen {
 }
 
 /// The same, from the store.
-fn truth(site: &Site) -> Seen {
+fn stored_content(fixture: &Fixture) -> IndexContent {
     let mut all: BTreeMap<(usize, usize), BTreeSet<(u128, u32)>> = BTreeMap::new();
     let mut vectors = 0;
     for space in 0..4 {
         (0..3).for_each(|word| drop(all.insert((space, word), BTreeSet::new())));
     }
-    for record in site.entries() {
+    for record in fixture.entries() {
         let space = spaces().iter().position(|space| *space == record.place.space).unwrap();
         let word = WORDS.iter().position(|word| *word == &*record.value).unwrap();
         all.get_mut(&(space, word)).unwrap().insert((record.id.0, record.version));
-        let vector = stored::vector(&site.store(), record.id).unwrap();
-        vectors += u64::from(vector.is_some_and(|vector| record.stands(vector.version)));
+        let vector = stored::vector(&fixture.store(), record.id).unwrap();
+        vectors += u64::from(vector.is_some_and(|vector| record.is_vector_valid(vector.version)));
     }
     (all, vectors)
 }
 
 /// Runs one server; returns the remaining steps.
-async fn live(
-    site: &Arc<Site>,
+async fn run_server(
+    fixture: &Arc<Fixture>,
     tree: muster_core::supervise::Tree,
     steps: &mut std::vec::IntoIter<Step>,
-) -> Vec<(Seen, Seen)> {
-    let indexes = site.begin(&tree, site.options(&Words::absent()));
+) -> Vec<(IndexContent, IndexContent)> {
+    let indexes = fixture.begin(&tree, fixture.options(&WordModel::absent()));
     indexes.up().await;
     let (mut unannounced, mut compared): (Vec<Applied>, _) = (Vec::new(), Vec::new());
     for step in steps.by_ref() {
         match step {
             Step::Put(number, key, word) => {
                 let (space, word) = (&spaces()[number], WORDS[usize::from(word)]);
-                unannounced.push(site.put(space, &key.to_string(), word).await);
+                unannounced.push(fixture.put(space, &key.to_string(), word).await);
             }
-            Step::Delete(number, key) => unannounced.extend(site.delete(&spaces()[number], &key.to_string()).await),
-            Step::Forget(number) => unannounced.push(site.forget(&spaces()[number].owner).await),
+            Step::Delete(number, key) => unannounced.extend(fixture.delete(&spaces()[number], &key.to_string()).await),
+            Step::Forget(number) => unannounced.push(fixture.forget(&spaces()[number].owner).await),
             Step::Vector(number, key) => {
                 let place = crate::record::Place::new(spaces()[number].clone(), &key.to_string());
-                if let Some(entry) = stored::entry(&site.store(), &place).unwrap() {
-                    let mut vector = vec![0.0; Words::DIMENSIONS];
+                if let Some(entry) = stored::entry(&fixture.store(), &place).unwrap() {
+                    let mut vector = vec![0.0; WordModel::DIMENSIONS];
                     vector[number] = 1.0;
                     let (id, version, model) = (entry.id, entry.version, "words-1".into());
                     let new = NewVector { place, id, version, model, vector: vector.into() };
-                    unannounced.extend(site.vector(new).await);
+                    unannounced.extend(fixture.vector(new).await);
                 }
             }
-            Step::Tell => {
+            Step::Announce => {
                 crate::port::IndexSink::apply(&indexes, std::mem::take(&mut unannounced).into()).await;
             }
-            Step::Lose => unannounced.clear(),
+            Step::DropAnnouncements => unannounced.clear(),
             Step::Checkpoint => drop(indexes.checkpoint().await),
             Step::Panic(first) => {
                 tree.inject_panic(if first { "memory/index-0" } else { "memory/index-1" });
@@ -131,7 +131,7 @@ async fn live(
     crate::port::IndexSink::apply(&indexes, unannounced.into()).await;
     test_world::after(Duration::from_secs(10)).await;
     ready(&indexes).await;
-    compared.push((seen(&indexes).await, truth(site)));
+    compared.push((index_content(&indexes).await, stored_content(fixture)));
     compared
 }
 
@@ -139,24 +139,24 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_index_is_what_a_fresh_one_would_be(steps in steps()) {
-        let (site, compared) = (Site::new(), Arc::new(Mutex::new(Vec::new())));
+    fn the_index_equals_one_rebuilt_from_the_store(steps in steps()) {
+        let (fixture, compared) = (Fixture::new(), Arc::new(Mutex::new(Vec::new())));
         let mut steps = steps.into_iter();
         while steps.len() > 0 {
             let rest = Arc::new(Mutex::new(steps));
-            let (server, out, left) = (Arc::clone(&site), Arc::clone(&compared), Arc::clone(&rest));
+            let (server, out, left) = (Arc::clone(&fixture), Arc::clone(&compared), Arc::clone(&rest));
             test_world::run(|tree| async move {
                 let mut steps = std::mem::take(&mut *left.lock().unwrap());
-                let seen = live(&server, tree, &mut steps).await;
-                out.lock().unwrap().extend(seen);
+                let of_server = run_server(&server, tree, &mut steps).await;
+                out.lock().unwrap().extend(of_server);
                 *left.lock().unwrap() = steps;
                 server.kill();
             });
-            site.revive();
+            fixture.revive();
             steps = std::mem::take(&mut *rest.lock().unwrap());
         }
-        for (seen, truth) in compared.lock().unwrap().iter() {
-            prop_assert_eq!(seen, truth);
+        for (indexed, stored) in compared.lock().unwrap().iter() {
+            prop_assert_eq!(indexed, stored);
         }
     }
 }

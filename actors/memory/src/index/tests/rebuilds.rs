@@ -7,14 +7,14 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use muster_store::{Batch, MemStore, Page, Rec, Scan, Store, StoreError, StoreStats, Tree as StoreTree, VerifyReport};
 
-use super::site::*;
-use crate::embed::tests::model::Words;
-use crate::port::{IndexHealth, IndexSink, Searcher, Taken};
+use super::fixture::*;
+use crate::embed::tests::model::WordModel;
+use crate::port::{ApplyOutcome, IndexHealth, IndexSink, Searcher};
 use muster_core::{Millis, test_world};
 
 /// A store whose entry scans wait while its gate is closed.
 #[derive(Debug)]
-struct Gated {
+struct GatedStore {
     disk: Arc<MemStore>,
     /// Scans that may pass.
     open: Mutex<usize>,
@@ -24,7 +24,7 @@ struct Gated {
     failing: Mutex<bool>,
 }
 
-impl Gated {
+impl GatedStore {
     fn new(disk: &Arc<MemStore>, open: usize) -> Arc<Self> {
         Arc::new(Self {
             disk: Arc::clone(disk),
@@ -41,7 +41,7 @@ impl Gated {
     }
 }
 
-impl Store for Gated {
+impl Store for GatedStore {
     fn get(&self, tree: StoreTree, key: &[u8]) -> Result<Option<Rec>, StoreError> {
         self.disk.get(tree, key)
     }
@@ -78,56 +78,59 @@ impl Store for Gated {
     }
 }
 
-const MANY: usize = 1_000_000;
+const UNLIMITED: usize = 1_000_000;
 
 #[test]
-fn what_comes_while_a_shard_is_built_is_found_at_once_and_stays() {
-    let site = Site::new();
+fn changes_during_a_rebuild_are_found_at_once_and_kept() {
+    let fixture = Fixture::new();
     test_world::run(|tree| async move {
-        let home = space("key_1", "default");
+        let owned = space("key_1", "default");
         for key in ["a", "b", "c"] {
-            site.put(&home, key, "red fox").await;
+            fixture.put(&owned, key, "red fox").await;
         }
-        let gated = Gated::new(&site.disk, 0);
-        let mut options = site.options(&Words::absent());
+        let gated = GatedStore::new(&fixture.disk, 0);
+        let mut options = fixture.options(&WordModel::absent());
         options.store = Arc::clone(&gated) as _;
-        let indexes = site.begin(&tree, options);
+        let indexes = fixture.begin(&tree, options);
         indexes.up().await;
         while *gated.scans.lock().unwrap() < 2 {
             tokio::task::yield_now().await;
         }
         assert!(matches!(indexes.health(), IndexHealth::Rebuilding { .. }));
         assert_eq!(found(&indexes, "key_1", "fox").await, [].into());
-        site.store_and_index(&indexes, &home, "d", "white fox").await;
+        fixture.store_and_index(&indexes, &owned, "d", "white fox").await;
         assert_eq!(found(&indexes, "key_1", "fox").await, [(4, 1)].into(), "found by the next search");
-        site.store_and_index(&indexes, &home, "a", "red deer").await;
-        let gone = site.delete(&home, "b").await.unwrap();
-        assert_eq!(announced(&indexes, gone).await, Taken::All);
-        let answer = indexes.search(ask("key_1", "fox")).await.unwrap();
-        assert!(matches!(answer.index, IndexHealth::Rebuilding { .. }), "it says that it is not whole");
-        gated.let_pass(MANY);
+        fixture.store_and_index(&indexes, &owned, "a", "red deer").await;
+        let gone = fixture.delete(&owned, "b").await.unwrap();
+        assert_eq!(announced(&indexes, gone).await, ApplyOutcome::Complete);
+        let answer = indexes.search(text_search("key_1", "fox")).await.unwrap();
+        assert!(
+            matches!(answer.index, IndexHealth::Rebuilding { .. }),
+            "the response reports that the index is incomplete"
+        );
+        gated.let_pass(UNLIMITED);
         ready(&indexes).await;
         assert_eq!(found(&indexes, "key_1", "fox").await, [(3, 1), (4, 1)].into());
         assert_eq!(found(&indexes, "key_1", "deer").await, [(1, 2)].into());
-        assert_eq!(indexes.search(ask("key_1", "fox")).await.unwrap().index, IndexHealth::Ready);
+        assert_eq!(indexes.search(text_search("key_1", "fox")).await.unwrap().index, IndexHealth::Ready);
     });
 }
 
 #[test]
-fn a_panic_while_a_shard_is_built_is_one_more_start() {
-    let site = Site::new();
+fn a_panic_during_a_rebuild_restarts_the_shard() {
+    let fixture = Fixture::new();
     test_world::run(|tree| async move {
         for number in 0..40 {
-            site.put(&space(&format!("key_{number}"), "default"), "k", "red fox").await;
+            fixture.put(&space(&format!("key_{number}"), "default"), "k", "red fox").await;
         }
-        let gated = Gated::new(&site.disk, 0);
-        let mut options = site.options(&Words::absent());
+        let gated = GatedStore::new(&fixture.disk, 0);
+        let mut options = fixture.options(&WordModel::absent());
         options.store = Arc::clone(&gated) as _;
-        let indexes = site.begin(&tree, options);
+        let indexes = fixture.begin(&tree, options);
         indexes.up().await;
         assert!(tree.inject_panic("memory/index-0"));
         test_world::until(|| indexes.health() == IndexHealth::Down).await;
-        gated.let_pass(MANY);
+        gated.let_pass(UNLIMITED);
         ready(&indexes).await;
         for number in 0..40 {
             assert_eq!(found(&indexes, &format!("key_{number}"), "fox").await.len(), 1);
@@ -137,13 +140,13 @@ fn a_panic_while_a_shard_is_built_is_one_more_start() {
 }
 
 #[test]
-fn what_is_over_when_it_is_read_is_not_indexed() {
-    let site = Site::new();
+fn expired_entries_are_not_indexed_by_a_rebuild() {
+    let fixture = Fixture::new();
     test_world::run(|tree| async move {
-        let home = space("key_1", "default");
-        site.put_until(&home, "a", "red fox", Some(Millis(test_world::START.0 - 1))).await;
-        site.put_until(&home, "b", "red fox", Some(Millis(test_world::START.0 + 3_600_000))).await;
-        let indexes = site.start(&tree).await;
+        let owned = space("key_1", "default");
+        fixture.put_until(&owned, "a", "red fox", Some(Millis(test_world::START.0 - 1))).await;
+        fixture.put_until(&owned, "b", "red fox", Some(Millis(test_world::START.0 + 3_600_000))).await;
+        let indexes = fixture.start(&tree).await;
         assert_eq!(found(&indexes, "key_1", "fox").await, [(2, 1)].into());
         assert_eq!(indexes.stats().await.entries, 1);
     });
@@ -151,32 +154,32 @@ fn what_is_over_when_it_is_read_is_not_indexed() {
 
 /// The previous version must not reappear if its successor has expired when a restart reads it.
 #[test]
-fn a_version_that_is_over_takes_the_one_before_it_along() {
-    let site = Site::new();
-    let server = Arc::clone(&site);
+fn an_expired_version_does_not_reveal_the_previous_one() {
+    let fixture = Fixture::new();
+    let server = Arc::clone(&fixture);
     test_world::run(|tree| async move {
-        let home = space("key_1", "default");
+        let owned = space("key_1", "default");
         let indexes = server.start(&tree).await;
-        server.store_and_index(&indexes, &home, "a", "red fox").await;
+        server.store_and_index(&indexes, &owned, "a", "red fox").await;
         indexes.checkpoint().await.unwrap();
-        server.put_until(&home, "a", "red fox", Some(Millis(test_world::START.0 - 1))).await;
+        server.put_until(&owned, "a", "red fox", Some(Millis(test_world::START.0 - 1))).await;
     });
     test_world::run(|tree| async move {
-        let indexes = site.start(&tree).await;
+        let indexes = fixture.start(&tree).await;
         assert_eq!(found(&indexes, "key_1", "fox").await, [].into());
     });
 }
 
 #[test]
-fn a_store_that_cannot_be_read_is_tried_again() {
-    let site = Site::new();
+fn unreadable_stores_are_retried() {
+    let fixture = Fixture::new();
     test_world::run(|tree| async move {
-        site.put(&space("key_1", "default"), "a", "red fox").await;
-        let gated = Gated::new(&site.disk, MANY);
+        fixture.put(&space("key_1", "default"), "a", "red fox").await;
+        let gated = GatedStore::new(&fixture.disk, UNLIMITED);
         *gated.failing.lock().unwrap() = true;
-        let mut options = site.options(&Words::absent());
+        let mut options = fixture.options(&WordModel::absent());
         options.store = Arc::clone(&gated) as _;
-        let indexes = site.begin(&tree, options);
+        let indexes = fixture.begin(&tree, options);
         indexes.up().await;
         test_world::after(Duration::from_secs(12)).await;
         assert!(matches!(indexes.health(), IndexHealth::Rebuilding { .. }));
@@ -184,20 +187,20 @@ fn a_store_that_cannot_be_read_is_tried_again() {
         *gated.failing.lock().unwrap() = false;
         ready(&indexes).await;
         assert_eq!(found(&indexes, "key_1", "fox").await, [(1, 1)].into());
-        assert!(tree.snapshot().iter().all(|actor| actor.restarts == 0), "nobody died of it");
+        assert!(tree.snapshot().iter().all(|actor| actor.restarts == 0), "no actor restarted");
     });
 }
 
 #[test]
 fn a_store_that_takes_no_writes_is_searched_all_the_same() {
-    let site = Site::new();
+    let fixture = Fixture::new();
     test_world::run(|tree| async move {
-        site.put(&space("key_1", "default"), "a", "red fox").await;
-        site.kill();
-        let indexes = site.start(&tree).await;
+        fixture.put(&space("key_1", "default"), "a", "red fox").await;
+        fixture.kill();
+        let indexes = fixture.start(&tree).await;
         assert_eq!(found(&indexes, "key_1", "fox").await, [(1, 1)].into());
         assert_eq!(indexes.checkpoint().await, Ok(()), "there is none to be written");
-        assert_eq!(site.files(), [].into());
-        assert_eq!(indexes.apply(Vec::new().into()).await, Taken::All);
+        assert_eq!(fixture.files(), [].into());
+        assert_eq!(indexes.apply(Vec::new().into()).await, ApplyOutcome::Complete);
     });
 }

@@ -4,37 +4,37 @@ use std::time::Duration;
 
 use futures::future::join_all;
 
-use super::site::*;
-use crate::embed::tests::model::Words;
-use crate::port::{IndexHealth, IndexSink, Searcher, Taken};
+use super::fixture::*;
+use crate::embed::tests::model::WordModel;
+use crate::port::{ApplyOutcome, IndexHealth, IndexSink, Searcher};
 use crate::record::Owner;
 use muster_core::{Kind, Millis, test_world};
 
 #[test]
-fn a_change_is_found_by_the_next_search() {
-    let site = Site::new();
+fn changes_are_found_by_the_next_search() {
+    let fixture = Fixture::new();
     test_world::run(|tree| async move {
-        let indexes = site.start(&tree).await;
-        let home = space("key_1", "default");
-        site.store_and_index(&indexes, &home, "a", "red fox").await;
+        let indexes = fixture.start(&tree).await;
+        let owned = space("key_1", "default");
+        fixture.store_and_index(&indexes, &owned, "a", "red fox").await;
         assert_eq!(found(&indexes, "key_1", "fox").await, [(1, 1)].into());
-        site.store_and_index(&indexes, &home, "a", "grey wolf").await;
+        fixture.store_and_index(&indexes, &owned, "a", "grey wolf").await;
         assert_eq!(found(&indexes, "key_1", "fox").await, [].into(), "replaced");
         assert_eq!(found(&indexes, "key_1", "wolf").await, [(1, 2)].into());
-        let gone = site.delete(&home, "a").await.unwrap();
-        assert_eq!(announced(&indexes, gone).await, Taken::All);
+        let gone = fixture.delete(&owned, "a").await.unwrap();
+        assert_eq!(announced(&indexes, gone).await, ApplyOutcome::Complete);
         assert_eq!(found(&indexes, "key_1", "wolf").await, [].into(), "deleted");
     });
 }
 
 #[test]
-fn one_owner_never_finds_what_is_anothers() {
-    let site = Site::new();
+fn owners_never_find_entries_of_others() {
+    let fixture = Fixture::new();
     test_world::run(|tree| async move {
-        let indexes = site.start(&tree).await;
+        let indexes = fixture.start(&tree).await;
         // More owners than slots: many share one.
         for number in 0..150 {
-            site.store_and_index(&indexes, &space(&format!("key_{number}"), "default"), "k", "the same words").await;
+            fixture.store_and_index(&indexes, &space(&format!("key_{number}"), "default"), "k", "the same words").await;
         }
         for number in 0..150 {
             assert_eq!(found(&indexes, &format!("key_{number}"), "words").await, [(number + 1, 1)].into());
@@ -44,38 +44,38 @@ fn one_owner_never_finds_what_is_anothers() {
 }
 
 #[test]
-fn a_search_is_of_one_namespace_or_all_of_an_owners() {
-    let site = Site::new();
+fn searches_cover_one_namespace_or_all_of_the_owner() {
+    let fixture = Fixture::new();
     test_world::run(|tree| async move {
-        let indexes = site.start(&tree).await;
+        let indexes = fixture.start(&tree).await;
         for (namespace, key) in [("a", "k1"), ("b", "k2"), ("b", "k3")] {
-            site.store_and_index(&indexes, &space("key_1", namespace), key, "words").await;
+            fixture.store_and_index(&indexes, &space("key_1", namespace), key, "words").await;
         }
         assert_eq!(found(&indexes, "key_1", "words").await.len(), 3);
-        let mut of_b = ask("key_1", "words");
+        let mut of_b = text_search("key_1", "words");
         of_b.namespace = Some("b".into());
         let found = indexes.search(of_b).await.unwrap();
         assert_eq!((found.total, found.index), (2, IndexHealth::Ready));
         assert!(found.hits.iter().all(|hit| &*hit.namespace == "b"));
-        let figures = indexes.figures(&Owner::new("key_1")).await.unwrap();
-        assert_eq!((figures.entries, figures.vectors, figures.pending), (3, 0, 3));
-        assert_eq!(indexes.figures(&Owner::new("key_2")).await.unwrap().entries, 0);
+        let stats = indexes.owner_stats(&Owner::new("key_1")).await.unwrap();
+        assert_eq!((stats.entries, stats.vectors, stats.pending), (3, 0, 3));
+        assert_eq!(indexes.owner_stats(&Owner::new("key_2")).await.unwrap().entries, 0);
     });
 }
 
 #[test]
-fn what_is_over_is_not_found_from_that_millisecond_on() {
-    let site = Site::new();
+fn entries_are_not_found_from_their_expiry_on() {
+    let fixture = Fixture::new();
     test_world::run(|tree| async move {
-        let indexes = site.start(&tree).await;
+        let indexes = fixture.start(&tree).await;
         let end = Millis(test_world::START.0 + 60_000);
-        let applied = site.put_until(&space("key_1", "default"), "a", "red fox", Some(end)).await;
+        let applied = fixture.put_until(&space("key_1", "default"), "a", "red fox", Some(end)).await;
         announced(&indexes, applied).await;
         let at = |now: u64| {
             let indexes = indexes.clone();
             async move {
-                let ask = crate::port::IndexAsk { now: Millis(now), ..ask("key_1", "fox") };
-                indexes.search(ask).await.unwrap().total
+                let text_search = crate::port::IndexSearch { now: Millis(now), ..text_search("key_1", "fox") };
+                indexes.search(text_search).await.unwrap().total
             }
         };
         assert_eq!((at(end.0 - 1).await, at(end.0).await), (1, 0));
@@ -83,41 +83,41 @@ fn what_is_over_is_not_found_from_that_millisecond_on() {
 }
 
 #[test]
-fn more_searches_than_may_wait_are_refused_at_once() {
-    let site = Site::new();
+fn searches_beyond_the_limit_are_rejected_at_once() {
+    let fixture = Fixture::new();
     test_world::run(|tree| async move {
-        let options = crate::IndexOptions { waiting: 3, ..site.options(&Words::absent()) };
-        let indexes = site.start_with(&tree, options).await;
-        let answers = join_all((0..10).map(|_| indexes.search(ask("key_1", "fox")))).await;
+        let options = crate::IndexOptions { max_waiting: 3, ..fixture.options(&WordModel::absent()) };
+        let indexes = fixture.start_with(&tree, options).await;
+        let answers = join_all((0..10).map(|_| indexes.search(text_search("key_1", "fox")))).await;
         let refused: Vec<_> = answers.into_iter().filter_map(Result::err).collect();
         assert_eq!(refused.len(), 7);
         assert!(refused.iter().all(|error| error.kind == Kind::Unavailable && error.retry_after.is_some()));
-        assert!(indexes.search(ask("key_1", "fox")).await.is_ok(), "places are given back");
+        assert!(indexes.search(text_search("key_1", "fox")).await.is_ok(), "places are released");
     });
 }
 
 #[test]
-fn a_search_that_nobody_waits_for_is_not_run() {
-    let site = Site::new();
+fn searches_past_their_deadline_are_not_run() {
+    let fixture = Fixture::new();
     test_world::run(|tree| async move {
-        let options = crate::IndexOptions { patience: Duration::ZERO, ..site.options(&Words::absent()) };
-        let indexes = site.start_with(&tree, options).await;
-        let error = indexes.search(ask("key_1", "fox")).await.unwrap_err();
+        let options = crate::IndexOptions { search_timeout: Duration::ZERO, ..fixture.options(&WordModel::absent()) };
+        let indexes = fixture.start_with(&tree, options).await;
+        let error = indexes.search(text_search("key_1", "fox")).await.unwrap_err();
         assert_eq!(error.kind, Kind::Unavailable);
         assert_eq!(indexes.stats().await.searches, 0);
     });
 }
 
 #[test]
-fn changes_find_a_place_beside_searches_that_wait() {
-    let site = Site::new();
+fn changes_fit_the_mailbox_beside_waiting_searches() {
+    let fixture = Fixture::new();
     test_world::run(|tree| async move {
-        let options = crate::IndexOptions { waiting: 1, ..site.options(&Words::absent()) };
-        let indexes = site.start_with(&tree, options).await;
-        let applied = site.put(&space("key_1", "default"), "a", "red fox").await;
+        let options = crate::IndexOptions { max_waiting: 1, ..fixture.options(&WordModel::absent()) };
+        let indexes = fixture.start_with(&tree, options).await;
+        let applied = fixture.put(&space("key_1", "default"), "a", "red fox").await;
         // Polled in order: the searches are in the mailbox before the change.
-        let searches = join_all((0..50).map(|_| indexes.search(ask("key_1", "fox"))));
-        let (_, taken) = tokio::join!(searches, indexes.apply(vec![applied].into()));
-        assert_eq!(taken, Taken::All);
+        let searches = join_all((0..50).map(|_| indexes.search(text_search("key_1", "fox"))));
+        let (_, outcome) = tokio::join!(searches, indexes.apply(vec![applied].into()));
+        assert_eq!(outcome, ApplyOutcome::Complete);
     });
 }

@@ -4,7 +4,7 @@ use crate::analysis::MAX_WORD;
 use crate::text::StopWords;
 use crate::{Language, Languages, TextQuery, analyze, detect, highlights};
 
-fn everywhere(text: &str) {
+fn analyze_everywhere(text: &str) {
     let all: Languages = Language::ALL.into_iter().collect();
     let query = TextQuery::new(text, all, StopWords::Dropped);
     for language in [Language::English, Language::Other, Language::Arabic] {
@@ -23,8 +23,8 @@ fn everywhere(text: &str) {
 
 /// 256 KiB of text that is costly if examined repeatedly.
 #[test]
-fn hostile_texts_are_read_in_linear_time() {
-    let bombs = [
+fn hostile_texts_are_analysed_in_linear_time() {
+    let inputs = [
         "a",
         "\u{301}",
         "a\u{301}",
@@ -52,8 +52,8 @@ fn hostile_texts_are_read_in_linear_time() {
         "\u{1112}",
         "İ",
     ];
-    for bomb in bombs {
-        everywhere(&bomb.repeat(64 * 1024 / bomb.len()));
+    for input in inputs {
+        analyze_everywhere(&input.repeat(64 * 1024 / input.len()));
     }
 }
 
@@ -61,13 +61,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_string_is_only_text(text in "\\PC{0,60}|[\\x00-\\x7f]{0,80}|[a-zA-Z'_.:@/0-9 -]{0,60}|\\p{any}{0,40}") {
-        everywhere(&text);
+    fn any_string_is_accepted_as_text(text in "\\PC{0,60}|[\\x00-\\x7f]{0,80}|[a-zA-Z'_.:@/0-9 -]{0,60}|\\p{any}{0,40}") {
+        analyze_everywhere(&text);
     }
 
-    /// Stemmers see what words leave: letters of any script.
+    /// Stemmers receive letters of any script.
     #[test]
-    fn no_word_stops_a_stemmer(word in "[a-zà-ÿ'’]{1,12}|[а-яёїґ]{1,12}|[α-ώ]{1,12}|[ء-ي]{1,12}|[அ-ஹா-்]{1,12}|\\p{L}{1,8}|[a-zäöåõűőığşçñ]{1,16}") {
+    fn stemmers_accept_any_word(word in "[a-zà-ÿ'’]{1,12}|[а-яёїґ]{1,12}|[α-ώ]{1,12}|[ء-ي]{1,12}|[அ-ஹா-்]{1,12}|\\p{L}{1,8}|[a-zäöåõűőığşçñ]{1,16}") {
         for language in Language::ALL {
             prop_assert!(analyze(&[&word], language).length() <= 12);
         }

@@ -42,7 +42,7 @@ const ARTICLE_1: &[(Language, &str)] = &[
 ];
 
 #[test]
-fn a_sentence_tells_its_language() {
+fn language_of_a_sentence_is_detected() {
     for (language, text) in ARTICLE_1 {
         let default = if *language == Language::English { Language::German } else { Language::English };
         assert_eq!(detect(text, default), *language, "{text}");
@@ -50,7 +50,7 @@ fn a_sentence_tells_its_language() {
 }
 
 #[test]
-fn what_is_too_short_to_tell_is_of_the_default() {
+fn short_texts_get_the_default_language() {
     for text in ["", "42", "Hotel Adler", "user.theme", "pizza margherita", "🦀", "Tokyo, 12:30", "build failed: E0308"]
     {
         assert_eq!(detect(text, Language::English), Language::English, "{text}");

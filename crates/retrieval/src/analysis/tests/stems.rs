@@ -53,7 +53,7 @@ const SAMPLES: &[(Language, &[(&str, &str)])] = &[
 ];
 
 #[test]
-fn words_have_the_stems_of_snowballs_samples() {
+fn stems_match_the_samples_of_snowball() {
     for (language, pairs) in SAMPLES {
         for (word, stem) in *pairs {
             assert!(names(word, *language).iter().any(|term| term == stem), "{word} in {language:?}");
@@ -62,7 +62,7 @@ fn words_have_the_stems_of_snowballs_samples() {
 }
 
 #[test]
-fn an_apostrophe_does_not_part_a_word_from_itself() {
+fn apostrophes_do_not_change_the_terms() {
     let same = |a: &str, b: &str, language| assert_eq!(names(a, language), names(b, language), "{a} and {b}");
     same("John's", "johns'", Language::English);
     same("John’s", "John", Language::English);
@@ -72,7 +72,7 @@ fn an_apostrophe_does_not_part_a_word_from_itself() {
 }
 
 #[test]
-fn a_word_is_found_with_and_without_its_diacritics() {
+fn words_match_with_and_without_diacritics() {
     assert!(names("información", Language::Spanish).contains(&"informacion".to_owned()));
     assert!(names("información", Language::Spanish).contains(&"inform".to_owned()));
     assert_eq!(names("résumé naïve", Language::English), names("resume naive", Language::English));
@@ -81,7 +81,7 @@ fn a_word_is_found_with_and_without_its_diacritics() {
 }
 
 #[test]
-fn a_foreign_script_has_the_stems_of_its_commonest_language() {
+fn words_in_a_foreign_script_are_stemmed_in_its_most_common_language() {
     assert_eq!(names("поговорила", Language::English), ["поговор"]);
     assert_eq!(names("consigned", Language::Russian), ["consign"]);
     // There is no Ukrainian stemmer here.
@@ -89,7 +89,7 @@ fn a_foreign_script_has_the_stems_of_its_commonest_language() {
 }
 
 #[test]
-fn every_language_is_known_by_its_codes() {
+fn languages_are_parsed_from_their_codes() {
     for language in Language::ALL {
         assert_eq!(Language::from_tag(language.code()), Some(language));
         assert_eq!(Language::from_number(language.number()), Some(language));

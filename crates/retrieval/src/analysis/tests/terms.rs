@@ -1,10 +1,10 @@
 use super::{names, terms};
-use crate::analysis::{Languages, each_asked};
+use crate::analysis::{Languages, each_query_word};
 use crate::{Language, analyze};
 
 /// The example of UAX #29, table 2 (word boundaries).
 #[test]
-fn words_are_those_of_uax_29() {
+fn words_are_split_by_uax_29() {
     let text = "The quick (“brown”) fox can’t jump 32.3 feet, right?";
     assert_eq!(
         names(text, Language::Other),
@@ -13,7 +13,7 @@ fn words_are_those_of_uax_29() {
 }
 
 #[test]
-fn a_name_is_known_whole_and_by_its_words() {
+fn names_are_indexed_whole_and_by_their_words() {
     assert_eq!(names("snake_case", Language::Other), ["case", "snake", "snake_case"]);
     assert_eq!(names("HTTPServer", Language::Other), ["http", "httpserver", "server"]);
     assert_eq!(names("parseRequestLine", Language::Other), ["line", "parse", "parserequestline", "request"]);
@@ -27,14 +27,14 @@ fn a_name_is_known_whole_and_by_its_words() {
 }
 
 #[test]
-fn figures_are_known_without_the_commas_of_thousands() {
+fn numbers_are_indexed_without_thousands_separators() {
     assert_eq!(names("1,234,567", Language::English), ["1234567"]);
     assert_eq!(names("3.14", Language::English), ["3.14"]);
     assert_eq!(names("10:30", Language::English), ["10", "10:30", "30"]);
 }
 
 #[test]
-fn scripts_without_spaces_are_known_by_pairs() {
+fn scripts_without_spaces_are_indexed_by_bigrams() {
     // Lucene's CJKBigramFilter: 多くの学生 as 多く くの の学 学生; ideographs alone besides.
     let mut expected = ["多く", "くの", "の学", "学生", "多", "学", "生"];
     expected.sort_unstable();
@@ -47,7 +47,7 @@ fn scripts_without_spaces_are_known_by_pairs() {
 }
 
 #[test]
-fn width_case_and_what_is_invisible_make_no_difference() {
+fn width_case_and_invisible_characters_are_ignored() {
     assert_eq!(names("ＦＬＯＯＤ", Language::Other), ["flood"]);
     assert_eq!(names("flo\u{ad}od", Language::Other), ["flood"]);
     assert_eq!(names("\u{202e}flood\u{202c}", Language::Other), ["flood"]);
@@ -56,7 +56,7 @@ fn width_case_and_what_is_invisible_make_no_difference() {
 }
 
 #[test]
-fn texts_of_an_entry_are_one_bag_whose_words_do_not_touch() {
+fn words_of_different_texts_of_an_entry_are_not_adjacent() {
     let analyzed = analyze(&["flood gate", "flood"], Language::Other);
     assert_eq!(analyzed.length(), 3);
     let all: Vec<(&str, Vec<u32>)> = analyzed.terms().map(|(term, at)| (term, at.collect())).collect();
@@ -68,9 +68,9 @@ fn texts_of_an_entry_are_one_bag_whose_words_do_not_touch() {
 }
 
 #[test]
-fn a_querys_word_has_the_stems_of_every_language_that_is_asked_for() {
+fn query_words_have_the_stems_of_every_requested_language() {
     let languages: Languages = [Language::English, Language::German, Language::Other].into_iter().collect();
     let mut all = Vec::new();
-    each_asked("aufeinanderfolgenden", &mut |asked| all.extend(asked.alternatives(languages)));
+    each_query_word("aufeinanderfolgenden", &mut |word| all.extend(word.alternatives(languages)));
     assert_eq!(all.iter().map(|term| &**term).collect::<Vec<_>>(), ["aufeinanderfolgenden", "aufeinanderfolg"]);
 }

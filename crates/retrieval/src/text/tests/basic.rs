@@ -5,7 +5,7 @@ use crate::analysis::{Language, Languages, analyze};
 use crate::{DocNo, Filter, StopWords, TextIndex, TextOptions, TextQuery};
 
 #[test]
-fn an_entry_is_found_by_a_stem_of_its_words_and_the_best_comes_first() {
+fn entries_match_by_stem_best_first() {
     let index = index_of(TextOptions::default(), &["the pumps were flooded", "a pump", "sandbags for the river", ""]);
     assert_eq!(find(&index, "flooding pump"), [0, 1]);
     assert_eq!(find(&index, "nothing of this"), [0_u32; 0]);
@@ -13,7 +13,7 @@ fn an_entry_is_found_by_a_stem_of_its_words_and_the_best_comes_first() {
 }
 
 #[test]
-fn stop_words_are_looked_for_only_where_there_is_nothing_else() {
+fn stop_words_are_searched_only_without_other_words() {
     let index = index_of(TextOptions::default(), &["to be or not to be", "the river", "be a river"]);
     assert_eq!(find(&index, "to be or not to be").first(), Some(&0));
     assert_eq!(find(&index, "the river is to be"), [1, 2]);
@@ -21,7 +21,7 @@ fn stop_words_are_looked_for_only_where_there_is_nothing_else() {
 }
 
 #[test]
-fn words_that_stand_together_as_asked_come_first() {
+fn entries_with_adjacent_query_words_rank_first() {
     let index = index_of(TextOptions::default(), &["layer of the boundary", "the boundary layer", "layer boundary"]);
     assert_eq!(find(&index, "boundary layer").first(), Some(&1));
     let none = index_of(TextOptions { pairs: 0.0, ..TextOptions::default() }, &["layer boundary", "boundary layer"]);
@@ -29,7 +29,7 @@ fn words_that_stand_together_as_asked_come_first() {
 }
 
 #[test]
-fn equal_entries_come_by_number_and_a_limit_keeps_the_first() {
+fn equal_scores_are_ordered_by_number_and_limited() {
     let index = index_of(TextOptions::default(), &["flood", "flood", "flood"]);
     assert_eq!(find(&index, "flood"), [0, 1, 2]);
     assert_eq!(find_in(&index, "flood", Filter::All, 2).len(), 2);
@@ -41,7 +41,7 @@ fn equal_entries_come_by_number_and_a_limit_keeps_the_first() {
 }
 
 #[test]
-fn a_replaced_entry_is_found_by_its_new_words_alone_and_a_removed_one_by_none() {
+fn replaced_entries_match_new_words_only_and_removed_ones_nothing() {
     let mut index = index_of(TextOptions::default(), &["flood", "fire"]);
     put(&mut index, 0, "storm");
     assert_eq!(find(&index, "flood"), [0_u32; 0]);
@@ -54,7 +54,7 @@ fn a_replaced_entry_is_found_by_its_new_words_alone_and_a_removed_one_by_none() 
 }
 
 #[test]
-fn a_clone_stays_as_it_was() {
+fn clones_do_not_change() {
     let mut index = index_of(TextOptions::default(), &["flood", "flood fire"]);
     let before = index.clone();
     put(&mut index, 0, "storm");
@@ -67,7 +67,7 @@ fn a_clone_stays_as_it_was() {
 }
 
 #[test]
-fn a_query_finds_entries_of_every_language_and_counts_a_word_once() {
+fn queries_match_entries_of_every_language_and_count_a_word_once() {
     let mut index = TextIndex::default();
     index.insert(DocNo(0), &analyze(&["Das Hochwasser hat die Häuser beschädigt"], Language::German));
     index.insert(DocNo(1), &analyze(&["the houses were flooded"], Language::English));
@@ -82,7 +82,7 @@ fn a_query_finds_entries_of_every_language_and_counts_a_word_once() {
 }
 
 #[test]
-fn a_query_is_cut_after_512_words_and_says_so() {
+fn queries_are_cut_after_512_words_and_report_it() {
     let text: String = (0..600).map(|n| format!("w{n}q ")).collect();
     let query = TextQuery::new(&text, Languages::default(), StopWords::Dropped);
     assert!(query.is_cut());
@@ -91,7 +91,7 @@ fn a_query_is_cut_after_512_words_and_says_so() {
 }
 
 #[test]
-fn statistics_of_two_indexes_merged_give_the_scores_of_one() {
+fn merged_statistics_give_the_scores_of_one_index() {
     let texts = ["flood gate", "gate", "flood flood water", "tide", "flood gate tide"];
     let whole = index_of(TextOptions::default(), &texts);
     let (left, right) = (index_of(TextOptions::default(), &texts[..2]), index_of(TextOptions::default(), &texts[2..]));

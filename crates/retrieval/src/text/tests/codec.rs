@@ -27,7 +27,7 @@ fn encoded(index: &TextIndex) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_read_back_answers_the_same_and_goes_on() {
+fn decoded_indexes_give_the_same_results_and_can_be_changed() {
     let mut index = sample(2_000);
     let bytes = encoded(&index);
     let mut input = &[bytes.as_slice(), b"what follows"].concat()[..];
@@ -46,12 +46,12 @@ fn what_is_read_back_answers_the_same_and_goes_on() {
 }
 
 #[test]
-fn an_empty_index_can_be_kept() {
+fn empty_indexes_can_be_encoded() {
     assert_eq!(TextIndex::decode(&mut &encoded(&TextIndex::default())[..]).unwrap().len(), 0);
 }
 
 #[test]
-fn another_version_is_named() {
+fn other_versions_are_named_in_the_error() {
     let mut bytes = encoded(&TextIndex::default());
     // The frame's length, the mark's length and the mark are before it.
     bytes[4 + 1 + 11] = 2;
@@ -62,13 +62,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn garbage_is_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn garbage_is_rejected(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         prop_assert!(TextIndex::decode(&mut &bytes[..]).is_err());
     }
 
     /// Damage is detected or does not affect searches; never a panic.
     #[test]
-    fn damage_is_seen_or_harmless(at in any::<prop::sample::Index>(), bit in 0_u8..8, cut in any::<prop::sample::Index>()) {
+    fn damage_is_detected_or_harmless(at in any::<prop::sample::Index>(), bit in 0_u8..8, cut in any::<prop::sample::Index>()) {
         let bytes = encoded(&sample(40));
         let mut damaged = bytes.clone();
         damaged[at.index(bytes.len())] ^= 1 << bit;

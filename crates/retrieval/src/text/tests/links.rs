@@ -16,7 +16,7 @@ fn tf(index: &TextIndex, doc: u32, word: &str) -> f32 {
 }
 
 #[test]
-fn two_before_and_two_after_count_three_tenths_each() {
+fn two_neighbours_on_each_side_count_three_tenths() {
     let mut index = index_of(TextOptions::default(), &["a", "b", "flood", "c", "d", "e"]);
     thread(&mut index, &[0, 1, 2, 3, 4, 5]);
     // 0.3 is kept as 77/256.
@@ -27,7 +27,7 @@ fn two_before_and_two_after_count_three_tenths_each() {
 }
 
 #[test]
-fn an_entry_that_goes_leaves_its_neighbours_side_by_side() {
+fn removing_an_entry_links_its_neighbours() {
     let mut index = index_of(TextOptions::default(), &["a", "b", "c"]);
     thread(&mut index, &[0, 1, 2]);
     index.remove(DocNo(1));
@@ -40,7 +40,7 @@ fn an_entry_that_goes_leaves_its_neighbours_side_by_side() {
 }
 
 #[test]
-fn a_replaced_entry_keeps_its_place_and_a_link_to_none_takes_it_out() {
+fn replaced_entries_keep_their_position_and_linking_to_none_removes_it() {
     let mut index = index_of(TextOptions::default(), &["a", "b", "c"]);
     thread(&mut index, &[0, 1, 2]);
     put(&mut index, 1, "flood");
@@ -51,7 +51,7 @@ fn a_replaced_entry_keeps_its_place_and_a_link_to_none_takes_it_out() {
 }
 
 #[test]
-fn a_link_to_itself_or_to_none_that_is_there_is_no_link() {
+fn links_to_itself_or_to_unknown_entries_are_ignored() {
     let mut index = index_of(TextOptions::default(), &["a", "b"]);
     index.link(DocNo(0), Some(DocNo(0)), Some(DocNo(9)));
     index.link(DocNo(9), Some(DocNo(0)), None);
@@ -61,7 +61,7 @@ fn a_link_to_itself_or_to_none_that_is_there_is_no_link() {
 }
 
 /// Rebuilds the index, to compare counts and lengths.
-fn counted_anew(index: &TextIndex) -> TextIndex {
+fn rebuild(index: &TextIndex) -> TextIndex {
     let mut bytes = Vec::new();
     index.encode(&mut bytes).unwrap();
     TextIndex::decode(&mut &bytes[..]).unwrap()
@@ -72,21 +72,21 @@ proptest! {
 
     /// Including links that cut a thread in two, or close it to a cycle.
     #[test]
-    fn links_of_any_kind_keep_both_sides_and_every_length(
-        acts in proptest::collection::vec((0..9_u32, proptest::option::of(0..9_u32), proptest::option::of(0..9_u32), 0..9_u32), 1..40),
+    fn any_links_keep_both_directions_and_lengths_consistent(
+        steps in proptest::collection::vec((0..9_u32, proptest::option::of(0..9_u32), proptest::option::of(0..9_u32), 0..9_u32), 1..40),
     ) {
         let texts = ["a", "b b", "c c c", "d", "e e", "f", "g g g g", "h"];
         let mut index = index_of(TextOptions::default(), &texts);
-        for (doc, previous, next, kind) in acts {
+        for (doc, previous, next, kind) in steps {
             match kind {
                 0 => index.remove(DocNo(doc)),
                 1 => put(&mut index, doc, "flood tide gate"),
                 _ => index.link(DocNo(doc), previous.map(DocNo), next.map(DocNo)),
             }
         }
-        let anew = counted_anew(&index);
+        let rebuilt = rebuild(&index);
         let query = TextQuery::new("a b flood", index.languages(), StopWords::Kept);
-        let statistics = [&index, &anew].map(|index| index.resolve(&query).statistics().clone());
+        let statistics = [&index, &rebuilt].map(|index| index.resolve(&query).statistics().clone());
         prop_assert_eq!(&statistics[0], &statistics[1]);
         for doc in (0..9).map(DocNo) {
             let (previous, next) = index.neighbours(doc);
@@ -96,7 +96,7 @@ proptest! {
                 let resolved = index.resolve(&query);
                 index.explain(&resolved, resolved.statistics(), doc)
             };
-            prop_assert_eq!(parts(&index), parts(&anew));
+            prop_assert_eq!(parts(&index), parts(&rebuilt));
         }
     }
 }

@@ -12,7 +12,7 @@ const WORDS: [&str; 6] = ["flood", "gate", "tide", "pump", "river", "dike"];
 const DOCS: u32 = 12;
 
 #[derive(Debug, Clone)]
-enum Act {
+enum Step {
     Put {
         doc: u32,
         words: Vec<usize>,
@@ -31,13 +31,13 @@ enum Act {
     },
 }
 
-fn act() -> impl Strategy<Value = Act> {
+fn step() -> impl Strategy<Value = Step> {
     let words = proptest::collection::vec(0..WORDS.len(), 0..9);
     prop_oneof![
-        4 => (0..DOCS, words).prop_map(|(doc, words)| Act::Put { doc, words }),
-        1 => (0..DOCS).prop_map(|doc| Act::Remove { doc }),
-        3 => (0..DOCS, 0..2_usize, 0..8_usize).prop_map(|(doc, thread, at)| Act::Thread { doc, thread, at }),
-        1 => (0..DOCS).prop_map(|doc| Act::Unthread { doc }),
+        4 => (0..DOCS, words).prop_map(|(doc, words)| Step::Put { doc, words }),
+        1 => (0..DOCS).prop_map(|doc| Step::Remove { doc }),
+        3 => (0..DOCS, 0..2_usize, 0..8_usize).prop_map(|(doc, thread, at)| Step::Thread { doc, thread, at }),
+        1 => (0..DOCS).prop_map(|doc| Step::Unthread { doc }),
     ]
 }
 
@@ -70,8 +70,8 @@ impl Model {
         words.windows(row.len()).filter(|window| window == &row).count() as f64
     }
 
-    fn over_bag(&self, doc: u32, what: impl Fn(u32) -> f64) -> f64 {
-        self.bag(doc).into_iter().map(|(other, weight)| weight * what(other)).sum()
+    fn over_bag(&self, doc: u32, of: impl Fn(u32) -> f64) -> f64 {
+        self.bag(doc).into_iter().map(|(other, weight)| weight * of(other)).sum()
     }
 
     fn score(&self, doc: u32, query: &[usize]) -> f64 {
@@ -90,19 +90,19 @@ impl Model {
     }
 }
 
-fn apply(index: &mut TextIndex, model: &mut Model, act: &Act) {
-    match act {
-        Act::Put { doc, words } => {
+fn apply(index: &mut TextIndex, model: &mut Model, step: &Step) {
+    match step {
+        Step::Put { doc, words } => {
             let text = words.iter().map(|word| WORDS[*word]).collect::<Vec<_>>().join(" ");
             index.insert(DocNo(*doc), &analyze(&[&text], Language::English));
             model.entries.insert(*doc, words.clone());
         }
-        Act::Remove { doc } => {
+        Step::Remove { doc } => {
             index.remove(DocNo(*doc));
             model.entries.remove(doc);
             model.unthread(*doc);
         }
-        Act::Thread { doc, thread, at } => {
+        Step::Thread { doc, thread, at } => {
             if !model.entries.contains_key(doc) {
                 return;
             }
@@ -113,7 +113,7 @@ fn apply(index: &mut TextIndex, model: &mut Model, act: &Act) {
             index.link(DocNo(*doc), previous, thread.get(at).map(|next| DocNo(*next)));
             thread.insert(at, *doc);
         }
-        Act::Unthread { doc } => {
+        Step::Unthread { doc } => {
             model.unthread(*doc);
             index.link(DocNo(*doc), None, None);
         }
@@ -147,8 +147,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn an_index_answers_as_the_formula_does(
-        acts in proptest::collection::vec(act(), 1..60),
+    fn scores_match_the_formula(
+        steps in proptest::collection::vec(step(), 1..60),
         query in proptest::collection::vec(0..WORDS.len(), 1..5),
         only in any::<u16>(),
         limit in 1..14_usize,
@@ -156,11 +156,11 @@ proptest! {
     ) {
         let (mut index, mut model) = (TextIndex::new(TextOptions::default()), Model::default());
         let mut kept = None;
-        for (nth, act) in acts.iter().enumerate() {
+        for (nth, step) in steps.iter().enumerate() {
             if nth == cloned {
                 kept = Some((index.clone(), model.clone()));
             }
-            apply(&mut index, &mut model, act);
+            apply(&mut index, &mut model, step);
         }
         let mut bytes = Vec::new();
         index.encode(&mut bytes).unwrap();

@@ -50,7 +50,7 @@ fn add(postings: &mut Postings, model: &mut Model, doc: u32, random: &mut Random
 }
 
 #[test]
-fn a_list_is_what_was_put_in_and_not_taken_out() {
+fn lists_hold_the_entries_that_were_inserted_and_not_removed() {
     for (seed, span) in [(1, 12), (2, 40), (3, 600), (4, 3_000), (5, 400_000)] {
         let (mut random, mut postings, mut model) = (Random(seed), Postings::default(), Model::new());
         for doc in 0..600.min(span) {

@@ -36,7 +36,7 @@ fn check(index: &TextIndex, random: &mut Random) {
 }
 
 #[test]
-fn the_best_of_many_are_those_of_all_scores() {
+fn pruned_searches_return_the_best_of_all_scores() {
     let mut random = Random(3);
     let mut index = corpus(&mut random);
     for _ in 0..6 {

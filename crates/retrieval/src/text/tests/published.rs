@@ -8,7 +8,7 @@ const PLAIN: TextOptions =
 /// The example of Elasticsearch's reference (7.1, Explain API): one entry of five holds the word, once, and has three
 /// words where the mean is 5.4; the score is 1.6943597 with a boost of k1 + 1 = 2.2.
 #[test]
-fn the_score_is_that_of_a_published_example() {
+fn the_score_of_a_published_example_is_reproduced() {
     let index = index_of(
         PLAIN,
         &[

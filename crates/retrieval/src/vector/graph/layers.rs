@@ -1,7 +1,7 @@
 use std::io::{self, Write};
 
 use crate::vector::DecodeError;
-use crate::vector::codec::Source;
+use crate::vector::codec::ChecksumReader;
 use crate::vector::rows::Rows;
 
 const NONE: u32 = u32::MAX;
@@ -141,7 +141,7 @@ impl Layers {
         self.upper.encode(out)
     }
 
-    pub fn decode(links: usize, slots: usize, source: &mut Source<'_>) -> Result<Self, DecodeError> {
+    pub fn decode(links: usize, slots: usize, source: &mut ChecksumReader<'_>) -> Result<Self, DecodeError> {
         let entry = source.bounded(slots)?.checked_sub(1);
         let mut layers = Self {
             entry: entry.and_then(|entry| u32::try_from(entry).ok()),
@@ -177,7 +177,11 @@ impl Layers {
         let even = nodes <= slots && [self.base.len(), self.upper_at.len()] == [nodes; 2];
         let entered = self.entry.is_none_or(|entry| self.level(entry).is_some());
         let linked = fits(&self.base, self.most(0)) && fits(&self.upper, self.most(1));
-        if even && entered && upper && linked { Ok(()) } else { Err(DecodeError::Malformed("its graph is torn")) }
+        if even && entered && upper && linked {
+            Ok(())
+        } else {
+            Err(DecodeError::Malformed("its graph is inconsistent"))
+        }
     }
 
     fn find_spare(&mut self) {

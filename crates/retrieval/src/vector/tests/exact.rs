@@ -3,11 +3,11 @@ use roaring::RoaringBitmap;
 
 use super::model::{Model, apply, steps};
 use super::{draw, filled};
-use crate::vector::{BadVector, VectorIndex, VectorOptions};
+use crate::vector::{InvalidVector, VectorIndex, VectorOptions};
 use crate::{DocNo, Filter};
 
 #[test]
-fn the_nearest_comes_first() {
+fn results_are_ordered_by_cosine() {
     let vectors = [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-1.0, 0.0]].map(Vec::from);
     let found = filled(VectorOptions::new(2), &vectors).search(&[2.0, 0.0], Filter::All, 3);
     assert_eq!(found.iter().map(|(doc, _)| doc.0).collect::<Vec<_>>(), [0, 1, 2]);
@@ -18,7 +18,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn a_scan_finds_what_a_naive_search_finds(
+    fn scan_returns_the_results_of_a_naive_search(
         steps in steps(6, 40, 120),
         query in proptest::collection::vec(-4.0_f32..4.0, 6),
         only in proptest::collection::btree_set(0_u32..45, 0..45),
@@ -42,7 +42,7 @@ proptest! {
 
 /// All so similar that the high halves cannot distinguish them: the bounds must leave the order to the cosines.
 #[test]
-fn an_order_within_the_slack_of_the_first_pass_is_that_of_the_cosines() {
+fn candidates_within_the_error_bound_are_ordered_by_their_exact_cosines() {
     let base = draw(1, 48, 7).remove(0);
     let mut vectors = draw(400, 48, 8);
     vectors.iter_mut().for_each(|vector| vector.iter_mut().zip(&base).for_each(|(x, base)| *x = base + *x * 0.003));
@@ -57,7 +57,7 @@ fn an_order_within_the_slack_of_the_first_pass_is_that_of_the_cosines() {
 }
 
 #[test]
-fn cosines_are_within_a_hundred_thousandth() {
+fn cosines_are_exact_within_1e_5() {
     let vectors = draw(200, 384, 3);
     let index = filled(VectorOptions::new(384), &vectors);
     let docs: Vec<DocNo> = (0..200).map(DocNo).collect();
@@ -73,12 +73,12 @@ fn cosines_are_within_a_hundred_thousandth() {
 }
 
 #[test]
-fn what_is_no_vector_is_refused_and_the_one_before_stays() {
+fn invalid_vectors_are_rejected_and_keep_the_previous_one() {
     let mut index = VectorIndex::new(2);
     index.insert(DocNo(0), &[1.0, 0.0]).unwrap();
-    assert_eq!(index.insert(DocNo(0), &[1.0]), Err(BadVector::Length { expected: 2, given: 1 }));
+    assert_eq!(index.insert(DocNo(0), &[1.0]), Err(InvalidVector::Length { expected: 2, actual: 1 }));
     for bad in [[0.0, 0.0], [f32::NAN, 1.0], [f32::INFINITY, 1.0], [1.0, f32::NEG_INFINITY]] {
-        assert_eq!(index.insert(DocNo(0), &bad), Err(BadVector::NoDirection));
+        assert_eq!(index.insert(DocNo(0), &bad), Err(InvalidVector::NoDirection));
         assert_eq!(index.search(&bad, Filter::All, 3), []);
         assert_eq!(index.score(&bad, &[DocNo(0)]), [None]);
     }
@@ -98,7 +98,7 @@ fn only_the_direction_of_a_vector_counts() {
 }
 
 #[test]
-fn nothing_is_found_where_nothing_is() {
+fn empty_indexes_filters_and_limits_return_nothing() {
     let mut index = VectorIndex::new(2);
     assert_eq!(index.search(&[1.0, 0.0], Filter::All, 3), []);
     index.insert(DocNo(5), &[1.0, 0.0]).unwrap();

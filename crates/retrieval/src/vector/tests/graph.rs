@@ -18,7 +18,7 @@ fn recall(index: &VectorIndex, vectors: &[Vec<f32>], filter: Filter<'_>) -> f64 
 }
 
 #[test]
-fn the_graph_finds_nearly_all_of_the_nearest() {
+fn graph_search_has_high_recall() {
     let vectors = draw(2000, 24, 1);
     let mut index = filled(small(24), &vectors);
     assert_eq!(index.waiting(), 0);
@@ -37,7 +37,7 @@ fn the_graph_finds_nearly_all_of_the_nearest() {
 }
 
 #[test]
-fn the_graph_finds_as_much_after_everything_was_replaced_and_takes_no_more_room() {
+fn recall_and_memory_survive_replacing_all_vectors() {
     let mut vectors = draw(900, 24, 1);
     let mut index = filled(small(24), &vectors);
     let bytes = index.bytes();
@@ -61,7 +61,7 @@ proptest! {
     /// A graph with very few links: it may miss results, but those returned are live, admitted, with their own cosine
     /// and in order, and as many as requested.
     #[test]
-    fn what_the_graph_shows_is_true(
+    fn graph_results_are_live_admitted_and_ordered(
         steps in steps(6, 60, 400),
         query in proptest::collection::vec(-4.0_f32..4.0, 6),
         only in proptest::collection::btree_set(0_u32..60, 30..60),
@@ -102,7 +102,7 @@ proptest! {
 
 /// The search begins among rejected nodes and may end there: then all admitted vectors are scanned.
 #[test]
-fn a_filter_that_keeps_only_what_is_far_away_hides_nothing() {
+fn a_filter_that_admits_only_distant_vectors_loses_no_results() {
     let vectors = draw(1000, 12, 1);
     let index = filled(VectorOptions { links: 4, search_breadth: 8, ..small(12) }, &vectors);
     let model = Model((0..).zip(vectors).collect());
@@ -118,7 +118,7 @@ fn a_filter_that_keeps_only_what_is_far_away_hides_nothing() {
 }
 
 #[test]
-fn the_same_vector_again_changes_nothing() {
+fn inserting_the_same_vector_changes_nothing() {
     let vectors = draw(200, 8, 1);
     let mut index = filled(small(8), &vectors);
     let bytes = encoded(&index);
@@ -129,7 +129,7 @@ fn the_same_vector_again_changes_nothing() {
 }
 
 #[test]
-fn work_is_done_in_the_slices_that_are_asked_for() {
+fn work_is_limited_to_the_budget() {
     let mut index = VectorIndex::with(small(8));
     for (doc, vector) in (0..).zip(draw(150, 8, 1)) {
         index.insert(DocNo(doc), &vector).unwrap();
@@ -141,7 +141,7 @@ fn work_is_done_in_the_slices_that_are_asked_for() {
 }
 
 #[test]
-fn a_number_used_again_has_nothing_of_the_vector_before() {
+fn reused_numbers_keep_no_data_of_the_previous_vector() {
     let (ones, others) = (draw(400, 16, 1), draw(400, 16, 2));
     let mut index = filled(small(16), &ones);
     for doc in 0..400 {
@@ -157,14 +157,14 @@ fn a_number_used_again_has_nothing_of_the_vector_before() {
 }
 
 #[test]
-fn when_few_are_left_the_graph_goes_and_they_are_found() {
+fn small_indexes_drop_the_graph_and_are_scanned() {
     let vectors = draw(300, 16, 1);
     let mut index = filled(small(16), &vectors);
     (10..300).for_each(|doc| index.remove(DocNo(doc)));
     assert_eq!((index.len(), index.work(10)), (10, 0));
     let found = index.search(&vectors[4], Filter::All, 20);
     assert_eq!((found.len(), found[0].0), (10, DocNo(4)));
-    // And it grows anew.
+    // The graph is built again.
     for (doc, vector) in (10..).zip(draw(300, 16, 2)) {
         index.insert(DocNo(doc), &vector).unwrap();
     }
@@ -172,9 +172,9 @@ fn when_few_are_left_the_graph_goes_and_they_are_found() {
     assert_eq!(index.search(&vectors[4], Filter::All, 1)[0].0, DocNo(4));
 }
 
-/// As with short texts that are stored repeatedly: none of the equal vectors may be lost.
+/// Short texts that are stored repeatedly have equal vectors: none of them may be lost.
 #[test]
-fn many_equal_vectors_do_not_hide_others_nor_each_other() {
+fn equal_vectors_hide_neither_others_nor_each_other() {
     let mut vectors = draw(1500, 16, 1);
     let kinds = draw(4, 16, 77);
     for (doc, vector) in vectors.iter_mut().enumerate().filter(|(doc, _)| doc % 5 > 0) {

@@ -25,7 +25,7 @@ pub fn small(dimensions: usize) -> VectorOptions {
     }
 }
 
-/// An index of the given vectors, numbered from 0, with a complete graph.
+/// Builds an index of these vectors, numbered from 0, with a complete graph.
 pub fn filled(options: VectorOptions, vectors: &[Vec<f32>]) -> VectorIndex {
     let mut index = VectorIndex::with(options);
     for (doc, vector) in vectors.iter().enumerate() {

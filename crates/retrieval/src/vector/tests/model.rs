@@ -27,7 +27,7 @@ impl Random {
     }
 }
 
-/// Reference: vectors as given, cosine as defined.
+/// Reference implementation: unquantised vectors, cosine by its definition.
 #[derive(Debug, Clone, Default)]
 pub struct Model(pub BTreeMap<u32, Vec<f32>>);
 

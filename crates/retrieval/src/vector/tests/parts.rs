@@ -10,7 +10,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn rows_are_a_vector_whose_clones_are_their_own(
+    fn rows_behave_as_a_vector_with_independent_clones(
         writes in proptest::collection::vec((0_usize..9000, any::<u32>()), 1..40),
         cloned_at in 0_usize..40,
     ) {
@@ -36,14 +36,14 @@ proptest! {
     }
 
     #[test]
-    fn the_better_score_then_the_lower_number_is_the_greater(a in -1.0_f32..1.0, b in -1.0_f32..1.0, n: u32, m: u32) {
+    fn higher_scores_then_lower_numbers_rank_first(a in -1.0_f32..1.0, b in -1.0_f32..1.0, n: u32, m: u32) {
         let (one, other) = (Ranked::new(a, n), Ranked::new(b, m));
         prop_assert_eq!((one.score(), one.number()), (a, n));
         prop_assert_eq!(one.cmp(&other), a.total_cmp(&b).then(m.cmp(&n)));
     }
 
     #[test]
-    fn the_instructions_of_this_machine_sum_as_one_by_one(
+    fn simd_products_equal_scalar_products(
         (query, rows) in (1_usize..200).prop_flat_map(|width| (
             proptest::collection::vec(-32_512_i16..=32_512, width),
             proptest::collection::vec(any::<i8>(), width * 7),
@@ -65,7 +65,7 @@ proptest! {
 
 /// The worst case: equal numbers in all dimensions, with the maximum number of dimensions.
 #[test]
-fn products_of_halves_stay_within_32_bits() {
+fn products_of_halves_fit_32_bits() {
     for dimensions in [1, 2, 384, 16_384] {
         let vector = Quantized::new(&vec![1.0; dimensions], dimensions).unwrap();
         let (high, low) = vector.halves();
@@ -77,7 +77,7 @@ fn products_of_halves_stay_within_32_bits() {
 }
 
 #[test]
-fn halves_join_and_the_slack_bounds_what_the_low_one_adds() {
+fn halves_join_and_slack_bounds_the_low_half() {
     for vector in draw(50, 40, 1) {
         let vector = Quantized::new(&vector, 40).unwrap();
         let (high, low) = vector.halves();

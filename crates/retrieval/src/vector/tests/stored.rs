@@ -13,7 +13,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn an_index_read_again_is_the_same_and_goes_on_the_same(steps in steps(4, 60, 250), later in steps(4, 60, 60)) {
+    fn a_decoded_index_equals_the_original_and_can_be_changed(steps in steps(4, 60, 250), later in steps(4, 60, 60)) {
         let options = VectorOptions { exact_below: 9, ..small(4) };
         let (mut index, mut model) = (VectorIndex::with(options), Model::default());
         steps.iter().for_each(|step| apply(&mut index, &mut model, step));
@@ -34,7 +34,7 @@ proptest! {
     }
 
     #[test]
-    fn a_clone_knows_nothing_of_what_comes_after(steps in steps(4, 60, 150), later in steps(4, 60, 150)) {
+    fn clones_do_not_see_later_changes(steps in steps(4, 60, 150), later in steps(4, 60, 150)) {
         let options = VectorOptions { exact_below: 9, ..small(4) };
         let (mut index, mut model) = (VectorIndex::with(options), Model::default());
         steps.iter().for_each(|step| apply(&mut index, &mut model, step));
@@ -45,7 +45,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_that_are_no_index_are_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
+    fn data_that_is_not_an_index_is_rejected(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
         prop_assert!(decoded(&bytes).is_err());
         let begun = [b"mstrvec1".as_slice(), &bytes].concat();
         prop_assert!(decoded(&begun).is_err());
@@ -53,7 +53,7 @@ proptest! {
 
     /// A forged index with a valid checksum gives an error or a working index, never a panic.
     #[test]
-    fn a_forged_index_is_refused_or_harmless(seed in any::<u64>(), changes in 1_usize..6) {
+    fn a_forged_index_is_rejected_or_harmless(seed in any::<u64>(), changes in 1_usize..6) {
         let mut random = Random(seed);
         let mut index = filled(VectorOptions { exact_below: 9, ..small(4) }, &draw(60, 4, 1));
         (0..14).for_each(|doc| index.remove(DocNo(doc)));
@@ -78,7 +78,7 @@ proptest! {
 }
 
 #[test]
-fn an_index_cut_short_is_an_error_at_every_byte() {
+fn truncated_data_is_rejected_at_every_byte() {
     let bytes = encoded(&filled(VectorOptions { exact_below: 9, ..small(4) }, &draw(30, 4, 1)));
     assert!((0..bytes.len()).all(|end| decoded(&bytes[..end]).is_err()));
     assert!(decoded(&bytes).is_ok());
@@ -86,7 +86,7 @@ fn an_index_cut_short_is_an_error_at_every_byte() {
 
 /// A length of four billion rows without data.
 #[test]
-fn a_length_that_lies_takes_no_memory() {
+fn a_false_length_allocates_no_memory() {
     let mut bytes = b"mstrvec1".to_vec();
     for number in [16_384_u64, 10, 16, 128, 96, u64::from(u32::MAX)] {
         bytes.extend(number.to_le_bytes());

@@ -1,29 +1,29 @@
 use super::Graph;
-use super::beam::{Beam, Walk};
+use super::graph_search::{Beam, GraphSearch};
 use super::layers::MAX_LEVEL;
 use crate::vector::quantized::Quantized;
 use crate::vector::ranked::Ranked;
 use crate::vector::vectors::Vectors;
 
 /// Number of nearest nodes examined for a duplicate, as ranked by the high halves.
-const ALIKE: usize = 4;
+const MAX_COMPARED: usize = 4;
 
 impl Graph {
-    /// Inserts a vector (algorithm 1 of the paper). New links lead only to nodes with a live vector.
-    pub(super) fn place(&mut self, vectors: &Vectors, slot: u32, beam: &mut Beam) {
+    /// Inserts a vector (algorithm 1 of Malkov & Yashunin 2018). New links lead only to nodes with a live vector.
+    pub(super) fn insert(&mut self, vectors: &Vectors, slot: u32, beam: &mut Beam) {
         let query = vectors.get(slot);
         let level = self.level_of(vectors, slot, &query);
         let (entry, top) = (self.layers.entry(), self.layers.top());
-        let below = Walk { layers: &self.layers, vectors, query: &query }.descend(beam, 0);
+        let below = GraphSearch { layers: &self.layers, vectors, query: &query }.descend(beam, 0);
         let base = self.near(vectors, slot, &query, 0, &below, beam);
-        let twin = base.iter().take(ALIKE).find(|one| vectors.get(one.number()) == query);
-        if let Some(twin) = twin {
-            self.twins.add(slot, twin.number());
+        let duplicate = base.iter().take(MAX_COMPARED).find(|one| vectors.get(one.number()) == query);
+        if let Some(duplicate) = duplicate {
+            self.duplicates.add(slot, duplicate.number());
             return;
         }
         self.layers.put(slot, level);
         for level in 1..=level.min(top) {
-            let above = Walk { layers: &self.layers, vectors, query: &query }.descend(beam, level);
+            let above = GraphSearch { layers: &self.layers, vectors, query: &query }.descend(beam, level);
             let found = self.near(vectors, slot, &query, level, &above, beam);
             self.link(vectors, slot, level, &found);
         }
@@ -33,7 +33,7 @@ impl Graph {
         }
     }
 
-    /// Nearest nodes of a layer that lead to live vectors.
+    /// Returns the nearest nodes of a layer that lead to live vectors.
     pub(super) fn near(
         &self,
         vectors: &Vectors,
@@ -43,9 +43,9 @@ impl Graph {
         from: &[u32],
         beam: &mut Beam,
     ) -> Vec<Ranked> {
-        let walk = Walk { layers: &self.layers, vectors, query };
-        let admits = |other| other != slot && self.holds(other, vectors);
-        walk.layer(beam, level, from, self.build_breadth, usize::MAX, admits);
+        let search = GraphSearch { layers: &self.layers, vectors, query };
+        let admits = |other| other != slot && self.leads_to_live(other, vectors);
+        search.layer(beam, level, from, self.build_breadth, usize::MAX, admits);
         beam.take()
     }
 

@@ -1,4 +1,4 @@
-//! Admitted entries of a search, and its accumulators.
+//! Accumulators of scores, and the admitted entries of a search.
 
 use roaring::RoaringBitmap;
 
@@ -40,7 +40,7 @@ fn bits(docs: &RoaringBitmap, slots: usize) -> Vec<u64> {
 }
 
 /// Score accumulators.
-pub(super) struct Found {
+pub(super) struct Accumulators {
     /// By entry; 0 if not found.
     scores: Vec<f32>,
     /// Entries with a score.
@@ -52,7 +52,7 @@ pub(super) struct Found {
     pub spread: Vec<u32>,
 }
 
-impl Found {
+impl Accumulators {
     pub(super) fn new(slots: usize) -> Self {
         Self { scores: vec![0.0; slots], docs: Vec::new(), is_closed: false, bags: Vec::new(), spread: Vec::new() }
     }

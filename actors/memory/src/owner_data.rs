@@ -1,12 +1,12 @@
-//! Reads the stored data of an owner in slices: entries with all that belongs to them, change log lines, stored
-//! responses, tallies.
+//! Reads the stored data of an owner in slices, in order to delete it: entries with their history, expiry and vectors,
+//! changes, stored responses, usage.
 
 use muster_store::{Op, PageRequest, StoreError, StoreHandle, Tree};
 
-use super::answers::is_ours;
-use super::messages::Forgotten;
-use super::place;
+use super::keys;
+use super::messages::ForgottenCounts;
 use super::record::{Change, EntryId, EntryRecord, Owner, Place};
+use super::responses::is_ours;
 use super::state::Transaction;
 use super::stored;
 use muster_core::{Millis, idempotency};
@@ -26,15 +26,15 @@ pub(super) enum Stage {
     Entries,
     Changes(Option<Vec<u8>>),
     Answers(Option<Vec<u8>>),
-    Figures,
-    Over,
+    Usage,
+    Done,
 }
 
 /// A slice of data to be deleted.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct OwnerDataSlice {
     pub(super) ops: Vec<Op>,
-    pub(super) forgotten: Forgotten,
+    pub(super) forgotten: ForgottenCounts,
     /// Position after that is durable.
     pub(super) next: Stage,
 }
@@ -43,31 +43,31 @@ pub(super) struct Part {
 ///
 /// # Errors
 /// The store cannot be read.
-pub(super) fn part(store: &StoreHandle, owner: &Owner, stage: &Stage) -> Result<Part, StoreError> {
+pub(super) fn part(store: &StoreHandle, owner: &Owner, stage: &Stage) -> Result<OwnerDataSlice, StoreError> {
     match stage {
         Stage::Entries => entries(store, owner),
         Stage::Changes(from) => changes(store, owner, from.clone()),
         Stage::Answers(from) => {
             let (ops, next) = idempotency::delete_ops_of(store, owner.as_str(), from.clone(), is_ours)?;
-            let next = next.map_or(Stage::Figures, |from| Stage::Answers(Some(from)));
-            Ok(Part { ops, forgotten: Forgotten::default(), next })
+            let next = next.map_or(Stage::Usage, |from| Stage::Answers(Some(from)));
+            Ok(OwnerDataSlice { ops, forgotten: ForgottenCounts::default(), next })
         }
-        Stage::Figures => figures(store, owner),
-        Stage::Over => Ok(Part { ops: Vec::new(), forgotten: Forgotten::default(), next: Stage::Over }),
+        Stage::Usage => usage(store, owner),
+        Stage::Done => Ok(OwnerDataSlice { ops: Vec::new(), forgotten: ForgottenCounts::default(), next: Stage::Done }),
     }
 }
 
 /// Always from the beginning: deleted entries are not found again.
-fn entries(store: &StoreHandle, owner: &Owner) -> Result<Part, StoreError> {
+fn entries(store: &StoreHandle, owner: &Owner) -> Result<OwnerDataSlice, StoreError> {
     let mut next = Stage::Changes(None);
-    // Only the writes of the transaction are used: indexes and tallies handle the owner as a whole.
-    let (mut transaction, mut forgotten, mut bytes) = (Transaction::new(Millis(0), 0), Forgotten::default(), 0);
-    for entry in store.entries(Tree::MemoryIds, place::ids_of_owner(owner), PageRequest::of(IDS)).take(IDS) {
+    // Only the writes of the transaction are used: the indexes and the usage of the owner are updated as a whole.
+    let (mut transaction, mut forgotten, mut bytes) = (Transaction::new(Millis(0), 0), ForgottenCounts::default(), 0);
+    for entry in store.entries(Tree::MemoryIds, keys::ids_of_owner(owner), PageRequest::of(IDS)).take(IDS) {
         let (key, rec) = entry?;
         next = Stage::Entries;
         let place = stored::read_place(&rec.bytes)?;
-        let Some(id) = place::read_id(&key) else { continue };
-        forgotten.vectors += u64::from(store.get(Tree::MemoryVectors, &place::vector(id))?.is_some());
+        let Some(id) = keys::read_id(&key) else { continue };
+        forgotten.vectors += u64::from(store.get(Tree::MemoryVectors, &keys::vector(id))?.is_some());
         match stored::entry(store, &place) {
             Ok(Some(entry)) if entry.id == id => {
                 forgotten.entries += 1;
@@ -75,17 +75,17 @@ fn entries(store: &StoreHandle, owner: &Owner) -> Result<Part, StoreError> {
                 bytes += entry.bytes();
                 transaction.erase(&entry);
             }
-            found => remains(&mut transaction, &place, id, found)?,
+            found => delete_unreadable(&mut transaction, &place, id, found)?,
         }
         if transaction.ops.len() > MAX_OPS || bytes > MAX_BYTES {
             break;
         }
     }
-    Ok(Part { ops: transaction.ops, forgotten, next })
+    Ok(OwnerDataSlice { ops: transaction.ops, forgotten, next })
 }
 
 /// Deletes everything known about an id without a readable entry.
-fn remains(
+fn delete_unreadable(
     transaction: &mut Transaction,
     place: &Place,
     id: EntryId,
@@ -94,34 +94,34 @@ fn remains(
     match found {
         Err(StoreError::Corrupt(why)) => {
             tracing::warn!(%id, why, "an entry that cannot be read is deleted with its owner");
-            transaction.delete(Tree::Memory, place::entry(place));
+            transaction.delete(Tree::Memory, keys::entry(place));
         }
         Err(error) => return Err(error),
         Ok(_) => {}
     }
-    transaction.delete(Tree::MemoryIds, place::id(&place.space.owner, id));
-    transaction.delete(Tree::MemoryIds, place::id_in(&place.space, id));
-    transaction.delete(Tree::MemoryVectors, place::vector(id));
+    transaction.delete(Tree::MemoryIds, keys::id(&place.space.owner, id));
+    transaction.delete(Tree::MemoryIds, keys::id_in(&place.space, id));
+    transaction.delete(Tree::MemoryVectors, keys::vector(id));
     Ok(())
 }
 
 /// The record of the owner's deletion stays in the log for indexes that have yet to read it.
-fn changes(store: &StoreHandle, owner: &Owner, from: Option<Vec<u8>>) -> Result<Part, StoreError> {
+fn changes(store: &StoreHandle, owner: &Owner, from: Option<Vec<u8>>) -> Result<OwnerDataSlice, StoreError> {
     let page = store.record_page::<Change>([], PageRequest::of(PAGE).starting_at(from))?;
     let mut ops = Vec::new();
     for (key, change) in page.items {
-        if change.owner() == owner && !matches!(change, Change::OwnerGone { .. }) {
+        if change.owner() == owner && !matches!(change, Change::OwnerDeleted { .. }) {
             ops.push(Op::Delete { tree: Tree::MemoryChanges, key });
         }
     }
     let next = page.next.map_or(Stage::Answers(None), |from| Stage::Changes(Some(from)));
-    Ok(Part { ops, forgotten: Forgotten::default(), next })
+    Ok(OwnerDataSlice { ops, forgotten: ForgottenCounts::default(), next })
 }
 
-fn figures(store: &StoreHandle, owner: &Owner) -> Result<Part, StoreError> {
-    let mut figures = store.entries(Tree::MemoryIds, place::tallies(owner), PageRequest::of(PAGE));
+fn usage(store: &StoreHandle, owner: &Owner) -> Result<OwnerDataSlice, StoreError> {
+    let mut usage = store.entries(Tree::MemoryIds, keys::usages(owner), PageRequest::of(PAGE));
     let delete = |(key, _)| Op::Delete { tree: Tree::MemoryIds, key };
-    let ops = figures.by_ref().take(PAGE).map(|entry| entry.map(delete)).collect::<Result<_, _>>()?;
-    let next = if figures.resume_at().is_some() { Stage::Figures } else { Stage::Over };
-    Ok(Part { ops, forgotten: Forgotten::default(), next })
+    let ops = usage.by_ref().take(PAGE).map(|entry| entry.map(delete)).collect::<Result<_, _>>()?;
+    let next = if usage.resume_at().is_some() { Stage::Usage } else { Stage::Done };
+    Ok(OwnerDataSlice { ops, forgotten: ForgottenCounts::default(), next })
 }

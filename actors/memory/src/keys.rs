@@ -1,16 +1,16 @@
-//! Where everything of semantic memory stands in the store.
+//! Storage keys of semantic memory.
 //!
-//! | tree | key | holds |
+//! | tree | key | value |
 //! |---|---|---|
-//! | `Memory` | owner `\0` namespace `\0` key | the present version of an entry |
-//! | `MemoryIds` | `by/` owner `\0` id | its place: an owner's entries in the order of their making |
-//! | | `in/` owner `\0` namespace `\0` id | its key: a space's entries in the order of their making |
-//! | | `n/` owner `\0`, `n/` owner `\0` namespace | figures of an owner, and of a space |
-//! | | `gone/` owner | an owner who is being forgotten |
-//! | | `seq`, `boot` | the last change's number; written at each start |
+//! | `Memory` | owner `\0` namespace `\0` key | current version of an entry |
+//! | `MemoryIds` | `by/` owner `\0` id | its place: an owner's entries in the order of creation |
+//! | | `in/` owner `\0` namespace `\0` id | its key: a space's entries in the order of creation |
+//! | | `n/` owner `\0`, `n/` owner `\0` namespace | usage of an owner, and of a space |
+//! | | `gone/` owner | marker of an owner whose data is being deleted |
+//! | | `seq`, `boot` | number of the last change; written at each start |
 //! | `MemoryHistory` | id, version | a replaced version |
-//! | `MemoryVectors` | id | what a model made of an entry |
-//! | `MemoryExpiry` | time, id, version | the place of what ends then |
+//! | `MemoryVectors` | id | vector of an entry |
+//! | `MemoryExpiry` | time, id, version | place of the version that expires at that time |
 //! | `MemoryChanges` | seq | a change |
 //!
 //! Identifiers are 16 bytes, versions 4, times and numbers 8, all big-endian. Owners, namespaces and keys have no control
@@ -19,16 +19,18 @@
 use super::record::{EntryId, Owner, Place, Space};
 use muster_core::Millis;
 
+/// Key of the number of the last change, in `Tree::MemoryIds`.
 pub(super) const SEQ: &[u8] = b"seq";
-pub(super) const GONE: &[u8] = b"gone/";
+/// Prefix of the deletion markers of owners, in `Tree::MemoryIds`.
+pub(super) const DELETION_MARKS: &[u8] = b"gone/";
 
 /// Prefix of all entries of an owner, in `Tree::Memory`.
-pub fn of_owner(owner: &Owner) -> Vec<u8> {
+pub(super) fn of_owner(owner: &Owner) -> Vec<u8> {
     [owner.as_str().as_bytes(), b"\0"].concat()
 }
 
 /// Prefix of all entries of a space, in `Tree::Memory`.
-pub fn of_space(space: &Space) -> Vec<u8> {
+pub(super) fn of_space(space: &Space) -> Vec<u8> {
     [space.owner.as_str().as_bytes(), b"\0", space.namespace.as_bytes(), b"\0"].concat()
 }
 
@@ -59,19 +61,19 @@ pub(super) fn id_in(space: &Space, id: EntryId) -> Vec<u8> {
     [ids_of_space(space).as_slice(), &id.0.to_be_bytes()].concat()
 }
 
-/// Prefix of the tallies of an owner's spaces, in `Tree::MemoryIds`; itself the key of the owner's own tally.
-pub(super) fn tallies(owner: &Owner) -> Vec<u8> {
+/// Prefix of the usage of an owner's spaces, in `Tree::MemoryIds`; itself the key of the owner's own usage.
+pub(super) fn usages(owner: &Owner) -> Vec<u8> {
     [b"n/", owner.as_str().as_bytes(), b"\0"].concat()
 }
 
-/// Key of a space's tally, in `Tree::MemoryIds`.
-pub(super) fn tally(space: &Space) -> Vec<u8> {
-    [tallies(&space.owner).as_slice(), space.namespace.as_bytes()].concat()
+/// Key of a space's usage, in `Tree::MemoryIds`.
+pub(super) fn usage(space: &Space) -> Vec<u8> {
+    [usages(&space.owner).as_slice(), space.namespace.as_bytes()].concat()
 }
 
 /// Key of the deletion marker of an owner, in `Tree::MemoryIds`.
-pub(super) fn gone(owner: &Owner) -> Vec<u8> {
-    [GONE, owner.as_str().as_bytes()].concat()
+pub(super) fn deletion_mark(owner: &Owner) -> Vec<u8> {
+    [DELETION_MARKS, owner.as_str().as_bytes()].concat()
 }
 
 /// Key of a replaced version, in `Tree::MemoryHistory`.
@@ -85,12 +87,12 @@ pub fn vector(id: EntryId) -> Vec<u8> {
 }
 
 /// Key of a version's expiry, in `Tree::MemoryExpiry`.
-pub(super) fn end(at: Millis, id: EntryId, version: u32) -> Vec<u8> {
+pub(super) fn expiry(at: Millis, id: EntryId, version: u32) -> Vec<u8> {
     [at.0.to_be_bytes().as_slice(), &id.0.to_be_bytes(), &version.to_be_bytes()].concat()
 }
 
 /// Parses a key of `Tree::MemoryExpiry`.
-pub(super) fn read_end(key: &[u8]) -> Option<(Millis, EntryId, u32)> {
+pub(super) fn read_expiry(key: &[u8]) -> Option<(Millis, EntryId, u32)> {
     let (at, rest) = key.split_first_chunk()?;
     let (id, version) = rest.split_first_chunk()?;
     let version = u32::from_be_bytes(version.try_into().ok()?);
@@ -98,7 +100,7 @@ pub(super) fn read_end(key: &[u8]) -> Option<(Millis, EntryId, u32)> {
 }
 
 /// Key of a change, in `Tree::MemoryChanges`.
-pub fn change(seq: u64) -> Vec<u8> {
+pub(super) fn change(seq: u64) -> Vec<u8> {
     seq.to_be_bytes().to_vec()
 }
 
@@ -112,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_of_one_space_or_owner_is_before_another() {
+    fn keys_of_one_space_or_owner_are_no_prefix_of_anothers() {
         let space = |owner: &str, namespace: &str| Space::new(Owner::new(owner), namespace);
         let place = Place::new(space("key_1", "a"), "k");
         assert!(entry(&place).starts_with(&of_space(&space("key_1", "a"))));
@@ -125,11 +127,11 @@ mod tests {
     }
 
     #[test]
-    fn ends_are_in_the_order_of_time_and_read_back() {
-        let (sooner, later) = (end(Millis(255), EntryId(9), 9), end(Millis(256), EntryId(1), 1));
+    fn expiry_keys_are_ordered_by_time_and_can_be_parsed() {
+        let (sooner, later) = (expiry(Millis(255), EntryId(9), 9), expiry(Millis(256), EntryId(1), 1));
         assert!(sooner < later);
-        assert_eq!(read_end(&sooner), Some((Millis(255), EntryId(9), 9)));
-        assert_eq!(read_end(b"short"), None);
+        assert_eq!(read_expiry(&sooner), Some((Millis(255), EntryId(9), 9)));
+        assert_eq!(read_expiry(b"short"), None);
         assert_eq!(read_id(&id(&Owner::new("key_1"), EntryId(3))), Some(EntryId(3)));
     }
 }

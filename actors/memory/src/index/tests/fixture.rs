@@ -1,4 +1,4 @@
-//! Test environment that outlives a server, with a simplified writer: durable first, then announced.
+//! Test fixture that outlives a server, with a simplified writer: changes are durable first, then announced.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,21 +10,21 @@ use actix_rt::Arbiter;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use muster_retrieval::{Mode, Query};
-use muster_store::{Batch, MemStore, Rec, Record, StoreHandle, Tree as StoreTree};
+use muster_store::{Batch, MemStore, PageRequest, Rec, Record, StoreHandle, Tree as StoreTree};
 use tempfile::TempDir;
 
-use crate::embed::tests::model::Words;
+use crate::embed::tests::model::WordModel;
 use crate::index::{IndexOptions, Indexes};
 use crate::port::*;
 use crate::record::*;
-use crate::{place, stored};
+use crate::{keys, stored};
 use muster_core::supervise::Tree;
 use muster_core::{Clock, Error, Millis, test_world};
 
-/// Folder and store.
-pub(crate) struct Site {
+/// Folder and store of a server.
+pub(crate) struct Fixture {
     pub(crate) disk: Arc<MemStore>,
-    pub(crate) home: TempDir,
+    pub(crate) root: TempDir,
     next_id: AtomicU64,
 }
 
@@ -32,26 +32,26 @@ pub(crate) fn space(owner: &str, namespace: &str) -> Space {
     Space::new(Owner::new(owner), namespace)
 }
 
-impl Site {
+impl Fixture {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { disk: Arc::default(), home: tempfile::tempdir().unwrap(), next_id: AtomicU64::new(1) })
+        Arc::new(Self { disk: Arc::default(), root: tempfile::tempdir().unwrap(), next_id: AtomicU64::new(1) })
     }
 
     pub(crate) fn folder(&self) -> PathBuf {
-        self.home.path().join("memory")
+        self.root.path().join("memory")
     }
 
     pub(crate) fn store(&self) -> StoreHandle {
         Arc::clone(&self.disk) as _
     }
 
-    pub(crate) fn options(&self, model: &Arc<Words>) -> IndexOptions {
+    pub(crate) fn options(&self, model: &Arc<WordModel>) -> IndexOptions {
         IndexOptions::new(self.store(), Clock::tokio(test_world::START), self.folder(), Arc::clone(model) as _)
     }
 
     /// Two shards, ready.
     pub(crate) async fn start(&self, tree: &Tree) -> Indexes {
-        self.start_with(tree, self.options(&Words::absent())).await
+        self.start_with(tree, self.options(&WordModel::absent())).await
     }
 
     pub(crate) async fn start_with(&self, tree: &Tree, options: IndexOptions) -> Indexes {
@@ -66,7 +66,7 @@ impl Site {
         Indexes::start(&tree.group("memory"), &arbiters, options)
     }
 
-    /// From now on this server's writes no longer reach the store, as if it had been killed.
+    /// Rejects all further writes of this server, as if it had been killed.
     pub(crate) fn kill(&self) {
         self.disk.fail_commits(Some(muster_store::StoreError::Io("the server is dead".to_owned())));
     }
@@ -87,8 +87,8 @@ impl Site {
     async fn change(&self, batch: Batch, change: Change, kind: AppliedKind) -> Applied {
         let seq = self.last() + 1;
         let number = Rec { schema: 1, bytes: seq.to_be_bytes().to_vec() };
-        let batch = batch.and_put(StoreTree::MemoryIds, place::SEQ, number);
-        self.commit(batch.and_put(StoreTree::MemoryChanges, place::change(seq), change.encode().unwrap())).await;
+        let batch = batch.and_put(StoreTree::MemoryIds, keys::SEQ, number);
+        self.commit(batch.and_put(StoreTree::MemoryChanges, keys::change(seq), change.encode().unwrap())).await;
         Applied { seq, kind }
     }
 
@@ -119,11 +119,11 @@ impl Site {
             seq: self.last() + 1,
             kept: vec![],
         };
-        let mut batch = Batch::put(StoreTree::Memory, place::entry(&place), record.encode().unwrap());
+        let mut batch = Batch::put(StoreTree::Memory, keys::entry(&place), record.encode().unwrap());
         let at = Rec { schema: 1, bytes: postcard::to_stdvec(&place).unwrap() };
-        batch = batch.and_put(StoreTree::MemoryIds, place::id(&space.owner, record.id), at);
+        batch = batch.and_put(StoreTree::MemoryIds, keys::id(&space.owner, record.id), at);
         if same.is_none() {
-            batch = batch.and_delete(StoreTree::MemoryVectors, place::vector(record.id));
+            batch = batch.and_delete(StoreTree::MemoryVectors, keys::vector(record.id));
         }
         let change = Change::Put { place, id: record.id, version };
         self.change(batch, change, AppliedKind::Put(Arc::new(record))).await
@@ -133,9 +133,9 @@ impl Site {
     pub(crate) async fn delete(&self, space: &Space, key: &str) -> Option<Applied> {
         let place = Place::new(space.clone(), key);
         let id = stored::entry(&self.store(), &place).unwrap()?.id;
-        let batch = Batch::delete(StoreTree::Memory, place::entry(&place))
-            .and_delete(StoreTree::MemoryIds, place::id(&space.owner, id))
-            .and_delete(StoreTree::MemoryVectors, place::vector(id));
+        let batch = Batch::delete(StoreTree::Memory, keys::entry(&place))
+            .and_delete(StoreTree::MemoryIds, keys::id(&space.owner, id))
+            .and_delete(StoreTree::MemoryVectors, keys::vector(id));
         let change = Change::Deleted { place, id };
         Some(self.change(batch, change, AppliedKind::Deleted { space: space.clone(), id }).await)
     }
@@ -145,20 +145,20 @@ impl Site {
         let mut batch = Batch::default();
         for record in self.entries().into_iter().filter(|record| record.owner() == owner) {
             batch = batch
-                .and_delete(StoreTree::Memory, place::entry(&record.place))
-                .and_delete(StoreTree::MemoryIds, place::id(owner, record.id))
-                .and_delete(StoreTree::MemoryVectors, place::vector(record.id));
+                .and_delete(StoreTree::Memory, keys::entry(&record.place))
+                .and_delete(StoreTree::MemoryIds, keys::id(owner, record.id))
+                .and_delete(StoreTree::MemoryVectors, keys::vector(record.id));
         }
-        let change = Change::OwnerGone { owner: owner.clone() };
-        self.change(batch, change, AppliedKind::OwnerGone { owner: owner.clone() }).await
+        let change = Change::OwnerDeleted { owner: owner.clone() };
+        self.change(batch, change, AppliedKind::OwnerDeleted { owner: owner.clone() }).await
     }
 
     /// Stores a vector if its entry is still valid.
     pub(crate) async fn vector(&self, new: NewVector) -> Option<Applied> {
         let entry = stored::entry(&self.store(), &new.place).unwrap();
-        entry.filter(|entry| entry.id == new.id && entry.stands(new.version))?;
+        entry.filter(|entry| entry.id == new.id && entry.is_vector_valid(new.version))?;
         let record = VectorRecord { version: new.version, model: Arc::clone(&new.model), vector: new.vector.to_vec() };
-        let batch = Batch::put(StoreTree::MemoryVectors, place::vector(new.id), record.encode().unwrap());
+        let batch = Batch::put(StoreTree::MemoryVectors, keys::vector(new.id), record.encode().unwrap());
         let NewVector { place, id, version, model, vector } = new;
         let space = place.space.clone();
         let change = Change::Vector { place, id, version };
@@ -166,13 +166,14 @@ impl Site {
     }
 
     pub(crate) fn entries(&self) -> Vec<EntryRecord> {
-        stored::entries(&self.store(), None, 1_000).unwrap().0
+        let store = self.store();
+        store.records::<EntryRecord>([], PageRequest::default()).values().collect::<Result<_, _>>().unwrap()
     }
 
     /// Stores an entry and notifies the indexes.
     pub(crate) async fn store_and_index(&self, indexes: &Indexes, space: &Space, key: &str, value: &str) {
         let applied = self.put(space, key, value).await;
-        assert_eq!(announced(indexes, applied).await, Taken::All);
+        assert_eq!(announced(indexes, applied).await, ApplyOutcome::Complete);
     }
 
     /// Retained changes.
@@ -187,7 +188,7 @@ impl Site {
     }
 }
 
-pub(crate) async fn announced(indexes: &Indexes, applied: Applied) -> Taken {
+pub(crate) async fn announced(indexes: &Indexes, applied: Applied) -> ApplyOutcome {
     indexes.apply(vec![applied].into()).await
 }
 
@@ -197,8 +198,8 @@ pub(crate) async fn ready(indexes: &Indexes) {
     }
 }
 
-pub(crate) fn ask(owner: &str, query: &str) -> IndexAsk {
-    IndexAsk {
+pub(crate) fn text_search(owner: &str, query: &str) -> IndexSearch {
+    IndexSearch {
         owner: Owner::new(owner),
         namespace: None,
         query: Query { text: query.into(), mode: Mode::Text, limit: 100, ..Query::default() },
@@ -208,21 +209,21 @@ pub(crate) fn ask(owner: &str, query: &str) -> IndexAsk {
 
 /// Ids and versions found by words.
 pub(crate) async fn found(indexes: &Indexes, owner: &str, query: &str) -> BTreeSet<(u128, u32)> {
-    let candidates = indexes.search(ask(owner, query)).await.unwrap();
+    let candidates = indexes.search(text_search(owner, query)).await.unwrap();
     candidates.hits.iter().map(|found| (found.hit.id >> 80, found.hit.version)).collect()
 }
 
 /// The writer's part in storing vectors.
 pub(crate) struct Writer {
-    pub(crate) site: Arc<Site>,
+    pub(crate) fixture: Arc<Fixture>,
     pub(crate) indexes: Indexes,
     /// Owners and keys of stored vectors, in order.
     pub(crate) stored: Mutex<Vec<(String, String)>>,
 }
 
 impl Writer {
-    pub(crate) fn new(site: &Arc<Site>, indexes: &Indexes) -> Arc<Self> {
-        Arc::new(Self { site: Arc::clone(site), indexes: indexes.clone(), stored: Mutex::default() })
+    pub(crate) fn new(fixture: &Arc<Fixture>, indexes: &Indexes) -> Arc<Self> {
+        Arc::new(Self { fixture: Arc::clone(fixture), indexes: indexes.clone(), stored: Mutex::default() })
     }
 
     pub(crate) fn stored(&self) -> Vec<(String, String)> {
@@ -232,13 +233,13 @@ impl Writer {
 
 impl PutVectors for Writer {
     fn put_vectors(&self, vectors: Vec<NewVector>) -> BoxFuture<'static, Result<usize, Error>> {
-        let (site, indexes) = (Arc::clone(&self.site), self.indexes.clone());
+        let (fixture, indexes) = (Arc::clone(&self.fixture), self.indexes.clone());
         let names = vectors.iter().map(|new| (new.place.space.owner.to_string(), new.place.key.to_string()));
         self.stored.lock().unwrap().extend(names);
         async move {
             let mut applied = Vec::new();
             for vector in vectors {
-                applied.extend(site.vector(vector).await);
+                applied.extend(fixture.vector(vector).await);
             }
             let count = applied.len();
             indexes.apply(applied.into()).await;

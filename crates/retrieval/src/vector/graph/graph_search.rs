@@ -46,16 +46,16 @@ impl Beam {
     }
 }
 
-/// A query in the graph (algorithms 2 and 5 of the paper).
-pub(super) struct Walk<'a> {
+/// Searches the graph for one query (algorithms 2 and 5 of Malkov & Yashunin 2018).
+pub(super) struct GraphSearch<'a> {
     pub layers: &'a Layers,
     pub vectors: &'a Vectors,
     pub query: &'a Quantized,
 }
 
-impl Walk<'_> {
-    /// Nearest nodes from the entry point down to just above a layer. Several, unlike the paper's one: with distant
-    /// clusters a single path too often ends in the wrong one.
+impl GraphSearch<'_> {
+    /// Returns the nearest nodes from the entry point down to just above a layer. Several are followed, unlike the
+    /// paper's one: with distant clusters a single path too often ends in the wrong one.
     pub fn descend(&self, beam: &mut Beam, above: usize) -> Vec<u32> {
         let mut near: Vec<u32> = self.layers.entry().into_iter().collect();
         for level in (above + 1..=self.layers.top()).rev() {
@@ -65,18 +65,19 @@ impl Walk<'_> {
         near
     }
 
-    /// Fills the beam with the `breadth` nearest admitted nodes; false if `most` vector comparisons were not enough.
+    /// Fills the beam with the `breadth` nearest admitted nodes. Returns false if that takes more than `max` vector
+    /// comparisons.
     pub fn layer(
         &self,
         beam: &mut Beam,
         level: usize,
         from: &[u32],
         breadth: usize,
-        most: usize,
+        max: usize,
         admits: impl Fn(u32) -> bool,
     ) -> bool {
         beam.clear();
-        let mut looks = from.len();
+        let mut comparisons = from.len();
         beam.visit(from);
         self.weigh(beam, breadth, &admits);
         while let Some(best) = beam.frontier.pop() {
@@ -84,8 +85,8 @@ impl Walk<'_> {
                 break;
             }
             beam.visit(self.layers.links(best.number(), level));
-            looks += beam.fresh.len();
-            if looks > most {
+            comparisons += beam.fresh.len();
+            if comparisons > max {
                 return false;
             }
             self.weigh(beam, breadth, &admits);
@@ -113,7 +114,7 @@ impl Walk<'_> {
 }
 
 impl Beam {
-    /// Unvisited ones become `fresh`.
+    /// Marks slots as visited; those that were not become `fresh`.
     fn visit(&mut self, slots: &[u32]) {
         self.fresh.clear();
         for slot in slots {

@@ -4,46 +4,46 @@ use super::thread::neighbours;
 use crate::DocNo;
 use crate::collection::Collection;
 
-/// Cosines of entries with what stands around them in their threads: a turn of a conversation often means nothing
-/// alone.
-pub(super) struct Context<'a> {
+/// Computes cosines of entries together with their thread neighbours: a turn of a conversation often means little alone.
+pub(super) struct ThreadCosines<'a> {
     collection: &'a Collection,
     /// Of length 1.
     query: Vec<f32>,
-    /// By entry, with its product with the query: each is read once, however many it is a neighbour of.
+    /// Vectors by entry, with their products with the query: each is read once, however often it is a neighbour.
     read: HashMap<DocNo, Option<(Vec<f32>, f32)>>,
 }
 
-/// An entry's cosines with a query.
+/// Cosines of an entry with a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Cosine {
-    /// Of its own vector.
+    /// Cosine of the entry's own vector.
     pub own: f32,
-    /// Of the weighted sum with its neighbours'.
+    /// Cosine of the weighted sum of its vector and its neighbours'.
     pub whole: f32,
+    /// Number of neighbours with a vector.
     pub neighbours: usize,
 }
 
-impl<'a> Context<'a> {
+impl<'a> ThreadCosines<'a> {
     pub(super) fn new(collection: &'a Collection, query: &[f32]) -> Self {
         let norm = length(query);
         let query = query.iter().map(|x| if norm > 0.0 { x / norm } else { 0.0 }).collect();
         Self { collection, query, read: HashMap::new() }
     }
 
-    /// None where an entry has no vector.
+    /// Returns the cosines of an entry; `None` if it has no vector.
     pub(super) fn cosine(&mut self, doc: DocNo) -> Option<Cosine> {
         self.read(doc)?;
         let collection = self.collection;
-        let beside: Vec<(DocNo, f32)> =
+        let near: Vec<(DocNo, f32)> =
             neighbours(collection, doc).filter(|(other, _)| self.read(*other).is_some()).collect();
         let (vector, own) = self.known(doc)?;
-        if beside.is_empty() {
+        if near.is_empty() {
             return Some(Cosine { own, whole: own, neighbours: 0 });
         }
         let mut sum = vector.to_vec();
         let mut product = own;
-        for (vector, other, weight) in beside.iter().filter_map(|(other, weight)| {
+        for (vector, other, weight) in near.iter().filter_map(|(other, weight)| {
             let (vector, product) = self.known(*other)?;
             Some((vector, product, *weight))
         }) {
@@ -52,7 +52,7 @@ impl<'a> Context<'a> {
         }
         let norm = length(&sum);
         let whole = if norm > 0.0 { (product / norm).clamp(-1.0, 1.0) } else { own };
-        Some(Cosine { own, whole, neighbours: beside.len() })
+        Some(Cosine { own, whole, neighbours: near.len() })
     }
 
     fn known(&self, doc: DocNo) -> Option<(&[f32], f32)> {

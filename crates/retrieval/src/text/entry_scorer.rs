@@ -1,4 +1,4 @@
-//! Scores given entries from the forward index.
+//! Scores single entries from the forward index.
 
 use super::TextIndex;
 use super::bm25::Norm;
@@ -7,32 +7,32 @@ use super::plan::{Part, Plan, Source, words};
 
 impl TextIndex {
     /// Creates a scorer of the parts from `from` on.
-    pub(super) fn looker<'a>(&'a self, plan: &'a Plan<'a>, from: usize) -> Looker<'a> {
+    pub(super) fn entry_scorer<'a>(&'a self, plan: &'a Plan<'a>, from: usize) -> EntryScorer<'a> {
         let parts = plan.parts.get(from..).unwrap_or_default();
-        let mut wanted = Vec::new();
+        let mut terms = Vec::new();
         for (slot, part) in parts.iter().enumerate() {
-            if let Source::Terms(terms) = part.source {
-                wanted.extend(terms.iter().map(|term| (*term, slot)));
+            if let Source::Terms(of_part) = part.source {
+                terms.extend(of_part.iter().map(|term| (*term, slot)));
             }
         }
-        wanted.sort_unstable();
+        terms.sort_unstable();
         let (own, bags) = (vec![0; parts.len()], vec![0; parts.len()]);
-        Looker { index: self, norm: plan.norm, parts, wanted, own, bags }
+        EntryScorer { index: self, norm: plan.norm, parts, terms, own, bags }
     }
 }
 
 /// Adds the remaining parts of a plan to one entry after the other.
-pub(super) struct Looker<'a> {
+pub(super) struct EntryScorer<'a> {
     index: &'a TextIndex,
     norm: Norm,
     parts: &'a [Part<'a>],
     /// Terms with the index of their part.
-    wanted: Vec<(u32, usize)>,
+    terms: Vec<(u32, usize)>,
     own: Vec<u32>,
     bags: Vec<u32>,
 }
 
-impl Looker<'_> {
+impl EntryScorer<'_> {
     /// Adds the contributions of the parts to a score.
     pub(super) fn add(&mut self, doc: u32, score: f32) -> f32 {
         if self.index.documents.get(doc).is_none() {
@@ -68,15 +68,15 @@ impl Looker<'_> {
             return;
         }
         self.own.fill(0);
-        let mut wanted = self.wanted.iter().peekable();
+        let mut terms = self.terms.iter().peekable();
         for (term, count) in self.index.forward.get(doc) {
-            while wanted.next_if(|(number, _)| *number < term).is_some() {}
-            while let Some((_, slot)) = wanted.next_if(|(number, _)| *number == term) {
+            while terms.next_if(|(number, _)| *number < term).is_some() {}
+            while let Some((_, slot)) = terms.next_if(|(number, _)| *number == term) {
                 if let Some(own) = self.own.get_mut(*slot) {
                     *own = count.max(*own);
                 }
             }
-            if wanted.peek().is_none() {
+            if terms.peek().is_none() {
                 break;
             }
         }

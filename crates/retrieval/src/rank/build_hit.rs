@@ -1,4 +1,4 @@
-use super::candidates::Part;
+use super::candidates::SearchedCollection;
 use super::fuse::Fusion;
 use super::scored::{Scored, gain};
 use super::thread::{after, before};
@@ -6,18 +6,18 @@ use super::{Explain, Hit, QueryContext, SemanticPart, TextPart};
 use crate::collection::Collection;
 use crate::{DocNo, Statistics};
 
-/// Neighbours that are passed over where they may not be found, until one may.
-const FAR: usize = 64;
+/// Maximum number of expired neighbours skipped while looking for an unexpired one.
+const MAX_SKIPPED: usize = 64;
 
-/// With the parts of its score, for those that are shown.
-pub(super) fn hit(
+/// Builds the hit of a ranked candidate, with the parts of its score; `None` if the entry no longer exists.
+pub(super) fn build_hit(
     one: &Scored,
-    part: &Part<'_>,
+    part: &SearchedCollection<'_>,
     fusion: &Fusion,
     statistics: &Statistics,
     context: &QueryContext<'_>,
 ) -> Option<Hit> {
-    let (nth, doc) = one.place;
+    let (nth, doc) = one.key;
     let entry = part.collection.entry(doc)?;
     let text = (fusion.alpha < 1.0).then(|| TextPart {
         bm25: one.text,
@@ -48,7 +48,7 @@ pub(super) fn hit(
         text,
         semantic,
     };
-    let (prev, next) = beside(part.collection, doc, context);
+    let (prev, next) = thread_neighbours(part.collection, doc, context);
     Some(Hit {
         collection: nth,
         id: entry.id,
@@ -63,10 +63,10 @@ pub(super) fn hit(
     })
 }
 
-/// The nearest in its thread that have not expired. Other conditions of the query do not concern them.
-fn beside(collection: &Collection, doc: DocNo, context: &QueryContext<'_>) -> (Option<u128>, Option<u128>) {
+/// Returns the nearest unexpired entries before and after one in its thread. The query's other conditions do not apply.
+fn thread_neighbours(collection: &Collection, doc: DocNo, context: &QueryContext<'_>) -> (Option<u128>, Option<u128>) {
     let nearest = |all: &mut dyn Iterator<Item = DocNo>| {
-        let found = all.take(FAR).find(|doc| collection.is_admitted(*doc, context))?;
+        let found = all.take(MAX_SKIPPED).find(|doc| collection.is_admitted(*doc, context))?;
         Some(collection.entry(found)?.id)
     };
     (nearest(&mut before(collection, doc)), nearest(&mut after(collection, doc)))

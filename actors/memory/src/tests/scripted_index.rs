@@ -1,4 +1,4 @@
-//! An index that notes what it is told, and answers as a test says.
+//! An index that records changes and searches, and responds as a test specifies.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -8,35 +8,35 @@ use futures::future::{BoxFuture, pending, ready};
 use muster_retrieval::{Explain, Hit, Language};
 
 use crate::{
-    Applied, AppliedKind, Candidate, Candidates, EntryRecord, IndexAsk, IndexFigures, IndexHealth, IndexSink, Mode,
-    Owner, Searcher, Taken,
+    Applied, AppliedKind, ApplyOutcome, Candidate, Candidates, EntryRecord, IndexHealth, IndexSearch, IndexSink, Mode,
+    Owner, OwnerIndexStats, Searcher,
 };
 use muster_core::{Error, Kind};
 
-/// How it takes changes.
+/// How the index applies changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Takes {
+pub(super) enum ApplyBehaviour {
     #[default]
     All,
     Partly,
-    /// It never says.
+    /// It never responds.
     Never,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Script {
+pub(super) struct ScriptedIndex {
     received: Mutex<Vec<Applied>>,
-    takes: Mutex<Takes>,
+    behaviour: Mutex<ApplyBehaviour>,
     found: Mutex<VecDeque<Vec<Candidate>>>,
-    asked: Mutex<Vec<IndexAsk>>,
+    searches: Mutex<Vec<IndexSearch>>,
 }
 
-impl Script {
-    pub(super) fn takes(&self, takes: Takes) {
-        *self.takes.lock().unwrap() = takes;
+impl ScriptedIndex {
+    pub(super) fn set_behaviour(&self, behaviour: ApplyBehaviour) {
+        *self.behaviour.lock().unwrap() = behaviour;
     }
 
-    /// What it was told, in order.
+    /// Returns all changes received so far, in order.
     pub(super) fn received(&self) -> Vec<Applied> {
         self.received.lock().unwrap().clone()
     }
@@ -45,12 +45,12 @@ impl Script {
         self.received().into_iter().map(|applied| applied.kind).collect()
     }
 
-    pub(super) fn asked(&self) -> Vec<IndexAsk> {
-        self.asked.lock().unwrap().clone()
+    pub(super) fn searches(&self) -> Vec<IndexSearch> {
+        self.searches.lock().unwrap().clone()
     }
 
-    /// What the next search finds; without it there is no answer.
-    pub(super) fn finds(&self, found: Vec<Candidate>) {
+    /// Specifies the results of the next search; a search without results fails.
+    pub(super) fn respond_with(&self, found: Vec<Candidate>) {
         self.found.lock().unwrap().push_back(found);
     }
 }
@@ -66,14 +66,14 @@ pub(super) fn candidate(of: &EntryRecord) -> Candidate {
             score: 0.5,
             text: Some(1.0),
             semantic: None,
-            explain: unexplained(),
+            explain: no_explanation(),
             prev: None,
             next: None,
         },
     }
 }
 
-fn unexplained() -> Explain {
+fn no_explanation() -> Explain {
     Explain {
         text: None,
         semantic: None,
@@ -87,22 +87,22 @@ fn unexplained() -> Explain {
     }
 }
 
-impl IndexSink for Script {
-    fn apply(&self, changes: Arc<[Applied]>) -> BoxFuture<'static, Taken> {
+impl IndexSink for ScriptedIndex {
+    fn apply(&self, changes: Arc<[Applied]>) -> BoxFuture<'static, ApplyOutcome> {
         self.received.lock().unwrap().extend(changes.iter().cloned());
-        match *self.takes.lock().unwrap() {
-            Takes::All => ready(Taken::All).boxed(),
-            Takes::Partly => ready(Taken::Partly).boxed(),
-            Takes::Never => pending().boxed(),
+        match *self.behaviour.lock().unwrap() {
+            ApplyBehaviour::All => ready(ApplyOutcome::Complete).boxed(),
+            ApplyBehaviour::Partly => ready(ApplyOutcome::Partial).boxed(),
+            ApplyBehaviour::Never => pending().boxed(),
         }
     }
 }
 
-impl Searcher for Script {
-    /// Of what a test said, the part that is asked for.
-    fn search(&self, ask: IndexAsk) -> BoxFuture<'static, Result<Candidates, Error>> {
-        let (offset, limit) = (ask.query.offset, ask.query.limit);
-        self.asked.lock().unwrap().push(ask);
+impl Searcher for ScriptedIndex {
+    /// Returns the requested part of the specified results.
+    fn search(&self, search: IndexSearch) -> BoxFuture<'static, Result<Candidates, Error>> {
+        let (offset, limit) = (search.query.offset, search.query.limit);
+        self.searches.lock().unwrap().push(search);
         let Some(found) = self.found.lock().unwrap().pop_front() else {
             return ready(Err(Error::new(Kind::Unavailable, "the index is down"))).boxed();
         };
@@ -112,7 +112,7 @@ impl Searcher for Script {
         ready(Ok(Candidates { hits, total, mode: Mode::Text, warnings, index })).boxed()
     }
 
-    fn figures(&self, _: &Owner) -> BoxFuture<'static, Result<IndexFigures, Error>> {
+    fn owner_stats(&self, _: &Owner) -> BoxFuture<'static, Result<OwnerIndexStats, Error>> {
         ready(Err(Error::new(Kind::Unavailable, "the index is down"))).boxed()
     }
 

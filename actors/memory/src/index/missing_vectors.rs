@@ -5,34 +5,34 @@ use std::collections::BTreeMap;
 use actix::{Context, Handler};
 
 use super::actor::Shard;
-use super::messages::AskLacking;
+use super::messages::ListMissingVectors;
 use crate::checkpoint::SlotNumber;
-use crate::embed::fair::{interleave, lines};
+use crate::embed::round_robin::{group_by_owner, interleave};
 use crate::record::{EntryId, Owner, Space};
 
 /// Maximum number returned at once.
-const MOST: usize = 5_000;
+const MAX_ENTRIES: usize = 5_000;
 /// Maximum number of an owner's namespaces visited at once.
-const SPACES: usize = 16;
+const MAX_SPACES: usize = 16;
 
 impl Shard {
     /// Returns a few entries of each owner in turn.
-    fn lacking(&mut self, limit: usize) -> Vec<(Space, EntryId)> {
-        let ready = self.slots.values().filter(|slot_state| slot_state.coming.is_none());
-        let spaces = ready.flat_map(|slot_state| slot_state.slot.lacking.iter().cloned());
-        let owners = lines(spaces, |space| space.owner.clone(), self.last.as_ref());
-        let (mut lacking, mut left) = (Vec::new(), limit);
+    fn missing_vectors(&mut self, limit: usize) -> Vec<(Space, EntryId)> {
+        let ready = self.slots.values().filter(|slot_state| slot_state.loading.is_none());
+        let spaces = ready.flat_map(|slot_state| slot_state.slot.missing_vectors.iter().cloned());
+        let owners = group_by_owner(spaces, |space| space.owner.clone(), self.last.as_ref());
+        let (mut missing_vectors, mut left) = (Vec::new(), limit);
         for spaces in owners {
             if left == 0 {
                 break;
             }
             let of_owner = self.of_owner(spaces, limit);
             left -= usize::from(!of_owner.is_empty());
-            lacking.push(of_owner);
+            missing_vectors.push(of_owner);
         }
-        let lacking = interleave(lacking, limit);
-        self.last = lacking.last().map(|(space, _): &(Space, _)| space.owner.clone());
-        lacking
+        let missing_vectors = interleave(missing_vectors, limit);
+        self.last = missing_vectors.last().map(|(space, _): &(Space, _)| space.owner.clone());
+        missing_vectors
     }
 
     fn of_owner(&mut self, spaces: Vec<Space>, limit: usize) -> Vec<(Space, EntryId)> {
@@ -42,11 +42,11 @@ impl Shard {
             let collection = slot_state.slot.collections.get(&space);
             let ids = collection.map_or_else(Vec::new, |collection| collection.without_vector(limit));
             if ids.is_empty() {
-                slot_state.slot.lacking.remove(&space);
+                slot_state.slot.missing_vectors.remove(&space);
                 continue;
             }
             by_space.insert(space.clone(), ids.into_iter().map(|id| (space.clone(), EntryId(id))).collect());
-            if by_space.len() >= SPACES {
+            if by_space.len() >= MAX_SPACES {
                 break;
             }
         }
@@ -54,17 +54,17 @@ impl Shard {
     }
 
     /// Returns the number of the owner's entries that lack one.
-    pub(super) fn owner_lacks(&self, owner: &Owner) -> u64 {
+    pub(super) fn count_missing_vectors(&self, owner: &Owner) -> u64 {
         let Some(slot_state) = self.slots.get(&SlotNumber::of(owner)) else { return 0 };
         slot_state.slot.of_owner(owner).map(|(_, collection)| (collection.len() - collection.vectors()) as u64).sum()
     }
 }
 
-impl Handler<AskLacking> for Shard {
+impl Handler<ListMissingVectors> for Shard {
     type Result = Vec<(Space, EntryId)>;
 
-    fn handle(&mut self, AskLacking(limit): AskLacking, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, ListMissingVectors(limit): ListMissingVectors, _: &mut Context<Self>) -> Self::Result {
         self.catch_up();
-        self.lacking(limit.min(MOST))
+        self.missing_vectors(limit.min(MAX_ENTRIES))
     }
 }

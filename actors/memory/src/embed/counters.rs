@@ -7,7 +7,7 @@ use tokio::sync::{Notify, watch};
 
 /// Embedding statistics since the server's start.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct EmbedFigures {
+pub struct EmbedStats {
     /// Entries whose vector was stored.
     pub entries: u64,
     /// Texts computed for entries.
@@ -28,10 +28,10 @@ pub struct EmbedFigures {
 
 /// The live counters.
 #[derive(Debug)]
-pub(super) struct Counts {
+pub(super) struct Counters {
     pub(super) entries: AtomicU64,
     pub(super) texts: AtomicU64,
-    pub(super) refused: AtomicU64,
+    pub(super) rejected: AtomicU64,
     pub(super) failures: AtomicU64,
     pub(super) queries: AtomicU64,
     pub(super) known: AtomicU64,
@@ -43,7 +43,7 @@ pub(super) struct Counts {
 
 /// Counts a waiting query until it is dropped.
 #[derive(Debug)]
-pub(super) struct Waiting<'a>(&'a Counts);
+pub(super) struct Waiting<'a>(&'a Counters);
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
@@ -53,13 +53,13 @@ impl Drop for Waiting<'_> {
     }
 }
 
-impl Default for Counts {
+impl Default for Counters {
     fn default() -> Self {
         let zero = AtomicU64::default;
         Self {
             entries: zero(),
             texts: zero(),
-            refused: zero(),
+            rejected: zero(),
             failures: zero(),
             queries: zero(),
             known: zero(),
@@ -70,7 +70,7 @@ impl Default for Counts {
     }
 }
 
-impl Counts {
+impl Counters {
     /// Registers a waiting query.
     pub(super) fn waits(&self) -> Waiting<'_> {
         self.waiting.fetch_add(1, Ordering::AcqRel);
@@ -92,12 +92,13 @@ impl Counts {
         self.fault.send_replace(why);
     }
 
-    pub(super) fn read(&self) -> EmbedFigures {
+    /// Returns the current values.
+    pub(super) fn read(&self) -> EmbedStats {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        EmbedFigures {
+        EmbedStats {
             entries: of(&self.entries),
             texts: of(&self.texts),
-            refused: of(&self.refused),
+            refused: of(&self.rejected),
             failures: of(&self.failures),
             queries: of(&self.queries),
             known: of(&self.known),
