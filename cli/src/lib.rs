@@ -16,6 +16,7 @@ mod prompt;
 mod session;
 mod signing;
 mod simulate;
+mod terminal;
 mod users;
 mod verify;
 
