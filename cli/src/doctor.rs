@@ -1,4 +1,4 @@
-//! `muster doctor`: checks an installation and says how to mend what is wrong.
+//! `muster doctor`: checks an installation and reports how to fix each problem.
 
 use std::process::ExitCode;
 

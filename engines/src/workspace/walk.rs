@@ -85,7 +85,7 @@ impl<'w, 'c> Walk<'w, 'c> {
                 self.open.push(Level { rules, ahead: entries.into_iter() });
             }
             Err(error) => {
-                self.workspace.context.warn(format!("{} cannot be read: {error}", folder.shown()));
+                self.workspace.context.warn(format!("{} cannot be read: {error}", folder.display_path()));
             }
         }
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use muster_engines::context::Wrong;
+use muster_engines::context::ProblemKind;
 use muster_engines::{Context, Engine, Failure};
 use serde_json::Value;
 
@@ -82,9 +82,9 @@ pub fn refusal(failure: Failure) -> Error {
             let message = problems.first().map_or(said, |first| format!("{}: {}", first.loc.join("."), first.message));
             let fields = problems.into_iter().map(|problem| FieldError {
                 kind: match problem.kind {
-                    Wrong::Missing => "missing",
-                    Wrong::TypeError => "type_error",
-                    Wrong::ValueError => "value_error",
+                    ProblemKind::Missing => "missing",
+                    ProblemKind::TypeError => "type_error",
+                    ProblemKind::ValueError => "value_error",
                 },
                 loc: std::iter::once("body".to_owned()).chain(problem.loc).collect(),
                 msg: problem.message,

@@ -90,7 +90,7 @@ fn outline(input: Input, context: &Context) -> Result<Output, Failure> {
         definitions::find(&tree, &input.source, language)?
     } else {
         context.warn(format!("most of it could not be read as {}: no symbols are reported", language.name()));
-        definitions::Found::default()
+        definitions::Definitions::default()
     };
     let symbols = walk::symbols(&tree, &input.source, language, &found);
     let output = Output { symbols, imports: found.imports, errors: errors.count, language: language.name() };

@@ -67,7 +67,7 @@ struct Input {
 
 #[derive(Serialize)]
 struct Output {
-    matches: Vec<Found>,
+    matches: Vec<MatchingLine>,
     /// Number of files with a match.
     files: usize,
     truncated: bool,
@@ -77,7 +77,7 @@ struct Output {
 
 /// A matching line.
 #[derive(Serialize)]
-struct Found {
+struct MatchingLine {
     path: String,
     /// From 1.
     line: usize,
@@ -139,7 +139,7 @@ fn globs(globs: &[String]) -> Result<Override, Failure> {
         if glob.len() > MAX_GLOB {
             return Err(invalid(format!("is longer than {MAX_GLOB} bytes")));
         }
-        builder.add(glob).map_err(|error| invalid(format!("is no glob: {error}")))?;
+        builder.add(glob).map_err(|error| invalid(format!("is not a glob: {error}")))?;
     }
     builder.build().map_err(|error| Failure::invalid(&["glob"], error.to_string()))
 }
@@ -201,15 +201,15 @@ fn add(
         return;
     }
     output.files += 1;
-    let path = entry.shown();
+    let path = entry.display_path();
     let lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
-    let shown =
-        |from: usize, to: usize| lines.get(from..to.min(lines.len())).into_iter().flatten().map(|line| show(line));
+    let context =
+        |from: usize, to: usize| lines.get(from..to.min(lines.len())).into_iter().flatten().map(|line| display(line));
     for &(line, column) in found {
         let at = line.saturating_sub(1);
-        let before: Vec<_> = shown(at.saturating_sub(around), at).collect();
-        let after: Vec<_> = shown(line, line + around).collect();
-        let text = lines.get(at).map(|line| show(line)).unwrap_or_default();
+        let before: Vec<_> = context(at.saturating_sub(around), at).collect();
+        let after: Vec<_> = context(line, line + around).collect();
+        let text = lines.get(at).map(|line| display(line)).unwrap_or_default();
         let size = before.iter().chain(&after).map(String::len).sum::<usize>() + text.len();
         let Some(left) = text_left.checked_sub(size) else {
             output.truncated = true;
@@ -217,12 +217,12 @@ fn add(
         };
         *text_left = left;
         *output.counts.entry(path.clone()).or_default() += 1;
-        output.matches.push(Found { path: path.clone(), line, column, text, before, after });
+        output.matches.push(MatchingLine { path: path.clone(), line, column, text, before, after });
     }
 }
 
 /// Returns a line without its line break, truncated if long.
-fn show(line: &[u8]) -> String {
+fn display(line: &[u8]) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     match line.get(..MAX_LINE) {

@@ -132,7 +132,7 @@ fn tree(input: Input, context: &Context) -> Result<Output, Failure> {
     truncated |= walk.stopped;
     sum_folders(&mut entries);
     let total_size = entries.iter().filter(|entry| entry.kind == Kind::File).map(|entry| entry.size).sum();
-    let output = render::render(input.output_format, &from.shown(), &entries, &languages);
+    let output = render::render(input.output_format, &from.display_path(), &entries, &languages);
     Ok(Output { output, entries, languages, total_size, truncated })
 }
 
@@ -144,7 +144,7 @@ fn listed(entry: &workspace::Entry, counted: &Counted) -> Listed {
     };
     let name = entry.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Listed {
-        path: entry.shown(),
+        path: entry.display_path(),
         kind,
         size: if kind == Kind::Dir { 0 } else { entry.size },
         language: counted.language,

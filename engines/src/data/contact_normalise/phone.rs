@@ -26,7 +26,7 @@ pub(super) fn read(text: &str, default: country::Id) -> Result<Phone, &'static s
         phonenumber::ParseError::InvalidCountryCode => "has the code of no country",
         phonenumber::ParseError::TooShortAfterIdd | phonenumber::ParseError::TooShortNsn => "is too short",
         phonenumber::ParseError::TooLong => "is too long for a number",
-        _ => "is no number",
+        _ => "is not a number",
     })?;
     // A country code without plus, such as 1 650 253 0000: valid if read as one.
     if network(&number).is_none() && !text.starts_with('+') {

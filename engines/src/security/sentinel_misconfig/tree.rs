@@ -37,7 +37,7 @@ pub(super) fn any(text: &str) -> Result<Value, Failure> {
     }
     match yaml(text) {
         Ok(value) if value.is_object() || value.is_array() => Ok(value),
-        _ => Err(Failure::invalid(&["config"], "is no JSON, TOML or YAML: say its kind, or mend its syntax")),
+        _ => Err(Failure::invalid(&["config"], "is not JSON, TOML or YAML: set its kind, or fix its syntax")),
     }
 }
 
