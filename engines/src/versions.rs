@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(Range::parse(Scheme::Pep440, ">=1.0a1").unwrap().matching(&both).len(), 2);
     }
 
-    /// The cases that the OSV schema tells in "Requirements": several ranges in one, and a fix upstream only.
+    /// The cases of the OSV schema, "Requirements": several ranges in one, and a fix upstream only.
     #[test]
     fn advisory_events_are_ranges() {
         let version = |text: &str| Version::parse(Scheme::Semver, text).unwrap();

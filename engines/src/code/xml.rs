@@ -34,9 +34,9 @@ impl Element {
     }
 
     /// Visits itself and all descendants in document order.
-    pub fn walk<'e>(&'e self, visit: &mut impl FnMut(&'e Self)) {
+    pub fn visit_all<'e>(&'e self, visit: &mut impl FnMut(&'e Self)) {
         visit(self);
-        self.children.iter().for_each(|child| child.walk(visit));
+        self.children.iter().for_each(|child| child.visit_all(visit));
     }
 }
 

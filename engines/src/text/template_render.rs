@@ -95,7 +95,7 @@ fn render(input: Input, _: &Context) -> Result<Output, Failure> {
     Ok(Output { output, variables: variables.into_iter().collect(), warnings })
 }
 
-/// Variables that are given but never used are often misspelled.
+/// Members of the data that are never used are often misspelled.
 fn unused(data: &Value, variables: &BTreeSet<String>) -> Vec<String> {
     let names = data.as_object().into_iter().flatten().map(|(name, _)| name);
     names.filter(|name| !variables.contains(*name)).map(|name| format!("`{name}` of the data is not used")).collect()

@@ -4,7 +4,7 @@ use semver::{BuildMetadata, Prerelease, Version};
 
 use super::MAX_LENGTH;
 
-/// `Number.MAX_SAFE_INTEGER`: what is larger is no version for npm.
+/// `Number.MAX_SAFE_INTEGER`: npm rejects larger numbers.
 const MAX_SAFE_INTEGER: u64 = 9_007_199_254_740_991;
 
 /// Any of several sets of comparators.
@@ -38,7 +38,7 @@ struct Partial {
 /// Reads a version, with white space around it and a `v` before it.
 ///
 /// # Errors
-/// What is wrong, for people.
+/// What is wrong, as a message for users.
 pub fn version(text: &str) -> Result<Version, String> {
     let text = text.trim();
     let version =
@@ -51,7 +51,7 @@ pub fn version(text: &str) -> Result<Version, String> {
 
 impl Range {
     /// # Errors
-    /// What is wrong, for people.
+    /// What is wrong, as a message for users.
     pub fn parse(text: &str) -> Result<Self, String> {
         text.split("||").map(set).collect::<Result<_, _>>().map(Self)
     }

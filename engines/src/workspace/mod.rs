@@ -1,7 +1,7 @@
 //! File access of engines, confined to the workspace folder.
 //!
 //! Every step goes from an open folder to one name in it and follows no link (`openat` with `O_NOFOLLOW`): even if
-//! entries are swapped concurrently, nothing outside is opened. Links in a given path are resolved here, within the
+//! entries are swapped concurrently, nothing outside is opened. Links in a path of the input are resolved here, within the
 //! workspace; a link that leads out is rejected before its target is examined. Links found in a traversal are reported
 //! and never followed. Only regular files are opened, and only within the size limits.
 
@@ -9,7 +9,7 @@ mod ignored;
 mod path;
 #[cfg(test)]
 mod tests;
-mod walk;
+mod traversal;
 
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
@@ -25,7 +25,7 @@ use rustix::io::Errno;
 
 use crate::{Context, Failure};
 use path::Step;
-pub use walk::{Hidden, Walk};
+pub use traversal::{Hidden, Traversal};
 
 /// Maximum size of a file, in bytes.
 pub const MAX_FILE: u64 = 8 * 1024 * 1024;
@@ -122,7 +122,7 @@ impl<'c> Workspace<'c> {
         Ok(Self { context, root: Rc::new(root), real, read: Cell::new(0) })
     }
 
-    /// Returns the file or folder at a given path, from the field `path`.
+    /// Returns the file or folder at a path of the input, from the field `path`.
     ///
     /// # Errors
     /// `Outside`, `NotFound`, or `Invalid` if the text is not a path or names a special file.

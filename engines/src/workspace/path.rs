@@ -20,7 +20,7 @@ pub(super) enum Step {
     Top,
 }
 
-/// Parses a given path: only downwards, from the workspace folder.
+/// Parses a path of the input. It only leads downwards from the workspace folder.
 pub(super) fn steps_of_input(path: &str) -> Result<Vec<Step>, Failure> {
     let invalid = |message: &str| Err(Failure::invalid(&["path"], message));
     if path.is_empty() {

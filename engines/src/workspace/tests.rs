@@ -52,7 +52,7 @@ impl TestWorkspace {
     fn paths(&self, path: &str) -> Vec<String> {
         let workspace = self.open();
         let from = workspace.find(path).unwrap();
-        Walk::new(&workspace, &from, MAX_DEPTH, Hidden::LeftOut).map(|entry| entry.display_path()).collect()
+        Traversal::new(&workspace, &from, MAX_DEPTH, Hidden::Skip).map(|entry| entry.display_path()).collect()
     }
 }
 
@@ -180,9 +180,9 @@ fn a_folder_replaced_by_a_link_is_not_followed() {
     fs::rename(fixture.at("docs"), fixture.at("moved")).unwrap();
     fixture.link(fixture.folder.path().join("other"), "docs");
     assert_eq!(workspace.read(&entry).unwrap(), b"inside", "the folder that was opened, wherever it is now");
-    let walked: Vec<_> = Walk::new(&workspace, &folder, 1, Hidden::Shown).collect();
-    assert_eq!(walked.iter().map(Entry::display_path).collect::<Vec<_>>(), ["docs/a.txt", "docs/deep"]);
-    assert_eq!(workspace.read(&walked[0]).unwrap(), b"inside");
+    let paths: Vec<_> = Traversal::new(&workspace, &folder, 1, Hidden::Include).collect();
+    assert_eq!(paths.iter().map(Entry::display_path).collect::<Vec<_>>(), ["docs/a.txt", "docs/deep"]);
+    assert_eq!(workspace.read(&paths[0]).unwrap(), b"inside");
 }
 
 /// A thread swaps a folder for a link to the outside as fast as possible; only inside files are read.
@@ -252,9 +252,9 @@ fn a_tree_a_thousand_folders_deep_is_traversed_to_the_limit() {
     }
     let workspace = fixture.open();
     let from = workspace.find("d").unwrap();
-    let mut walk = Walk::new(&workspace, &from, usize::MAX, Hidden::Shown);
-    assert_eq!(walk.by_ref().count(), MAX_DEPTH);
-    assert_eq!(walk.unentered, 1);
+    let mut traversal = Traversal::new(&workspace, &from, usize::MAX, Hidden::Include);
+    assert_eq!(traversal.by_ref().count(), MAX_DEPTH);
+    assert_eq!(traversal.unentered, 1);
     assert!(workspace.find(&["d"; 900].join("/")).is_ok());
     assert!(matches!(workspace.find(&["d"; 1_000].join("/")), Err(Failure::Invalid { .. })));
 }
@@ -265,7 +265,7 @@ fn names_that_are_not_utf_8_are_listed_and_read() {
     fs::write(fixture.at("docs").join(OsStr::from_bytes(b"\xff.txt")), "odd").unwrap();
     let workspace = fixture.open();
     let from = workspace.find("docs").unwrap();
-    let entries: Vec<_> = Walk::new(&workspace, &from, 1, Hidden::LeftOut).collect();
+    let entries: Vec<_> = Traversal::new(&workspace, &from, 1, Hidden::Skip).collect();
     let odd = entries.last().unwrap();
     assert_eq!(odd.display_path(), "docs/\u{fffd}.txt");
     assert_eq!(workspace.read(odd).unwrap(), b"odd");
@@ -279,12 +279,12 @@ fn ignore_files_apply_as_in_git() {
     let ignored = ["hello.c", "foo/x", "frotz/x", "a/frotz/x", "doc/frotz", "deep/down/lib.a", "lib.o"];
     let kept = ["hello.txt", "foo/bar/x", "a/doc/frotz", "b/frotz", "lib.so"];
     ignored.iter().chain(&kept).for_each(|path| fixture.write(path, ""));
-    let walked = fixture.paths(".");
+    let paths = fixture.paths(".");
     for path in ignored {
-        assert!(!walked.contains(&path.to_owned()), "{path}");
+        assert!(!paths.contains(&path.to_owned()), "{path}");
     }
     for path in kept {
-        assert!(walked.contains(&path.to_owned()), "{path}");
+        assert!(paths.contains(&path.to_owned()), "{path}");
     }
 }
 
@@ -307,6 +307,6 @@ fn hidden_names_are_skipped_unless_requested_and_git_folders_always() {
     assert_eq!(fixture.paths("."), ["docs", "docs/a.txt", "docs/deep"]);
     let workspace = fixture.open();
     let from = workspace.find("docs").unwrap();
-    let all: Vec<_> = Walk::new(&workspace, &from, 1, Hidden::Shown).map(|entry| entry.display_path()).collect();
+    let all: Vec<_> = Traversal::new(&workspace, &from, 1, Hidden::Include).map(|entry| entry.display_path()).collect();
     assert_eq!(all, ["docs/.hidden", "docs/a.txt", "docs/deep"]);
 }

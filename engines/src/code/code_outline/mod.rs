@@ -4,7 +4,7 @@ mod definitions;
 mod doc;
 #[cfg(test)]
 mod tests;
-mod walk;
+mod traversal;
 
 use std::sync::OnceLock;
 
@@ -92,7 +92,7 @@ fn outline(input: Input, context: &Context) -> Result<Output, Failure> {
         context.warn(format!("most of it could not be read as {}: no symbols are reported", language.name()));
         definitions::Definitions::default()
     };
-    let symbols = walk::symbols(&tree, &input.source, language, &found);
+    let symbols = traversal::symbols(&tree, &input.source, language, &found);
     let output = Output { symbols, imports: found.imports, errors: errors.count, language: language.name() };
     Ok(bounded(output, context))
 }

@@ -13,7 +13,7 @@ use ignore::overrides::{Override, OverrideBuilder};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::call;
-use crate::workspace::{Entry, Hidden, Kind, MAX_DEPTH, Walk, Workspace};
+use crate::workspace::{Entry, Hidden, Kind, MAX_DEPTH, Traversal, Workspace};
 use crate::{Context, Engine, Failure, Family, Nature};
 
 pub static ENGINE: Engine = Engine {
@@ -92,11 +92,11 @@ fn search(input: Input, context: &Context) -> Result<Output, Failure> {
     let workspace = Workspace::open(context)?;
     let from = workspace.find(&input.path)?;
     let matcher = matcher(&input)?;
-    let mut walk = Walk::new(&workspace, &from, MAX_DEPTH, Hidden::LeftOut).with_overrides(globs(&input.glob)?);
+    let mut traversal = Traversal::new(&workspace, &from, MAX_DEPTH, Hidden::Skip).with_overrides(globs(&input.glob)?);
     let (around, most) = (input.context as usize, input.max_results as usize);
     let mut output = Output { matches: Vec::new(), files: 0, truncated: false, counts: BTreeMap::new() };
     let mut text_left = MAX_TEXT;
-    for entry in walk.by_ref().filter(|entry| entry.kind == Kind::File) {
+    for entry in traversal.by_ref().filter(|entry| entry.kind == Kind::File) {
         let Some(text) = workspace.read_or_warn(&entry).and_then(text) else { continue };
         // One more than the limit, to detect truncation.
         let mut lines = lines_that_match(&matcher, &text, (most - output.matches.len()).saturating_add(1))?;
@@ -110,10 +110,10 @@ fn search(input: Input, context: &Context) -> Result<Output, Failure> {
             break;
         }
     }
-    if walk.unentered > 0 {
-        context.warn(format!("{} folders more than {MAX_DEPTH} deep were not searched", walk.unentered));
+    if traversal.unentered > 0 {
+        context.warn(format!("{} folders more than {MAX_DEPTH} deep were not searched", traversal.unentered));
     }
-    output.truncated |= walk.stopped || walk.unentered > 0;
+    output.truncated |= traversal.stopped || traversal.unentered > 0;
     Ok(output)
 }
 

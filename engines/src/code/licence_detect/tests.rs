@@ -79,7 +79,7 @@ fn a_reflowed_licence_text_in_comments_is_recognised() {
     assert_eq!(output["obligations"], json!(["MIT: keep the copyright notice and the licence's text"]));
 }
 
-/// SPDX's own texts, numbered otherwise, in capitals, with a holder: Annex B says that these do not count.
+/// SPDX's own texts, numbered otherwise, in capitals, with a holder: Annex B excludes these from the comparison.
 #[test]
 fn the_texts_of_the_list_are_distinguished() {
     for name in [

@@ -33,7 +33,7 @@ fn project() -> TempDir {
     ])
 }
 
-/// The lines of `tree -L 2` (tree 2.1.1, C locale) of such a folder, with what stands behind the names.
+/// The lines of `tree -L 2` (tree 2.1.1, C locale) of such a folder, with the text after the names.
 #[test]
 fn a_tree_is_rendered_like_the_tree_command() {
     let (output, warnings) = run(&project(), json!({ "depth": 2 }));
@@ -93,7 +93,7 @@ fn markdown_is_a_list_and_a_table() {
     assert_eq!(output["output"], expected);
 }
 
-/// tokei's own cases: tests/data/rust.rs, which says "39 lines 32 code 2 comments 5 blanks" of itself.
+/// tokei's own cases: tests/data/rust.rs, whose first line declares "39 lines 32 code 2 comments 5 blanks".
 #[test]
 fn lines_are_counted_as_by_tokei() {
     let text = include_str!("../../../tests/data/tokei_rust.txt");

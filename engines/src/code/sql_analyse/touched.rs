@@ -19,15 +19,15 @@ pub(super) struct Touched {
 
 impl Touched {
     pub(super) fn of(statement: &Statement) -> Self {
-        let mut walk = References::default();
-        let _ = statement.visit(&mut walk);
-        walk.names_beside(statement);
-        let local = |name: &String| walk.local.contains(&name.to_lowercase());
+        let mut references = References::default();
+        let _ = statement.visit(&mut references);
+        references.names_beside(statement);
+        let local = |name: &String| references.local.contains(&name.to_lowercase());
         Self {
-            tables: once(walk.tables.iter().filter(|name| !local(name)).cloned()),
-            columns: once(walk.columns.iter().filter_map(|column| walk.resolve(column))),
-            joins: walk.joins,
-            parameters: once(walk.parameters.into_iter()),
+            tables: once(references.tables.iter().filter(|name| !local(name)).cloned()),
+            columns: once(references.columns.iter().filter_map(|column| references.resolve(column))),
+            joins: references.joins,
+            parameters: once(references.parameters.into_iter()),
         }
     }
 }

@@ -73,7 +73,7 @@ struct Input {
 #[derive(Serialize)]
 struct Output {
     matches: Vec<Match>,
-    /// The source with every outermost match replaced; only if a rewrite is given.
+    /// The source with every outermost match replaced; only if there is a rewrite.
     #[serde(skip_serializing_if = "Option::is_none")]
     rewritten: Option<String>,
     /// Unified diff from the source to the rewritten text.

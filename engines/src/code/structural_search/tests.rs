@@ -69,7 +69,7 @@ fn places_are_bytes_and_lines() {
     );
 }
 
-/// ast-grep-core's own tests (src/lib.rs): `var` to `let`, with what stands behind.
+/// ast-grep-core's own tests (src/lib.rs): `var` to `let`, with the text after the match.
 #[test]
 fn rewrites_of_ast_grep() {
     let rewritten = |source: &str, pattern: &str, rewrite: &str| {

@@ -67,7 +67,7 @@ impl Covered {
     /// `class/lines/line` with `number`, `hits` and, for branches, `condition-coverage="50% (1/2)"`.
     pub(super) fn add_cobertura(&mut self, root: &Element) {
         let mut classes = Vec::new();
-        root.walk(&mut |element| {
+        root.visit_all(&mut |element| {
             if element.name == "class" {
                 classes.push(element);
             }

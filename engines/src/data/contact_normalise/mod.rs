@@ -68,7 +68,7 @@ struct Output {
     duplicates: Vec<Vec<String>>,
 }
 
-/// Texts are empty if nothing was given or recognised.
+/// Texts are empty if the input has none or it was not recognised.
 #[derive(Default, Serialize)]
 struct Contact {
     id: String,

@@ -49,7 +49,7 @@ fn invalid_numbers_are_reported() {
     }
 }
 
-/// Wikipedia, "Email address", the lists of valid and of invalid examples; email-validator 2.4 says the same, but for
+/// Wikipedia, "Email address", the lists of valid and of invalid examples; email-validator 2.4 agrees, but for
 /// the local part of more than 64 octets, which RFC 5321, section 4.5.3.1.1, forbids.
 #[test]
 fn addresses_of_the_well_known_lists() {

@@ -10,7 +10,7 @@ fn parsed(value: &str) -> Value {
     run(json!({ "operation": "parse", "value": value }))
 }
 
-/// RFC 3339, section 5.8; the third is said there to be the same time as 1937-01-01T11:40:27.87Z.
+/// RFC 3339, section 5.8; by which the third is the same time as 1937-01-01T11:40:27.87Z.
 #[test]
 fn examples_of_rfc_3339() {
     assert_eq!(parsed("1985-04-12T23:20:50.52Z")["result"], "1985-04-12T23:20:50.52+00:00[UTC]");

@@ -54,12 +54,12 @@ enum Kind {
 
 #[derive(Serialize)]
 struct Output {
-    /// The given patch, or the one from `before` to `after`.
+    /// The patch of the input, or the one from `before` to `after`.
     patch: Value,
     result: Value,
     /// The operations; for a merge patch, its effect as operations.
     changes: Vec<Change>,
-    /// Whether `result` equals `after` if both it and a patch were given; otherwise whether it equals `before`.
+    /// Whether `result` equals `after` if the input has both; otherwise whether it equals `before`.
     identical: bool,
 }
 

@@ -96,7 +96,7 @@ fn rfc_6902_conflicts_are_reported_with_the_operation() {
     }
 }
 
-/// RFC 7396, appendix A, all of its cases but those whose patch is null, which here is as if not given.
+/// RFC 7396, appendix A, all of its cases but those whose patch is null, which here is the same as an absent patch.
 #[test]
 fn merge_patches_match_rfc_7396() {
     for (before, patch, after) in [

@@ -116,7 +116,7 @@ fn two_tables_are_linked_and_blocks_save_pairs() {
     assert_eq!(output["clusters"][0], json!([0, 12]));
 }
 
-/// What one field cannot tell is left to a person: same name, other birthday.
+/// Pairs that one field cannot decide are for review: same name, other birthday.
 #[test]
 fn uncertain_pairs_are_marked_for_review_by_the_threshold() {
     let input = |threshold: f64| {

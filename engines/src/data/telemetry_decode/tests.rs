@@ -99,7 +99,7 @@ fn a_voyage_in_two_sentences() {
 }
 
 /// RFC 8428, section 5.1: the example of voltage and current with base fields, without its records between; resolved as
-/// section 4.6 says.
+/// in section 4.6.
 #[test]
 fn base_fields_hold_for_the_records_after_them() {
     let pack = json!([
@@ -194,7 +194,7 @@ mod property {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
 
-        /// Whatever is between the commas of a sentence whose checksum is right, it is read or told as an error.
+        /// Whatever is between the commas of a sentence whose checksum is right, it is decoded or reported as an error.
         #[test]
         fn every_sentence_is_decoded_or_reported(
             kind in prop::sample::select(&KINDS[..]),
