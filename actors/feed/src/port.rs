@@ -35,7 +35,7 @@ pub struct Publication {
     pub traits: EventAttributes,
     /// Delivery priority.
     pub priority: Priority,
-    /// What happens to it for subscribers that are too slow.
+    /// Whether it may be dropped for subscribers that are too slow.
     pub loss: DropPolicy,
     /// Time of the event.
     pub at: Millis,
@@ -174,5 +174,5 @@ pub trait ShardPort: Send + Sync + std::fmt::Debug {
     /// # Errors
     ///
     /// `Overflow` if the queue is full.
-    fn deliver(&self, what: Vec<Delivery>) -> Result<(), Overflow>;
+    fn deliver(&self, deliveries: Vec<Delivery>) -> Result<(), Overflow>;
 }

@@ -55,19 +55,19 @@ impl Head {
 /// Key of the restore mark known to the feed.
 const RESTORED: &[u8] = b"restored";
 
-/// Returns the store's restore mark if the feed has not started anew since.
+/// Returns the store's restore mark if the feed has not begun a new epoch for it yet.
 pub(super) fn restored(store: &dyn Store) -> Result<Option<Rec>, StoreError> {
     let mark = store.get(Tree::Meta, muster_store::RESTORE_MARK)?;
     let known = store.get(Tree::Feed, RESTORED)?;
     Ok(mark.filter(|mark| known.as_ref() != Some(mark)))
 }
 
-/// Adds the restore mark to the batch of a feed that started anew.
-pub(super) fn noting(batch: Batch, restored: Option<Rec>) -> Batch {
+/// Adds the restore mark to the batch of a feed that begins a new epoch after a restore.
+pub(super) fn with_restore_mark(batch: Batch, restored: Option<Rec>) -> Batch {
     restored.into_iter().fold(batch, |batch, mark| batch.and_put(Tree::Feed, RESTORED, mark))
 }
 
-/// What a start found.
+/// State of the journal and the process that a start found.
 #[derive(Debug)]
 pub(super) struct Found<'a> {
     pub(super) boot: Option<&'a str>,
