@@ -40,6 +40,7 @@ mod messages;
 mod monitor;
 mod operations;
 mod otel;
+mod prompt;
 mod realtime;
 mod realtime_actix;
 mod refusals;

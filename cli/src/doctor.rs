@@ -1,4 +1,4 @@
-//! `muster doctor`: checks an installation and says how to mend what is wrong.
+//! `muster doctor`: checks an installation and reports how to fix each problem.
 
 use std::process::ExitCode;
 
@@ -21,23 +21,23 @@ pub struct Finding {
     /// What was checked.
     #[serde(rename = "what")]
     pub subject: String,
-    /// Whether nothing is wrong.
+    /// Whether the check passed.
     pub ok: bool,
     /// What was found.
     #[serde(rename = "said")]
     pub message: String,
-    /// How to mend it.
+    /// How to fix the problem; absent if there is none.
     #[serde(rename = "mend", skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
 
 impl Finding {
-    /// A check that found nothing wrong.
+    /// Returns the result of a check that passed.
     pub fn good(subject: &str, message: impl Into<String>) -> Self {
         Self { subject: subject.to_owned(), ok: true, message: message.into(), remedy: None }
     }
 
-    /// A check that found something wrong, and how to mend it.
+    /// Returns the result of a check that failed, with how to fix the problem.
     pub fn bad(subject: &str, message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { subject: subject.to_owned(), ok: false, message: message.into(), remedy: Some(remedy.into()) }
     }

@@ -3,6 +3,8 @@
 //! What needs the server's own parts (its configuration, its store, its actors) is behind [`LocalServer`], which the
 //! `muster` package implements. The environment is read there too and comes in as an [`Environment`].
 
+#![warn(missing_docs)]
+
 mod arguments;
 mod backup;
 mod doctor;
@@ -16,6 +18,7 @@ mod prompt;
 mod session;
 mod signing;
 mod simulate;
+mod terminal;
 mod users;
 mod verify;
 

@@ -1,4 +1,4 @@
-//! The seam to the server: what commands do with its parts inside this process.
+//! Interface to the server's parts in this process that commands use.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::{EngineWorkerArgs, Finding, KeysCommand, ServeArgs, Settings, Signing
 ///
 /// Every error is the message for the user.
 pub trait LocalServer {
-    /// Serves until the process is asked to end.
+    /// Serves until the process receives a termination signal.
     fn serve(&self, args: &ServeArgs) -> Result<(), String>;
 
     /// Runs engines for a server over standard input and output.
@@ -23,7 +23,7 @@ pub trait LocalServer {
     /// Returns the folder of the embedded models.
     fn model_folder(&self, settings: &Settings) -> Result<PathBuf, String>;
 
-    /// Returns how the store is to be opened, with the path of the data folder.
+    /// Returns the options to open the store with, which contain the path of the data folder.
     fn store_options(&self, settings: &Settings) -> Result<muster_store::Options, String>;
 
     /// Returns which files the stored records refer to but the data folder lacks.

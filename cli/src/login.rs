@@ -37,7 +37,7 @@ pub(super) fn login(args: &LoginArgs, environment: &Environment) -> ExitCode {
         let session = match &args.server {
             Some(server) => {
                 let email = args.email.clone().map_or_else(|| prompt::line("e-mail"), Ok)?;
-                client.log_in(server, &email, &prompt::read_password("password")?).await?
+                client.log_in(server, &email, &prompt::read_password("password").await?).await?
             }
             None => client.session()?,
         };

@@ -142,7 +142,7 @@ async fn remote(command: UsersCommand, environment: &Environment) -> Result<Valu
     match command {
         UsersCommand::List => Ok(json!({ "users": all_users(client).await?, "next_cursor": null })),
         UsersCommand::Create(CreateUserArgs { email, role, name, grants }) => {
-            let password = prompt::read_password("password")?;
+            let password = prompt::read_password("password").await?;
             let body = json!({ "email": email, "role": role.0, "name": name, "grants": grants, "password": password });
             client.call(Method::POST, "/api/v1/users", Some(&body), None).await.map(data)
         }
@@ -151,7 +151,7 @@ async fn remote(command: UsersCommand, environment: &Environment) -> Result<Valu
         UsersCommand::Enable { user } => patch(user, json!({ "disabled": false })).await,
         UsersCommand::Password { user } => {
             let path = format!("/api/v1/users/{}/password", id_of(client, user).await?);
-            let body = json!({ "password": prompt::read_password("new password")? });
+            let body = json!({ "password": prompt::read_password("new password").await? });
             client.call(Method::POST, &path, Some(&body), None).await
         }
         UsersCommand::Delete { user } => {

@@ -15,7 +15,7 @@ const MAX_WARNINGS: usize = 100;
 pub struct Context {
     workspace: Option<PathBuf>,
     warnings: RefCell<Vec<String>>,
-    stacks: Option<Box<dyn Fn(usize) + Send>>,
+    on_stack: Option<Box<dyn Fn(usize) + Send>>,
 }
 
 impl fmt::Debug for Context {
@@ -25,11 +25,11 @@ impl fmt::Debug for Context {
 }
 
 /// Reservation of stack memory; released on drop.
-pub(crate) struct StackRoom<'a>(&'a Context);
+pub(crate) struct StackReservation<'a>(&'a Context);
 
-impl Drop for StackRoom<'_> {
+impl Drop for StackReservation<'_> {
     fn drop(&mut self) {
-        self.0.tell_stacks(0);
+        self.0.report_stack(0);
     }
 }
 
@@ -42,18 +42,18 @@ impl Context {
     /// Sets a callback for the bytes that the engine's own stack reserves, and 0 when it is freed; used by calls with a
     /// memory limit.
     #[must_use]
-    pub fn with_stacks(self, stacks: impl Fn(usize) + Send + 'static) -> Self {
-        Self { stacks: Some(Box::new(stacks)), ..self }
+    pub fn with_stacks(self, on_stack: impl Fn(usize) + Send + 'static) -> Self {
+        Self { on_stack: Some(Box::new(on_stack)), ..self }
     }
 
-    pub(crate) fn stack_room(&self, bytes: usize) -> StackRoom<'_> {
-        self.tell_stacks(bytes);
-        StackRoom(self)
+    pub(crate) fn reserve_stack(&self, bytes: usize) -> StackReservation<'_> {
+        self.report_stack(bytes);
+        StackReservation(self)
     }
 
-    fn tell_stacks(&self, bytes: usize) {
-        if let Some(stacks) = &self.stacks {
-            stacks(bytes);
+    fn report_stack(&self, bytes: usize) {
+        if let Some(on_stack) = &self.on_stack {
+            on_stack(bytes);
         }
     }
 
@@ -70,7 +70,7 @@ impl Context {
         let mut warnings = self.warnings.borrow_mut();
         match warnings.len() {
             0..MAX_WARNINGS => warnings.push(text.into()),
-            MAX_WARNINGS => warnings.push("more warnings were left out".to_owned()),
+            MAX_WARNINGS => warnings.push("more warnings were omitted".to_owned()),
             _ => {}
         }
     }
@@ -89,7 +89,7 @@ pub struct Problem {
     /// What is wrong and how to fix it.
     pub message: String,
     /// Kind of problem.
-    pub kind: Wrong,
+    pub kind: ProblemKind,
     /// The rejected value; `null` if it is missing or large.
     pub input: Value,
 }
@@ -97,7 +97,7 @@ pub struct Problem {
 /// Kind of problem of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wrong {
+pub enum ProblemKind {
     /// A required value is missing.
     Missing,
     /// The value has the wrong type.
@@ -111,7 +111,7 @@ pub enum Wrong {
 #[serde(tag = "failure", rename_all = "snake_case")]
 pub enum Failure {
     /// The input does not match the engine's fields.
-    #[error("the input is not what this engine takes")]
+    #[error("the input does not match the engine's fields")]
     Invalid {
         /// All problems found.
         problems: Vec<Problem>,
@@ -123,13 +123,13 @@ pub enum Failure {
         path: String,
     },
     /// A path of the workspace does not exist.
-    #[error("there is nothing at {path} in the workspace folder")]
+    #[error("{path} does not exist in the workspace folder")]
     NotFound {
         /// The path.
         path: String,
     },
     /// No workspace folder is configured.
-    #[error("no workspace folder is set up: the operator can set [workspace] path")]
+    #[error("no workspace folder is configured: the operator can set [workspace] path")]
     NoWorkspace,
     /// The input is well-formed but exceeds a limit, such as the number of results.
     #[error("{message}")]
@@ -149,7 +149,7 @@ impl Failure {
     /// Creates the failure for one invalid field. `loc` is its path, such as `&["query"]`.
     pub fn invalid(loc: &[&str], message: impl Into<String>) -> Self {
         let loc = loc.iter().map(|&part| part.to_owned()).collect();
-        let problem = Problem { loc, message: message.into(), kind: Wrong::ValueError, input: Value::Null };
+        let problem = Problem { loc, message: message.into(), kind: ProblemKind::ValueError, input: Value::Null };
         Self::Invalid { problems: vec![problem] }
     }
 

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_has_to_hold_within_the_tolerance() {
+    fn named_members_must_match_within_the_tolerance() {
         let found = json!({ "row": [1, 2], "a": 1.4, "at": "2026-11-21T03:00:00.4Z", "free": 1, "list": [{ "id": 2, "b": 2 }, { "id": 1, "b": true }] });
         let good = json!({ "a": 1, "at": "2026-11-21T03:00:00Z", "list": [{ "id": 1, "b": true }], "row": [null, 2] });
         assert_eq!(mismatches(good, &found), [""; 0]);
@@ -128,8 +128,8 @@ mod tests {
             (json!({ "absent": 0 }), "e.absent: null in place of 0"),
             (json!([]), "in place of []"),
         ] {
-            let said = mismatches(wrong, &found).join("; ");
-            assert!(said.contains(reported), "{said}");
+            let mismatches = mismatches(wrong, &found).join("; ");
+            assert!(mismatches.contains(reported), "{mismatches}");
         }
     }
 }

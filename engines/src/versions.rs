@@ -222,7 +222,7 @@ mod tests {
 
     /// SemVer 2.0.0, sections 11.2 to 11.4.
     #[test]
-    fn the_order_that_semver_prints() {
+    fn semver_order() {
         for scheme in [Scheme::Semver, Scheme::Npm] {
             ascends(scheme, &["1.0.0", "2.0.0", "2.1.0", "2.1.1"]);
             ascends(scheme, &["1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta", "1.0.0-beta.2"]);
@@ -232,7 +232,7 @@ mod tests {
 
     /// PEP 440, "Summary of permitted suffixes and relative ordering", the example of a release with everything.
     #[test]
-    fn the_order_that_pep_440_prints() {
+    fn pep_440_order() {
         let pre = ["1.dev0", "1.0.dev456", "1.0a1", "1.0a2.dev456", "1.0a12.dev456", "1.0a12", "1.0b1.dev456", "1.0b2"];
         ascends(Scheme::Pep440, &pre);
         let post =
@@ -249,7 +249,7 @@ mod tests {
 
     /// PEP 440, "Handling of pre-releases", as `packaging` does it.
     #[test]
-    fn python_takes_a_prerelease_where_there_is_nothing_else() {
+    fn python_matches_a_prerelease_if_nothing_else_matches() {
         let both = versions(Scheme::Pep440, &["1.5a1", "1.4"]);
         let range = Range::parse(Scheme::Pep440, ">=1.0").unwrap();
         assert_eq!(range.matching(&both), [1]);
@@ -257,9 +257,9 @@ mod tests {
         assert_eq!(Range::parse(Scheme::Pep440, ">=1.0a1").unwrap().matching(&both).len(), 2);
     }
 
-    /// The cases that the OSV schema tells in "Requirements": several ranges in one, and a fix upstream only.
+    /// The cases of the OSV schema, "Requirements": several ranges in one, and a fix upstream only.
     #[test]
-    fn an_advisorys_events_are_ranges() {
+    fn advisory_events_are_ranges() {
         let version = |text: &str| Version::parse(Scheme::Semver, text).unwrap();
         let events = [
             Event::Introduced(None),

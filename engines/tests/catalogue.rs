@@ -25,7 +25,7 @@ fn bare(schema: &Value) -> Value {
 }
 
 #[test]
-fn schemas_are_those_of_the_catalogue() {
+fn schemas_match_the_catalogue() {
     let schemas = json(SCHEMAS);
     assert_eq!(schemas["engines"].as_object().unwrap().len(), 247);
     for engine in all() {
@@ -50,7 +50,7 @@ fn the_vendored_copy_is_the_catalogue() {
 }
 
 #[test]
-fn each_engine_gives_what_its_vector_says() {
+fn each_engine_matches_its_vector() {
     let mut wrong = Vec::new();
     for engine in all() {
         let Some(vector) = vector::of(engine) else {

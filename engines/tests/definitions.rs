@@ -26,7 +26,7 @@ pub fn validator(schema: &Value) -> jsonschema::Validator {
 }
 
 #[test]
-fn every_field_is_of_the_grammar() {
+fn every_field_parses() {
     for engine in all() {
         for (text, field) in engine.inputs.iter().map(|text| (text, parse_input(text))) {
             assert!(field.is_ok(), "{} {text}: {field:?}", engine.id);
@@ -40,7 +40,7 @@ fn every_field_is_of_the_grammar() {
 }
 
 #[test]
-fn numbers_and_ids_are_nobody_elses() {
+fn numbers_and_ids_are_unique() {
     let (mut numbers, mut ids) = (HashSet::new(), HashSet::new());
     for engine in all() {
         assert!(numbers.insert(engine.number), "q{} is there twice", engine.number);
@@ -49,7 +49,7 @@ fn numbers_and_ids_are_nobody_elses() {
 }
 
 #[test]
-fn every_example_runs_the_same_twice_and_its_output_is_of_its_schema() {
+fn every_example_is_deterministic_and_its_output_matches_its_schema() {
     for engine in all() {
         let example: Value = serde_json::from_str(engine.example).unwrap_or_else(|e| panic!("{}: {e}", engine.id));
         let errors: Vec<_> = validator(&engine.input_schema()).iter_errors(&example).map(|e| e.to_string()).collect();

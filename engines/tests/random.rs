@@ -138,10 +138,10 @@ fn outside(dice: &mut Dice, fields: &[Field]) -> Value {
 }
 
 fn tried(engine: &'static Engine, input: Value) -> Result<Value, Failure> {
-    let (shown, begun) = (input.to_string(), Instant::now());
+    let (input_text, begun) = (input.to_string(), Instant::now());
     let outcome = std::panic::catch_unwind(|| run(engine, input));
-    assert!(begun.elapsed() < LONG, "{} takes {:?} for {shown}", engine.id, begun.elapsed());
-    outcome.unwrap_or_else(|_| panic!("{} panics at {shown}", engine.id))
+    assert!(begun.elapsed() < LONG, "{} takes {:?} for {input_text}", engine.id, begun.elapsed());
+    outcome.unwrap_or_else(|_| panic!("{} panics at {input_text}", engine.id))
 }
 
 fn try_all(of: impl Fn(&Engine) -> bool) {

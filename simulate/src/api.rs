@@ -25,7 +25,12 @@ const TOKEN_SECONDS: u64 = 240;
 pub enum SimulateError {
     /// The server does not answer.
     #[error("{server} does not answer: {why}; is the server running there? (muster serve)")]
-    Unreachable { server: String, why: String },
+    Unreachable {
+        /// URL of the server.
+        server: String,
+        /// Error of the call.
+        why: String,
+    },
     /// The server rejected a registration.
     #[error("{0}")]
     Rejected(String),
@@ -216,7 +221,12 @@ pub enum Operator {
     /// A plain access token.
     Token(String),
     /// An access token that is bound to a key (DPoP, RFC 9449).
-    Login { token: String, key: Box<PrivateKey> },
+    Login {
+        /// The access token.
+        token: String,
+        /// The key that it is bound to.
+        key: Box<PrivateKey>,
+    },
 }
 
 impl std::fmt::Debug for Operator {

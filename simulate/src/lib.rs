@@ -3,6 +3,8 @@
 //! A device is a pure state machine (`state.rs`) that decides what to do next, and four loops that do it: heartbeats,
 //! telemetry, firmware jobs and commands. The crate knows a server only by its public API.
 
+#![warn(missing_docs)]
+
 mod api;
 mod check;
 mod commands;

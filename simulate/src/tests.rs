@@ -21,11 +21,11 @@ fn version(version: &str, sequence: u64) -> Version {
 }
 
 fn signed(key: &PrivateKey) -> String {
-    let said = json!({
+    let claims = json!({
         "name": "fw", "version": "2.0.0", "sequence": 2, "vendor": "acme", "hw_class": "s1", "hw_revisions": [],
         "size": 3, "sha256": SHA, "format": "raw", "expires_at": null, "min_current_sequence": null,
     });
-    manifest::sign(key, "fw-manifest+jws", said.to_string().as_bytes()).unwrap()
+    manifest::sign(key, "fw-manifest+jws", claims.to_string().as_bytes()).unwrap()
 }
 
 fn key() -> PrivateKey {
@@ -105,13 +105,13 @@ fn a_healthy_device_installs_once_and_runs_the_new_version() {
 }
 
 #[test]
-fn a_slow_device_does_the_same_in_parts() {
+fn a_slow_device_installs_from_partial_downloads() {
     let mut device = machine(Faults::NONE.with(Fault::Slow));
     assert_eq!(run(&mut device, "notified", 1).last(), Some(&Stage::Succeeded));
 }
 
 #[test]
-fn each_fault_shows_where_it_should() {
+fn each_fault_ends_in_its_stage() {
     use Stage::*;
     let ends = |fault| run(&mut machine(Faults::NONE.with(fault)), "notified", 1);
     assert_eq!(ends(Fault::Rejects), [Rejected]);
@@ -123,7 +123,7 @@ fn each_fault_shows_where_it_should() {
 }
 
 #[test]
-fn what_is_not_what_was_announced_is_not_installed() {
+fn an_image_that_differs_from_the_announced_one_is_not_installed() {
     let mut device = machine(Faults::NONE);
     device.next(&job("downloading", 1));
     device.fetched(Content { sha256: SHA.replace('b', "c"), ..content() });
@@ -156,7 +156,7 @@ fn a_manifest_must_be_signed_by_the_key_and_match_the_announced_image() {
 }
 
 #[test]
-fn without_a_key_of_its_own_a_device_compares_what_was_signed() {
+fn without_a_trusted_key_a_device_compares_the_signed_claims() {
     let mut job = job_json("downloaded", 1);
     let payload = URL_SAFE_NO_PAD.encode(json!({ "name": "fw", "size": 4 }).to_string());
     let policy = ImagePolicy { hw_class: "s1", sequence: 1, trusted: None };
@@ -175,7 +175,7 @@ fn a_rollback_restores_the_previous_version() {
 }
 
 #[test]
-fn a_device_that_did_not_change_goes_back_to_where_it_is() {
+fn a_rollback_of_an_unchanged_device_keeps_its_version() {
     let mut device = machine(Faults::NONE.with(Fault::FailsInstall));
     run(&mut device, "notified", 1);
     assert_eq!(run(&mut device, "rolling_back", 1), [Stage::RolledBack]);
@@ -183,7 +183,7 @@ fn a_device_that_did_not_change_goes_back_to_where_it_is() {
 }
 
 #[test]
-fn a_device_that_lost_its_memory_does_not_claim_what_it_does_not_run() {
+fn a_device_without_its_state_does_not_claim_a_version_it_does_not_run() {
     let mut device = machine(Faults::NONE);
     assert_eq!(reported_stage(&device.next(&job("installing", 1))), Some(Stage::Failed));
     assert_eq!(reported_stage(&device.next(&job("verifying", 1))), Some(Stage::Failed));
@@ -208,7 +208,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn whatever_the_server_sends_an_attempt_is_installed_at_most_once(
+    fn an_attempt_is_installed_at_most_once_whatever_the_server_sends(
         stages in prop::collection::vec((stage(), 1_u32..4), 1..60),
         faults in prop::collection::vec(prop::sample::select(Fault::ALL.to_vec()), 0..4),
     ) {
@@ -269,7 +269,7 @@ fn a_seed_draws_the_same_faults_again_about_as_often_as_configured() {
 }
 
 #[test]
-fn a_stretch_has_faults_of_its_own_and_other_devices_do_not() {
+fn faults_of_a_stretch_apply_only_to_its_devices() {
     let all = Shares::from([(Fault::Rejects, 1.0)]);
     let stretch = vec![Stretch { from_pct: 10.0, to_pct: 40.0, faults: all }];
     let profile = Profile { stretch, ..Profile::default() };
@@ -278,7 +278,7 @@ fn a_stretch_has_faults_of_its_own_and_other_devices_do_not() {
 }
 
 #[test]
-fn a_profile_says_what_is_wrong_with_it() {
+fn an_invalid_profile_is_rejected_with_the_reason() {
     assert_eq!(Profile::parse("").unwrap(), Profile::default());
     let wrong = |text: &str| Profile::parse(text).unwrap_err().to_string();
     assert!(wrong("[faults]\nslwo = 0.1").contains("slow"), "the known ones are named");

@@ -129,7 +129,7 @@ async fn on_users(identity: &Identity, command: UsersCommand) -> Result<Value, S
         }
         UsersCommand::Create(CreateUserArgs { email, role, name, grants }) => {
             let new = NewUser { email, name, role: role.0, grants };
-            let made = identity.create_user(by, new, read_password("password")?, None).await.map_err(text)?;
+            let made = identity.create_user(by, new, read_password("password").await?, None).await.map_err(text)?;
             Ok(body(&made.user))
         }
         UsersCommand::Role { user, role } => {
@@ -143,7 +143,7 @@ async fn on_users(identity: &Identity, command: UsersCommand) -> Result<Value, S
         }
         UsersCommand::Password { user } => {
             let user = found(identity, &user).await?;
-            let password = read_password("new password")?;
+            let password = read_password("new password").await?;
             identity.reset_password(by, user.id.clone(), password).await.map(|user| body(&user)).map_err(text)
         }
         UsersCommand::Delete { user } => {

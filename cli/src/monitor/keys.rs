@@ -1,4 +1,6 @@
-//! Parses the bytes that a terminal sends for keys. Pure.
+//! Maps key events of the terminal to the keys that the monitor uses. Pure.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// A key that the monitor uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,53 +16,31 @@ pub(super) enum Key {
     Interrupt,
 }
 
-/// Parses one chunk of terminal input (ECMA-48 control sequences as xterm and VT100 send them). Incomplete characters are
-/// ignored.
-pub(super) fn read(bytes: &[u8]) -> Vec<Key> {
-    let mut keys = Vec::new();
-    let mut rest = bytes;
-    while let Some((&first, after)) = rest.split_first() {
-        let (key, left) = match first {
-            0x1b => escape(after),
-            b'\r' | b'\n' => (Some(Key::Enter), after),
-            b'\t' => (Some(Key::Tab), after),
-            0x7f | 0x08 => (Some(Key::Backspace), after),
-            0x03 | 0x04 => (Some(Key::Interrupt), after),
-            0x00..=0x1f => (None, after),
-            _ => letter(rest),
-        };
-        keys.extend(key);
-        rest = left;
-    }
-    keys
+/// Maps a key event; other keys are ignored. A terminal sends Alt with a key as Escape before it, so it is read as both.
+pub(super) fn read(event: KeyEvent) -> Vec<Key> {
+    let key = match event.code {
+        KeyCode::Up => return vec![Key::Up],
+        KeyCode::Down => return vec![Key::Down],
+        KeyCode::Char(letter) if event.modifiers.contains(KeyModifiers::CONTROL) => control(letter),
+        KeyCode::Char(letter) => Some(Key::Char(letter)),
+        KeyCode::Enter => Some(Key::Enter),
+        KeyCode::Tab => Some(Key::Tab),
+        KeyCode::Backspace => Some(Key::Backspace),
+        KeyCode::Esc => Some(Key::Escape),
+        _ => return Vec::new(),
+    };
+    let escape = event.modifiers.contains(KeyModifiers::ALT).then_some(Key::Escape);
+    escape.into_iter().chain(key).collect()
 }
 
-/// What follows an escape: a sequence, or nothing.
-fn escape(after: &[u8]) -> (Option<Key>, &[u8]) {
-    let Some((b'[' | b'O', sequence)) = after.split_first() else { return (Some(Key::Escape), after) };
-    // Parameters, then a final byte from `@` to `~`.
-    let end = sequence.iter().position(|byte| (0x40..=0x7e).contains(byte));
-    let Some((last, left)) = end.and_then(|end| sequence.get(end..)).and_then(<[u8]>::split_first) else {
-        return (None, &[]);
-    };
-    let key = match last {
-        b'A' => Some(Key::Up),
-        b'B' => Some(Key::Down),
+/// Maps a control character by its letter: line feed is Ctrl-J, the backspace character Ctrl-H.
+fn control(letter: char) -> Option<Key> {
+    match letter {
+        'c' | 'd' => Some(Key::Interrupt),
+        'h' => Some(Key::Backspace),
+        'j' => Some(Key::Enter),
         _ => None,
-    };
-    (key, left)
-}
-
-fn letter(bytes: &[u8]) -> (Option<Key>, &[u8]) {
-    let length = match bytes.first() {
-        Some(0xf0..) => 4,
-        Some(0xe0..) => 3,
-        Some(0xc0..) => 2,
-        _ => 1,
-    };
-    let (one, left) = bytes.split_at_checked(length).unwrap_or((bytes, &[]));
-    let letter = std::str::from_utf8(one).ok().and_then(|text| text.chars().next());
-    (letter.map(Key::Char), left)
+    }
 }
 
 #[cfg(test)]
@@ -68,16 +48,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arrows_letters_and_controls() {
-        assert_eq!(read(b"\x1b[A\x1b[B\x1bOA"), [Key::Up, Key::Down, Key::Up]);
-        assert_eq!(
-            read(b"pP\r\t\x7f\x03"),
-            [Key::Char('p'), Key::Char('P'), Key::Enter, Key::Tab, Key::Backspace, Key::Interrupt]
-        );
-        assert_eq!(read("aä€😀".as_bytes()), ['a', 'ä', '€', '😀'].map(Key::Char));
-        assert_eq!(read(b"\x1b"), [Key::Escape]);
-        assert_eq!(read(b"\x1b[1;5Dx"), [Key::Char('x')], "a sequence that means nothing here");
-        assert_eq!(read(b"\x1b["), [], "one that is cut off");
-        assert_eq!(read(&[0xc3]), []);
+    fn arrows_letters_and_controls_are_mapped_and_other_keys_ignored() {
+        let plain = |code: KeyCode| read(code.into());
+        let with = |modifiers, code| read(KeyEvent::new(code, modifiers));
+        for (code, key) in [
+            (KeyCode::Up, Key::Up),
+            (KeyCode::Down, Key::Down),
+            (KeyCode::Char('p'), Key::Char('p')),
+            (KeyCode::Char('€'), Key::Char('€')),
+            (KeyCode::Enter, Key::Enter),
+            (KeyCode::Tab, Key::Tab),
+            (KeyCode::Backspace, Key::Backspace),
+            (KeyCode::Esc, Key::Escape),
+        ] {
+            assert_eq!(plain(code), [key], "{code:?}");
+        }
+        assert_eq!(with(KeyModifiers::SHIFT, KeyCode::Char('P')), [Key::Char('P')]);
+        let controls = ['c', 'd', 'h', 'j'].map(|letter| with(KeyModifiers::CONTROL, KeyCode::Char(letter)));
+        assert_eq!(controls.concat(), [Key::Interrupt, Key::Interrupt, Key::Backspace, Key::Enter]);
+        assert_eq!(with(KeyModifiers::CONTROL, KeyCode::Char('a')), []);
+        assert_eq!(with(KeyModifiers::CONTROL, KeyCode::Up), [Key::Up], "an arrow whatever is held with it");
+        assert_eq!(with(KeyModifiers::CONTROL, KeyCode::Left), []);
+        assert_eq!(plain(KeyCode::F(1)), []);
+        assert_eq!(with(KeyModifiers::ALT, KeyCode::Char('x')), [Key::Escape, Key::Char('x')]);
     }
 }

@@ -3,7 +3,7 @@
 mod connection;
 mod keys;
 mod model;
-mod term;
+mod screen;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -19,11 +19,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::session::UserClient;
+use crate::terminal::termination;
 use crate::{Environment, block_on};
 use connection::{Connection, Credential, Disconnect};
 use keys::Key;
 use model::{Action, MonitorModel, Request};
-use term::Terminal;
+use screen::Screen;
 
 pub(super) const EXAMPLES: &str = "\
 Keys: j/k or arrows select a task, p pauses it before its next step, P at once, r resumes, x kills (y confirms), d \
@@ -229,30 +230,16 @@ fn print(text: &str) -> Result<(), String> {
 async fn watch(server: &str, credential: &Credential) -> Result<(), String> {
     // Before the terminal changes its mode: from then on no signal may end the program without restoring it.
     let terminated = termination().map_err(|error| error.to_string())?;
-    let _terminal = Terminal::take().map_err(|error| format!("{error}: use --plain where there is no terminal"))?;
+    let _screen = Screen::enter().map_err(|error| format!("{error}: use --plain where there is no terminal"))?;
     tokio::select! {
         result = run_table(server, credential) => result,
         () = terminated => Ok(()),
     }
 }
 
-/// Returns a future that resolves at the first termination signal. In raw mode keys send no signals, but other processes
-/// and a closed terminal do.
-///
-/// # Errors
-/// A signal handler cannot be installed.
-fn termination() -> std::io::Result<impl Future<Output = ()>> {
-    let kinds = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), SignalKind::terminate()];
-    let mut signals = kinds.map(signal).into_iter().collect::<std::io::Result<Vec<_>>>()?;
-    Ok(async move {
-        let first = signals.iter_mut().map(|signal| Box::pin(signal.recv()));
-        futures::future::select_all(first).await;
-    })
-}
-
 async fn run_table(server: &str, credential: &Credential) -> Result<(), String> {
-    let (mut model, mut tries, mut keys) = (MonitorModel::default(), 0, term::key_events());
-    let mut size = Terminal::size();
+    let (mut model, mut tries, mut keys) = (MonitorModel::default(), 0, screen::key_events());
+    let mut size = Screen::size();
     loop {
         draw(&model, size)?;
         let ended = match Session::open(server, credential, &model).await {
@@ -304,7 +291,7 @@ async fn run_session(
                 None => return Ok(None),
             },
             _ = resized.recv() => {
-                *size = Terminal::size();
+                *size = Screen::size();
                 Vec::new()
             }
             _ = seconds.tick() => {
@@ -330,5 +317,5 @@ async fn run_session(
 }
 
 fn draw(model: &MonitorModel, size: (usize, usize)) -> Result<(), String> {
-    Terminal::draw(&view::screen(model, size, Clock::system().now())).map_err(|error| error.to_string())
+    Screen::draw(&view::screen(model, size, Clock::system().now())).map_err(|error| error.to_string())
 }

@@ -124,9 +124,9 @@ impl MonitorModel {
         let fits = |id: &str, row: &TaskRow| {
             wanted.is_empty() || [id, &row.agent, &row.status].iter().any(|text| text.to_lowercase().contains(&wanted))
         };
-        let mut shown: Vec<_> = self.tasks.iter().filter(|(id, row)| fits(id, row)).collect();
-        shown.sort_by_key(|(id, row)| (row.created_at, (*id).clone()));
-        shown
+        let mut visible: Vec<_> = self.tasks.iter().filter(|(id, row)| fits(id, row)).collect();
+        visible.sort_by_key(|(id, row)| (row.created_at, (*id).clone()));
+        visible
     }
 
     /// Removes tasks that ended more than a minute ago.
@@ -140,7 +140,7 @@ impl MonitorModel {
         self.note = why;
     }
 
-    /// A key was keys.
+    /// Handles a key. Returns its effects.
     pub(super) fn key(&mut self, key: Key) -> Vec<Action> {
         match std::mem::replace(&mut self.mode, Mode::Table) {
             Mode::Table => self.in_table(key),
@@ -231,10 +231,10 @@ impl MonitorModel {
     }
 
     fn step(&mut self, by: isize) -> Vec<Action> {
-        let shown: Vec<String> = self.visible().into_iter().map(|(id, _)| id.clone()).collect();
-        let at = self.selected.as_ref().and_then(|id| shown.iter().position(|known| known == id)).unwrap_or(0);
-        let next = at.saturating_add_signed(by).min(shown.len().saturating_sub(1));
-        self.selected = shown.get(next).cloned();
+        let ids: Vec<String> = self.visible().into_iter().map(|(id, _)| id.clone()).collect();
+        let at = self.selected.as_ref().and_then(|id| ids.iter().position(|known| known == id)).unwrap_or(0);
+        let next = at.saturating_add_signed(by).min(ids.len().saturating_sub(1));
+        self.selected = ids.get(next).cloned();
         match (&self.logs_of, self.selected.clone()) {
             (Some(of), Some(task)) if *of != task => self.follow_logs(Some(task)),
             _ => Vec::new(),
@@ -242,8 +242,8 @@ impl MonitorModel {
     }
 
     fn logs_key(&mut self, task: &str) -> Vec<Action> {
-        let shown = self.logs_of.as_deref() == Some(task);
-        self.follow_logs((!shown).then(|| task.to_owned()))
+        let is_open = self.logs_of.as_deref() == Some(task);
+        self.follow_logs((!is_open).then(|| task.to_owned()))
     }
 
     fn follow_logs(&mut self, task: Option<String>) -> Vec<Action> {
@@ -266,9 +266,9 @@ impl MonitorModel {
 
     /// Selects the first visible task if the selected one is not visible.
     fn keep_selection(&mut self) {
-        let shown: Vec<String> = self.visible().into_iter().map(|(id, _)| id.clone()).collect();
-        if !self.selected.as_ref().is_some_and(|selected| shown.contains(selected)) {
-            self.selected = shown.first().cloned();
+        let ids: Vec<String> = self.visible().into_iter().map(|(id, _)| id.clone()).collect();
+        if !self.selected.as_ref().is_some_and(|selected| ids.contains(selected)) {
+            self.selected = ids.first().cloned();
         }
     }
 

@@ -61,7 +61,7 @@ fn a_snapshot_then_events_are_the_table() {
 }
 
 #[test]
-fn an_ended_task_is_shown_for_a_minute() {
+fn an_ended_task_is_displayed_for_a_minute() {
     let mut model = connected(&[("task_1", "running"), ("task_2", "running")]);
     model.push(&state(8, "task_1", "killed"), NOW);
     let after = |seconds| NOW.plus(std::time::Duration::from_secs(seconds));
@@ -83,7 +83,7 @@ fn each_key_sends_its_command() {
         assert_eq!(sent, [json!({ "command": { "name": name, "target": "task_1", "args": args } })], "{key}");
     }
     model.key(Key::Down);
-    assert!(model.key(Key::Char('x')).is_empty(), "it is asked first");
+    assert!(model.key(Key::Char('x')).is_empty(), "a confirmation is required");
     assert_eq!(model.mode, Mode::Confirm("task_2".to_owned()));
     assert!(model.key(Key::Char('n')).is_empty());
     assert_eq!(model.mode, Mode::Table);
@@ -94,7 +94,7 @@ fn each_key_sends_its_command() {
 }
 
 #[test]
-fn an_instruction_is_typed_and_its_mode_chosen() {
+fn an_instruction_is_typed_and_its_mode_selected() {
     let mut model = connected(&[("task_1", "running")]);
     model.key(Key::Char('d'));
     assert!(model.key(Key::Enter).is_empty() && model.mode == Mode::Table, "nothing typed, nothing sent");
@@ -132,14 +132,14 @@ fn a_filter_narrows_and_the_selection_stays_within() {
 }
 
 #[test]
-fn logs_follow_the_selection_and_begin_with_what_came_before() {
+fn logs_follow_the_selection_and_begin_with_earlier_lines() {
     let mut model = connected(&[("task_1", "running"), ("task_2", "running")]);
-    let asked = sent(&model.key(Key::Char('l')));
-    assert_eq!(asked, [json!({ "subscribe": { "ch": "tasks:task_1:logs", "snapshot": true } })]);
+    let opened = sent(&model.key(Key::Char('l')));
+    assert_eq!(opened, [json!({ "subscribe": { "ch": "tasks:task_1:logs", "snapshot": true } })]);
     let item = |n: u64| json!({ "id": n.to_string(), "version": n, "data": { "n": n, "text": format!("line {n}") } });
-    let stands = json!({ "ok": { "ch": "tasks:task_1:logs", "epoch": "k3v9", "offset": 250, "recovered": false,
+    let subscribed = json!({ "ok": { "ch": "tasks:task_1:logs", "epoch": "k3v9", "offset": 250, "recovered": false,
         "state": [item(249), item(250)] } });
-    model.reply(&Request::Logs, &stands);
+    model.reply(&Request::Logs, &subscribed);
     let log = json!({ "ch": "tasks:task_1:logs", "off": 251, "ev": "log", "data": { "text": "line 251" } });
     model.push(&log, NOW);
     model.push(&json!({ "ch": "tasks:task_1:logs", "conflated": { "from": 252, "to": 260 } }), NOW);

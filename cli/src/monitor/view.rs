@@ -25,12 +25,12 @@ const KEYS: &str = "j/k select  p pause  P pause now  r resume  x kill  d redire
 /// Renders the screen. The result has at most `height` lines of at most `width` characters.
 pub(super) fn screen(model: &MonitorModel, (width, height): (usize, usize), now: Millis) -> Vec<Line> {
     let mut lines = vec![line(head(model), Style::Header), line(table_head(), Style::Header)];
-    let shown = model.visible();
+    let tasks = model.visible();
     let below = 2 + usize::from(model.logs_of.is_some()) * (height / 3);
     let available = height.saturating_sub(lines.len() + below).max(1);
-    let at = shown.iter().position(|(id, _)| model.selected.as_ref() == Some(id)).unwrap_or(0);
+    let at = tasks.iter().position(|(id, _)| model.selected.as_ref() == Some(id)).unwrap_or(0);
     let from = at.saturating_sub(available.saturating_sub(1));
-    for (id, row) in shown.iter().skip(from).take(available) {
+    for (id, row) in tasks.iter().skip(from).take(available) {
         let style = if model.selected.as_ref() == Some(id) { Style::Selected } else { Style::Plain };
         lines.push(line(task_line(id, row, now), style));
     }

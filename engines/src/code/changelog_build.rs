@@ -56,14 +56,14 @@ const SHORT: usize = 7;
 
 #[derive(Deserialize)]
 struct Input {
-    commits: Vec<Given>,
+    commits: Vec<CommitInput>,
     current_version: String,
     date: Option<String>,
     repository_url: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct CommitInput {
     id: String,
     message: String,
 }
@@ -97,27 +97,27 @@ fn build(input: Input, context: &Context) -> Result<Output, Failure> {
     }
     let current = input.current_version.trim();
     let current = semver::Version::parse(current.strip_prefix('v').unwrap_or(current)).map_err(|error| {
-        Failure::invalid(&["current_version"], format!("is no version: {error}. Write such as 1.2.3"))
+        Failure::invalid(&["current_version"], format!("is not a version: {error}. Write one such as 1.2.3"))
     })?;
     let (mut entries, mut violations, mut bump, mut merges) = (Vec::new(), Vec::new(), Bump::None, 0);
-    for given in input.commits {
-        if given.message.starts_with("Merge ") {
+    for commit_input in input.commits {
+        if commit_input.message.starts_with("Merge ") {
             merges += 1;
             continue;
         }
-        match Commit::parse(given.message.trim()) {
+        match Commit::parse(commit_input.message.trim()) {
             Ok(commit) => {
                 bump = bump.max(effect(&commit));
-                if let Some(message) = unheard(&commit) {
-                    violations.push(Violation { id: given.id.clone(), message });
+                if let Some(message) = miswritten_break(&commit) {
+                    violations.push(Violation { id: commit_input.id.clone(), message });
                 }
-                entries.push(entry(&commit, given.id));
+                entries.push(entry(&commit, commit_input.id));
             }
-            Err(error) => violations.push(Violation { id: given.id, message: error.to_string() }),
+            Err(error) => violations.push(Violation { id: commit_input.id, message: error.to_string() }),
         }
     }
     if merges > 0 {
-        context.warn(format!("{merges} merge commits are left out"));
+        context.warn(format!("{merges} merge commits are omitted"));
     }
     let next = next(&current, bump, context)?;
     let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -152,20 +152,21 @@ fn effect(commit: &Commit<'_>) -> Bump {
 fn next(current: &semver::Version, bump: Bump, context: &Context) -> Result<semver::Version, Failure> {
     let bump = if current.major == 0 { bump.min(Bump::Minor) } else { bump };
     if bump == Bump::None {
-        context.warn("no commit is a feat, a fix or a break: the version stays");
+        context.warn("no commit is a feat, a fix or a breaking change: the version stays the same");
     }
-    raise_semver(current, bump)
-        .ok_or_else(|| Failure::invalid(&["current_version"], "is too large to be raised: a part of it is at its end"))
+    raise_semver(current, bump).ok_or_else(|| {
+        Failure::invalid(&["current_version"], "is too large to be incremented: one of its numbers is at its maximum")
+    })
 }
 
 /// Detects a breaking change announced in a form that tools ignore: rule 15 requires the token in capitals.
-fn unheard(commit: &Commit<'_>) -> Option<String> {
+fn miswritten_break(commit: &Commit<'_>) -> Option<String> {
     let announced = |line: &&str| {
         let start: String = line.chars().take("breaking change:".len()).collect();
         start.eq_ignore_ascii_case("breaking change:") && !start.starts_with("BREAKING CHANGE")
     };
     let line = commit.body()?.lines().find(announced)?;
-    Some(format!("`{line}` announces no break: write BREAKING CHANGE in capitals"))
+    Some(format!("`{line}` does not announce a breaking change: write BREAKING CHANGE in capitals"))
 }
 
 fn entry(commit: &Commit<'_>, id: String) -> Entry {
@@ -288,14 +289,14 @@ mod tests {
 
     /// SemVer 2.0.0, section 4 (0.y.z is for initial development) and section 8 (lower parts are reset).
     #[test]
-    fn before_the_first_major_a_break_is_a_minor() {
+    fn before_1_0_a_breaking_change_is_a_minor_release() {
         assert_eq!(run(&["feat!: a"], "0.3.7")["next_version"], "0.4.0");
         assert_eq!(run(&["fix: a"], "0.3.7")["next_version"], "0.3.8");
         assert_eq!(run(&["fix: a"], "v2.0.0-rc.1")["next_version"], "2.0.0");
     }
 
     #[test]
-    fn what_is_not_conventional_is_told() {
+    fn unconventional_commits_are_reported() {
         let output = run(&["Fixed stuff", "Merge branch 'x'", "fix: a\n\nbreaking change: b"], "1.0.0");
         let ids: Vec<&Value> = output["violations"].as_array().unwrap().iter().map(|one| &one["id"]).collect();
         assert_eq!(ids, ["0", "2"]);
@@ -304,7 +305,7 @@ mod tests {
 
     /// Keep a Changelog 1.1.0: its heads, their order, the date as ISO 8601, links at the end.
     #[test]
-    fn the_changelog_is_kept_as_its_page_says() {
+    fn the_changelog_follows_keep_a_changelog() {
         let input = serde_json::from_str(ENGINE.example).unwrap();
         let output = ENGINE.run(input, &Context::default()).unwrap();
         let expect = "## [2.0.0] - 2026-11-21\n\n### Added\n\n\

@@ -93,7 +93,7 @@ fn resolve(input: Input, context: &Context) -> Result<Output, Failure> {
         (Bump::None, _) => None,
         (bump, Some(version)) => raise(version, bump, context),
         (_, None) => {
-            context.warn("no version matches, so there is none to raise");
+            context.warn("no version matches, so none can be incremented");
             None
         }
     };
@@ -113,7 +113,7 @@ fn choose(scheme: Scheme, range: Option<&str>, versions: &[Version]) -> Result<C
         return Ok(Chosen { matching: (0..versions.len()).collect(), best: release.or(versions.len().checked_sub(1)) });
     };
     let range = Range::parse(scheme, range)
-        .map_err(|error| Failure::invalid(&["range"], format!("is no range of this scheme: {error}")))?;
+        .map_err(|error| Failure::invalid(&["range"], format!("is not a range of this scheme: {error}")))?;
     let matching = range.matching(versions);
     Ok(Chosen { best: matching.last().copied(), matching })
 }
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_is_a_release_where_there_is_one() {
+    fn the_best_match_is_a_release_if_there_is_one() {
         let output = run(json!({ "versions": ["2.0.0-rc.1", "1.0.0", "x"], "bump": "patch" }));
         assert_eq!((&output["best"], &output["next"]), (&json!("1.0.0"), &json!("1.0.1")));
         assert!(run(json!({ "versions": [] })).get("best").is_none());

@@ -34,9 +34,9 @@ impl Element {
     }
 
     /// Visits itself and all descendants in document order.
-    pub fn walk<'e>(&'e self, visit: &mut impl FnMut(&'e Self)) {
+    pub fn visit_all<'e>(&'e self, visit: &mut impl FnMut(&'e Self)) {
         visit(self);
-        self.children.iter().for_each(|child| child.walk(visit));
+        self.children.iter().for_each(|child| child.visit_all(visit));
     }
 }
 
@@ -49,7 +49,7 @@ pub(super) fn read(text: &str) -> Result<Element, String> {
     reader.config_mut().expand_empty_elements = true;
     let (mut open, mut root, mut elements) = (Vec::<Element>::new(), None, 0_usize);
     loop {
-        match reader.read_event().map_err(|error| format!("is no XML: {error}"))? {
+        match reader.read_event().map_err(|error| format!("is not XML: {error}"))? {
             Event::Start(start) => {
                 elements += 1;
                 if elements > MAX_ELEMENTS || open.len() >= MAX_DEPTH {
@@ -61,7 +61,7 @@ pub(super) fn read(text: &str) -> Result<Element, String> {
                 open.push(begin(&start)?);
             }
             Event::End(_) => {
-                let Some(mut done) = open.pop() else { return Err("closes what was not opened".to_owned()) };
+                let Some(mut done) = open.pop() else { return Err("closes an element that was not opened".to_owned()) };
                 done.text = done.text.trim().to_owned();
                 match open.last_mut() {
                     None => root = Some(done),
@@ -81,7 +81,7 @@ pub(super) fn read(text: &str) -> Result<Element, String> {
 fn begin(start: &BytesStart<'_>) -> Result<Element, String> {
     let mut element = Element { name: start.local_name().as_ref().to_owned(), ..Element::default() };
     for attribute in start.attributes() {
-        let attribute = attribute.map_err(|error| format!("is no XML: {error}"))?;
+        let attribute = attribute.map_err(|error| format!("is not XML: {error}"))?;
         let name = attribute.key.local_name().as_ref().to_owned();
         let value = attribute.normalized_value(quick_xml::XmlVersion::Implicit1_0).map(|value| value.into_owned());
         element.attributes.insert(name, value.unwrap_or_default());

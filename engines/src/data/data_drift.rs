@@ -117,7 +117,7 @@ fn column(name: &str, baseline: &[Value], current: &[Value], bins: usize, contex
         ("categorical", of_categories(baseline, current))
     };
     if found.left_out > 0 {
-        context.warn(format!("{name}: {} more new values are left out", found.left_out));
+        context.warn(format!("{name}: {} more new values are omitted", found.left_out));
     }
     let missing = |values: &[Value]| match values.len() {
         0 => 1.0,
@@ -146,7 +146,7 @@ fn column(name: &str, baseline: &[Value], current: &[Value], bins: usize, contex
 }
 
 /// Two distributions over the same bins; either is empty if it has no values.
-struct Found {
+struct Distributions {
     baseline: Vec<f64>,
     current: Vec<f64>,
     ks: f64,
@@ -160,7 +160,7 @@ fn shares(counts: &[usize]) -> Vec<f64> {
     if all == 0 { Vec::new() } else { counts.iter().map(|count| *count as f64 / all as f64).collect() }
 }
 
-fn of_numbers(baseline: &[f64], current: &[f64], bins: usize) -> Found {
+fn of_numbers(baseline: &[f64], current: &[f64], bins: usize) -> Distributions {
     let mut edges: Vec<f64> = (1..bins).filter_map(|at| quantile(baseline, at as f64 / bins as f64)).collect();
     edges.dedup();
     let counted = |values: &[f64]| {
@@ -175,7 +175,7 @@ fn of_numbers(baseline: &[f64], current: &[f64], bins: usize) -> Found {
     };
     let ks = statistic(baseline, current);
     let p = significance(ks, baseline.len(), current.len());
-    Found { baseline: counted(baseline), current: counted(current), ks, p, new_values: vec![], left_out: 0 }
+    Distributions { baseline: counted(baseline), current: counted(current), ks, p, new_values: vec![], left_out: 0 }
 }
 
 /// Linear interpolation (Hyndman & Fan 1996, type 7) of `sorted`.
@@ -234,7 +234,7 @@ fn exact(distance: f64, fewer: usize, more: usize) -> f64 {
     (1.0 - row.last().copied().unwrap_or(0.0)).clamp(0.0, 1.0)
 }
 
-fn of_categories(baseline: &[Value], current: &[Value]) -> Found {
+fn of_categories(baseline: &[Value], current: &[Value]) -> Distributions {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut counts: BTreeMap<String, [usize; 2]> = BTreeMap::new();
     for (side, values) in [baseline, current].into_iter().enumerate() {
@@ -250,7 +250,7 @@ fn of_categories(baseline: &[Value], current: &[Value]) -> Found {
     new.truncate(MAX_NEW);
     let [before, now] = [0, 1]
         .map(|side| shares(&counts.values().map(|both| both.get(side).copied().unwrap_or(0)).collect::<Vec<_>>()));
-    Found { baseline: before, current: now, ks: 0.0, p: 1.0, new_values: new, left_out }
+    Distributions { baseline: before, current: now, ks: 0.0, p: 1.0, new_values: new, left_out }
 }
 
 /// The population stability index: Σ (q − p) ln(q / p).
@@ -301,7 +301,7 @@ mod tests {
 
     /// The limit's table (Smirnov 1948): λ = 1.36 is the 5 % point.
     #[test]
-    fn large_samples_go_by_the_limit() {
+    fn large_samples_use_the_asymptotic_limit() {
         let (size, lambda) = (20_000, 1.36);
         let p = significance(lambda / (f64::from(size) / 2.0).sqrt(), 20_000, 20_000);
         assert!((p - 0.0495).abs() < 5e-4, "{p}");
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn new_values_and_missing_ones_are_told() {
+    fn new_and_missing_values_are_reported() {
         let output = ENGINE
             .run(
                 json!({

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_remote_reference_is_refused() {
+    fn a_remote_reference_is_rejected() {
         let input = json!({ "schema": { "$ref": "http://example.org/s.json" }, "document": 1 });
         assert!(matches!(ENGINE.run(input, &Context::default()), Err(Failure::Invalid { .. })));
     }

@@ -257,7 +257,7 @@ mod tests {
 
     /// 3 bar in psi is 43.51132131906…: a zero where the rounding falls.
     #[test]
-    fn the_last_digit_is_rounded_rightly() {
+    fn the_last_digit_is_rounded_correctly() {
         assert_eq!(result("3 bar", "psi"), ("43.5113213191 psi".to_owned(), false));
         assert_eq!(round("9.9996", 4), Some(("10".to_owned(), true)));
         assert_eq!(round("-0.00012345", 3), Some(("-0.000123".to_owned(), true)));
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_its_reason() {
+    fn incompatible_units_are_rejected_with_a_reason() {
         let Err(Failure::Invalid { problems }) = run(json!({ "expression": "2 m + 3 s" })) else { panic!() };
         assert!(problems[0].message.contains("incompatible"), "{problems:?}");
         for expression in ["roll d6", "10 USD to EUR", "(x: x x)(x: x x)", "1 << 1000000000", "1/0", "today", " "] {
@@ -290,7 +290,7 @@ mod tests {
 
         /// Read or refused: only a fault of ours, or a panic, is wrong.
         #[test]
-        fn no_expression_is_a_fault(
+        fn no_expression_panics(
             parts in proptest::collection::vec(
                 "[0-9.]{1,4}|[-+*/^!%()]| to | m| kg| °C| sin | log10 | sqrt |pi| mod |nCr|e|;|=|x|i|'a'|d6| of ", 1..10,
             ),

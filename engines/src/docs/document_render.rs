@@ -293,7 +293,7 @@ mod tests {
 
     /// OWASP, "XSS Filter Evasion Cheat Sheet": script, event handler, javascript: address.
     #[test]
-    fn what_runs_is_removed_and_named() {
+    fn active_content_is_removed_and_listed() {
         let output = run(json!({
             "content": "<SCRIPT>alert(1)</SCRIPT>\n\n<img src=x onerror=alert(1)>\n\n[a](javascript:alert(1))",
         }));
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn html_comes_back_as_markdown_and_as_text() {
+    fn html_is_converted_to_markdown_and_text() {
         let html =
             "<h2>Head</h2><p>Some <strong>bold</strong> <a href=\"https://e.org\">link</a></p><ul><li>a</li></ul>";
         let back = run(json!({ "content": html, "from": "html", "to": "markdown" }));

@@ -5,12 +5,12 @@ use jiff::civil::Date;
 use serde_json::{Map, Value};
 
 use super::{Field, Need, Prim, Range, Type, finding};
-use crate::context::{Problem, Wrong};
+use crate::context::{Problem, ProblemKind};
 
 /// Maximum number of problems per input.
 const MAX_PROBLEMS: usize = 50;
 /// Maximum size of a value repeated in a problem, in bytes of JSON.
-const MAX_SHOWN: usize = 200;
+const MAX_REPORTED: usize = 200;
 
 /// Validates an object against fields, rejects unknown ones, and fills in defaults. An optional field may be `null`.
 ///
@@ -19,13 +19,13 @@ const MAX_SHOWN: usize = 200;
 pub fn accept(fields: &[Field], input: Value) -> Result<Map<String, Value>, Vec<Problem>> {
     let mut check = Check::default();
     let Value::Object(mut object) = input else {
-        check.wrong(Wrong::TypeError, "must be an object", &input);
+        check.wrong(ProblemKind::TypeError, "must be an object", &input);
         return Err(check.problems);
     };
     for field in fields {
         check.path.push(field.name.clone());
         match (object.get(&field.name), &field.need) {
-            (None, Need::Required) => check.wrong(Wrong::Missing, "is required", &Value::Null),
+            (None, Need::Required) => check.wrong(ProblemKind::Missing, "is required", &Value::Null),
             (None | Some(Value::Null), Need::Default(default)) => {
                 object.insert(field.name.clone(), default.clone());
             }
@@ -41,7 +41,11 @@ pub fn accept(fields: &[Field], input: Value) -> Result<Map<String, Value>, Vec<
         if !fields.iter().any(|field| field.name == *name) {
             let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
             check.path.push(name.clone());
-            check.wrong(Wrong::ValueError, format!("is not known here: the fields are {}", known.join(", ")), value);
+            check.wrong(
+                ProblemKind::ValueError,
+                format!("is not known here: the fields are {}", known.join(", ")),
+                value,
+            );
             check.path.pop();
         }
     }
@@ -62,15 +66,15 @@ struct Check {
 }
 
 impl Check {
-    fn wrong(&mut self, kind: Wrong, message: impl Into<String>, input: &Value) {
+    fn wrong(&mut self, kind: ProblemKind, message: impl Into<String>, input: &Value) {
         if self.problems.len() < MAX_PROBLEMS {
-            let shown = if input.to_string().len() <= MAX_SHOWN { input.clone() } else { Value::Null };
-            self.problems.push(Problem { loc: self.path.clone(), message: message.into(), kind, input: shown });
+            let reported = if input.to_string().len() <= MAX_REPORTED { input.clone() } else { Value::Null };
+            self.problems.push(Problem { loc: self.path.clone(), message: message.into(), kind, input: reported });
         }
     }
 
     fn mismatch(&mut self, wanted: &str, value: &Value) {
-        self.wrong(Wrong::TypeError, format!("must be {wanted}"), value);
+        self.wrong(ProblemKind::TypeError, format!("must be {wanted}"), value);
     }
 
     fn at(&mut self, step: impl Into<String>, kind: &Type, range: Range, value: &Value) {
@@ -87,7 +91,7 @@ impl Check {
             (Type::Prim(prim), value) => self.prim(*prim, range, value),
             (Type::Enum(values), Value::String(text)) if values.contains(text) => {}
             (Type::Enum(values), Value::String(_)) => {
-                self.wrong(Wrong::ValueError, format!("must be one of {}", values.join(", ")), value);
+                self.wrong(ProblemKind::ValueError, format!("must be one of {}", values.join(", ")), value);
             }
             (Type::Enum(values), other) => self.mismatch(&format!("one of {}", values.join(", ")), other),
             (Type::Array(item), Value::Array(items)) => {
@@ -104,7 +108,7 @@ impl Check {
                         Some(value) => self.at(&member.name, &member.kind, Range::default(), value),
                         None => {
                             self.path.push(member.name.clone());
-                            self.wrong(Wrong::Missing, "is required", &Value::Null);
+                            self.wrong(ProblemKind::Missing, "is required", &Value::Null);
                             self.path.pop();
                         }
                     }
@@ -125,11 +129,11 @@ impl Check {
             },
             (Prim::Datetime, Value::String(text)) if text.parse::<Timestamp>().is_ok() => {}
             (Prim::Datetime, Value::String(_)) => {
-                self.wrong(Wrong::ValueError, "must be a time such as 2026-11-21T03:00:00Z", value);
+                self.wrong(ProblemKind::ValueError, "must be a time such as 2026-11-21T03:00:00Z", value);
             }
             (Prim::Date, Value::String(text)) if text.len() == 10 && text.parse::<Date>().is_ok() => {}
             (Prim::Date, Value::String(_)) => {
-                self.wrong(Wrong::ValueError, "must be a date such as 2026-11-21", value);
+                self.wrong(ProblemKind::ValueError, "must be a date such as 2026-11-21", value);
             }
             (Prim::Bytes, Value::String(text)) => self.base64(text, value),
             (Prim::LatLon, Value::Object(object)) => {
@@ -154,14 +158,14 @@ impl Check {
                 (Some(_), None) => format!("must be at least {}", bound(range.least)),
                 _ => format!("must be at most {}", bound(range.most)),
             };
-            self.wrong(Wrong::ValueError, message, value);
+            self.wrong(ProblemKind::ValueError, message, value);
         }
     }
 
     fn base64(&mut self, text: &str, value: &Value) {
         use base64::Engine as _;
         if base64::engine::general_purpose::STANDARD.decode(text).is_err() {
-            self.wrong(Wrong::ValueError, "must be base64 (RFC 4648, section 4)", value);
+            self.wrong(ProblemKind::ValueError, "must be base64 (RFC 4648, section 4)", value);
         }
     }
 
@@ -174,7 +178,7 @@ impl Check {
             _ => super::schema::GEOMETRIES.contains(&kind),
         };
         if !good {
-            self.wrong(Wrong::ValueError, format!("must be {}", wanted(prim)), value);
+            self.wrong(ProblemKind::ValueError, format!("must be {}", wanted(prim)), value);
         }
     }
 }

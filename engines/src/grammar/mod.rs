@@ -79,13 +79,13 @@ impl Prim {
 pub enum Type {
     /// A primitive type.
     Prim(Prim),
-    /// One of the given texts.
+    /// One of these texts.
     Enum(Vec<String>),
     /// A list of one element type.
     Array(Box<Self>),
     /// A map from texts to one type.
     Map(Box<Self>),
-    /// An object with the given members.
+    /// An object with these members.
     Record(Vec<Member>),
 }
 
@@ -111,10 +111,10 @@ pub struct Range {
     pub most: Option<f64>,
 }
 
-/// Whether an input must be given.
+/// Whether an input is required.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Need {
-    /// It must be given.
+    /// It is required.
     Required,
     /// It may be absent.
     Optional,

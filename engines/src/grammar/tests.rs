@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 
 #[test]
-fn a_type_is_written_as_it_is_read() {
+fn a_type_is_formatted_as_it_is_parsed() {
     for text in [
         "number",
         "enum(a|b)",
@@ -16,7 +16,7 @@ fn a_type_is_written_as_it_is_read() {
 }
 
 #[test]
-fn what_is_not_of_the_grammar_is_refused() {
+fn fields_outside_the_grammar_are_rejected() {
     for text in
         ["", "numbers", "array<", "array<number", "enum()", "enum(a|a)", "{}", "{A=number}", "{a=number", "number "]
     {
@@ -34,7 +34,7 @@ fn fields(texts: &[&str]) -> Vec<Field> {
 }
 
 #[test]
-fn every_problem_is_told_with_its_place() {
+fn every_problem_is_reported_with_its_location() {
     let fields =
         fields(&["rows:array<{n=integer,s?=string}>:-:required", "k:integer:-[2..5]:=3", "day:date:-:optional"]);
     let input = json!({ "rows": [{ "n": 1.5 }, { "s": 2 }], "k": 9, "day": "2026-02-30", "x": 1 });
@@ -51,7 +51,7 @@ fn defaults_are_filled_in_and_nulls_of_optional_fields_left_out() {
 }
 
 #[test]
-fn a_schema_says_units_ranges_and_defaults() {
+fn a_schema_contains_units_ranges_and_defaults() {
     let fields = fields(&["lat:number:deg[-90..90]:required", "n:array<integer>:-[0..]:=[]"]);
     assert_eq!(
         input_schema(&fields),
@@ -67,7 +67,7 @@ fn a_schema_says_units_ranges_and_defaults() {
 }
 
 #[test]
-fn a_value_stands_where_its_type_may() {
+fn a_value_is_accepted_where_its_type_fits() {
     let may = |from: &str, to: &str| assignable(&parse_type(from).unwrap(), &parse_type(to).unwrap()).is_none();
     for (from, to) in [
         ("integer", "number"),

@@ -233,7 +233,7 @@ mod tests {
 
     /// He et al. 2017, figure 1 and section III: HDFS lines of one event.
     #[test]
-    fn the_papers_hdfs_lines() {
+    fn hdfs_lines_of_the_paper() {
         let lines = [
             "Receiving block blk_-1608999687919862906 src: /10.250.19.102:54106 dest: /10.250.19.102:50010",
             "Receiving block blk_-3544583377289625738 src: /10.250.11.85:40524 dest: /10.250.11.85:50010",
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_baseline_does_not_have_is_new_and_what_comes_once_is_rare() {
+    fn clusters_absent_from_the_baseline_are_new_and_single_lines_rare() {
         let output = run(json!({
             "baseline": ["conn from 10.0.0.1 ok"],
             "lines": ["conn from 10.0.0.9 ok", "conn from 10.0.0.2 ok", "disk full on sda"],
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_digits_stay_and_hashes_go() {
+    fn names_with_digits_are_kept_and_hashes_masked() {
         assert_eq!(
             masked("node bed4 sha deadbeef01 id 550e8400-e29b-41d4-a716-446655440000").join(" "),
             "node bed4 sha <hex> id <uuid>"

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_decides_and_signs_add_up() {
+    fn the_worst_finding_decides_and_scores_add_up() {
         assert_eq!(verdict(&[]), Verdict::Clear);
         assert_eq!(verdict(&[found(Severity::Low), found(Severity::High)]), Verdict::Warn);
         assert_eq!(verdict(&[found(Severity::Critical)]), Verdict::Critical);
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_counts_characters() {
+    fn a_location_counts_characters() {
         assert_eq!(place("ä\nbcd", 4), "2:2");
     }
 }

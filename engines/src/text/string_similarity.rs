@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_finds_a_name_in_another_script_and_order() {
+    fn auto_matches_a_name_in_another_script_and_order() {
         let (score, _) = measure(Method::Auto, "Müller, Anna", "anna muller");
         assert!(score > 0.8, "{score}");
         near(measure(Method::Auto, "Ødegård", "odegard").0, 1.0);

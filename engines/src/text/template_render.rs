@@ -95,10 +95,10 @@ fn render(input: Input, _: &Context) -> Result<Output, Failure> {
     Ok(Output { output, variables: variables.into_iter().collect(), warnings })
 }
 
-/// Variables that are given but never used are often misspelled.
+/// Members of the data that are never used are often misspelled.
 fn unused(data: &Value, variables: &BTreeSet<String>) -> Vec<String> {
-    let given = data.as_object().into_iter().flatten().map(|(name, _)| name);
-    given.filter(|name| !variables.contains(*name)).map(|name| format!("`{name}` of the data is not used")).collect()
+    let names = data.as_object().into_iter().flatten().map(|(name, _)| name);
+    names.filter(|name| !variables.contains(*name)).map(|name| format!("`{name}` of the data is not used")).collect()
 }
 
 fn refused(error: &minijinja::Error) -> Failure {
@@ -107,7 +107,7 @@ fn refused(error: &minijinja::Error) -> Failure {
         ErrorKind::OutOfFuel => Failure::too_large(format!("the template takes more than {FUEL} steps")),
         ErrorKind::UndefinedError => Failure::invalid(
             &["data"],
-            format!("the template asks for what is not there: {error}{line}; add it, or say \"strict\": false"),
+            format!("the template uses an undefined value: {error}{line}; add it, or set \"strict\": false"),
         ),
         _ => Failure::invalid(&["template"], format!("{error}{line}")),
     }
@@ -144,7 +144,7 @@ mod tests {
 
     /// Jinja2 3.1, "Template Designer Documentation": whitespace control, `loop`, tests, and filters of its examples.
     #[test]
-    fn as_the_designer_documentation_says() {
+    fn examples_of_the_template_designer_documentation() {
         let seq = json!({ "seq": [1, 2, 3] });
         assert_eq!(output("{% for item in seq -%}\n    {{ item }}\n{%- endfor %}", seq.clone()), "123");
         assert_eq!(output("{% for i in seq %}{{ loop.index }}/{{ loop.length }};{% endfor %}", seq), "1/3;2/3;3/3;");
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_where_told_to() {
+    fn escaping_is_optional() {
         let escaped = |how| run(json!({ "template": "{{ x }}", "data": { "x": "<b>\"" }, "autoescape": how })).unwrap();
         assert_eq!(escaped("html")["output"], "&lt;b&gt;&quot;");
         assert_eq!(escaped("json")["output"], "\"<b>\\\"\"");
@@ -171,14 +171,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_undefined_is_refused_unless_told_not_to() {
+    fn undefined_variables_are_rejected_unless_lenient() {
         assert!(matches!(run(json!({ "template": "{{ x }}", "data": {} })), Err(Failure::Invalid { .. })));
         let lenient = run(json!({ "template": "a{{ x }}", "data": { "y": 1 }, "strict": false })).unwrap();
         assert_eq!(lenient, json!({ "output": "a", "variables": ["x"], "warnings": ["`y` of the data is not used"] }));
     }
 
     #[test]
-    fn an_endless_template_ends() {
+    fn an_endless_template_is_stopped() {
         let nested = "{% for a in range(10000) %}{% for b in range(10000) %}{{ b }}{% endfor %}{% endfor %}";
         assert!(matches!(run(json!({ "template": nested, "data": {} })), Err(Failure::TooLarge { .. })));
         let long = "{% for a in range(9000) %}{{ x }}{% endfor %}";

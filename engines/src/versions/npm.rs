@@ -4,7 +4,7 @@ use semver::{BuildMetadata, Prerelease, Version};
 
 use super::MAX_LENGTH;
 
-/// `Number.MAX_SAFE_INTEGER`: what is larger is no version for npm.
+/// `Number.MAX_SAFE_INTEGER`: npm rejects larger numbers.
 const MAX_SAFE_INTEGER: u64 = 9_007_199_254_740_991;
 
 /// Any of several sets of comparators.
@@ -38,7 +38,7 @@ struct Partial {
 /// Reads a version, with white space around it and a `v` before it.
 ///
 /// # Errors
-/// What is wrong, for people.
+/// What is wrong, as a message for users.
 pub fn version(text: &str) -> Result<Version, String> {
     let text = text.trim();
     let version =
@@ -51,7 +51,7 @@ pub fn version(text: &str) -> Result<Version, String> {
 
 impl Range {
     /// # Errors
-    /// What is wrong, for people.
+    /// What is wrong, as a message for users.
     pub fn parse(text: &str) -> Result<Self, String> {
         text.split("||").map(set).collect::<Result<_, _>>().map(Self)
     }
@@ -109,7 +109,7 @@ fn set(text: &str) -> Result<Vec<Comparator>, String> {
 }
 
 fn partial(text: &str) -> Result<Partial, String> {
-    let wrong = || format!("{text:?} is no version: write such as 1.2.3, 1.2, 1.x or *");
+    let wrong = || format!("{text:?} is not a version: write one such as 1.2.3, 1.2, 1.x or *");
     let bare = text.trim_start_matches(['v', '=']);
     let bare = bare.split_once('+').map_or(bare, |(bare, _)| bare);
     let (core, pre) = bare.split_once('-').map_or((bare, ""), |(core, pre)| (core, pre));
@@ -218,7 +218,7 @@ mod tests {
 
     /// node-semver 7, test/fixtures/range-include.js (without its options).
     #[test]
-    fn what_node_semver_includes() {
+    fn ranges_that_node_semver_includes() {
         for (range, version) in [
             ("1.0.0 - 2.0.0", "1.2.3"),
             ("^1.2.3+build", "1.2.3"),
@@ -267,7 +267,7 @@ mod tests {
 
     /// node-semver 7, test/fixtures/range-exclude.js (without its options).
     #[test]
-    fn what_node_semver_excludes() {
+    fn ranges_that_node_semver_excludes() {
         for (range, version) in [
             ("1.0.0 - 2.0.0", "2.2.3"),
             ("1.2.3+asdf - 2.4.3+asdf", "1.2.3-pre.2"),
@@ -312,7 +312,7 @@ mod tests {
     /// The documentation's "Hyphen Ranges": `1.2.3 - 2.3` is `>=1.2.3 <2.4.0-0`. Comparators beside each other all
     /// hold.
     #[test]
-    fn comparators_beside_each_other_all_hold() {
+    fn adjacent_comparators_are_conjunctive() {
         assert!(fits("1.2.3 - 2.3", "2.3.9") && !fits("1.2.3 - 2.3", "2.4.0"));
         assert!(!fits(">2 <1", "3.0.0") && !fits(">2 <1", "0.5.0"));
         assert!(!fits("<7.x", "7.0.0") && !fits("1 - 2", "2.0.0-pre"));
@@ -320,7 +320,7 @@ mod tests {
 
     /// node-semver 7, test/fixtures/range-parse.js: those that are `null`, or that are nothing.
     #[test]
-    fn what_is_no_range() {
+    fn malformed_ranges_are_rejected() {
         for range in [">01.02.03", "~1.2.3beta", ">=09090", "blerg", "1.2.3.4", ">= "] {
             assert!(Range::parse(range).is_err(), "{range}");
         }

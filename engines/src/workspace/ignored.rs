@@ -30,7 +30,9 @@ pub(super) fn rules(workspace: &Workspace<'_>, folder: &Rc<OwnedFd>, path: &Path
 
 fn parse(workspace: &Workspace<'_>, folder: &Path, file: &Entry) -> Option<Gitignore> {
     if file.size > MAX_RULES {
-        workspace.context.warn(format!("{} is larger than {MAX_RULES} bytes: not obeyed", file.shown()));
+        workspace
+            .context
+            .warn(format!("{} is larger than {MAX_RULES} bytes: its rules are ignored", file.display_path()));
         return None;
     }
     let bytes = workspace.read_or_warn(file)?;
@@ -38,10 +40,13 @@ fn parse(workspace: &Workspace<'_>, folder: &Path, file: &Entry) -> Option<Gitig
     let mut builder = GitignoreBuilder::new(rooted(folder));
     for (at, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         if let Err(error) = builder.add_line(None, line) {
-            workspace.context.warn(format!("{}, line {}, is not obeyed: {error}", file.shown(), at + 1));
+            workspace.context.warn(format!("{}, line {}, is ignored: {error}", file.display_path(), at + 1));
         }
     }
-    builder.build().inspect_err(|error| workspace.context.warn(format!("{} is not obeyed: {error}", file.shown()))).ok()
+    builder
+        .build()
+        .inspect_err(|error| workspace.context.warn(format!("{} is ignored: {error}", file.display_path())))
+        .ok()
 }
 
 /// Returns whether the rules exclude an entry. `levels` go from the workspace folder down to the entry's own: the

@@ -1,7 +1,7 @@
 //! File access of engines, confined to the workspace folder.
 //!
 //! Every step goes from an open folder to one name in it and follows no link (`openat` with `O_NOFOLLOW`): even if
-//! entries are swapped concurrently, nothing outside is opened. Links in a given path are resolved here, within the
+//! entries are swapped concurrently, nothing outside is opened. Links in a path of the input are resolved here, within the
 //! workspace; a link that leads out is rejected before its target is examined. Links found in a traversal are reported
 //! and never followed. Only regular files are opened, and only within the size limits.
 
@@ -9,7 +9,7 @@ mod ignored;
 mod path;
 #[cfg(test)]
 mod tests;
-mod walk;
+mod traversal;
 
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
@@ -25,7 +25,7 @@ use rustix::io::Errno;
 
 use crate::{Context, Failure};
 use path::Step;
-pub use walk::{Hidden, Walk};
+pub use traversal::{Hidden, Traversal};
 
 /// Maximum size of a file, in bytes.
 pub const MAX_FILE: u64 = 8 * 1024 * 1024;
@@ -86,10 +86,10 @@ pub enum Unread {
     #[error("is larger than {MAX_FILE} bytes")]
     Large,
     /// The call has read its maximum.
-    #[error("was left out: a call reads {MAX_READ} bytes at most")]
+    #[error("was skipped: a call reads {MAX_READ} bytes at most")]
     Spent,
     /// It changed while it was being read.
-    #[error("changed while it was looked at")]
+    #[error("changed while it was read")]
     Changed,
     /// The system rejected it.
     #[error("cannot be read: {0}")]
@@ -98,7 +98,7 @@ pub enum Unread {
 
 impl Entry {
     /// Path as text: `.` for the workspace folder, and U+FFFD for bytes that are not UTF-8.
-    pub fn shown(&self) -> String {
+    pub fn display_path(&self) -> String {
         if self.path.as_os_str().is_empty() { ".".to_owned() } else { self.path.to_string_lossy().into_owned() }
     }
 
@@ -115,24 +115,24 @@ impl<'c> Workspace<'c> {
     /// # Errors
     /// `NoWorkspace` if there is no such folder.
     pub fn open(context: &'c Context) -> Result<Self, Failure> {
-        let given = context.workspace()?;
-        let real = given.canonicalize().map_err(|_| Failure::NoWorkspace)?;
+        let path_text = context.workspace()?;
+        let real = path_text.canonicalize().map_err(|_| Failure::NoWorkspace)?;
         let root = open(&real, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|_| Failure::NoWorkspace)?;
         Ok(Self { context, root: Rc::new(root), real, read: Cell::new(0) })
     }
 
-    /// Returns the file or folder at a given path, from the field `path`.
+    /// Returns the file or folder at a path of the input, from the field `path`.
     ///
     /// # Errors
     /// `Outside`, `NotFound`, or `Invalid` if the text is not a path or names a special file.
-    pub fn find(&self, given: &str) -> Result<Entry, Failure> {
-        let mut ahead = path::steps_of_input(given)?;
+    pub fn find(&self, path_text: &str) -> Result<Entry, Failure> {
+        let mut ahead = path::steps_of_input(path_text)?;
         ahead.reverse();
-        let outside = || Failure::Outside { path: given.to_owned() };
+        let outside = || Failure::Outside { path: path_text.to_owned() };
         let (mut names, mut folder, mut links) = (PathBuf::new(), Rc::clone(&self.root), 0_usize);
         for _ in 0..MAX_STEPS {
-            let Some(step) = ahead.pop() else { return self.entry_of_folder(names, folder, given) };
+            let Some(step) = ahead.pop() else { return self.entry_of_folder(names, folder, path_text) };
             let name = match step {
                 Step::Into(name) => name,
                 Step::Top => {
@@ -143,15 +143,15 @@ impl<'c> Workspace<'c> {
                     if !names.pop() {
                         return Err(outside());
                     }
-                    folder = self.folder(&names).map_err(|error| refused(error, given))?;
+                    folder = self.folder(&names).map_err(|error| refused(error, path_text))?;
                     continue;
                 }
             };
-            let stat = statat(&*folder, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(|error| refused(error, given))?;
+            let stat = statat(&*folder, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(|error| refused(error, path_text))?;
             match kind(&stat) {
                 Some(Kind::Link) => {
                     links += 1;
-                    let target = readlinkat(&*folder, &name, Vec::new()).map_err(|error| refused(error, given))?;
+                    let target = readlinkat(&*folder, &name, Vec::new()).map_err(|error| refused(error, path_text))?;
                     let target = Path::new(OsStr::from_bytes(target.as_bytes()));
                     ahead.extend(path::steps_of_link(target, &self.real).ok_or_else(outside)?.into_iter().rev());
                     if links > MAX_LINKS {
@@ -159,11 +159,11 @@ impl<'c> Workspace<'c> {
                     }
                 }
                 Some(Kind::Folder) => {
-                    folder = Rc::new(open_folder(&folder, &name).map_err(|error| refused(error, given))?);
+                    folder = Rc::new(open_folder(&folder, &name).map_err(|error| refused(error, path_text))?);
                     names.push(name);
                 }
                 Some(Kind::File) if ahead.is_empty() => return Ok(entry(&names, name, Kind::File, &stat, &folder, 0)),
-                Some(Kind::File) => return Err(Failure::NotFound { path: given.to_owned() }),
+                Some(Kind::File) => return Err(Failure::NotFound { path: path_text.to_owned() }),
                 None => return Err(Failure::invalid(&["path"], "is neither a file nor a folder: choose one of these")),
             }
         }
@@ -201,11 +201,11 @@ impl<'c> Workspace<'c> {
 
     /// As [`Self::read`], but reports an unread file as a warning.
     pub fn read_or_warn(&self, entry: &Entry) -> Option<Vec<u8>> {
-        self.read(entry).inspect_err(|unread| self.context.warn(format!("{} {unread}", entry.shown()))).ok()
+        self.read(entry).inspect_err(|unread| self.context.warn(format!("{} {unread}", entry.display_path()))).ok()
     }
 
-    fn entry_of_folder(&self, names: PathBuf, folder: Rc<OwnedFd>, given: &str) -> Result<Entry, Failure> {
-        let stat = fstat(&*folder).map_err(|error| refused(error, given))?;
+    fn entry_of_folder(&self, names: PathBuf, folder: Rc<OwnedFd>, path_text: &str) -> Result<Entry, Failure> {
+        let stat = fstat(&*folder).map_err(|error| refused(error, path_text))?;
         let found = Entry { path: names, ..entry(Path::new(""), OsString::from("."), Kind::Folder, &stat, &folder, 0) };
         Ok(found)
     }
@@ -228,14 +228,15 @@ impl<'c> Workspace<'c> {
                 continue;
             }
             if entries.len() == MAX_NAMES {
-                self.context.warn(format!("{} holds more than {MAX_NAMES} names: the rest is left out", of.shown()));
+                self.context
+                    .warn(format!("{} holds more than {MAX_NAMES} names: the rest is omitted", of.display_path()));
                 break;
             }
             match look(&folder, &of.path, name.clone(), of.depth + 1) {
                 Some(entry) => entries.push(entry),
                 None => {
                     let path = of.path.join(&name);
-                    self.context.warn(format!("{} is no file, folder or link: left out", path.display()));
+                    self.context.warn(format!("{} is not a file, folder or link: skipped", path.display()));
                 }
             }
         }
@@ -273,14 +274,14 @@ fn identity(stat: &Stat) -> (u64, u64) {
     (stat.st_dev, stat.st_ino)
 }
 
-fn refused(error: Errno, given: &str) -> Failure {
-    let path = given.to_owned();
+fn refused(error: Errno, path_text: &str) -> Failure {
+    let path = path_text.to_owned();
     match error {
         Errno::NOENT | Errno::NOTDIR => Failure::NotFound { path },
         // A folder was replaced by a link.
         Errno::LOOP => Failure::Outside { path },
         Errno::ACCESS | Errno::PERM => Failure::invalid(&["path"], "may not be read by the server"),
         Errno::NAMETOOLONG => Failure::invalid(&["path"], "has a name that is too long"),
-        error => Failure::internal(format!("{given} cannot be looked at: {error}")),
+        error => Failure::internal(format!("{path_text} cannot be read: {error}")),
     }
 }

@@ -20,25 +20,25 @@ pub(super) enum Step {
     Top,
 }
 
-/// Parses a given path: only downwards, from the workspace folder.
-pub(super) fn steps_of_input(given: &str) -> Result<Vec<Step>, Failure> {
+/// Parses a path of the input. It only leads downwards from the workspace folder.
+pub(super) fn steps_of_input(path: &str) -> Result<Vec<Step>, Failure> {
     let invalid = |message: &str| Err(Failure::invalid(&["path"], message));
-    if given.is_empty() {
+    if path.is_empty() {
         return invalid("is empty: give a path within the workspace folder, such as .");
     }
-    if given.contains('\0') {
-        return invalid("holds a NUL byte, which no path does");
+    if path.contains('\0') {
+        return invalid("contains a NUL byte");
     }
-    if given.len() > MAX_PATH || given.split('/').any(|name| name.len() > MAX_NAME) {
+    if path.len() > MAX_PATH || path.split('/').any(|name| name.len() > MAX_NAME) {
         return invalid("is too long for a path");
     }
     let mut steps = Vec::new();
-    for component in Path::new(given).components() {
+    for component in Path::new(path).components() {
         match component {
             Component::CurDir => {}
             Component::Normal(name) => steps.push(Step::Into(name.to_owned())),
             Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
-                return Err(Failure::Outside { path: given.to_owned() });
+                return Err(Failure::Outside { path: path.to_owned() });
             }
         }
     }

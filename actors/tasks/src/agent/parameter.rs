@@ -1,6 +1,6 @@
 //! Parameters of agents: `name:type:default`.
 
-use muster_engines::context::{Problem, Wrong};
+use muster_engines::context::{Problem, ProblemKind};
 use muster_engines::grammar::{self, Range, Type};
 use serde_json::{Map, Value, json};
 
@@ -158,9 +158,9 @@ pub(super) fn accept(parameters: &[Parameter], params: Value, task: &str) -> Acc
 pub(super) fn problems_of(parameter: &Parameter, value: &Value) -> Vec<FieldError> {
     let placed = |Problem { loc, message, kind, input }: Problem| {
         let kind = match kind {
-            Wrong::Missing => "missing",
-            Wrong::TypeError => "type_error",
-            Wrong::ValueError => "value_error",
+            ProblemKind::Missing => "missing",
+            ProblemKind::TypeError => "type_error",
+            ProblemKind::ValueError => "value_error",
         };
         let mut place = vec![parameter.name.as_str()];
         place.extend(loc.iter().map(String::as_str));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use muster_engines::context::Wrong;
+use muster_engines::context::ProblemKind;
 use muster_engines::{Engine, Failure};
 use serde_json::Value;
 
@@ -68,9 +68,9 @@ pub(super) fn refusal(failure: Failure) -> Error {
                 problems.first().map_or(message, |first| format!("{}: {}", first.loc.join("."), first.message));
             let fields = problems.into_iter().map(|problem| FieldError {
                 kind: match problem.kind {
-                    Wrong::Missing => "missing",
-                    Wrong::TypeError => "type_error",
-                    Wrong::ValueError => "value_error",
+                    ProblemKind::Missing => "missing",
+                    ProblemKind::TypeError => "type_error",
+                    ProblemKind::ValueError => "value_error",
                 },
                 loc: std::iter::once("body".to_owned()).chain(problem.loc).collect(),
                 msg: problem.message,

@@ -26,14 +26,14 @@ pub(super) struct Pair {
 }
 
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct ClonePairs {
     pub pairs: Vec<Pair>,
     /// Whether a limit was reached.
     pub is_cut: bool,
 }
 
 /// Returns every pair of at least `least` tokens that cannot be extended at either end.
-pub(super) fn pairs(files: &[Tokens], least: usize) -> Found {
+pub(super) fn pairs(files: &[Tokens], least: usize) -> ClonePairs {
     let window = least / 2;
     // With windows of w runs of k tokens, any equal runs of w + k - 1 tokens share a fingerprint.
     let length = least - window + 1;
@@ -42,7 +42,7 @@ pub(super) fn pairs(files: &[Tokens], least: usize) -> Found {
         winnow(&hashes(&tokens.ids, length), window, |hash, at| prints.push((hash, (file, at))));
     }
     prints.sort_unstable();
-    let mut found = Found::default();
+    let mut found = ClonePairs::default();
     let mut candidates: Vec<(At, At)> = Vec::new();
     for bucket in prints.chunk_by(|a, b| a.0 == b.0) {
         found.is_cut |= bucket.len() > MAX_BUCKET;
@@ -63,7 +63,7 @@ pub(super) fn pairs(files: &[Tokens], least: usize) -> Found {
     found
 }
 
-fn extend_all(files: &[Tokens], candidates: &[(At, At)], least: usize, found: &mut Found) {
+fn extend_all(files: &[Tokens], candidates: &[(At, At)], least: usize, found: &mut ClonePairs) {
     // How far each pair of files was compared at each offset: earlier tokens belong to an earlier pair.
     let mut compared: HashMap<(usize, usize, usize, usize), usize> = HashMap::new();
     let mut work = 0;

@@ -76,11 +76,11 @@ struct Clone {
     tokens: usize,
     /// Number of lines at the first place.
     lines: u32,
-    places: Vec<Place>,
+    places: Vec<Occurrence>,
 }
 
 #[derive(Serialize)]
-struct Place {
+struct Occurrence {
     path: String,
     /// First line, from 1.
     start: u32,
@@ -106,7 +106,7 @@ fn clones(input: Input, context: &Context) -> Result<Output, Failure> {
         input.files.iter().map(|file| tokens(file, input.normalise_identifiers, &mut known)).collect();
     let found = fingerprint::pairs(&files, least);
     if found.is_cut {
-        context.warn("there is too much that is alike to compare all of it: some clones are left out");
+        context.warn("too many passages are similar to compare all of them: some clones are omitted");
     }
     let mut classes = classes::classes(&files, &found.pairs);
     let duplication = classes::share(&files, &classes);
@@ -133,8 +133,8 @@ fn reported(class: &Class, inputs: &[File], files: &[Tokens]) -> Clone {
     let place = |&(file, at): &(usize, usize)| {
         let lines = &files.get(file)?.lines;
         let (first, last) = (lines.get(at)?.0, lines.get(at + class.tokens - 1)?.1);
-        Some(Place { path: inputs.get(file)?.path.clone(), start: first, end: last })
+        Some(Occurrence { path: inputs.get(file)?.path.clone(), start: first, end: last })
     };
-    let places: Vec<Place> = class.places.iter().filter_map(place).take(MAX_CLONES).collect();
+    let places: Vec<Occurrence> = class.places.iter().filter_map(place).take(MAX_CLONES).collect();
     Clone { tokens: class.tokens, lines: places.first().map_or(0, |place| place.end - place.start + 1), places }
 }

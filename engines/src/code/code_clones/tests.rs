@@ -29,7 +29,7 @@ void sumProd(int n) {
 
 /// There, scenario 1: changes in layout and comments only (type 1).
 #[test]
-fn copies_with_other_layout_and_comments() {
+fn copies_with_different_layout_and_comments_are_clones() {
     let a = "void sumProd(int n) {\n  float sum=0.0;\n  float prod =1.0;\n  for (int i=1; i<=n; i++)\n    {sum=sum + i;\n     prod = prod * i;\n     foo(sum, prod); }}\n";
     let b = "void sumProd(int n) {\n  float sum=0.0; //C1\n  float prod =1.0; // C2\n  for (int i=1; i<=n; i++) {\n    sum=sum + i;\n    prod = prod * i;\n    foo(sum, prod);\n  }\n}\n";
     for normalise in [true, false] {
@@ -41,7 +41,7 @@ fn copies_with_other_layout_and_comments() {
 
 /// There, scenario 2: identifiers, types and literals are others (type 2).
 #[test]
-fn copies_with_other_names_and_literals() {
+fn copies_with_different_names_and_literals_are_clones() {
     let renamed = ORIGINAL.replace("sum", "s").replace("prod", "p").replace("(int n)", "(int m)").replace("<=n", "<=m");
     let renamed = renamed.replace("0.0", "12.5").replace("sProd", "sumProd");
     assert_eq!(places(&run(&[("o.c", ORIGINAL), ("r.c", &renamed)], 20, true)), [["o.c:1-7", "r.c:1-7"]]);
@@ -50,7 +50,7 @@ fn copies_with_other_names_and_literals() {
 
 /// There, scenario 3: a line put in between (type 3) splits the copy.
 #[test]
-fn a_line_in_between_ends_a_clone() {
+fn a_different_line_ends_a_clone() {
     let changed = ORIGINAL.replace("     prod = prod", "     if (i % 2) { bar(); }\n     prod = prod");
     let output = run(&[("o.c", ORIGINAL), ("c.c", &changed)], 20, false);
     assert_eq!(places(&output), [["o.c:1-5", "c.c:1-5"]]);
@@ -64,7 +64,7 @@ fn copies_within_one_file_do_not_overlap() {
 }
 
 #[test]
-fn more_places_of_a_part_are_a_class_of_their_own() {
+fn more_occurrences_of_a_part_form_a_separate_class() {
     let part = "a(b, c); d(e, f); g(h, i); j(k, l);\n";
     let whole = format!("{part}m[n] = o; p[q] = r; s[t] = u; v[w] = x;\n");
     let output = run(&[("1", &whole), ("2", &whole), ("3", part)], 20, false);
@@ -112,7 +112,7 @@ fn every_planted_copy_is_found() {
 }
 
 #[test]
-fn what_repeats_itself_without_end_ends() {
+fn endless_repetition_terminates() {
     let same = "1,".repeat(50_000);
     let output = run(&[("a", &same), ("b", &same)], 20, true);
     assert_eq!(places(&output)[0], ["a:1-1", "b:1-1"]);

@@ -13,7 +13,7 @@ use crate::code::syntax::{Below, Language, Moved, advance, text};
 const MAX_ENCLOSING: usize = 32;
 
 #[derive(Default)]
-pub(super) struct Measured<'s> {
+pub(super) struct Measurements<'s> {
     pub functions: Vec<Function>,
     pub halstead: Halstead<'s>,
     pub decisions: usize,
@@ -45,39 +45,40 @@ struct Open {
     is_recursive: bool,
 }
 
-struct Walk<'s, 't> {
+struct Traversal<'s, 't> {
     source: &'s str,
     language: Language,
-    measured: Measured<'s>,
+    measured: Measurements<'s>,
     frames: Vec<Frame<'t>>,
     open: Vec<Open>,
     last_row: Option<usize>,
 }
 
-pub(super) fn measure<'s>(tree: &Tree, source: &'s str, language: Language) -> Measured<'s> {
+pub(super) fn measure<'s>(tree: &Tree, source: &'s str, language: Language) -> Measurements<'s> {
     let frames = vec![Frame::default()];
-    let mut walk = Walk { source, language, measured: Measured::default(), frames, open: Vec::new(), last_row: None };
+    let mut traversal =
+        Traversal { source, language, measured: Measurements::default(), frames, open: Vec::new(), last_row: None };
     let mut cursor = tree.walk();
     loop {
-        let frame = walk.visit(&cursor);
+        let frame = traversal.visit(&cursor);
         let (below, is_leaf) = match frame {
             Some(_) => (Below::Enter, cursor.node().child_count() == 0),
             None => (Below::Skip, true),
         };
         match frame {
-            Some(frame) if !is_leaf => walk.frames.push(frame),
-            Some(frame) if frame.opens_function => drop(walk.open.pop()),
+            Some(frame) if !is_leaf => traversal.frames.push(frame),
+            Some(frame) if frame.opens_function => drop(traversal.open.pop()),
             _ => {}
         }
         match advance(&mut cursor, below) {
             Some(Moved::Down) => {}
-            Some(Moved::Up(levels)) => (0..levels).for_each(|_| walk.leave()),
-            None => return walk.measured,
+            Some(Moved::Up(levels)) => (0..levels).for_each(|_| traversal.leave()),
+            None => return traversal.measured,
         }
     }
 }
 
-impl<'s, 't> Walk<'s, 't> {
+impl<'s, 't> Traversal<'s, 't> {
     fn leave(&mut self) {
         if self.frames.pop().is_some_and(|frame| frame.opens_function) {
             self.open.pop();

@@ -87,7 +87,7 @@ fn complexity(input: Input, context: &Context) -> Result<Output, Failure> {
     for name in input.limits.keys() {
         if !MEASURES.contains(&name.as_str()) {
             let known = MEASURES.join(", ");
-            return Err(Failure::invalid(&["limits", name], format!("is no measure: there are {known}")));
+            return Err(Failure::invalid(&["limits", name], format!("is not a measure: use one of {known}")));
         }
     }
     let (language, tree) = syntax::choose(&input.source, &input.language, None, context)?;

@@ -79,7 +79,7 @@ fn the_white_papers_sequences() {
 
 /// The tests of the PyPI package cognitive-complexity (tests/test_cognitive_complexity.py), with its values.
 #[test]
-fn python_as_cognitive_complexity_tells_it() {
+fn python_matches_the_cognitive_complexity_package() {
     let cases = [
         ("    if a:\n        return 1\n", 1),
         ("    if a and b or True:\n        return 1\n", 3),
@@ -125,7 +125,7 @@ fn python_as_cognitive_complexity_tells_it() {
 
 /// radon 6.0.1: `radon cc -s` of these functions; closures have entries of their own.
 #[test]
-fn python_as_radon_counts_it() {
+fn python_matches_radon() {
     let cases: [(&str, &[u64]); 7] = [
         ("    def g(b):\n        if b:\n            return 1\n    if a:\n        return g(a)\n", &[2, 2]),
         ("    return lambda x: x or a\n", &[2]),
@@ -151,7 +151,7 @@ fn python_as_radon_counts_it() {
 
 /// lizard 1.17 and later: cyclomatic complexity and number of parameters.
 #[test]
-fn other_languages_as_lizard_counts_them() {
+fn other_languages_match_lizard() {
     let c = "int f(int a, int b){ if(a&&b||!a){return 1;} else if(b){return 2;} for(;;){ while(a){a--;} do{b--;}while(b);} \
         switch(a){case 1: return 1; case 2: return 2; default: return 3;} return a?b:a; } void g(void){ goto x; x:; }";
     let java = "class A { int f(int a, int b){ try { if(a>1&&b>1){return 1;} for(int x: y){} } catch(E e){} \
@@ -182,7 +182,7 @@ fn other_languages_as_lizard_counts_them() {
 
 /// The worked example of Wikipedia's "Halstead complexity measures": 12 and 7 distinct, 27 and 15 in all.
 #[test]
-fn halsteads_measures() {
+fn halstead_measures() {
     let source = "main()\n{\n  int a, b, c, avg;\n  scanf(\"%d %d %d\", &a, &b, &c);\n  avg = (a+b+c)/3;\n  printf(\"avg = %d\", avg);\n}\n";
     let output = ENGINE.run(json!({ "source": source, "language": "c" }), &Context::default()).unwrap();
     let halstead = &output["halstead"];
@@ -210,7 +210,7 @@ fn halsteads_measures() {
 }
 
 #[test]
-fn limits_name_the_worst_first() {
+fn exceeded_limits_are_sorted_by_severity() {
     let source = "def f(a, b, c):\n    if a:\n        if b:\n            if c:\n                return 1\n\ndef g():\n    pass\n";
     let limits = json!({ "cyclomatic": 3, "cognitive": 2, "parameters": 3, "lines": 5 });
     let output = ENGINE.run(json!({ "source": source, "limits": limits }), &Context::default()).unwrap();
@@ -245,7 +245,7 @@ fn structures_of_rust_and_go() {
 }
 
 #[test]
-fn what_is_deep_or_broken_ends() {
+fn deep_or_broken_input_terminates() {
     for language in ["rust", "python", "javascript", "typescript", "go", "java", "c"] {
         for unit in ["(", "{", "if (a) ", "function f() {", "a && (", "def f(a):\n", "x = y ? "] {
             let input = json!({ "source": unit.repeat(1_000), "language": language });
@@ -257,7 +257,7 @@ fn what_is_deep_or_broken_ends() {
 
 /// Random code fragments in every language.
 #[test]
-fn any_source_has_an_answer() {
+fn no_source_panics() {
     use proptest::prelude::*;
     let pieces = [
         "def f(a):\n",

@@ -40,7 +40,7 @@ const KINDS: [&str; 13] = [
 ];
 
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct Definitions {
     /// By node id.
     pub definitions: HashMap<usize, Definition>,
     pub imports: Vec<String>,
@@ -61,9 +61,9 @@ fn query(language: Language) -> Result<&'static Query, Failure> {
     query.as_ref().map_err(Failure::internal)
 }
 
-pub(super) fn find(tree: &Tree, source: &str, language: Language) -> Result<Found, Failure> {
+pub(super) fn find(tree: &Tree, source: &str, language: Language) -> Result<Definitions, Failure> {
     let query = query(language)?;
-    let (mut found, mut imports) = (Found::default(), Vec::new());
+    let (mut found, mut imports) = (Definitions::default(), Vec::new());
     let mut cursor = QueryCursor::new();
     let mut matches = cursor.matches(query, tree.root_node(), source.as_bytes());
     while let Some(matched) = matches.next() {

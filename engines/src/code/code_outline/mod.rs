@@ -4,7 +4,7 @@ mod definitions;
 mod doc;
 #[cfg(test)]
 mod tests;
-mod walk;
+mod traversal;
 
 use std::sync::OnceLock;
 
@@ -90,9 +90,9 @@ fn outline(input: Input, context: &Context) -> Result<Output, Failure> {
         definitions::find(&tree, &input.source, language)?
     } else {
         context.warn(format!("most of it could not be read as {}: no symbols are reported", language.name()));
-        definitions::Found::default()
+        definitions::Definitions::default()
     };
-    let symbols = walk::symbols(&tree, &input.source, language, &found);
+    let symbols = traversal::symbols(&tree, &input.source, language, &found);
     let output = Output { symbols, imports: found.imports, errors: errors.count, language: language.name() };
     Ok(bounded(output, context))
 }

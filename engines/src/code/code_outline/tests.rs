@@ -21,7 +21,7 @@ fn symbols(source: &str, language: &str) -> Vec<String> {
 
 /// universal-ctags, Units/parser-python.r/python-end-field.d: kinds, scopes, first and last lines.
 #[test]
-fn python_as_ctags_tells_it() {
+fn python_outline_matches_ctags() {
     let source = "\
 class A(object):
 
@@ -48,7 +48,7 @@ class A(object):
 
 /// universal-ctags, Units/parser-rust.r/rust-simple.d (from the Rust guide); its `implementation` is our parent.
 #[test]
-fn rust_as_ctags_tells_it() {
+fn rust_outline_matches_ctags() {
     let source = "\
 fn main() {
 \tprintln!(\"Hello, world!\");
@@ -71,7 +71,7 @@ impl Circle {
 
 /// The Rust Reference, "Doc comments": what is a doc comment and what is not.
 #[test]
-fn rust_doc_comments_are_told_and_others_not() {
+fn only_rust_doc_comments_are_returned() {
     let source = "\
 /// Outer line doc (exactly 3 slashes)
 #[derive(Debug)]
@@ -91,8 +91,8 @@ pub mod outer {
 const K: u8 = 1;
 ";
     let output = run(source, "rust");
-    let symbols_told = output["symbols"].as_array().unwrap();
-    let docs: Vec<_> = symbols_told.iter().map(|symbol| symbol["doc"].as_str().unwrap()).collect();
+    let listed = output["symbols"].as_array().unwrap();
+    let docs: Vec<_> = listed.iter().map(|symbol| symbol["doc"].as_str().unwrap()).collect();
     let block = "Outer block doc (exactly 2 asterisks)\nwith a line more";
     assert_eq!(docs, ["Outer line doc (exactly 3 slashes)\nand more", "", block, "", "", ""]);
     assert_eq!(output["symbols"][0]["signature"], "pub struct A(u8, u8)");
@@ -343,7 +343,7 @@ static int main2(int argc) { return argc; }
 }
 
 #[test]
-fn the_language_is_told_by_the_name_or_by_the_text() {
+fn the_language_is_detected_from_the_name_or_the_text() {
     let reported = |input: Value| ENGINE.run(input, &Context::default()).unwrap()["language"].clone();
     assert_eq!(reported(json!({ "source": "x", "filename": "a/b.PY" })), "python");
     assert_eq!(reported(json!({ "source": "const a = <b>c</b>;", "filename": "a.tsx" })), "typescript");
@@ -362,7 +362,7 @@ fn the_language_is_told_by_the_name_or_by_the_text() {
 }
 
 #[test]
-fn errors_are_counted_and_the_rest_is_told() {
+fn syntax_errors_are_counted_and_the_rest_is_parsed() {
     let source = "fn good() {}\nfn bad( {\nfn other() {}\n";
     let output = run(source, "rust");
     assert!(output["errors"].as_u64().unwrap() > 0);
@@ -370,7 +370,7 @@ fn errors_are_counted_and_the_rest_is_told() {
 }
 
 #[test]
-fn what_is_deep_wide_or_long_ends() {
+fn deep_wide_or_long_input_terminates() {
     for language in ["rust", "python", "javascript", "typescript", "go", "java", "c"] {
         for source in ["(".repeat(9_000), "{".repeat(3_000), "class A { def f(): fn f() {".repeat(300)] {
             let outcome = ENGINE.run(json!({ "source": source, "language": language }), &Context::default());

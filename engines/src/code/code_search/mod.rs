@@ -13,7 +13,7 @@ use ignore::overrides::{Override, OverrideBuilder};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::call;
-use crate::workspace::{Entry, Hidden, Kind, MAX_DEPTH, Walk, Workspace};
+use crate::workspace::{Entry, Hidden, Kind, MAX_DEPTH, Traversal, Workspace};
 use crate::{Context, Engine, Failure, Family, Nature};
 
 pub static ENGINE: Engine = Engine {
@@ -67,7 +67,7 @@ struct Input {
 
 #[derive(Serialize)]
 struct Output {
-    matches: Vec<Found>,
+    matches: Vec<MatchingLine>,
     /// Number of files with a match.
     files: usize,
     truncated: bool,
@@ -77,7 +77,7 @@ struct Output {
 
 /// A matching line.
 #[derive(Serialize)]
-struct Found {
+struct MatchingLine {
     path: String,
     /// From 1.
     line: usize,
@@ -92,11 +92,11 @@ fn search(input: Input, context: &Context) -> Result<Output, Failure> {
     let workspace = Workspace::open(context)?;
     let from = workspace.find(&input.path)?;
     let matcher = matcher(&input)?;
-    let mut walk = Walk::new(&workspace, &from, MAX_DEPTH, Hidden::LeftOut).with_overrides(globs(&input.glob)?);
+    let mut traversal = Traversal::new(&workspace, &from, MAX_DEPTH, Hidden::Skip).with_overrides(globs(&input.glob)?);
     let (around, most) = (input.context as usize, input.max_results as usize);
     let mut output = Output { matches: Vec::new(), files: 0, truncated: false, counts: BTreeMap::new() };
     let mut text_left = MAX_TEXT;
-    for entry in walk.by_ref().filter(|entry| entry.kind == Kind::File) {
+    for entry in traversal.by_ref().filter(|entry| entry.kind == Kind::File) {
         let Some(text) = workspace.read_or_warn(&entry).and_then(text) else { continue };
         // One more than the limit, to detect truncation.
         let mut lines = lines_that_match(&matcher, &text, (most - output.matches.len()).saturating_add(1))?;
@@ -110,10 +110,10 @@ fn search(input: Input, context: &Context) -> Result<Output, Failure> {
             break;
         }
     }
-    if walk.unentered > 0 {
-        context.warn(format!("{} folders more than {MAX_DEPTH} deep were not searched", walk.unentered));
+    if traversal.unentered > 0 {
+        context.warn(format!("{} folders more than {MAX_DEPTH} deep were not searched", traversal.unentered));
     }
-    output.truncated |= walk.stopped || walk.unentered > 0;
+    output.truncated |= traversal.stopped || traversal.unentered > 0;
     Ok(output)
 }
 
@@ -139,7 +139,7 @@ fn globs(globs: &[String]) -> Result<Override, Failure> {
         if glob.len() > MAX_GLOB {
             return Err(invalid(format!("is longer than {MAX_GLOB} bytes")));
         }
-        builder.add(glob).map_err(|error| invalid(format!("is no glob: {error}")))?;
+        builder.add(glob).map_err(|error| invalid(format!("is not a glob: {error}")))?;
     }
     builder.build().map_err(|error| Failure::invalid(&["glob"], error.to_string()))
 }
@@ -201,15 +201,15 @@ fn add(
         return;
     }
     output.files += 1;
-    let path = entry.shown();
+    let path = entry.display_path();
     let lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
-    let shown =
-        |from: usize, to: usize| lines.get(from..to.min(lines.len())).into_iter().flatten().map(|line| show(line));
+    let context =
+        |from: usize, to: usize| lines.get(from..to.min(lines.len())).into_iter().flatten().map(|line| display(line));
     for &(line, column) in found {
         let at = line.saturating_sub(1);
-        let before: Vec<_> = shown(at.saturating_sub(around), at).collect();
-        let after: Vec<_> = shown(line, line + around).collect();
-        let text = lines.get(at).map(|line| show(line)).unwrap_or_default();
+        let before: Vec<_> = context(at.saturating_sub(around), at).collect();
+        let after: Vec<_> = context(line, line + around).collect();
+        let text = lines.get(at).map(|line| display(line)).unwrap_or_default();
         let size = before.iter().chain(&after).map(String::len).sum::<usize>() + text.len();
         let Some(left) = text_left.checked_sub(size) else {
             output.truncated = true;
@@ -217,12 +217,12 @@ fn add(
         };
         *text_left = left;
         *output.counts.entry(path.clone()).or_default() += 1;
-        output.matches.push(Found { path: path.clone(), line, column, text, before, after });
+        output.matches.push(MatchingLine { path: path.clone(), line, column, text, before, after });
     }
 }
 
 /// Returns a line without its line break, truncated if long.
-fn show(line: &[u8]) -> String {
+fn display(line: &[u8]) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     match line.get(..MAX_LINE) {

@@ -46,7 +46,7 @@ fn lines_and_columns() {
 
 /// ripgrep, tests/misc.rs, `context_line_numbers`: `-C 1 -n world|attached`.
 #[test]
-fn context_is_that_of_grep() {
+fn context_lines_are_those_of_grep() {
     let folder = folder(&[("sherlock", SHERLOCK.as_bytes())]);
     let output = run(folder.path(), json!({ "pattern": "world|attached", "context": 1 })).unwrap();
     let line = |number: usize| SHERLOCK.lines().nth(number - 1).unwrap();
@@ -89,7 +89,7 @@ fn globs_choose_files() {
 
 /// ripgrep, GUIDE.md, "Automatic filtering": ignored, hidden and binary files are left out, links not followed.
 #[test]
-fn what_is_ignored_hidden_binary_or_a_link_is_not_searched() {
+fn ignored_hidden_and_binary_files_and_links_are_not_searched() {
     let files: [(&str, &[u8]); 6] = [
         (".gitignore", b"target\n"),
         ("target/a", b"needle"),
@@ -101,11 +101,11 @@ fn what_is_ignored_hidden_binary_or_a_link_is_not_searched() {
     let folder = folder(&files);
     std::os::unix::fs::symlink("text", folder.path().join("link")).unwrap();
     assert_eq!(places(&folder, json!({ "pattern": "needle" })), ["text:1:1", "wide:1:1"]);
-    assert_eq!(places(&folder, json!({ "pattern": "needle", "path": "link" })), ["text:1:1"], "asked for by name");
+    assert_eq!(places(&folder, json!({ "pattern": "needle", "path": "link" })), ["text:1:1"], "requested by name");
 }
 
 #[test]
-fn ends_of_lines_may_be_those_of_windows() {
+fn windows_line_endings_are_accepted() {
     let folder = folder(&[("a", b"one\r\ntwo\r\n")]);
     let output = run(folder.path(), json!({ "pattern": "e$" })).unwrap();
     assert_eq!(output["matches"][0]["text"], "one");
@@ -132,7 +132,7 @@ fn folder_of_long_lines() -> TempDir {
 }
 
 #[test]
-fn a_bad_pattern_is_told() {
+fn an_invalid_pattern_is_rejected() {
     let folder = folder(&[]);
     for pattern in ["(", "a\nb", r"\w{1000}{1000}", &"(".repeat(10_000)] {
         let refused = run(folder.path(), json!({ "pattern": pattern }));

@@ -62,9 +62,9 @@ pub(super) fn manifest(text: &str, graph: &mut Graph) -> Result<(), String> {
 }
 
 fn wants(section: Option<&Value>, from: Option<&Key>, graph: &mut Graph) {
-    for (name, wish) in section.and_then(Value::as_table).into_iter().flatten() {
-        let text = |field: &str| wish.get(field).and_then(Value::as_str);
-        let requirement = wish.as_str().or_else(|| text("version")).unwrap_or_default();
+    for (name, dependency) in section.and_then(Value::as_table).into_iter().flatten() {
+        let text = |field: &str| dependency.get(field).and_then(Value::as_str);
+        let requirement = dependency.as_str().or_else(|| text("version")).unwrap_or_default();
         graph.want(from, text("package").unwrap_or(name), requirement);
     }
 }

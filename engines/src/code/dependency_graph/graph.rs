@@ -63,8 +63,8 @@ impl Graph {
         if self.of_name(name).any(linked) {
             return;
         }
-        let wished = requirement.trim_start_matches(['=', '^', '~', 'v', ' ']);
-        let exact = self.of_name(name).find(|key| key.1 == wished).cloned();
+        let version = requirement.trim_start_matches(['=', '^', '~', 'v', ' ']);
+        let exact = self.of_name(name).find(|key| key.1 == version).cloned();
         let known = exact.or_else(|| self.of_name(name).next_back().cloned());
         let key = known.unwrap_or_else(|| self.add(name, requirement));
         match from {

@@ -119,8 +119,8 @@ fn read(input: Input, context: &Context) -> Result<Output, Failure> {
     for (at, manifest) in input.manifests.iter().enumerate() {
         let format = format(manifest, input.ecosystem).ok_or_else(|| {
             let message = format!(
-                "{} is no file that is read: give Cargo.lock, Cargo.toml, package-lock.json, package.json, poetry.lock, \
-                 uv.lock, pylock.toml, pyproject.toml, requirements.txt, go.mod or pom.xml, or say the ecosystem",
+                "{} is not a supported file: use Cargo.lock, Cargo.toml, package-lock.json, package.json, poetry.lock, \
+                 uv.lock, pylock.toml, pyproject.toml, requirements.txt, go.mod or pom.xml, or set the ecosystem",
                 manifest.path
             );
             Failure::invalid(&["manifests", &at.to_string(), "path"], message)
@@ -148,10 +148,10 @@ fn read(input: Input, context: &Context) -> Result<Output, Failure> {
         })?;
         graph.check()?;
     }
-    told(&graph.close(), input.why.as_deref(), context)
+    output(&graph.close(), input.why.as_deref(), context)
 }
 
-fn told(graph: &graph::Closed, why: Option<&str>, context: &Context) -> Result<Output, Failure> {
+fn output(graph: &graph::Closed, why: Option<&str>, context: &Context) -> Result<Output, Failure> {
     if graph.packages().any(|package| package.depth < 0) {
         context.warn("packages of depth -1 are named by none that is known here: give the lockfile too");
     }

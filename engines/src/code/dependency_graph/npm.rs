@@ -38,7 +38,7 @@ impl Locked {
 const FOLDER: &str = "node_modules/";
 
 pub(super) fn lock(text: &str, graph: &mut Graph) -> Result<(), String> {
-    let lock: Lock = serde_json::from_str(text).map_err(|error| format!("is no package-lock.json: {error}"))?;
+    let lock: Lock = serde_json::from_str(text).map_err(|error| format!("is not a package-lock.json: {error}"))?;
     let packages = lock.packages.ok_or("has no `packages`: npm 7 and later writes lockfileVersion 2 or 3")?;
     let mut keys: BTreeMap<&str, Key> = BTreeMap::new();
     for (path, package) in packages.iter().filter(|(_, package)| !package.link) {
@@ -88,7 +88,7 @@ fn found<'k>(path: &str, name: &str, keys: &'k BTreeMap<&str, Key>) -> Option<&'
 }
 
 pub(super) fn manifest(text: &str, graph: &mut Graph) -> Result<(), String> {
-    let package: Locked = serde_json::from_str(text).map_err(|error| format!("is no package.json: {error}"))?;
+    let package: Locked = serde_json::from_str(text).map_err(|error| format!("is not a package.json: {error}"))?;
     let name = package.name.as_deref().unwrap_or("package.json");
     let from = graph.root(name, package.version.as_deref().unwrap_or_default());
     for (name, requirement) in package.wants() {

@@ -15,7 +15,7 @@ fn text<'v>(value: &'v Value, field: &str) -> &'v str {
 }
 
 pub(super) fn lock(content: &str, graph: &mut Graph) -> Result<(), String> {
-    let lock: Table = toml::from_str(content).map_err(|error| format!("is no lockfile: {}", error.message()))?;
+    let lock: Table = toml::from_str(content).map_err(|error| format!("is not a lockfile: {}", error.message()))?;
     let packages = ["package", "packages"].into_iter().find_map(|field| lock.get(field).and_then(Value::as_array));
     let packages = packages.ok_or("has no [[package]]")?;
     let keys: Vec<Key> = packages
@@ -50,19 +50,17 @@ fn wants(package: &Value) -> Vec<(String, Option<&str>)> {
     for list in lists {
         match list {
             Value::Table(table) => found.extend(table.keys().map(|name| (normal(name), None))),
-            list => found.extend(
-                list.as_array()
-                    .into_iter()
-                    .flatten()
-                    .map(|wish| (normal(text(wish, "name")), wish.get("version").and_then(Value::as_str))),
-            ),
+            list => found.extend(list.as_array().into_iter().flatten().map(|requirement| {
+                (normal(text(requirement, "name")), requirement.get("version").and_then(Value::as_str))
+            })),
         }
     }
     found
 }
 
 pub(super) fn pyproject(content: &str, graph: &mut Graph) -> Result<(), String> {
-    let table: Table = toml::from_str(content).map_err(|error| format!("is no pyproject.toml: {}", error.message()))?;
+    let table: Table =
+        toml::from_str(content).map_err(|error| format!("is not a pyproject.toml: {}", error.message()))?;
     let poetry = table.get("tool").and_then(|tool| tool.get("poetry"));
     let project = table.get("project");
     let of = |field: &str| {
@@ -78,14 +76,18 @@ pub(super) fn pyproject(content: &str, graph: &mut Graph) -> Result<(), String> 
     let lists = project.and_then(|project| project.get("dependencies")).into_iter();
     let lists =
         lists.chain(optional.into_iter().flat_map(Table::values)).chain(groups.into_iter().flat_map(Table::values));
-    for wish in lists.filter_map(Value::as_array).flatten().filter_map(Value::as_str) {
-        want(Some(&from), wish, graph);
+    for requirement in lists.filter_map(Value::as_array).flatten().filter_map(Value::as_str) {
+        want(Some(&from), requirement, graph);
     }
     let grouped = poetry.and_then(|poetry| poetry.get("group")).and_then(Value::as_table);
     let sections = [poetry].into_iter().flatten().chain(grouped.into_iter().flat_map(Table::values));
     for section in sections.filter_map(|section| section.get("dependencies").and_then(Value::as_table)) {
-        for (name, wish) in section.iter().filter(|(name, _)| *name != "python") {
-            graph.want(Some(&from), &normal(name), wish.as_str().unwrap_or_else(|| text(wish, "version")));
+        for (name, requirement) in section.iter().filter(|(name, _)| *name != "python") {
+            graph.want(
+                Some(&from),
+                &normal(name),
+                requirement.as_str().unwrap_or_else(|| text(requirement, "version")),
+            );
         }
     }
     Ok(())
@@ -105,10 +107,13 @@ pub(super) fn requirements(content: &str, graph: &mut Graph) -> Result<(), Strin
 }
 
 /// PEP 508: `name[extra] >= 1.0 ; marker`, or `name @ url`.
-fn want(from: Option<&Key>, wish: &str, graph: &mut Graph) {
-    let wish = wish.split([';']).next().unwrap_or_default().split(" --").next().unwrap_or_default().trim();
-    let end = wish.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))).unwrap_or(wish.len());
-    let (name, rest) = wish.split_at(end);
+fn want(from: Option<&Key>, requirement: &str, graph: &mut Graph) {
+    let requirement =
+        requirement.split([';']).next().unwrap_or_default().split(" --").next().unwrap_or_default().trim();
+    let end = requirement
+        .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')))
+        .unwrap_or(requirement.len());
+    let (name, rest) = requirement.split_at(end);
     let rest = rest.trim_start();
     let rest = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')).map_or(rest, |(_, rest)| rest);
     let requirement = rest.trim().trim_start_matches('(').trim_end_matches(')').trim();

@@ -66,7 +66,7 @@ source = "registry+https://index.example.org/registry"
 
 /// `cargo tree` and `cargo tree --invert --package typenum` of the same: its levels, and its three ways up.
 #[test]
-fn what_cargo_tree_shows() {
+fn a_cargo_lock_matches_cargo_tree() {
     let output = run(&[("Cargo.lock", CARGO_LOCK)], Some("typenum"));
     for (name, version, direct, depth, dependents) in [
         ("app", "0.1.0", false, 0, 0),
@@ -95,7 +95,7 @@ fn what_cargo_tree_shows() {
 /// `npm ls --all --json` of the package-lock.json (version 3) that npm makes of debug 2.6.9 and ms 2.1.3: two versions
 /// of ms, one within debug's own folder.
 #[test]
-fn what_npm_ls_shows() {
+fn a_package_lock_matches_npm_ls() {
     let lock = r#"{"name": "app", "version": "1.0.0", "lockfileVersion": 3, "requires": true, "packages": {
         "": {"name": "app", "version": "1.0.0", "dependencies": {"debug": "^2.6.9", "ms": "^2.1.3"}},
         "node_modules/debug": {"version": "2.6.9", "license": "MIT", "dependencies": {"ms": "2.0.0"}},
@@ -193,7 +193,7 @@ fn a_pom() {
 }
 
 #[test]
-fn cycles_are_told_and_end() {
+fn cycles_are_reported_and_terminate() {
     let package = |name: &str, wants: &str| {
         format!(
             "[[package]]\nname = \"{name}\"\nversion = \"1.0.0\"\nsource = \"registry+x\"\ndependencies = [{wants}]\n"
@@ -214,7 +214,7 @@ fn a_manifest_is_read_with_its_lock() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_its_place() {
+fn a_parse_error_is_reported_with_its_location() {
     for (path, content) in
         [("README.md", ""), ("Cargo.lock", "["), ("package-lock.json", "{}"), ("pom.xml", "<a/>"), ("go.mod", "")]
     {

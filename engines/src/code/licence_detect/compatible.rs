@@ -176,8 +176,8 @@ fn clash(requirement: &LicenseReq, project: Kind, name: &str) -> Option<String> 
         Kind::Gpl(..) => "the whole would have to be under the GPL",
         Kind::Agpl if matches!(project, Kind::Agpl | Kind::Gpl(3, _) | Kind::Gpl(2, Later::Allowed)) => return None,
         Kind::Agpl => "the whole would have to be under the AGPL, and its source offered to users over a network",
-        Kind::Closed => "it does not allow every use, or asks for more than a project may pass on",
-        Kind::Unknown => "what it asks for is not known here: let a person read it",
+        Kind::Closed => "it does not allow every use, or requires more than a project may pass on",
+        Kind::Unknown => "its conditions are not known: have a person read it",
     };
     Some(format!("{requirement} in {name}: {why}"))
 }
@@ -188,32 +188,32 @@ pub(super) fn obligations(expression: &Expression) -> BTreeSet<String> {
     for requirement in expression.requirements() {
         let requirement = &requirement.req;
         let name = requirement.license.id().map(|id| id.name).unwrap_or_default();
-        let mut say = |what: &str| all.insert(format!("{requirement}: {what}"));
+        let mut add = |what: &str| all.insert(format!("{requirement}: {what}"));
         if !matches!(name, "0BSD" | "CC0-1.0" | "MIT-0" | "Unlicense" | "WTFPL" | "") {
-            say("keep the copyright notice and the licence's text");
+            add("keep the copyright notice and the licence's text");
         }
         match kind(requirement) {
             Kind::Apache => {
-                say("pass on the NOTICE file");
-                say("mark the files that were changed");
+                add("pass on the NOTICE file");
+                add("mark the files that were changed");
             }
             Kind::FileCopyleft | Kind::FileCopyleftGnu => {
-                say("offer the source of its own files, changes included, under the same licence");
+                add("offer the source of its own files, changes included, under the same licence");
             }
             Kind::Lgpl(_) => {
-                say("offer the source of the library, changes included, under the same licence");
-                say("let users replace the library and relink");
+                add("offer the source of the library, changes included, under the same licence");
+                add("let users replace the library and relink");
             }
-            Kind::Gpl(..) => drop(say("offer the source of the whole under the same licence")),
+            Kind::Gpl(..) => drop(add("offer the source of the whole under the same licence")),
             Kind::Agpl => {
-                say("offer the source of the whole under the same licence");
-                say("offer the source to those who use it over a network");
+                add("offer the source of the whole under the same licence");
+                add("offer the source to those who use it over a network");
             }
-            Kind::Restrictive if name.starts_with("BSD-4") => drop(say("name its authors in advertising material")),
+            Kind::Restrictive if name.starts_with("BSD-4") => drop(add("name its authors in advertising material")),
             Kind::Permissive if matches!(name, "BSD-3-Clause" | "BSD-3-Clause-Clear") => {
-                say("do not advertise with the names of its authors");
+                add("do not advertise with the names of its authors");
             }
-            Kind::Unknown => drop(say("read what it asks for")),
+            Kind::Unknown => drop(add("read its conditions")),
             Kind::Permissive | Kind::Restrictive | Kind::Closed => {}
         }
     }

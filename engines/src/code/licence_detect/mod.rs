@@ -91,7 +91,7 @@ fn detect(input: Input, context: &Context) -> Result<Output, Failure> {
     let expression = input.expression.as_deref().map(|text| expression::describe(text, context));
     let project = input.project_licence.as_deref().map(compatible::Project::parse).transpose()?;
     if project.is_none() && !input.components.is_empty() {
-        context.warn("no project_licence is given: conflicts are not looked for");
+        context.warn("project_licence is missing: conflicts are not checked");
     }
     let mut conflicts = Vec::new();
     let mut bound = BTreeSet::new();
@@ -104,7 +104,10 @@ fn detect(input: Input, context: &Context) -> Result<Output, Failure> {
                 }
             }
             Err(error) => {
-                conflicts.push(conflict(component, format!("is no SPDX licence expression ({error}): ask its author")));
+                conflicts.push(conflict(
+                    component,
+                    format!("is not an SPDX licence expression ({error}): contact its author"),
+                ));
             }
         }
     }

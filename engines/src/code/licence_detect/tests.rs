@@ -45,7 +45,7 @@ fn the_examples_of_annex_d() {
 
 /// license-expression 30.4 (pip), `get_spdx_licensing().parse(...).render()`.
 #[test]
-fn what_license_expression_renders() {
+fn expressions_match_license_expression() {
     for (text, normalised) in [
         ("MIT OR (Apache-2.0 AND BSD-3-Clause)", "MIT OR (Apache-2.0 AND BSD-3-Clause)"),
         ("mit AND (gpl-2.0-only WITH classpath-exception-2.0)", "MIT AND GPL-2.0-only WITH Classpath-exception-2.0"),
@@ -61,7 +61,7 @@ fn what_license_expression_renders() {
 
 /// The MIT licence as choosealicense.com prints it, with a holder, in a C comment and with its lines broken elsewhere.
 #[test]
-fn a_text_that_is_reflowed_and_commented_is_known() {
+fn a_reflowed_licence_text_in_comments_is_recognised() {
     let mit = "/*\n * MIT License\n *\n * Copyright (c) 2026 Jane Doe <jane@example.org>\n *\n * Permission is hereby granted, \
         free of charge, to any person obtaining a copy\n * of this software and associated documentation files (the \
         \"Software\"), to deal\n * in the Software without restriction, including without limitation the rights\n * to use, \
@@ -79,9 +79,9 @@ fn a_text_that_is_reflowed_and_commented_is_known() {
     assert_eq!(output["obligations"], json!(["MIT: keep the copyright notice and the licence's text"]));
 }
 
-/// SPDX's own texts, numbered otherwise, in capitals, with a holder: Annex B says that these do not count.
+/// SPDX's own texts, numbered otherwise, in capitals, with a holder: Annex B excludes these from the comparison.
 #[test]
-fn the_texts_of_the_list_are_told_apart() {
+fn the_texts_of_the_list_are_distinguished() {
     for name in [
         "BSD-2-Clause",
         "BSD-3-Clause",
@@ -153,7 +153,7 @@ fn the_matrix_of_the_fsf() {
 }
 
 #[test]
-fn a_project_licence_that_is_none_is_refused() {
+fn an_unknown_project_licence_is_rejected() {
     let refused = ENGINE.run(json!({ "project_licence": "MIT or so" }), &Context::default());
     assert!(matches!(refused, Err(Failure::Invalid { .. })));
 }

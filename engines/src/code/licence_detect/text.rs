@@ -18,15 +18,15 @@ pub(super) fn identify(text: &str, context: &Context) -> (Option<String>, f64) {
     if let Some(tag) = tagged(text) {
         return (Some(tag), 1.0);
     }
-    let given = pairs(text);
+    let pairs_of_text = pairs(text);
     let mut best = ("", 0.0);
     for (name, known) in library() {
         // A text of very different length cannot be nearer than the best so far.
-        let (few, many) = (given.len().min(known.len()), given.len().max(known.len()));
+        let (few, many) = (pairs_of_text.len().min(known.len()), pairs_of_text.len().max(known.len()));
         if 2.0 * few as f64 / ((few + many).max(1)) as f64 <= best.1 {
             continue;
         }
-        let likeness = dice(&given, known);
+        let likeness = dice(&pairs_of_text, known);
         if likeness > best.1 {
             best = (name, likeness);
         }
@@ -35,12 +35,14 @@ pub(super) fn identify(text: &str, context: &Context) -> (Option<String>, f64) {
     if likeness < ENOUGH {
         context.warn(match name {
             "" => "the text is like no licence of SPDX's list".to_owned(),
-            name => format!("the text is no licence of SPDX's list; the nearest is {name}"),
+            name => format!("the text is not a licence of the SPDX list; the nearest is {name}"),
         });
         return (None, likeness);
     }
     if name.ends_with("-only") {
-        context.warn(format!("{name} and its -or-later have the same text: the notice in the source files says which"));
+        context.warn(format!(
+            "{name} and its -or-later have the same text: the notice in the source files determines which applies"
+        ));
     }
     (Some(name.to_owned()), likeness)
 }

@@ -35,7 +35,7 @@ impl Finding {
 pub(super) fn wanted(names: &[String]) -> Result<Option<BTreeSet<&str>>, Failure> {
     for (at, name) in names.iter().enumerate() {
         if !rules::NAMES.contains(&name.as_str()) {
-            let message = format!("is no rule: the rules are {}", rules::NAMES.join(", "));
+            let message = format!("is not a rule: the rules are {}", rules::NAMES.join(", "));
             return Err(Failure::invalid(&["rules", &at.to_string()], message));
         }
     }

@@ -17,7 +17,7 @@ pub(super) fn compare(old: &Document, new: &Document, changes: &mut Changes) {
                 let mut pair = Pair { old, new, schemas: Schemas::new(old, new), changes };
                 pair.item((path, item), (now, new_item));
             }
-            None => changes.breaking(path, "path-removed", "the path is no longer there"),
+            None => changes.breaking(path, "path-removed", "the path was removed"),
         }
     }
     for (_, (path, _)) in after.iter().filter(|(shape, _)| !before.contains_key(*shape)) {
@@ -37,9 +37,7 @@ impl<'d> Pair<'d, '_> {
         for method in METHODS {
             let place = format!("{path} {method}");
             match (old.get(method), new.get(method)) {
-                (Some(_), None) => {
-                    self.changes.breaking(&place, "operation-removed", "the operation is no longer there")
-                }
+                (Some(_), None) => self.changes.breaking(&place, "operation-removed", "the operation was removed"),
                 (None, Some(_)) => self.changes.compatible(&place, "operation-added", "the operation is new"),
                 (Some(before), Some(after)) => {
                     if flag(after, "deprecated") && !flag(before, "deprecated") {
@@ -60,16 +58,18 @@ impl<'d> Pair<'d, '_> {
         for (key, (name, before)) in old {
             let place = format!("{place} {} parameter {name}", key.0);
             let Some((_, after)) = new.get(key) else {
-                self.changes.breaking(&place, "request-parameter-removed", "what clients send is no longer read");
+                self.changes.breaking(
+                    &place,
+                    "request-parameter-removed",
+                    "the server no longer reads what clients send",
+                );
                 continue;
             };
             match (flag(before, "required"), flag(after, "required")) {
                 (false, true) => {
                     self.changes.breaking(&place, "request-parameter-became-required", "clients that leave it out fail")
                 }
-                (true, false) => {
-                    self.changes.compatible(&place, "request-parameter-became-optional", "it may be left out")
-                }
+                (true, false) => self.changes.compatible(&place, "request-parameter-became-optional", "it is optional"),
                 _ => {}
             }
             if let (Some(before), Some(after)) = (before.get("schema"), after.get("schema")) {
@@ -82,7 +82,7 @@ impl<'d> Pair<'d, '_> {
             if flag(after, "required") || key.0 == "path" {
                 self.changes.breaking(&place, "new-required-request-parameter", "clients do not send it");
             } else {
-                self.changes.compatible(&place, "new-optional-request-parameter", "it may be left out");
+                self.changes.compatible(&place, "new-optional-request-parameter", "it is optional");
             }
         }
     }
@@ -95,15 +95,15 @@ impl<'d> Pair<'d, '_> {
                 self.changes.breaking(&place, "required-request-body-added", "clients send no body");
             }
             (None, Some(_)) => self.changes.compatible(&place, "optional-request-body-added", "a body may be sent"),
-            (Some(_), None) => self.changes.breaking(&place, "request-body-removed", "the body is no longer read"),
+            (Some(_), None) => {
+                self.changes.breaking(&place, "request-body-removed", "the server no longer reads the body")
+            }
             (Some(before), Some(after)) => {
                 match (required(before), required(after)) {
                     (false, true) => {
                         self.changes.breaking(&place, "request-body-became-required", "clients without one fail")
                     }
-                    (true, false) => {
-                        self.changes.compatible(&place, "request-body-became-optional", "it may be left out")
-                    }
+                    (true, false) => self.changes.compatible(&place, "request-body-became-optional", "it is optional"),
                     _ => {}
                 }
                 self.content(&place, before, after, Direction::Request);
@@ -147,7 +147,7 @@ impl<'d> Pair<'d, '_> {
                 if good(status) {
                     self.changes.breaking(&place, "response-success-status-removed", "clients wait for it");
                 } else {
-                    self.changes.compatible(&place, "response-non-success-status-removed", "it is no longer given");
+                    self.changes.compatible(&place, "response-non-success-status-removed", "it was removed");
                 }
                 continue;
             };
@@ -201,7 +201,7 @@ impl<'d> Pair<'d, '_> {
             self.changes.breaking(place, "security-added", "clients send no credentials");
         } else if !open(&after) {
             for gone in before.difference(&after) {
-                self.changes.breaking(place, "security-alternative-removed", format!("{gone} is no longer enough"));
+                self.changes.breaking(place, "security-alternative-removed", format!("{gone} is no longer sufficient"));
             }
         } else if !open(&before) {
             self.changes.compatible(place, "security-removed", "no credentials are needed");

@@ -28,13 +28,13 @@ impl Direction {
 
 /// Change of the set of values that a schema allows.
 #[derive(Debug, Clone, Copy)]
-enum Shift {
+enum SetChange {
     Narrower,
     Wider,
     Other,
 }
 
-impl Shift {
+impl SetChange {
     fn effect(self, direction: Direction) -> Effect {
         match (self, direction) {
             (Self::Narrower, Direction::Response) | (Self::Wider, Direction::Request) => Effect::Compatible,
@@ -103,8 +103,10 @@ impl<'d> Schemas<'d> {
                 continue;
             }
             match (required(old, name), required(new, name)) {
-                (false, true) => at.at(&place, Shift::Narrower, "property-became-required", "it has to be there now"),
-                (true, false) => at.at(&place, Shift::Wider, "property-became-optional", "it may be missing now"),
+                (false, true) => {
+                    at.at(&place, SetChange::Narrower, "property-became-required", "it has to be there now")
+                }
+                (true, false) => at.at(&place, SetChange::Wider, "property-became-optional", "it may be missing now"),
                 _ => {}
             }
             self.compare(before, after, at.direction, &place, at.changes);
@@ -130,14 +132,18 @@ impl<'d> Schemas<'d> {
             let (before, after): (Vec<&Value>, Vec<&Value>) =
                 (items(old, field).collect(), items(new, field).collect());
             for gone in before.iter().filter(|one| !after.contains(one)) {
-                at.shift(
-                    Shift::Narrower,
+                at.set_change(
+                    SetChange::Narrower,
                     &format!("{field}-removed"),
-                    format!("{} is no alternative now", called(gone)),
+                    format!("{} is no longer an alternative", called(gone)),
                 );
             }
             for added in after.iter().filter(|one| !before.contains(one)) {
-                at.shift(Shift::Wider, &format!("{field}-added"), format!("{} is an alternative now", called(added)));
+                at.set_change(
+                    SetChange::Wider,
+                    &format!("{field}-added"),
+                    format!("{} is an alternative now", called(added)),
+                );
             }
             for same in before.iter().filter(|one| after.contains(one)) {
                 let place = format!("{} {field}", at.place);
@@ -155,7 +161,7 @@ impl<'d> Schemas<'d> {
             match (before.is_object(), after.is_object()) {
                 (true, true) if field != "not" => self.compare(before, after, at.direction, &place, at.changes),
                 (true, true) if before != after => {
-                    at.at(&place, Shift::Other, "not-changed", "what is excluded is another")
+                    at.at(&place, SetChange::Other, "not-changed", "what is excluded is another")
                 }
                 (true, true) => {}
                 _ if field == "not" => {}
@@ -163,12 +169,14 @@ impl<'d> Schemas<'d> {
                 _ if *after == closed || (after.is_object() && *before != closed) => {
                     at.at(
                         &place,
-                        Shift::Narrower,
+                        SetChange::Narrower,
                         &format!("{}-restricted", field.to_lowercase()),
                         "less is allowed here",
                     );
                 }
-                _ => at.at(&place, Shift::Wider, &format!("{}-opened", field.to_lowercase()), "more is allowed here"),
+                _ => {
+                    at.at(&place, SetChange::Wider, &format!("{}-opened", field.to_lowercase()), "more is allowed here")
+                }
             }
         }
     }
@@ -182,19 +190,19 @@ struct At<'a> {
 }
 
 impl At<'_> {
-    fn shift(&mut self, shift: Shift, kind: &str, message: impl Into<String>) {
-        self.at(self.place, shift, kind, message);
+    fn set_change(&mut self, change: SetChange, kind: &str, message: impl Into<String>) {
+        self.at(self.place, change, kind, message);
     }
 
-    fn at(&mut self, place: &str, shift: Shift, kind: &str, message: impl Into<String>) {
+    fn at(&mut self, place: &str, change: SetChange, kind: &str, message: impl Into<String>) {
         let kind = format!("{}-{kind}", self.direction.name());
-        self.changes.add(shift.effect(self.direction), place, kind, message);
+        self.changes.add(change.effect(self.direction), place, kind, message);
     }
 
     fn removed(&mut self, place: &str, required: bool) {
         match (self.direction, required) {
             (Direction::Request, _) => {
-                self.changes.breaking(place, "request-property-removed", "what clients send is no longer read")
+                self.changes.breaking(place, "request-property-removed", "the server no longer reads what clients send")
             }
             (Direction::Response, true) => {
                 self.changes.breaking(place, "response-required-property-removed", "clients count on it");
@@ -214,15 +222,15 @@ impl At<'_> {
                 narrow.iter().all(|kind| wide.contains(kind) || (kind == "integer" && wide.contains("number")))
             }
         };
-        let shift = match (covers(&before, &after), covers(&after, &before)) {
+        let change = match (covers(&before, &after), covers(&after, &before)) {
             (true, true) => return,
-            (true, false) => Shift::Narrower,
-            (false, true) => Shift::Wider,
-            (false, false) => Shift::Other,
+            (true, false) => SetChange::Narrower,
+            (false, true) => SetChange::Wider,
+            (false, false) => SetChange::Other,
         };
         let reported =
             |types: Types| types.map_or("any".to_owned(), |types| types.into_iter().collect::<Vec<_>>().join(" or "));
-        self.shift(shift, "type-changed", format!("from {} to {}", reported(before), reported(after)));
+        self.set_change(change, "type-changed", format!("from {} to {}", reported(before), reported(after)));
     }
 
     fn values(&mut self, old: &Value, new: &Value) {
@@ -231,14 +239,14 @@ impl At<'_> {
             (None, constant) => constant.map(|constant| vec![constant.clone()]),
         };
         match (values(old), values(new)) {
-            (None, Some(_)) => self.shift(Shift::Narrower, "became-enum", "only some values are allowed now"),
-            (Some(_), None) => self.shift(Shift::Wider, "enum-removed", "any value is allowed now"),
+            (None, Some(_)) => self.set_change(SetChange::Narrower, "became-enum", "only some values are allowed now"),
+            (Some(_), None) => self.set_change(SetChange::Wider, "enum-removed", "any value is allowed now"),
             (Some(before), Some(after)) => {
                 for gone in before.iter().filter(|value| !after.contains(value)) {
-                    self.shift(Shift::Narrower, "enum-value-removed", format!("{gone} is no longer allowed"));
+                    self.set_change(SetChange::Narrower, "enum-value-removed", format!("{gone} is no longer allowed"));
                 }
                 for added in after.iter().filter(|value| !before.contains(value)) {
-                    self.shift(Shift::Wider, "enum-value-added", format!("{added} is allowed now"));
+                    self.set_change(SetChange::Wider, "enum-value-added", format!("{added} is allowed now"));
                 }
             }
             (None, None) => {}
@@ -258,9 +266,9 @@ impl At<'_> {
             let (before, after) = (value(old), value(new));
             let reported = |schema: &Value| schema.get(field).map_or("none".to_owned(), Value::to_string);
             if before.to_bits() != after.to_bits() {
-                let shift = if after < before { Shift::Narrower } else { Shift::Wider };
-                self.shift(
-                    shift,
+                let change = if after < before { SetChange::Narrower } else { SetChange::Wider };
+                self.set_change(
+                    change,
                     &format!("{}-changed", dashed(field)),
                     format!("from {} to {}", reported(old), reported(new)),
                 );
@@ -273,12 +281,14 @@ impl At<'_> {
             let value = |schema: &Value| schema.get(field).filter(|value| **value != json!(false)).cloned();
             let kind = format!("{}-changed", dashed(field));
             match (value(old), value(new)) {
-                (None, Some(value)) => self.shift(Shift::Narrower, &kind, format!("{value} is asked for now")),
-                (Some(value), None) => self.shift(Shift::Wider, &kind, format!("{value} is no longer asked for")),
+                (None, Some(value)) => self.set_change(SetChange::Narrower, &kind, format!("{value} is required now")),
+                (Some(value), None) => {
+                    self.set_change(SetChange::Wider, &kind, format!("{value} is no longer required"))
+                }
                 (Some(before), Some(after)) if before != after => {
                     let all = matches!(after.as_str(), Some(".*" | "^.*$"));
-                    self.shift(
-                        if all { Shift::Wider } else { Shift::Other },
+                    self.set_change(
+                        if all { SetChange::Wider } else { SetChange::Other },
                         &kind,
                         format!("from {before} to {after}"),
                     );

@@ -157,7 +157,7 @@ fn parameters_bodies_and_responses() {
 }
 
 #[test]
-fn references_are_followed_and_recursive_ones_end() {
+fn references_are_resolved_and_recursive_ones_terminate() {
     let with = |node: Value| {
         let mut document = document(query(false, json!({})), json!({ "$ref": "#/components/schemas/Node" }), json!({}));
         document["components"] = json!({ "schemas": { "Node": node } });
@@ -173,7 +173,7 @@ fn references_are_followed_and_recursive_ones_end() {
 /// OpenAPI 3.1.0, 4.8.1 (required fields), 4.8.10 (operationId is unique), 4.8.12 (path parameters), 4.8.27 (security
 /// requirements name schemes), 4.8.23 (references); the rules' names are Redocly's.
 #[test]
-fn a_document_with_faults() {
+fn a_document_with_lint_errors() {
     let faulty = json!({
         "openapi": "3.1.0", "info": { "title": "t" }, "components": { "schemas": { "Idle": {} } },
         "paths": {

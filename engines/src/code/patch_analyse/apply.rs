@@ -35,12 +35,12 @@ pub(super) fn apply_all(
             _ => outcome.applied.get(from).or_else(|| files.get(from)).cloned(),
         };
         let (Some(before), PatchKind::Text(text)) = (before, patch.patch()) else {
-            let why = if patch.patch().is_binary() { "is binary" } else { "is not among the files given" };
+            let why = if patch.patch().is_binary() { "is binary" } else { "is not among the files of the input" };
             outcome.rejects.push(format!("{from}: {why}"));
             continue;
         };
         if matches!(patch.operation(), FileOperation::Create(_)) && files.contains_key(to) {
-            outcome.rejects.push(format!("{to}: is to be made, and is there already"));
+            outcome.rejects.push(format!("{to}: is to be created but exists already"));
             continue;
         }
         let lines = before.lines().count();

@@ -26,19 +26,19 @@ pub(super) fn weigh(files: &[Changed], sensitive: &[String]) -> (f64, Vec<String
 
     let class = SIZES.iter().find(|(most, _)| churn <= *most).map_or("XXL", |(_, class)| class);
     let mut reasons = vec![format!("size {class}: {churn} changed lines in {} files", files.len())];
-    let mut say = |what: &str, files: String| {
+    let mut add_reason = |what: &str, files: String| {
         if !files.is_empty() {
             reasons.push(format!("{what}: {files}"));
         }
     };
-    say("sensitive paths", named);
-    say("deleted files", names(files.iter().filter(|file| file.kind == "deleted")));
-    say("binary files, whose content is not shown", names(files.iter().filter(|file| file.binary)));
-    say("files made executable", names(files.iter().filter(|file| file.executable)));
+    add_reason("sensitive paths", named);
+    add_reason("deleted files", names(files.iter().filter(|file| file.kind == "deleted")));
+    add_reason("binary files, whose content is not included", names(files.iter().filter(|file| file.binary)));
+    add_reason("files made executable", names(files.iter().filter(|file| file.executable)));
     if files.len() > 1 {
         let mut order: Vec<&Changed> = files.iter().collect();
         order.sort_by_key(|file| (!touched(file), kind_of(&file.path), usize::MAX - file.churn()));
-        say("review order", names(order.into_iter()));
+        add_reason("review order", names(order.into_iter()));
         reasons.push(format!("spread over files (normalised entropy): {spread:.2}"));
     }
     (risk.clamp(0.0, 1.0), reasons)
@@ -73,7 +73,7 @@ fn kind_of(path: &str) -> u8 {
 
 fn names<'f>(files: impl Iterator<Item = &'f Changed>) -> String {
     let all: Vec<&str> = files.map(|file| file.path.as_str()).collect();
-    let shown: Vec<&str> = all.iter().copied().take(MAX_NAMED).collect();
+    let listed: Vec<&str> = all.iter().copied().take(MAX_NAMED).collect();
     let more = all.len().saturating_sub(MAX_NAMED);
-    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+    if more > 0 { format!("{} and {more} more", listed.join(", ")) } else { listed.join(", ") }
 }

@@ -116,7 +116,7 @@ Binary files a/x.bin and b/x.bin differ
 ";
 
 #[test]
-fn what_git_says_of_its_diff() {
+fn figures_match_git_diff_stat() {
     let output = run(json!({ "patch": GIT }));
     let file = |path: &str, kind: &str, insertions: u8, deletions: u8, hunks: u8, binary: bool| {
         json!({
@@ -144,7 +144,7 @@ fn what_git_says_of_its_diff() {
 
 /// The same files before and after, as git had them.
 #[test]
-fn what_git_diffed_comes_out_again() {
+fn a_git_diff_round_trips() {
     let before = json!({
         "gone.txt": "gone\n", "old.txt": "one\ntwo\nthree\n", "run.sh": "#!/bin/sh\n", "src/auth/login.rs": "a\nb\nc",
     });
@@ -159,7 +159,7 @@ fn what_git_diffed_comes_out_again() {
 
 /// GNU patch applies a hunk where its context is, if the lines before have moved; and rejects what fits nowhere.
 #[test]
-fn a_hunk_is_found_where_its_context_went() {
+fn a_hunk_applies_where_its_context_moved() {
     let moved = format!("A new line.\n{LAO}");
     let output = run(json!({ "patch": LAO_TO_TZU, "files": { "lao": moved } }));
     assert_eq!(output["applied"]["tzu"], format!("A new line.\n{TZU}"));
@@ -187,7 +187,7 @@ fn the_entropy_of_a_change() {
 }
 
 #[test]
-fn what_is_no_patch_is_refused() {
+fn a_malformed_patch_is_rejected() {
     for patch in
         ["", "hello", "--- a\n+++ b\n@@ -1,99999999999999999999 +1 @@\n a\n", "--- a\n+++ b\n@@ -1 +1 @@\n a\n b\n"]
     {

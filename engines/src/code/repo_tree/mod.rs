@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::call;
-use crate::workspace::{self, Hidden, Walk, Workspace};
+use crate::workspace::{self, Hidden, Traversal, Workspace};
 use crate::{Context, Engine, Failure, Family, Nature};
 use count::Counted;
 
@@ -110,10 +110,10 @@ struct Totals {
 fn tree(input: Input, context: &Context) -> Result<Output, Failure> {
     let workspace = Workspace::open(context)?;
     let from = workspace.find(&input.path)?;
-    let hidden = if input.include_hidden { Hidden::Shown } else { Hidden::LeftOut };
-    let mut walk = Walk::new(&workspace, &from, input.depth as usize, hidden);
+    let hidden = if input.include_hidden { Hidden::Include } else { Hidden::Skip };
+    let mut traversal = Traversal::new(&workspace, &from, input.depth as usize, hidden);
     let (mut entries, mut languages, mut truncated) = (Vec::new(), BTreeMap::<_, Totals>::new(), false);
-    for entry in walk.by_ref() {
+    for entry in traversal.by_ref() {
         if entries.len() == input.max_entries as usize {
             context.warn(format!("only the first {} entries are listed: raise max_entries", entries.len()));
             truncated = true;
@@ -129,10 +129,10 @@ fn tree(input: Input, context: &Context) -> Result<Output, Failure> {
         }
         entries.push(listed(&entry, &counted));
     }
-    truncated |= walk.stopped;
+    truncated |= traversal.stopped;
     sum_folders(&mut entries);
     let total_size = entries.iter().filter(|entry| entry.kind == Kind::File).map(|entry| entry.size).sum();
-    let output = render::render(input.output_format, &from.shown(), &entries, &languages);
+    let output = render::render(input.output_format, &from.display_path(), &entries, &languages);
     Ok(Output { output, entries, languages, total_size, truncated })
 }
 
@@ -144,7 +144,7 @@ fn listed(entry: &workspace::Entry, counted: &Counted) -> Listed {
     };
     let name = entry.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Listed {
-        path: entry.shown(),
+        path: entry.display_path(),
         kind,
         size: if kind == Kind::Dir { 0 } else { entry.size },
         language: counted.language,

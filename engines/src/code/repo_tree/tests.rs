@@ -33,9 +33,9 @@ fn project() -> TempDir {
     ])
 }
 
-/// The lines of `tree -L 2` (tree 2.1.1, C locale) of such a folder, with what stands behind the names.
+/// The lines of `tree -L 2` (tree 2.1.1, C locale) of such a folder, with the text after the names.
 #[test]
-fn a_tree_is_drawn_as_tree_does() {
+fn a_tree_is_rendered_like_the_tree_command() {
     let (output, warnings) = run(&project(), json!({ "depth": 2 }));
     let drawn = "\
 .
@@ -55,7 +55,7 @@ fn a_tree_is_drawn_as_tree_does() {
 
 /// The form of tree(1)'s `-J`: a directory with `contents`, and a report.
 #[test]
-fn json_is_nested_as_that_of_tree() {
+fn json_is_nested_like_that_of_the_tree_command() {
     let (output, _) = run(&project(), json!({ "output_format": "json" }));
     let nested: Value = serde_json::from_str(output["output"].as_str().unwrap()).unwrap();
     let expected = json!([
@@ -93,9 +93,9 @@ fn markdown_is_a_list_and_a_table() {
     assert_eq!(output["output"], expected);
 }
 
-/// tokei's own cases: tests/data/rust.rs, which says "39 lines 32 code 2 comments 5 blanks" of itself.
+/// tokei's own cases: tests/data/rust.rs, whose first line declares "39 lines 32 code 2 comments 5 blanks".
 #[test]
-fn lines_are_counted_as_tokei_says() {
+fn lines_are_counted_as_by_tokei() {
     let text = include_str!("../../../tests/data/tokei_rust.txt");
     let (output, _) = run(&folder(&[("rust.rs", text)]), json!({ "path": "rust.rs" }));
     assert_eq!(output["entries"][0]["lines"], 39);
@@ -111,7 +111,7 @@ fn a_line_of_code_and_comment_is_code() {
 }
 
 #[test]
-fn a_script_tells_its_language_in_its_first_line() {
+fn a_script_language_is_detected_from_its_first_line() {
     let files = [("a", "#!/usr/bin/env -S python3.12\npass\n"), ("b", "#!/bin/sh\n"), ("c", "#!/opt/none\n")];
     let (output, _) = run(&folder(&files), json!({}));
     let languages: Vec<_> = output["entries"].as_array().unwrap().iter().map(|entry| &entry["language"]).collect();
@@ -131,7 +131,7 @@ fn links_are_shown_and_not_followed() {
 }
 
 #[test]
-fn a_list_ends_at_its_bound() {
+fn a_list_is_truncated_at_its_limit() {
     let (output, warnings) = run(&project(), json!({ "max_entries": 2 }));
     assert_eq!(output["truncated"], true);
     assert_eq!(output["entries"].as_array().unwrap().len(), 2);

@@ -17,7 +17,7 @@ pub(super) fn write(bill: &Bill<'_>) -> Value {
         put(&mut metadata, "timestamp", json!(time));
     }
     let own = json!({ "ref": root, "dependsOn": bill.tops.iter().filter_map(purl).collect::<Vec<_>>() });
-    let others = bill.components.iter().filter(|component| component.given.depends_on.is_some()).map(|component| {
+    let others = bill.components.iter().filter(|component| component.input.depends_on.is_some()).map(|component| {
         json!({ "ref": component.purl, "dependsOn": component.needs.iter().filter_map(purl).collect::<Vec<_>>() })
     });
     let mut document = json!({
@@ -34,18 +34,18 @@ pub(super) fn write(bill: &Bill<'_>) -> Value {
 }
 
 fn component(component: &Component<'_>) -> Value {
-    let given = component.given;
+    let input = component.input;
     let mut object = Map::new();
     let mut set = |name: &str, value: Value| object.insert(name.to_owned(), value);
     set("type", json!("library"));
     set("bom-ref", json!(component.purl));
-    set("name", json!(given.name));
-    set("version", json!(given.version));
+    set("name", json!(input.name));
+    set("version", json!(input.version));
     set("purl", json!(component.purl));
-    if let Some(supplier) = given.supplier.as_ref().filter(|supplier| !supplier.is_empty()) {
+    if let Some(supplier) = input.supplier.as_ref().filter(|supplier| !supplier.is_empty()) {
         set("supplier", json!({ "name": supplier }));
     }
-    if let Some(hash) = &given.sha256 {
+    if let Some(hash) = &input.sha256 {
         set("hashes", json!([{ "alg": "SHA-256", "content": hash.to_lowercase() }]));
     }
     match &component.licence {

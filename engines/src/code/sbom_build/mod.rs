@@ -58,7 +58,7 @@ const TOOL: (&str, &str) = ("muster", env!("CARGO_PKG_VERSION"));
 
 #[derive(Deserialize)]
 struct Input {
-    components: Vec<Given>,
+    components: Vec<ComponentInput>,
     format: Format,
     subject: Subject,
     timestamp: Option<String>,
@@ -78,7 +78,7 @@ struct Subject {
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct ComponentInput {
     name: String,
     version: String,
     ecosystem: String,
@@ -105,7 +105,7 @@ struct Missing {
 
 /// A component with its purl.
 struct Component<'i> {
-    given: &'i Given,
+    input: &'i ComponentInput,
     purl: String,
     licence: Licence,
     /// Indices of its dependencies.
@@ -150,8 +150,8 @@ fn build(input: Input, context: &Context) -> Result<Output, Failure> {
 
 fn gather<'i>(input: &'i Input, context: &Context) -> Result<Bill<'i>, Failure> {
     let (mut components, mut names) = (Vec::<Component<'_>>::new(), BTreeMap::<String, usize>::new());
-    for (at, given) in input.components.iter().enumerate() {
-        if given
+    for (at, input) in input.components.iter().enumerate() {
+        if input
             .sha256
             .as_ref()
             .is_some_and(|hash| hash.len() != 64 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
@@ -159,20 +159,20 @@ fn gather<'i>(input: &'i Input, context: &Context) -> Result<Bill<'i>, Failure> 
             let place = at.to_string();
             return Err(Failure::invalid(&["components", &place, "sha256"], "must be 64 hexadecimal digits"));
         }
-        let purl = purl::purl(&given.ecosystem, &given.name, &given.version);
+        let purl = purl::purl(&input.ecosystem, &input.name, &input.version);
         if names.contains_key(&purl) {
             context.warn(format!("{purl} is listed more than once: the first counts"));
             continue;
         }
-        for name in [&purl, &format!("{}@{}", given.name, given.version), &given.name] {
+        for name in [&purl, &format!("{}@{}", input.name, input.version), &input.name] {
             names.entry(name.clone()).or_insert(components.len());
         }
-        let licence = licence(given, context);
-        components.push(Component { given, purl, licence, needs: BTreeSet::new() });
+        let licence = licence(input, context);
+        components.push(Component { input, purl, licence, needs: BTreeSet::new() });
     }
     let mut needed = BTreeSet::new();
     for (at, component) in components.iter_mut().enumerate() {
-        for name in component.given.depends_on.iter().flatten() {
+        for name in component.input.depends_on.iter().flatten() {
             match names.get(name) {
                 Some(&other) if other != at => {
                     needed.insert(other);
@@ -189,8 +189,8 @@ fn gather<'i>(input: &'i Input, context: &Context) -> Result<Bill<'i>, Failure> 
     Ok(Bill { components, subject: &input.subject, timestamp, tops })
 }
 
-fn licence(given: &Given, context: &Context) -> Licence {
-    let Some(text) = given.licence.as_deref().map(str::trim).filter(|text| !text.is_empty()) else {
+fn licence(input: &ComponentInput, context: &Context) -> Licence {
+    let Some(text) = input.licence.as_deref().map(str::trim).filter(|text| !text.is_empty()) else {
         return Licence::None;
     };
     if let Some(id) = ::spdx::license_id(text) {
@@ -199,7 +199,7 @@ fn licence(given: &Given, context: &Context) -> Licence {
     if ::spdx::Expression::parse(text).is_ok() {
         return Licence::Expression(text.to_owned());
     }
-    context.warn(format!("{}: {text:?} is no SPDX licence expression", given.name));
+    context.warn(format!("{}: {text:?} is not an SPDX licence expression", input.name));
     Licence::Named(text.to_owned())
 }
 
@@ -209,7 +209,7 @@ fn licence(given: &Given, context: &Context) -> Licence {
 fn weigh(bill: &Bill<'_>) -> (f64, Vec<Missing>) {
     let mut missing = Vec::new();
     for component in &bill.components {
-        let Given { name, version, supplier, depends_on, .. } = component.given;
+        let ComponentInput { name, version, supplier, depends_on, .. } = component.input;
         let elements = [
             ("supplier", supplier.as_deref().is_some_and(|supplier| !supplier.trim().is_empty())),
             ("name", !name.trim().is_empty()),

@@ -10,7 +10,7 @@ const SUBJECT: &str = "SPDXRef-Subject";
 
 pub(super) fn write(bill: &Bill<'_>, context: &Context) -> Value {
     let created = bill.timestamp.clone().unwrap_or_else(|| {
-        context.warn("SPDX wants the time of creation: give `timestamp`; 1970 stands for it");
+        context.warn("SPDX requires the time of creation: set `timestamp`; 1970-01-01 is used instead");
         "1970-01-01T00:00:00Z".to_owned()
     });
     let ids: Vec<String> = bill.components.iter().enumerate().map(|(at, one)| id(at, one)).collect();
@@ -48,20 +48,20 @@ fn words(text: &str) -> String {
 }
 
 fn id(at: usize, component: &Component<'_>) -> String {
-    format!("SPDXRef-Package-{}-{}", at + 1, words(&component.given.name))
+    format!("SPDXRef-Package-{}-{}", at + 1, words(&component.input.name))
 }
 
 fn package(component: &Component<'_>, id: &str) -> Value {
-    let given = component.given;
+    let input = component.input;
     let licence = match &component.licence {
         Licence::Id(text) | Licence::Expression(text) => text.as_str(),
         Licence::None | Licence::Named(_) => UNKNOWN,
     };
-    let supplier = given.supplier.as_deref().filter(|supplier| !supplier.is_empty());
+    let supplier = input.supplier.as_deref().filter(|supplier| !supplier.is_empty());
     let mut package = json!({
         "SPDXID": id,
-        "name": given.name,
-        "versionInfo": given.version,
+        "name": input.name,
+        "versionInfo": input.version,
         "downloadLocation": UNKNOWN,
         "filesAnalyzed": false,
         "licenseConcluded": UNKNOWN,
@@ -72,7 +72,7 @@ fn package(component: &Component<'_>, id: &str) -> Value {
             "referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": component.purl,
         }],
     });
-    if let Some(hash) = &given.sha256 {
+    if let Some(hash) = &input.sha256 {
         let checksums = json!([{ "algorithm": "SHA256", "checksumValue": hash.to_lowercase() }]);
         put(&mut package, "checksums", checksums);
     }

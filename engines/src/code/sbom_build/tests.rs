@@ -42,7 +42,7 @@ fn the_test_suite_of_purl() {
 
 /// packageurl-python 0.17.6 (pip), `PackageURL(...).to_string()` of the same parts.
 #[test]
-fn what_packageurl_python_encodes() {
+fn package_urls_match_packageurl_python() {
     for (ecosystem, name, version, expect) in [
         ("maven", "org.apache:x y", "1:2/3", "pkg:maven/org.apache/x%20y@1:2/3"),
         ("Debian", "curl", "7.50.3-1+b1", "pkg:deb/debian/curl@7.50.3-1%2Bb1"),
@@ -58,7 +58,7 @@ fn what_packageurl_python_encodes() {
     }
 }
 
-fn given(format: &str) -> Value {
+fn example(format: &str) -> Value {
     json!({
         "format": format, "subject": { "name": "acme app", "version": "1.0" }, "timestamp": "2026-01-01T01:00:00.5+01:00",
         "components": [
@@ -73,8 +73,8 @@ fn given(format: &str) -> Value {
 /// CycloneDX 1.5 JSON reference: licences by id, expression or name; hashes; the graph from the subject down. The
 /// document passes cyclonedx-python-lib's strict JSON validator for 1.5.
 #[test]
-fn cyclonedx_says_it_all() {
-    let sbom = run(given("cyclonedx"))["sbom"].clone();
+fn a_cyclonedx_document_is_complete() {
+    let sbom = run(example("cyclonedx"))["sbom"].clone();
     assert_eq!((&sbom["bomFormat"], &sbom["specVersion"]), (&json!("CycloneDX"), &json!("1.5")));
     assert_eq!(sbom["metadata"]["timestamp"], "2026-01-01T00:00:00Z");
     let licences: Vec<&Value> = sbom["components"].as_array().unwrap().iter().map(|one| &one["licenses"][0]).collect();
@@ -99,8 +99,8 @@ fn cyclonedx_says_it_all() {
 
 /// SPDX 2.3, clauses 6 (document), 7 (package), 11 (relationships). The document passes spdx-tools' validator.
 #[test]
-fn spdx_says_it_all() {
-    let sbom = run(given("spdx"))["sbom"].clone();
+fn an_spdx_document_is_complete() {
+    let sbom = run(example("spdx"))["sbom"].clone();
     assert_eq!((&sbom["spdxVersion"], &sbom["dataLicense"]), (&json!("SPDX-2.3"), &json!("CC0-1.0")));
     assert_eq!(sbom["creationInfo"]["created"], "2026-01-01T00:00:00Z");
     let package = &sbom["packages"][1];
@@ -131,23 +131,23 @@ fn spdx_says_it_all() {
 /// version, so its identifier, and its dependencies: 13 of 17.
 #[test]
 fn the_minimum_elements_are_counted() {
-    let output = run(given("cyclonedx"));
+    let output = run(example("cyclonedx"));
     assert!((output["completeness"].as_f64().unwrap() - 13.0 / 17.0).abs() < 1e-12);
     let missing: Vec<&Value> = output["missing"].as_array().unwrap().iter().map(|one| &one["element"]).collect();
     assert_eq!(missing, ["supplier", "version", "identifier", "dependencies"]);
 }
 
 #[test]
-fn the_serial_number_is_of_the_content() {
-    let mut other = given("cyclonedx");
-    assert_eq!(run(other.clone())["sbom"]["serialNumber"], run(given("cyclonedx"))["sbom"]["serialNumber"]);
+fn the_serial_number_depends_only_on_the_content() {
+    let mut other = example("cyclonedx");
+    assert_eq!(run(other.clone())["sbom"]["serialNumber"], run(example("cyclonedx"))["sbom"]["serialNumber"]);
     other["components"][0]["version"] = json!("1.1");
-    assert_ne!(run(other)["sbom"]["serialNumber"], run(given("cyclonedx"))["sbom"]["serialNumber"]);
+    assert_ne!(run(other)["sbom"]["serialNumber"], run(example("cyclonedx"))["sbom"]["serialNumber"]);
 }
 
 #[test]
-fn a_hash_that_is_none_is_refused() {
-    let mut input = given("spdx");
+fn a_malformed_hash_is_rejected() {
+    let mut input = example("spdx");
     input["components"][0]["sha256"] = json!("abc");
     assert!(matches!(ENGINE.run(input, &Context::default()), Err(Failure::Invalid { .. })));
 }

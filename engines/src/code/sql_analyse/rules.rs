@@ -70,7 +70,7 @@ struct Check<'t> {
 }
 
 impl Check<'_> {
-    fn say(&mut self, rule: &'static str, severity: &'static str, message: impl Into<String>) {
+    fn report(&mut self, rule: &'static str, severity: &'static str, message: impl Into<String>) {
         let message = message.into();
         if !self.problems.iter().any(|problem| problem.rule == rule && problem.message == message) {
             self.problems.push(Problem { rule, severity, message });
@@ -80,12 +80,12 @@ impl Check<'_> {
     fn compared(&mut self, left: &Expr, op: &BinaryOperator, right: &Expr) {
         let (_, name) = column(left).or_else(|| column(right)).unwrap_or_default();
         if [left, right].into_iter().any(|side| matches!(literal(side), Some(Value::Null))) {
-            self.say("null-comparison", "high", format!("`{op} NULL` is never true: write IS NULL or IS NOT NULL"));
+            self.report("null-comparison", "high", format!("`{op} NULL` is never true: write IS NULL or IS NOT NULL"));
         }
-        let given = [left, right].into_iter().find_map(literal);
-        match (self.types.get(&name), given) {
+        let value = [left, right].into_iter().find_map(literal);
+        match (self.types.get(&name), value) {
             (Some(Class::Number), Some(Value::SingleQuotedString(text))) => {
-                self.say(
+                self.report(
                     "implicit-cast",
                     "medium",
                     format!("{name} is a number and '{text}' a text: write it without quotes"),
@@ -93,7 +93,7 @@ impl Check<'_> {
             }
             (Some(Class::Text), Some(Value::Number(text, _))) => {
                 let message = format!("{name} is a text and {text} a number: an index on it is not used, so quote it");
-                self.say("implicit-cast", "medium", message);
+                self.report("implicit-cast", "medium", message);
             }
             _ => {}
         }
@@ -103,7 +103,7 @@ impl Check<'_> {
         if let Some(Value::SingleQuotedString(text)) = literal(pattern)
             && text.starts_with(['%', '_'])
         {
-            self.say(
+            self.report(
                 "leading-wildcard",
                 "medium",
                 format!("LIKE '{text}' reads every row: no index helps before a wildcard"),
@@ -117,7 +117,7 @@ impl Check<'_> {
             .iter()
             .any(|item| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..)))
         {
-            self.say("select-star", "low", "SELECT * changes with the table: name the columns");
+            self.report("select-star", "low", "SELECT * changes with the table: name the columns");
         }
     }
 
@@ -134,7 +134,7 @@ impl Check<'_> {
         // Two adjacent literals contain no user input.
         if (left.is_none() || right.is_none()) && left.iter().chain(&right).any(sql) {
             let message = "SQL is put together from strings: use parameters, or quote_ident and quote_literal";
-            self.say("string-concatenation", "high", message);
+            self.report("string-concatenation", "high", message);
         }
     }
 }
@@ -171,14 +171,14 @@ impl Visitor for Check<'_> {
         let unbounded = |verb: &str| format!("{verb} without WHERE changes every row: add a condition");
         match statement {
             Statement::Delete(delete) if delete.selection.is_none() && delete.limit.is_none() => {
-                self.say("write-without-where", "high", unbounded("DELETE"));
+                self.report("write-without-where", "high", unbounded("DELETE"));
             }
             Statement::Update(update) if update.selection.is_none() && update.limit.is_none() => {
-                self.say("write-without-where", "high", unbounded("UPDATE"));
+                self.report("write-without-where", "high", unbounded("UPDATE"));
             }
-            Statement::Truncate(_) => self.say("destructive", "high", "TRUNCATE empties a table"),
+            Statement::Truncate(_) => self.report("destructive", "high", "TRUNCATE empties a table"),
             Statement::Drop { object_type, .. } if !matches!(object_type, ObjectType::Index | ObjectType::View) => {
-                self.say("destructive", "high", format!("DROP {object_type} cannot be taken back"));
+                self.report("destructive", "high", format!("DROP {object_type} cannot be taken back"));
             }
             _ => {}
         }
@@ -190,7 +190,7 @@ impl Visitor for Check<'_> {
         let alone = joins::unlinked(select);
         if !alone.is_empty() {
             let message = format!("nothing links {} to the other tables: every row meets every row", alone.join(", "));
-            self.say("cartesian-join", "high", message);
+            self.report("cartesian-join", "high", message);
         }
         ControlFlow::Continue(())
     }
@@ -202,11 +202,7 @@ impl Visitor for Check<'_> {
                 self.concatenated(left, right);
             }
             Expr::BinaryOp { op: BinaryOperator::Or, left, right } if always(left) || always(right) => {
-                self.say(
-                    "tautology",
-                    "high",
-                    "OR with what is always true makes the condition one that never holds back",
-                );
+                self.report("tautology", "high", "OR with a condition that is always true selects every row");
             }
             Expr::Function(function) if function.name.to_string().eq_ignore_ascii_case("concat") => {
                 if let sqlparser::ast::FunctionArguments::List(list) = &function.args {
@@ -221,7 +217,7 @@ impl Visitor for Check<'_> {
             Expr::Like { pattern, .. } | Expr::ILike { pattern, .. } => self.like(pattern),
             Expr::InSubquery { negated: true, .. } => {
                 let message = "NOT IN (SELECT ...) finds nothing once the query gives a NULL: write NOT EXISTS";
-                self.say("not-in-subquery", "low", message);
+                self.report("not-in-subquery", "low", message);
             }
             _ => {}
         }

@@ -44,7 +44,7 @@ fn the_third_query_of_tpc_h() {
 
 /// PostgreSQL's documentation, "WITH Queries", 7.8.4 "Data-Modifying Statements in WITH".
 #[test]
-fn a_with_that_moves_rows_writes() {
+fn a_with_clause_that_moves_rows_is_a_write() {
     let sql = "WITH moved_rows AS (DELETE FROM products WHERE \"date\" >= '2010-10-01' AND \"date\" < '2010-11-01' \
                RETURNING *) INSERT INTO products_log SELECT * FROM moved_rows";
     let output = run(sql, "postgres");
@@ -120,7 +120,7 @@ fn each_dialect_quotes_its_own_way() {
 }
 
 #[test]
-fn what_cannot_be_read_hides_nothing_else() {
+fn an_unreadable_line_does_not_hide_others() {
     let output = run("SELEC a FROM t; DROP TABLE t; CREATE TABLE u (id INT, a TEXT)", "generic");
     let kinds: Vec<&Value> = output["statements"].as_array().unwrap().iter().map(|one| &one["kind"]).collect();
     assert_eq!(kinds, ["drop-table", "create-table"]);
@@ -137,7 +137,7 @@ fn it_is_formatted() {
 
 /// As deep as the bound allows, and one more: neither overflows the stack.
 #[test]
-fn long_chains_are_walked_or_refused() {
+fn long_chains_are_traversed_or_rejected() {
     let chain = |length: usize| format!("SELECT 1{}", " + 1".repeat(length));
     let fits = run(&chain(MAX_OPERATORS - 1), "generic");
     assert_eq!(fits["errors"], json!([]));

@@ -19,15 +19,15 @@ pub(super) struct Touched {
 
 impl Touched {
     pub(super) fn of(statement: &Statement) -> Self {
-        let mut walk = Walk::default();
-        let _ = statement.visit(&mut walk);
-        walk.names_beside(statement);
-        let local = |name: &String| walk.local.contains(&name.to_lowercase());
+        let mut references = References::default();
+        let _ = statement.visit(&mut references);
+        references.names_beside(statement);
+        let local = |name: &String| references.local.contains(&name.to_lowercase());
         Self {
-            tables: once(walk.tables.iter().filter(|name| !local(name)).cloned()),
-            columns: once(walk.columns.iter().filter_map(|column| walk.resolve(column))),
-            joins: walk.joins,
-            parameters: once(walk.parameters.into_iter()),
+            tables: once(references.tables.iter().filter(|name| !local(name)).cloned()),
+            columns: once(references.columns.iter().filter_map(|column| references.resolve(column))),
+            joins: references.joins,
+            parameters: once(references.parameters.into_iter()),
         }
     }
 }
@@ -54,7 +54,7 @@ pub(super) fn last(name: &ObjectName) -> String {
 }
 
 #[derive(Default)]
-struct Walk {
+struct References {
     tables: Vec<String>,
     /// Qualifier and name.
     columns: Vec<(Option<String>, String)>,
@@ -68,7 +68,7 @@ struct Walk {
     renamed: BTreeSet<String>,
 }
 
-impl Walk {
+impl References {
     fn column(&mut self, parts: &[Ident]) {
         if let [before @ .., name] = parts {
             let table = before.iter().map(|ident| ident.value.as_str()).collect::<Vec<_>>().join(".");
@@ -159,7 +159,7 @@ fn join_name(operator: &JoinOperator) -> &'static str {
     }
 }
 
-impl Visitor for Walk {
+impl Visitor for References {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {

@@ -193,7 +193,7 @@ fn csharp_with_an_inner_exception() {
 }
 
 #[test]
-fn reports_of_the_same_fault_have_one_fingerprint() {
+fn traces_of_the_same_fault_have_one_fingerprint() {
     let print = |text: &str| run(text, &[])["fingerprint"].clone();
     let elsewhere = PYTHON.replace("line 2", "line 20").replace("/app/", "/srv/other/").replace("'key'", "'other'");
     assert_eq!(print(PYTHON), print(&elsewhere));
@@ -204,7 +204,7 @@ fn reports_of_the_same_fault_have_one_fingerprint() {
 }
 
 #[test]
-fn what_is_no_trace_is_taken_for_a_message() {
+fn text_without_a_trace_is_a_message() {
     let output = run("\nit broke at 10:42\n", &[]);
     assert_eq!((&output["language"], &output["error"]["message"]), (&json!("unknown"), &json!("it broke at 10:42")));
     assert_eq!(output["frames"], json!([]));

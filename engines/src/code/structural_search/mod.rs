@@ -73,7 +73,7 @@ struct Input {
 #[derive(Serialize)]
 struct Output {
     matches: Vec<Match>,
-    /// The source with every outermost match replaced; only if a rewrite is given.
+    /// The source with every outermost match replaced; only if there is a rewrite.
     #[serde(skip_serializing_if = "Option::is_none")]
     rewritten: Option<String>,
     /// Unified diff from the source to the rewritten text.
@@ -148,7 +148,7 @@ fn pattern(input: &Input, grammar: Grammar, context: &Context) -> Result<Pattern
         Err(PatternError::MultipleNode(_)) => {
             return invalid("is several pieces of code: write one, such as one call or one statement".to_owned());
         }
-        Err(error) => return invalid(format!("is no pattern: {error}")),
+        Err(error) => return invalid(format!("is not a pattern: {error}")),
     };
     if pattern.has_error() {
         context.warn(format!("the pattern is not whole code of {}: it may match nothing", input.language));

@@ -23,7 +23,7 @@ fn one(text: &str, bindings: Value) -> Vec<(String, Value)> {
 
 /// ast-grep's guide, "Pattern Syntax": metavariables, `$$$` for arguments, one name for the same code.
 #[test]
-fn the_guides_patterns() {
+fn patterns_of_the_guide() {
     let calls = "console.log(); console.log('hello', 'world'); console.log(123)";
     let all = found("javascript", calls, "console.log($$$ARGS)");
     assert_eq!(all.len(), 3);
@@ -40,7 +40,7 @@ fn the_guides_patterns() {
 
 /// ast-grep-py 0.51: the same patterns over the same sources.
 #[test]
-fn other_languages_as_ast_grep_finds_them() {
+fn other_languages_match_ast_grep() {
     let python = "def f(x, y=1):\n    pass\n";
     let bindings = json!({ "F": "f", "ARGS": "x, y=1", "BODY": "pass" });
     assert_eq!(found("python", python, "def $F($$$ARGS): $$$BODY"), one("def f(x, y=1):\n    pass", bindings));
@@ -69,7 +69,7 @@ fn places_are_bytes_and_lines() {
     );
 }
 
-/// ast-grep-core's own tests (src/lib.rs): `var` to `let`, with what stands behind.
+/// ast-grep-core's own tests (src/lib.rs): `var` to `let`, with the text after the match.
 #[test]
 fn rewrites_of_ast_grep() {
     let rewritten = |source: &str, pattern: &str, rewrite: &str| {
@@ -83,7 +83,7 @@ fn rewrites_of_ast_grep() {
 }
 
 #[test]
-fn only_outermost_matches_are_rewritten_and_the_diff_says_so() {
+fn only_outermost_matches_are_rewritten_and_diffed() {
     let output = run("rust", "fn f() {\n    foo(foo(1));\n}\n", "foo($X)", Some("bar($X)")).unwrap();
     assert_eq!(output["count"], 2);
     assert_eq!(output["rewritten"], "fn f() {\n    bar(foo(1));\n}\n");
@@ -102,7 +102,7 @@ fn a_rewrite_keeps_indentation() {
 }
 
 #[test]
-fn what_is_no_pattern_is_told() {
+fn an_invalid_pattern_is_reported() {
     for (pattern, rewrite) in [("", None), ("a; b; c", None), ("$$$A", None), ("foo($X)", Some("bar($Y)"))] {
         let refused = run("javascript", "foo(1)", pattern, rewrite);
         assert!(matches!(refused, Err(Failure::Invalid { .. })), "{pattern}: {refused:?}");
@@ -110,7 +110,7 @@ fn what_is_no_pattern_is_told() {
 }
 
 #[test]
-fn what_is_deep_wide_or_long_ends() {
+fn deep_wide_or_long_input_terminates() {
     let deep = "(".repeat(2_000) + "1" + &")".repeat(2_000);
     assert!(matches!(run("javascript", &deep, "$A == $A", None), Err(Failure::Invalid { .. })));
     assert!(matches!(run("javascript", "1", &deep, None), Err(Failure::Invalid { .. })));
@@ -125,7 +125,7 @@ fn what_is_deep_wide_or_long_ends() {
 
 /// Random pattern fragments in every language.
 #[test]
-fn any_pattern_has_an_answer() {
+fn no_pattern_panics() {
     use proptest::prelude::*;
     let pieces = [
         "$A",

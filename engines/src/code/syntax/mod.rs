@@ -63,7 +63,7 @@ pub fn text<'s>(node: Node<'_>, source: &'s str) -> &'s str {
     source.get(node.byte_range()).unwrap_or_default()
 }
 
-/// Moves to the next node in preorder, entering children if `down` says so; returns how far up it moved, `None` at the
+/// Moves to the next node in preorder, entering children if `down` is `Below::Enter`; returns how far up it moved, `None` at the
 /// end.
 pub fn advance(cursor: &mut TreeCursor<'_>, down: Below) -> Option<Moved> {
     if down == Below::Enter && cursor.goto_first_child() {

@@ -67,7 +67,7 @@ impl Covered {
     /// `class/lines/line` with `number`, `hits` and, for branches, `condition-coverage="50% (1/2)"`.
     pub(super) fn add_cobertura(&mut self, root: &Element) {
         let mut classes = Vec::new();
-        root.walk(&mut |element| {
+        root.visit_all(&mut |element| {
             if element.name == "class" {
                 classes.push(element);
             }
@@ -104,7 +104,7 @@ impl Covered {
     /// Returns executable changed lines, and those that were executed.
     fn changed(&self, changed: &BTreeMap<String, Vec<f64>>, context: &Context) -> (u64, u64) {
         if changed.is_empty() {
-            context.warn("no changed lines are given: they count as covered");
+            context.warn("changed_lines is empty: changed lines count as covered");
         }
         let (mut found, mut hit) = (0, 0);
         for (path, lines) in changed {

@@ -63,14 +63,14 @@ const MAX_MESSAGE: usize = 2_000;
 
 #[derive(Deserialize)]
 struct Input {
-    reports: Vec<Report>,
+    reports: Vec<ReportInput>,
     /// Line numbers by path; a path may be a suffix of the coverage report's.
     changed_lines: BTreeMap<String, Vec<f64>>,
     minimum_coverage: Option<f64>,
 }
 
 #[derive(Deserialize)]
-struct Report {
+struct ReportInput {
     name: String,
     content: String,
     format: Option<Format>,
@@ -171,10 +171,7 @@ fn summarise(input: Input, context: &Context) -> Result<Output, Failure> {
         let wrong =
             |message: String| Failure::invalid(&["reports", &place, "content"], format!("{} {message}", report.name));
         let format = report.format.or_else(|| sniff(&report.content)).ok_or_else(|| {
-            wrong(
-                "is of no format that is known: say its format, one of junit, tap, cargo, pytest, lcov, cobertura"
-                    .into(),
-            )
+            wrong("has no known format: set its format, one of junit, tap, cargo, pytest, lcov, cobertura".into())
         })?;
         match format {
             Format::Junit => runs.push(junit::read(&xml::read(&report.content).map_err(wrong)?)),
@@ -220,12 +217,12 @@ fn failures(cases: &[&Case], context: &Context) -> Vec<Failed> {
     if failed.len() > MAX_FAILURES {
         context.warn(format!("only the first {MAX_FAILURES} of {} failures are reported", failed.len()));
     }
-    let told = |case: &&&Case| Failed {
+    let failed_case = |case: &&&Case| Failed {
         suite: case.suite.clone(),
         test: case.test.clone(),
         message: case.message.chars().take(MAX_MESSAGE).collect(),
     };
-    failed.iter().take(MAX_FAILURES).map(told).collect()
+    failed.iter().take(MAX_FAILURES).map(failed_case).collect()
 }
 
 fn flaky(cases: &[&Case]) -> BTreeSet<String> {

@@ -74,7 +74,7 @@ ERROR test_a.py::test_err - RuntimeError: no
 ";
 
 #[test]
-fn what_pytest_prints() {
+fn output_of_pytest() {
     let output = alone(PYTEST);
     assert_eq!(totals(&output), [2, 2, 2]);
     assert_eq!(output["duration"], 0.05);
@@ -118,7 +118,7 @@ test result: FAILED. 2 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; 
 ";
 
 #[test]
-fn what_cargo_prints() {
+fn output_of_cargo_test() {
     let output = alone(CARGO);
     assert_eq!(totals(&output), [2, 1, 1]);
     assert_eq!(output["duration"], 0.07);
@@ -176,7 +176,7 @@ fn cobertura() {
 }
 
 #[test]
-fn what_is_no_report_is_refused_with_its_place() {
+fn a_malformed_report_is_rejected_with_its_location() {
     let input = json!({ "reports": [{ "name": "x", "content": "hello" }] });
     let Err(Failure::Invalid { problems }) = ENGINE.run(input, &Context::default()) else { panic!("taken") };
     assert_eq!(problems[0].loc, ["reports", "0", "content"]);

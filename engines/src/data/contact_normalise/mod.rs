@@ -49,12 +49,12 @@ const MAX_CONTACTS: usize = 20_000;
 
 #[derive(Deserialize)]
 struct Input {
-    contacts: Vec<Given>,
+    contacts: Vec<ContactInput>,
     default_country: String,
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct ContactInput {
     id: String,
     phone: Option<String>,
     email: Option<String>,
@@ -68,7 +68,7 @@ struct Output {
     duplicates: Vec<Vec<String>>,
 }
 
-/// Texts are empty if nothing was given or recognised.
+/// Texts are empty if the input has none or it was not recognised.
 #[derive(Default, Serialize)]
 struct Contact {
     id: String,
@@ -89,17 +89,17 @@ fn normalise(input: Input, context: &Context) -> Result<Output, Failure> {
         return Err(Failure::too_large(format!("contacts are more than {MAX_CONTACTS}: give them in parts")));
     }
     let country: country::Id = input.default_country.trim().to_uppercase().parse().map_err(|_| {
-        Failure::invalid(&["default_country"], "is no country that has telephones: write two letters such as NO")
+        Failure::invalid(&["default_country"], "is not a country with telephone numbers: write two letters such as NO")
     })?;
-    let contacts: Vec<Contact> = input.contacts.into_iter().map(|given| contact(given, country, context)).collect();
+    let contacts: Vec<Contact> = input.contacts.into_iter().map(|input| contact(input, country, context)).collect();
     let duplicates = duplicates(&contacts);
     Ok(Output { contacts, duplicates })
 }
 
-fn contact(given: Given, country: country::Id, context: &Context) -> Contact {
-    let mut contact = Contact { id: given.id, ..Contact::default() };
+fn contact(input: ContactInput, country: country::Id, context: &Context) -> Contact {
+    let mut contact = Contact { id: input.id, ..Contact::default() };
     let reported = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
-    if let Some(text) = reported(given.phone) {
+    if let Some(text) = reported(input.phone) {
         match phone::read(&text, country) {
             Ok(phone) => {
                 if !phone.valid {
@@ -116,7 +116,7 @@ fn contact(given: Given, country: country::Id, context: &Context) -> Contact {
             Err(problem) => contact.problems.push(format!("phone: {problem}")),
         }
     }
-    if let Some(text) = reported(given.email) {
+    if let Some(text) = reported(input.email) {
         match email::read(text.trim()) {
             Ok(address) => (contact.email, contact.email_valid) = (address, true),
             Err(problem) => {
@@ -125,7 +125,7 @@ fn contact(given: Given, country: country::Id, context: &Context) -> Contact {
             }
         }
     }
-    if let Some(text) = reported(given.name) {
+    if let Some(text) = reported(input.name) {
         contact.name = name::tidy(&text);
         if !contact.name.chars().any(char::is_alphabetic) {
             contact.problems.push("name: has no letter".to_owned());

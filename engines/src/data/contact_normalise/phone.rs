@@ -20,13 +20,13 @@ pub(super) fn read(text: &str, default: country::Id) -> Result<Phone, &'static s
         return Err("is too long for a number");
     }
     let text = text.trim();
-    // With a country given, its prefix would be stripped from other countries' numbers too.
+    // With a default country, its prefix would be stripped from other countries' numbers too.
     let abroad = text.starts_with('+') || text.starts_with("tel:+");
     let mut number = phonenumber::parse(Some(default).filter(|_| !abroad), text).map_err(|error| match error {
         phonenumber::ParseError::InvalidCountryCode => "has the code of no country",
         phonenumber::ParseError::TooShortAfterIdd | phonenumber::ParseError::TooShortNsn => "is too short",
         phonenumber::ParseError::TooLong => "is too long for a number",
-        _ => "is no number",
+        _ => "is not a number",
     })?;
     // A country code without plus, such as 1 650 253 0000: valid if read as one.
     if network(&number).is_none() && !text.starts_with('+') {

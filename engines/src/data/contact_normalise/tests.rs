@@ -13,7 +13,7 @@ fn one(contact: Value, country: &str) -> Value {
 /// libphonenumber (its Python port phonenumbers 9.0): number, default country, E.164, type, country. Most are of its own
 /// tests' example numbers.
 #[test]
-fn numbers_are_read_as_libphonenumber_reads_them() {
+fn numbers_are_parsed_as_by_libphonenumber() {
     for (number, default, e164, kind, country) in [
         ("020 7031 3000", "GB", "+442070313000", "fixed_line", "GB"),
         ("(650) 253-0000", "US", "+16502530000", "fixed_line_or_mobile", "US"),
@@ -41,7 +41,7 @@ fn numbers_are_read_as_libphonenumber_reads_them() {
 
 /// The same: not valid, or no number at all.
 #[test]
-fn numbers_that_nobody_has() {
+fn invalid_numbers_are_reported() {
     for (number, default) in [("253 0000", "US"), ("12", "GB"), ("abc", "US"), ("+999123", "US"), ("", "US")] {
         let contact = one(json!({ "phone": number }), default);
         assert_eq!(contact["phone_valid"], false, "{number}");
@@ -49,7 +49,7 @@ fn numbers_that_nobody_has() {
     }
 }
 
-/// Wikipedia, "Email address", the lists of valid and of invalid examples; email-validator 2.4 says the same, but for
+/// Wikipedia, "Email address", the lists of valid and of invalid examples; email-validator 2.4 agrees, but for
 /// the local part of more than 64 octets, which RFC 5321, section 4.5.3.1.1, forbids.
 #[test]
 fn addresses_of_the_well_known_lists() {
@@ -93,8 +93,8 @@ fn addresses_of_the_well_known_lists() {
 }
 
 #[test]
-fn names_get_their_capitals() {
-    for (given, tidy) in [
+fn names_are_capitalised() {
+    for (input, tidy) in [
         ("JO  BLOGGS", "Jo Bloggs"),
         ("ludwig VAN beethoven", "ludwig VAN beethoven"),
         ("ludwig van beethoven", "Ludwig van Beethoven"),
@@ -104,12 +104,12 @@ fn names_get_their_capitals() {
         ("ZOE\u{308} \u{200b}ÅBERG\t", "Zoë Åberg"),
         ("李小龙", "李小龙"),
     ] {
-        assert_eq!(name::tidy(given), tidy);
+        assert_eq!(name::tidy(input), tidy);
     }
 }
 
 #[test]
-fn duplicates_are_found_through_each_other() {
+fn duplicates_are_found_transitively() {
     let input = json!({
         "default_country": "NO",
         "contacts": [
@@ -125,7 +125,7 @@ fn duplicates_are_found_through_each_other() {
 }
 
 #[test]
-fn a_country_that_is_none_is_refused() {
+fn an_unknown_country_is_rejected() {
     let input = json!({ "contacts": [], "default_country": "Norway" });
     assert!(matches!(ENGINE.run(input, &Context::default()), Err(Failure::Invalid { .. })));
 }
@@ -134,7 +134,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn no_text_is_a_panic(text in "[-+0-9 ()./;=#x,a-z٣０éß]{0,40}(;ext=|;phone-context=|tel:|@)?[-+0-9a-z.\\[\\]\"]{0,20}") {
+    fn no_text_panics(text in "[-+0-9 ()./;=#x,a-z٣０éß]{0,40}(;ext=|;phone-context=|tel:|@)?[-+0-9a-z.\\[\\]\"]{0,20}") {
         let contact = one(json!({ "phone": text, "email": text, "name": text }), "DE");
         prop_assert!(contact["id"] == "1");
     }

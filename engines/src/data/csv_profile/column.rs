@@ -137,10 +137,10 @@ impl Column {
             r#type: kind.map_or("empty", Kind::name),
             missing: self.missing,
             distinct: self.values.len(),
-            min: min.map(shown).unwrap_or_default(),
-            max: max.map(shown).unwrap_or_default(),
+            min: min.map(displayed).unwrap_or_default(),
+            max: max.map(displayed).unwrap_or_default(),
             mean,
-            top: top.into_iter().take(TOP).map(|(value, _)| shown(value)).collect(),
+            top: top.into_iter().take(TOP).map(|(value, _)| displayed(value)).collect(),
             pattern: self.shape.regex().unwrap_or_default(),
             name: self.name,
         }
@@ -153,7 +153,7 @@ impl Column {
     }
 }
 
-fn shown(text: impl AsRef<str>) -> String {
+fn displayed(text: impl AsRef<str>) -> String {
     let text = text.as_ref();
     text.get(..text.floor_char_boundary(MAX_SHOWN)).unwrap_or_default().to_owned()
 }

@@ -35,7 +35,7 @@ pub fn detect(text: &str, delimiter: Option<u8>) -> Dialect {
     let head = if head.len() < text.len() { head.rsplit_once('\n').map_or(head, |(whole, _)| whole) } else { head };
     let mut best = (Dialect { delimiter: delimiter.unwrap_or(b','), quote: b'"' }, 0.0);
     for quote in QUOTES.into_iter().filter(|&quote| quote == b'"' || head.as_bytes().contains(&quote)) {
-        for delimiter in DELIMITERS.into_iter().filter(|&known| delimiter.is_none_or(|given| given == known)) {
+        for delimiter in DELIMITERS.into_iter().filter(|&known| delimiter.is_none_or(|chosen| chosen == known)) {
             let dialect = Dialect { delimiter, quote };
             let score = if head.as_bytes().contains(&delimiter) { score(dialect, head) } else { 0.0 };
             if score > best.1 {

@@ -171,8 +171,8 @@ fn names(header: Option<&csv::StringRecord>, width: usize, warnings: &mut Vec<St
     let mut used: BTreeMap<String, usize> = BTreeMap::new();
     let mut names: Vec<String> = Vec::with_capacity(width);
     for at in 0..width {
-        let given = header.map(|header| header.get(at).unwrap_or_default().trim());
-        let name = match given {
+        let header_name = header.map(|header| header.get(at).unwrap_or_default().trim());
+        let name = match header_name {
             Some("") => {
                 warnings.push(format!("column {} has no name", at + 1));
                 format!("column_{}", at + 1)

@@ -12,7 +12,7 @@ fn warned(output: &Value, of: &str) -> bool {
 
 /// RFC 4180, section 2, rules 5 to 7: quoted fields with line breaks, commas and doubled quotes.
 #[test]
-fn quoted_fields_are_read_as_rfc_4180_says() {
+fn quoted_fields_are_parsed_by_rfc_4180() {
     let output = run(json!({ "csv": "\"aaa\",\"b CRLF\r\nbb\",\"c,c\"\r\nzzz,\"b\"\"bb\",xxx", "header": false }));
     assert_eq!(output["rows"], 2);
     assert_eq!(output["columns"][1]["top"], json!(["b CRLF\r\nbb", "b\"bb"]));
@@ -37,7 +37,7 @@ fn types_and_counts_are_those_of_pandas() {
 
 /// van den Burg et al. (2019), section 1: semicolons between, commas within the numbers.
 #[test]
-fn a_semicolon_wins_over_decimal_commas() {
+fn semicolons_are_preferred_to_decimal_commas() {
     let output = run(json!({ "csv": "day;rain;level\nMon;7,5;10,25\nTue;0,1;9,75\nWed;3,0;9,5\n" }));
     assert_eq!(output["dialect"], json!({ "delimiter": ";", "quote": "\"", "header": true }));
     assert_eq!(output["columns"].as_array().unwrap().len(), 3);
@@ -56,7 +56,7 @@ fn tabs_pipes_and_single_quotes_are_found() {
 }
 
 #[test]
-fn a_given_delimiter_is_used_and_a_long_one_refused() {
+fn an_explicit_delimiter_is_used_and_a_long_one_rejected() {
     let output = run(json!({ "csv": "a,b;c\n1,2;3\n", "delimiter": ";" }));
     assert_eq!(output["columns"][0]["name"], "a,b");
     let refused = ENGINE.run(json!({ "csv": "a", "delimiter": "::" }), &Context::default());
@@ -64,7 +64,7 @@ fn a_given_delimiter_is_used_and_a_long_one_refused() {
 }
 
 #[test]
-fn times_are_ordered_as_times_and_have_a_pattern() {
+fn times_are_ordered_chronologically_and_have_a_pattern() {
     let csv = "at,day\n2026-11-21T03:00:00+02:00,2026-01-31\n2026-11-21T02:00:00Z,2025-12-31\n";
     let output = run(json!({ "csv": csv }));
     assert_eq!(output["columns"][0]["type"], "datetime");
@@ -75,14 +75,14 @@ fn times_are_ordered_as_times_and_have_a_pattern() {
 }
 
 #[test]
-fn dates_and_datetimes_join_to_datetime_but_numbers_and_dates_to_text() {
+fn dates_and_datetimes_merge_to_datetime_but_numbers_and_dates_to_text() {
     let output = run(json!({ "csv": "a,b\n2026-11-21,1\n2026-11-21T03:00:00,2026-11-21\n" }));
     assert_eq!(output["columns"][0]["type"], "datetime");
     assert_eq!(output["columns"][1]["type"], "string");
 }
 
 #[test]
-fn faults_of_the_table_are_told() {
+fn table_errors_are_reported() {
     let csv = "id,id,,zip,note\n1,1,x,007, a\n2,2,x,010,b\n2,2,x,010,b\n3\n4,4,x,1,oops\n";
     let output = run(json!({ "csv": csv }));
     for of in ["more than once", "has no name", "as many fields", "repeat an earlier", "begin with 0", "spaces around"]

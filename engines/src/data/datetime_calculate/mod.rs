@@ -113,10 +113,10 @@ fn calculate(input: Input, context: &Context) -> Result<Output, Failure> {
     let zone = zone("timezone", &input.timezone)?;
     let value = reading::read("value", &input.value, &zone, context)?;
     match input.operation {
-        Operation::Parse => Ok(Output::at(&shown(value, &input)?)),
+        Operation::Parse => Ok(Output::at(&in_output_zone(value, &input)?)),
         Operation::Convert => {
             needed("to_timezone", input.to_timezone.as_ref())?;
-            Ok(Output::at(&shown(value, &input)?))
+            Ok(Output::at(&in_output_zone(value, &input)?))
         }
         Operation::Add => add(value, &input),
         Operation::Difference => difference(&value, &other(&input, &zone, context)?, &input),
@@ -145,7 +145,7 @@ fn other(input: &Input, zone: &TimeZone, context: &Context) -> Result<Zoned, Fai
 }
 
 /// Converts to the requested zone.
-fn shown(time: Zoned, input: &Input) -> Result<Zoned, Failure> {
+fn in_output_zone(time: Zoned, input: &Input) -> Result<Zoned, Failure> {
     match &input.to_timezone {
         Some(name) => Ok(time.with_time_zone(zone("to_timezone", name)?)),
         None => Ok(time),
@@ -162,7 +162,7 @@ fn add(value: Zoned, input: &Input) -> Result<Output, Failure> {
         return add_business(value, input);
     }
     let span = reading::span(amount)?;
-    let sum = shown(value.checked_add(span).map_err(outside)?, input)?;
+    let sum = in_output_zone(value.checked_add(span).map_err(outside)?, input)?;
     Ok(Output { duration: Some(span.to_string()), ..Output::at(&sum) })
 }
 
@@ -174,7 +174,11 @@ fn add_business(value: Zoned, input: &Input) -> Result<Output, Failure> {
     let date = business::add(value.date(), days, &input.holidays)?;
     let sum = value.with().date(date).build().map_err(outside)?;
     let passed = value.date().until(date).map_err(outside)?;
-    Ok(Output { duration: Some(passed.to_string()), business_days: Some(days), ..Output::at(&shown(sum, input)?) })
+    Ok(Output {
+        duration: Some(passed.to_string()),
+        business_days: Some(days),
+        ..Output::at(&in_output_zone(sum, input)?)
+    })
 }
 
 /// The result is in calendar units of `value`'s zone; the duration is elapsed time.
@@ -214,7 +218,7 @@ fn range(value: &Zoned, other: &Zoned, input: &Input, context: &Context) -> Resu
             context.warn(format!("only the first {MAX_TIMES} times are reported"));
             break;
         }
-        times.push(shown(next.clone(), input)?.to_string());
+        times.push(in_output_zone(next.clone(), input)?.to_string());
         last = Some(next);
     }
     Ok(Output {

@@ -22,7 +22,7 @@ pub(super) fn read(field: &str, text: &str, zone: &TimeZone, context: &Context) 
     let Some(local) = text.parse::<DateTime>().ok().or_else(|| week(text)) else {
         let forms = "2026-11-21T03:00:00Z, 2026-11-21T04:00[Europe/Oslo], 2026-11-21, 2026-W47-6, \
                      Sat, 21 Nov 2026 03:00:00 +0000 or 1795230000";
-        return Err(Failure::invalid(&[field], format!("is no time that is known here: write it as {forms}")));
+        return Err(Failure::invalid(&[field], format!("is not a supported time: write it as {forms}")));
     };
     let ambiguous = zone.to_ambiguous_zoned(local);
     match ambiguous.offset() {
@@ -51,7 +51,7 @@ fn epoch(text: &str) -> Option<Timestamp> {
 /// Parses a duration in ISO 8601 or in words.
 pub(super) fn span(text: &str) -> Result<Span, Failure> {
     text.trim().parse().map_err(|error| {
-        let how = "is no duration: write one such as P1M, -PT36H or 2 days 3 hours";
+        let how = "is not a duration: write one such as P1M, -PT36H or 2 days 3 hours";
         Failure::invalid(&["amount"], format!("{how} ({error})"))
     })
 }

@@ -25,7 +25,7 @@ impl Notes {
     pub const EMPTY: Self = Self(1024);
 
     const ALL: [(Self, &'static str); 11] = [
-        (Self::KEYS, "keys that are no text became text"),
+        (Self::KEYS, "keys that are not text were converted to text"),
         (Self::DOUBLE, "keys are there more than once: the last value of each was kept"),
         (Self::BYTES, "bytes became base64 text"),
         (Self::FLOATS, "numbers that are infinite or none became null"),

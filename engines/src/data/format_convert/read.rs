@@ -140,7 +140,7 @@ fn one(mut documents: Vec<Document>, format: &str) -> Result<Document, Failure> 
         all.notes.add(Notes::SEVERAL);
         return Ok(all);
     }
-    documents.pop().ok_or_else(|| wrong(format!("is no {format}: there are no bytes")))
+    documents.pop().ok_or_else(|| wrong(format!("is not {format}: it is empty")))
 }
 
 /// RFC 8949, section 6.1: bignums and bytes as numbers or text, tags dropped.

@@ -40,12 +40,12 @@ fn ndjson(value: Value, warnings: &mut Vec<String>) -> String {
 
 fn toml(mut value: Value, warnings: &mut Vec<String>) -> Result<String, Failure> {
     if !value.is_object() {
-        return Err(wrong("is no table, which a TOML document must be: put it under a key"));
+        return Err(wrong("is not a table, which a TOML document must be: put it under a key"));
     }
     let mut lost = (0, 0);
     without_null(&mut value, &mut lost);
     if lost.0 > 0 {
-        warnings.push(format!("TOML has no null: {} were left out", lost.0));
+        warnings.push(format!("TOML has no null: {} were omitted", lost.0));
     }
     if lost.1 > 0 {
         warnings.push("integers past TOML's 64 bits became floating point and may have lost digits".to_owned());

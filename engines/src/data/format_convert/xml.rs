@@ -20,7 +20,7 @@ struct Element {
 }
 
 pub fn read(content: &str) -> Result<Document, Failure> {
-    let bad = |why: &dyn std::fmt::Display| wrong(format!("is no XML: {why}"));
+    let bad = |why: &dyn std::fmt::Display| wrong(format!("is not XML: {why}"));
     let mut reader = Reader::from_str(content);
     let mut open = vec![Element::default()];
     let mut notes = Notes::default();
@@ -71,9 +71,9 @@ fn push(open: &mut [Element], text: &str) {
 fn element(start: &BytesStart<'_>) -> Result<Element, Failure> {
     let mut element = Element { name: name(start.name().as_ref()), ..Element::default() };
     for attribute in start.attributes() {
-        let attribute = attribute.map_err(|error| wrong(format!("is no XML: {error}")))?;
+        let attribute = attribute.map_err(|error| wrong(format!("is not XML: {error}")))?;
         let value = attribute.normalized_value(XmlVersion::Implicit1_0);
-        let value = value.map_err(|error| wrong(format!("is no XML: {error}")))?;
+        let value = value.map_err(|error| wrong(format!("is not XML: {error}")))?;
         element.members.insert(format!("@{}", name(attribute.key.as_ref())), value.into());
     }
     Ok(element)
@@ -131,7 +131,7 @@ pub fn write(value: &Value, warnings: &mut Vec<String>) -> Result<String, Failur
         warnings.push("XML has no types: numbers, truths and null became text".to_owned());
     }
     if names.lost {
-        warnings.push("arrays within arrays were joined, and empty arrays left out".to_owned());
+        warnings.push("arrays within arrays were joined, and empty arrays omitted".to_owned());
     }
     String::from_utf8(writer.into_inner()).map_err(Failure::internal)
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Change;
 use crate::Failure;
-use crate::context::{Problem, Wrong};
+use crate::context::{Problem, ProblemKind};
 
 /// Maximum number of operations.
 const MAX_OPERATIONS: usize = 10_000;
@@ -59,7 +59,12 @@ pub fn apply(mut document: Value, patch: &Value) -> Result<(Value, Vec<Change>),
 }
 
 fn problem(at: usize, message: String) -> Problem {
-    Problem { loc: vec!["patch".to_owned(), at.to_string()], message, kind: Wrong::ValueError, input: Value::Null }
+    Problem {
+        loc: vec!["patch".to_owned(), at.to_string()],
+        message,
+        kind: ProblemKind::ValueError,
+        input: Value::Null,
+    }
 }
 
 fn read(patch: &Value) -> Result<Vec<PatchOperation>, Failure> {
@@ -73,7 +78,7 @@ fn read(patch: &Value) -> Result<Vec<PatchOperation>, Failure> {
     for (at, item) in items.iter().enumerate() {
         match PatchOperation::deserialize_from(item) {
             Ok(operation) => operations.push(operation),
-            Err(error) => problems.push(problem(at, format!("is no operation of RFC 6902: {error}"))),
+            Err(error) => problems.push(problem(at, format!("is not an operation of RFC 6902: {error}"))),
         }
     }
     problems.truncate(MAX_CONFLICTS);
@@ -122,13 +127,13 @@ fn conflict(document: &mut Value, operation: &PatchOperation) -> Option<String> 
         return match document.pointer(test.path.as_str()) {
             None => Some("there is nothing".to_owned()),
             Some(found) if same(found, &test.value) => None,
-            Some(found) => Some(format!("it is {}", shown(found))),
+            Some(found) => Some(format!("it is {}", display(found))),
         };
     }
     json_patch::patch(document, std::slice::from_ref(operation)).err().map(|error| error.kind.to_string())
 }
 
-fn shown(value: &Value) -> String {
+fn display(value: &Value) -> String {
     let text = value.to_string();
     let end = text.floor_char_boundary(100);
     text.get(..end).map_or(String::new(), |head| if end < text.len() { format!("{head}…") } else { head.to_owned() })

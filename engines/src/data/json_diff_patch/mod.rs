@@ -54,12 +54,12 @@ enum Kind {
 
 #[derive(Serialize)]
 struct Output {
-    /// The given patch, or the one from `before` to `after`.
+    /// The patch of the input, or the one from `before` to `after`.
     patch: Value,
     result: Value,
     /// The operations; for a merge patch, its effect as operations.
     changes: Vec<Change>,
-    /// Whether `result` equals `after` if both it and a patch were given; otherwise whether it equals `before`.
+    /// Whether `result` equals `after` if the input has both; otherwise whether it equals `before`.
     identical: bool,
 }
 
@@ -72,7 +72,7 @@ struct Change {
 fn run(input: Input, context: &Context) -> Result<Output, Failure> {
     let Input { before, after, patch, kind } = input;
     match (patch, after) {
-        (None, None) => Err(Failure::invalid(&["after"], "is required where no patch is given: give either")),
+        (None, None) => Err(Failure::invalid(&["after"], "is required without a patch: set one of them")),
         (None, Some(after)) => compared(before, after, kind, context),
         (Some(patch), after) => patched(before, patch, after, kind, context),
     }
@@ -90,7 +90,7 @@ fn compared(before: Value, after: Value, kind: Kind, context: &Context) -> Resul
     let mut result = before;
     json_patch::merge(&mut result, &patch);
     if result != after {
-        context.warn("after has members that are null, which a merge patch cannot say: use a JSON patch");
+        context.warn("after has members that are null, which a merge patch cannot express: use a JSON patch");
     }
     Ok(Output { patch, result, changes, identical })
 }

@@ -13,7 +13,7 @@ fn patched(before: Value, patch: Value) -> Value {
 
 /// RFC 6902, appendix A: A.1 to A.8, A.10, A.11, A.14 and A.16.
 #[test]
-fn the_patches_of_rfc_6902_give_what_it_says() {
+fn patches_match_rfc_6902() {
     for (before, patch, after) in [
         (
             json!({ "foo": "bar" }),
@@ -78,7 +78,7 @@ fn the_patches_of_rfc_6902_give_what_it_says() {
 
 /// RFC 6902, appendix A.9, A.12 and A.15; section 4.4 forbids a move into itself.
 #[test]
-fn the_conflicts_of_rfc_6902_are_told_with_the_operation() {
+fn rfc_6902_conflicts_are_reported_with_the_operation() {
     for (before, operation) in [
         (json!({ "baz": "qux" }), json!({ "op": "test", "path": "/baz", "value": "bar" })),
         (json!({ "foo": "bar" }), json!({ "op": "add", "path": "/baz/bat", "value": "qux" })),
@@ -96,9 +96,9 @@ fn the_conflicts_of_rfc_6902_are_told_with_the_operation() {
     }
 }
 
-/// RFC 7396, appendix A, all of its cases but those whose patch is null, which here is as if not given.
+/// RFC 7396, appendix A, all of its cases but those whose patch is null, which here is the same as an absent patch.
 #[test]
-fn the_merge_patches_of_rfc_7396_give_what_it_says() {
+fn merge_patches_match_rfc_7396() {
     for (before, patch, after) in [
         (json!({ "a": "b" }), json!({ "a": "c" }), json!({ "a": "c" })),
         (json!({ "a": "b" }), json!({ "b": "c" }), json!({ "a": "b", "b": "c" })),
@@ -121,7 +121,7 @@ fn the_merge_patches_of_rfc_7396_give_what_it_says() {
 }
 
 #[test]
-fn a_diff_of_arrays_keeps_what_is_common() {
+fn a_diff_of_arrays_keeps_common_items() {
     let output = run(json!({ "before": [1, 2, 3, 4, 5], "after": [1, 3, 9, 5, 6] })).unwrap();
     let patch = json!([
         { "op": "remove", "path": "/1" },
@@ -133,7 +133,7 @@ fn a_diff_of_arrays_keeps_what_is_common() {
 }
 
 #[test]
-fn a_patch_is_held_against_what_is_expected_of_it() {
+fn a_patch_is_compared_with_the_expected_document() {
     let context = Context::default();
     let input =
         json!({ "before": { "a": 1 }, "after": { "a": 3 }, "patch": [{ "op": "replace", "path": "/a", "value": 2 }] });

@@ -80,7 +80,7 @@ fn query(input: Input, context: &Context) -> Result<Output, Failure> {
         Language::Pointer => pointer(document, query),
     })?;
     if output.count > output.values.len() {
-        context.warn(format!("only the first {} of {} values are given", output.values.len(), output.count));
+        context.warn(format!("only the first {} of {} values are returned", output.values.len(), output.count));
     }
     Ok(output)
 }
@@ -92,7 +92,7 @@ fn wrong(message: impl Into<String>) -> Failure {
 /// RFC 6901, sections 3 and 4.
 fn pointer(document: &Value, query: &str) -> Result<Output, Failure> {
     if query.starts_with('#') {
-        return Err(wrong("is a pointer as a URI fragment: leave out the # and decode what is percent-encoded"));
+        return Err(wrong("is a pointer as a URI fragment: remove the # and decode percent-encoded characters"));
     }
     if !query.is_empty() && !query.starts_with('/') {
         return Err(wrong("must be empty or begin with /"));

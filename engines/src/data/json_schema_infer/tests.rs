@@ -29,7 +29,7 @@ fn types_and_required_members_are_those_of_genson() {
 
 /// genson 1.4: an empty object has no properties, an empty array no items.
 #[test]
-fn what_is_empty_says_its_type_only() {
+fn empty_values_have_only_a_type() {
     assert_eq!(schema(json!([{}])), json!({ "type": "object" }));
     assert_eq!(schema(json!([[]])), json!({ "type": "array" }));
     assert_eq!(schema(json!([])), json!({}));
@@ -37,7 +37,7 @@ fn what_is_empty_says_its_type_only() {
 
 /// JSON Schema Validation 2020-12, section 7.3, with RFC 3339, 9562, 5321, 3986 and 2673's own examples.
 #[test]
-fn formats_are_found_where_every_text_is_of_them() {
+fn a_format_is_inferred_if_every_text_matches_it() {
     for (format, texts) in [
         ("date-time", ["1985-04-12T23:20:50.52Z", "1996-12-19T16:39:57-08:00"]),
         ("date", ["1985-04-12", "1996-12-19"]),
@@ -55,7 +55,7 @@ fn formats_are_found_where_every_text_is_of_them() {
 }
 
 #[test]
-fn few_texts_that_repeat_are_an_enumeration() {
+fn few_repeated_texts_are_an_enumeration() {
     let samples = json!(["open", "shut", "open", "open"]);
     assert_eq!(schema(samples.clone()), json!({ "type": "string", "enum": ["open", "shut"] }));
     assert_eq!(schema(json!(["open", "shut", "open"])), json!({ "type": "string" }));
@@ -63,7 +63,7 @@ fn few_texts_that_repeat_are_an_enumeration() {
 }
 
 #[test]
-fn conflicts_have_their_place_and_null_is_none() {
+fn conflicts_have_a_location_and_null_is_no_conflict() {
     let output = run(json!({ "samples": [{ "a/b": [1, "x"], "c": null }, { "a/b": [{}], "c": 2 }] }));
     let conflict = json!([{ "path": "/a~1b/*", "types": ["integer", "string", "object"] }]);
     assert_eq!(output["conflicts"], conflict);
@@ -71,7 +71,7 @@ fn conflicts_have_their_place_and_null_is_none() {
 }
 
 #[test]
-fn very_many_keys_are_a_map() {
+fn many_distinct_keys_are_inferred_as_a_map() {
     let keys: Value =
         (0..1_500).map(|at| (format!("k{at}"), json!({ "n": at }))).collect::<serde_json::Map<_, _>>().into();
     let inferred = schema(json!([{ "counts": keys }]));

@@ -78,10 +78,10 @@ fn transform(input: Input, context: &Context) -> Result<Output, Failure> {
             ));
         }
     }
-    let fallen = || wrong("a function cannot take what it is given: look at its numbers, formats and times");
+    let fallen = || wrong("a function cannot process its arguments: check their numbers, formats and times");
     let (results, more) = on_stack(context, STACK, fallen, || run(&input, meter::MAX_STEPS))?;
     if more {
-        context.warn(format!("only the first {MAX_RESULTS} results are given"));
+        context.warn(format!("only the first {MAX_RESULTS} results are returned"));
     }
     Ok(Output { count: results.len(), results })
 }
@@ -126,7 +126,7 @@ fn run(input: &Input, steps: usize) -> Result<(Vec<Value>, bool), Failure> {
     let code = format!("muster_main{arguments}");
     let arena = Arena::default();
     let modules = Loader::new(defs.into_iter().chain([call])).load(&arena, File { code: code.as_str(), path: () });
-    let modules = modules.map_err(|_| Failure::internal("the call of a jq program is no jq program"))?;
+    let modules = modules.map_err(|_| Failure::internal("the call of a jq program is not a jq program"))?;
     let compiler = Compiler::default().with_funs(natives).with_global_vars(names.iter().map(String::as_str));
     let filter = compiler.compile(modules).map_err(|errors| undefined(&errors))?;
 
@@ -183,7 +183,7 @@ fn malformed(program: &str) -> Failure {
         }
         load::Error::Io(_) => None,
     });
-    wrong(format!("it is no jq program: {}", first.unwrap_or_else(|| "modules cannot be loaded here".to_owned())))
+    wrong(format!("it is not a jq program: {}", first.unwrap_or_else(|| "modules cannot be loaded here".to_owned())))
 }
 
 fn undefined(errors: &jaq_core::compile::Errors<&str, ()>) -> Failure {

@@ -111,7 +111,7 @@ fn variables_are_there_by_name() {
 }
 
 #[test]
-fn the_world_outside_is_not_there() {
+fn environment_and_files_are_not_accessible() {
     for program in [
         "env",
         "$ENV",
@@ -141,7 +141,7 @@ fn the_world_outside_is_not_there() {
 }
 
 #[test]
-fn errors_are_the_programs() {
+fn errors_of_the_program_are_invalid_input() {
     for program in
         [".a.b", "error(\"no\")", "{} + 1", "1 | keys", "\"x\" | tonumber", "[1] | implode(1)", "error(null)"]
     {
@@ -151,7 +151,7 @@ fn errors_are_the_programs() {
 }
 
 #[test]
-fn what_runs_or_grows_without_end_is_stopped() {
+fn endless_runs_and_growth_are_limited() {
     for program in [
         "def f: f; f",
         "def f: 1 + f; f",
@@ -192,7 +192,7 @@ fn what_runs_or_grows_without_end_is_stopped() {
 }
 
 #[test]
-fn a_loop_of_many_rounds_is_no_recursion() {
+fn a_long_loop_does_not_grow_the_stack() {
     assert_eq!(results(json!(0), "until(. >= 20000; . + 1)"), json!([20_000]));
     assert_eq!(
         results(json!(0), "[range(5000)] | map({k: (. % 7), v: .}) | group_by(.k) | map(length) | add"),
@@ -204,7 +204,7 @@ fn a_loop_of_many_rounds_is_no_recursion() {
 }
 
 #[test]
-fn more_results_than_are_given_are_told_of() {
+fn omitted_results_are_reported() {
     let context = Context::default();
     let output = ENGINE.run(json!({ "document": 1, "program": "range(20000)" }), &context).unwrap();
     assert_eq!(output["count"], 10_000);

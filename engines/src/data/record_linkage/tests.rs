@@ -89,7 +89,7 @@ fn fields() -> Value {
 }
 
 #[test]
-fn planted_duplicates_of_febrl_are_found_and_nothing_else() {
+fn febrl_duplicates_are_found_without_false_positives() {
     let output = run(json!({ "left": people(&FEBRL), "fields": fields() }));
     let expected: Vec<Value> = (0..12).map(|pair| json!([2 * pair, 2 * pair + 1])).collect();
     assert_eq!(output["clusters"], json!(expected));
@@ -116,9 +116,9 @@ fn two_tables_are_linked_and_blocks_save_pairs() {
     assert_eq!(output["clusters"][0], json!([0, 12]));
 }
 
-/// What one field cannot tell is left to a person: same name, other birthday.
+/// Pairs that one field cannot decide are for review: same name, other birthday.
 #[test]
-fn doubtful_pairs_are_for_review_by_the_threshold() {
+fn uncertain_pairs_are_marked_for_review_by_the_threshold() {
     let input = |threshold: f64| {
         json!({
             "left": [{ "n": "Ann Lee" }, { "n": "Ann Lee" }, { "n": "Bob Ray" }],
@@ -133,7 +133,7 @@ fn doubtful_pairs_are_for_review_by_the_threshold() {
 }
 
 #[test]
-fn what_cannot_be_linked_is_refused() {
+fn tables_that_cannot_be_linked_are_rejected() {
     let many: Vec<Value> = (0..1500).map(|id| json!({ "id": id })).collect();
     let fields = json!([{ "name": "id", "kind": "exact" }]);
     let input = json!({ "left": many, "fields": fields });

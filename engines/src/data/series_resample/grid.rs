@@ -28,7 +28,7 @@ impl Grid {
         series: usize,
     ) -> Result<Self, Failure> {
         let span: Span = interval.trim().parse().map_err(|error| {
-            Failure::invalid(&["interval"], format!("is no duration such as PT1H, P1D or P1M ({error})"))
+            Failure::invalid(&["interval"], format!("is not a duration such as PT1H, P1D or P1M ({error})"))
         })?;
         if span.is_negative() || span.is_zero() {
             return Err(Failure::invalid(&["interval"], "must be longer than nothing, such as PT1H"));

@@ -232,7 +232,7 @@ fn align(output: &mut Output, columns: Vec<(String, Vec<Option<f64>>)>, grid: &G
     let dropped = grid.len().saturating_sub(kept.len());
     if dropped > 0 {
         context.warn(format!(
-            "{dropped} of {} intervals are left out, as a series has no value there: gaps tells which, fill mends short ones",
+            "{dropped} of {} intervals are omitted because a series has no value there: see gaps; fill closes short ones",
             grid.len()
         ));
     }

@@ -62,7 +62,7 @@ fn the_example_of_the_pandas_documentation() {
 /// pandas 2.3: every six hours of UTC from 2026-03-27 in Europe/Paris, by day; every hour from 2026-03-28T22:10Z by
 /// five hours, which are of the clock and not of the calendar.
 #[test]
-fn days_are_the_zones_and_hours_the_clocks() {
+fn days_follow_the_zone_and_hours_the_elapsed_time() {
     let every = |start: &str, hours: i64, count: i64| -> Vec<Value> {
         let start: Timestamp = start.parse().unwrap();
         let at = |index: i64| start + jiff::SignedDuration::from_hours(hours * index);
@@ -80,7 +80,7 @@ fn days_are_the_zones_and_hours_the_clocks() {
 }
 
 #[test]
-fn months_and_weeks_begin_where_the_calendar_says() {
+fn months_and_weeks_begin_on_calendar_boundaries() {
     let first = |interval: &str| {
         let series = json!({ "s": points(&[("2026-11-21T12:00:00Z", 1.0)]) });
         run(json!({ "series": series, "interval": interval })).0["times"][0].clone()
@@ -92,7 +92,7 @@ fn months_and_weeks_begin_where_the_calendar_says() {
 }
 
 #[test]
-fn gaps_are_told_and_series_aligned() {
+fn gaps_are_reported_and_series_aligned() {
     let series = json!({
         "a": points(&[("2026-01-01T00:00:00Z", 1.0), ("2026-01-01T01:00:00Z", 2.0), ("2026-01-01T02:00:00Z", 3.0)]),
         "b": points(&[("2026-01-01T01:30:00Z", 7.0)]),
@@ -110,7 +110,7 @@ fn gaps_are_told_and_series_aligned() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_operations_are_rejected() {
     let run = |interval: &str, last: &str| {
         let series = json!({ "s": points(&[("2026-01-01T00:00:00Z", 1.0), (last, 1.0)]) });
         ENGINE.run(json!({ "series": series, "interval": interval }), &Context::default())

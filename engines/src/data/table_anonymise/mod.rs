@@ -135,19 +135,22 @@ fn anonymise(input: Input, context: &Context) -> Result<Output, Failure> {
 
 fn warn(input: &Input, suppressed: usize, context: &Context) {
     if suppressed > 0 {
-        context.warn(format!("{suppressed} rows are left out, as no class of k has room for them"));
+        context.warn(format!("{suppressed} rows are suppressed because they fit no class of k rows"));
     }
     if !input.direct_identifiers.is_empty() {
         context.warn("direct identifiers are dropped: there is no key to make pseudonyms with");
     }
     for name in input.hierarchies.keys().filter(|name| !input.quasi_identifiers.contains(name)) {
-        context.warn(format!("the hierarchy of {name} is not used: it is no quasi-identifier"));
+        context.warn(format!("the hierarchy of {name} is not used: {name} is not a quasi-identifier"));
     }
 }
 
 fn checked(input: &Input) -> Result<Vec<&Row>, Failure> {
     if input.quasi_identifiers.is_empty() {
-        return Err(Failure::invalid(&["quasi_identifiers"], "is empty: name the columns that could tell who it is"));
+        return Err(Failure::invalid(
+            &["quasi_identifiers"],
+            "is empty: name the columns that could identify a person",
+        ));
     }
     if input.rows.len().saturating_mul(input.quasi_identifiers.len()) > MAX_CELLS {
         return Err(Failure::too_large(format!("rows times quasi-identifiers are more than {MAX_CELLS}")));

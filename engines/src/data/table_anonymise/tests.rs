@@ -56,7 +56,7 @@ fn measures_are_those_of_pycanon() {
 
 /// Eight numbers are halved twice: pairs, each a seventh of the range.
 #[test]
-fn numbers_are_cut_at_the_median() {
+fn numbers_are_split_at_the_median() {
     let rows: Vec<Value> = (1..=8).map(|age| json!({ "age": age, "name": "x" })).collect();
     let output = run(json!({ "rows": rows, "quasi_identifiers": ["age"], "direct_identifiers": ["name"], "k": 2 }));
     assert_eq!(output["rows"][0], json!({ "age": "[1, 2]" }));
@@ -66,7 +66,7 @@ fn numbers_are_cut_at_the_median() {
 }
 
 #[test]
-fn categories_climb_their_hierarchy() {
+fn categories_are_generalised_by_their_hierarchy() {
     let rows: Vec<Value> = ["Oslo", "Bergen", "Lund", "Lund"].iter().map(|city| json!({ "city": city })).collect();
     for hierarchy in [
         json!({ "Oslo": ["Norway", "Europe"], "Bergen": ["Norway", "Europe"], "Lund": ["Sweden", "Europe"] }),
@@ -83,7 +83,7 @@ fn categories_climb_their_hierarchy() {
 }
 
 #[test]
-fn a_lonely_row_is_left_out_where_it_may_be() {
+fn an_isolated_row_is_suppressed_where_allowed() {
     let rows: Vec<Value> = ["Oslo", "Lund", "Oslo", "Oslo"].iter().map(|city| json!({ "city": city })).collect();
     let with = |limit: f64| {
         run(json!({
@@ -96,7 +96,7 @@ fn a_lonely_row_is_left_out_where_it_may_be() {
 }
 
 #[test]
-fn what_cannot_be_anonymised_is_refused() {
+fn tables_that_cannot_be_anonymised_are_rejected() {
     for input in [
         json!({ "rows": [{ "a": 1 }], "quasi_identifiers": ["a"], "k": 2 }),
         json!({ "rows": [{ "a": 1 }], "quasi_identifiers": [] }),

@@ -84,7 +84,7 @@ pub(super) fn pattern(args: &Value) -> Result<regex::Regex, String> {
     let pattern = args.as_str().or_else(|| args.get("pattern").and_then(Value::as_str));
     let pattern = pattern.ok_or("must be a regular expression, or {\"pattern\": …}")?;
     let limits = regex::RegexBuilder::new(pattern).size_limit(1 << 20).nest_limit(100).build();
-    limits.map_err(|error| format!("is no regular expression: {error}"))
+    limits.map_err(|error| format!("is not a regular expression: {error}"))
 }
 
 /// Canonical text of a value, the same for 1 and 1.0.

@@ -16,7 +16,7 @@ fn checked(values: Value, check: &str, args: Value) -> (bool, Value) {
 /// Great Expectations, documentation of `expect_column_values_to_be_unique`: of [1, 2, 3, 3, 3] the three are 60 % that
 /// are unexpected.
 #[test]
-fn every_row_of_a_duplicate_is_broken() {
+fn every_row_of_a_duplicate_fails_the_check() {
     assert_eq!(checked(json!([1, 2, 3, 3, 3]), "unique", Value::Null), (false, json!([2, 3, 4])));
     assert_eq!(checked(json!([1, 2, 1.0, null, null]), "unique", Value::Null), (false, json!([0, 2])));
     let rows = json!([{ "x": 1, "y": 1 }, { "x": 1, "y": 2 }]);
@@ -32,7 +32,7 @@ fn every_row_of_a_duplicate_is_broken() {
 /// Great Expectations, documentation of `expect_column_values_to_be_between`: the ends belong to the range unless they
 /// are strict, either may be missing, and `mostly` is the least share that has to be good.
 #[test]
-fn ranges_have_their_ends() {
+fn ranges_include_their_bounds() {
     let range = |args: Value| checked(json!([1, 1.3, 0.8, 2, null, 3]), "range", args);
     assert_eq!(range(json!({ "min": 1, "max": 3 })), (false, json!([2])));
     assert_eq!(range(json!({ "min": 1, "exclusive_min": true })), (false, json!([0, 2])));
@@ -58,7 +58,7 @@ fn patterns_as_in_the_gallery() {
 }
 
 #[test]
-fn sets_know_numbers_by_their_value() {
+fn sets_compare_numbers_by_value() {
     assert_eq!(checked(json!(["a", "b", null]), "in-set", json!(["a"])), (false, json!([1])));
     assert_eq!(checked(json!([1, 2.0, "2"]), "in-set", json!({ "values": [1.0, 2] })), (false, json!([2])));
 }
@@ -85,7 +85,7 @@ fn references_to_a_column_a_table_and_a_list() {
 }
 
 #[test]
-fn freshness_is_counted_to_a_time_that_is_told() {
+fn freshness_is_measured_against_an_explicit_time() {
     let times = json!(["2026-11-18T00:00:00Z", "2026-11-20T06:00:00", null]);
     let args = json!({ "reference": "2026-11-21T00:00:00Z", "max_age": "PT18H" });
     assert_eq!(checked(times.clone(), "freshness", args), (true, json!([])));
@@ -113,7 +113,7 @@ fn the_score_is_the_mean_share_of_good_rows_and_warnings_do_not_fail() {
 }
 
 #[test]
-fn arguments_that_are_wrong_are_refused_with_their_place() {
+fn invalid_arguments_are_rejected_with_their_location() {
     for (check, args) in [
         ("range", json!({})),
         ("regex", json!("(")),

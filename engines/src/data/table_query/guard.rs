@@ -96,7 +96,7 @@ fn chance() -> Failure {
 fn function(key: &str, child: &Value, growth: &mut Growth) -> Result<(), Failure> {
     match key {
         key if CLOCK.contains(&key) => {
-            return Err(Failure::invalid(&["sql"], "asks for the time: write the time that is meant"));
+            return Err(Failure::invalid(&["sql"], "reads the present time: write the time as a literal"));
         }
         key if CHANCE.contains(&key) => return Err(chance()),
         // A SELECT without FROM is GlueSQL's series of one row.

@@ -71,7 +71,7 @@ fn query(input: Input, context: &Context) -> Result<Output, Failure> {
     let fallen = || wrong("SQL", "an expression cannot be computed: look at its functions' arguments and formats");
     let output = on_stack(context, STACK, fallen, || answer(tables, &input.sql, limit))?;
     if output.truncated {
-        context.warn(format!("only the first {limit} rows are given: ask for more by limit, or page by OFFSET"));
+        context.warn(format!("only the first {limit} rows are returned: raise limit for more, or page by OFFSET"));
     }
     Ok(output)
 }
@@ -82,14 +82,14 @@ fn answer(mut tables: Tables, sql: &str, limit: usize) -> Result<Output, Failure
         (Some(statement), true) => translate(&statement).map_err(|error| wrong("SQL", &error.to_string()))?,
         _ => return Err(Failure::invalid(&["sql"], "must be one statement")),
     };
-    let Statement::Query(mut asked) = statement else {
+    let Statement::Query(mut query) = statement else {
         return Err(Failure::invalid(&["sql"], "may only read: give one SELECT or VALUES"));
     };
-    guard::check(&asked, tables.size())?;
+    guard::check(&query, tables.size())?;
     // One more than returned, to detect truncation.
-    asked.limit.get_or_insert(Expr::Value(Cell::I64(i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1))));
+    query.limit.get_or_insert(Expr::Value(Cell::I64(i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1))));
 
-    let plan = tables.plan(Statement::Query(asked).into()).map_err(refused)?;
+    let plan = tables.plan(Statement::Query(query).into()).map_err(refused)?;
     let payload = execute(&mut tables, &guard::count_joined(&plan)?).map_err(refused)?;
     let Payload::Select { labels, rows } = payload else {
         return Err(Failure::invalid(&["sql"], "gives no rows: name the columns that are wanted"));
@@ -102,7 +102,7 @@ fn answer(mut tables: Tables, sql: &str, limit: usize) -> Result<Output, Failure
 }
 
 fn wrong(what: &str, why: &str) -> Failure {
-    Failure::invalid(&["sql"], format!("is no {what} that can be run here: {why}"))
+    Failure::invalid(&["sql"], format!("is not a supported {what}: {why}"))
 }
 
 fn refused(error: gluesql_core::error::Error) -> Failure {

@@ -10,13 +10,13 @@ const MAX_LINES: usize = 200;
 pub fn lines(plan: &StatementPlan) -> Result<Vec<String>, Failure> {
     let tree = serde_json::to_value(plan).map_err(Failure::internal)?;
     let mut lines = Vec::new();
-    walk(&tree, 0, &mut lines);
+    add_steps(&tree, 0, &mut lines);
     Ok(lines)
 }
 
-fn walk(node: &Value, depth: usize, lines: &mut Vec<String>) {
+fn add_steps(node: &Value, depth: usize, lines: &mut Vec<String>) {
     match node {
-        Value::Array(items) => items.iter().for_each(|item| walk(item, depth, lines)),
+        Value::Array(items) => items.iter().for_each(|item| add_steps(item, depth, lines)),
         Value::Object(object) => {
             for (key, child) in object {
                 let step = step(key, child);
@@ -25,7 +25,7 @@ fn walk(node: &Value, depth: usize, lines: &mut Vec<String>) {
                 {
                     lines.push(format!("{}{step}", "  ".repeat(depth)));
                 }
-                walk(child, depth + usize::from(step.is_some()), lines);
+                add_steps(child, depth + usize::from(step.is_some()), lines);
             }
         }
         _ => {}

@@ -29,7 +29,7 @@ fn rows(sql: &str) -> Value {
 
 /// sqllogictest, select1.test: queries of it over its first seven rows; the values are SQLite's (3.x, `sqlite3`).
 #[test]
-fn queries_of_sqllogictest_give_what_sqlite_gives() {
+fn sqllogictest_queries_match_sqlite() {
     let case = "SELECT CASE WHEN c>(SELECT avg(c) FROM t1) THEN a*2 ELSE b*10 END FROM t1 ORDER BY a";
     assert_eq!(rows(case), json!([[1000], [1050], [1120], [230], [242], [254], [262]]));
     let exists = "SELECT a+b*2+c*3+d*4+e*5 FROM t1 WHERE EXISTS (SELECT 1 FROM t1 AS x WHERE x.b < t1.b) AND d > 115 \
@@ -41,7 +41,7 @@ fn queries_of_sqllogictest_give_what_sqlite_gives() {
 
 /// SQLite gives the same of the same tables.
 #[test]
-fn joins_and_groups_give_what_sqlite_gives() {
+fn joins_and_groups_match_sqlite() {
     let inner = "SELECT p.name, b.name FROM people p JOIN people b ON p.boss = b.id ORDER BY p.id";
     assert_eq!(rows(inner), json!([["Bob", "Ada"], ["Cy", "Ada"], ["Di", "Bob"]]));
     let outer = "SELECT p.name, b.name FROM people p LEFT JOIN people b ON p.boss = b.id WHERE b.id IS NULL";
@@ -64,7 +64,7 @@ fn a_join_on_equal_columns_goes_by_hash_and_the_plan_says_so() {
 }
 
 #[test]
-fn what_would_compare_too_much_is_refused() {
+fn too_many_comparisons_are_rejected() {
     let same: Vec<Value> = (0..1_500).map(|_| json!({ "n": 1 })).collect();
     for sql in [
         "SELECT COUNT(*) FROM t a JOIN t b ON a.n = b.n",
@@ -83,7 +83,7 @@ fn what_would_compare_too_much_is_refused() {
 }
 
 #[test]
-fn only_reading_is_allowed() {
+fn only_read_queries_are_allowed() {
     for sql in [
         "INSERT INTO t1 VALUES (1)",
         "DELETE FROM t1",
@@ -107,7 +107,7 @@ fn only_reading_is_allowed() {
 }
 
 #[test]
-fn more_rows_than_the_limit_are_told_of() {
+fn rows_beyond_the_limit_are_reported() {
     let context = Context::default();
     let input = json!({ "tables": { "t1": t1() }, "sql": "SELECT a FROM t1", "limit": 2 });
     let output = ENGINE.run(input, &context).unwrap();

@@ -15,10 +15,10 @@ const MAX_OPEN: usize = 1_000;
 /// Multi-sentence messages by number and channel, possibly interleaved.
 #[derive(Default)]
 pub(super) struct Messages {
-    open: BTreeMap<(String, String), Parts>,
+    open: BTreeMap<(String, String), PartialMessage>,
 }
 
-struct Parts {
+struct PartialMessage {
     line: usize,
     next: usize,
     bits: Vec<bool>,
@@ -52,7 +52,7 @@ impl Messages {
             if self.open.len() >= MAX_OPEN {
                 return Err("too many messages wait for their other parts".to_owned());
             }
-            if let Some(lost) = self.open.insert(key, Parts { line, next: 2, bits }) {
+            if let Some(lost) = self.open.insert(key, PartialMessage { line, next: 2, bits }) {
                 decoded.fault(lost.line, "the other parts of the message are missing");
             }
             return Ok(());

@@ -154,7 +154,7 @@ fn decode(input: Input, context: &Context) -> Result<Output, Failure> {
         Format::Auto => guess(text),
         reported => reported,
     };
-    let text = || text.ok_or_else(|| Failure::invalid(&["payload"], "is no text, which this format is made of"));
+    let text = || text.ok_or_else(|| Failure::invalid(&["payload"], "is not text, which this format requires"));
     let mut decoded = Decoded::default();
     match format {
         Format::Nmea | Format::Auto | Format::Ais => lines(text()?, &mut decoded, context),
@@ -165,7 +165,7 @@ fn decode(input: Input, context: &Context) -> Result<Output, Failure> {
         context.warn(format!("only the first {MAX_READINGS} readings and {MAX_ERRORS} errors are reported"));
     }
     if decoded.timeless {
-        context.warn("where the payload does not say the time, or its date, 1970-01-01 stands for it");
+        context.warn("times that are missing in the payload, or whose date is, use 1970-01-01");
     }
     Ok(Output { decoded, format })
 }

@@ -34,7 +34,7 @@ pub(super) fn framed(line: &str) -> Result<Option<Frame>, String> {
     let unix = tags.split(',').find_map(|tag| tag.strip_prefix("c:")).and_then(|seconds| seconds.parse().ok());
     let time = unix.and_then(|seconds| Timestamp::from_second(seconds).ok());
     let start = sentence.chars().next().filter(|start| matches!(start, '$' | '!'));
-    let start = start.ok_or("is no sentence: it begins with neither $ nor !")?;
+    let start = start.ok_or("is not a sentence: it begins with neither $ nor !")?;
     let rest = sentence.get(1..).unwrap_or_default();
     if !rest.chars().all(|c| (' '..='~').contains(&c)) {
         return Err("has characters that are not of ASCII".to_owned());
@@ -65,7 +65,7 @@ impl Sentences {
         match nmea::parse_str(&format!("${}*{sum:02X}", frame.body)) {
             Ok(ParseResult::Unsupported(_)) => decoded.fault(line, format!("sentences {kind} are not decoded")),
             Ok(parsed) => self.parsed.push((line, frame.time, parsed)),
-            Err(_) => decoded.fault(line, format!("is no sentence {kind} that is known, or has a field that is wrong")),
+            Err(_) => decoded.fault(line, format!("is not a known sentence {kind}, or one of its fields is invalid")),
         }
     }
 

@@ -62,11 +62,11 @@ fn one(record: &Map<String, Value>, base: &mut Base, decoded: &mut Decoded) -> R
     }
     let number = |name: &str| match record.get(name) {
         None => Ok(None),
-        Some(value) => value.as_f64().map(Some).ok_or_else(|| format!("{name} is no number")),
+        Some(value) => value.as_f64().map(Some).ok_or_else(|| format!("{name} is not a number")),
     };
     let text = |name: &str| match record.get(name) {
         None => Ok(None),
-        Some(value) => value.as_str().map(Some).ok_or_else(|| format!("{name} is no text")),
+        Some(value) => value.as_str().map(Some).ok_or_else(|| format!("{name} is not a text")),
     };
     base.name = text("bn")?.map_or_else(|| base.name.clone(), str::to_owned);
     base.unit = text("bu")?.map_or_else(|| base.unit.clone(), str::to_owned);

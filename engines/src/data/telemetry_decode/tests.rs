@@ -39,7 +39,7 @@ fn sentences_of_gpsd() {
 }
 
 #[test]
-fn a_wrong_checksum_is_told_with_its_line() {
+fn a_wrong_checksum_is_reported_with_its_line() {
     let output =
         run(json!({ "payload": "\n$GPGGA,123519,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,,*48\n$X\nhello" }));
     assert_eq!(output["readings"], json!([]));
@@ -50,7 +50,7 @@ fn a_wrong_checksum_is_told_with_its_line() {
 
 /// pyais 3.3: `decode(…).asdict()` of the same sentences, which are those of its README and of gpsd's AIVDM page.
 #[test]
-fn position_reports_as_pyais_reads_them() {
+fn position_reports_match_pyais() {
     let output = run(json!({ "payload": "!AIVDM,1,1,,B,15M67FC000G?ufbE`FepT@3n00Sa,0*5C" }));
     assert_eq!(output["format"], "ais");
     assert_eq!(reading(&output, "mmsi")["value"], 366_053_209);
@@ -99,7 +99,7 @@ fn a_voyage_in_two_sentences() {
 }
 
 /// RFC 8428, section 5.1: the example of voltage and current with base fields, without its records between; resolved as
-/// section 4.6 says.
+/// in section 4.6.
 #[test]
 fn base_fields_hold_for_the_records_after_them() {
     let pack = json!([
@@ -194,9 +194,9 @@ mod property {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
 
-        /// Whatever is between the commas of a sentence whose checksum is right, it is read or told as an error.
+        /// Whatever is between the commas of a sentence whose checksum is right, it is decoded or reported as an error.
         #[test]
-        fn every_sentence_is_read_or_told(
+        fn every_sentence_is_decoded_or_reported(
             kind in prop::sample::select(&KINDS[..]),
             fields in prop::collection::vec("[0-9]{0,6}\\.?[0-9]{0,4}|-?[0-9]{1,12}|[A-Z]|[ -)+-~]{0,8}", 0..16),
         ) {
@@ -206,7 +206,7 @@ mod property {
         }
 
         #[test]
-        fn every_ais_sentence_is_read_or_told(
+        fn every_ais_sentence_is_decoded_or_reported(
             parts in prop::collection::vec(("[0-9]", "[0-9]", "[0-9]?", "[0-W`-w]{0,80}", "[0-7]"), 1..4),
         ) {
             let line = |(total, part, id, text, fill): &(String, String, String, String, String)| {

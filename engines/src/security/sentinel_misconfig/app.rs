@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use super::audit::{Audit, Place, is_secret, names_secret, rule};
+use super::audit::{Audit, Violation, is_secret, names_secret, rule};
 use super::tree::leaves;
 use crate::security::verdict::Severity::{Critical, High, Info, Low, Medium};
 
 pub(super) fn check(config: &Value, audit: &mut Audit) {
     let all = leaves(config);
-    let found = |broken: &dyn Fn(&str, &Value) -> bool| -> Vec<Place> {
+    let found = |broken: &dyn Fn(&str, &Value) -> bool| -> Vec<Violation> {
         let broken = all.iter().filter(|(_, key, value)| broken(&key.to_ascii_lowercase().replace('-', "_"), value));
-        broken.map(|(path, _, value)| (path.clone(), shown(path, value))).collect()
+        broken.map(|(path, _, value)| (path.clone(), redacted(path, value))).collect()
     };
     let on = |value: &Value| *value == Value::Bool(true) || matches!(value.as_str(), Some("true" | "on" | "yes" | "1"));
     let off = |value: &Value| {
@@ -65,14 +65,13 @@ pub(super) fn check(config: &Value, audit: &mut Audit) {
     audit.enter(&rule("CWE-942", Medium, "every origin or host is allowed", "name them"), found(&open));
     let debug =
         |key: &str, value: &Value| matches!(key, "debug" | "debug_mode" | "flask_debug" | "app_debug") && on(value);
-    audit
-        .enter(&rule("CWE-489", Medium, "debugging is on: errors tell what is inside", "debug = false"), found(&debug));
+    audit.enter(&rule("CWE-489", Medium, "debugging is on: errors reveal internals", "debug = false"), found(&debug));
     let unauthenticated = |key: &str, value: &Value| {
         (matches!(key, "auth" | "authentication" | "auth_enabled" | "require_auth" | "authorization") && off(value))
             || (matches!(key, "disable_auth" | "no_auth" | "anonymous" | "allow_anonymous") && on(value))
     };
     audit.enter(
-        &rule("CWE-306", High, "nobody has to say who they are", "require authentication"),
+        &rule("CWE-306", High, "requests are not authenticated", "require authentication"),
         found(&unauthenticated),
     );
     let bound = |_: &str, value: &Value| text(value).starts_with("0.0.0.0") || text(value).starts_with("[::]");
@@ -86,11 +85,11 @@ pub(super) fn check(config: &Value, audit: &mut Audit) {
     let chatty = |key: &str, value: &Value| {
         key.contains("log") && key.contains("level") && matches!(text(value).as_str(), "debug" | "trace")
     };
-    audit.enter(&rule("CWE-532", Info, "logs at this level hold what nobody should read", "info"), found(&chatty));
+    audit.enter(&rule("CWE-532", Info, "logs at this level contain confidential data", "info"), found(&chatty));
 }
 
 /// Text of a finding, without secret values.
-fn shown(path: &str, value: &Value) -> String {
+fn redacted(path: &str, value: &Value) -> String {
     let name = path.rsplit('.').next().unwrap_or(path);
     if names_secret(name) { format!("{name} = …") } else { format!("{name} = {value}") }
 }

@@ -10,17 +10,17 @@ pub(super) struct Rule {
     /// Control id, such as `CIS-Docker-4.1`.
     pub id: &'static str,
     pub severity: Severity,
-    pub what: &'static str,
+    pub problem: &'static str,
     /// Configuration that fixes it.
     pub fix: &'static str,
 }
 
-pub(super) const fn rule(id: &'static str, severity: Severity, what: &'static str, fix: &'static str) -> Rule {
-    Rule { id, severity, what, fix }
+pub(super) const fn rule(id: &'static str, severity: Severity, problem: &'static str, fix: &'static str) -> Rule {
+    Rule { id, severity, problem, fix }
 }
 
 /// Where and how a rule is violated.
-pub(super) type Place = (String, String);
+pub(super) type Violation = (String, String);
 
 pub(super) struct Audit {
     ignore: Vec<String>,
@@ -35,7 +35,7 @@ impl Audit {
     }
 
     /// Records the result of a rule; no places means that it passed.
-    pub(super) fn enter(&mut self, rule: &Rule, places: impl IntoIterator<Item = Place>) {
+    pub(super) fn enter(&mut self, rule: &Rule, places: impl IntoIterator<Item = Violation>) {
         if self.ignore.iter().any(|ignored| ignored == rule.id) {
             return;
         }
@@ -43,7 +43,7 @@ impl Audit {
         self.findings.extend(places.into_iter().take(MAX_PLACES).map(|(location, evidence)| Finding {
             rule: rule.id.to_owned(),
             severity: rule.severity,
-            message: format!("{}; mend: {}", rule.what, rule.fix),
+            message: format!("{}; fix: {}", rule.problem, rule.fix),
             location: Some(location),
             evidence: (!evidence.is_empty()).then(|| evidence.chars().take(200).collect()),
         }));

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::audit::{Audit, Place, Rule, is_secret, names_secret, rule};
+use super::audit::{Audit, Rule, Violation, is_secret, names_secret, rule};
 use super::tree::{is_true, text, texts, unpinned_image};
 use crate::security::verdict::Severity::{Critical, High, Low, Medium};
 
@@ -14,9 +14,9 @@ pub(super) fn check(config: &Value, audit: &mut Audit) {
         services.into_iter().flatten().filter_map(|(name, s)| Some((name, s.as_object()?))).collect();
     let mut each = |rule: &Rule, broken: &dyn Fn(&Map<String, Value>) -> Option<String>| {
         let places = services.iter().filter_map(|(name, service)| Some((format!("services.{name}"), broken(service)?)));
-        audit.enter(rule, places.collect::<Vec<Place>>());
+        audit.enter(rule, places.collect::<Vec<Violation>>());
     };
-    let whole = |shown: &str| Some(shown.to_owned());
+    let whole = |text: &str| Some(text.to_owned());
 
     each(
         &rule(
@@ -129,9 +129,9 @@ fn mounts(service: &Map<String, Value>) -> Vec<String> {
 }
 
 fn environment(service: &Map<String, Value>) -> Vec<(String, String)> {
-    let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let display = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match service.get("environment") {
-        Some(Value::Object(object)) => object.iter().map(|(name, value)| (name.clone(), shown(value))).collect(),
+        Some(Value::Object(object)) => object.iter().map(|(name, value)| (name.clone(), display(value))).collect(),
         Some(Value::Array(items)) => items
             .iter()
             .filter_map(|item| item.as_str()?.split_once('='))

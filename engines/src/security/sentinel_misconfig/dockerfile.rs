@@ -1,6 +1,6 @@
 //! Dockerfiles: CIS Docker Benchmark 1.6, section 4, and hadolint's rules.
 
-use super::audit::{Audit, Place, is_secret, names_secret, rule};
+use super::audit::{Audit, Violation, is_secret, names_secret, rule};
 use super::lines::{at, logical};
 use super::tree::unpinned_image;
 use crate::security::verdict::Severity::{High, Low, Medium};
@@ -20,7 +20,7 @@ pub(super) fn check(config: &str, audit: &mut Audit) {
         })
         .collect();
     let of = |word: &'static str| all.iter().filter(move |instruction| instruction.word == word);
-    let place = |instruction: &Instruction| -> Place {
+    let place = |instruction: &Instruction| -> Violation {
         (at(instruction.line), format!("{} {}", instruction.word, instruction.rest))
     };
 
@@ -109,7 +109,7 @@ pub(super) fn check(config: &str, audit: &mut Audit) {
     );
     let healthy = of("HEALTHCHECK").next().is_some();
     audit.enter(
-        &rule("CIS-Docker-4.6", Low, "nothing says whether the container is well", "HEALTHCHECK CMD …"),
+        &rule("CIS-Docker-4.6", Low, "the container has no health check", "HEALTHCHECK CMD …"),
         (!healthy).then(|| ("end of file".to_owned(), String::new())),
     );
 }

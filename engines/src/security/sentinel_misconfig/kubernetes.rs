@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::audit::{Audit, Place, Rule, is_secret, names_secret, rule};
+use super::audit::{Audit, Rule, Violation, is_secret, names_secret, rule};
 use super::tree::{is_true, text, texts, unpinned_image};
 use crate::security::verdict::Severity::{Critical, High, Low, Medium};
 
@@ -14,7 +14,12 @@ pub(super) fn check(object: &Value, audit: &mut Audit) {
         "ClusterRoleBinding" | "RoleBinding" => {
             let admin = object.pointer("/roleRef/name").and_then(Value::as_str) == Some("cluster-admin");
             audit.enter(
-                &rule("CIS-K8s-5.1.1", High, "cluster-admin is given away", "bind a role with what is needed"),
+                &rule(
+                    "CIS-K8s-5.1.1",
+                    High,
+                    "cluster-admin is granted",
+                    "bind a role with only the required permissions",
+                ),
                 admin.then(|| (name.clone(), String::new())),
             );
         }
@@ -71,7 +76,7 @@ fn containers(pod: &Value, name: &str, audit: &mut Audit) {
         .collect();
     let mut each = |rule: &Rule, broken: &dyn Fn(&Value) -> Option<String>| {
         let places = all.iter().filter_map(|(place, container)| Some((place.clone(), broken(container)?)));
-        audit.enter(rule, places.collect::<Vec<Place>>());
+        audit.enter(rule, places.collect::<Vec<Violation>>());
     };
     let shared = pod.get("securityContext");
     let context = |container: &Value, key: &str| container.pointer(&format!("/securityContext/{key}")).cloned();

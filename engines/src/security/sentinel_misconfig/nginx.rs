@@ -1,6 +1,6 @@
 //! nginx: Mozilla's TLS guidelines and gixy's checks.
 
-use super::audit::{Audit, Place, rule};
+use super::audit::{Audit, Violation, rule};
 use super::lines::at;
 use crate::security::verdict::Severity::{High, Low, Medium};
 
@@ -16,7 +16,7 @@ pub(super) fn check(config: &str, audit: &mut Audit) {
     let all = directives(config);
     let of = |name: &'static str| all.iter().filter(move |directive| directive.name == name);
     let place =
-        |directive: &Directive| -> Place { (at(directive.line), format!("{} {}", directive.name, directive.args)) };
+        |directive: &Directive| -> Violation { (at(directive.line), format!("{} {}", directive.name, directive.args)) };
     let old = |d: &&Directive| {
         d.args.split_whitespace().any(|p| matches!(p, "SSLv2" | "SSLv3" | "TLSv1" | "TLSv1.0" | "TLSv1.1"))
     };

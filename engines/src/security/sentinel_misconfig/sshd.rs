@@ -1,6 +1,6 @@
 //! sshd_config: Mozilla's OpenSSH guidelines and the CIS benchmarks of Linux distributions.
 
-use super::audit::{Audit, Place, rule};
+use super::audit::{Audit, Violation, rule};
 use super::lines::{at, logical};
 use crate::security::verdict::Severity::{Critical, High, Low, Medium};
 
@@ -14,7 +14,7 @@ pub(super) fn check(config: &str, audit: &mut Audit) {
         })
         .collect();
     let first = |key: &str| settings.iter().find(|(_, name, _)| name == key);
-    let place = |(line, key, value): &(usize, String, String)| -> Place { (at(*line), format!("{key} {value}")) };
+    let place = |(line, key, value): &(usize, String, String)| -> Violation { (at(*line), format!("{key} {value}")) };
     let is = |key: &str, bad: &dyn Fn(&str) -> bool| {
         first(key).filter(|(_, _, value)| bad(&value.to_ascii_lowercase())).map(place)
     };

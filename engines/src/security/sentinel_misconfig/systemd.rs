@@ -1,6 +1,6 @@
 //! systemd units: systemd.exec(5), as rated by `systemd-analyze security`.
 
-use super::audit::{Audit, Place, is_secret, names_secret, rule};
+use super::audit::{Audit, Violation, is_secret, names_secret, rule};
 use super::lines::{at, logical};
 use crate::security::verdict::Severity::{High, Low, Medium};
 
@@ -31,7 +31,7 @@ pub(super) fn check(config: &str, audit: &mut Audit) {
         let pair = value.trim_matches('"').split_once('=');
         key == "Environment" && pair.is_some_and(|(name, value)| names_secret(name) && is_secret(value))
     };
-    let hidden = |(line, _, value): &(usize, String, String)| -> Place {
+    let hidden = |(line, _, value): &(usize, String, String)| -> Violation {
         (at(*line), format!("Environment={}=…", value.trim_matches('"').split('=').next().unwrap_or_default()))
     };
     audit.enter(
@@ -48,13 +48,14 @@ pub(super) fn check(config: &str, audit: &mut Audit) {
     ] {
         // DynamicUser implies some of them (systemd.exec(5)).
         let implied = dynamic && matches!(key, "NoNewPrivileges" | "ProtectSystem" | "ProtectHome" | "PrivateTmp");
-        audit.enter(&rule(id, Low, what, "say it with yes (ProtectSystem=strict)"), absent(on(key) || implied));
+        audit.enter(&rule(id, Low, what, "set it to yes (ProtectSystem=strict)"), absent(on(key) || implied));
     }
     let everything =
         |(_, key, value): &&(usize, String, String)| key == "AmbientCapabilities" && value.contains("CAP_SYS_ADMIN");
-    let shown = |(line, key, value): &(usize, String, String)| -> Place { (at(*line), format!("{key}={value}")) };
+    let evidence =
+        |(line, key, value): &(usize, String, String)| -> Violation { (at(*line), format!("{key}={value}")) };
     audit.enter(
         &rule("systemd-capabilities", High, "the capability that is nearly root", "single capabilities"),
-        settings.iter().filter(everything).map(shown).collect::<Vec<_>>(),
+        settings.iter().filter(everything).map(evidence).collect::<Vec<_>>(),
     );
 }

@@ -52,8 +52,8 @@ fn pods_by_the_security_standards() {
 fn compose_services() {
     let config = "services:\n  a:\n    image: redis\n    privileged: true\n    network_mode: host\n    volumes: ['/var/run/docker.sock:/var/run/docker.sock']\n    environment: {DB_PASSWORD: hunter22}\n";
     has(config, "compose", &["CIS-Docker-5.5", "CIS-Docker-5.32", "CIS-Docker-5.10", "CIS-Docker-4.10", "DL3007"]);
-    let shown = run(config).to_string();
-    assert!(!shown.contains("hunter22"), "no secret in the evidence");
+    let output = run(config).to_string();
+    assert!(!output.contains("hunter22"), "no secret in the evidence");
 }
 
 /// Mozilla, "OpenSSH": the modern configuration has none of what it warns of.
@@ -92,7 +92,7 @@ fn units_and_applications() {
 }
 
 #[test]
-fn what_is_ignored_does_not_count() {
+fn ignored_files_do_not_count() {
     let config = json!({ "config": "FROM a:1\nUSER root\nHEALTHCHECK CMD x\n", "ignore": ["CIS-Docker-4.1"] });
     let output = ENGINE.run(config, &Context::default()).unwrap();
     assert_eq!((&output["verdict"], &output["failed"]), (&json!("clear"), &json!(0)));

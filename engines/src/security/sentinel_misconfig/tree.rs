@@ -37,13 +37,13 @@ pub(super) fn any(text: &str) -> Result<Value, Failure> {
     }
     match yaml(text) {
         Ok(value) if value.is_object() || value.is_array() => Ok(value),
-        _ => Err(Failure::invalid(&["config"], "is no JSON, TOML or YAML: say its kind, or mend its syntax")),
+        _ => Err(Failure::invalid(&["config"], "is not JSON, TOML or YAML: set its kind, or fix its syntax")),
     }
 }
 
 /// All named values with their paths.
 pub(super) fn leaves(value: &Value) -> Vec<(String, String, &Value)> {
-    fn walk<'a>(value: &'a Value, path: &str, depth: usize, out: &mut Vec<(String, String, &'a Value)>) {
+    fn flatten_into<'a>(value: &'a Value, path: &str, depth: usize, out: &mut Vec<(String, String, &'a Value)>) {
         if depth > MAX_DEPTH {
             return;
         }
@@ -52,17 +52,20 @@ pub(super) fn leaves(value: &Value) -> Vec<(String, String, &Value)> {
                 for (key, value) in object {
                     let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                     out.push((path.clone(), key.clone(), value));
-                    walk(value, &path, depth + 1, out);
+                    flatten_into(value, &path, depth + 1, out);
                 }
             }
             Value::Array(items) => {
-                items.iter().enumerate().for_each(|(at, item)| walk(item, &format!("{path}[{at}]"), depth + 1, out));
+                items
+                    .iter()
+                    .enumerate()
+                    .for_each(|(at, item)| flatten_into(item, &format!("{path}[{at}]"), depth + 1, out));
             }
             _ => {}
         }
     }
     let mut out = Vec::new();
-    walk(value, "", 0, &mut out);
+    flatten_into(value, "", 0, &mut out);
     out
 }
 

@@ -102,8 +102,8 @@ fn hits(text: &str, allow: &[String]) -> Vec<Hit> {
 
 /// The first characters, so that the owner can identify it.
 fn hinted(secret: &str) -> String {
-    let shown = secret.chars().take((secret.chars().count() / 5).min(6)).collect::<String>();
-    format!("{}… ({} characters)", shown.lines().next().unwrap_or_default(), secret.chars().count())
+    let prefix = secret.chars().take((secret.chars().count() / 5).min(6)).collect::<String>();
+    format!("{}… ({} characters)", prefix.lines().next().unwrap_or_default(), secret.chars().count())
 }
 
 fn redacted(text: &str, hits: &[Hit]) -> String {

@@ -28,7 +28,7 @@ fn a_json_web_token_by_its_structure() {
 
 /// gitleaks, `cmd/generate/config/rules`: true and false positives of its generators, by their formats.
 #[test]
-fn what_gitleaks_finds_and_what_it_does_not() {
+fn findings_match_gitleaks() {
     for (text, rule) in [
         ("stripe = sk_live_4eC39HqLyjWDarjtT1zdp7dc", "stripe-key"),
         ("glpat-aB3dE5fG7hI9jK1lM3nO", "gitlab-token"),
@@ -52,7 +52,7 @@ fn what_gitleaks_finds_and_what_it_does_not() {
 }
 
 #[test]
-fn a_private_key_is_redacted_whole_and_its_evidence_is_short() {
+fn a_private_key_is_redacted_completely_and_its_evidence_is_short() {
     let key = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA0Z3VS5JJcds3xfn\n-----END RSA PRIVATE KEY-----";
     let output = run(&format!("a\n{key}\nb"));
     assert_eq!(output["redacted"], "a\n[REDACTED:private-key]\nb");
@@ -62,7 +62,7 @@ fn a_private_key_is_redacted_whole_and_its_evidence_is_short() {
 }
 
 #[test]
-fn what_is_allowed_is_left() {
+fn allowed_values_are_kept() {
     let text = "aws_access_key_id = AKIAIOSFODNN7EXAMPLE";
     for allow in ["AKIAIOSFODNN7EXAMPLE", "aws-access-key-id"] {
         let output = ENGINE.run(json!({ "text": text, "allow": [allow] }), &Context::default()).unwrap();

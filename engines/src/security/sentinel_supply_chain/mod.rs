@@ -157,11 +157,11 @@ fn finding(dependency: &Dependency, rule: &str, severity: Severity, message: Str
     Finding { rule: rule.to_owned(), severity, message, location, evidence: None }
 }
 
-type Sign = (&'static str, Severity, String, String);
+type Signal = (&'static str, Severity, String, String);
 
 /// Risk signs that need no advisory.
-fn signs(dependency: &Dependency, protected: &[String]) -> Vec<Sign> {
-    let mut signs: Vec<Sign> = Vec::new();
+fn signs(dependency: &Dependency, protected: &[String]) -> Vec<Signal> {
+    let mut signs: Vec<Signal> = Vec::new();
     let squat = squat::find(&dependency.name, dependency.ecosystem, protected);
     let scripted = dependency.install_script == Some(true);
     if let Some((how, known)) = squat {
@@ -177,8 +177,10 @@ fn signs(dependency: &Dependency, protected: &[String]) -> Vec<Sign> {
         signs.push((rule, severity, reason, String::new()));
     }
     if unpinned(&dependency.version) {
-        let reason =
-            format!("`{}` is no single version: pin it, so that builds repeat (SLSA v1.0)", dependency.version);
+        let reason = format!(
+            "`{}` is not a single version: pin it, so that builds are reproducible (SLSA v1.0)",
+            dependency.version
+        );
         signs.push(("unpinned-version", Severity::Low, reason, String::new()));
     }
     signs
@@ -200,7 +202,7 @@ fn source(source: &str) -> Option<(&'static str, Severity, String)> {
         };
     }
     (lower.starts_with("file:") || lower.starts_with("link:"))
-        .then(|| ("local-source", Severity::Info, format!("comes from {source}, which nobody else has")))
+        .then(|| ("local-source", Severity::Info, format!("comes from {source}, which is not available to others")))
 }
 
 fn unpinned(version: &str) -> bool {

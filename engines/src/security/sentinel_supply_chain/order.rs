@@ -32,7 +32,7 @@ impl Ordered {
                 Ok(Self::Debian(text.trim().to_owned()))
             }
             Ecosystem::Maven if text.len() <= 256 && !text.trim().is_empty() => Ok(Self::Maven(maven(text.trim()))),
-            Ecosystem::Debian | Ecosystem::Maven => Err("is no version".to_owned()),
+            Ecosystem::Debian | Ecosystem::Maven => Err("is not a version".to_owned()),
         }
     }
 }

@@ -18,14 +18,14 @@ fn ascends(ecosystem: Ecosystem, texts: &[&str]) {
 
 /// Debian Policy 4.7, section 5.6.12: `~~`, `~~a`, `~`, the empty part, `a`.
 #[test]
-fn debians_order() {
+fn debian_version_order() {
     ascends(Ecosystem::Debian, &["1~~", "1~~a", "1~", "1", "1a"]);
     ascends(Ecosystem::Debian, &["1.9-1", "1.10-1", "1.10-2", "1:0.1-1"]);
 }
 
 /// Apache Maven, "POM Reference", Version Order Specification: its examples.
 #[test]
-fn mavens_order() {
+fn maven_version_order() {
     ascends(Ecosystem::Maven, &["1-alpha", "1-beta", "1-milestone", "1-rc", "1-snapshot", "1", "1-sp"]);
     ascends(Ecosystem::Maven, &["1-foo2", "1-foo10"]);
     ascends(Ecosystem::Maven, &["1", "1.1"]);
@@ -80,7 +80,7 @@ fn published_advisories() {
 }
 
 #[test]
-fn a_withdrawn_advisory_and_one_that_is_none_do_not_count() {
+fn withdrawn_and_invalid_advisories_do_not_count() {
     let mut withdrawn = advisory("X-1", "npm", "left-pad", &json!([{ "introduced": "0" }]));
     withdrawn["withdrawn"] = json!("2024-01-01T00:00:00Z");
     let dependencies = json!([{ "name": "left-pad", "version": "1.3.0", "ecosystem": "npm" }]);
@@ -91,7 +91,7 @@ fn a_withdrawn_advisory_and_one_that_is_none_do_not_count() {
 /// Packages that were taken down as squats: crossenv (npm, 2017), python3-dateutil and jeIlyfish (PyPI, 2019),
 /// rustdecimal (crates.io, 2022, of rust_decimal, protected here).
 #[test]
-fn squats_that_were_real() {
+fn real_typosquats_are_detected() {
     let protected = ["jellyfish".to_owned(), "rust_decimal".to_owned()];
     for (name, ecosystem, known) in [
         ("crossenv", Ecosystem::Npm, "cross-env"),

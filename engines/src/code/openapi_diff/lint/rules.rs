@@ -65,14 +65,14 @@ struct Check<'d, 'f> {
 }
 
 impl<'d> Check<'d, '_> {
-    fn say(&mut self, path: String, rule: &'static str, severity: &'static str, message: impl Into<String>) {
+    fn report(&mut self, path: String, rule: &'static str, severity: &'static str, message: impl Into<String>) {
         self.findings.push(Finding { path, rule, severity, message: message.into() });
     }
 
     fn references(&mut self, references: &[(String, &str)]) {
         for (place, reference) in references {
             if reference.starts_with('#') && self.document.target(reference).is_none() {
-                self.say(place.clone(), "no-unresolved-refs", "error", format!("{reference} leads nowhere"));
+                self.report(place.clone(), "no-unresolved-refs", "error", format!("{reference} does not exist"));
             }
         }
     }
@@ -82,10 +82,10 @@ impl<'d> Check<'d, '_> {
         for (path, _) in self.document.paths() {
             let place = format!("/paths/{}", escaped(path));
             if path.len() > 1 && path.ends_with('/') {
-                self.say(place.clone(), "no-path-trailing-slash", "warning", "ends in a slash: clients leave it out");
+                self.report(place.clone(), "no-path-trailing-slash", "warning", "ends in a slash, which clients omit");
             }
             if let Some(other) = shapes.insert(shape(path), path) {
-                self.say(place, "no-identical-paths", "error", format!("is the same path as {other}"));
+                self.report(place, "no-identical-paths", "error", format!("is the same path as {other}"));
             }
         }
     }
@@ -103,7 +103,7 @@ impl<'d> Check<'d, '_> {
         for (path, method, item, operation) in document.operations() {
             let place = format!("/paths/{}/{method}", escaped(path));
             match operation.get("operationId").and_then(Value::as_str) {
-                None => self.say(
+                None => self.report(
                     place.clone(),
                     "operation-operationId",
                     "warning",
@@ -111,7 +111,7 @@ impl<'d> Check<'d, '_> {
                 ),
                 Some(id) => {
                     if let Some(other) = ids.insert(id, place.clone()) {
-                        self.say(
+                        self.report(
                             place.clone(),
                             "operation-operationId-unique",
                             "error",
@@ -121,19 +121,24 @@ impl<'d> Check<'d, '_> {
                 }
             }
             if operation.get("summary").is_none() && operation.get("description").is_none() {
-                self.say(place.clone(), "operation-summary", "warning", "says not what it does: add a summary");
+                self.report(
+                    place.clone(),
+                    "operation-summary",
+                    "warning",
+                    "has neither summary nor description: add a summary",
+                );
             }
             let good = |status: &String| {
                 status.starts_with('2') || status.starts_with('3') || status == "default" || status == "101"
             };
             if !entries(operation, "responses").any(|(status, _)| good(status)) {
-                self.say(place.clone(), "operation-2xx-response", "warning", "has no response of success");
+                self.report(place.clone(), "operation-2xx-response", "warning", "has no successful response");
             }
             self.parameters(&place, path, item, operation);
             let secured = if operation.get("security").is_some() { operation } else { &document.root };
             for name in items(secured, "security").filter_map(Value::as_object).flat_map(serde_json::Map::keys) {
                 if !schemes.contains(name) {
-                    self.say(
+                    self.report(
                         place.clone(),
                         "security-defined",
                         "error",
@@ -146,26 +151,26 @@ impl<'d> Check<'d, '_> {
 
     fn parameters(&mut self, place: &str, path: &str, item: &Value, operation: &Value) {
         let named = template(path);
-        let given: BTreeSet<String> = items(item, "parameters")
+        let declared: BTreeSet<String> = items(item, "parameters")
             .chain(items(operation, "parameters"))
             .map(|parameter| self.document.resolved(parameter))
             .filter(|parameter| parameter.get("in").is_some_and(|place| place == "path"))
             .filter_map(|parameter| parameter.get("name").and_then(Value::as_str).map(str::to_owned))
             .collect();
-        for name in named.iter().filter(|name| !given.contains(**name)) {
-            self.say(
+        for name in named.iter().filter(|name| !declared.contains(**name)) {
+            self.report(
                 place.to_owned(),
                 "path-parameters-defined",
                 "error",
-                format!("{{{name}}} of the path is no parameter"),
+                format!("{{{name}}} of the path is not declared as a parameter"),
             );
         }
-        for name in given.iter().filter(|name| !named.contains(&name.as_str())) {
-            self.say(
+        for name in declared.iter().filter(|name| !named.contains(&name.as_str())) {
+            self.report(
                 place.to_owned(),
                 "path-parameters-defined",
                 "error",
-                format!("{name} is a parameter of the path and not in it"),
+                format!("{name} is declared as a path parameter but is not in the path"),
             );
         }
     }
@@ -179,7 +184,7 @@ impl<'d> Check<'d, '_> {
                 let used =
                     references.iter().any(|(from, to)| to.strip_prefix('#').is_some_and(&within) && !within(from));
                 if !used {
-                    self.say(place.clone(), "no-unused-components", "warning", "nothing refers to it");
+                    self.report(place.clone(), "no-unused-components", "warning", "is not referenced");
                 }
             }
         }

@@ -11,14 +11,14 @@ use super::{Entry, Kind, MAX_DEPTH, MAX_VISITED, Workspace};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hidden {
     /// Hidden names are visited.
-    Shown,
+    Include,
     /// Hidden names are skipped.
-    LeftOut,
+    Skip,
 }
 
 /// Iterator over the entries below a folder, with ignore files applied; for a file, itself.
 #[derive(Debug)]
-pub struct Walk<'w, 'c> {
+pub struct Traversal<'w, 'c> {
     workspace: &'w Workspace<'c>,
     hidden: Hidden,
     /// Maximum depth.
@@ -41,10 +41,10 @@ struct Level {
     ahead: std::vec::IntoIter<Entry>,
 }
 
-impl<'w, 'c> Walk<'w, 'c> {
+impl<'w, 'c> Traversal<'w, 'c> {
     /// Starts a traversal at an entry.
     pub fn new(workspace: &'w Workspace<'c>, from: &Entry, depth: usize, hidden: Hidden) -> Self {
-        let mut walk = Self {
+        let mut traversal = Self {
             workspace,
             hidden,
             depth: depth.min(MAX_DEPTH),
@@ -56,12 +56,12 @@ impl<'w, 'c> Walk<'w, 'c> {
             stopped: false,
         };
         if from.kind == Kind::Folder {
-            walk.above = walk.rules_above(&from.path);
-            walk.enter(from);
+            traversal.above = traversal.rules_above(&from.path);
+            traversal.enter(from);
         } else {
-            walk.open.push(Level { rules: Rules::default(), ahead: vec![from.clone()].into_iter() });
+            traversal.open.push(Level { rules: Rules::default(), ahead: vec![from.clone()].into_iter() });
         }
-        walk
+        traversal
     }
 
     /// Sets globs that precede ignore files; they match paths from the workspace folder.
@@ -85,7 +85,7 @@ impl<'w, 'c> Walk<'w, 'c> {
                 self.open.push(Level { rules, ahead: entries.into_iter() });
             }
             Err(error) => {
-                self.workspace.context.warn(format!("{} cannot be read: {error}", folder.shown()));
+                self.workspace.context.warn(format!("{} cannot be read: {error}", folder.display_path()));
             }
         }
     }
@@ -102,12 +102,12 @@ impl<'w, 'c> Walk<'w, 'c> {
             return named.is_ignore();
         }
         let levels = self.above.iter().chain(self.open.iter().map(|level| &level.rules));
-        (self.hidden == Hidden::LeftOut && entry.name.as_encoded_bytes().starts_with(b"."))
+        (self.hidden == Hidden::Skip && entry.name.as_encoded_bytes().starts_with(b"."))
             || ignored::is_ignored(levels, entry)
     }
 }
 
-impl Iterator for Walk<'_, '_> {
+impl Iterator for Traversal<'_, '_> {
     type Item = Entry;
 
     fn next(&mut self) -> Option<Entry> {
@@ -117,7 +117,7 @@ impl Iterator for Walk<'_, '_> {
                 continue;
             };
             if self.visited == MAX_VISITED {
-                self.workspace.context.warn(format!("the walk ended after {MAX_VISITED} entries"));
+                self.workspace.context.warn(format!("the traversal ended after {MAX_VISITED} entries"));
                 self.stopped = true;
                 self.open.clear();
                 return None;

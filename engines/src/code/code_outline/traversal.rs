@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
-use super::definitions::{Definition, Found};
+use super::definitions::{Definition, Definitions};
 use super::{MAX_SYMBOLS, Symbol, doc, one_line};
 use crate::code::syntax::{Below, Language, Moved, advance, text};
 
@@ -38,10 +38,10 @@ struct Frame {
     is_scope: bool,
 }
 
-struct Walk<'a> {
+struct Traversal<'a> {
     source: &'a str,
     language: Language,
-    found: &'a Found,
+    definitions: &'a Definitions,
     frames: Vec<Frame>,
     /// Names of the enclosing definitions, and whether functions in them are methods.
     scopes: Vec<(&'a str, bool)>,
@@ -49,31 +49,31 @@ struct Walk<'a> {
 }
 
 /// Returns symbols in source order; at most one more than the limit.
-pub(super) fn symbols(tree: &Tree, source: &str, language: Language, found: &Found) -> Vec<Symbol> {
+pub(super) fn symbols(tree: &Tree, source: &str, language: Language, definitions: &Definitions) -> Vec<Symbol> {
     let frames = vec![Frame::default()];
-    let mut walk = Walk { source, language, found, frames, scopes: Vec::new(), symbols: Vec::new() };
+    let mut traversal = Traversal { source, language, definitions, frames, scopes: Vec::new(), symbols: Vec::new() };
     let mut cursor = tree.walk();
     loop {
-        let frame = walk.visit(cursor.node());
+        let frame = traversal.visit(cursor.node());
         let below = if frame.is_some() { Below::Enter } else { Below::Skip };
         let leaf = cursor.node().child_count() == 0;
         match frame {
-            Some(frame) if !leaf => walk.frames.push(frame),
-            Some(frame) if frame.is_scope => drop(walk.scopes.pop()),
+            Some(frame) if !leaf => traversal.frames.push(frame),
+            Some(frame) if frame.is_scope => drop(traversal.scopes.pop()),
             _ => {}
         }
         match advance(&mut cursor, below) {
             Some(Moved::Down) => {}
-            Some(Moved::Up(levels)) => (0..levels).for_each(|_| walk.leave()),
-            None => return walk.symbols,
+            Some(Moved::Up(levels)) => (0..levels).for_each(|_| traversal.leave()),
+            None => return traversal.symbols,
         }
-        if walk.symbols.len() > MAX_SYMBOLS {
-            return walk.symbols;
+        if traversal.symbols.len() > MAX_SYMBOLS {
+            return traversal.symbols;
         }
     }
 }
 
-impl<'a> Walk<'a> {
+impl<'a> Traversal<'a> {
     fn leave(&mut self) {
         if self.frames.pop().is_some_and(|frame| frame.is_scope) {
             self.scopes.pop();
@@ -102,7 +102,7 @@ impl<'a> Walk<'a> {
             docs = std::mem::take(&mut around.docs);
         }
         around.code_row = Some(last_row(node));
-        let definition = self.found.definitions.get(&node.id());
+        let definition = self.definitions.definitions.get(&node.id());
         if let Some(definition) = definition {
             self.define(node, definition, &docs);
         }
