@@ -29,13 +29,13 @@ impl AnswerParser {
 
     /// Processes more text. Returns its events, and how the answer ended, if it did.
     pub(crate) fn push(&mut self, text: &str) -> (Vec<GenerateEvent>, Option<Finish>) {
-        let events = match &mut self.calls {
+        let calls = match &mut self.calls {
             Some(calls) => calls.push(text),
             None => vec![CallEvent::Text(text.to_owned())],
         };
         let mut events = Vec::new();
-        for events in events {
-            let text = match events {
+        for call in calls {
+            let text = match call {
                 CallEvent::Text(text) | CallEvent::Arguments(text) => text,
                 CallEvent::Begin(name) => {
                     self.flush(&mut events);
