@@ -101,7 +101,7 @@ fn matches(claims: &Map<String, Value>, expected: Expected<'_>, now: u64) -> Res
         return Err(ProofError::WrongMethod);
     }
     match (normalize(text(claims, "htu")?), normalize(expected.htu)) {
-        (Some(ath), Some(expected)) if ath == expected => {}
+        (Some(sent), Some(expected)) if sent == expected => {}
         _ => return Err(ProofError::WrongAddress),
     }
     let iat = claims.get("iat").and_then(Value::as_u64).ok_or(TokenError::Malformed("iat is missing"))?;
