@@ -328,7 +328,12 @@ fn an_idempotency_key_creates_one_user_while_the_first_response_is_not_durable()
             after(Duration::from_secs(1)).await;
             fixture.store.release();
         };
-        let (first, second, other, ()) = tokio::join!(create(1), create(1), create(2), releasing);
+        // Passwords are hashed in parallel: sent at once, the other body could arrive first.
+        let conflicting = async {
+            fixture.store.held(1).await;
+            create(2).await
+        };
+        let (first, second, other, ()) = tokio::join!(create(1), create(1), conflicting, releasing);
         let (first, second) = (first.unwrap(), second.unwrap());
         assert_eq!(first.user.id, second.user.id);
         assert_ne!(first.replayed, second.replayed);
