@@ -1,8 +1,8 @@
-//! Fills a data folder with devices and incidents as a server would have made them, through its own actors, and tells how
-//! long a start on it takes until every part is up.
+//! Fills a data folder with devices and incidents through the server's own actors, and prints how
+//! long a start on it takes until every part is ready.
 //!
 //! `cargo run --release --example fill_store -- DATA_DIR DEVICES INCIDENTS` prints one JSON line:
-//! `{"devices":…,"incidents":…,"filled_s":…,"start_s":[…]}`. What is there already counts: only what lacks is made.
+//! `{"devices":…,"incidents":…,"filled_s":…,"start_s":[…]}`. Existing records count: only missing ones are created.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -15,12 +15,12 @@ use muster_core::page::PageAsk;
 use muster_geo::{Geometry, Point};
 use muster_identity::By;
 use muster_network::device::{Description, DeviceFilter, DeviceKind, NewDevice};
-use muster_network::incident::{Edit, Filter, IncidentKind, Report};
+use muster_network::incident::{IncidentEdit, IncidentFilter, IncidentKind, NewReport};
 use serde_json::json;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Made at a time: as many as the actors take into a few group commits.
+/// Records created concurrently: as many as the actors write in a few group commits.
 const AT_ONCE: usize = 512;
 /// How often a start is measured.
 const STARTS: usize = 3;
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         .map_err(Into::into)
         .and_then(|(devices, incidents)| actix_rt::System::new().block_on(run(&folder, devices, incidents)));
     match done {
-        Ok(said) => println!("{said}"),
+        Ok(message) => println!("{message}"),
         Err(error) => {
             eprintln!("{error}");
             return ExitCode::FAILURE;
@@ -71,7 +71,7 @@ async fn run(folder: &str, devices: usize, incidents: usize) -> Outcome<serde_js
     Ok(json!({ "devices": devices, "incidents": incidents, "filled_s": filled, "start_s": starts }))
 }
 
-/// Somewhere on land and sea, spread evenly by the golden ratio.
+/// A position on land or sea, spread evenly by the golden ratio.
 fn place(number: usize) -> Point {
     let share = |factor: f64| (number as f64 * factor).fract();
     Point::new(share(0.618_033_988_749_895) * 360.0 - 180.0, share(0.754_877_666_246_693) * 170.0 - 85.0)
@@ -107,7 +107,7 @@ async fn fill_incidents(app: &App, wanted: usize) -> Outcome<()> {
     let mut there = 0;
     let mut page = PageAsk { limit: 200, after: None };
     loop {
-        let found = app.incidents.list(By::System, Filter::default(), page.clone()).await?;
+        let found = app.incidents.list(By::System, IncidentFilter::default(), page.clone()).await?;
         there += found.items.len();
         page.after = found.next;
         if page.after.is_none() {
@@ -115,14 +115,14 @@ async fn fill_incidents(app: &App, wanted: usize) -> Outcome<()> {
         }
     }
     let made = futures::stream::iter(there..wanted.max(there)).map(|number| {
-        let said = Edit {
+        let fields = IncidentEdit {
             title: Some(format!("Incident {number}")),
             kind: Some(IncidentKind::Flood),
             summary: Some("The water stands at the quay, and is still rising.".to_owned()),
             geometry: Some(Some(Geometry::Point(place(number)))),
-            ..Edit::default()
+            ..IncidentEdit::default()
         };
-        app.incidents.report(By::System, None, Report { said, ..Report::default() })
+        app.incidents.report(By::System, None, NewReport { fields, ..NewReport::default() })
     });
     made.buffer_unordered(AT_ONCE).try_for_each(|_| async { Ok(()) }).await?;
     Ok(())
