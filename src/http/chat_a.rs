@@ -17,7 +17,7 @@ use crate::guard::{ChatA, Metered, Priced};
 use crate::sse::{self, Frames, frame};
 use muster_request::{Fields, Request};
 
-/// What is answered at most; the interface has no field for it.
+/// Maximum number of completion tokens; interface A has no field for it.
 const MAX_TOKENS: u32 = 2000;
 const MAX_MESSAGE_CHARACTERS: usize = 400_000;
 
@@ -27,9 +27,10 @@ const MAX_MESSAGE_CHARACTERS: usize = 400_000;
 pub struct ChatABody {
     #[request(check = check_message)]
     pub message: String,
-    /// An id of `GET /api/models`, or `fast`, `reasoning`, `vision`, `code`, `default`; the platform's default if left out.
+    /// Model identifier of `GET /api/models`, or `fast`, `reasoning`, `vision`, `code`, `default`. By default the
+    /// platform's default model.
     pub model: Option<String>,
-    /// True: server-sent events `delta`, then `done` or `error`.
+    /// Streams the response as server-sent events: `delta`, then `done` or `error`.
     #[request(default = false)]
     pub stream: bool,
     #[request(range = 0.0..=1.0)]
@@ -69,15 +70,15 @@ impl Priced for ChatABody {
     }
 }
 
-/// A model's answer.
+/// The response of a model.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ChatResultA {
     /// Always true.
     pub success: bool,
     pub response: String,
-    /// The model that answered, which after a failover is not the one asked for.
+    /// Identifier of the model that responded; after a failover it differs from the requested one.
     pub model: String,
-    /// Prompt and answer together.
+    /// Number of tokens of prompt and completion.
     pub tokens: u32,
     /// RFC 3339, UTC.
     pub timestamp: String,
@@ -113,7 +114,7 @@ pub async fn chat(
 
 struct FramesA {
     model: String,
-    /// What was said so far, for the whole answer at the end.
+    /// Text received so far, for the complete response in the last event.
     text: String,
     clock: Clock,
 }

@@ -11,7 +11,7 @@ use crate::error::HttpError;
 use crate::error::sets::{Agent, NotFound, OpenErrors};
 use crate::guard::Open;
 
-/// Readers' files, packed: name, type, bytes.
+/// Files of the API readers, compressed: name, content type, bytes.
 const ASSETS: [(&str, &str, &[u8]); 3] = [
     (
         "swagger-ui-bundle.js",

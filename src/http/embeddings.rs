@@ -18,7 +18,7 @@ use muster_request::{Fields, Request};
 
 const MAX_INPUTS: usize = 2048;
 
-/// How a vector is written.
+/// The encoding of a vector.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Encoding {
@@ -28,21 +28,21 @@ pub enum Encoding {
     Base64,
 }
 
-/// Texts to be turned into vectors.
+/// Texts to embed.
 #[derive(Debug, Request)]
 #[request(example = { "model": "all-MiniLM-L6-v2", "input": ["The river rises.", "The dam holds."] })]
 pub struct EmbeddingsBody {
-    /// `muster-embed` (in this process), or an embedding model of a configured provider. No other model is ever taken
-    /// in its place: vectors of different models do not compare.
+    /// `muster-embed` (in this process), or an embedding model of a configured provider. There is no failover to
+    /// another model, because vectors of different models cannot be compared.
     pub model: String,
-    /// A text, up to 2,048 texts, or texts already in the tokens of the provider's model.
+    /// A text, up to 2,048 texts, or texts as tokens of the provider's model.
     #[request(with = inputs, schema = crate::schema::Inputs)]
     pub input: Vec<EmbedInput>,
-    /// `float`, or `base64` of little-endian 32-bit floats.
+    /// Encoding of the vectors: `float`, or `base64` of little-endian 32-bit floats.
     #[request(default, schema = String)]
     #[schema(default = "float")]
     pub encoding_format: Encoding,
-    /// The length wanted of each vector, where the model can be cut.
+    /// Length of each vector, if the model supports shortening.
     #[request(range = 1..=65_536)]
     pub dimensions: Option<u32>,
     pub user: Option<String>,
@@ -95,14 +95,14 @@ impl Priced for EmbeddingsBody {
     }
 }
 
-/// A vector.
+/// One embedding.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Embedding {
     /// Always `embedding`.
     pub object: &'static str,
-    /// Of the text in the request.
+    /// Index of the text in the request.
     pub index: usize,
-    /// Numbers, or base64 where that was asked for.
+    /// The vector: numbers, or a base64 text if that was requested.
     pub embedding: Vector,
 }
 
@@ -117,12 +117,12 @@ pub enum Vector {
 pub struct EmbeddingsUsage {
     pub prompt_tokens: u32,
     pub total_tokens: u32,
-    /// True where the provider gave no figures and they were counted here.
+    /// Whether the provider reported no usage, so that this server counted the tokens.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
 }
 
-/// The vectors, in the order of the texts.
+/// The embeddings, in the order of the texts.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Embeddings {
     /// Always `list`.

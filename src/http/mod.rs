@@ -79,7 +79,7 @@ mod platform {
     }
 }
 
-/// Every operation of the server.
+/// Returns every operation of the server.
 pub fn operations() -> &'static [Operation] {
     static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
         let features = [

@@ -9,7 +9,7 @@ use crate::error::sets::{CallErrors, InterfaceA};
 use crate::guard::{Guarded, ModelsA};
 use crate::models_list::{self, ModelView, Pricing};
 
-/// A model.
+/// A chat model.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ModelA {
     pub id: String,
@@ -20,9 +20,10 @@ pub struct ModelA {
     pub family: Vec<String>,
     pub context_window: u32,
     pub price: Option<Pricing>,
-    /// `available`, `unconfigured` (its provider has no credentials) or `open_circuit` (its provider is failing).
+    /// Availability: `available`, `unconfigured` (the provider has no credentials) or `open_circuit` (the provider is
+    /// failing).
     pub status: &'static str,
-    /// The setting that is missing, where it is unconfigured.
+    /// Missing setting of an unconfigured model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setting: Option<String>,
 }

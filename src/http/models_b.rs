@@ -17,7 +17,7 @@ pub struct ModelB {
     pub id: String,
     /// Always `model`.
     pub object: &'static str,
-    /// Unix time in seconds: when this server started to list it.
+    /// Unix time at which this server began to list the model, in seconds.
     pub created: u64,
     pub owned_by: String,
     pub capabilities: Vec<String>,
@@ -25,7 +25,7 @@ pub struct ModelB {
     pub max_tokens: u32,
     pub pricing: Option<Pricing>,
     pub status: &'static str,
-    /// Of an embedding model: the length of its vectors.
+    /// Length of the vectors of an embedding model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dimensions: Option<u32>,
 }
@@ -52,7 +52,7 @@ fn model_b(model: ModelView, created: u64) -> ModelB {
     }
 }
 
-/// All of them, the chat models first.
+/// Returns all models, chat models first.
 fn all(app: &App) -> Vec<ModelB> {
     let created = app.started_at.seconds();
     let chat = models_list::list(app).into_iter().map(|model| model_b(model, created));

@@ -18,21 +18,21 @@ use crate::guard::{AgentsRun, Sent, acting};
 
 const DEFAULT_SECONDS: u32 = 600;
 
-/// What an agent is to do.
+/// The instruction and the parameters of a run.
 #[derive(Debug, Request)]
 #[request(example = { "task": "Say what is wrong with this table", "timeout_seconds": 60, "priority": "high" })]
 pub struct RunBody {
-    /// The instruction, at most 64 KiB.
+    /// Instruction to the agent, at most 64 KiB, not only white space.
     #[request(check = some_text)]
     #[schema(min_length = 1)]
     task: String,
-    /// As the agent's `parameters` say; what is left out has its default.
+    /// Parameters as described by the agent's `parameters`; missing ones have their defaults.
     #[request(check = is_object, default = json!({}), schema = Object)]
     params: Value,
-    /// Run time: paused, queued and waiting do not count.
+    /// Maximum run time, in seconds. Time spent paused, queued or waiting does not count.
     #[request(range = 1..=86_400, default = DEFAULT_SECONDS)]
     timeout_seconds: u32,
-    /// `low`, `normal` (default) or `high`.
+    /// Priority in the queue: `low`, `normal` (default) or `high`.
     #[request(default, schema = String)]
     priority: Priority,
 }
@@ -45,17 +45,17 @@ fn is_object(params: &Value) -> Result<(), &'static str> {
     if params.is_object() { Ok(()) } else { Err("must be an object") }
 }
 
-/// A task that was accepted.
+/// An accepted task.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TaskBegun {
     pub task_id: String,
     pub agent: String,
-    /// `pending`.
+    /// Always `pending`.
     #[schema(value_type = String)]
     pub status: Status,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Millis,
-    /// The median run time of that agent, and the expected wait; at least 1.
+    /// Median run time of the agent plus the expected time in the queue, in seconds; at least 1.
     pub estimated_seconds: u64,
 }
 

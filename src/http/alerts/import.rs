@@ -15,7 +15,7 @@ use crate::error::HttpError;
 use crate::error::sets::{Disaster, WriteErrors};
 use crate::guard::{Guarded, IncidentsWrite, by_of};
 
-/// Largest document, in bytes.
+/// Maximum size of a document, in bytes.
 const MAX_BYTES: usize = 1 << 20;
 
 /// Import a CAP document

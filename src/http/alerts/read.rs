@@ -14,19 +14,19 @@ use crate::error::HttpError;
 use crate::error::sets::{CallErrors, Disaster, NotFound, ReadErrors};
 use crate::guard::{AlertsRead, Guarded, Queried, by_of};
 
-/// Which alerts are listed.
+/// The filters and the page of a list of alerts.
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct ListQuery {
-    /// `true`: those that say what is to be done now; `false`: the others.
+    /// `true`: only alerts in effect; `false`: only alerts not in effect.
     active: Option<bool>,
-    /// CAP's severity: this or graver.
+    /// Minimum CAP severity.
     #[request(with = severity, schema = String)]
     severity: Option<Severity>,
-    /// West, south, east, north in degrees; west > east crosses the antimeridian.
+    /// Bounding box: west, south, east, north in degrees. West > east crosses the antimeridian.
     #[request(with = bbox, schema = String)]
     bbox: Option<BBox>,
-    /// Of one incident.
+    /// Identifier of an incident: only its alerts.
     incident: Option<String>,
     #[request(flatten)]
     page: PageQuery,

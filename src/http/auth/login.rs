@@ -89,7 +89,7 @@ pub async fn refresh(
     Ok(secret(envelope::data(Tokens::from(done))))
 }
 
-/// Tokens are kept by nobody on the way (RFC 6749, section 5.1).
+/// Forbids caches to store a response that contains tokens (RFC 6749, section 5.1).
 fn secret(mut response: HttpResponse) -> HttpResponse {
     response.headers_mut().insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));
     response

@@ -12,7 +12,7 @@ use crate::chat;
 use crate::error::{Dialect, body};
 use crate::sse::{Frames, frame};
 
-/// `start`, `delta` …, then `done` with the whole reply, or `error`.
+/// Writes the events `start`, `delta`, and at the end `done` with the complete reply, or `error`.
 pub struct FramesAgent {
     model: String,
     provider: String,
@@ -38,7 +38,7 @@ impl FramesAgent {
         }
     }
 
-    /// The whole reply; the text moves into it.
+    /// Returns the complete reply and takes the text out of the writer.
     fn reply(&mut self, finish: FinishReason, usage: Usage) -> ChatReplyAgent {
         ChatReplyAgent {
             content: std::mem::take(&mut self.text),
@@ -53,10 +53,10 @@ impl FramesAgent {
     }
 }
 
-/// The gateway's: the same, and in `done` what bounded the reply.
+/// Writes the same events for the gateway; `done` also contains the budget and the breaker.
 pub struct FramesGateway {
     frames: FramesAgent,
-    /// As it stood when the stream began.
+    /// The budget at the start of the stream.
     budget: BudgetView,
     chain: Chain,
 }

@@ -76,7 +76,7 @@ pub async fn gateway(
     Ok(HttpResponse::Ok().json(GatewayReply { reply, budget, breaker }))
 }
 
-/// How the model's budget of this month stands.
+/// Returns the state of the model's budget of this month.
 async fn standing(app: &App, model_id: &str) -> Result<BudgetView, HttpError> {
     let limit = app.live().config.budget.models.get(model_id).copied();
     let budgets = app.ledger.budgets("", None, model_id, limit.map(nanos_of_usd)).await?;
@@ -88,7 +88,7 @@ async fn standing(app: &App, model_id: &str) -> Result<BudgetView, HttpError> {
     })
 }
 
-/// The state of a provider's breaker.
+/// Returns the state of a provider's circuit breaker.
 fn breaker(chain: &Chain, provider: &str) -> BreakerState {
     let found = chain.status().into_iter().find(|status| status.id == provider);
     found.map_or(BreakerState::Closed, |status| status.breaker.state)

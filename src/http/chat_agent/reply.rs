@@ -15,7 +15,7 @@ pub struct TokensAgent {
     pub total: u32,
 }
 
-/// A model's answer.
+/// The response of a model.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ChatReplyAgent {
     pub content: String,
@@ -23,36 +23,36 @@ pub struct ChatReplyAgent {
     pub provider: String,
     pub tokens: TokensAgent,
     pub latency_ms: u64,
-    /// Null where the model's price is not known.
+    /// Cost in USD; null if the price of the model is unknown.
     pub cost_usd: Option<f64>,
-    /// `stop`, `length`, `tool_calls` or `content_filter`.
+    /// Reason of the end: `stop`, `length`, `tool_calls` or `content_filter`.
     #[schema(value_type = String)]
     pub finish_reason: FinishReason,
-    /// Every provider that was tried, the one that answered last.
+    /// Attempts in order; the last one succeeded.
     #[schema(value_type = Vec<Object>)]
     pub attempts: Vec<Attempt>,
 }
 
-/// What is left of the model's budget of this month.
+/// The state of the model's budget of this month.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct BudgetView {
     pub model: String,
-    /// Of this month (UTC), by all keys.
+    /// Amount spent in this month (UTC) by all keys, in USD.
     pub spent_usd: f64,
-    /// Null where the model has no budget.
+    /// Monthly limit in USD; null if the model has no budget.
     pub limit_usd: Option<f64>,
-    /// The start of the next month.
+    /// Start of the next month, when the budget is reset.
     #[schema(value_type = String, format = DateTime)]
     pub resets_at: Millis,
 }
 
-/// A model's answer, with the state of what bounded it.
+/// The response of a model, with its budget and the state of its provider.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct GatewayReply {
     #[serde(flatten)]
     pub reply: ChatReplyAgent,
     pub budget: BudgetView,
-    /// Of the provider that answered: `closed`, `open` or `half_open`.
+    /// Circuit breaker of the provider that responded: `closed`, `open` or `half_open`.
     #[schema(value_type = String)]
     pub breaker: BreakerState,
 }

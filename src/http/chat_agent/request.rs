@@ -16,18 +16,18 @@ use crate::guard::Priced;
 
 const DEFAULT_MAX_TOKENS: u32 = 2000;
 
-/// One turn of the conversation.
+/// One message of the conversation.
 #[derive(Debug, ToSchema)]
 #[allow(dead_code)]
 pub struct ChatMessageAgent {
-    /// `system`, `developer`, `user`, `assistant` or `tool`.
+    /// Role: `system`, `developer`, `user`, `assistant` or `tool`.
     pub role: String,
-    /// A string, or a list of parts as in interface B.
+    /// A string, or a list of parts as in `POST /v1/chat/completions`.
     #[schema(value_type = crate::schema::TextOrParts)]
     pub content: Value,
 }
 
-/// A conversation to be continued.
+/// A conversation that the model continues.
 #[derive(Debug, Default, Request)]
 #[request(takes_images, example = {
     "model": "standard", "messages": [{ "role": "user", "content": "Which shelters are open tonight?" }]
@@ -36,20 +36,20 @@ pub struct ChatAgentBody {
     #[request(with = chat::messages, schema = Vec<ChatMessageAgent>)]
     #[schema(min_items = 1)]
     pub messages: Vec<Message>,
-    /// The primary model if left out.
+    /// Model identifier or family; the primary model by default.
     pub model: Option<String>,
-    /// Default 2000.
+    /// Maximum number of completion tokens; 2000 by default.
     #[request(range = 1..=1_000_000)]
     pub max_tokens: Option<u32>,
     #[request(range = 0.0..=2.0)]
     pub temperature: Option<f64>,
-    /// True: server-sent events `start`, `delta`, then `done` or `error`.
+    /// Streams the response as server-sent events: `start`, `delta`, then `done` or `error`.
     #[request(default = false)]
     pub stream: bool,
 }
 
 impl ChatAgentBody {
-    /// The request in the internal form.
+    /// Returns the request in the internal form.
     pub fn request(&self) -> ChatRequest {
         ChatRequest {
             messages: self.messages.clone(),
@@ -66,31 +66,31 @@ impl Priced for ChatAgentBody {
     }
 }
 
-/// A chat with its own bounds of money, tries and time.
+/// A chat with bounds of its own on cost, attempts and time.
 #[derive(Debug, Default, Request)]
 #[request(takes_images, check = one_choice_of_models)]
 pub struct GatewayBody {
     #[request(flatten)]
     pub chat: ChatAgentBody,
-    /// Models or families, in the order to be tried, and no others; in place of `model`.
+    /// Models or families to try in this order, and no others. Replaces `model`.
     #[request(items = 1..=16, message = "must hold 1 to 16 models")]
     pub models: Option<Vec<String>>,
-    /// The most that this call may cost, in USD: models whose worst case is dearer are passed over.
+    /// Maximum cost of this call in USD. Models whose worst case costs more are skipped.
     #[request(range = 0.0..=1_000_000.0)]
     pub budget_usd: Option<f64>,
-    /// Times the models are gone through again after transient faults.
+    /// Number of times that all models are tried again after transient errors.
     #[request(range = 0..=5)]
     pub max_retries: Option<u32>,
-    /// Bound of the whole answer, or of a stream up to its first content.
+    /// Time limit in milliseconds for the complete response, or for the first content of a stream.
     #[request(range = 1..=LONGEST_MS)]
     pub deadline_ms: Option<u64>,
-    /// A second provider is asked too where the first has not answered after this: the first answer wins, both may be
-    /// billed.
+    /// Delay in milliseconds after which a second provider is called if the first has not responded. The first response
+    /// is returned; both calls may be billed.
     #[request(range = 1..=LONGEST_MS)]
     pub hedge_after_ms: Option<u64>,
 }
 
-/// Longest bound of time, in milliseconds.
+/// Maximum of a time limit, in milliseconds.
 const LONGEST_MS: u64 = 600_000;
 
 fn one_choice_of_models(fields: &mut Fields<'_>) {
@@ -106,7 +106,7 @@ impl Priced for GatewayBody {
 }
 
 impl GatewayBody {
-    /// Puts the call's own bounds into what the chain is asked.
+    /// Adds the bounds of this call to the request to the gateway.
     pub fn bound(&self, mut ask: GatewayChatRequest) -> GatewayChatRequest {
         if let Some(models) = &self.models {
             ask.models.clone_from(models);

@@ -12,7 +12,7 @@ pub struct UsageB {
     pub prompt_tokens: u32,
     pub completion_tokens: u32,
     pub total_tokens: u32,
-    /// True where the provider gave no figures and they were counted here.
+    /// Whether the provider reported no usage, so that this server counted the tokens.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
 }
@@ -24,7 +24,7 @@ impl From<Usage> for UsageB {
     }
 }
 
-/// A function that the model asks to be called.
+/// A function call requested by the model.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ToolCallB {
     pub id: String,
@@ -37,7 +37,7 @@ pub struct ToolCallB {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct FunctionB {
     pub name: String,
-    /// JSON text, as the model wrote it.
+    /// Arguments as JSON text, unchanged as the model wrote them.
     pub arguments: String,
 }
 
@@ -52,9 +52,9 @@ impl From<ToolCall> for ToolCallB {
 pub struct AnswerMessage {
     /// Always `assistant`.
     pub role: &'static str,
-    /// Null where there are only tool calls.
+    /// Text of the message; null if it contains only tool calls.
     pub content: Option<String>,
-    /// Always null: a refusal is content with `finish_reason` `content_filter`.
+    /// Always null: a refusal is content with the `finish_reason` `content_filter`.
     pub refusal: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCallB>,
@@ -64,7 +64,7 @@ pub struct AnswerMessage {
 pub struct ChoiceB {
     pub index: u32,
     pub message: AnswerMessage,
-    /// `stop`, `length`, `tool_calls` or `content_filter`.
+    /// Reason of the end: `stop`, `length`, `tool_calls` or `content_filter`.
     #[schema(value_type = String)]
     pub finish_reason: FinishReason,
 }
@@ -84,9 +84,9 @@ pub struct ChatCompletion {
     pub id: String,
     /// Always `chat.completion`.
     pub object: &'static str,
-    /// Unix time in seconds.
+    /// Unix time, in seconds.
     pub created: u64,
-    /// The model that answered, which after a failover is not the one asked for.
+    /// Identifier of the model that responded; after a failover it differs from the requested one.
     pub model: String,
     pub choices: Vec<ChoiceB>,
     pub usage: UsageB,

@@ -10,13 +10,13 @@ use super::answer::UsageB;
 use crate::error::{Dialect, body};
 use crate::sse::{Frames, frame};
 
-/// Writes `chat.completion.chunk` objects. What all chunks share is put into words once.
+/// Writes `chat.completion.chunk` objects. The part that all chunks share is serialized once.
 pub struct FramesB {
-    /// `data: {…` up to and with `"choices":`.
+    /// Bytes from `data: {…` up to and including `"choices":`.
     head: Vec<u8>,
-    /// From behind the choices to the event's end.
+    /// Bytes from after the choices to the end of the event.
     tail: &'static [u8],
-    /// Answers asked for.
+    /// Number of requested choices.
     n: u32,
     include_usage: bool,
     clock: Clock,
@@ -49,7 +49,7 @@ impl FramesB {
         Self { head, tail, n, include_usage, clock }
     }
 
-    /// One chunk with these choices, JSON.
+    /// Writes a chunk with these choices, given as JSON.
     fn chunk(&self, choices: &[u8], out: &mut BytesMut) {
         out.reserve(self.head.len() + choices.len() + self.tail.len());
         out.extend_from_slice(&self.head);
@@ -62,7 +62,7 @@ impl FramesB {
         self.chunk(choices.to_string().as_bytes(), out);
     }
 
-    /// The most frequent one by far: written without a tree in between.
+    /// Writes a text chunk, by far the most frequent kind, without building a JSON tree.
     fn text(&self, choice: u32, text: &str, out: &mut BytesMut) {
         out.reserve(self.head.len() + text.len() + 80);
         out.extend_from_slice(&self.head);

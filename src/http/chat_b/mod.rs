@@ -56,7 +56,7 @@ pub async fn complete(
     Ok(HttpResponse::Ok().json(ChatCompletion::new(id, created, answer)))
 }
 
-/// The answer as the provider sent it, under the name of our model, with the figures that it left out.
+/// Returns the response as the provider sent it, with the name of our model and the usage that it left out.
 fn verbatim(sent: &[u8], answer: &CompletedChat) -> Option<Vec<u8>> {
     let mut ours = vec![("model", Value::from(answer.model_id.as_str()))];
     if answer.reply.usage.is_none() {

@@ -14,7 +14,7 @@ use crate::guard::Priced;
 const DEFAULT_TEMPERATURE: f64 = 0.7;
 const DEFAULT_MAX_TOKENS: u32 = 2000;
 const MAX_STOPS: usize = 4;
-/// Fields that are passed on as they are to a provider that speaks this wire, and refused by all others.
+/// Fields that are passed on unchanged to a provider of the same wire format, and rejected for all others.
 const BEYOND: [&str; 10] = [
     "functions",
     "function_call",
@@ -28,31 +28,31 @@ const BEYOND: [&str; 10] = [
     "verbosity",
 ];
 
-/// One turn of the conversation.
+/// One message of the conversation.
 #[derive(Debug, ToSchema)]
 #[allow(dead_code)]
 pub struct ChatMessageB {
-    /// `system`, `developer`, `user`, `assistant` or `tool`.
+    /// Role: `system`, `developer`, `user`, `assistant` or `tool`.
     pub role: String,
     /// A string, or a list of parts `{"type": "text", "text": string}` and `{"type": "image_url", "image_url": {"url":
-    /// an address or a data URL, "detail"?: auto | low | high}}`. Null where an assistant's turn has only tool calls.
+    /// an address or a data URL, "detail"?: auto | low | high}}`. Null if an assistant message has only tool calls.
     #[schema(value_type = Option<crate::schema::TextOrParts>)]
     pub content: Value,
     pub name: Option<String>,
-    /// Of an assistant's turn: `[{"id", "type": "function", "function": {"name", "arguments"}}]`.
+    /// Tool calls of an assistant message: `[{"id", "type": "function", "function": {"name", "arguments"}}]`.
     #[schema(value_type = Option<Vec<Object>>)]
     pub tool_calls: Value,
-    /// Of a tool's turn: the call that it answers.
+    /// Identifier of the call whose result a `tool` message contains.
     pub tool_call_id: Option<String>,
 }
 
-/// A conversation to be continued.
+/// A conversation that the model continues.
 #[derive(Debug, Default, Request)]
 #[request(takes_images, example = {
     "model": "standard", "messages": [{ "role": "user", "content": "Which shelters are open tonight?" }]
 })]
 pub struct ChatCompletionBody {
-    /// An id of `GET /v1/models`, or `default`, `fast`, `reasoning`, `vision`, `code`.
+    /// Model identifier of `GET /v1/models`, or `default`, `fast`, `reasoning`, `vision`, `code`.
     pub model: String,
     #[request(with = chat::messages, schema = Vec<ChatMessageB>)]
     #[schema(min_items = 1)]
@@ -67,40 +67,40 @@ pub struct ChatCompletionBody {
     #[request(range = -2.0..=2.0)]
     pub frequency_penalty: Option<f64>,
     pub seed: Option<i64>,
-    /// Up to four strings, or one.
+    /// Texts that end the completion: one string, or up to four.
     #[request(with = stops, default, schema = crate::schema::TextOrTexts)]
     pub stop: Vec<String>,
-    /// `max_completion_tokens` is its other name.
+    /// Maximum number of completion tokens. `max_completion_tokens` is another name of this field.
     #[request(with = max_tokens)]
     #[schema(minimum = 1, default = 2000)]
     pub max_tokens: Option<u32>,
     #[request(default = false)]
     pub stream: bool,
-    /// `{"include_usage": true}`: a last chunk with `choices: []` and the usage.
+    /// `{"include_usage": true}` adds a last chunk with `choices: []` and the usage.
     #[request(with = include_usage, default, schema = Object)]
     pub stream_options: bool,
     /// `{"type": "text" | "json_object" | "json_schema", "json_schema": {name, schema, strict}}`.
     #[request(with = response_format, default, schema = Object)]
     pub response_format: ResponseFormat,
     pub user: Option<String>,
-    /// Functions that the model may ask to be called: `[{"type": "function", "function": {"name", "description"?,
-    /// "parameters"?: JSON Schema, "strict"?}}]`, at most 128.
+    /// Functions that the model may call: `[{"type": "function", "function": {"name", "description"?, "parameters"?:
+    /// JSON Schema, "strict"?}}]`, at most 128.
     #[request(with = chat::tools, default, schema = Vec<Object>)]
     pub tools: Vec<Tool>,
     /// `auto`, `none`, `required`, or `{"type": "function", "function": {"name"}}`.
     #[request(with = chat::tool_choice, using = tools, default, schema = crate::schema::WordOrObject)]
     pub tool_choice: ToolChoice,
-    /// Whether one answer may ask for several functions.
+    /// Whether one response may contain several function calls.
     pub parallel_tool_calls: Option<bool>,
-    /// Answers wanted.
+    /// Number of choices.
     #[request(range = 1..=4, default = 1)]
     pub n: u32,
-    /// A field that was set and that only a provider of OpenAI's own wire can honour.
+    /// Name of a field that only a provider of OpenAI's wire format supports, if one was sent.
     #[request(with = beyond, hidden)]
     pub beyond: Option<&'static str>,
 }
 
-/// The most that may be answered, by either of its names.
+/// Reads the maximum number of completion tokens by either of its names.
 fn max_tokens(fields: &mut Fields<'_>, name: &str) -> Option<u32> {
     let names = ["max_completion_tokens", name];
     let limits: Vec<u32> = names.into_iter().filter_map(|name| fields.integer(name, 1..=10_000_000)).collect();
@@ -111,7 +111,8 @@ fn include_usage(fields: &mut Fields<'_>, name: &str) -> Option<bool> {
     fields.object(name, |options| options.bool("include_usage")).flatten()
 }
 
-/// What is asked for by one of the fields that only a provider of the same wire can do: it gets the body as it is.
+/// Returns the first field that only a provider of the same wire format supports; such a provider receives the body
+/// unchanged.
 fn beyond(fields: &mut Fields<'_>, _: &str) -> Option<&'static str> {
     let idle = |value: &Value| match value {
         Value::Bool(asked) => !asked,
@@ -160,7 +161,7 @@ impl ChatCompletionBody {
         self.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS)
     }
 
-    /// The request in the internal form. `sent` is the body as it came.
+    /// Returns the request in the internal form. `sent` is the body as received.
     pub fn request(&self, sent: Bytes) -> ChatRequest {
         let single = |number: Option<f64>| number.map(|number| number as f32);
         ChatRequest {

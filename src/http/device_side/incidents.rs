@@ -18,7 +18,7 @@ use crate::error::HttpError;
 use crate::error::sets::{Disaster, WriteErrors};
 use crate::guard::{AnyDevice, Sent, by_of};
 
-/// An incident as a device reports it. Who works on it, who sees it and what was done is for people to say.
+/// An incident reported by a device. Assignment, visibility and resources are set by users.
 #[derive(Debug, Request)]
 #[request(schema = DeviceIncidentReport, example = {
     "title": "Shaking of intensity VI", "kind": "earthquake", "severity": "Severe", "urgency": "Immediate",
@@ -32,12 +32,13 @@ pub struct ReportBody {
     #[request(schema = String)]
     kind: IncidentKind,
     summary: Option<String>,
-    /// A report with the key of an open public incident, or of one of the device's own, attaches to it.
+    /// Deduplication key. A report with the key of an open public incident, or of an incident of the same device, is
+    /// attached to it.
     dedup_key: Option<String>,
     /// `Actual` (default), `Exercise`, `System`, `Test` or `Draft`.
     #[request(schema = String)]
     status: Option<Status>,
-    /// The device's own name for what it saw.
+    /// Identifier of the observation on the device.
     source_ref: Option<String>,
     #[request(schema = String)]
     severity: Option<Severity>,
@@ -47,7 +48,7 @@ pub struct ReportBody {
     certainty: Option<Certainty>,
     #[request(schema = String)]
     onset: Option<Millis>,
-    /// GeoJSON, or `{"type":"Circle","center":[lon,lat],"radius_m":…}`; the device's own location where it is left out.
+    /// GeoJSON, or `{"type":"Circle","center":[lon,lat],"radius_m":…}`. By default the location of the device.
     #[request(schema = Object)]
     geometry: Option<Geometry>,
     area_desc: Option<String>,
@@ -73,16 +74,16 @@ impl From<ReportBody> for Report {
     }
 }
 
-/// What a device is told of the incident that it reported: nothing that people wrote of it.
+/// The part of an incident that is returned to the device that reported it.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = DeviceIncident)]
 pub struct ReportedBody {
     pub id: String,
-    /// Year and number within it, such as `2026-000123`.
+    /// Year and number within the year, such as `2026-000123`.
     pub number: String,
     pub state: &'static str,
     pub version: u64,
-    /// It was one more report of an incident that was there.
+    /// Whether the report was attached to an existing incident.
     pub attached: bool,
 }
 

@@ -19,7 +19,7 @@ operations! {
     incidents::report,
 }
 
-/// Which device calls.
+/// Returns the identifier of the calling device.
 fn device(http: &HttpRequest) -> Result<Arc<str>, HttpError> {
     match by_of(http)? {
         By::Device(id) => Ok(id),

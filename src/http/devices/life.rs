@@ -17,7 +17,7 @@ use crate::error::HttpError;
 use crate::error::sets::{CallErrors, Disaster, NotFound, ReadErrors, WriteErrors};
 use crate::guard::{DeviceOrPerson, DevicesRead, Guarded, Queried, Sent, by_of};
 
-/// Who speaks for a device: itself, or a person who may write devices.
+/// Returns who reports for a device: the device itself, or a user who may write devices.
 fn speaker(http: &HttpRequest, id: &str) -> Result<By, HttpError> {
     let by = by_of(http)?;
     match &by {

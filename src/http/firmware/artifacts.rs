@@ -12,7 +12,7 @@ use crate::error::HttpError;
 use crate::error::sets::{Disaster, NotFound, ReadErrors, VersionFailed, WriteErrors};
 use crate::guard::{FirmwareRead, FirmwareWrite, Guarded, Queried, Sent, by_of};
 
-/// The version that the caller has read, where it says so.
+/// Reads `If-Match`; without it any version matches.
 pub(super) fn maybe_match(http: &HttpRequest) -> Result<IfMatch, HttpError> {
     if http.headers().contains_key("If-Match") { Ok(ask::if_match(http)?) } else { Ok(IfMatch::Any) }
 }

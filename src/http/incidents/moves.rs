@@ -4,7 +4,7 @@ use muster_core::Millis;
 use muster_network::incident::{Action, More, Move};
 use muster_request::Request;
 
-/// A body that asks for a transition.
+/// The body of a request for a transition.
 pub trait Asks: Request + 'static {
     fn into_move(self, action: Action) -> Move;
 }
@@ -20,7 +20,7 @@ macro_rules! asks {
     };
 }
 
-/// An assessment; what was set before counts where it is left out.
+/// An assessment. Fields that are left out keep their values.
 #[derive(Debug, Request)]
 #[request(may_be_empty, example = {
     "severity": "Severe", "urgency": "Immediate", "certainty": "Observed", "ics_type": 4
@@ -32,7 +32,7 @@ pub struct TriageBody {
     pub urgency: Option<muster_network::alert::Urgency>,
     #[request(schema = String)]
     pub certainty: Option<muster_network::alert::Certainty>,
-    /// 1 to 5.
+    /// ICS type of the incident, 1 to 5.
     #[request(serde)]
     pub ics_type: Option<u8>,
     pub note: Option<String>,
@@ -55,28 +55,28 @@ pub struct MoveNote {
 
 asks!(MoveNote, body => body.note, None, More::default());
 
-/// Who commands, where nobody does yet.
+/// The commander of an incident that has none.
 #[derive(Debug, Request)]
 #[request(may_be_empty, example = { "commander": "usr_01JZ8F3V7Q2K5N9B4C6D8E0F2G", "note": "boats are out" })]
 pub struct ActivateBody {
-    /// `usr_…`
+    /// Identifier of the commander, `usr_…`.
     pub commander: Option<String>,
     pub note: Option<String>,
 }
 
 asks!(ActivateBody, body => body.note, None, More { commander: body.commander, ..More::default() });
 
-/// One ICS type up or down.
+/// A change of the ICS type by one.
 #[derive(Debug, Request)]
 #[request(example = { "note": "a second town is under water", "direction": "up" })]
 pub struct EscalateBody {
     pub note: String,
-    /// `up` (default): towards type 1; `down`: towards type 5.
+    /// Direction: `up` (default) towards type 1, `down` towards type 5.
     #[request(schema = String)]
     pub direction: Option<Direction>,
 }
 
-/// Which way an escalation goes.
+/// The direction of an escalation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -91,7 +91,7 @@ impl Asks for EscalateBody {
     }
 }
 
-/// Why.
+/// The reason of a transition.
 #[derive(Debug, Request)]
 #[request(schema = IncidentReason, example = { "reason": "a burst pipe" })]
 pub struct ReasonBody {
@@ -101,11 +101,11 @@ pub struct ReasonBody {
 
 asks!(ReasonBody, body => None, Some(body.reason), More::default());
 
-/// Which incident it is the same as, and why.
+/// The incident of which this one is a duplicate, and the reason.
 #[derive(Debug, Request)]
 #[request(example = { "duplicate_of": "inc_01JZ8F3V7Q2K5N9B4C6D8E0F2G", "reason": "the same dyke" })]
 pub struct DuplicateBody {
-    /// An open incident, `inc_…`.
+    /// Identifier of an open incident, `inc_…`.
     pub duplicate_of: String,
     pub reason: String,
 }
@@ -115,11 +115,11 @@ asks!(DuplicateBody, body => None, Some(body.reason), More {
     ..More::default()
 });
 
-/// Until when it is silent.
+/// The end of a silence.
 #[derive(Debug, Request)]
 #[request(may_be_empty, example = { "note": "a drill next door" })]
 pub struct SilenceBody {
-    /// RFC 3339, within 30 days; left out, the silence ends.
+    /// End of the silence, RFC 3339, within 30 days. If it is left out, the silence ends now.
     #[request(schema = String)]
     pub until: Option<Millis>,
     pub note: Option<String>,
@@ -127,13 +127,13 @@ pub struct SilenceBody {
 
 asks!(SilenceBody, body => body.note, None, More { until: body.until, ..More::default() });
 
-/// Who works on it. A list replaces the one before.
+/// The commander and the assignees of an incident. A list replaces the present one.
 #[derive(Debug, Request)]
 #[request(example = { "organisations": ["THW"], "note": "boats come from the THW" })]
 pub struct AssignBody {
-    /// `usr_…`
+    /// Identifiers of the assignees, `usr_…`.
     pub assignees: Option<Vec<String>>,
-    /// `usr_…`
+    /// Identifier of the commander, `usr_…`.
     pub commander: Option<String>,
     pub organisations: Option<Vec<String>>,
     pub note: Option<String>,

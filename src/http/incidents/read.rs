@@ -17,33 +17,33 @@ use crate::error::HttpError;
 use crate::error::sets::{CallErrors, Disaster, NotFound, ReadErrors};
 use crate::guard::{Guarded, IncidentsRead, Queried, by_of};
 
-/// Most features of one map.
+/// Maximum number of features of a map.
 const MAX_FEATURES: usize = 1_000;
 
 /// The filters of a list and of a map.
 #[derive(Debug, Request)]
 #[request(query, into = Filter)]
 pub struct FilterQuery {
-    /// One or more states, separated by commas.
+    /// States, separated by commas.
     #[request(rename = "state", with = states, default, schema = String)]
     states: Vec<State>,
     #[request(schema = String)]
     kind: Option<IncidentKind>,
-    /// CAP's severity: this or graver.
+    /// Minimum CAP severity.
     #[request(schema = String)]
     min_severity: Option<Severity>,
-    /// West, south, east, north in degrees; west > east crosses the antimeridian.
+    /// Bounding box: west, south, east, north in degrees. West > east crosses the antimeridian.
     #[request(with = bbox, schema = String)]
     bbox: Option<BBox>,
-    /// RFC 3339: changed then or later.
+    /// Returns only incidents changed at or after this time, RFC 3339.
     #[request(with = time, schema = String)]
     since: Option<Millis>,
-    /// Assigned to, or commanded by: `usr_…`.
+    /// Identifier of a user (`usr_…`): only incidents that the user is assigned to or commands.
     assignee: Option<String>,
     tag: Option<String>,
 }
 
-/// Which incidents are listed.
+/// The filters and the page of a list of incidents.
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct ListQuery {
@@ -53,16 +53,16 @@ pub struct ListQuery {
     page: PageQuery,
 }
 
-/// Which incidents are on a map.
+/// The filters and the page of a map of incidents.
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct MapQuery {
     #[request(flatten)]
     filter: FilterQuery,
-    /// Most features.
+    /// Maximum number of features.
     #[request(range = 1..=MAX_FEATURES, default = MAX_FEATURES, message = "must be 1 to 1,000")]
     limit: usize,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     cursor: Option<String>,
 }
 
@@ -169,7 +169,7 @@ pub async fn geojson(
     Ok(HttpResponse::Ok().content_type("application/geo+json").body(map.to_string()))
 }
 
-/// Everything but the geometry is a property.
+/// Returns an incident as a GeoJSON feature, whose properties are all fields but the geometry.
 fn feature(incident: &Incident) -> Value {
     let mut properties = json!(incident);
     if let Some(properties) = properties.as_object_mut() {
@@ -183,7 +183,7 @@ fn feature(incident: &Incident) -> Value {
         "properties": properties })
 }
 
-/// GeoJSON has no circles.
+/// Approximates a circle by a polygon, as GeoJSON has no circles.
 fn plain(geometry: &Geometry) -> Geometry {
     match geometry {
         Geometry::Circle { center, .. } => Geometry::Point(*center),

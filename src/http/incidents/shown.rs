@@ -10,12 +10,12 @@ use utoipa::ToSchema;
 use crate::envelope;
 use crate::error::HttpError;
 
-/// An incident as it is answered.
+/// An incident in a response.
 #[derive(Debug, Serialize)]
 pub struct Shown<'a> {
     #[serde(flatten)]
     pub incident: &'a Incident,
-    /// What may be done in its state.
+    /// Transitions permitted in the present state.
     pub allowed: Vec<Action>,
 }
 
@@ -25,13 +25,13 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// 200 with the incident that a change left.
+/// Returns 200 with the changed incident.
 pub fn changed(answer: &Answer) -> Result<HttpResponse, HttpError> {
     let incident = of(answer)?;
     Ok(envelope::record(incident.version, Shown::new(incident)))
 }
 
-/// The incident of an answer.
+/// Returns the incident of an actor's answer.
 pub fn of(answer: &Answer) -> Result<&Incident, Error> {
     answer.incident.as_deref().ok_or_else(|| Error::new(Kind::Internal, "a change was answered without its incident"))
 }
@@ -42,63 +42,64 @@ pub fn of(answer: &Answer) -> Result<&Incident, Error> {
 #[allow(dead_code, reason = "describes what the record's own serialisation says")]
 pub struct IncidentBody {
     pub id: String,
-    /// Year and number within it, such as `2026-000123`.
+    /// Year and number within the year, such as `2026-000123`.
     pub number: String,
-    /// Reports with the key of an open incident attach to it.
+    /// Deduplication key: reports with the key of an open incident are attached to it.
     pub dedup_key: Option<String>,
     pub title: String,
     pub summary: String,
     /// `flood`, `wildfire`, `earthquake`, `storm`, `landslide`, `hazmat`, `outage`, `epidemic`, `mass_casualty`,
     /// `missing_person`, `infrastructure` or `other`.
     pub kind: String,
-    /// CAP's categories.
+    /// CAP categories.
     pub category: Vec<String>,
-    /// CAP's; null until it is assessed.
+    /// CAP severity; null before the first assessment.
     pub severity: Option<String>,
     pub urgency: Option<String>,
     pub certainty: Option<String>,
-    /// 5 (one or two resources) to 1 (national).
+    /// ICS type, from 5 (one or two resources) to 1 (national).
     pub ics_type: u8,
-    /// 0 to 100: severity × urgency × certainty in percent (Extreme 100, Severe 75, Moderate 50, Minor 25, Unknown 40;
-    /// Immediate 100, Expected 80, Future 50, Past 10, Unknown 50; Observed 100, Likely 85, Possible 50, Unlikely 20,
-    /// Unknown 50), unless it was set.
+    /// Priority, 0 to 100. Unless a user set it: severity × urgency × certainty in percent (Extreme 100, Severe 75,
+    /// Moderate 50, Minor 25, Unknown 40; Immediate 100, Expected 80, Future 50, Past 10, Unknown 50; Observed 100,
+    /// Likely 85, Possible 50, Unlikely 20, Unknown 50).
     pub priority: u8,
-    /// `{value, reason}` where a person set it.
+    /// `{value, reason}` if a user set the priority.
     pub priority_override: Option<Value>,
-    /// CAP's: `Actual`, `Exercise`, `System`, `Test` or `Draft`. What is not actual is shown to those only who may write
-    /// incidents or are named in it, and no alert is ever published of it.
+    /// CAP status: `Actual`, `Exercise`, `System`, `Test` or `Draft`. An incident that is not `Actual` is visible only
+    /// to its participants and to users who may write incidents, and no alert is published for it.
     pub status: String,
     pub state: String,
     pub state_since: String,
-    /// `public`; `restricted`: for `incidents:write`; `private`: only for those named in it.
+    /// Visibility: `public`; `restricted` (users with `incidents:write`); `private` (its participants only).
     pub visibility: String,
-    /// `usr_…`
+    /// Identifiers of the users who may see a private incident, `usr_…`.
     pub addresses: Vec<String>,
     /// GeoJSON, or `{"type":"Circle","center":[lon,lat],"radius_m":…}`.
     #[schema(value_type = Option<Object>)]
     pub geometry: Option<Value>,
     pub area_desc: Option<String>,
-    /// `{scheme, value}`
+    /// Geocodes, each `{scheme, value}`.
     #[schema(value_type = Vec<Object>)]
     pub geocodes: Vec<Value>,
-    /// West, south, east, north.
+    /// Bounding box: west, south, east, north.
     pub bbox: Option<Vec<f64>>,
-    /// Cells of H3.
+    /// H3 cells.
     pub h3: Vec<String>,
     pub onset: Option<String>,
     pub effective: Option<String>,
     pub expires: Option<String>,
     pub instruction: Option<String>,
     pub reported_by: String,
-    /// `api`, `device`, `cap`, `agent` or `operator`.
+    /// Origin of the report: `api`, `device`, `cap`, `agent` or `operator`.
     pub reported_via: String,
     pub source_ref: Option<String>,
-    /// Reports that came of it.
+    /// Number of reports attached to the incident.
     pub reports: u64,
     pub commander: Option<String>,
     pub assignees: Vec<String>,
     pub organisations: Vec<String>,
-    /// `{id, type, qty, status, note, updated_at}`; status `requested`, `committed`, `en_route`, `on_scene`, `released`.
+    /// Resources: `{id, type, qty, status, note, updated_at}` with the status `requested`, `committed`, `en_route`,
+    /// `on_scene` or `released`.
     #[schema(value_type = Vec<Object>)]
     pub resources: Vec<Value>,
     pub device_ids: Vec<String>,
@@ -107,25 +108,25 @@ pub struct IncidentBody {
     /// `{identifier, sender, references, last_msg_type}` of the latest CAP message.
     #[schema(value_type = Object)]
     pub cap: Value,
-    /// `{injured, dead, missing, evacuated}`
+    /// Number of casualties: `{injured, dead, missing, evacuated}`.
     #[schema(value_type = Object)]
     pub casualties: Value,
     pub tags: Vec<String>,
-    /// `{name, uri, mime_type, sha256}`
+    /// Attachments, each `{name, uri, mime_type, sha256}`.
     #[schema(value_type = Vec<Object>)]
     pub attachments: Vec<Value>,
-    /// `{by, at, expires_at}` while it is acknowledged.
+    /// Acknowledgement `{by, at, expires_at}`, while it is valid.
     #[schema(value_type = Option<Object>)]
     pub ack: Option<Value>,
     pub silenced_until: Option<String>,
-    /// The last entry of its timeline.
+    /// Sequence number of the last timeline entry.
     pub timeline_seq: u64,
-    /// For `If-Match`; also the `ETag`.
+    /// Version of the record, for `If-Match`; also the `ETag`.
     pub version: u64,
     pub created_at: String,
     pub updated_at: String,
     pub closed_at: Option<String>,
-    /// What may be done in its state.
+    /// Transitions permitted in the present state.
     pub allowed: Vec<String>,
 }
 
@@ -134,11 +135,11 @@ pub struct IncidentBody {
 #[allow(dead_code, reason = "describes what is answered")]
 pub struct IncidentList {
     pub incidents: Vec<IncidentBody>,
-    /// For the next page; null at the end.
+    /// Cursor of the next page; null on the last page.
     pub next_cursor: Option<String>,
 }
 
-/// What came of a report.
+/// The outcome of a report.
 #[derive(Debug, Serialize)]
 pub struct Reported<'a> {
     #[serde(flatten)]
@@ -146,28 +147,28 @@ pub struct Reported<'a> {
     pub attached: bool,
 }
 
-/// What came of a report.
+/// The outcome of a report.
 #[derive(Debug, ToSchema)]
 #[allow(dead_code, reason = "describes what is answered")]
 pub struct ReportedIncident {
     #[serde(flatten)]
     pub incident: IncidentBody,
-    /// It is one more report of an incident that was open already.
+    /// Whether the report was attached to an incident that was already open.
     pub attached: bool,
 }
 
-/// One thing that happened to an incident.
+/// An entry of the timeline of an incident.
 #[derive(Debug, ToSchema)]
 #[schema(as = TimelineEntry)]
 #[allow(dead_code, reason = "describes what the entry's own serialisation says")]
 pub struct EntryBody {
-    /// From 1, without gaps.
+    /// Sequence number, from 1 without gaps.
     pub seq: u64,
     pub at: String,
-    /// `usr_…`, `dev_…` or `system`.
+    /// Identifier of the actor: `usr_…`, `dev_…` or `system`.
     pub actor: String,
     pub kind: String,
-    /// The states, where it moved.
+    /// State before the transition, for entries of transitions.
     pub from: Option<String>,
     pub to: Option<String>,
     pub note: Option<String>,

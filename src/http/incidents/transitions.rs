@@ -13,7 +13,7 @@ use crate::error::HttpError;
 use crate::error::sets::{Disaster, NotFound, VersionErrors, WriteErrors};
 use crate::guard::{IncidentsWrite, Sent, by_of};
 
-/// Asks for a transition, at the version that the caller has read.
+/// Requests a transition at the version in `If-Match`.
 pub async fn make<T: Asks>(
     request: Sent<IncidentsWrite, T>,
     action: Action,

@@ -19,22 +19,22 @@ use crate::guard::{MemoryUse, Sent, acting};
 
 const MOST: usize = 100;
 
-/// Entries to be stored.
+/// Entries to store.
 #[derive(Debug, Request)]
 #[request(example = { "entries": [
     { "key": "oncall/friday", "value": "Ada has the pager", "namespace": "rota" },
     { "key": "oncall/saturday", "value": "Grace has the pager", "namespace": "rota" }
 ] })]
 pub struct BatchBody {
-    /// Stored in their order.
+    /// Entries, stored in this order.
     #[request(list, items = 1..=MOST)]
     entries: Vec<StoreBody>,
 }
 
-/// What became of one entry.
+/// The result for one entry.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchEntry {
-    /// As a store of its own would have answered: 201 new, 200 replaced, or a refusal's.
+    /// Status of storing the entry alone: 201 (created), 200 (replaced), or that of the error.
     pub status: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<EntryBody>,
@@ -45,7 +45,7 @@ pub struct BatchEntry {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchAnswer {
-    /// One for each entry, in their order.
+    /// One result for each entry, in the same order.
     pub results: Vec<BatchEntry>,
 }
 

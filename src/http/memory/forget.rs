@@ -13,16 +13,16 @@ use crate::error::HttpError;
 use crate::error::sets::{Agent, Conflict, ReadErrors};
 use crate::guard::{Guarded, MemoryForget, acting, caller_of};
 
-/// What was deleted, and where it may stand yet.
+/// The result of a deletion, and the files that may still contain the data.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ForgottenBody {
     pub owner: String,
     pub entries: u64,
-    /// Replaced versions.
+    /// Number of replaced versions.
     pub versions: u64,
     pub vectors: u64,
-    /// Files in the data folder, by their names there, that may hold it yet: backups and what was set aside since the
-    /// owner's making. Backups that were written elsewhere are their keeper's to delete.
+    /// Names of the files in the data folder that may still contain the data: backups and quarantined files since the
+    /// creation of the owner. Backups written elsewhere must be deleted by the operator.
     pub backups: Vec<String>,
 }
 

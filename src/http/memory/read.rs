@@ -19,20 +19,20 @@ use crate::guard::{MemoryUse, Queried, acting};
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EntryList {
     pub entries: Vec<EntryBody>,
-    /// For the next page, with the same filters; null at the end. A filter that lets little through may leave a page
-    /// short, or empty, with more behind it.
+    /// Cursor of the next page, with the same filters; null on the last page. A page of a selective filter may be short
+    /// or empty without being the last.
     pub next_cursor: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EntryHistory {
-    /// The present version, then those before it that are kept, newest first.
+    /// The present version, then the stored earlier versions, newest first.
     pub versions: Vec<EntryBody>,
-    /// All of them are on this page: always null.
+    /// Always null: the list has one page.
     pub next_cursor: Option<String>,
 }
 
-/// The refusal where there is no such entry: not there, over, or another's.
+/// Returns the error for an entry that does not exist, has expired or belongs to another owner.
 pub(super) fn missing(key: &str) -> Error {
     let key: String = key.chars().take(100).collect();
     Error::new(

@@ -5,38 +5,38 @@ use muster_memory::{EntryId, EntryRecord, IndexState};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// An entry.
+/// A memory entry.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EntryBody {
-    /// `mem_…`: stays over an entry's versions.
+    /// Identifier, `mem_…`, the same for all versions of the entry.
     #[schema(value_type = String)]
     pub id: EntryId,
     pub key: String,
     pub value: String,
     pub tags: Vec<String>,
     pub namespace: String,
-    /// One more with each replacement, from 1; the `ETag` of an entry.
+    /// Version, from 1, incremented by each replacement; also the `ETag`.
     pub version: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
-    /// 0 to 1.
+    /// Importance, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub importance: Option<f32>,
-    /// As it was said when it was stored.
+    /// Language that was stored with the entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// Of the first version.
+    /// Time at which the first version was stored.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Millis,
-    /// Of this version.
+    /// Time at which this version was stored.
     #[schema(value_type = String, format = DateTime)]
     pub stored_at: Millis,
-    /// From then on it is never returned; there where a TTL was given.
+    /// Time from which the entry is not returned; only with a TTL.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Millis>,
-    /// How it is found: `indexed` (by text and meaning), `text` (by text; its vector is not there yet, or there is no
-    /// model), `pending` (once the index has caught up). Lists do not tell it.
+    /// State in the index: `indexed` (found by text and meaning), `text` (found by text; no vector yet, or no model) or
+    /// `pending` (not indexed yet). Not part of lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub index_state: Option<IndexState>,

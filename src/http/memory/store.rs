@@ -15,7 +15,7 @@ use crate::error::HttpError;
 use crate::error::sets::{Agent, VersionFailed, WriteErrors};
 use crate::guard::{MemoryUse, Sent, acting};
 
-/// What must hold of the entry that a request changes: `If-Match` with its version, or `If-None-Match: *`.
+/// Reads the precondition of a change: `If-Match` with a version, or `If-None-Match: *`.
 ///
 /// # Errors
 /// `Invalid` names the header.

@@ -7,27 +7,27 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-/// An assistant's turn.
+/// A message of the assistant.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct MessagesAnswer {
-    /// `msg_…`.
+    /// Identifier, `msg_…`.
     pub id: String,
     /// Always `message`.
     pub r#type: &'static str,
     /// Always `assistant`.
     pub role: &'static str,
-    /// The model that answered, which after a failover is not the one asked for.
+    /// Identifier of the model that responded; after a failover it differs from the requested one.
     pub model: String,
     pub content: Vec<ContentBlock>,
-    /// `end_turn`, `max_tokens`, `tool_use` or `refusal`. Providers do not tell a stop sequence from an end: that is
-    /// `end_turn` too.
+    /// Reason of the end: `end_turn`, `max_tokens`, `tool_use` or `refusal`. Providers do not distinguish a stop
+    /// sequence from a regular end, so it is `end_turn` too.
     pub stop_reason: Option<&'static str>,
     /// Always null.
     pub stop_sequence: Option<String>,
     pub usage: UsageMessages,
 }
 
-/// What an answer holds.
+/// A block of content.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentBlock {
@@ -35,23 +35,23 @@ pub enum ContentBlock {
         text: String,
     },
     ToolUse {
-        /// To be sent back as `tool_use_id`.
+        /// Identifier of the call, sent back as `tool_use_id`.
         id: String,
         name: String,
-        /// Arguments which the model wrote as something else than a JSON object stand here whole, as `{"_raw": text}`.
+        /// Arguments of the call. If the model wrote something else than a JSON object, `{"_raw": text}`.
         #[schema(value_type = Object)]
         input: Map<String, Value>,
     },
 }
 
-/// Tokens of one call. Nothing is cached here.
+/// Number of tokens of a call. There is no prompt cache.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub struct UsageMessages {
     pub input_tokens: u32,
     pub output_tokens: u32,
     pub cache_creation_input_tokens: u32,
     pub cache_read_input_tokens: u32,
-    /// True where the provider gave no figures and they were counted here.
+    /// Whether the provider reported no usage, so that this server counted the tokens.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
 }
@@ -63,13 +63,13 @@ impl From<Usage> for UsageMessages {
     }
 }
 
-/// Tokens of a prompt.
+/// The number of tokens of a prompt.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TokenCount {
     pub input_tokens: u32,
 }
 
-/// Why an answer ended. Some providers say that an answer simply stopped where it asks for tools.
+/// Returns the stop reason. Some providers report a regular end for a response that contains tool calls.
 pub fn stop_reason(finish: FinishReason, asks_for_tools: AsksForTools) -> &'static str {
     match (finish, asks_for_tools) {
         (FinishReason::Stop, AsksForTools::Yes) | (FinishReason::ToolCalls, _) => "tool_use",
@@ -79,7 +79,7 @@ pub fn stop_reason(finish: FinishReason, asks_for_tools: AsksForTools) -> &'stat
     }
 }
 
-/// Whether an answer holds a tool call.
+/// Whether a response contains a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AsksForTools {
     Yes,

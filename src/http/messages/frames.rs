@@ -11,24 +11,24 @@ use super::answer::{AsksForTools, UsageMessages, stop_reason};
 use crate::error::ErrorMessages;
 use crate::sse::{Frames, frame};
 
-/// Writes the events of one message.
+/// Writes the events of a message.
 ///
-/// One block is open at a time, as clients expect. A provider that goes back to an earlier tool call still has its piece
-/// delivered, under that block's index.
+/// One block is open at a time, as clients expect. If a provider returns to an earlier tool call, its part is still
+/// written, with the index of that block.
 pub struct FramesMessages {
     id: String,
     model: String,
     request_id: String,
-    /// Of the prompt, as estimated: what the provider counted comes with the end.
+    /// Estimated number of prompt tokens; the provider's count comes with the end.
     estimate: u32,
     open: Option<Open>,
-    /// Blocks begun.
+    /// Number of started blocks.
     blocks: u32,
-    /// The block of each tool call, by the call's index.
+    /// Index of the block of each tool call, by the index of the call.
     calls: Vec<(u32, u32)>,
 }
 
-/// The block that is open.
+/// The open block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Open {
     Text { block: u32 },
@@ -99,7 +99,7 @@ impl FramesMessages {
     }
 }
 
-/// Writes an event whose type is its name.
+/// Writes an event whose name is its type.
 fn event(name: &'static str, mut data: Value, out: &mut BytesMut) {
     if let Some(object) = data.as_object_mut() {
         object.insert("type".to_owned(), name.into());
@@ -151,7 +151,7 @@ mod tests {
 
     use super::*;
 
-    /// Name and data of each event.
+    /// Returns name and data of each event.
     fn written(write: impl FnOnce(&mut FramesMessages, &mut BytesMut)) -> Vec<(String, Value)> {
         let mut frames = FramesMessages::new("msg_1".to_owned(), "m".to_owned(), "req_1".to_owned(), 5);
         let mut out = BytesMut::new();

@@ -12,66 +12,66 @@ use crate::chat;
 use crate::chat::read::{fit_choice, is_tool_name, tools_of};
 use crate::guard::Priced;
 
-/// What every provider takes.
+/// Maximum number of stop sequences that every provider supports.
 const MAX_STOPS: usize = 4;
 const MAX_TOOL_NAME: usize = 128;
 
-/// One turn of the conversation.
+/// One message of the conversation.
 #[derive(Debug, ToSchema)]
 #[allow(dead_code, reason = "only described: what is read goes into the internal form at once")]
 pub struct MessagesTurn {
-    /// `user` or `assistant`; `system` for an instruction in the middle.
+    /// Role: `user` or `assistant`, or `system` for an instruction within the conversation.
     pub role: String,
-    /// A string, or a list of blocks. Of the user: `{"type": "text", "text"}`, `{"type": "image", "source": {"type":
-    /// "base64", "media_type", "data"} or {"type": "url", "url"}}`, `{"type": "tool_result", "tool_use_id", "content"?:
-    /// a string or blocks, "is_error"?}`. Of the assistant: `text`, and `{"type": "tool_use", "id", "name", "input"}`;
-    /// its `thinking` is taken and left out. `cache_control` has no effect.
+    /// A string, or a list of blocks. In a user message: `{"type": "text", "text"}`, `{"type": "image", "source":
+    /// {"type": "base64", "media_type", "data"} or {"type": "url", "url"}}`, `{"type": "tool_result", "tool_use_id",
+    /// "content"?: a string or blocks, "is_error"?}`. In an assistant message: `text`, and `{"type": "tool_use", "id",
+    /// "name", "input"}`; `thinking` is accepted and ignored. `cache_control` has no effect.
     #[schema(value_type = crate::schema::TextOrParts)]
     pub content: Value,
 }
 
-/// A tool that the model may ask to be used.
+/// A tool that the model may call.
 #[derive(Debug, ToSchema)]
 #[allow(dead_code, reason = "only described: what is read goes into the internal form at once")]
 pub struct MessagesTool {
-    /// 1 to 128 letters, digits, underscores or dashes.
+    /// Name: 1 to 128 letters, digits, underscores or dashes.
     pub name: String,
     pub description: Option<String>,
-    /// JSON Schema of its input, an object.
+    /// JSON Schema of the input, an object.
     #[schema(value_type = Object)]
     pub input_schema: Value,
-    /// Only `custom`: tools that run at Anthropic's are refused.
+    /// Always `custom`; tools that run at Anthropic are rejected.
     pub r#type: Option<String>,
     pub strict: Option<bool>,
 }
 
-/// A conversation to be continued.
+/// A conversation that the model continues.
 #[derive(Debug, Default, Request)]
 #[request(takes_images, first = refuse_remote, example = {
     "model": "standard", "max_tokens": 256,
     "messages": [{ "role": "user", "content": "Which shelters are open tonight?" }]
 })]
 pub struct MessagesBody {
-    /// An id of `GET /v1/models`, or `default`, `fast`, `reasoning`, `vision`, `code`.
+    /// Model identifier of `GET /v1/models`, or `default`, `fast`, `reasoning`, `vision`, `code`.
     pub model: String,
     #[request(range = 1..=10_000_000)]
     pub max_tokens: u32,
     #[request(with = turns::turns, schema = Vec<MessagesTurn>)]
     #[schema(min_items = 1)]
     pub messages: Vec<Message>,
-    /// A string, or a list of text blocks.
+    /// System prompt: a string, or a list of text blocks.
     #[request(with = turns::system, schema = crate::schema::TextOrParts)]
     pub system: Option<Message>,
-    /// Left out, the provider decides.
+    /// Sampling temperature; the provider's default if it is left out.
     #[request(range = 0.0..=1.0)]
     pub temperature: Option<f64>,
     #[request(range = 0.0..=1.0)]
     pub top_p: Option<f64>,
-    /// Taken as a hint, without effect.
+    /// Accepted without effect.
     #[request(range = 0..=u32::MAX)]
     #[allow(dead_code, reason = "checked, and not passed on")]
     pub top_k: Option<i64>,
-    /// Up to four.
+    /// Texts that end the message, at most four.
     #[request(with = stops, default)]
     #[schema(max_items = 4)]
     pub stop_sequences: Vec<String>,
@@ -83,22 +83,22 @@ pub struct MessagesBody {
     /// `{"type": "auto" | "any" | "tool" | "none", "name"?, "disable_parallel_tool_use"?}`.
     #[request(with = tool_choice, using = tools, default, schema = Object)]
     pub tool_choice: Choice,
-    /// `{"user_id"}`: the caller's end user, passed on where a provider takes it.
+    /// `{"user_id"}`: identifier of the end user, passed on if the provider supports it.
     #[request(with = user_id, schema = Object)]
     pub metadata: Option<String>,
-    /// `{"format": {"type": "json_schema", "schema"}}`: what the answer must look like. `effort` has no effect.
+    /// `{"format": {"type": "json_schema", "schema"}}`: format of the response. `effort` has no effect.
     #[request(with = output_format, default, schema = Object)]
     pub output_config: ResponseFormat,
 }
 
-/// Whether tools are to be used, and how many at once.
+/// Whether tools may be called, and how many at once.
 #[derive(Debug, Default)]
 pub struct Choice {
     choice: ToolChoice,
     parallel: Option<bool>,
 }
 
-/// Refuses what would run at Anthropic's.
+/// Rejects fields for features that run at Anthropic.
 fn refuse_remote(fields: &mut Fields<'_>) {
     for field in ["container", "mcp_servers"] {
         let idle = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
@@ -173,7 +173,7 @@ fn tool_choice(fields: &mut Fields<'_>, name: &str, tools: &[Tool]) -> Option<Ch
 }
 
 impl MessagesBody {
-    /// The request in the internal form.
+    /// Returns the request in the internal form.
     pub fn request(&self) -> ChatRequest {
         let single = |number: Option<f64>| number.map(|number| number as f32);
         ChatRequest {
@@ -201,19 +201,19 @@ impl Priced for MessagesBody {
     }
 }
 
-/// A conversation to be counted.
+/// A conversation whose tokens are counted.
 #[derive(Debug, Default, Request)]
 #[request(takes_images, example = {
     "model": "standard", "messages": [{ "role": "user", "content": "Which shelters are open tonight?" }]
 })]
 pub struct CountTokensBody {
-    /// Not looked up: one tokenizer counts for all models.
+    /// Not evaluated: all models are counted with the same tokenizer.
     #[allow(dead_code, reason = "checked, and not needed")]
     pub model: String,
     #[request(with = turns::turns, schema = Vec<MessagesTurn>)]
     #[schema(min_items = 1)]
     pub messages: Vec<Message>,
-    /// A string, or a list of text blocks.
+    /// System prompt: a string, or a list of text blocks.
     #[request(with = turns::system, schema = crate::schema::TextOrParts)]
     pub system: Option<Message>,
     #[request(with = tools, default, schema = Vec<MessagesTool>)]
@@ -222,7 +222,7 @@ pub struct CountTokensBody {
 }
 
 impl CountTokensBody {
-    /// The request whose prompt is to be counted.
+    /// Returns the request whose prompt is counted.
     pub fn request(self) -> ChatRequest {
         let messages = self.system.into_iter().chain(self.messages).collect();
         ChatRequest { messages, tools: self.tools, ..ChatRequest::default() }
@@ -230,7 +230,7 @@ impl CountTokensBody {
 }
 
 impl Priced for CountTokensBody {
-    /// Nothing is generated: it counts as a request only.
+    /// No tokens are generated, so only the request counts.
     fn estimate(&self, _app: &App) -> Estimate {
         Estimate::default()
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::chat::read::{check_count, image_data, image_source, joined};
 use muster_request::Fields;
 
-/// Who may speak here.
+/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Speaker {
@@ -26,14 +26,14 @@ impl Speaker {
     }
 }
 
-/// A block of a turn.
+/// A block of a message.
 #[derive(Debug)]
 enum Block {
     Part(ContentPart),
     ToolUse(ToolCall),
-    /// A tool's turn in the internal form.
+    /// A `tool` message in the internal form.
     ToolResult(Message),
-    /// Of no use to another model, or refused.
+    /// A block without use for another model, or a rejected one.
     Nothing,
 }
 
@@ -74,7 +74,7 @@ fn turn(fields: &mut Fields<'_>) -> Vec<Message> {
     messages(speaker, blocks)
 }
 
-/// The results of tools stand before whatever else the user says: they answer the turn before.
+/// Orders the results of tools before other content of the user, because they answer the previous message.
 fn messages(speaker: Speaker, blocks: Vec<Block>) -> Vec<Message> {
     let (mut parts, mut tool_calls, mut messages) = (Vec::new(), Vec::new(), Vec::new());
     for block in blocks {

@@ -20,10 +20,11 @@ const USUAL: usize = 50;
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct HistoryQuery {
-    /// `<epoch>-<offset>`: what came after it; left out: from the oldest that is kept.
+    /// Position `<epoch>-<offset>`: returns later publications only. By default the page begins with the oldest stored
+    /// publication.
     #[request(with = position, schema = String)]
     since: Option<Position>,
-    /// Most publications.
+    /// Maximum number of publications.
     #[request(range = 1..=MOST, default = USUAL)]
     limit: usize,
 }

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::request::Asked;
 
-/// How far an answer, or an item of it, is.
+/// The status of a response or of one of its items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -21,25 +21,25 @@ pub enum Status {
 /// A response.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ResponseObject {
-    /// `resp_…`. Nothing is stored under it.
+    /// Identifier, `resp_…`. The response is not stored.
     pub id: String,
     /// Always `response`.
     pub object: &'static str,
-    /// Unix time in seconds.
+    /// Time of creation, Unix time in seconds.
     pub created_at: u64,
-    /// Unix time in seconds.
+    /// Time of completion, Unix time in seconds.
     pub completed_at: Option<u64>,
     pub status: Status,
     pub error: Option<Failure>,
     pub incomplete_details: Option<Incomplete>,
-    /// The model that answered, which after a failover is not the one asked for.
+    /// Identifier of the model that responded; after a failover it differs from the requested one.
     pub model: String,
     pub output: Vec<OutputItem>,
-    /// Null until the end.
+    /// Usage; null until the end.
     pub usage: Option<UsageResponses>,
     /// Always false.
     pub background: bool,
-    /// Always false, whatever was asked for: nothing is stored here.
+    /// Always false, whatever was requested: responses are not stored.
     pub store: bool,
     /// Always null.
     pub previous_response_id: Option<String>,
@@ -47,21 +47,21 @@ pub struct ResponseObject {
     pub asked: Asked,
 }
 
-/// Why an answer failed.
+/// The reason for which a response failed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Failure {
     pub code: String,
     pub message: String,
 }
 
-/// Why an answer ended before it was complete.
+/// The reason for which a response is incomplete.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Incomplete {
     /// `max_output_tokens` or `content_filter`.
     pub reason: &'static str,
 }
 
-/// What an answer holds.
+/// An item of the output.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum OutputItem {
@@ -91,14 +91,14 @@ pub struct OutputText {
     pub logprobs: [u8; 0],
 }
 
-/// A function that the model asks to be called.
+/// A function call requested by the model.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct FunctionCallItem {
     pub id: String,
-    /// To be sent back with the `function_call_output`.
+    /// Identifier of the call, sent back with the `function_call_output`.
     pub call_id: String,
     pub name: String,
-    /// JSON text, as the model wrote it.
+    /// Arguments as JSON text, unchanged as the model wrote them.
     pub arguments: String,
     pub status: Status,
 }
@@ -110,7 +110,7 @@ impl OutputText {
 }
 
 impl OutputItem {
-    /// A message that has only begun.
+    /// Returns a message in progress.
     pub fn message(content: Vec<OutputText>) -> Self {
         let id = new_id(IdKind::Message);
         Self::Message(OutputMessage { id, status: Status::InProgress, role: "assistant", content })
@@ -137,7 +137,7 @@ impl OutputItem {
     }
 }
 
-/// Tokens of one call. Nothing is cached here.
+/// Number of tokens of a call. There is no prompt cache.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct UsageResponses {
     pub input_tokens: u32,
@@ -145,7 +145,7 @@ pub struct UsageResponses {
     pub output_tokens: u32,
     pub output_tokens_details: OutputTokensDetails,
     pub total_tokens: u32,
-    /// True where the provider gave no figures and they were counted here.
+    /// Whether the provider reported no usage, so that this server counted the tokens.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
 }
@@ -158,7 +158,7 @@ pub struct InputTokensDetails {
 
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
 pub struct OutputTokensDetails {
-    /// Always 0: they are not told apart.
+    /// Always 0: reasoning tokens are not counted separately.
     pub reasoning_tokens: u32,
 }
 
@@ -175,7 +175,7 @@ impl From<Usage> for UsageResponses {
     }
 }
 
-/// What an end means for an answer.
+/// Returns the status of a response for the reason of its end.
 pub fn outcome(finish: FinishReason) -> (Status, Option<Incomplete>) {
     let incomplete = |reason| (Status::Incomplete, Some(Incomplete { reason }));
     match finish {
@@ -186,7 +186,7 @@ pub fn outcome(finish: FinishReason) -> (Status, Option<Incomplete>) {
 }
 
 impl ResponseObject {
-    /// An answer that has only begun.
+    /// Returns a response in progress.
     pub fn begun(model: String, asked: Asked, now: Millis) -> Self {
         Self {
             id: new_id(IdKind::Response),
@@ -206,14 +206,14 @@ impl ResponseObject {
         }
     }
 
-    /// Puts a whole answer in.
+    /// Adds a complete choice to the output.
     pub fn fill(&mut self, choice: Choice) {
         let text = Some(choice.content).filter(|text| !text.is_empty());
         self.output.extend(text.map(|text| OutputItem::message(vec![OutputText::new(text)])));
         self.output.extend(choice.tool_calls.into_iter().map(OutputItem::call));
     }
 
-    /// Ends it. Items that are still in progress, of which the last may have been cut short, end with it.
+    /// Completes the response. Items in progress, of which the last may be cut off, are completed with it.
     pub fn end(&mut self, finish: FinishReason, usage: Usage, now: Millis) {
         let (status, details) = outcome(finish);
         let last = self.output.len().saturating_sub(1);
@@ -228,7 +228,7 @@ impl ResponseObject {
         self.usage = Some(usage.into());
     }
 
-    /// Ends it with a failure; what there is of it stays.
+    /// Marks the response as failed; its output is kept.
     pub fn fail(&mut self, code: String, message: String) {
         for item in &mut self.output {
             let item = item.status();

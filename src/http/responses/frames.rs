@@ -11,17 +11,17 @@ use super::answer::{OutputItem, OutputText, ResponseObject, Status, outcome};
 use crate::error::{Dialect, body};
 use crate::sse::{Frames, frame};
 
-/// Writes the events of one response.
+/// Writes the events of a response.
 ///
-/// One item is open at a time, as clients expect. A provider that goes back to an earlier call still has its piece
-/// delivered, under that call's index, and the final response holds all of it.
+/// One item is open at a time, as clients expect. If a provider returns to an earlier call, its part is still written,
+/// with the index of that call, and the final response contains all of it.
 pub struct FramesResponses {
-    /// As far as it has come: its output holds every item, the open one too.
+    /// Response so far; its output contains every item, including the open one.
     response: ResponseObject,
     sequence: u64,
-    /// The index of the open item.
+    /// Index of the open item.
     open: Option<usize>,
-    /// The item of each tool call, by the call's index.
+    /// Index of the item of each tool call, by the index of the call.
     calls: Vec<(u32, usize)>,
     clock: Clock,
 }
@@ -47,7 +47,7 @@ impl FramesResponses {
         self.sequence - 1
     }
 
-    /// Writes an event whose type is its name.
+    /// Writes an event whose name is its type.
     fn event(&mut self, name: &'static str, mut data: Value, out: &mut BytesMut) {
         let sequence = self.next();
         if let Some(object) = data.as_object_mut() {
@@ -70,7 +70,7 @@ impl FramesResponses {
         index
     }
 
-    /// Ends the open item.
+    /// Completes the open item.
     fn close(&mut self, status: Status, out: &mut BytesMut) {
         let Some(index) = self.open.take() else { return };
         let Some(item) = self.response.output.get_mut(index) else { return };
@@ -178,8 +178,8 @@ impl Frames for FramesResponses {
         self.about_response(name, out);
     }
 
-    /// `response.failed` tells what there is of the answer. The official clients read it as one event of many: what
-    /// makes them raise is the `error` event behind it, as it has the member `error` that they look for.
+    /// Writes `response.failed` with the output so far, then `error`: the official clients treat the former as an
+    /// ordinary event and raise an exception only for an event with the member `error`.
     fn error(&mut self, error: &Error, out: &mut BytesMut) {
         let told = body(error, Dialect::B, self.clock.now());
         let told = told.get("error").cloned().unwrap_or_default();
@@ -198,7 +198,7 @@ mod tests {
     use super::super::request::Asked;
     use super::*;
 
-    /// Data of each event, checked to be named by its type and numbered; the identifiers of items by their prefixes.
+    /// Returns the data of each event, after checking names, sequence numbers and prefixes of item identifiers.
     fn written(write: impl FnOnce(&mut FramesResponses, &mut BytesMut)) -> Vec<Value> {
         let begun = ResponseObject::begun("m".to_owned(), Asked::default(), Millis(5_000));
         let mut frames = FramesResponses::new(begun, Clock::manual(Millis(9_000)));

@@ -6,12 +6,12 @@ use serde_json::Value;
 use crate::chat::read::{MAX_MESSAGES, image_source, joined};
 use muster_request::Fields;
 
-/// One item of the input.
+/// An item of the input.
 #[derive(Debug)]
 enum Item {
     Message(Message),
     Call(ToolCall),
-    /// Of no use to another model, or refused.
+    /// An item without use for another model, or a rejected one.
     Nothing,
 }
 
@@ -80,7 +80,7 @@ fn message(fields: &mut Fields<'_>) -> Message {
     Message { content: joined(content), ..Message::text(role, "") }
 }
 
-/// A field that is a string, or a list of parts.
+/// Reads a field that is a string or a list of parts.
 fn parts(fields: &mut Fields<'_>, name: &str) -> Vec<ContentPart> {
     let parts = match fields.value(name) {
         Some(Value::Array(_)) => fields.objects(name, part),

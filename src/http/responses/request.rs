@@ -19,26 +19,26 @@ const DEFAULT_MAX_TOKENS: u32 = 2000;
 const MAX_TOOL_NAME: usize = 64;
 const MAX_METADATA: usize = 16;
 
-/// What an answer repeats of its request.
+/// The fields of a request that its response repeats.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
 pub struct Asked {
     pub instructions: Option<String>,
-    /// Up to 16 strings by name.
+    /// Metadata: up to 16 texts by name.
     pub metadata: BTreeMap<String, String>,
-    /// Default true.
+    /// Whether one response may contain several function calls; true by default.
     pub parallel_tool_calls: bool,
-    /// 0 to 2. Null where the provider decided.
+    /// Sampling temperature, 0 to 2; null if the provider's default applied.
     pub temperature: Option<f64>,
-    /// 0 to 1. Null where the provider decided.
+    /// Nucleus sampling, 0 to 1; null if the provider's default applied.
     pub top_p: Option<f64>,
-    /// Default 2000.
+    /// Maximum number of completion tokens; 2000 by default.
     pub max_output_tokens: u32,
-    /// Default `auto`.
+    /// Choice of tools; `auto` by default.
     #[schema(value_type = crate::schema::WordOrObject)]
     pub tool_choice: Value,
     #[schema(value_type = Vec<Object>)]
     pub tools: Vec<Value>,
-    /// Default `{"format": {"type": "text"}}`.
+    /// Format of the text; `{"format": {"type": "text"}}` by default.
     #[schema(value_type = Object)]
     pub text: Value,
     #[schema(value_type = Option<Object>)]
@@ -48,22 +48,23 @@ pub struct Asked {
     pub user: Option<String>,
 }
 
-/// An input to be answered.
+/// An input to which the model responds.
 #[derive(Debug, Default, Request)]
 #[request(takes_images, first = refuse_state, example = {
     "model": "standard", "input": "Which shelters are open tonight?"
 })]
 pub struct ResponsesBody {
-    /// An id of `GET /v1/models`, or `default`, `fast`, `reasoning`, `vision`, `code`.
+    /// Model identifier of `GET /v1/models`, or `default`, `fast`, `reasoning`, `vision`, `code`.
     pub model: String,
     /// A string, or items: `{"type"?: "message", "role": user | assistant | system | developer, "content": a string or
     /// parts}` with the parts `input_text`, `output_text` and `input_image` `{"image_url": an address or a data URL,
     /// "detail"?}`; `{"type": "function_call", "call_id", "name", "arguments"}`; `{"type": "function_call_output",
-    /// "call_id", "output"}`. `reasoning` items are taken and left out.
+    /// "call_id", "output"}`. `reasoning` items are accepted and ignored.
     #[request(with = items::input, schema = crate::schema::TextOrParts)]
     pub input: Vec<Message>,
     pub instructions: Option<String>,
-    /// Functions: `[{"type": "function", "name", "description"?, "parameters"?: JSON Schema, "strict"?}]`.
+    /// Functions that the model may call: `[{"type": "function", "name", "description"?, "parameters"?: JSON Schema,
+    /// "strict"?}]`.
     #[request(with = tools, default, schema = Vec<Object>)]
     #[schema(max_items = 128)]
     pub tools: Vec<Tool>,
@@ -85,15 +86,15 @@ pub struct ResponsesBody {
     pub stream: bool,
     #[request(with = user)]
     pub user: Option<String>,
-    /// Up to 16 strings by name, sent back.
+    /// Metadata returned with the response: up to 16 texts by name.
     #[request(check = few)]
     pub metadata: Option<BTreeMap<String, String>>,
-    /// What is sent back as it came.
+    /// Fields that are returned unchanged.
     #[request(with = as_sent, default, hidden)]
     sent: AsSent,
 }
 
-/// Members that an answer repeats as they were sent.
+/// Fields that a response repeats unchanged.
 #[derive(Debug, Default)]
 struct AsSent {
     tool_choice: Option<Value>,
@@ -112,12 +113,12 @@ fn as_sent(fields: &mut Fields<'_>, _: &str) -> Option<AsSent> {
     })
 }
 
-/// The end user, by either of the names.
+/// Reads the identifier of the end user by either of its names.
 fn user(fields: &mut Fields<'_>, name: &str) -> Option<String> {
     fields.string(name).or_else(|| fields.string("safety_identifier"))
 }
 
-/// Nothing is stored: what would need an earlier answer, or a later look at this one, is refused.
+/// Rejects fields that need stored responses, because none are stored.
 fn refuse_state(fields: &mut Fields<'_>) {
     for field in ["previous_response_id", "conversation", "prompt"] {
         if fields.value(field).is_some() {
@@ -215,7 +216,7 @@ impl ResponsesBody {
         self.max_output_tokens.unwrap_or(DEFAULT_MAX_TOKENS)
     }
 
-    /// What the answer repeats of the request.
+    /// Returns the fields of the request that the response repeats.
     pub fn asked(&self) -> Asked {
         let AsSent { tool_choice, tools, text, reasoning } = &self.sent;
         Asked {
@@ -234,7 +235,7 @@ impl ResponsesBody {
         }
     }
 
-    /// The request in the internal form.
+    /// Returns the request in the internal form.
     pub fn request(&self) -> ChatRequest {
         let single = |number: Option<f64>| number.map(|number| number as f32);
         let instructions = self.instructions.as_ref().map(|text| Message::text(Role::System, text.clone()));

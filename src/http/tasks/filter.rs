@@ -9,30 +9,30 @@ use sha2::{Digest, Sha256};
 
 use crate::ask::{PageQuery, time};
 
-/// Which tasks: those that fit everything that is sent.
+/// A filter of tasks; all given conditions must hold.
 #[derive(Debug, Request)]
 #[request(query, body, schema = FilterBody, into = Filter, last)]
 pub struct TaskFilter {
-    /// Any of these: repeatable, or with commas between.
+    /// Returns only tasks with one of these statuses; repeatable or separated by commas.
     #[request(with = statuses, default, schema = Vec<String>)]
     status: Vec<Status>,
-    /// An agent's id.
+    /// Identifier of an agent: only its tasks.
     #[request(with = agent)]
     agent: Option<String>,
-    /// `low`, `normal` or `high`.
+    /// Priority: `low`, `normal` or `high`.
     #[request(with = priority, schema = String)]
     priority: Option<Priority>,
-    /// The earliest `created_at`, RFC 3339.
+    /// Earliest `created_at`, inclusive, RFC 3339.
     #[request(with = time, schema = String)]
     #[schema(format = DateTime)]
     from: Option<Millis>,
-    /// The first `created_at` that is too late, RFC 3339.
+    /// Latest `created_at`, exclusive, RFC 3339.
     #[request(with = time, schema = String)]
     #[schema(format = DateTime)]
     to: Option<Millis>,
 }
 
-/// Which tasks are listed.
+/// The filter and the page of a list of tasks.
 #[derive(Debug, Request)]
 #[request(query, last)]
 pub struct ListQuery {
@@ -71,7 +71,7 @@ fn priority(fields: &mut Fields<'_>, name: &str) -> Option<Priority> {
     read.map_err(|_| fields.fail(name, "must be low, normal or high")).ok()
 }
 
-/// What makes two filters the same.
+/// Returns a digest of a filter, which is the same for equal filters.
 fn mark(filter: &Filter) -> String {
     let mut status: Vec<&str> = filter.status.iter().map(|status| status.name()).collect();
     status.sort_unstable();
@@ -80,12 +80,12 @@ fn mark(filter: &Filter) -> String {
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The cursor of the page behind `last`.
+/// Returns the cursor of the page after `last`.
 pub(super) fn cursor(last: &str, filter: &Filter) -> String {
     format!("{last}.{}", mark(filter))
 }
 
-/// The page of a list with this filter.
+/// Returns the page of a list with this filter.
 pub(super) fn page(page: PageQuery, filter: &Filter) -> Result<PageAsk, Error> {
     let PageAsk { limit, after } = page.into();
     let Some(cursor) = after else { return Ok(PageAsk { limit, after: None }) };
