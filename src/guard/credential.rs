@@ -69,8 +69,8 @@ fn text(request: &HttpRequest, name: HeaderName) -> Option<&str> {
 
 fn person(app: &App, request: &HttpRequest, (scheme, token): (Scheme, &str)) -> Result<Caller, Error> {
     let url = address_of(app, request);
-    let shown = Shown { scheme, token, proof: proof(request), method: request.method().as_str(), url: &url };
-    let person = app.identity.admit(&shown)?.person;
+    let presented = Shown { scheme, token, proof: proof(request), method: request.method().as_str(), url: &url };
+    let person = app.identity.admit(&presented)?.person;
     Ok(Caller { key: Arc::new(stand_in(&person)), by: Some(By::Person(person)) })
 }
 
@@ -94,7 +94,7 @@ fn proof(request: &HttpRequest) -> Option<&str> {
 }
 
 /// Returns the proof of possession of a request without a token, for a login that is bound to the key.
-pub fn shown_without_token<'a>(request: &'a HttpRequest, url: &'a str) -> Shown<'a> {
+pub fn presented_proof<'a>(request: &'a HttpRequest, url: &'a str) -> Shown<'a> {
     let (proof, method) = (proof(request), request.method().as_str());
     Shown { scheme: Scheme::Bearer, token: "", proof, method, url }
 }
@@ -142,7 +142,7 @@ fn key_or_person(app: &App, request: &HttpRequest) -> Result<Caller, Error> {
             "this is not a key of this server: a key has the form mst_<12 characters>_<43 characters>",
         )),
         Err(Refusal::Unknown | Refusal::Expired | Refusal::Revoked) => {
-            Err(unauthenticated("the key is unknown, expired or revoked: ask for a new one"))
+            Err(unauthenticated("the key is unknown, expired or revoked: request a new one"))
         }
     }
 }

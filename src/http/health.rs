@@ -1,4 +1,4 @@
-//! Health: the report, and the two questions of an orchestrator.
+//! Health: the report, and the liveness and readiness checks of an orchestrator.
 
 use actix_web::web;
 use serde::Serialize;

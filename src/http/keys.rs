@@ -1,4 +1,4 @@
-//! API keys: made, listed, ended. Scope `admin`.
+//! API keys: create, list, get, revoke, rotate. Scope `admin`.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::ask::{self, PageQuery, time};
-use crate::envelope::Given;
+use crate::envelope::IdempotencyReplay;
 use crate::error::HttpError;
 use crate::error::sets::{Agent, CallErrors, NotFound, ReadErrors, WriteErrors};
 use crate::guard::{Admin, Guarded, Metered, Priced, Queried};
+use crate::parameters::{self, PageQuery, time};
 
 /// A new API key.
 #[derive(Debug, Request)]
@@ -156,7 +156,7 @@ pub async fn create(
 ) -> Result<HttpResponse, HttpError> {
     let Metered { caller, body, sent, .. } = request;
     let maker = caller.key;
-    let named = ask::idempotency(&http, &maker.id, &sent)?;
+    let named = parameters::idempotency(&http, &maker.id, &sent)?;
     let idempotency = named.map(|named| (format!("{}/{}", maker.id, named.key), named.digest));
     let new = NewKey {
         name: body.name,
@@ -171,7 +171,7 @@ pub async fn create(
     };
     let made = app.keys.create(new, MadeBy::Key(maker), idempotency).await?;
     let mut response = HttpResponse::build(StatusCode::CREATED);
-    Given::again_if(made.replayed).tell(&mut response);
+    IdempotencyReplay::from(made.replayed).write_to(&mut response);
     Ok(response.json(CreatedKey { record: KeyBody::from(&*made.record), key: made.key.reveal() }))
 }
 

@@ -1,4 +1,4 @@
-//! What keys have used: the ledger, by day, key and model.
+//! The usage of keys from the ledger, by day, key and model.
 
 use actix_web::{HttpRequest, web};
 use muster_core::{Error, Kind, Millis};
@@ -101,7 +101,7 @@ impl Sums {
             sums.completion_tokens += row.completion_tokens;
             sums.estimated_requests += row.estimated_requests;
             sums.unpriced_requests += row.unpriced_requests;
-            // Summed as whole numbers, so that the total is the sum to the last digit.
+            // Summed as integers, so that the total is exact.
             cost = cost.saturating_add(row.cost_nanos);
             unsettled = unsettled.saturating_add(row.unsettled_nanos);
         }
@@ -141,8 +141,8 @@ pub async fn usage(
 ) -> Result<web::Json<UsageReport>, HttpError> {
     let query = request.query;
     let key = caller_of(&http)?.key;
-    let asked = query.key.as_deref().unwrap_or(&key.id);
-    if asked != key.id && !key.has(Scope::Admin) && !key.roles.contains(&Role::Auditor) {
+    let requested = query.key.as_deref().unwrap_or(&key.id);
+    if requested != key.id && !key.has(Scope::Admin) && !key.roles.contains(&Role::Auditor) {
         let message = "another key's usage needs a key with the scope `admin` or the role `auditor`";
         return Err(HttpError::new(Kind::Forbidden, message));
     }
@@ -156,7 +156,7 @@ pub async fn usage(
             from.to_string().into(),
         )));
     }
-    let of = Some(asked).filter(|asked| *asked != "all");
+    let of = Some(requested).filter(|requested| *requested != "all");
     let wanted = Query { key_id: of.map(str::to_owned), from_day: from, to_day: to, model: query.model.clone() };
     let rows = app.ledger.usage(wanted).await?;
     let budget = match of {

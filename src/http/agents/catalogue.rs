@@ -1,4 +1,4 @@
-//! Which agents there are.
+//! The catalogue of agents.
 
 use actix_web::web;
 use muster_core::{Error, Kind};

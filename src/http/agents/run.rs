@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::ask;
-use crate::envelope::Given;
+use crate::envelope::IdempotencyReplay;
 use crate::error::HttpError;
 use crate::error::sets::{Agent, NotFound, WriteErrors};
 use crate::guard::{AgentsRun, Sent, acting};
+use crate::parameters;
 
 const DEFAULT_SECONDS: u32 = 600;
 
 /// The instruction and the parameters of a run.
 #[derive(Debug, Request)]
-#[request(example = { "task": "Say what is wrong with this table", "timeout_seconds": 60, "priority": "high" })]
+#[request(example = { "task": "Find the errors in this table", "timeout_seconds": 60, "priority": "high" })]
 pub struct RunBody {
     /// Instruction to the agent, at most 64 KiB, not only white space.
     #[request(check = some_text)]
@@ -76,15 +76,15 @@ pub async fn run(
 ) -> Result<HttpResponse, HttpError> {
     let Sent { body, sent, .. } = request;
     let asker = Asker::of(acting(&http)?);
-    let named = ask::idempotency(&http, asker.by.id(), &sent)?;
+    let named = parameters::idempotency(&http, asker.by.id(), &sent)?;
     let began = app.clock.now();
     let RunBody { task, params, timeout_seconds, priority } = body;
     let new = NewTask { agent: agent.into_inner(), task, params, timeout_seconds, priority };
     let is_named = named.is_some();
     let record = app.agency.tasks.run(new, &asker, named).await?;
     let mut response = HttpResponse::build(StatusCode::CREATED);
-    // One that is older than the request is the first answer, given again.
-    Given::again_if(is_named && record.created_at < began).tell(&mut response);
+    // A task that is older than the request belongs to the first request with this key.
+    IdempotencyReplay::from(is_named && record.created_at < began).write_to(&mut response);
     let estimated_seconds = (record.estimate.p50_seconds + record.estimate.queue_seconds).max(1);
     Ok(response.json(TaskBegun {
         task_id: record.id,

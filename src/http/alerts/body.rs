@@ -1,4 +1,4 @@
-//! What is sent and shown of alerts.
+//! Requests and responses of alerts.
 
 use muster_core::{Error, Kind, Millis};
 use muster_network::alert::{ResponseType, Scope};
@@ -56,7 +56,7 @@ pub struct RejectBody {
 /// An alert as a CAP message.
 #[derive(Debug, ToSchema)]
 #[schema(as = Alert)]
-#[allow(dead_code, reason = "describes what the record's own serialisation says")]
+#[allow(dead_code, reason = "describes the record's own serialization")]
 pub struct AlertBody {
     pub id: String,
     pub incident_id: Option<String>,
@@ -94,7 +94,7 @@ pub struct AlertBody {
 
 /// A page of alerts.
 #[derive(Debug, ToSchema)]
-#[allow(dead_code, reason = "describes what is answered")]
+#[allow(dead_code, reason = "describes a response")]
 pub struct AlertList {
     pub alerts: Vec<AlertBody>,
     /// Cursor of the next page; null on the last page.
@@ -103,7 +103,7 @@ pub struct AlertList {
 
 /// The outcome of an import.
 #[derive(Debug, ToSchema)]
-#[allow(dead_code, reason = "describes what is answered")]
+#[allow(dead_code, reason = "describes a response")]
 pub struct Imported {
     pub alert: AlertBody,
     /// Identifier of the incident that the document created or changed.

@@ -1,4 +1,4 @@
-//! CAP documents from elsewhere.
+//! Import of CAP documents.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;

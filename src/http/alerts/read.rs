@@ -1,4 +1,4 @@
-//! Alerts as they are read: one, many, as CAP, as a feed.
+//! Reading alerts: one, a list, as CAP, as an Atom feed.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_geo::BBox;
@@ -8,11 +8,11 @@ use muster_request::{Fields, Request};
 
 use super::body::{AlertBody, AlertList};
 use crate::app::App;
-use crate::ask::{PageQuery, bbox};
 use crate::envelope::{self, Data};
 use crate::error::HttpError;
 use crate::error::sets::{CallErrors, Disaster, NotFound, ReadErrors};
 use crate::guard::{AlertsRead, Guarded, Queried, by_of};
+use crate::parameters::{PageQuery, bbox};
 
 /// The filters and the page of a list of alerts.
 #[derive(Debug, Request)]
@@ -102,10 +102,14 @@ pub async fn atom(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let base = {
-        let asked = http.connection_info();
+        let connection = http.connection_info();
         let live = app.live();
-        let set = live.config.auth.public_url.trim_end_matches('/');
-        if set.is_empty() { format!("{}://{}", asked.scheme(), asked.host()) } else { set.to_owned() }
+        let configured = live.config.auth.public_url.trim_end_matches('/');
+        if configured.is_empty() {
+            format!("{}://{}", connection.scheme(), connection.host())
+        } else {
+            configured.to_owned()
+        }
     };
     let xml = app.incidents.atom(by_of(&http)?, &base).await?;
     Ok(HttpResponse::Ok().content_type("application/atom+xml; charset=utf-8").body(xml))

@@ -1,4 +1,4 @@
-//! What these routes take and give.
+//! Requests and responses of authentication.
 
 use muster_identity::{Claimed, LoggedIn, SessionRecord};
 use muster_request::{Fields, Request};
@@ -132,10 +132,10 @@ pub struct ClaimedInfo {
 }
 
 impl SessionBody {
-    pub fn of(session: SessionRecord, asking: &str) -> Self {
+    pub fn of(session: SessionRecord, current_session: &str) -> Self {
         let claimed = |claimed: Claimed| ClaimedInfo { user_agent: claimed.user_agent, ip_address: claimed.ip_address };
         Self {
-            current: session.id == asking,
+            current: session.id == current_session,
             id: session.id,
             created_at: session.created_at.rfc3339(),
             last_used: session.last_used.rfc3339(),

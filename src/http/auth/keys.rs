@@ -1,4 +1,4 @@
-//! The keys that sign tokens.
+//! The keys that sign session tokens.
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -14,14 +14,14 @@ use crate::guard::{Guarded, Open, SigningKeysRotate, by_of};
 
 /// A set of public keys (RFC 7517).
 #[derive(Debug, Serialize, ToSchema)]
-#[allow(dead_code, reason = "describes what is given as it is")]
+#[allow(dead_code, reason = "describes a value that is serialized elsewhere")]
 pub struct Jwks {
     /// The current key, the next key before it signs, and retired keys while a token that they signed may be valid.
     pub keys: Vec<Jwk>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-#[allow(dead_code, reason = "describes what is given as it is")]
+#[allow(dead_code, reason = "describes a value that is serialized elsewhere")]
 pub struct Jwk {
     /// Always `OKP`.
     pub kty: String,

@@ -1,4 +1,4 @@
-//! Getting tokens.
+//! Login and refresh: the routes that issue tokens.
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::envelope::{self, Data};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, SessionBodyErrors};
-use crate::guard::{Anyone, address_of, admit_login, peer, shown_without_token};
+use crate::guard::{Anyone, address_of, admit_login, peer, presented_proof};
 
 /// Log in
 ///
@@ -48,9 +48,9 @@ pub async fn cli_login(
     let body = request.0;
     admit_login(&app, &http, &body.email).await?;
     let url = address_of(&app, &http);
-    // RFC 9449, section 5: where tokens are given, a bad proof is 400.
+    // RFC 9449, section 5: where tokens are issued, an invalid proof is 400.
     let refused = |error: Error| Error { kind: Kind::Invalid, ..error };
-    let jkt = app.identity.holder(&shown_without_token(&http, &url)).map_err(refused)?;
+    let jkt = app.identity.holder(&presented_proof(&http, &url)).map_err(refused)?;
     let jkt = jkt.ok_or_else(|| refused(muster_identity::proof_required()))?;
     log_in(&app, &http, body, Some(jkt)).await
 }
@@ -84,7 +84,7 @@ pub async fn refresh(
     let token = request.0.refresh_token;
     admit_login(&app, &http, &app.identity.session_named(&token)).await?;
     let url = address_of(&app, &http);
-    let jkt = app.identity.holder(&shown_without_token(&http, &url))?;
+    let jkt = app.identity.holder(&presented_proof(&http, &url))?;
     let done = app.identity.refresh(&token, jkt).await?;
     Ok(secret(envelope::data(Tokens::from(done))))
 }

@@ -1,4 +1,4 @@
-//! The device side of firmware jobs: what is to be done, and how far it is. By the device's own token.
+//! Firmware jobs as a device sees them: the next job and reports of its progress. Needs the device's own token.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ fn device_of(http: &HttpRequest) -> Result<Arc<str>, HttpError> {
     match by_of(http)? {
         By::Device(device) => Ok(device),
         By::Person(_) | By::Key(_) | By::System => {
-            Err(HttpError::new(Kind::Internal, "a route for devices let another in"))
+            Err(HttpError::new(Kind::Internal, "a route for devices admitted another caller"))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The commands of a device, as it gets and answers them.
+//! Commands as their device receives and acknowledges them.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a device reports by itself.
+//! Incidents reported by devices.
 
 use actix_web::http::header::ETAG;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -12,11 +12,11 @@ use utoipa::ToSchema;
 
 use super::device;
 use crate::app::App;
-use crate::ask;
-use crate::envelope::{Data, Given, etag};
+use crate::envelope::{Data, IdempotencyReplay, etag};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, WriteErrors};
 use crate::guard::{AnyDevice, Sent, by_of};
+use crate::parameters;
 
 /// An incident reported by a device. Assignment, visibility and resources are set by users.
 #[derive(Debug, Request)]
@@ -57,7 +57,7 @@ pub struct ReportBody {
 
 impl From<ReportBody> for Report {
     fn from(body: ReportBody) -> Self {
-        let said = Edit {
+        let fields = Edit {
             title: Some(body.title),
             kind: Some(body.kind),
             summary: body.summary,
@@ -70,7 +70,13 @@ impl From<ReportBody> for Report {
             tags: body.tags,
             ..Edit::default()
         };
-        Self { said, dedup_key: body.dedup_key, status: body.status, source_ref: body.source_ref, ..Self::default() }
+        Self {
+            said: fields,
+            dedup_key: body.dedup_key,
+            status: body.status,
+            source_ref: body.source_ref,
+            ..Self::default()
+        }
     }
 }
 
@@ -110,7 +116,7 @@ pub async fn report(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let (by, id) = (by_of(&http)?, device(&http)?);
-    let named = ask::idempotency(&http, by.id(), &request.sent)?;
+    let named = parameters::idempotency(&http, by.id(), &request.sent)?;
     let mut report = Report::from(request.body);
     let own = app.devices.get(&id).await?;
     if report.said.geometry.is_none() {
@@ -122,6 +128,6 @@ pub async fn report(
     let incident = incident.ok_or_else(|| Error::new(Kind::Internal, "a report was answered without its incident"))?;
     let mut response = if answer.attached { HttpResponse::Ok() } else { HttpResponse::Created() };
     response.insert_header((ETAG, etag(incident.version)));
-    Given::again_if(answer.replayed).tell(&mut response);
+    IdempotencyReplay::from(answer.replayed).write_to(&mut response);
     Ok(response.json(Data { success: true, data: ReportedBody::new(incident, answer.attached) }))
 }

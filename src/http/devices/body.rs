@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::ask::{PageQuery, bbox};
+use crate::parameters::{PageQuery, bbox};
 
 /// Maximum size of metadata and of the arguments of a command, in bytes of JSON.
 const MAX_OBJECT: usize = 8 << 10;
@@ -258,7 +258,7 @@ impl From<NewCommandBody> for NewCommand {
 
 /// The reason of an action.
 #[derive(Debug, Request)]
-#[request(example = { "reason": "two devices speak under one key" })]
+#[request(example = { "reason": "two devices use the same key" })]
 pub struct ReasonBody {
     #[request(chars = 1..=500, no_nul)]
     pub reason: String,

@@ -1,4 +1,4 @@
-//! What is answered of devices: the shapes of the records that the actor gives, for the description.
+//! Responses of devices: describes the records that the actor returns.
 
 use serde::Serialize;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What is told of engines.
+//! Responses of engines.
 
 use muster_engines::Engine;
 use serde::Serialize;

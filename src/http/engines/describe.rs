@@ -1,4 +1,4 @@
-//! The description of each engine's operations, from the registry: its own input and output, and its example.
+//! Describes the operations of each engine from the registry: its input, its output and its example.
 
 use muster_engines::{Engine, Nature};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Engines: the list of them, each one's description, and its run.
+//! Engines: the list, the description of each, and its run.
 
 mod body;
 mod describe;

@@ -1,4 +1,4 @@
-//! The handlers.
+//! Handlers of engines.
 
 use actix_web::{HttpRequest, web};
 use muster_core::{Error, Kind};

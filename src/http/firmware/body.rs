@@ -6,7 +6,7 @@ use muster_network::firmware::{
 };
 use muster_request::{Fields, Request};
 
-use crate::ask::{PageQuery, time};
+use crate::parameters::{PageQuery, time};
 
 /// The filter and the page of a list of jobs.
 #[derive(Debug, Request)]

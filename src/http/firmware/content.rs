@@ -1,4 +1,4 @@
-//! The bytes of an image: taken in pieces, served in ranges.
+//! The content of an image: uploaded in pieces, downloaded in ranges.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -119,8 +119,8 @@ pub async fn get(
         return Ok(HttpResponse::NotModified().insert_header((header::ETAG, tag)).finish());
     }
     let fresh = sent(header::IF_RANGE).is_none_or(|known| known.trim() == tag);
-    let asked = sent(header::RANGE).filter(|_| fresh).and_then(|range| range_of(range, size));
-    let (from, to, status) = match asked {
+    let requested = sent(header::RANGE).filter(|_| fresh).and_then(|range| range_of(range, size));
+    let (from, to, status) = match requested {
         None => (0, size.saturating_sub(1), StatusCode::OK),
         Some(Ok((from, to))) => (from, to, StatusCode::PARTIAL_CONTENT),
         Some(Err(())) => {
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn ranges_are_read_as_rfc_9110_says() {
-        // RFC 9110, section 14.1.2: of 10,000 bytes.
+        // RFC 9110, section 14.1.2, for an image of 10,000 bytes.
         for (text, range) in [
             ("bytes=0-499", Some(Ok((0, 499)))),
             ("bytes=500-999", Some(Ok((500, 999)))),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_says_its_first_byte_its_last_and_the_whole() {
+    fn a_content_range_has_first_byte_last_byte_and_total() {
         assert_eq!(piece_of("bytes 0-3/10"), Some(Piece { start: 0, total: 10 }));
         for wrong in ["bytes 4-3/10", "bytes 0-10/10", "bytes */10", "0-3/10", "bytes 0-3/*"] {
             assert_eq!(piece_of(wrong), None, "{wrong}");

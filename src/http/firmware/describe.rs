@@ -1,4 +1,4 @@
-//! What is answered, as the description of the API names it; the fields are those of the records.
+//! Responses of firmware: describes the records that the actor returns.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Rollouts: made, decided on, driven, looked at.
+//! Rollouts: create, approve, control and read jobs and their executions.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::page::Page;
@@ -6,15 +6,15 @@ use muster_network::firmware::{Act, Dialect, Execution, export};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::artifacts::maybe_match;
+use super::artifacts::optional_if_match;
 use super::body::{DialectQuery, ExecutionQuery, FirmwareNoteBody, JobQuery, NewJobBody};
 use super::describe::{ExecutionList, FirmwareJobBody, FirmwareJobList};
 use crate::app::App;
-use crate::ask;
-use crate::envelope::{self, Data, Given};
+use crate::envelope::{self, Data, IdempotencyReplay};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, NotFound, ReadErrors, VersionFailed, WriteErrors};
 use crate::guard::{FirmwareApprove, FirmwareExecute, FirmwareRead, Guarded, Queried, Sent, by_of, person_of};
+use crate::parameters;
 /// List firmware jobs
 ///
 /// Returns a page of the jobs, newest first.
@@ -27,7 +27,7 @@ pub async fn list(request: Queried<FirmwareRead, JobQuery>, app: web::Data<App>)
 
 /// Create a firmware job
 ///
-/// Creates a job and selects its devices. Devices given by identifier must fit the artifact; devices of a group or
+/// Creates a job and selects its devices. Devices named by identifier must fit the artifact; devices of a group or
 /// query that do not fit are `removed`. A job for more than 100 devices and a downgrade need two approvals by users
 /// with different roles; other jobs need as many approvals as `firmware.approvals` sets.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs", tag = "firmware", operation_id = "create_firmware_job",
@@ -41,9 +41,9 @@ pub async fn create(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let by = by_of(&http)?;
-    let named = ask::idempotency(&http, by.id(), &request.sent)?;
+    let named = parameters::idempotency(&http, by.id(), &request.sent)?;
     let made = app.firmware.create_job(request.body.into(), by, named).await?;
-    Ok(envelope::created(made.data, Given::again_if(made.replayed)))
+    Ok(envelope::created(made.data, IdempotencyReplay::from(made.replayed)))
 }
 
 fn job(view: &Value) -> HttpResponse {
@@ -113,7 +113,7 @@ async fn act(
     body: FirmwareNoteBody,
     app: &App,
 ) -> Result<HttpResponse, HttpError> {
-    let (by, at) = (person_of(http)?, maybe_match(http)?);
+    let (by, at) = (person_of(http)?, optional_if_match(http)?);
     Ok(job(&app.firmware.act(id, act, by, body.note, at).await?))
 }
 

@@ -6,7 +6,7 @@ use muster_core::page::Page;
 use super::body::NewSigningKeyBody;
 use super::describe::{SigningKeyBody, SigningKeyList};
 use crate::app::App;
-use crate::envelope::{self, Data, Given};
+use crate::envelope::{self, Data, IdempotencyReplay};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, NotFound, ReadErrors, WriteErrors};
 use crate::guard::{FirmwareRead, FirmwareWrite, Guarded, Sent, by_of};
@@ -34,7 +34,7 @@ pub async fn create(
 ) -> Result<HttpResponse, HttpError> {
     let NewSigningKeyBody { name, public_key } = request.body;
     let key = app.firmware.add_key(public_key, name, by_of(&http)?).await?;
-    Ok(envelope::created(key, Given::First))
+    Ok(envelope::created(key, IdempotencyReplay::Original))
 }
 
 /// Revoke a firmware signing key

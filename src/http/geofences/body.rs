@@ -1,4 +1,4 @@
-//! What requests for geofences say, and what they are told.
+//! Requests and responses of geofences.
 
 use muster_geo::{BBox, Geometry, Point};
 use muster_network::geofence::{AppliesTo, Change, Fence, Inside, NewFence};

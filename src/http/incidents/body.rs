@@ -1,4 +1,4 @@
-//! Requests that report an incident and change what is known of it.
+//! Requests that report and edit an incident.
 
 use muster_core::Millis;
 use muster_geo::Geometry;

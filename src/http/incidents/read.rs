@@ -1,4 +1,4 @@
-//! Incidents as they are read: one, many, on a map, as CAP.
+//! Reading incidents: one, a list, a map, a timeline, as CAP.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::Millis;
@@ -9,13 +9,13 @@ use muster_network::incident::{Filter, Incident, IncidentKind, State};
 use muster_request::{Fields, Request};
 use serde_json::{Value, json};
 
-use super::shown::{IncidentBody, IncidentList, Shown, Timeline};
+use super::response::{IncidentBody, IncidentList, IncidentResponse, Timeline};
 use crate::app::App;
-use crate::ask::{PageQuery, bbox, time};
 use crate::envelope::{self, Data};
 use crate::error::HttpError;
 use crate::error::sets::{CallErrors, Disaster, NotFound, ReadErrors};
 use crate::guard::{Guarded, IncidentsRead, Queried, by_of};
+use crate::parameters::{PageQuery, bbox, time};
 
 /// Maximum number of features of a map.
 const MAX_FEATURES: usize = 1_000;
@@ -91,8 +91,8 @@ pub async fn list(
     let ListQuery { filter, page } = request.query;
     let found = app.incidents.list(by_of(&http)?, filter.into(), page.into()).await?;
     let next = found.next.clone();
-    let shown = found.items.iter().map(|incident| Shown::new(incident)).collect();
-    Ok(envelope::list("incidents", &muster_core::page::Page { items: shown, next }))
+    let incidents = found.items.iter().map(|incident| IncidentResponse::new(incident)).collect();
+    Ok(envelope::list("incidents", &muster_core::page::Page { items: incidents, next }))
 }
 
 /// Get an incident
@@ -109,7 +109,7 @@ pub async fn get(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let incident = app.incidents.get(by_of(&http)?, id.into_inner()).await?;
-    Ok(envelope::record(incident.version, Shown::new(&incident)))
+    Ok(envelope::record(incident.version, IncidentResponse::new(&incident)))
 }
 
 /// Get the timeline of an incident

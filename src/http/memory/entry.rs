@@ -1,4 +1,4 @@
-//! An entry as it is sent, and the checks of the fields that several requests have.
+//! The request that stores an entry, and checks of fields that several requests have.
 
 use std::fmt::Display;
 

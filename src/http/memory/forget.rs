@@ -1,4 +1,4 @@
-//! `DELETE /api/memory/owners/{owner}`: every trace of an owner.
+//! `DELETE /api/memory/owners/{owner}`: deletion of all data of an owner.
 
 use actix_web::{HttpRequest, web};
 use muster_core::{Error, Kind};
@@ -44,7 +44,7 @@ pub async fn forget(
     let (by, scopes) = (acting(&http)?, caller_of(&http)?.key);
     let own = by.id() == *owner && scopes.has(Scope::Memory);
     if !own && !scopes.has(Scope::Admin) {
-        let message = "one's own memory is forgotten with the scope `memory`, anybody else's with `admin`";
+        let message = "deleting the own memory needs the scope `memory`, that of another owner the scope `admin`";
         return Err(HttpError::new(Kind::Forbidden, message));
     }
     if let Err(why) = check_name(&owner) {

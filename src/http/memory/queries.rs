@@ -1,4 +1,4 @@
-//! The queries of memory: an empty parameter counts as left out, and of a repeated one the last value counts.
+//! Query parameters of memory: an empty parameter is ignored, and of a repeated one the last value counts.
 
 use muster_core::page::PageAsk;
 use muster_memory::ListAsk;
@@ -78,13 +78,13 @@ mod tests {
     }
 
     #[test]
-    fn tags_come_repeated_or_with_commas_and_each_counts_once() {
+    fn tags_may_be_repeated_or_separated_by_commas_without_duplicates() {
         let sent = [("tags", "a, b,,a"), ("other", "x"), ("tags", "c"), ("tags", "")];
         assert_eq!(read::<ListQuery>(&sent).unwrap().tags, ["a", "b", "c"]);
     }
 
     #[test]
-    fn of_what_takes_one_value_the_last_counts() {
+    fn the_last_value_of_a_single_valued_parameter_counts() {
         let query = read::<ListQuery>(&[("limit", "5"), ("limit", "7"), ("cursor", "")]).unwrap();
         assert_eq!(ListAsk::from(query).page, PageAsk { limit: 7, after: None });
     }

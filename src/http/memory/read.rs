@@ -9,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::queries::{KeyQuery, ListQuery, NamespaceQuery};
-use super::shown::EntryBody;
+use super::response::EntryBody;
 use crate::app::App;
 use crate::envelope::etag;
 use crate::error::HttpError;
@@ -55,19 +55,19 @@ pub async fn list(
 ) -> Result<web::Json<EntryList>, HttpError> {
     let mut query = request.query;
     let key = query.key.take();
-    let ask = ListAsk::from(query);
+    let list = ListAsk::from(query);
     let by = acting(&http)?;
     let Page { items, next } = match key {
         Some(key) => {
-            let found = app.memory.entries.get(ask.namespace.as_deref(), &key, &by)?;
+            let found = app.memory.entries.get(list.namespace.as_deref(), &key, &by)?;
             Page { items: found.into_iter().filter(|entry| entry.key() == key).collect(), next: None }
         }
-        None => app.memory.entries.list(ask, &by).await?,
+        None => app.memory.entries.list(list, &by).await?,
     };
-    Ok(web::Json(EntryList { entries: shown(&items), next_cursor: next }))
+    Ok(web::Json(EntryList { entries: bodies(&items), next_cursor: next }))
 }
 
-fn shown(records: &[EntryRecord]) -> Vec<EntryBody> {
+fn bodies(records: &[EntryRecord]) -> Vec<EntryBody> {
     records.iter().map(|record| EntryBody::new(record, None)).collect()
 }
 
@@ -111,5 +111,5 @@ pub async fn history(
     if versions.is_empty() {
         return Err(HttpError(missing(&key)));
     }
-    Ok(web::Json(EntryHistory { versions: shown(&versions), next_cursor: None }))
+    Ok(web::Json(EntryHistory { versions: bodies(&versions), next_cursor: None }))
 }

@@ -1,4 +1,4 @@
-//! Entries deleted, with their history.
+//! Deletion of entries with their history.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 

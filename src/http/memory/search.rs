@@ -171,9 +171,9 @@ pub async fn search_by_body(
 
 async fn found(request: SearchRequest, http: &HttpRequest, app: &App) -> Result<web::Json<SearchBody>, HttpError> {
     let explain = request.explain;
-    let ask = SearchAsk::from(request);
-    let text = ask.query.text.to_string();
-    let reply = app.memory.entries.search(ask, &acting(http)?).await?;
+    let search = SearchAsk::from(request);
+    let text = search.query.text.to_string();
+    let reply = app.memory.entries.search(search, &acting(http)?).await?;
     let SearchReply { mode, hits, total, next, took, mut warnings, index } = reply;
     if let IndexHealth::Rebuilding { percent } = index {
         warnings.push(format!("the index is rebuilt ({percent} %): what is not in it yet is not found"));
@@ -196,10 +196,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_told_in_characters() {
+    fn positions_are_in_characters() {
         let part = Highlight { start: 3, end: 12, snippet: "größe ü".to_owned(), matches: vec![(0, 7), (8, 10)] };
-        let told = highlight(part, "é größe ü");
-        assert_eq!((told.start, told.end), (2, 9));
-        assert_eq!(told.matches, [(0, 5), (6, 7)]);
+        let highlight = highlight(part, "é größe ü");
+        assert_eq!((highlight.start, highlight.end), (2, 9));
+        assert_eq!(highlight.matches, [(0, 5), (6, 7)]);
     }
 }

@@ -1,4 +1,4 @@
-//! A search, as a query or a body sends it.
+//! A search request, sent as a query or as a body.
 
 use std::time::Duration;
 
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_that_is_wrong_is_reported() {
+    fn every_invalid_field_is_reported() {
         let sent =
             [("limit", "0"), ("min_score", "NaN"), ("explain", "perhaps"), ("tags", "a\u{7}"), ("namespace", "a b")];
         let sent = sent.map(|(name, text)| (name.to_owned(), text.to_owned()));

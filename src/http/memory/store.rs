@@ -7,13 +7,13 @@ use muster_core::{Error, Kind};
 use muster_memory::{Precondition, StoreReply};
 
 use super::entry::StoreBody;
-use super::shown::EntryBody;
+use super::response::EntryBody;
 use crate::app::App;
-use crate::ask;
-use crate::envelope::{Given, etag};
+use crate::envelope::{IdempotencyReplay, etag};
 use crate::error::HttpError;
 use crate::error::sets::{Agent, VersionFailed, WriteErrors};
 use crate::guard::{MemoryUse, Sent, acting};
+use crate::parameters;
 
 /// Reads the precondition of a change: `If-Match` with a version, or `If-None-Match: *`.
 ///
@@ -21,7 +21,7 @@ use crate::guard::{MemoryUse, Sent, acting};
 /// `Invalid` names the header.
 pub(super) fn precondition(http: &HttpRequest) -> Result<Precondition, Error> {
     if http.headers().contains_key(IF_MATCH) {
-        return ask::if_match(http).map(Precondition::Match);
+        return parameters::if_match(http).map(Precondition::Match);
     }
     match http.headers().get(IF_NONE_MATCH).map(|value| value.to_str().unwrap_or_default().trim()) {
         None => Ok(Precondition::None),
@@ -55,12 +55,12 @@ pub async fn store(
 ) -> Result<HttpResponse, HttpError> {
     let by = acting(&http)?;
     let condition = precondition(&http)?;
-    let named = ask::idempotency(&http, by.id(), &request.sent)?;
+    let named = parameters::idempotency(&http, by.id(), &request.sent)?;
     let StoreReply { record, created, index_state, replayed } =
         app.memory.entries.store(request.body.into(), &by, condition, named).await?;
     app.metrics.memory_writes("store", 1);
     let mut response = HttpResponse::build(if created { StatusCode::CREATED } else { StatusCode::OK });
     response.insert_header((ETAG, etag(record.version.into())));
-    Given::again_if(replayed).tell(&mut response);
+    IdempotencyReplay::from(replayed).write_to(&mut response);
     Ok(response.json(EntryBody::new(&record, Some(index_state))))
 }

@@ -64,9 +64,12 @@ pub async fn presence(
 ) -> Result<HttpResponse, HttpError> {
     let feed = &app(&request)?.feed;
     if !subject(&request)?.may_see_others() {
-        return Err(HttpError::new(Kind::Forbidden, "who else watches is told to those who may see everybody's tasks"));
+        return Err(HttpError::new(
+            Kind::Forbidden,
+            "presence on this channel is visible only to callers who may see all tasks",
+        ));
     }
-    // Who may read a channel may know who else does.
+    // A caller that may read a channel may also see its presence.
     feed.history(&channel, None, 1, viewer(&request)?).await.map_err(refused)?;
     let present = feed.presence(&channel).await?;
     Ok(envelope::data(outbound::presence(&channel, &present)))

@@ -41,7 +41,7 @@ fn repeated(fields: &mut Fields<'_>, name: &str) -> Option<Vec<String>> {
 #[utoipa::path(get, path = "/api/v1/realtime/sse", tag = "realtime", operation_id = "realtime_events",
     params(
         ChannelsQuery,
-        ("Last-Event-ID" = Option<String>, Header, description = "Where the listener stands in each channel"),
+        ("Last-Event-ID" = Option<String>, Header, description = "Last received position in each channel"),
     ),
     responses((status = 200, description = "The events, until the stream ends", content_type = "text/event-stream", body = String),
         ReadErrors<Disaster>))]

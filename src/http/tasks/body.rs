@@ -1,4 +1,4 @@
-//! A task as it is shown.
+//! A task in a response.
 
 use muster_core::Millis;
 use muster_tasks::task::{

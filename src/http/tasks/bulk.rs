@@ -1,4 +1,4 @@
-//! `POST /api/v1/tasks/control`: the same control of many tasks.
+//! `POST /api/v1/tasks/control`: the same control for several tasks.
 
 use actix_web::{HttpRequest, web};
 use muster_core::ids::{IdKind, new_id};

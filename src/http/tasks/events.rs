@@ -1,4 +1,4 @@
-//! What happened to a task: its journal and its logs, as a page or as a stream.
+//! The journal and the log of a task, as a page or as a stream.
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -85,7 +85,7 @@ pub struct TaskEvents {
 /// `agents.streams_per_key` streams (16) at a time; further ones are rejected with 429.
 #[utoipa::path(get, path = "/api/v1/tasks/{id}/events", tag = "tasks", operation_id = "task_events",
     params(("id" = String, Path), EventsQuery,
-        ("Last-Event-ID" = Option<String>, Header, description = "Of a stream: where its reader stands")),
+        ("Last-Event-ID" = Option<String>, Header, description = "Position after which a stream continues")),
     responses((status = 200, description = "A page of entries and log lines, or a stream of them", content((TaskEvents = "application/json"), (String = "text/event-stream"))),
         ReadErrors<Agent>, NotFound<Agent>))]
 pub async fn events(
@@ -101,7 +101,7 @@ pub async fn events(
         return Ok(HttpResponse::Ok().json(reader.page().await?));
     }
     reader.resume(&http)?;
-    // Whoever may not see it is told so before a stream begins.
+    // A caller without access is rejected before a stream begins.
     reader.tasks().get(&reader.id, &reader.asker).await?;
     let stream = Stream::open(reader, staying(&http).await?)?;
     Ok(HttpResponse::Ok()
@@ -135,9 +135,9 @@ impl Reader {
     fn resume(&mut self, http: &HttpRequest) -> Result<(), Error> {
         let id = http.headers().get("Last-Event-ID").and_then(|id| id.to_str().ok()).filter(|id| !id.is_empty());
         let Some(id) = id else { return Ok(()) };
-        let stand = id.split_once('-').and_then(|(seq, line)| Some((seq.parse().ok()?, line.parse().ok()?)));
+        let position = id.split_once('-').and_then(|(seq, line)| Some((seq.parse().ok()?, line.parse().ok()?)));
         let wrong = || Error::field(Kind::Invalid, &["header", "Last-Event-ID"], "must be <seq>-<n>", id.into());
-        (self.after, self.line) = stand.ok_or_else(wrong)?;
+        (self.after, self.line) = position.ok_or_else(wrong)?;
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Which tasks are meant, and cursors that are good for one filter only.
+//! Filters of tasks, and cursors that are valid for one filter only.
 
 use muster_core::page::PageAsk;
 use muster_core::{Error, Kind, Millis};
@@ -7,7 +7,7 @@ use muster_tasks::task::{Filter, Priority, Status};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::ask::{PageQuery, time};
+use crate::parameters::{PageQuery, time};
 
 /// A filter of tasks; all given conditions must hold.
 #[derive(Debug, Request)]
@@ -89,13 +89,13 @@ pub(super) fn cursor(last: &str, filter: &Filter) -> String {
 pub(super) fn page(page: PageQuery, filter: &Filter) -> Result<PageAsk, Error> {
     let PageAsk { limit, after } = page.into();
     let Some(cursor) = after else { return Ok(PageAsk { limit, after: None }) };
-    let foreign = || {
+    let other_filter = || {
         let wrong = "is of a list with other filters: begin without it";
         Error::field(Kind::Invalid, &["query", "cursor"], wrong, cursor.as_str().into())
     };
-    let (last, marked) = cursor.rsplit_once('.').ok_or_else(foreign)?;
+    let (last, marked) = cursor.rsplit_once('.').ok_or_else(other_filter)?;
     if marked != mark(filter) {
-        return Err(foreign());
+        return Err(other_filter());
     }
     Ok(PageAsk { limit, after: Some(last.to_owned()) })
 }
@@ -110,26 +110,26 @@ mod tests {
     }
 
     #[test]
-    fn states_come_repeated_or_with_commas() {
+    fn statuses_may_be_repeated_or_separated_by_commas() {
         let (filter, _) = read(&[("status", "queued,running"), ("status", "killed"), ("status", "queued")]).unwrap();
         assert_eq!(filter.status, [Status::Queued, Status::Running, Status::Killed]);
     }
 
     #[test]
-    fn everything_that_is_wrong_is_told() {
+    fn every_invalid_parameter_is_reported() {
         let error = read(&[("status", "lost"), ("priority", "urgent"), ("from", "today")]).unwrap_err();
         let fields: Vec<&str> = error.fields.iter().map(|field| field.loc[1].as_str()).collect();
         assert_eq!(fields, ["status", "priority", "from"]);
     }
 
     #[test]
-    fn a_cursor_is_good_for_its_filter_in_any_order() {
+    fn a_cursor_is_valid_for_its_filter_in_any_order() {
         let (one, _) = read(&[("status", "queued,running"), ("agent", "a")]).unwrap();
         let sent = cursor("task_1", &one);
-        let (same, asked) =
+        let (same, requested) =
             read(&[("agent", "a"), ("status", "running"), ("status", "queued"), ("cursor", &sent)]).unwrap();
         let (other, _) = read(&[("status", "queued"), ("agent", "a")]).unwrap();
-        assert_eq!(page(asked.clone(), &same).unwrap().after.as_deref(), Some("task_1"));
-        assert_eq!(page(asked, &other).unwrap_err().fields[0].loc, ["query", "cursor"]);
+        assert_eq!(page(requested.clone(), &same).unwrap().after.as_deref(), Some("task_1"));
+        assert_eq!(page(requested, &other).unwrap_err().fields[0].loc, ["query", "cursor"]);
     }
 }

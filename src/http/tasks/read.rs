@@ -1,4 +1,4 @@
-//! How tasks stand.
+//! Reading tasks: one, waiting for a change, and lists.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::guard::{AgentsRead, Queried, acting};
 /// Maximum time to wait for a change, in seconds.
 const MAX_WAIT: u64 = 60;
 /// Interval at which a waiting request checks whether the server stops.
-const A_LOOK: Duration = Duration::from_secs(1);
+const STOP_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TaskList {
@@ -44,8 +44,8 @@ pub async fn list(
 ) -> Result<web::Json<TaskList>, HttpError> {
     let ListQuery { filter, page } = request.query;
     let wanted = Filter::from(filter);
-    let ask = filter::page(page, &wanted)?;
-    let Page { items, next } = app.agency.tasks.list(wanted.clone(), ask, &Asker::of(acting(&http)?)).await?;
+    let page = filter::page(page, &wanted)?;
+    let Page { items, next } = app.agency.tasks.list(wanted.clone(), page, &Asker::of(acting(&http)?)).await?;
     let next_cursor = next.map(|last| filter::cursor(&last, &wanted));
     Ok(web::Json(TaskList { tasks: items.into_iter().map(TaskBody::from).collect(), next_cursor }))
 }
@@ -99,7 +99,7 @@ async fn next_change(
         if left.is_zero() {
             break;
         }
-        record = tasks.wait(id, asker, Some(seen), left.min(A_LOOK)).await?;
+        record = tasks.wait(id, asker, Some(seen), left.min(STOP_CHECK_INTERVAL)).await?;
     }
     Ok(record)
 }

@@ -1,4 +1,4 @@
-//! What happened to a task as server-sent events: one stream, from where its reader stands to the task's end.
+//! The events of a task as server-sent events, from a position to the end of the task.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -92,7 +92,7 @@ impl Stream {
         match read {
             Err(close) => self.close(close),
             Ok(Ok(End::NotYet)) => {}
-            Ok(Ok(End::Told)) => self.over = true,
+            Ok(Ok(End::Sent)) => self.over = true,
             Ok(Err(error)) => {
                 let detail = json!({ "detail": error.message });
                 self.ready.push_back(framed("error", self.reader.after, self.reader.line, &detail));
@@ -112,7 +112,7 @@ async fn ended(watch: &mut Watch) -> Close {
         {
             return;
         }
-        // The session is over, or is none of a person: the other branch tells.
+        // The session has ended, or the caller has none; the other branch detects its end.
         std::future::pending().await
     };
     tokio::select! {
@@ -124,14 +124,14 @@ async fn ended(watch: &mut Watch) -> Close {
 
 /// Whether the end of the task was sent.
 enum End {
-    Told,
+    Sent,
     NotYet,
 }
 
 /// Reads new events, or waits for a change if there are none.
 async fn read(reader: &mut Reader, ready: &mut VecDeque<Bytes>) -> Result<End, Error> {
     let (mut seq, mut n) = (reader.after, reader.line);
-    // The state first: what it brought is in the journal then.
+    // Read the state first, so that the events of a reached end are in the journal.
     let ended = reader.tasks().get(&reader.id, &reader.asker).await?.status.ended();
     let page = reader.page().await?;
     for line in &page.logs {
@@ -143,7 +143,7 @@ async fn read(reader: &mut Reader, ready: &mut VecDeque<Bytes>) -> Result<End, E
         ready.push_back(framed(&event.event, seq, n, event));
     }
     match (ready.is_empty(), ended) {
-        (true, true) => return Ok(End::Told),
+        (true, true) => return Ok(End::Sent),
         (true, false) => {
             reader.tasks().wait(&reader.id, &reader.asker, Some(reader.after), LINES_EVERY).await?;
         }
@@ -153,7 +153,7 @@ async fn read(reader: &mut Reader, ready: &mut VecDeque<Bytes>) -> Result<End, E
 }
 
 fn framed(name: &str, seq: u64, n: u64, data: &impl Serialize) -> Bytes {
-    // Our own types: serializing them into memory cannot fail.
+    // Serializing our own types into memory cannot fail.
     let data = serde_json::to_string(data).unwrap_or_default();
     format!("id: {seq}-{n}\nevent: {name}\ndata: {data}\n\n").into()
 }

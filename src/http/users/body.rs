@@ -1,4 +1,4 @@
-//! What these routes take and give.
+//! Requests and responses of user administration.
 
 use muster_core::Millis;
 use muster_core::principal::{Permission, UserRole};
