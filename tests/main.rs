@@ -43,6 +43,7 @@ mod otel;
 mod realtime;
 mod realtime_actix;
 mod refusals;
+mod rejected_writes;
 mod reload;
 mod responses;
 mod scenario;

@@ -1,4 +1,4 @@
-//! The events of agents and tasks, and the commands on them (contract 4, q62).
+//! The events of agents and tasks, and the commands that control them (contract 4, q62).
 
 use serde_json::{Value, json};
 use utoipa::PartialSchema;
@@ -92,7 +92,7 @@ const fn row(
     EventRow { channels, names, summary, data: Data::Example(example), may_be_left_out: false }
 }
 
-/// An event that a subscriber that is behind may miss.
+/// Marks an event whose publications may be dropped for a slow subscriber.
 const fn passing(row: EventRow) -> EventRow {
     EventRow { may_be_left_out: true, ..row }
 }
@@ -106,7 +106,7 @@ pub(super) const EVENTS: [EventRow; 10] = [
     passing(row(&["tasks:{id}"], &["task.delta"], "Text that the task wrote", delta)),
     row(&["tasks:{id}"], &["task.end"], "The task ended", end),
     passing(row(&["tasks:{id}:logs"], &["log"], "A line of the log of a task", log)),
-    passing(row(&["agents:metrics"], &["metrics"], "Figures of the agent platform", metrics)),
+    passing(row(&["agents:metrics"], &["metrics"], "Metrics of the agent platform", metrics)),
     row(&["system"], &["breaker.changed"], "The circuit breaker of a provider changed", breaker),
     row(&["system"], &["supervisor.restarted"], "An actor was restarted", restarted),
 ];

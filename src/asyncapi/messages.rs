@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::agents;
-use super::events::shape;
+use super::event_schemas::shape;
 
 /// Requests of clients.
 pub(super) const REQUESTS: [&str; 7] =

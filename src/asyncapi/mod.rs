@@ -2,6 +2,7 @@
 //! that a test sends.
 
 mod agents;
+mod event_schemas;
 mod events;
 mod messages;
 
@@ -21,7 +22,7 @@ pub fn description() -> Value {
     let api = serde_json::to_value(crate::openapi::description()).unwrap_or_default();
     let all = api.pointer("/components/schemas").and_then(Value::as_object).cloned().unwrap_or_default();
     messages.extend(events::messages(&all));
-    let schemas = events::referred(&json!(messages), &all);
+    let schemas = event_schemas::referred(&json!(messages), &all);
     let rules = DISASTER.iter().chain(AGENTS);
     let mut channels: Map<String, Value> = rules.map(|rule| (key(rule.pattern), channel(rule))).collect();
     channels.insert(

@@ -64,7 +64,7 @@ pub struct TaskBegun {
 /// Starts a task in which an agent follows an instruction. The task is durable when this returns: it is completed, or
 /// its failure is recorded, even if the server restarts. `GET /api/v1/tasks/{id}` returns its state.
 #[utoipa::path(post, path = "/api/v1/agents/{id}/run", tag = "agents", operation_id = "run_agent", request_body = RunBody,
-    params(("id" = String, Path, description = "The agent's type"),
+    params(("id" = String, Path, description = "Identifier of the agent"),
         ("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
     responses((status = 201, description = "The accepted task", body = TaskBegun), WriteErrors<Agent>,
         NotFound<Agent>))]

@@ -43,7 +43,7 @@ pub async fn import(
     let answer = app.incidents.import(by_of(&http)?, &document).await?;
     let alert = answer.alert.ok_or_else(missing)?;
     if alert.state == muster_network::alert::AlertState::Parked {
-        let message = "none of the messages that it refers to is here: it is kept, and takes effect when one comes";
+        let message = "none of the messages that the document refers to has been imported: it is stored and takes effect when one arrives";
         let details = json!({ "alert": alert.id, "references": alert.references, "waits_until": alert.waits_until });
         return Err(HttpError(Error::new(Kind::Conflict, message).coded("cap_parked").detailing(details)));
     }

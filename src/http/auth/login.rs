@@ -37,7 +37,7 @@ pub async fn login(
 /// Returns tokens that are bound to a key of the caller: the header `DPoP` contains a proof of possession of that key
 /// (RFC 9449), and every request with these tokens needs such a proof. The limits of `POST /api/v1/auth/login` apply.
 #[utoipa::path(post, path = "/api/v1/auth/cli/login", tag = "auth", operation_id = "cli_login", request_body = LoginBody,
-    params(("DPoP" = String, Header, description = "A proof of the device's key, for this method and address")),
+    params(("DPoP" = String, Header, description = "Proof of possession of the client's key for this method and URL (RFC 9449)")),
     responses((status = 200, description = "The tokens of the new session", body = Data<Tokens>),
         SessionBodyErrors<Disaster>))]
 pub async fn cli_login(
@@ -74,7 +74,7 @@ async fn log_in(
 /// session: the refresh token is considered stolen. A session that is bound to a key needs a proof in the header
 /// `DPoP`.
 #[utoipa::path(post, path = "/api/v1/auth/refresh", tag = "auth", operation_id = "refresh", request_body = RefreshBody,
-    params(("DPoP" = Option<String>, Header, description = "A proof of the key that the session is bound to")),
+    params(("DPoP" = Option<String>, Header, description = "Proof of possession of the key that the session is bound to")),
     responses((status = 200, description = "The new tokens", body = Data<Tokens>), SessionBodyErrors<Disaster>))]
 pub async fn refresh(
     request: Anyone<RefreshBody>,

@@ -86,7 +86,7 @@ pub async fn verify(
 /// Revokes an artifact permanently: its jobs are aborted, and its content is no longer served.
 #[utoipa::path(post, path = "/api/v1/firmware/artifacts/{id}/revoke", tag = "firmware",
     operation_id = "revoke_firmware_artifact", request_body = RevokeArtifactBody,
-    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
+    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
     responses((status = 200, description = "The revoked artifact", body = Data<ArtifactBody>), WriteErrors<Disaster>,
         NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn revoke(

@@ -123,7 +123,7 @@ async fn act(
 /// and each role counts once.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/approve", tag = "firmware", operation_id = "approve_firmware_job",
     request_body = FirmwareNoteBody,
-    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
+    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
     responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
         NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn approve(
@@ -140,7 +140,7 @@ pub async fn approve(
 /// Denies a job that waits for approval, permanently.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/deny", tag = "firmware", operation_id = "deny_firmware_job",
     request_body = FirmwareNoteBody,
-    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
+    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
     responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
         NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn deny(
@@ -157,7 +157,7 @@ pub async fn deny(
 /// Pauses a rollout. Executions in progress continue; no further device is started.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/pause", tag = "firmware", operation_id = "pause_firmware_job",
     request_body = FirmwareNoteBody,
-    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
+    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
     responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
         NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn pause(
@@ -174,7 +174,7 @@ pub async fn pause(
 /// Resumes a paused rollout. Failures so far no longer count towards the failure threshold of the group.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/resume", tag = "firmware", operation_id = "resume_firmware_job",
     request_body = FirmwareNoteBody,
-    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
+    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
     responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
         NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn resume(
@@ -192,7 +192,7 @@ pub async fn resume(
 /// the others are completed.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/cancel", tag = "firmware", operation_id = "cancel_firmware_job",
     request_body = FirmwareNoteBody,
-    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
+    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
     responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
         NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn cancel(
@@ -209,7 +209,7 @@ pub async fn cancel(
 /// Ends a rollout and returns every device that may run the new firmware to its previous firmware.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/rollback", tag = "firmware", operation_id = "rollback_firmware_job",
     request_body = FirmwareNoteBody,
-    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
+    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
     responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
         NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn rollback(

@@ -42,7 +42,7 @@ pub async fn create(
 /// Revokes a key permanently: images that it signed are no longer rolled out, and running jobs with such images are
 /// aborted.
 #[utoipa::path(delete, path = "/api/v1/firmware/keys/{id}", tag = "firmware", operation_id = "revoke_firmware_key",
-    params(("id" = String, Path, description = "Its `kid`")),
+    params(("id" = String, Path, description = "Thumbprint (`kid`) of the key")),
     responses((status = 200, description = "The revoked key", body = Data<SigningKeyBody>), ReadErrors<Disaster>,
         NotFound<Disaster>))]
 pub async fn revoke(

@@ -76,7 +76,7 @@ fn bodies(records: &[EntryRecord]) -> Vec<EntryBody> {
 /// Returns one entry, with its version as `ETag`. An entry of another owner, or one that has expired, is 404.
 #[utoipa::path(get, path = "/api/memory/{key}", tag = "memory", operation_id = "get_memory",
     params(
-        ("key" = String, Path, description = "The key, percent-encoded whatever it holds, or the id (`mem_…`) of an entry of any namespace"),
+        ("key" = String, Path, description = "Percent-encoded key, or the identifier (`mem_…`) of an entry of any namespace"),
         NamespaceQuery,
     ),
     responses((status = 200, description = "The entry", body = EntryBody), ReadErrors<Agent>, NotFound<Agent>))]

@@ -29,7 +29,7 @@ pub(super) fn precondition(http: &HttpRequest) -> Result<Precondition, Error> {
         Some(other) => Err(Error::field(
             Kind::Invalid,
             &["header", "If-None-Match"],
-            "takes * only: store what is not there yet",
+            "must be *: the entry is stored only if it does not exist",
             other.into(),
         )),
     }
@@ -42,8 +42,8 @@ pub(super) fn precondition(http: &HttpRequest) -> Result<Precondition, Error> {
 /// incremented, and the previous content is kept in its history.
 #[utoipa::path(post, path = "/api/memory/store", tag = "memory", operation_id = "store_memory", request_body = StoreBody,
     params(
-        ("If-Match" = Option<String>, Header, description = "Only where the entry is at that version; `*`: only where it is there"),
-        ("If-None-Match" = Option<String>, Header, description = "`*`: only where there is none"),
+        ("If-Match" = Option<String>, Header, description = "Changes the entry only at this version; `*`: only if it exists"),
+        ("If-None-Match" = Option<String>, Header, description = "`*`: stores the entry only if it does not exist"),
         ("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters"),
     ),
     responses((status = 200, description = "The entry, which replaced another", body = EntryBody),

@@ -18,7 +18,7 @@ const MAX_TOOL_NAME: usize = 128;
 
 /// One message of the conversation.
 #[derive(Debug, ToSchema)]
-#[allow(dead_code, reason = "only described: what is read goes into the internal form at once")]
+#[allow(dead_code, reason = "only described: the reader builds the internal form directly")]
 pub struct MessagesTurn {
     /// Role: `user` or `assistant`, or `system` for an instruction within the conversation.
     pub role: String,
@@ -32,7 +32,7 @@ pub struct MessagesTurn {
 
 /// A tool that the model may call.
 #[derive(Debug, ToSchema)]
-#[allow(dead_code, reason = "only described: what is read goes into the internal form at once")]
+#[allow(dead_code, reason = "only described: the reader builds the internal form directly")]
 pub struct MessagesTool {
     /// Name: 1 to 128 letters, digits, underscores or dashes.
     pub name: String,
