@@ -257,7 +257,11 @@ async fn refusals_are_interface_bs() {
             post(json, with("model", json!("claude-sonnet-5-5"))).await,
             refusal(503, "model_unconfigured", DOWN, unset),
         ),
-        ("wrong method", client.get(PATH).await, refusal(405, "method_not_allowed", INVALID, "this path supports POST")),
+        (
+            "wrong method",
+            client.get(PATH).await,
+            refusal(405, "method_not_allowed", INVALID, "this path supports POST"),
+        ),
         (
             "a stored response",
             client.get("/v1/responses/resp_1").await,

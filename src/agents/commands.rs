@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use muster_core::{Error, Kind};
-use muster_tasks::task::{Asker, Control, ControlReply};
+use muster_tasks::task::{Control, ControlReply, Requester};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
@@ -21,7 +21,7 @@ pub trait Controls: Send + Sync + std::fmt::Debug {
         self: Arc<Self>,
         task: String,
         control: Control,
-        asker: Asker,
+        requester: Requester,
     ) -> BoxFuture<'static, Result<ControlReply, Error>>;
 }
 
@@ -31,20 +31,20 @@ pub struct AgentCommands(pub Arc<dyn Controls>);
 
 impl CommandSink for AgentCommands {
     fn run(&self, command: Command) -> Option<BoxFuture<'static, Done>> {
-        let asker = Asker::of(command.by);
+        let requester = Requester::of(command.by);
         let name = ControlCommand::of(&command.ask.name)?;
-        if matches!(asker.by, muster_identity::By::Device(_)) {
+        if matches!(requester.by, muster_identity::By::Device(_)) {
             return None;
         }
         let tasks = Arc::clone(&self.0);
-        Some(carry_out(tasks, name, command.ask, asker).map(|done| done.map_err(with_details)).boxed())
+        Some(carry_out(tasks, name, command.ask, requester).map(|done| done.map_err(with_details)).boxed())
     }
 }
 
-async fn carry_out(tasks: Arc<dyn Controls>, name: ControlCommand, ask: CommandAsk, asker: Asker) -> Done {
+async fn carry_out(tasks: Arc<dyn Controls>, name: ControlCommand, ask: CommandAsk, requester: Requester) -> Done {
     let control = name.read(ask.args.as_deref(), ask.idem.as_deref())?;
     let task = ask.target.ok_or_else(missing_target)?;
-    let reply = tasks.control(task, control, asker).await.map_err(located_in_args)?;
+    let reply = tasks.control(task, control, requester).await.map_err(located_in_args)?;
     to_raw_value(&reply).map_err(|error| Error::new(Kind::Internal, error.to_string()))
 }
 

@@ -14,8 +14,8 @@ use crate::body::from_json;
 #[derive(Debug, Request)]
 #[request(may_be_empty)]
 pub struct ControlBody {
-    /// Identifies the control for 24 h: a repetition gets the first response. At most 512 bytes. Generated if it is left
-    /// out; over a socket it is the command's `idem`.
+    /// Identifies the control for 24 h: a repetition gets the first response. At most 512 bytes; generated if it is left
+    /// out. Over a socket the command's `idem` takes its place.
     pub request_id: Option<String>,
     /// Reason for the audit log, at most 512 bytes.
     #[request(example = "not needed any more")]

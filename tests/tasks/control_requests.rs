@@ -34,14 +34,15 @@ impl Transports {
         (response.status, response.json())
     }
 
-    /// Sends the same control over the socket: its `request_id` is the `idem`, every other field is in `args`.
+    /// Sends the same control over the socket. Its `request_id` is the `idem` of the command, or, if it is no valid `idem`,
+    /// stays in `args`, where it means the same.
     async fn over_socket(&mut self, name: &str, body: &Value) -> Value {
         let mut args = body.clone();
-        let idem = args.as_object_mut().unwrap().remove("request_id");
-        let mut command = json!({ "name": format!("agent.{name}"), "target": self.tasks[1], "args": args });
-        if let Some(idem) = idem {
-            command["idem"] = idem;
+        let mut command = json!({ "name": format!("agent.{name}"), "target": self.tasks[1] });
+        if body["request_id"].as_str().is_some_and(|id| (1..=255).contains(&id.len())) {
+            command["idem"] = args.as_object_mut().unwrap().remove("request_id").unwrap();
         }
+        command["args"] = args;
         self.socket.ask(json!({ "command": command })).await
     }
 }

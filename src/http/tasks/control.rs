@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_tasks::task::{Abort, Asker, Control, ControlReply, Effective, FirstPhase, Status, Verb};
+use muster_tasks::task::{Abort, Control, ControlReply, Effective, FirstPhase, Requester, Status, Verb};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -38,7 +38,7 @@ pub struct ControlAnswer {
 }
 
 async fn carry_out(http: &HttpRequest, app: &App, id: &str, control: Control) -> Result<HttpResponse, HttpError> {
-    let reply = app.agency.tasks.control(id, control, &Asker::of(acting(http)?)).await?;
+    let reply = app.agency.tasks.control(id, control, &Requester::of(acting(http)?)).await?;
     let ControlReply { task_id, request_id, phase, effective, status, seq, abort } = reply;
     let code = if phase == FirstPhase::Accepted { StatusCode::ACCEPTED } else { StatusCode::OK };
     Ok(HttpResponse::build(code).json(ControlAnswer { task_id, request_id, phase, effective, status, seq, abort }))
