@@ -1,4 +1,4 @@
-//! The same suite of the live feed on its other lane: whoever uses the feed cannot tell them apart.
+//! The same tests of the live feed on its other lane: clients see no difference.
 #![allow(clippy::duplicate_mod, reason = "the same tests, with another server")]
 
 #[path = "realtime/channels.rs"]
@@ -11,7 +11,7 @@ mod limits;
 mod sessions;
 
 mod world {
-    pub(super) use crate::realtime::world::{STALLED_KIB, tell, tell_with};
+    pub(super) use crate::realtime::world::{STALLED_KIB, publish, publish_with};
     use crate::support::server::Muster;
 
     pub(super) fn server(settings: &str) -> Muster {

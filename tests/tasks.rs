@@ -1,13 +1,13 @@
-//! Agents' tasks over HTTP: run, watched, listed, controlled, and there after the server was killed.
+//! Agents' tasks over HTTP: run, watched, listed, controlled, and resumed after a kill of the server.
 
 mod control;
 mod control_requests;
-mod ending;
 mod flood;
 mod lane;
 mod listeners;
 mod reads;
 mod run;
+mod shutdown;
 mod streams;
 mod watched;
 mod world;

@@ -52,8 +52,8 @@ class Side:
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", type=pathlib.Path, default=pathlib.Path("target"))
-    parser.add_argument("--secs", type=float, default=5, help="of each phase of a load, 5 if not said")
-    parser.add_argument("--rounds", type=int, default=1, help="of each load, 1 if not said")
+    parser.add_argument("--secs", type=float, default=5, help="of each phase of a load, 5 by default")
+    parser.add_argument("--rounds", type=int, default=1, help="of each load, 1 by default")
     parser.add_argument("--lanes", default="direct,actix", help="those of the server that are measured")
     parser.add_argument("--only", default=",".join(SCENES), help=f"of {', '.join(SCENES)}")
     parser.add_argument("--connections", default="", help="loads of these only, such as 100,1000")
@@ -152,7 +152,7 @@ class Bench:
         return results
 
     def scene(self, name, lane):
-        """One of the others, on a server of its own."""
+        """Measures one of the other sides on a separate server."""
         if name == "restart":
             store = self.folder / f"restarted-{lane}"
             return scenes.restarted(lambda: served(self.server, f"feed_server {lane}", self.folder, lane, store))

@@ -13,12 +13,12 @@ use tokio::net::TcpSocket;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::support::client::PATIENCE;
+use crate::support::client::TEST_TIMEOUT;
 use crate::support::server::Muster;
-use crate::support::socket::{Socket, masked, patiently};
+use crate::support::socket::{Socket, masked, with_timeout};
 use crate::support::{EMAIL, PASSWORD};
 
-/// A server that shows a certificate for its address, and who trusts it.
+/// A server with a certificate for its address, and a client that trusts it.
 struct Secure {
     muster: Muster,
     connector: TlsConnector,
@@ -30,14 +30,15 @@ impl Secure {
     async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let CertifiedKey { cert, signing_key } = generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
-        let (shown, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
-        std::fs::write(&shown, cert.pem()).unwrap();
+        let (certificate, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
+        std::fs::write(&certificate, cert.pem()).unwrap();
         std::fs::write(&key, signing_key.serialize_pem()).unwrap();
-        let muster = Muster::start(&format!("[server.tls]\ncert = {shown:?}\nkey = {key:?}\n"));
+        let muster = Muster::start(&format!("[server.tls]\ncert = {certificate:?}\nkey = {key:?}\n"));
 
         muster_providers::install_tls();
         let trusted = reqwest::Certificate::from_pem(cert.pem().as_bytes()).unwrap();
-        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).tls_certs_only([trusted]).build().unwrap();
+        let http =
+            reqwest::Client::builder().no_proxy().timeout(TEST_TIMEOUT).tls_certs_only([trusted]).build().unwrap();
         let url = format!("https://{}/api/v1/auth/login", muster.address);
         let login = json!({ "email": EMAIL, "password": PASSWORD }).to_string();
         let got = http.post(url).header("content-type", "application/json").body(login).send().await.unwrap();
@@ -52,12 +53,12 @@ impl Secure {
         Self { muster, connector: TlsConnector::from(Arc::new(client)), token, _certificate: folder }
     }
 
-    /// A connection whose side takes little unread.
+    /// A connection with a small receive buffer.
     async fn connection(&self) -> TlsStream<tokio::net::TcpStream> {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(4096).unwrap();
         let stream = socket.connect(self.muster.address).await.unwrap();
-        patiently(self.connector.connect(ServerName::try_from("127.0.0.1").unwrap(), stream)).await.unwrap()
+        with_timeout(self.connector.connect(ServerName::try_from("127.0.0.1").unwrap(), stream)).await.unwrap()
     }
 
     async fn open(&self) -> Socket {
@@ -66,10 +67,10 @@ impl Secure {
         let stream = self.muster.address;
         let stream = tokio::net::TcpStream::connect(stream).await.unwrap();
         let stream = self.connector.connect(ServerName::try_from("127.0.0.1").unwrap(), stream).await.unwrap();
-        Socket::shake_over(Box::new(stream), &url, &[("authorization", &bearer)]).await.unwrap()
+        Socket::handshake_over(Box::new(stream), &url, &[("authorization", &bearer)]).await.unwrap()
     }
 
-    fn tell(&self, from: u64, pad: &str) {
+    fn publish(&self, from: u64, pad: &str) {
         let event =
             |n| Event::new("a", self.muster.app.clock.now(), vec!["system".into()], &json!({ "n": n, "p": pad }));
         self.muster.app.feed.publisher().publish((from..from + 50).map(event).collect());
@@ -92,16 +93,16 @@ async fn sockets_under_tls_work_and_one_that_stalls_is_cut_off() {
     stalled.write_all(request.as_bytes()).await.unwrap();
     stalled.write_all(&masked(0x81, br#"{"id":1,"subscribe":{"ch":"system"}}"#)).await.unwrap();
 
-    let (pad, mut told, began) = ("x".repeat(4000), 0, Instant::now());
+    let (pad, mut published, began) = ("x".repeat(4000), 0, Instant::now());
     while secure.muster.app.sockets.evicted() == 0 && began.elapsed() < Duration::from_secs(60) {
-        secure.tell(told, &pad);
-        for n in told..told + 50 {
+        secure.publish(published, &pad);
+        for n in published..published + 50 {
             assert_eq!(reader.frame().await["data"]["n"], n);
         }
-        told += 50;
+        published += 50;
     }
-    assert_eq!(secure.muster.app.sockets.evicted(), 1, "after {told} frames");
-    secure.tell(told, "last");
-    assert_eq!(reader.frame().await["data"]["n"], told, "others are served on");
+    assert_eq!(secure.muster.app.sockets.evicted(), 1, "after {published} frames");
+    secure.publish(published, "last");
+    assert_eq!(reader.frame().await["data"]["n"], published, "others are served on");
     drop(stalled);
 }

@@ -1,4 +1,4 @@
-//! A server with a feature behind the feed that answers for incidents.
+//! A server with a test double of the incident source.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json, value::to_raw_value};
 
 use crate::support::server::Muster;
 
-/// Knows of one incident; whatever begins with `none` is not there.
+/// Knows one incident; every name that begins with `none` does not exist.
 #[derive(Debug)]
 struct Incidents;
 
@@ -21,12 +21,12 @@ impl SnapshotSource for Incidents {
     }
 }
 
-/// A server with these settings of the feed, on the lane that there is by default.
+/// A server with these settings of the feed, on the default lane.
 pub(super) fn server(settings: &str) -> Muster {
     server_on("direct", settings)
 }
 
-/// The same on a lane of choice.
+/// The same on a given lane.
 pub(crate) fn server_on(lane: &str, settings: &str) -> Muster {
     let lane = format!("[feed]\nlane = \"{lane}\"\n");
     let settings = match settings.split_once("[feed]\n") {
@@ -40,12 +40,12 @@ pub(crate) fn server_on(lane: &str, settings: &str) -> Muster {
     muster
 }
 
-/// Tells of something on these channels.
-pub(crate) fn tell(muster: &Muster, channels: &[&str], name: &str, data: Value) -> String {
-    tell_with(muster, channels, name, data, EventAttributes::default())
+/// Publishes an event on these channels.
+pub(crate) fn publish(muster: &Muster, channels: &[&str], name: &str, data: Value) -> String {
+    publish_with(muster, channels, name, data, EventAttributes::default())
 }
 
-pub(crate) fn tell_with(
+pub(crate) fn publish_with(
     muster: &Muster,
     channels: &[&str],
     name: &str,
@@ -59,6 +59,7 @@ pub(crate) fn tell_with(
     id
 }
 
-/// What a stalled reader may add to this process, in KiB. The bar for a server alone is 2 MiB, and is the bench's to
-/// show: here both sides share an allocator whose arenas grew by 2 to 35 MiB in the same second, run by run.
+/// Bound on the memory that a stalled reader may add to this process, in KiB. The bound for a server alone is 2 MiB,
+/// checked by the bench: here both sides share an allocator whose arenas grew by 2 to 35 MiB in a second, varying by
+/// run.
 pub(crate) const STALLED_KIB: u64 = 64 << 10;

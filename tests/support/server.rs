@@ -1,4 +1,4 @@
-//! The server in this process, on its own thread, with its supervision tree in reach.
+//! The server in this process, on a separate thread, with access to its supervision tree.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -19,12 +19,12 @@ use tempfile::TempDir;
 use super::client::Client;
 use super::{EMAIL, KEY, PASSWORD};
 
-/// A running server; dropped, it stops.
+/// A running server; it is stopped on drop.
 pub struct Muster {
     pub address: SocketAddr,
     pub tree: Tree,
     pub data: TempDir,
-    /// What the server is made of, to publish and to look into.
+    /// The server's state, to publish events and to inspect.
     pub app: Data<App>,
     handle: ServerHandle,
     kill_model: Box<dyn Fn() + Send>,
@@ -32,18 +32,18 @@ pub struct Muster {
 }
 
 impl Muster {
-    /// Starts with these settings over the tests' own (no embedded model unless they say one).
+    /// Starts with these settings in addition to the tests' own (no embedded model unless they configure one).
     pub fn start(settings: &str) -> Self {
         Self::start_in(tempfile::tempdir().unwrap(), settings)
     }
 
-    /// Starts on a data folder that may hold something.
+    /// Starts on a data folder that may contain data.
     pub fn start_in(data: TempDir, settings: &str) -> Self {
         let mut config = parse(settings);
         config.server.listen = "127.0.0.1:0".parse().unwrap();
         config.server.workers = 2;
         config.store.path = data.path().join("store");
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             actix_rt::System::new().block_on(async move {
                 let source = Source::given(&config);
@@ -54,12 +54,12 @@ impl Muster {
                 let app = server.shared();
                 let killed = app.clone();
                 let kill = Box::new(move || killed.inject_model_panic()) as Box<dyn Fn() + Send>;
-                tell.send((server.address(), server.handle(), app.tree.clone(), app.clone(), kill)).unwrap();
+                sender.send((server.address(), server.handle(), app.tree.clone(), app.clone(), kill)).unwrap();
                 server.serve().await.unwrap();
                 app.stop().await;
             });
         });
-        let (address, handle, tree, app, kill_model) = told.recv().expect("the server started");
+        let (address, handle, tree, app, kill_model) = receiver.recv().expect("the server started");
         Self { address, tree, data, app, handle, kill_model, thread: Some(thread) }
     }
 
@@ -68,17 +68,17 @@ impl Muster {
         Client::new(format!("http://{}", self.address)).with(KEY)
     }
 
-    /// A client with the token of the first administrator, who may do everything.
+    /// A client with the token of the first administrator, who has all permissions.
     pub async fn admin(&self) -> Client {
         self.login(EMAIL, PASSWORD).await
     }
 
-    /// A client with the token of a person's login.
+    /// A client with the token of a user's login.
     pub async fn login(&self, email: &str, password: &str) -> Client {
         self.client().without_key().login(email, password).await.0
     }
 
-    /// Makes a person of that role, and gives a client with the token of its login. The e-mail is `<name>@example.org`.
+    /// Creates a user with that role and returns a client logged in as it. The e-mail is `<name>@example.org`.
     pub async fn person(&self, name: &str, role: &str) -> Client {
         let email = format!("{name}@example.org");
         let body = json!({ "email": email, "password": PASSWORD, "name": name, "role": role });
@@ -92,14 +92,14 @@ impl Muster {
         (self.kill_model)();
     }
 
-    /// Stops it and gives its data folder back.
+    /// Stops the server and returns its data folder.
     pub fn stop(mut self) -> TempDir {
         self.end();
         std::mem::replace(&mut self.data, tempfile::tempdir().unwrap())
     }
 
     fn end(&mut self) {
-        // Not in grace: that would wait for the clients' idle connections.
+        // Not graceful: that would wait for the clients' idle connections.
         drop(self.handle.stop(false));
         if let Some(thread) = self.thread.take() {
             thread.join().unwrap();
@@ -116,7 +116,7 @@ impl Drop for Muster {
 fn parse(settings: &str) -> config::Config {
     let mut config = config::parse(settings, "test", std::iter::empty()).unwrap();
     config.engines.program = env!("CARGO_BIN_EXE_muster").into();
-    // Every test comes from one address, and hashes in a build without optimisation.
+    // Every test connects from one address, and hashes in a build without optimisation.
     if !settings.contains("logins_per_address") {
         config.auth.logins_per_address = 10_000;
         config.auth.logins_per_minute = 10_000;
@@ -133,15 +133,15 @@ fn parse(settings: &str) -> config::Config {
     config
 }
 
-/// Settings for the tests' small model, if it was fetched.
+/// Settings for the tests' small model, if it has been fetched.
 pub fn small_model() -> Option<String> {
     let folder =
         std::env::var("MUSTER_MODELS_DIR").unwrap_or_else(|_| format!("{}/models-cache", env!("CARGO_MANIFEST_DIR")));
-    let found = std::fs::read_dir(Path::new(&folder)).is_ok_and(|mut files| {
+    let fetched = std::fs::read_dir(Path::new(&folder)).is_ok_and(|mut files| {
         files.any(|file| file.is_ok_and(|file| file.file_name().to_string_lossy().contains("SmolLM2")))
     });
-    if !found {
+    if !fetched {
         eprintln!("skipped: run `muster models pull small`");
     }
-    found.then(|| format!("[llm]\nmodel = \"small\"\ncache = \"{folder}\"\n"))
+    fetched.then(|| format!("[llm]\nmodel = \"small\"\ncache = \"{folder}\"\n"))
 }

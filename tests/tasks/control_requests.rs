@@ -24,7 +24,7 @@ impl Transports {
         }
         let bearer = format!("Bearer {KEY}");
         let headers = [("authorization", bearer.as_str())];
-        let socket = Socket::shake(muster, "/api/q62/dashboard/agents", &headers).await.unwrap();
+        let socket = Socket::handshake(muster, "/api/q62/dashboard/agents", &headers).await.unwrap();
         Self { client, tasks, socket }
     }
 
@@ -43,7 +43,7 @@ impl Transports {
             command["idem"] = args.as_object_mut().unwrap().remove("request_id").unwrap();
         }
         command["args"] = args;
-        self.socket.ask(json!({ "command": command })).await
+        self.socket.request(json!({ "command": command })).await
     }
 }
 
