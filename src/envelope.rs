@@ -18,7 +18,7 @@ pub struct Data<T> {
 
 /// A response that only reports success.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Said {
+pub struct MessageBody {
     /// Always true.
     pub success: bool,
     pub message: String,
@@ -34,37 +34,38 @@ pub fn record<T: Serialize>(version: u64, data: T) -> HttpResponse {
     HttpResponse::Ok().insert_header((ETAG, etag(version))).json(Data { success: true, data })
 }
 
-/// Whether a response is the original one or a repetition.
+/// Whether a response is the first one for its `Idempotency-Key` or a repetition of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Given {
-    First,
-    /// Repeated for its `Idempotency-Key`.
-    Again,
+pub enum IdempotencyReplay {
+    Original,
+    Replayed,
 }
 
-impl Given {
-    pub const fn again_if(replayed: bool) -> Self {
-        if replayed { Self::Again } else { Self::First }
+impl From<bool> for IdempotencyReplay {
+    fn from(replayed: bool) -> Self {
+        if replayed { Self::Replayed } else { Self::Original }
     }
+}
 
-    /// Adds a header to a repeated response.
-    pub fn tell(self, response: &mut HttpResponseBuilder) {
-        if self == Self::Again {
+impl IdempotencyReplay {
+    /// Adds the header `Idempotency-Replayed` to a repeated response.
+    pub fn write_to(self, response: &mut HttpResponseBuilder) {
+        if self == Self::Replayed {
             response.insert_header(("Idempotency-Replayed", "true"));
         }
     }
 }
 
 /// Returns 201 with the created record.
-pub fn created<T: Serialize>(data: T, given: Given) -> HttpResponse {
+pub fn created<T: Serialize>(data: T, replay: IdempotencyReplay) -> HttpResponse {
     let mut response = HttpResponse::build(StatusCode::CREATED);
-    given.tell(&mut response);
+    replay.write_to(&mut response);
     response.json(Data { success: true, data })
 }
 
 /// Returns 200 with a message.
-pub fn said(message: impl Into<String>) -> HttpResponse {
-    HttpResponse::Ok().json(Said { success: true, message: message.into() })
+pub fn message(message: impl Into<String>) -> HttpResponse {
+    HttpResponse::Ok().json(MessageBody { success: true, message: message.into() })
 }
 
 /// Returns 200 with a page of a list: its items under their plural name, and `next_cursor`.

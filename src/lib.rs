@@ -5,7 +5,6 @@
 pub mod agents;
 mod alias;
 pub mod app;
-mod ask;
 mod asyncapi;
 mod backup;
 mod body;
@@ -26,6 +25,7 @@ pub mod memory;
 mod models_list;
 pub mod openapi;
 pub mod otel;
+mod parameters;
 pub mod probes;
 mod provider_setup;
 mod report;

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_a_restart_is_said_and_stays() {
+    fn sections_that_need_a_restart_are_reported_and_unchanged() {
         let old = Config::default();
         let mut new = Config::default();
         new.server.workers = 7;

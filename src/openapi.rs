@@ -13,7 +13,7 @@ use crate::http;
 use crate::route::{Description, Operation};
 use crate::schema::{Flattened, NamedData};
 
-/// What the description holds besides operations.
+/// The description without its operations.
 #[derive(OpenApi, Debug)]
 #[openapi(
     info(
@@ -54,7 +54,7 @@ const TAGS: [(&str, &str); 20] = [
 /// The tag of the operations that return this description.
 const DOCS: (&str, &str) = ("docs", "This description, and pages that display it");
 
-/// The description of every operation whose schema is a Rust type: all but those of single engines.
+/// Returns the description of every operation whose schemas are Rust types: all but those of single engines.
 pub fn description() -> utoipa::openapi::OpenApi {
     let mut api = Base::openapi();
     api.servers = Some(vec![ServerBuilder::new().url("/").description(Some("This server")).build()]);
@@ -86,7 +86,7 @@ fn add(api: &mut utoipa::openapi::OpenApi, operation: &Operation) {
     }
 }
 
-/// The whole document: the description, and the operations of each engine.
+/// Returns the document: the description with the operations of each engine.
 pub fn document() -> Value {
     let mut document = serde_json::to_value(description()).unwrap_or_default();
     if let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) {
@@ -140,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    /// The paths and methods of the document.
+    /// Returns the paths and methods of the document.
     fn described() -> BTreeSet<(String, String)> {
         let document = document();
         let paths = document["paths"].as_object().unwrap();

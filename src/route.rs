@@ -12,13 +12,13 @@ use utoipa::openapi::{Components, OpenApi};
 use crate::error::HttpError;
 use crate::guard::{GuardedArguments, Requirement};
 
-/// A method of a path: its handler and its description.
+/// A method of a path, with its handler and description.
 pub struct Operation {
-    /// The path as it is matched.
+    /// Pattern by which paths are matched.
     pub pattern: String,
     pub method: Method,
     pub description: Description,
-    /// The schemas that the description refers to.
+    /// Schemas to which the description refers.
     pub components: Option<Components>,
     route: Box<dyn Fn() -> Route + Send + Sync>,
 }
@@ -27,7 +27,7 @@ pub struct Operation {
 pub enum Description {
     /// A path and its operation.
     One(String, Box<Described>),
-    /// Several paths that one pattern stands for, each with its operation as JSON.
+    /// The paths of one pattern, each with its operation as JSON.
     Many(Vec<(String, Value)>),
 }
 
@@ -38,7 +38,7 @@ impl std::fmt::Debug for Operation {
 }
 
 impl Operation {
-    /// A handler with the description of its one path, which is completed by the requirement of the handler's guard.
+    /// Returns a handler with the description of its path, completed by the requirement of the handler's guard.
     pub fn new<F, Args>(api: OpenApi, handler: F) -> Self
     where
         F: Handler<Args> + Send + Sync,
@@ -54,7 +54,7 @@ impl Operation {
         Self { pattern: path, method, description, components, route }
     }
 
-    /// A handler whose pattern stands for several described paths.
+    /// Returns a handler whose pattern matches several described paths.
     pub fn of_many<F, Args>(
         (method, pattern): (Method, &str),
         describe: impl FnOnce(&Requirement) -> Vec<(String, Value)>,
@@ -70,14 +70,14 @@ impl Operation {
         Self { pattern: pattern.to_owned(), method, description, components: None, route }
     }
 
-    /// The same under a pattern with a regular expression, which the described path leaves out.
+    /// Replaces the pattern, such as by one with a regular expression, which is not part of the described path.
     #[must_use]
     pub fn matched_by(mut self, pattern: &str) -> Self {
         pattern.clone_into(&mut self.pattern);
         self
     }
 
-    /// The described paths.
+    /// Returns the described paths.
     #[cfg(test)]
     pub fn paths(&self) -> Vec<&str> {
         match &self.description {
@@ -87,14 +87,14 @@ impl Operation {
     }
 }
 
-/// Adds what the guard requires.
+/// Adds the requirement of the guard to the description.
 fn require(operation: &mut Described, requirement: &Requirement) {
     let text = operation.description.take().into_iter().filter(|text| !text.is_empty()).chain(requirement.sentence());
     operation.description = Some(text.collect::<Vec<_>>().join("\n\n"));
     operation.security.get_or_insert_with(|| requirement.security());
 }
 
-/// The one operation of a path, with its method.
+/// Returns the single operation of a path, with its method.
 fn only(item: PathItem) -> (Method, Described) {
     let PathItem { get, put, post, delete, patch, .. } = item;
     let all = [
@@ -107,7 +107,7 @@ fn only(item: PathItem) -> (Method, Described) {
     all.into_iter().find_map(|(method, operation)| Some((method, operation?))).unwrap_or_default()
 }
 
-/// One operation: a handler with its `#[utoipa::path]`.
+/// Builds an operation from a handler with `#[utoipa::path]`.
 macro_rules! operation {
     ($($segment:ident)::+) => {{
         #[derive(utoipa::OpenApi)]
@@ -117,10 +117,10 @@ macro_rules! operation {
     }};
 }
 
-/// The operations of a feature, by their handlers. Of two paths that match the same request, the first one wins.
+/// Defines the operations of a feature by their handlers. Of two paths that match the same request, the first one wins.
 macro_rules! operations {
     ($($($segment:ident)::+ $(at $pattern:literal)?),+ $(,)?) => {
-        /// The operations of this feature.
+        /// Returns the operations of this feature.
         pub fn operations() -> Vec<$crate::route::Operation> {
             vec![$($crate::route::operation!($($segment)::+)$(.matched_by($pattern))?),+]
         }
@@ -153,8 +153,8 @@ pub fn serve(operations: &[Operation], config: &mut web::ServiceConfig) {
     }
 }
 
-/// The error of a method that a path does not have.
+/// Returns the error for a method that a path does not support.
 fn not_allowed(allowed: &str) -> Result<HttpResponse, HttpError> {
-    let error = HttpError::new(Kind::MethodNotAllowed, format!("this path takes {allowed}"));
+    let error = HttpError::new(Kind::MethodNotAllowed, format!("this path supports {allowed}"));
     Err(HttpError(error.0.allowing(allowed)))
 }

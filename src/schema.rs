@@ -1,5 +1,5 @@
-//! Shapes that only the description of the API names: fields that are read by hand and take more than one form, and
-//! bodies that hold another's fields.
+//! Schemas that exist only in the API description: of fields that accept more than one form, and of bodies that contain
+//! the fields of another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,19 +7,19 @@ use utoipa::openapi::schema::{ArrayBuilder, Object, ObjectBuilder, OneOfBuilder,
 use utoipa::openapi::{OpenApi, Ref, RefOr};
 use utoipa::{Modify, PartialSchema, ToSchema};
 
-/// A text, or a list of parts or blocks.
+/// A string, or a list of parts or blocks.
 pub enum TextOrParts {}
 
-/// A word, or an object.
+/// A keyword, or an object.
 pub enum WordOrObject {}
 
 /// An object, or a list of objects.
 pub enum ObjectOrObjects {}
 
-/// A text, or several.
+/// A string, or several.
 pub enum TextOrTexts {}
 
-/// A text or its tokens, or several.
+/// A string or its tokens, or several.
 pub enum Inputs {}
 
 fn of(kind: Type) -> RefOr<Schema> {
@@ -59,7 +59,7 @@ impl PartialSchema for TextOrTexts {
 }
 
 impl PartialSchema for Inputs {
-    /// The two lists of numbers and of texts have no empty form in common: an empty input is refused.
+    /// An empty input is rejected, so that no value fits both the list of numbers and the list of strings.
     fn schema() -> RefOr<Schema> {
         let filled = |items| ArrayBuilder::new().items(items).min_items(Some(1)).into();
         let tokens = || filled(of(Type::Integer));
@@ -92,7 +92,7 @@ impl Modify for Flattened {
             }
             components.schemas.extend(variants);
         }
-        // What was only a part of such bodies is not referred to any more.
+        // Components that were only parts of such bodies are no longer referenced.
         let text = serde_json::to_string(api).unwrap_or_default();
         if let Some(components) = &mut api.components {
             let is_used = |name: &String| text.contains(&format!("\"#/components/schemas/{name}\""));
@@ -101,7 +101,7 @@ impl Modify for Flattened {
     }
 }
 
-/// The variants of a tagged enum, named after it and their `type`; `None` where the schema is none.
+/// Returns the variants of a tagged enum, named after it and their `type`; `None` for any other schema.
 fn variants(
     name: &str,
     schema: &RefOr<Schema>,
@@ -127,7 +127,7 @@ fn capitalized(word: &str) -> String {
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
 
-/// The names of the components that an `allOf` consists of.
+/// Returns the names of the components of an `allOf`.
 fn parts_of(schema: &RefOr<Schema>) -> Vec<String> {
     let name = |part: &RefOr<Schema>| match part {
         RefOr::Ref(named) => named.ref_location.rsplit('/').next().map(str::to_owned),
@@ -140,7 +140,7 @@ fn parts_of(schema: &RefOr<Schema>) -> Vec<String> {
     }
 }
 
-/// Refers to the schema of an envelope's data by its name where that schema is a component: utoipa repeats it in place.
+/// Replaces the inline schema of an envelope's data by a reference if it is a component; utoipa repeats it in place.
 pub struct NamedData;
 
 impl Modify for NamedData {
@@ -156,7 +156,7 @@ impl Modify for NamedData {
     }
 }
 
-/// `None` where it is no `allOf` of objects.
+/// Returns the object of an `allOf` of objects; `None` for any other schema.
 fn flattened(schema: &RefOr<Schema>, known: &BTreeMap<String, RefOr<Schema>>) -> Option<Object> {
     let RefOr::T(Schema::AllOf(all)) = schema else { return None };
     let mut whole = ObjectBuilder::new().schema_type(Type::Object).description(all.description.clone()).build();

@@ -44,6 +44,7 @@ mod prompt;
 mod realtime;
 mod realtime_actix;
 mod refusals;
+mod rejected_writes;
 mod reload;
 mod responses;
 mod scenario;

@@ -175,7 +175,7 @@ async fn bad_requests() {
         let message = "the body is larger than 2048 bytes, the most taken here";
         check("oversize body", &got, 413, "request_too_large", Some(message));
         let got = answer(client.request(Method::PUT, path)).await;
-        check("wrong method", &got, 405, INVALID, Some("this path takes POST"));
+        check("wrong method", &got, 405, INVALID, Some("this path supports POST"));
         assert_eq!(got.header("allow"), Some("POST"));
         let got = client.post(path, &json!({ "model": "alpha", "max_tokens": 1 })).await;
         check("missing field", &got, 400, INVALID, Some("messages: is required"));
@@ -235,7 +235,7 @@ async fn callers_and_their_keys() {
         check("no key", &got, 401, "authentication_error", Some(how));
         assert_eq!(got.header("www-authenticate"), Some("Bearer realm=\"muster\""));
         for got in [by_header(UNKNOWN_KEY).await, client.with(UNKNOWN_KEY).post(path, &body).await] {
-            let unknown = "the key is unknown, expired or revoked: ask for a new one";
+            let unknown = "the key is unknown, expired or revoked: request a new one";
             check("a wrong key", &got, 401, "authentication_error", Some(unknown));
         }
         let got = by_header(&narrow).await;

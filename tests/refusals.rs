@@ -196,7 +196,7 @@ async fn methods_that_a_path_does_not_take() {
     let (_muster, _upstream, client) = server().await;
     for Route { path, dialect, allow, .. } in routes() {
         let got = answer(client.request(Method::PUT, path).header("content-type", "application/json").body("{}")).await;
-        let want = refusal(405, "method_not_allowed", INVALID, format!("this path takes {allow}"));
+        let want = refusal(405, "method_not_allowed", INVALID, format!("this path supports {allow}"));
         check("wrong method", path, dialect, &got, &want);
         assert_eq!(got.header("allow"), Some(allow), "{path}");
     }
@@ -207,7 +207,7 @@ async fn callers_without_a_right() {
     let (_muster, _upstream, client) = server().await;
     let narrow = client.with(KEY).make_key(&json!({ "name": "narrow", "scopes": ["memory"] })).await;
     for Route { path, dialect, good, scope, .. } in routes() {
-        let unknown = "the key is unknown, expired or revoked: ask for a new one";
+        let unknown = "the key is unknown, expired or revoked: request a new one";
         let malformed = "this is not a key of this server: a key has the form mst_<12 characters>_<43 characters>";
         for (what, caller, message) in [
             ("no key", client.without_key(), "send your key as `Authorization: Bearer mst_…`"),

@@ -261,7 +261,11 @@ async fn refusals_are_interface_bs() {
             post(json, with("model", json!("claude-sonnet-5-5"))).await,
             refusal(503, "model_unconfigured", DOWN, unset),
         ),
-        ("wrong method", client.get(PATH).await, refusal(405, "method_not_allowed", INVALID, "this path takes POST")),
+        (
+            "wrong method",
+            client.get(PATH).await,
+            refusal(405, "method_not_allowed", INVALID, "this path supports POST"),
+        ),
         (
             "a stored response",
             client.get("/v1/responses/resp_1").await,
@@ -280,7 +284,7 @@ async fn refusals_are_interface_bs() {
         (
             "a wrong key",
             client.with(UNKNOWN_KEY).post(PATH, &request_body()).await,
-            refusal(401, "invalid_api_key", INVALID, "the key is unknown, expired or revoked: ask for a new one"),
+            refusal(401, "invalid_api_key", INVALID, "the key is unknown, expired or revoked: request a new one"),
         ),
         (
             "wrong scope",

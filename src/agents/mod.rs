@@ -1,6 +1,7 @@
 //! The agent platform: starts the catalogue, the agents and their tasks, and connects them to the live feed.
 
 mod commands;
+pub(crate) mod control;
 mod models;
 mod steps;
 

@@ -1,10 +1,15 @@
-//! The events of agents and tasks, and the commands on them (contract 4, q62).
+//! The events of agents and tasks, and the commands that control them (contract 4, q62).
 
 use serde_json::{Value, json};
+use utoipa::PartialSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
 
 use super::events::{Data, EventRow};
+use crate::agents::control::{ControlBody, ControlCommand, PauseBody, RedirectBody};
 
-/// Besides the messages' own examples: what is asked of agents. They get replies of the same form.
+/// Returns the examples of a request that concern agents; their replies have the same shape as that of the request's own
+/// example.
 pub(super) fn requests(name: &str) -> Vec<Value> {
     match name {
         "subscribe" => vec![
@@ -12,11 +17,12 @@ pub(super) fn requests(name: &str) -> Vec<Value> {
             json!({ "id": 2, "subscribe": { "ch": "agents:metrics" } }),
         ],
         "history" => vec![json!({ "id": 5, "history": { "ch": "agents", "limit": 200 } })],
-        // Of a task that is not there: refused.
-        "command" => COMMANDS
+        // The task does not exist, so each command is rejected.
+        "command" => ControlCommand::ALL
             .iter()
-            .map(|(name, ..)| {
-                json!({ "id": 7, "command": { "name": name, "target": "task_01J", "args": arguments(name),
+            .map(|command| {
+                let name = command.name();
+                json!({ "id": 7, "command": { "name": name, "target": "task_01J", "args": arguments(*command),
                     "idem": format!("{name}-1") } })
             })
             .collect(),
@@ -24,56 +30,55 @@ pub(super) fn requests(name: &str) -> Vec<Value> {
     }
 }
 
-/// Each command of a task, with what it takes besides `reason` and `if_seq`.
-const COMMANDS: [(&str, &[&str], &str); 4] = [
-    ("agent.pause", &["now"], "Pauses at the next step; `now` aborts the step in flight, which runs again on resume"),
-    ("agent.resume", &[], "Goes on"),
-    ("agent.kill", &[], "Ends the task, and the step in flight at once"),
-    (
-        "agent.redirect",
-        &["mode", "instruction", "agent"],
-        "A new instruction: `steer` joins at the next step, `interrupt` plans anew at once, `agent` hands over",
-    ),
-];
-
-fn arguments(name: &str) -> Value {
-    match name {
-        "agent.pause" => json!({ "now": true, "reason": "operator" }),
-        "agent.redirect" => json!({ "mode": "steer", "instruction": "Look at the tests first" }),
-        _ => json!({ "reason": "operator" }),
+/// Returns the summary of a command.
+fn summary(command: ControlCommand) -> &'static str {
+    match command {
+        ControlCommand::Pause => "Pauses a task at the next step boundary, or at once with `now`",
+        ControlCommand::Resume => "Returns a paused task to the queue",
+        ControlCommand::Kill => "Ends a task; the step in progress is aborted at once",
+        ControlCommand::Redirect => "Gives a task a new instruction, or hands it over to another agent",
     }
 }
 
-fn argument(name: &str) -> Value {
-    match name {
-        "now" => json!({ "type": "boolean", "default": false }),
-        "mode" => json!({ "enum": ["steer", "interrupt", "agent"], "default": "steer" }),
-        "if_seq" => json!({ "type": "integer", "minimum": 0,
-            "description": "Only if the task is still at this `seq`" }),
-        _ => json!({ "type": "string" }),
+/// Returns example arguments of a command.
+fn arguments(command: ControlCommand) -> Value {
+    match command {
+        ControlCommand::Pause => json!({ "now": true, "reason": "operator" }),
+        ControlCommand::Redirect => json!({ "mode": "steer", "instruction": "Look at the tests first" }),
+        ControlCommand::Resume | ControlCommand::Kill => json!({ "reason": "operator" }),
     }
 }
 
-/// The commands, with the forms of their answers.
+/// Returns the schema of the arguments of a command: that of the body of the same control over HTTP.
+fn schema(command: ControlCommand) -> RefOr<Schema> {
+    match command {
+        ControlCommand::Pause => PauseBody::schema(),
+        ControlCommand::Redirect => RedirectBody::schema(),
+        ControlCommand::Resume | ControlCommand::Kill => ControlBody::schema(),
+    }
+}
+
+/// Returns the commands, with the forms of their replies.
 pub(super) fn commands() -> Vec<Value> {
-    let command = |(name, takes, summary): &(&str, &[&str], &str)| {
-        let takes = takes.iter().chain(&["reason", "if_seq"]);
-        let properties: serde_json::Map<_, _> = takes.map(|it| ((*it).to_owned(), argument(it))).collect();
+    let command = |command: &ControlCommand| {
         json!({
-            "name": name,
-            "summary": summary,
-            "target": "The task's identifier",
-            "args": { "type": "object", "properties": properties, "additionalProperties": false },
+            "name": command.name(),
+            "summary": summary(*command),
+            "target": "Identifier of the task",
+            "args": schema(*command),
             "x-first-phase": [
                 { "ok": { "task_id": "task_01J", "request_id": "c1f0", "phase": "accepted", "effective": "boundary",
                     "status": "pausing", "seq": 12 } },
                 { "error": { "code": 2409, "reason": "conflict", "message": "the task has ended", "retryable": false,
                     "details": { "phase": "refused", "status": "succeeded" } } },
+                { "error": { "code": 2400, "reason": "bad_request", "message": "instruction: is required",
+                    "retryable": false, "details": { "fields": [{ "type": "missing",
+                        "loc": ["command", "args", "instruction"], "msg": "is required", "input": null }] } } },
             ],
             "x-second-phase": "one event `control.applied`, `control.superseded` or `control.missed` with the same `idem`",
         })
     };
-    COMMANDS.iter().map(command).collect()
+    ControlCommand::ALL.iter().map(command).collect()
 }
 
 const TASKS: &[&str] = &["agents", "agents:{id}", "tasks:{id}"];
@@ -87,7 +92,7 @@ const fn row(
     EventRow { channels, names, summary, data: Data::Example(example), may_be_left_out: false }
 }
 
-/// An event that a subscriber that is behind may miss.
+/// Marks an event whose publications may be dropped for a slow subscriber.
 const fn passing(row: EventRow) -> EventRow {
     EventRow { may_be_left_out: true, ..row }
 }
@@ -101,7 +106,7 @@ pub(super) const EVENTS: [EventRow; 10] = [
     passing(row(&["tasks:{id}"], &["task.delta"], "Text that the task wrote", delta)),
     row(&["tasks:{id}"], &["task.end"], "The task ended", end),
     passing(row(&["tasks:{id}:logs"], &["log"], "A line of the log of a task", log)),
-    passing(row(&["agents:metrics"], &["metrics"], "Figures of the agent platform", metrics)),
+    passing(row(&["agents:metrics"], &["metrics"], "Metrics of the agent platform", metrics)),
     row(&["system"], &["breaker.changed"], "The circuit breaker of a provider changed", breaker),
     row(&["system"], &["supervisor.restarted"], "An actor was restarted", restarted),
 ];

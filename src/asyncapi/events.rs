@@ -1,5 +1,5 @@
-//! The events of every channel: one message for each, with the schema of its data and, where the event has no record's
-//! type, an example.
+//! The events of every channel: a message for each, with the schema of its data and, if that is not the type of a record,
+//! an example.
 //!
 //! Records are described by the types that HTTP responses use: their schemas are taken from the OpenAPI description.
 
@@ -8,29 +8,30 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::agents;
+use super::event_schemas::{health, nullable, object, place, reference, shape, telemetry, text, versioned};
 
-/// Events with the same form of data.
+/// Events with data of the same form.
 pub(super) struct EventRow {
-    /// Patterns of the channels that publish it.
+    /// Patterns of the channels on which the events are published.
     pub(super) channels: &'static [&'static str],
     pub(super) names: &'static [&'static str],
     pub(super) summary: &'static str,
     pub(super) data: Data,
-    /// Whether a subscriber that is behind may miss it.
+    /// Whether publications may be dropped for a slow subscriber.
     pub(super) may_be_left_out: bool,
 }
 
 /// The form of an event's data.
 pub(super) enum Data {
-    /// A new record, which HTTP responses extend by these fields.
+    /// A new record without these fields, which only HTTP responses have.
     Created(&'static str, &'static [&'static str]),
     /// The fields of a record that changed, and further fields.
     Changed(&'static str, fn() -> Value),
     /// A record that the channel no longer covers.
     Withdrawn,
-    /// Fields of its own, as a schema.
+    /// Fields described by a schema.
     Fields(fn() -> Value),
-    /// As in the example.
+    /// Fields with the names and types of an example.
     Example(fn() -> Value),
 }
 
@@ -175,17 +176,17 @@ const DISASTER: [EventRow; 17] = [
     row(&["system"], &["health.changed"], "The health of modules changed", Data::Fields(health)),
 ];
 
-/// Every row, also of agents and their tasks.
+/// Returns every row, including those of agents and their tasks.
 pub(super) fn rows() -> impl Iterator<Item = &'static EventRow> {
     DISASTER.iter().chain(&agents::EVENTS)
 }
 
-/// The names of the events of a channel's pattern.
+/// Returns the names of the events of a channel's pattern.
 pub(super) fn of_channel(pattern: &str) -> Vec<&'static str> {
     rows().filter(|row| row.channels.contains(&pattern)).flat_map(|row| row.names).copied().collect()
 }
 
-/// The messages of every event, by name.
+/// Returns the message of every event, by name.
 pub(super) fn messages(schemas: &Map<String, Value>) -> BTreeMap<String, Value> {
     rows().flat_map(|row| row.names.iter().map(|name| ((*name).to_owned(), message(name, row, schemas)))).collect()
 }
@@ -244,125 +245,4 @@ impl Data {
             Self::Example(example) => shape(&example()),
         }
     }
-}
-
-/// Fields of examples that may be null or absent.
-const NULLABLE: [&str; 9] = ["from", "ms", "step", "why", "phase", "total_steps", "percent", "p50_ms", "p99_ms"];
-
-/// The schema of values with the fields and types of an example.
-pub(super) fn shape(example: &Value) -> Value {
-    match example {
-        Value::Null => json!({}),
-        Value::Bool(_) => json!({ "type": "boolean" }),
-        Value::String(_) => json!({ "type": "string" }),
-        Value::Number(number) if number.is_f64() => json!({ "type": "number" }),
-        Value::Number(_) => json!({ "type": "integer" }),
-        Value::Array(items) => json!({ "type": "array", "items": items.first().map_or(json!({}), shape) }),
-        Value::Object(fields) => {
-            // Its keys are identifiers, not names of fields.
-            let of_provider = |name: &str, value: &Value| {
-                let value = value.as_object().and_then(|object| object.values().next()).filter(|_| name == "breakers");
-                value.map(|value| json!({ "type": "object", "additionalProperties": shape(value) }))
-            };
-            let field = |(name, value): (&String, &Value)| {
-                let schema = of_provider(name, value).unwrap_or_else(|| shape(value));
-                (name.clone(), if NULLABLE.contains(&name.as_str()) { nullable(schema) } else { schema })
-            };
-            let properties: Map<_, _> = fields.iter().map(field).collect();
-            let required: Vec<&String> = fields.keys().filter(|name| !NULLABLE.contains(&name.as_str())).collect();
-            json!({ "type": "object", "properties": properties, "required": required })
-        }
-    }
-}
-
-/// An object with these fields and no others.
-fn object(properties: Value, required: &[&str]) -> Value {
-    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
-}
-
-/// The same of a record: its identifier and version come first.
-fn versioned(mut fields: Value, required: &[&str]) -> Value {
-    if let Some(fields) = fields.as_object_mut() {
-        fields.insert("id".to_owned(), text("The record's identifier"));
-        fields.insert("version".to_owned(), json!({ "type": "integer", "minimum": 0 }));
-    }
-    let required: Vec<&str> = ["id", "version"].iter().chain(required).copied().collect();
-    object(fields, &required)
-}
-
-fn text(description: &str) -> Value {
-    json!({ "type": "string", "description": description })
-}
-
-fn reference(schema: &str) -> Value {
-    json!({ "$ref": format!("#/components/schemas/{schema}") })
-}
-
-fn nullable(schema: Value) -> Value {
-    json!({ "oneOf": [schema, { "type": "null" }] })
-}
-
-fn point() -> Value {
-    let coordinates = json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2,
-        "description": "Longitude and latitude in degrees" });
-    nullable(object(json!({ "type": { "const": "Point" }, "coordinates": coordinates }), &["type", "coordinates"]))
-}
-
-fn telemetry() -> Value {
-    let readings = json!({ "id": text("The device"), "by": text("Who reported them"),
-        "readings": { "type": "object", "additionalProperties": { "type": "object" } } });
-    let state = json!({ "id": text("The device"), "status": { "type": "string" },
-        "last_seen": { "type": ["string", "null"], "format": "date-time" }, "health": { "type": "object" },
-        "location": point() });
-    let state = object(state, &["id", "status", "last_seen", "health", "location"]);
-    json!({ "oneOf": [object(readings, &["id", "by", "readings"]), state] })
-}
-
-fn place() -> Value {
-    let name = json!({ "type": ["string", "null"] });
-    let fields = json!({
-        "geofence_id": { "type": "string" },
-        "geofence_name": name,
-        "geofence_kind": name,
-        "subject_type": { "enum": ["device", "incident"] },
-        "subject_id": { "type": "string" },
-        "point": point(),
-        "seen_at": { "type": "string", "format": "date-time" },
-        "reason": { "enum": ["moved", "geofence_changed", "gone"] },
-    });
-    object(fields, &["geofence_id", "subject_type", "subject_id", "point", "seen_at", "reason"])
-}
-
-fn health() -> Value {
-    let status = json!({ "type": "string" });
-    let module = object(
-        json!({ "module": { "type": "string" }, "from": status, "to": status, "why": { "type": ["string", "null"] } }),
-        &["module", "from", "to"],
-    );
-    let fields = json!({ "status": status, "score": { "type": "integer", "minimum": 0, "maximum": 100 },
-        "modules": { "type": "array", "items": module, "minItems": 1 } });
-    object(fields, &["status", "score", "modules"])
-}
-
-/// The schemas that messages refer to, and those that these refer to.
-pub(super) fn referred(messages: &Value, all: &Map<String, Value>) -> Map<String, Value> {
-    let mut found = Map::new();
-    let mut open = vec![messages.clone()];
-    while let Some(value) = open.pop() {
-        match value {
-            Value::Object(object) => {
-                let name = object.get("$ref").and_then(Value::as_str);
-                let name = name.and_then(|target| target.strip_prefix("#/components/schemas/"));
-                if let Some((name, schema)) = name.and_then(|name| Some((name, all.get(name)?)))
-                    && found.insert(name.to_owned(), schema.clone()).is_none()
-                {
-                    open.push(schema.clone());
-                }
-                open.extend(object.into_iter().map(|(_, value)| value));
-            }
-            Value::Array(items) => open.extend(items),
-            _ => {}
-        }
-    }
-    found
 }

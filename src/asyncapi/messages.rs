@@ -1,24 +1,24 @@
-//! The messages, each with an example: of a request also the reply that a server without any event gives.
+//! The messages, each with an example; a request also has the reply of a server without any event.
 
 use serde_json::{Value, json};
 
 use super::agents;
-use super::events::shape;
+use super::event_schemas::shape;
 
-/// What clients send.
+/// Requests of clients.
 pub(super) const REQUESTS: [&str; 7] =
     ["connect", "subscribe", "unsubscribe", "refresh", "history", "presence", "command"];
-/// What the server sends.
+/// Messages of the server.
 pub(super) const PUSHES: [&str; 9] =
     ["reply", "refusal", "publication", "position", "conflated", "subscribed", "unsubscribed", "expiring", "heartbeat"];
 
 fn position() -> Value {
-    json!({ "type": "object", "required": ["epoch", "offset"], "description": "Where the client stands",
+    json!({ "type": "object", "required": ["epoch", "offset"], "description": "Position of the client in a channel",
         "properties": { "epoch": { "type": "string" }, "offset": { "type": "integer", "minimum": 0 } } })
 }
 
 fn filter() -> Value {
-    json!({ "type": "object", "description": "What an event leaves out, no filter on it lets through", "properties": {
+    json!({ "type": "object", "description": "An event without a filtered field does not pass that filter", "properties": {
         "bbox": { "type": "array", "items": { "type": "number" }, "minItems": 4, "maxItems": 4,
             "description": "West, south, east, north; west > east crosses the antimeridian" },
         "min_severity": { "enum": crate::ws::protocol::SEVERITIES },
@@ -30,7 +30,7 @@ fn channel() -> Value {
     json!({ "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[A-Za-z0-9_.:-]+$" })
 }
 
-/// What stands in a request, and which of it must.
+/// Returns the fields of a request, and the names of the required ones.
 fn fields(name: &str) -> (Value, Value) {
     let text = || json!({ "type": "string" });
     match name {
@@ -52,22 +52,22 @@ fn fields(name: &str) -> (Value, Value) {
         ),
         "command" => (
             json!({ "name": text(), "target": text(), "args": {}, "idem": { "type": "string", "maxLength": 255,
-                "description": "Names the command for 10 minutes: the same twice is done once" } }),
+                "description": "Identifies the command for 10 minutes: a repetition is executed once" } }),
             json!(["name"]),
         ),
         _ => (json!({ "ch": channel() }), json!(["ch"])),
     }
 }
 
-/// A request and the reply to it.
+/// Returns an example of a request, and the reply to it.
 fn example(name: &str) -> (Value, Value) {
-    let stands = || json!({ "epoch": "k3v9", "offset": 0, "recovered": false });
+    let position = || json!({ "epoch": "k3v9", "offset": 0, "recovered": false });
     match name {
         "connect" => (
             json!({ "id": 1, "connect": { "token": "<token>", "client": "web/1.4", "subs": { "system": {} } } }),
             json!({ "id": 1, "ok": { "conn": "con_01J", "user": "usr_01J", "exp": 1_763_690_000, "ping": 25,
                 "server_time": "2026-11-21T03:00:00.000Z", "limits": { "subs": 128, "frame": 65536 },
-                "subs": { "system": stands() } } }),
+                "subs": { "system": position() } } }),
         ),
         "subscribe" => (
             json!({ "id": 2, "subscribe": { "ch": "system", "filter": { "bbox": [8.9, 49.9, 9.8, 50.6],
@@ -106,7 +106,7 @@ pub(super) fn request(name: &str) -> Value {
     json!({
         "name": name,
         "payload": { "type": "object", "required": [name], "properties": {
-            "id": { "type": "integer", "minimum": 1, "maximum": u32::MAX, "description": "Wants exactly one reply" },
+            "id": { "type": "integer", "minimum": 1, "maximum": u32::MAX, "description": "A request with an `id` gets exactly one reply" },
             name: { "type": "object", "properties": properties, "required": required },
         } },
         "examples": examples,
@@ -118,26 +118,26 @@ pub(super) fn push(name: &str) -> Value {
     let (summary, example) = match name {
         "reply" => ("The reply to a request", json!({ "id": 3, "ok": { "ch": "incidents" } })),
         "refusal" => (
-            "The refusal of a request; the connection goes on",
+            "The rejection of a request; the connection remains open",
             json!({ "id": 2, "error": { "code": 2403, "reason": "permission_denied",
                 "message": "this needs the permission `incidents:read`", "retryable": false } }),
         ),
         "publication" => (
-            "Something that happened, the same bytes for every subscriber",
+            "An event, the same bytes for every subscriber",
             json!({ "ch": "incidents", "off": 841, "ev": "incident.updated", "ts": "2026-11-21T03:00:01.120Z",
                 "eid": "evt_01J", "data": { "id": "inc_01J", "version": 8, "patch": { "state": "contained" } } }),
         ),
         "position" => (
-            "Up to where a filtered subscription was considered: on subscribing and every 10 s",
+            "The position up to which events were filtered: sent on subscribing and every 10 s",
             json!({ "ch": "incidents", "pos": 900 }),
         ),
         "conflated" => (
-            "Values that were replaced before they could be sent; of other channels, publications that may be left out \
-             (`task.delta`, `log`) and were, because the reader was behind: it stands at `to`",
+            "Values that were replaced before they were sent; on other channels, publications that may be dropped \
+             (`task.delta`, `log`) and were, because the client was slow: its position is `to`",
             json!({ "ch": "devices:dev_9:telemetry", "conflated": { "from": 120, "to": 188 } }),
         ),
         "subscribed" => (
-            "The server made a subscription by itself: the monitor's, of `agents`",
+            "The server subscribed the connection itself: to `agents`, on the monitor",
             json!({ "ch": "agents", "subscribed": { "epoch": "k3v9", "offset": 840, "recovered": false, "state": [
                 { "id": "task_01J", "version": 7, "data": { "task_id": "task_01J", "agent": "code-reviewer",
                     "status": "running" } }] } }),
@@ -146,8 +146,8 @@ pub(super) fn push(name: &str) -> Value {
             "The server ended a subscription",
             json!({ "ch": "firmware:job_01J", "unsubscribed": { "code": 2403, "reason": "permission_revoked" } }),
         ),
-        "expiring" => ("The token ends soon: refresh", json!({ "sys": "auth.expiring", "ttl": 60 })),
-        _ => ("Both ways: the server's wants one from the client within 10 s", json!({})),
+        "expiring" => ("The token expires soon: send `refresh`", json!({ "sys": "auth.expiring", "ttl": 60 })),
+        _ => ("Sent in both directions: the client answers that of the server within 10 s", json!({})),
     };
     json!({ "name": name, "summary": summary, "payload": shape(&example),
         "examples": [{ "name": "as sent", "payload": example }] })

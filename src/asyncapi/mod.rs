@@ -1,7 +1,8 @@
-//! The description of the live feed, in AsyncAPI 3.0: from the tables that the feed itself works by, so that they
-//! cannot drift, and with examples that a test replays.
+//! The description of the live feed in AsyncAPI 3.0, generated from the tables that the feed itself uses, with examples
+//! that a test sends.
 
 mod agents;
+mod event_schemas;
 mod events;
 mod messages;
 
@@ -12,7 +13,7 @@ use crate::ws::protocol::{FaultKind, ProtocolOptions, SUBPROTOCOL};
 use crate::ws::{Close, MAX_PER_DEVICE};
 use messages::{PUSHES, REQUESTS, push, request};
 
-/// The whole document.
+/// Returns the document.
 pub fn description() -> Value {
     let requests = REQUESTS.iter().map(|name| ((*name).to_owned(), request(name)));
     let pushes = PUSHES.iter().map(|name| ((*name).to_owned(), push(name)));
@@ -21,7 +22,7 @@ pub fn description() -> Value {
     let api = serde_json::to_value(crate::openapi::description()).unwrap_or_default();
     let all = api.pointer("/components/schemas").and_then(Value::as_object).cloned().unwrap_or_default();
     messages.extend(events::messages(&all));
-    let schemas = events::referred(&json!(messages), &all);
+    let schemas = event_schemas::referred(&json!(messages), &all);
     let rules = DISASTER.iter().chain(AGENTS);
     let mut channels: Map<String, Value> = rules.map(|rule| (key(rule.pattern), channel(rule))).collect();
     channels.insert(
@@ -41,8 +42,8 @@ pub fn description() -> Value {
         "monitor".to_owned(),
         json!({
             "address": "/api/q62/dashboard/agents",
-            "title": "The socket of the agents' monitor",
-            "description": "The same frames, for API keys with the scope `agents` and people with `agents:read` or \
+            "title": "The socket of the agent monitor",
+            "description": "The same frames, for API keys with the scope `agents` and users with `agents:read` or \
                 `agents:control`. The server subscribes to `agents` with a snapshot: in the reply to `connect`, or, where \
                 the handshake carried the key or token, in a frame `subscribed`.",
             "messages": of_the_socket,
@@ -52,10 +53,10 @@ pub fn description() -> Value {
     json!({
         "asyncapi": "3.0.0",
         "info": {
-            "title": "Muster's live feed",
+            "title": "Muster live feed",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Subscriptions with a gapless order for each channel. `off` counts up by one within a \
-                channel and epoch; what came after a position is sent again to whoever names it as `since`. Delivery \
+            "description": "Subscriptions with a gapless order for each channel. `off` is incremented by one within a \
+                channel and epoch; a client that sends a position as `since` receives every later publication. Delivery \
                 is at least once: `eid` is unique over all channels.",
         },
         "defaultContentType": "application/json",
@@ -72,15 +73,16 @@ pub fn description() -> Value {
                 "session": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
                     "description": "At the handshake, or as the first frame `connect`; never in the query" },
                 "key": { "type": "http", "scheme": "bearer", "bearerFormat": "mst_…",
-                    "description": "An API key with the scope `agents`, sent as a session's token. It admits to the \
-                        channels of agents and tasks, as far as the tasks are its own (with the scope `admin`, or the \
-                        roles `auditor` or `operations`, to all), and to `system`. A key that is revoked, expired or \
-                        rotated past its grace is closed with 4011" },
+                    "description": "An API key with the scope `agents`, sent as a session's token. It grants access to \
+                        the channels of agents and of the key's own tasks (with the scope `admin`, or the roles \
+                        `auditor` or `operations`, of all tasks), and to `system`. When the key is revoked or expires, \
+                        or its old secret ends after a rotation, the connection is closed with 4011" },
                 "device": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT of typ dev+jwt",
                     "description": "A token of at most 5 minutes that the device signs itself, sent as a session's. It \
-                        admits to the device's own channel `devices:{id}`, which the server subscribes it to; every \
-                        other is 2403 permission_denied, there or not. `refresh` takes a new token of the same device. \
-                        A device that is quarantined or retired, or whose key was replaced, is closed with 4011" },
+                        grants access to the device's own channel `devices:{id}`, to which the server subscribes it; \
+                        every other channel is rejected with 2403 permission_denied. `refresh` accepts a new token of \
+                        the same device. When the device is quarantined or retired, or its key is replaced, the \
+                        connection is closed with 4011" },
             },
         },
         "x-commands": agents::commands(),
@@ -112,12 +114,12 @@ fn limits(options: &ProtocolOptions) -> Value {
     })
 }
 
-/// A channel's name as the document's keys may be.
+/// Returns the name of a channel in a form that is allowed for keys of the document.
 fn key(pattern: &str) -> String {
     pattern.replace(['{', '}'], "").replace([':', '.'], "_")
 }
 
-/// A reference to a message.
+/// Returns a reference to a message.
 fn refer(name: &str) -> Value {
     json!({ "$ref": format!("#/components/messages/{name}") })
 }
@@ -157,13 +159,13 @@ fn channel(rule: &ChannelRule) -> Value {
 fn operations() -> Map<String, Value> {
     let of = |name: &str| json!({ "$ref": format!("#/channels/socket/messages/{name}") });
     let socket = json!({ "$ref": "#/channels/socket" });
-    let asked = REQUESTS.iter().map(|name| {
+    let requests = REQUESTS.iter().map(|name| {
         let reply = json!({ "channel": socket, "messages": [of("reply"), of("refusal")] });
         ((*name).to_owned(), json!({ "action": "receive", "channel": socket, "messages": [of(name)], "reply": reply }))
     });
-    let told = PUSHES
+    let pushes = PUSHES
         .iter()
         .filter(|name| !matches!(**name, "reply" | "refusal"))
         .map(|name| (format!("send_{name}"), json!({ "action": "send", "channel": socket, "messages": [of(name)] })));
-    asked.chain(told).collect()
+    requests.chain(pushes).collect()
 }

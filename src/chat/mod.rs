@@ -33,12 +33,12 @@ const COUNTED_BYTES_PER_TOKEN: usize = 4;
 /// Calls the provider chain and settles the reservation.
 pub async fn complete(
     app: &App,
-    ask: GatewayChatRequest,
+    call: GatewayChatRequest,
     reservation: Reservation,
 ) -> Result<CompletedChat, HttpError> {
-    let reservation = reservation.asked();
-    let span = app.otel.as_ref().map(|otel| ChatSpan::begin(otel, &ask));
-    let answer = match app.live().chain.complete(ask).await {
+    let reservation = reservation.sent();
+    let span = app.otel.as_ref().map(|otel| ChatSpan::begin(otel, &call));
+    let answer = match app.live().chain.complete(call).await {
         Ok(answer) => answer,
         Err(refused) => {
             reservation.settle(0);
@@ -58,9 +58,9 @@ pub async fn complete(
 
 /// Opens a stream and returns once its first content has arrived. The reservation is settled when the stream ends, in
 /// whatever way.
-pub async fn stream(app: &App, ask: GatewayChatRequest, reservation: Reservation) -> Result<AnswerStream, HttpError> {
-    let (metrics, reservation) = (app.metrics.clone(), reservation.asked());
-    let span = app.otel.as_ref().map(|otel| Arc::new(ChatSpan::begin(otel, &ask)));
+pub async fn stream(app: &App, call: GatewayChatRequest, reservation: Reservation) -> Result<AnswerStream, HttpError> {
+    let (metrics, reservation) = (app.metrics.clone(), reservation.sent());
+    let span = app.otel.as_ref().map(|otel| Arc::new(ChatSpan::begin(otel, &call)));
     let settled = span.clone();
     let settle = move |end: Settlement| {
         if let Some(span) = &settled {
@@ -75,7 +75,7 @@ pub async fn stream(app: &App, ask: GatewayChatRequest, reservation: Reservation
             metrics.tokens(provider, model, end.usage);
         }
     };
-    let streaming = app.live().chain.stream(ask, settle).await;
+    let streaming = app.live().chain.stream(call, settle).await;
     match (&span, &streaming) {
         (Some(span), Ok(streaming)) => span.opened(&streaming.attempts),
         (Some(span), Err(refused)) => span.refused(refused),
@@ -85,13 +85,13 @@ pub async fn stream(app: &App, ask: GatewayChatRequest, reservation: Reservation
 }
 
 /// Builds the call of the provider chain for a request.
-pub fn ask(
+pub fn gateway_request(
     http: &HttpRequest,
     model: Option<String>,
     mut request: ChatRequest,
     reservation: &Reservation,
 ) -> GatewayChatRequest {
-    // Tokens beyond the reservation must not be generated, counted over all answers of the request.
+    // Tokens beyond the reservation must not be generated, counted over all choices of the request.
     let answers = request.choices();
     let bound = reservation.answer_bound.map(|bound| (bound / answers).max(1));
     request.max_tokens = [request.max_tokens, bound].into_iter().flatten().min();
@@ -127,9 +127,9 @@ pub async fn embed(
     request: EmbedRequest,
     reservation: Reservation,
 ) -> Result<CompletedEmbedding, HttpError> {
-    let reservation = reservation.asked();
+    let reservation = reservation.sent();
     let max_usage = Usage { prompt_tokens: reservation.prompt(), completion_tokens: 0, estimated: true };
-    let ask = GatewayEmbedRequest {
+    let call = GatewayEmbedRequest {
         model: Some(model),
         request: Arc::new(request),
         request_id: request_id(http),
@@ -139,8 +139,8 @@ pub async fn embed(
     let span = app
         .otel
         .as_ref()
-        .map(|otel| ChatSpan::of(otel, Operation::Embeddings, ask.model.clone(), ask.traceparent.as_deref()));
-    match app.live().chain.embed(ask).await {
+        .map(|otel| ChatSpan::of(otel, Operation::Embeddings, call.model.clone(), call.traceparent.as_deref()));
+    match app.live().chain.embed(call).await {
         Ok(embedded) => {
             if let Some(span) = &span {
                 span.embedded(&embedded);
@@ -186,7 +186,7 @@ pub fn tokens_of_inputs(app: &App, inputs: &[EmbedInput]) -> u32 {
 pub async fn count(app: &App, request: ChatRequest) -> Result<u32, HttpError> {
     let model = Arc::clone(&app.model);
     let counted = web::block(move || tokens::of_everything(&*model, &request, COUNTED_BYTES_PER_TOKEN)).await;
-    counted.map_err(|_| HttpError::new(Kind::Unavailable, "too busy to count: try again"))
+    counted.map_err(|_| HttpError::new(Kind::Unavailable, "the server is too busy to count the tokens: try again"))
 }
 
 /// Converts billionths of a dollar to dollars; `None` if the price of the model is unknown.

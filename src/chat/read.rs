@@ -62,7 +62,7 @@ fn content(fields: &mut Fields<'_>) -> Option<Content> {
 fn part(fields: &mut Fields<'_>) -> ContentPart {
     match fields.string("type").as_deref() {
         Some("text") => ContentPart::Text(fields.required_string("text")),
-        // An earlier answer of the assistant.
+        // An earlier response of the assistant.
         Some("refusal") => ContentPart::Text(fields.required_string("refusal")),
         Some("image_url") => {
             let image = fields.object("image_url", image);

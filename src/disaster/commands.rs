@@ -59,7 +59,7 @@ impl CommandSink for DisasterCommands {
     fn run(&self, command: Command) -> Option<BoxFuture<'static, Done>> {
         let network = self.0.clone();
         match (&command.by, command.ask.name.as_str()) {
-            (By::Device(device), "device.ack") => Some(answered(network, Arc::clone(device), command.ask).boxed()),
+            (By::Device(device), "device.ack") => Some(device_ack(network, Arc::clone(device), command.ask).boxed()),
             (By::Person(_), "incident.acknowledge") => Some(acknowledge(network, command).boxed()),
             (By::Person(_), "device.command") => Some(order(network, command).boxed()),
             _ => None,
@@ -72,9 +72,9 @@ async fn acknowledge(network: Disaster, command: Command) -> Done {
     by.require(Permission::IncidentsWrite)?;
     let Acknowledge { version, note } = arguments(command.ask.args.as_deref())?.unwrap_or_default();
     let if_match = version.map_or(IfMatch::Any, IfMatch::Version);
-    let asked =
+    let transition =
         IncidentTransition { action: Action::Acknowledge, note, reason: None, details: TransitionDetails::default() };
-    let answer = network.incidents.transition(by, target(command.ask.target)?, if_match, asked).await?;
+    let answer = network.incidents.transition(by, target(command.ask.target)?, if_match, transition).await?;
     json(&answer.incident)
 }
 
@@ -87,12 +87,12 @@ async fn order(network: Disaster, command: Command) -> Done {
         return Err(wrong("args.name", "must be 1 to 100 characters"));
     }
     let timeout = Duration::from_secs(timeout_s.unwrap_or(PATIENCE).clamp(1, 604_800).into());
-    let given =
+    let sent =
         network.devices.command(target(command.ask.target)?, NewCommand { name, args, timeout }, by, None).await?;
-    json(&given.command)
+    json(&sent.command)
 }
 
-async fn answered(network: Disaster, device: Arc<str>, ask: CommandAsk) -> Done {
+async fn device_ack(network: Disaster, device: Arc<str>, ask: CommandAsk) -> Done {
     let ack: Option<Ack> = arguments(ask.args.as_deref())?;
     let Ack { ok, refused, result } = ack.ok_or_else(|| wrong("args", "must be {\"ok\": true or false, …}"))?;
     if result.as_ref().is_some_and(|result| result.to_string().len() > MAX_RESULT) {

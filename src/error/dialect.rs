@@ -14,7 +14,7 @@ pub enum Dialect {
     Agent,
 }
 
-/// Prefixes of whole path segments; the first match wins. Every other path speaks `Agent`.
+/// Prefixes of whole path segments; the first match wins. Every other path has the dialect `Agent`.
 const PREFIXES: [(&str, Dialect); 21] = [
     ("/api/v1/auth", Dialect::Disaster),
     ("/api/v1/users", Dialect::Disaster),

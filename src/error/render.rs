@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn one_refusal_in_six_dialects() {
+    fn an_error_is_rendered_in_six_dialects() {
         let error = Error::new(Kind::Forbidden, "needs the scope chat");
         let a = json!({"success": false, "error": {"code": "forbidden", "message": "needs the scope chat"},
                        "timestamp": "2026-01-01T00:00:00.000Z"});
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_to_wait_is_told_how_long_and_whether() {
+    fn an_error_contains_the_time_to_wait_and_whether_to_retry() {
         let wait =
             |seconds: u64| Error::new(Kind::RateLimited, "later").retry_in(Duration::from_millis(seconds * 1000 - 900));
         let headers = |error: &Error, dialect| render(error, dialect, NOW, Credential::Sent, "req_1").headers().clone();
@@ -272,7 +272,7 @@ mod tests {
 
     /// The error types that Anthropic documents, by status; 529 is sent as 503.
     #[test]
-    fn each_status_has_the_type_that_the_messages_api_gives_it() {
+    fn each_status_has_the_error_type_of_the_messages_api() {
         for (kind, status_code, class) in [
             (Kind::Invalid, 400, "invalid_request_error"),
             (Kind::InvalidJson, 400, "invalid_request_error"),

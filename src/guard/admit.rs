@@ -41,7 +41,7 @@ impl Reservation {
 
     /// Marks that a provider may read the prompt from now on.
     #[must_use]
-    pub fn asked(mut self) -> Self {
+    pub fn sent(mut self) -> Self {
         self.spent_if_dropped = self.prompt;
         self
     }

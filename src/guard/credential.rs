@@ -69,8 +69,8 @@ fn text(request: &HttpRequest, name: HeaderName) -> Option<&str> {
 
 fn person(app: &App, request: &HttpRequest, (scheme, token): (Scheme, &str)) -> Result<Caller, Error> {
     let url = address_of(app, request);
-    let credential = Credential { scheme, token, proof: proof(request), method: request.method().as_str(), url: &url };
-    let person = app.identity.admit(&credential)?.person;
+    let presented = Credential { scheme, token, proof: proof(request), method: request.method().as_str(), url: &url };
+    let person = app.identity.admit(&presented)?.person;
     Ok(Caller { key: Arc::new(user_key(&person)), by: Some(By::Person(person)) })
 }
 
@@ -142,7 +142,7 @@ fn key_or_person(app: &App, request: &HttpRequest) -> Result<Caller, Error> {
             "this is not a key of this server: a key has the form mst_<12 characters>_<43 characters>",
         )),
         Err(KeyRejection::Unknown | KeyRejection::Expired | KeyRejection::Revoked) => {
-            Err(unauthenticated("the key is unknown, expired or revoked: ask for a new one"))
+            Err(unauthenticated("the key is unknown, expired or revoked: request a new one"))
         }
     }
 }

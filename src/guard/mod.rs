@@ -108,7 +108,7 @@ impl FromRequest for Open {
 /// `Internal` if the route has no guard.
 pub fn caller_of(request: &HttpRequest) -> Result<Caller, HttpError> {
     let caller = request.extensions().get::<Caller>().cloned();
-    caller.ok_or_else(|| HttpError::new(Kind::Internal, "a route without a guard asked who called"))
+    caller.ok_or_else(|| HttpError::new(Kind::Internal, "a route without a guard requested its caller"))
 }
 
 /// Returns the user or device that calls.
@@ -117,7 +117,7 @@ pub fn caller_of(request: &HttpRequest) -> Result<Caller, HttpError> {
 /// `Internal` if it is neither, because the route's guard also admits keys.
 pub fn by_of(request: &HttpRequest) -> Result<By, HttpError> {
     let by = caller_of(request)?.by;
-    by.ok_or_else(|| HttpError::new(Kind::Internal, "a route for people or devices let a key in"))
+    by.ok_or_else(|| HttpError::new(Kind::Internal, "a route for users and devices admitted a key"))
 }
 
 /// Returns the acting principal: a user, a device or an API key.
@@ -137,7 +137,7 @@ pub fn person_of(request: &HttpRequest) -> Result<Arc<Person>, HttpError> {
     match by_of(request)? {
         By::Person(person) => Ok(person),
         By::Key(_) | By::Device(_) | By::System => {
-            Err(HttpError::new(Kind::Internal, "a route for people let another in"))
+            Err(HttpError::new(Kind::Internal, "a route for users admitted another caller"))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What an operator asks of a running server. Scope `admin`.
+//! Backup and reload of a running server. Scope `admin`.
 
 use actix_web::body::SizedStream;
 use actix_web::{HttpResponse, web};

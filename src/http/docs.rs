@@ -1,4 +1,4 @@
-//! The API's description and two readers for it, all without a network.
+//! The API description and two pages that display it, served without access to other hosts.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use crate::error::HttpError;
 use crate::error::sets::{Agent, NotFound, OpenErrors};
 use crate::guard::Open;
 
-/// Readers' files, packed: name, type, bytes.
+/// Files of the API readers, compressed: name, content type, bytes.
 const ASSETS: [(&str, &str, &[u8]); 3] = [
     (
         "swagger-ui-bundle.js",
@@ -86,7 +86,7 @@ pub async fn asset(_open: Open, file: web::Path<String>) -> Result<HttpResponse,
 }
 
 fn html(page: &'static str) -> HttpResponse {
-    // Nothing is loaded from elsewhere, whatever a reader would like to fetch.
+    // The page may load nothing from other hosts.
     let policy = "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; \
                   img-src 'self' data:; worker-src blob:; connect-src 'self'";
     HttpResponse::Ok()

@@ -1,4 +1,4 @@
-//! Health: the report, and the two questions of an orchestrator.
+//! Health: the report, and the liveness and readiness checks of an orchestrator.
 
 use actix_web::web;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::error::sets::{Agent, OpenErrors, Unavailable};
 use crate::guard::Open;
 use crate::report::{self, HealthReport, Ready};
 
-/// Whether the process serves.
+/// The result of a liveness check.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Live {
     pub status: &'static str,

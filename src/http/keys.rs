@@ -1,4 +1,4 @@
-//! API keys: made, listed, ended. Scope `admin`.
+//! API keys: create, list, get, revoke, rotate. Scope `admin`.
 
 use std::time::Duration;
 
@@ -15,50 +15,51 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::ask::{self, PageQuery, time};
-use crate::envelope::Given;
+use crate::envelope::IdempotencyReplay;
 use crate::error::HttpError;
 use crate::error::sets::{Agent, CallErrors, NotFound, ReadErrors, WriteErrors};
 use crate::guard::{Admin, Guarded, Metered, Priced, Queried};
+use crate::parameters::{self, PageQuery, time};
 
-/// What a new key is to be.
+/// A new API key.
 #[derive(Debug, Request)]
 #[request(example = { "name": "dashboard", "scopes": ["chat"] })]
 pub struct NewKeyBody {
     /// 1 to 100 characters.
     pub name: String,
-    /// Whose it is; by default the maker's owner.
+    /// Owner of the key; by default the owner of the creating key.
     pub owner: Option<String>,
-    /// `free` (default), `starter`, `pro`, `enterprise`.
+    /// Plan of interface A: `free` (default), `starter`, `pro` or `enterprise`.
     #[request(schema = String)]
     pub plan_a: Option<PlanA>,
-    /// `free` (default), `pro`, `enterprise`.
+    /// Plan of interface B: `free` (default), `pro` or `enterprise`.
     #[request(schema = String)]
     pub plan_b: Option<PlanB>,
-    /// Of `agents`, `chat`, `memory`, `engines`, `admin`, `medical`; at least one, none that the maker lacks.
+    /// Scopes: at least one of `agents`, `chat`, `memory`, `engines`, `admin`, `medical`. A scope that the creator
+    /// lacks is rejected.
     #[request(schema = Vec<String>)]
     pub scopes: Vec<Scope>,
-    /// Of `super_admin`, `auditor`, `security`, `operations`.
+    /// Roles, each one of `super_admin`, `auditor`, `security`, `operations`.
     #[request(schema = Vec<String>)]
     pub roles: Option<Vec<Role>>,
-    /// In place of the plans' limits.
+    /// Limits that replace those of the plans.
     #[request(schema = Object)]
     pub limits: Option<LimitOverride>,
-    /// For a calendar month, in USD.
+    /// Budget for a calendar month, in USD.
     #[request(range = 0.0..=1e12)]
     pub budget_usd: Option<f64>,
-    /// RFC 3339.
+    /// Time at which the key expires, RFC 3339.
     #[request(with = time, schema = String)]
     pub expires_at: Option<Millis>,
 }
 
-/// A key, without its secret.
+/// An API key without its secret.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct KeyBody {
     pub id: String,
     pub name: String,
     pub owner: String,
-    /// How its text begins, to tell keys apart.
+    /// Beginning of the key, to identify it.
     pub prefix: String,
     #[schema(value_type = String)]
     pub plan_a: PlanA,
@@ -75,7 +76,7 @@ pub struct KeyBody {
     pub expires_at: Option<String>,
     pub last_used_at: Option<String>,
     pub revoked_at: Option<String>,
-    /// Until when the secret before the latest rotation is taken.
+    /// Time until which the secret before the last rotation is accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub old_secret_until: Option<String>,
 }
@@ -102,11 +103,11 @@ impl From<&KeyRecord> for KeyBody {
     }
 }
 
-/// How a key is to be rotated.
+/// The parameters of a rotation.
 #[derive(Debug, Request)]
 #[request(may_be_empty, example = { "grace_seconds": 60 })]
 pub struct RotateBody {
-    /// How long the old secret is taken yet; by default a day.
+    /// Time for which the old secret is still accepted, in seconds; one day by default.
     #[request(range = 0..=LONGEST_GRACE, default = DEFAULT_GRACE_SECONDS)]
     pub grace_seconds: u64,
 }
@@ -119,19 +120,19 @@ impl Priced for RotateBody {
     }
 }
 
-/// A new key, or an old one with a new secret.
+/// A new key, or an existing key with a new secret.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CreatedKey {
     #[serde(flatten)]
     pub record: KeyBody,
-    /// The whole key. It is shown this once and stored nowhere.
+    /// The complete key. It is returned once and not stored.
     pub key: String,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct KeyList {
     pub keys: Vec<KeyBody>,
-    /// For the next page; null at the end.
+    /// Cursor of the next page; null on the last page.
     pub next_cursor: Option<String>,
 }
 
@@ -155,7 +156,7 @@ pub async fn create(
 ) -> Result<HttpResponse, HttpError> {
     let Metered { caller, body, sent, .. } = request;
     let maker = caller.key;
-    let idempotency = ask::idempotency(&http, &maker.id, &sent)?;
+    let idempotency = parameters::idempotency(&http, &maker.id, &sent)?;
     let new = NewKey {
         name: body.name,
         owner: body.owner.unwrap_or_else(|| maker.owner.clone()),
@@ -169,7 +170,7 @@ pub async fn create(
     };
     let made = app.keys.create(new, KeyIssuer::Key(maker), idempotency).await?;
     let mut response = HttpResponse::build(StatusCode::CREATED);
-    Given::again_if(made.replayed).tell(&mut response);
+    IdempotencyReplay::from(made.replayed).write_to(&mut response);
     Ok(response.json(CreatedKey { record: KeyBody::from(&*made.record), key: made.key.reveal() }))
 }
 

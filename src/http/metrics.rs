@@ -1,4 +1,4 @@
-//! Figures in Prometheus' text format.
+//! Metrics in the Prometheus text format.
 
 use actix_web::{HttpResponse, web};
 

@@ -1,31 +1,27 @@
-//! The routes. A handler parses, asks an actor, maps the answer; it decides nothing.
+//! The routes. A handler parses the request, sends it to an actor and maps the result; it decides nothing.
 
 pub mod admin;
+pub mod agent_platform;
 pub mod agents;
 pub mod alerts;
+pub mod anthropic;
 pub mod auth;
-pub mod chat_a;
-pub mod chat_agent;
-pub mod chat_b;
 pub mod device_jobs;
 pub mod device_side;
 pub mod devices;
 pub mod docs;
-pub mod embeddings;
 pub mod engines;
 pub mod firmware;
 pub mod geofences;
 pub mod health;
 pub mod incidents;
+pub mod interface_a;
 pub mod keys;
 pub mod memory;
-pub mod messages;
 pub mod metrics;
-pub mod models_a;
-pub mod models_b;
 pub mod monitor;
+pub mod openai;
 pub mod realtime;
-pub mod responses;
 pub mod roles;
 pub mod status;
 pub mod tasks;
@@ -44,23 +40,22 @@ mod platform {
     //! The operations of features that are one file.
 
     use super::{
-        admin, chat_a, chat_agent, chat_b, docs, embeddings, health, keys, messages, metrics, models_a, models_b,
-        responses, roles, status, usage,
+        admin, agent_platform, anthropic, docs, health, interface_a, keys, metrics, openai, roles, status, usage,
     };
 
     crate::route::operations! {
-        chat_a::chat,
-        models_a::list,
-        chat_b::complete,
-        messages::create,
-        messages::count_tokens,
-        responses::create,
-        embeddings::create,
-        chat_agent::gateway,
+        interface_a::chat::chat,
+        interface_a::models::list,
+        openai::chat_completions::complete,
+        anthropic::messages::create,
+        anthropic::messages::count_tokens,
+        openai::responses::create,
+        openai::embeddings::create,
+        agent_platform::gateway,
         usage::usage,
-        models_b::list,
-        models_b::get at "/v1/models/{id:.+}",
-        chat_agent::chat,
+        openai::models::list,
+        openai::models::get at "/v1/models/{id:.+}",
+        agent_platform::chat,
         health::report,
         health::live,
         health::ready,
@@ -81,7 +76,7 @@ mod platform {
     }
 }
 
-/// Every operation of the server.
+/// Returns every operation of the server.
 pub fn operations() -> &'static [Operation] {
     static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
         let features = [

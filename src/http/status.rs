@@ -1,4 +1,4 @@
-//! The system's status, for operators.
+//! The status of the server, for operators.
 
 use actix_web::web;
 

@@ -1,4 +1,4 @@
-//! What keys have used: the ledger, by day, key and model.
+//! The usage of keys from the ledger, by day, key and model.
 
 use actix_web::{HttpRequest, web};
 use muster_core::{Error, Kind, Millis};
@@ -13,47 +13,49 @@ use crate::error::HttpError;
 use crate::error::sets::{Agent, ReadErrors};
 use crate::guard::{Queried, Status, caller_of};
 
-/// Days that are told where none are named.
+/// Default number of days.
 const DEFAULT_DAYS: u32 = 30;
 
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct UsageQuery {
-    /// The first day, `YYYY-MM-DD` (UTC); by default 29 days before `to`.
+    /// First day, `YYYY-MM-DD` (UTC); 29 days before `to` by default.
     #[request(with = day, schema = String)]
     from: Option<Day>,
-    /// The last day; by default today.
+    /// Last day, `YYYY-MM-DD` (UTC); today by default.
     #[request(with = day, schema = String)]
     to: Option<Day>,
-    /// One model only.
+    /// Returns only the usage of this model.
     model: Option<String>,
-    /// Another key's id, or `all`: for keys with the scope `admin` or the role `auditor`. By default the caller's own.
+    /// Identifier of another key, or `all`: requires the scope `admin` or the role `auditor`. By default the caller's
+    /// own key.
     key: Option<String>,
 }
 
 /// Sums over calls.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub struct Sums {
-    /// All calls; those that failed or were cancelled are among them.
+    /// Number of calls, including failed and cancelled ones.
     pub requests: u64,
     pub failed: u64,
-    /// Calls whose client went away.
+    /// Number of calls whose client disconnected.
     pub cancelled: u64,
     pub prompt_tokens: u64,
     pub completion_tokens: u64,
-    /// Calls whose tokens were counted here, as the provider gave no figures.
+    /// Number of calls whose tokens were counted by this server because the provider reported no usage.
     pub estimated_requests: u64,
     pub cost_usd: f64,
-    /// Calls of models whose price is not known: nothing of them is in `cost_usd`.
+    /// Number of calls of models whose price is unknown; their cost is not part of `cost_usd`.
     pub unpriced_requests: u64,
-    /// Set aside for calls whose end was lost to a killed server: charged to the budget in full, not part of `cost_usd`.
+    /// Amount reserved for calls whose outcome was lost in a crash: charged to the budget in full, not part of
+    /// `cost_usd`.
     pub unsettled_usd: f64,
 }
 
-/// One day of one key and model.
+/// The usage of one key and model on one day.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct UsageDay {
-    /// `YYYY-MM-DD`, UTC.
+    /// Day, `YYYY-MM-DD` (UTC).
     pub day: String,
     pub key_id: String,
     pub model: String,
@@ -61,26 +63,26 @@ pub struct UsageDay {
     pub sums: Sums,
 }
 
-/// How a budget of this calendar month (UTC) stands.
+/// The state of a budget of the present calendar month (UTC).
 #[derive(Debug, Serialize, ToSchema)]
 pub struct MonthBudget {
     pub spent_usd: f64,
-    /// Set aside for calls that run now.
+    /// Amount reserved for calls in progress, in USD.
     pub held_usd: f64,
-    /// Null where the key has no budget.
+    /// Monthly limit in USD; null if the key has no budget.
     pub limit_usd: Option<f64>,
     #[schema(value_type = String, format = DateTime)]
     pub resets_at: Millis,
 }
 
-/// What was used.
+/// The usage in a range of days.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct UsageReport {
     pub from: String,
     pub to: String,
     pub usage: Vec<UsageDay>,
     pub total: Sums,
-    /// Of the key asked for; null for `all`.
+    /// Budget of the requested key; null for `all`.
     pub budget: Option<MonthBudget>,
 }
 
@@ -99,7 +101,7 @@ impl Sums {
             sums.completion_tokens += row.completion_tokens;
             sums.estimated_requests += row.estimated_requests;
             sums.unpriced_requests += row.unpriced_requests;
-            // Summed as whole numbers, so that the total is the sum to the last digit.
+            // Summed as integers, so that the total is exact.
             cost = cost.saturating_add(row.cost_nanos);
             unsettled = unsettled.saturating_add(row.unsettled_nanos);
         }
@@ -139,8 +141,8 @@ pub async fn usage(
 ) -> Result<web::Json<UsageReport>, HttpError> {
     let query = request.query;
     let key = caller_of(&http)?.key;
-    let asked = query.key.as_deref().unwrap_or(&key.id);
-    if asked != key.id && !key.has(Scope::Admin) && !key.roles.contains(&Role::Auditor) {
+    let requested = query.key.as_deref().unwrap_or(&key.id);
+    if requested != key.id && !key.has(Scope::Admin) && !key.roles.contains(&Role::Auditor) {
         let message = "another key's usage needs a key with the scope `admin` or the role `auditor`";
         return Err(HttpError::new(Kind::Forbidden, message));
     }
@@ -154,7 +156,7 @@ pub async fn usage(
             from.to_string().into(),
         )));
     }
-    let of = Some(asked).filter(|asked| *asked != "all");
+    let of = Some(requested).filter(|requested| *requested != "all");
     let wanted = Query { key_id: of.map(str::to_owned), from_day: from, to_day: to, model: query.model.clone() };
     let rows = app.ledger.usage(wanted).await?;
     let budget = match of {

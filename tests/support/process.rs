@@ -54,6 +54,25 @@ impl Launch {
         self
     }
 
+    /// Lets a write beyond the limit of file sizes fail with an error instead of ending the process. The log is
+    /// discarded, because its file has that limit too.
+    pub fn with_file_size_errors(mut self) -> Self {
+        let mut shell = Command::new("sh");
+        // 25 is SIGXFSZ; an ignored signal stays ignored in the program that replaces the shell.
+        shell.args(["-c", "trap '' 25; exec \"$0\" \"$@\""]);
+        shell.arg(self.command.get_program()).args(self.command.get_args()).stdout(Stdio::piped());
+        shell.current_dir(self.command.get_current_dir().unwrap());
+        for (name, value) in self.command.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        self.command = shell;
+        self.log = "/dev/null".into();
+        self
+    }
+
     /// Starts the server and waits until it is listening.
     pub fn start(mut self) -> Process {
         let mut child = self.command.stderr(File::create(&self.log).unwrap()).spawn().unwrap();
@@ -87,6 +106,13 @@ impl Process {
     pub fn signal(&self, name: &str) {
         let sent = Command::new("kill").arg(format!("-{name}")).arg(self.child.id().to_string()).status().unwrap();
         assert!(sent.success());
+    }
+
+    /// Limits the size of files that the process writes, in bytes or `unlimited`.
+    pub fn limit_file_size(&self, limit: &str) {
+        let id = self.child.id().to_string();
+        let set = Command::new("prlimit").args(["--pid", &id, &format!("--fsize={limit}:")]).status().unwrap();
+        assert!(set.success());
     }
 
     /// Reads one more line of standard output; empty at the end.

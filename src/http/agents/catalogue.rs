@@ -1,4 +1,4 @@
-//! Which agents there are.
+//! The catalogue of agents.
 
 use actix_web::web;
 use muster_core::{Error, Kind};
@@ -16,9 +16,9 @@ use crate::guard::{AgentsRead, Guarded, Queried};
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct AgentQuery {
-    /// One category only.
+    /// Returns only the agents of this category.
     category: Option<String>,
-    /// Words that must all stand in the id, the name, the summary or the capabilities, in any case.
+    /// Returns only agents whose id, name, summary or capabilities contain all these words, in any case.
     q: Option<String>,
 }
 
@@ -30,17 +30,17 @@ pub struct AgentEntry {
     pub category: String,
     pub summary: String,
     pub capabilities: Vec<String>,
-    /// JSON Schema of the `params` of its run, with defaults.
+    /// JSON Schema of the run's `params`, with defaults.
     #[schema(value_type = Object)]
     pub parameters: Value,
 }
 
-/// What agents are sorted by.
+/// A category of agents.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CategoryEntry {
     pub id: String,
     pub name: String,
-    /// How many agents it has.
+    /// Number of agents in the category.
     pub agents: usize,
 }
 
@@ -49,41 +49,41 @@ pub struct AgentList {
     pub agents: Vec<AgentEntry>,
     /// Every category that has an agent, whatever the filters.
     pub categories: Vec<CategoryEntry>,
-    /// All of them are on this page: always null.
+    /// Always null: the list has one page.
     pub next_cursor: Option<String>,
 }
 
 /// An engine of a toolbox.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ToolEntry {
-    /// Its address is `/api/q<number>`.
+    /// The engine's path is `/api/q<number>`.
     pub number: u16,
     pub id: &'static str,
     pub name: &'static str,
 }
 
-/// One engine's call of a plan.
+/// One engine call of a plan.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PlanEntry {
-    /// By which later steps and the result refer to it.
+    /// Name by which later steps and the result refer to the step.
     pub r#as: String,
     pub engine: &'static str,
-    /// The engine's inputs that are bound.
+    /// Names of the engine's inputs that the plan sets.
     pub inputs: Vec<String>,
-    /// Whether the step may be left out.
+    /// Whether the step has a condition and may be skipped.
     pub conditional: bool,
 }
 
-/// One agent.
+/// An agent with its engines and plan.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AgentBody {
     #[serde(flatten)]
     pub entry: AgentEntry,
-    /// What a model that plans may call.
+    /// Engines that a planning model may call.
     pub engines: Vec<ToolEntry>,
-    /// What a model that plans is told first.
+    /// System prompt of a planning model.
     pub system_prompt: String,
-    /// What is done, in order, where no model plans.
+    /// Steps in order, executed if no model plans.
     pub plan: Vec<PlanEntry>,
 }
 

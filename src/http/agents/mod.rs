@@ -1,4 +1,4 @@
-//! Agents: which there are, what they take, and their runs.
+//! Agents: their catalogue and their runs.
 
 mod catalogue;
 mod run;

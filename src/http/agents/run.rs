@@ -10,29 +10,29 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::ask;
-use crate::envelope::Given;
+use crate::envelope::IdempotencyReplay;
 use crate::error::HttpError;
 use crate::error::sets::{Agent, NotFound, WriteErrors};
 use crate::guard::{AgentsRun, Sent, acting};
+use crate::parameters;
 
 const DEFAULT_SECONDS: u32 = 600;
 
-/// What an agent is to do.
+/// The instruction and the parameters of a run.
 #[derive(Debug, Request)]
-#[request(example = { "task": "Say what is wrong with this table", "timeout_seconds": 60, "priority": "high" })]
+#[request(example = { "task": "Find the errors in this table", "timeout_seconds": 60, "priority": "high" })]
 pub struct RunBody {
-    /// The instruction, at most 64 KiB.
+    /// Instruction to the agent, at most 64 KiB, not only white space.
     #[request(check = some_text)]
     #[schema(min_length = 1)]
     task: String,
-    /// As the agent's `parameters` say; what is left out has its default.
+    /// Parameters as described by the agent's `parameters`; missing ones have their defaults.
     #[request(check = is_object, default = json!({}), schema = Object)]
     params: Value,
-    /// Run time: paused, queued and waiting do not count.
+    /// Maximum run time, in seconds. Time spent paused, queued or waiting does not count.
     #[request(range = 1..=86_400, default = DEFAULT_SECONDS)]
     timeout_seconds: u32,
-    /// `low`, `normal` (default) or `high`.
+    /// Priority in the queue: `low`, `normal` (default) or `high`.
     #[request(default, schema = String)]
     priority: Priority,
 }
@@ -45,17 +45,17 @@ fn is_object(params: &Value) -> Result<(), &'static str> {
     if params.is_object() { Ok(()) } else { Err("must be an object") }
 }
 
-/// A task that was accepted.
+/// An accepted task.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TaskBegun {
     pub task_id: String,
     pub agent: String,
-    /// `pending`.
+    /// Always `pending`.
     #[schema(value_type = String)]
     pub status: Status,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Millis,
-    /// The median run time of that agent, and the expected wait; at least 1.
+    /// Median run time of the agent plus the expected time in the queue, in seconds; at least 1.
     pub estimated_seconds: u64,
 }
 
@@ -64,7 +64,7 @@ pub struct TaskBegun {
 /// Starts a task in which an agent follows an instruction. The task is durable when this returns: it is completed, or
 /// its failure is recorded, even if the server restarts. `GET /api/v1/tasks/{id}` returns its state.
 #[utoipa::path(post, path = "/api/v1/agents/{id}/run", tag = "agents", operation_id = "run_agent", request_body = RunBody,
-    params(("id" = String, Path, description = "The agent's type"),
+    params(("id" = String, Path, description = "Identifier of the agent"),
         ("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
     responses((status = 201, description = "The accepted task", body = TaskBegun), WriteErrors<Agent>,
         NotFound<Agent>))]
@@ -76,15 +76,15 @@ pub async fn run(
 ) -> Result<HttpResponse, HttpError> {
     let Sent { body, sent, .. } = request;
     let requester = Requester::of(acting(&http)?);
-    let named = ask::idempotency(&http, requester.by.id(), &sent)?;
+    let named = parameters::idempotency(&http, requester.by.id(), &sent)?;
     let began = app.clock.now();
     let RunBody { task, params, timeout_seconds, priority } = body;
     let new = NewTask { agent: agent.into_inner(), task, params, timeout_seconds, priority };
     let is_named = named.is_some();
     let record = app.agency.tasks.run(new, &requester, named).await?;
     let mut response = HttpResponse::build(StatusCode::CREATED);
-    // One that is older than the request is the first answer, given again.
-    Given::again_if(is_named && record.created_at < began).tell(&mut response);
+    // A task that is older than the request belongs to the first request with this key.
+    IdempotencyReplay::from(is_named && record.created_at < began).write_to(&mut response);
     let estimated_seconds = (record.estimate.p50_seconds + record.estimate.queue_seconds).max(1);
     Ok(response.json(TaskBegun {
         task_id: record.id,

@@ -1,4 +1,4 @@
-//! What is sent and shown of alerts.
+//! Requests and responses of alerts.
 
 use muster_core::{Error, Kind, Millis};
 use muster_network::alert::{ResponseType, Scope};
@@ -7,7 +7,7 @@ use muster_request::Request;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// What an alert is to say; what is left out follows from the incident.
+/// The content of an alert. Fields that are left out are taken from the incident.
 #[derive(Debug, Request)]
 #[request(schema = AlertDraft, may_be_empty, into = Draft, example = {
     "headline": "Flood: leave the lower town", "instruction": "Go to the school on the hill.",
@@ -21,30 +21,31 @@ pub struct DraftBody {
     #[request(default)]
     addresses: Vec<String>,
     note: Option<String>,
-    /// `en-US` where it is left out.
+    /// Language of the texts; `en-US` by default.
     language: Option<String>,
-    /// `Shelter`, `Evacuate`, `Prepare`, `Execute`, `Avoid`, `Monitor`, `Assess`, `AllClear`, `None`.
+    /// Recommended actions (CAP `responseType`): `Shelter`, `Evacuate`, `Prepare`, `Execute`, `Avoid`, `Monitor`,
+    /// `Assess`, `AllClear`, `None`.
     #[request(default, schema = Vec<String>)]
     response_types: Vec<ResponseType>,
     audience: Option<String>,
-    /// The incident's title where it is left out.
+    /// Headline; the incident's title by default.
     headline: Option<String>,
-    /// The incident's summary where it is left out.
+    /// Description; the incident's summary by default.
     description: Option<String>,
     instruction: Option<String>,
-    /// RFC 3339; the incident's, else 24 h from now, where it is left out.
+    /// End of validity, RFC 3339. By default that of the incident, otherwise 24 hours from now.
     #[request(schema = String)]
     expires: Option<Millis>,
     web: Option<String>,
     contact: Option<String>,
 }
 
-/// Confirms an alert; it has no members.
+/// The confirmation of an alert, an object without fields.
 #[derive(Debug, Request)]
 #[request(may_be_empty)]
 pub struct ConfirmBody {}
 
-/// Why an alert is not to be published.
+/// The rejection of an alert.
 #[derive(Debug, Request)]
 pub struct RejectBody {
     #[request(example = "the area is too large")]
@@ -52,16 +53,17 @@ pub struct RejectBody {
     pub reason: Option<String>,
 }
 
-/// A CAP message.
+/// An alert as a CAP message.
 #[derive(Debug, ToSchema)]
 #[schema(as = Alert)]
-#[allow(dead_code, reason = "describes what the record's own serialisation says")]
+#[allow(dead_code, reason = "describes the record's own serialization")]
 pub struct AlertBody {
     pub id: String,
     pub incident_id: Option<String>,
-    /// `published` here, or `imported`.
+    /// `published` (created on this server) or `imported`.
     pub origin: String,
-    /// `pending_second`, `published`, `superseded`, `expired`, `rejected`, `lapsed`, `withdrawn`, `stored`, `parked`.
+    /// State: `pending_second`, `published`, `superseded`, `expired`, `rejected`, `lapsed`, `withdrawn`, `stored` or
+    /// `parked`.
     pub state: String,
     pub identifier: String,
     pub sender: String,
@@ -72,45 +74,46 @@ pub struct AlertBody {
     pub scope: String,
     pub restriction: Option<String>,
     pub addresses: Vec<String>,
-    /// `{sender, identifier, sent}` of every message of its chain before it, oldest first.
+    /// `{sender, identifier, sent}` of every earlier message of the chain, oldest first.
     #[schema(value_type = Vec<Object>)]
     pub references: Vec<Value>,
     pub note: Option<String>,
-    /// What it says: event, category, urgency, severity, certainty, headline, area and the rest of CAP's `info`.
+    /// CAP `info`: event, category, urgency, severity, certainty, headline, area and the other elements.
     #[schema(value_type = Option<Object>)]
     pub info: Option<Value>,
-    /// Who published, proposed or imported it.
+    /// Identifier of the user who published, proposed or imported the alert.
     pub made_by: String,
     pub made_at: String,
-    /// Who confirmed or rejected it.
+    /// Identifier of the user who confirmed or rejected the alert.
     pub decided_by: Option<String>,
     pub reason: Option<String>,
-    /// Until when it waits for a second person, or for the message that it refers to.
+    /// Time until which the alert waits for a second person, or for the message that it refers to.
     pub waits_until: Option<String>,
     pub version: u64,
 }
 
 /// A page of alerts.
 #[derive(Debug, ToSchema)]
-#[allow(dead_code, reason = "describes what is answered")]
+#[allow(dead_code, reason = "describes a response")]
 pub struct AlertList {
     pub alerts: Vec<AlertBody>,
-    /// For the next page; null at the end.
+    /// Cursor of the next page; null on the last page.
     pub next_cursor: Option<String>,
 }
 
-/// What became of an imported document.
+/// The outcome of an import.
 #[derive(Debug, ToSchema)]
-#[allow(dead_code, reason = "describes what is answered")]
+#[allow(dead_code, reason = "describes a response")]
 pub struct Imported {
     pub alert: AlertBody,
-    /// The incident that it opened or changed.
+    /// Identifier of the incident that the document created or changed.
     pub incident_id: Option<String>,
-    /// `taken`: it opened or changed an incident; `stored`: it changes nothing; `known`: it was here already.
+    /// `taken`: the document created or changed an incident; `stored`: it was only stored; `known`: it was imported
+    /// before.
     pub fate: String,
 }
 
-/// The refusal of an answer that lacks what it was about.
+/// Returns the error of a change that was reported without its alert.
 pub fn missing() -> Error {
     Error::new(Kind::Internal, "a change was answered without its alert")
 }

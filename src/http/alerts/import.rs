@@ -1,4 +1,4 @@
-//! CAP documents from elsewhere.
+//! Import of CAP documents.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
@@ -15,7 +15,7 @@ use crate::error::HttpError;
 use crate::error::sets::{Disaster, WriteErrors};
 use crate::guard::{Guarded, IncidentsWrite, by_of};
 
-/// Largest document, in bytes.
+/// Maximum size of a document, in bytes.
 const MAX_BYTES: usize = 1 << 20;
 
 /// Import a CAP document
@@ -43,7 +43,7 @@ pub async fn import(
     let answer = app.incidents.import(by_of(&http)?, &document).await?;
     let alert = answer.alert.ok_or_else(missing)?;
     if alert.state == muster_network::alert::AlertState::Parked {
-        let message = "none of the messages that it refers to is here: it is kept, and takes effect when one comes";
+        let message = "none of the messages that the document refers to has been imported: it is stored and takes effect when one arrives";
         let details = json!({ "alert": alert.id, "references": alert.references, "waits_until": alert.waits_until });
         return Err(HttpError(Error::new(Kind::Conflict, message).coded("cap_parked").detailing(details)));
     }

@@ -1,4 +1,4 @@
-//! Alerts of incidents: published by one person, or by two.
+//! Publication of alerts, with confirmation by a second person where it is required.
 
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -6,11 +6,11 @@ use muster_network::alert::AlertState;
 
 use super::body::{AlertBody, ConfirmBody, DraftBody, RejectBody, missing};
 use crate::app::App;
-use crate::ask;
-use crate::envelope::{self, Data, Given};
+use crate::envelope::{self, Data, IdempotencyReplay};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, NotFound, WriteErrors};
 use crate::guard::{AlertsPublish, Sent, by_of};
+use crate::parameters;
 
 /// Publish an alert
 ///
@@ -31,13 +31,13 @@ pub async fn publish(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let by = by_of(&http)?;
-    let named = ask::idempotency(&http, by.id(), &request.sent)?;
+    let named = parameters::idempotency(&http, by.id(), &request.sent)?;
     let answer = app.incidents.publish(by, named, id.into_inner(), request.body.into()).await?;
     let alert = answer.alert.ok_or_else(missing)?;
     let waits = alert.state == AlertState::PendingSecond;
     let mut response = if waits { HttpResponse::Accepted() } else { HttpResponse::Created() };
     response.insert_header((LOCATION, format!("/api/v1/alerts/{}", alert.id)));
-    Given::again_if(answer.replayed).tell(&mut response);
+    IdempotencyReplay::from(answer.replayed).write_to(&mut response);
     Ok(response.json(Data { success: true, data: alert }))
 }
 

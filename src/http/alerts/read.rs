@@ -1,4 +1,4 @@
-//! Alerts as they are read: one, many, as CAP, as a feed.
+//! Reading alerts: one, a list, as CAP, as an Atom feed.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_geo::BBox;
@@ -8,25 +8,25 @@ use muster_request::{Fields, Request};
 
 use super::body::{AlertBody, AlertList};
 use crate::app::App;
-use crate::ask::{PageQuery, bbox};
 use crate::envelope::{self, Data};
 use crate::error::HttpError;
 use crate::error::sets::{CallErrors, Disaster, NotFound, ReadErrors};
 use crate::guard::{AlertsRead, Guarded, Queried, by_of};
+use crate::parameters::{PageQuery, bbox};
 
-/// Which alerts are listed.
+/// The filters and the page of a list of alerts.
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct ListQuery {
-    /// `true`: those that say what is to be done now; `false`: the others.
+    /// `true`: only alerts in effect; `false`: only alerts not in effect.
     active: Option<bool>,
-    /// CAP's severity: this or graver.
+    /// Minimum CAP severity.
     #[request(with = severity, schema = String)]
     severity: Option<Severity>,
-    /// West, south, east, north in degrees; west > east crosses the antimeridian.
+    /// Bounding box: west, south, east, north in degrees. West > east crosses the antimeridian.
     #[request(with = bbox, schema = String)]
     bbox: Option<BBox>,
-    /// Of one incident.
+    /// Identifier of an incident: only its alerts.
     incident: Option<String>,
     #[request(flatten)]
     page: PageQuery,
@@ -102,10 +102,14 @@ pub async fn atom(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let base = {
-        let asked = http.connection_info();
+        let connection = http.connection_info();
         let live = app.live();
-        let set = live.config.auth.public_url.trim_end_matches('/');
-        if set.is_empty() { format!("{}://{}", asked.scheme(), asked.host()) } else { set.to_owned() }
+        let configured = live.config.auth.public_url.trim_end_matches('/');
+        if configured.is_empty() {
+            format!("{}://{}", connection.scheme(), connection.host())
+        } else {
+            configured.to_owned()
+        }
     };
     let xml = app.incidents.atom(by_of(&http)?, &base).await?;
     Ok(HttpResponse::Ok().content_type("application/atom+xml; charset=utf-8").body(xml))

@@ -1,23 +1,23 @@
-//! What these routes take and give.
+//! Requests and responses of authentication.
 
 use muster_identity::{ClaimedClient, IssuedTokens, SessionRecord};
 use muster_request::{Fields, Request};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Who wants to log in.
+/// The credentials of a login.
 #[derive(Request)]
 #[request(example = { "email": "anna.berg@example.org", "password": "a long sentence is best" })]
 pub struct LoginBody {
     pub email: String,
-    /// At most 1,024 bytes, none of them NUL. Compared in Unicode's NFC.
+    /// At most 1,024 bytes without NUL. Compared in Unicode normalization form NFC.
     pub password: String,
-    /// What the client says of itself: stored and shown, never trusted.
+    /// Description of the client by itself. It is stored and returned with the session, but never trusted.
     #[request(nested)]
     pub device_info: Option<DeviceInfo>,
 }
 
-/// What a client says of itself.
+/// A client's description of itself.
 #[derive(Debug, Request)]
 #[request(into = ClaimedClient)]
 pub struct DeviceInfo {
@@ -31,10 +31,10 @@ fn claimed(fields: &mut Fields<'_>, name: &str) -> Option<String> {
     fields.string(name).map(|text| claim(&text))
 }
 
-/// Longest text kept of what a client says of itself, in characters.
+/// Maximum length of a stored description, in characters.
 const LONGEST_CLAIM: usize = 512;
 
-/// What a client says of itself, cut to what is kept.
+/// Shortens a client's description of itself to the stored length.
 pub fn claim(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_control()).take(LONGEST_CLAIM).collect()
 }
@@ -46,39 +46,39 @@ pub struct RefreshBody {
     pub refresh_token: String,
 }
 
-/// The token to revoke: of access or of refresh.
+/// Access or refresh token of the session to close.
 #[derive(Request)]
 #[request(example = { "token": "eyJ0eXAiOiJhdCtqd3QiLCJhbGciOiJFZERTQSJ9.e30.c2lnbmF0dXJl" })]
 pub struct LogoutBody {
     pub token: String,
 }
 
-/// A change of one's own password.
+/// The current and the new password of the caller.
 #[derive(Request)]
 #[request(example = { "current_password": "a long sentence is best", "new_password": "another one is as good" })]
 pub struct PasswordBody {
     pub current_password: String,
-    /// 8 to 1,024 bytes, none of them NUL.
+    /// 8 to 1,024 bytes without NUL.
     pub new_password: String,
 }
 
-/// What a login and a refresh give.
+/// The tokens of a session.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Tokens {
-    /// A JWT, good for 15 minutes.
+    /// Access token, a JWT valid for 15 minutes.
     pub token: String,
-    /// A JWT, good once, for `POST /api/v1/auth/refresh`.
+    /// Refresh token, a JWT for a single use with `POST /api/v1/auth/refresh`.
     pub refresh_token: String,
     pub user: LoginUser,
 }
 
-/// A person, as a login tells.
+/// The account in the response to a login.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LoginUser {
     pub id: String,
     pub email: String,
     pub role: &'static str,
-    /// Each `<resource>:<action>`.
+    /// Permissions, each `<resource>:<action>`.
     #[schema(value_type = Vec<String>)]
     pub permissions: Vec<&'static str>,
 }
@@ -101,27 +101,27 @@ pub struct Me {
     pub id: String,
     pub email: String,
     pub role: &'static str,
-    /// Each `<resource>:<action>`.
+    /// Permissions, each `<resource>:<action>`.
     #[schema(value_type = Vec<String>)]
     pub permissions: Vec<&'static str>,
     pub created_at: String,
     pub last_login: Option<String>,
 }
 
-/// A live session.
+/// An active session.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SessionBody {
     pub id: String,
-    /// Whether it is the one that asks.
+    /// Whether it is the session of this request.
     pub current: bool,
     pub created_at: String,
     pub last_used: String,
-    /// As the server saw it at login.
+    /// Client address at login, as seen by the server.
     pub ip: Option<String>,
     pub user_agent: Option<String>,
-    /// What the client said of itself at login.
+    /// Description that the client sent at login.
     pub device_info: Option<ClaimedInfo>,
-    /// The thumbprint of the device key that its tokens are bound to.
+    /// Thumbprint of the key that the session's tokens are bound to.
     pub jkt: Option<String>,
 }
 
@@ -132,11 +132,11 @@ pub struct ClaimedInfo {
 }
 
 impl SessionBody {
-    pub fn of(session: SessionRecord, asking: &str) -> Self {
+    pub fn of(session: SessionRecord, current_session: &str) -> Self {
         let claimed =
             |claimed: ClaimedClient| ClaimedInfo { user_agent: claimed.user_agent, ip_address: claimed.ip_address };
         Self {
-            current: session.id == asking,
+            current: session.id == current_session,
             id: session.id,
             created_at: session.created_at.rfc3339(),
             last_used: session.last_used.rfc3339(),
@@ -148,10 +148,10 @@ impl SessionBody {
     }
 }
 
-/// Live sessions, newest first.
+/// The active sessions, newest first.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SessionList {
     pub sessions: Vec<SessionBody>,
-    /// Always null: a person has at most 64.
+    /// Always null: a user has at most 64 sessions.
     pub next_cursor: Option<String>,
 }

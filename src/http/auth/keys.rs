@@ -1,4 +1,4 @@
-//! The keys that sign tokens.
+//! The keys that sign session tokens.
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -14,25 +14,25 @@ use crate::guard::{Guarded, Open, SigningKeysRotate, by_of};
 
 /// A set of public keys (RFC 7517).
 #[derive(Debug, Serialize, ToSchema)]
-#[allow(dead_code, reason = "describes what is given as it is")]
+#[allow(dead_code, reason = "describes a value that is serialized elsewhere")]
 pub struct Jwks {
-    /// The current key, the next one before it signs, and retired ones while a token of theirs may be good.
+    /// The current key, the next key before it signs, and retired keys while a token that they signed may be valid.
     pub keys: Vec<Jwk>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-#[allow(dead_code, reason = "describes what is given as it is")]
+#[allow(dead_code, reason = "describes a value that is serialized elsewhere")]
 pub struct Jwk {
-    /// `OKP`.
+    /// Always `OKP`.
     pub kty: String,
-    /// `Ed25519`.
+    /// Always `Ed25519`.
     pub crv: String,
     pub x: String,
-    /// The key's thumbprint (RFC 7638).
+    /// Thumbprint of the key (RFC 7638).
     pub kid: String,
-    /// `EdDSA`.
+    /// Always `EdDSA`.
     pub alg: String,
-    /// `sig`.
+    /// Always `sig`.
     pub r#use: String,
 }
 
@@ -48,7 +48,7 @@ pub async fn jwks(_open: Open, app: web::Data<App>) -> Result<HttpResponse, Http
     Ok(HttpResponse::Ok().insert_header((header::CACHE_CONTROL, "public, max-age=300")).json(keys))
 }
 
-/// What became of the signing keys.
+/// The changes that a rotation made.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Rotated {
     pub changes: Vec<KeyChange>,
@@ -59,7 +59,7 @@ pub struct KeyChange {
     /// `published`, `promoted`, `dropped` or `revoked`.
     pub change: &'static str,
     pub kid: String,
-    /// When a published key begins to sign, in Unix seconds.
+    /// Time from which a published key signs, in Unix seconds.
     pub use_from: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Getting tokens.
+//! Login and refresh: the routes that issue tokens.
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -37,7 +37,7 @@ pub async fn login(
 /// Returns tokens that are bound to a key of the caller: the header `DPoP` contains a proof of possession of that key
 /// (RFC 9449), and every request with these tokens needs such a proof. The limits of `POST /api/v1/auth/login` apply.
 #[utoipa::path(post, path = "/api/v1/auth/cli/login", tag = "auth", operation_id = "cli_login", request_body = LoginBody,
-    params(("DPoP" = String, Header, description = "A proof of the device's key, for this method and address")),
+    params(("DPoP" = String, Header, description = "Proof of possession of the client's key for this method and URL (RFC 9449)")),
     responses((status = 200, description = "The tokens of the new session", body = Data<Tokens>),
         SessionBodyErrors<Disaster>))]
 pub async fn cli_login(
@@ -48,7 +48,7 @@ pub async fn cli_login(
     let body = request.0;
     admit_login(&app, &http, &body.email).await?;
     let url = address_of(&app, &http);
-    // RFC 9449, section 5: where tokens are given, a bad proof is 400.
+    // RFC 9449, section 5: where tokens are issued, an invalid proof is 400.
     let refused = |error: Error| Error { kind: Kind::Invalid, ..error };
     let jkt = app.identity.proven_key(&credential_without_token(&http, &url)).map_err(refused)?;
     let jkt = jkt.ok_or_else(|| refused(muster_identity::proof_required()))?;
@@ -74,7 +74,7 @@ async fn log_in(
 /// session: the refresh token is considered stolen. A session that is bound to a key needs a proof in the header
 /// `DPoP`.
 #[utoipa::path(post, path = "/api/v1/auth/refresh", tag = "auth", operation_id = "refresh", request_body = RefreshBody,
-    params(("DPoP" = Option<String>, Header, description = "A proof of the key that the session is bound to")),
+    params(("DPoP" = Option<String>, Header, description = "Proof of possession of the key that the session is bound to")),
     responses((status = 200, description = "The new tokens", body = Data<Tokens>), SessionBodyErrors<Disaster>))]
 pub async fn refresh(
     request: Anyone<RefreshBody>,
@@ -89,7 +89,7 @@ pub async fn refresh(
     Ok(secret(envelope::data(Tokens::from(done))))
 }
 
-/// Tokens are kept by nobody on the way (RFC 6749, section 5.1).
+/// Forbids caches to store a response that contains tokens (RFC 6749, section 5.1).
 fn secret(mut response: HttpResponse) -> HttpResponse {
     response.headers_mut().insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));
     response

@@ -6,7 +6,7 @@ use muster_identity::By;
 
 use super::body::{LogoutBody, Me, PasswordBody, SessionBody, SessionList};
 use crate::app::App;
-use crate::envelope::{self, Data, Said};
+use crate::envelope::{self, Data, MessageBody};
 use crate::error::HttpError;
 use crate::error::sets::{BodyErrors, Disaster, NotFound, SessionBodyErrors, SessionErrors};
 use crate::guard::{AnyPerson, Guarded, Sent, peer, person_of};
@@ -16,21 +16,21 @@ use crate::guard::{AnyPerson, Guarded, Sent, peer, person_of};
 /// Closes the session of a token, which revokes the token: the caller's own, or with the permission `sessions:revoke`
 /// any. A token that is unknown or has expired is a success too (RFC 7009).
 #[utoipa::path(post, path = "/api/v1/auth/logout", tag = "auth", operation_id = "logout", request_body = LogoutBody,
-    responses((status = 200, description = "The session is closed", body = Said), BodyErrors<Disaster>))]
+    responses((status = 200, description = "The session is closed", body = MessageBody), BodyErrors<Disaster>))]
 pub async fn logout(
     request: Sent<AnyPerson, LogoutBody>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     app.identity.logout(&person_of(&http)?, &request.body.token).await?;
-    Ok(envelope::said("logged out"))
+    Ok(envelope::message("logged out"))
 }
 
 /// Close all own sessions
 ///
 /// Closes every session of the caller, including the one of this request.
 #[utoipa::path(post, path = "/api/v1/auth/logout-all", tag = "auth", operation_id = "logout_all",
-    responses((status = 200, description = "The sessions are closed", body = Said), SessionErrors<Disaster>))]
+    responses((status = 200, description = "The sessions are closed", body = MessageBody), SessionErrors<Disaster>))]
 pub async fn logout_all(
     _guard: Guarded<AnyPerson>,
     http: HttpRequest,
@@ -39,7 +39,7 @@ pub async fn logout_all(
     let person = person_of(&http)?;
     let user_id = person.user_id.to_string();
     let ended = app.identity.end_sessions(By::Person(person), user_id).await?;
-    Ok(envelope::said(format!("{ended} sessions ended")))
+    Ok(envelope::message(format!("{ended} sessions ended")))
 }
 
 /// Change the own password
@@ -47,7 +47,7 @@ pub async fn logout_all(
 /// Sets a new password. Every session of the caller ends, including the one of this request. A wrong current password
 /// counts as a failed login.
 #[utoipa::path(post, path = "/api/v1/auth/password", tag = "auth", operation_id = "change_password", request_body = PasswordBody,
-    responses((status = 200, description = "The password is changed", body = Said), SessionBodyErrors<Disaster>))]
+    responses((status = 200, description = "The password is changed", body = MessageBody), SessionBodyErrors<Disaster>))]
 pub async fn password(
     request: Sent<AnyPerson, PasswordBody>,
     http: HttpRequest,
@@ -55,7 +55,7 @@ pub async fn password(
 ) -> Result<HttpResponse, HttpError> {
     let PasswordBody { current_password, new_password } = request.body;
     app.identity.change_password(&person_of(&http)?, peer(&http), current_password, new_password).await?;
-    Ok(envelope::said("password changed: log in again"))
+    Ok(envelope::message("password changed: log in again"))
 }
 
 /// Get the current user
@@ -99,7 +99,7 @@ pub async fn list(
 /// and its live connections have ended.
 #[utoipa::path(delete, path = "/api/v1/auth/sessions/{sid}", tag = "auth", operation_id = "end_session",
     params(("sid" = String, Path)),
-    responses((status = 200, description = "The session is closed", body = Said), SessionErrors<Disaster>,
+    responses((status = 200, description = "The session is closed", body = MessageBody), SessionErrors<Disaster>,
         NotFound<Disaster>))]
 pub async fn end(
     _guard: Guarded<AnyPerson>,
@@ -108,5 +108,5 @@ pub async fn end(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     app.identity.end_session(&person_of(&http)?, sid.into_inner()).await?;
-    Ok(envelope::said("session ended"))
+    Ok(envelope::message("session ended"))
 }

@@ -1,4 +1,4 @@
-//! The device side of firmware jobs: what is to be done, and how far it is. By the device's own token.
+//! Firmware jobs as a device sees them: the next job and reports of its progress. Needs the device's own token.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,40 +24,40 @@ operations! {
     report,
 }
 
-/// What a device is to do.
+/// A firmware job as a device receives it.
 #[derive(Debug, Serialize, ToSchema)]
 #[allow(dead_code)]
 pub struct DeviceJobBody {
-    /// The job, to report by.
+    /// Identifier of the job, used in reports.
     pub id: String,
     pub kind: String,
-    /// `install`, `configure`, `reboot` or `rollback`.
+    /// Action: `install`, `configure`, `reboot` or `rollback`.
     pub action: String,
-    /// `forced`, `soft` or `download_only`.
+    /// Mode: `forced`, `soft` or `download_only`.
     pub mode: String,
     pub state: String,
     pub attempt: u32,
-    /// To be sent with the next report.
+    /// Version of the execution, to be sent with the next report.
     pub exec_version: u64,
-    /// What it is to run: artifact, version, sequence.
+    /// Target: artifact, version and sequence.
     #[schema(value_type = Option<Object>)]
     pub to: Option<()>,
-    /// A lower sequence than the present one is wanted.
+    /// Whether a sequence below the present one is permitted.
     pub allow_downgrade: bool,
-    /// The fields of the artifact's manifest with `id`, `content_url`, `content_type` and `manifest_jws`.
+    /// Manifest fields of the artifact with `id`, `content_url`, `content_type` and `manifest_jws`.
     #[schema(value_type = Option<Object>)]
     pub artifact: Option<()>,
     pub deadline: Option<String>,
 }
 
-/// Longest long poll, in seconds.
+/// Maximum duration of a long poll, in seconds.
 const LONGEST: u64 = 60;
 
-/// How long to wait.
+/// The duration of a long poll.
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct NextQuery {
-    /// In seconds.
+    /// Maximum time to wait for a job, in seconds.
     #[request(range = 0..=LONGEST, default = 0)]
     wait_s: u64,
 }
@@ -66,7 +66,7 @@ fn device_of(http: &HttpRequest) -> Result<Arc<str>, HttpError> {
     match by_of(http)? {
         By::Device(device) => Ok(device),
         By::Person(_) | By::Key(_) | By::System => {
-            Err(HttpError::new(Kind::Internal, "a route for devices let another in"))
+            Err(HttpError::new(Kind::Internal, "a route for devices admitted another caller"))
         }
     }
 }
@@ -88,25 +88,25 @@ async fn next(
     Ok(job.map_or_else(|| HttpResponse::NoContent().finish(), envelope::data))
 }
 
-/// How far a device is with a job.
+/// The progress of a job on a device.
 #[derive(Debug, Request)]
 #[request(into = ExecutionReport, example = { "state": "downloading", "progress": 50, "exec_version": 2 })]
 pub struct DeviceReportBody {
-    /// Where it has come to; left out: as before. `downloading`, `downloaded`, `verified`, `installing`, `rebooting`,
+    /// New state; unchanged if it is left out. `downloading`, `downloaded`, `verified`, `installing`, `rebooting`,
     /// `verifying`, `succeeded`, `failed`, `rejected`, `rolling_back`, `rolled_back`.
     #[request(schema = String)]
     state: Option<ExecState>,
-    /// Percent.
+    /// Progress in percent.
     #[request(rename = "progress", range = 0..=100)]
     progress_pct: Option<u8>,
     bytes_done: Option<u64>,
-    /// Put over what was said before; at most 32 keys, texts of at most 1,000 characters.
+    /// Details that are merged into those reported before: at most 32 keys, values of at most 1,000 characters.
     #[request(check = short_details, default)]
     details: BTreeMap<String, String>,
-    /// `code` and `message`, of a failure or a refusal.
+    /// `code` and `message` of a failure or a rejection.
     #[request(check = short_code, schema = Object)]
     error: Option<ExecError>,
-    /// The one that the device has seen.
+    /// Version of the execution that the device received last.
     exec_version: u64,
 }
 

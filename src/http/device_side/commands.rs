@@ -1,4 +1,4 @@
-//! The commands of a device, as it gets and answers them.
+//! Commands as their device receives and acknowledges them.
 
 use std::time::Duration;
 
@@ -15,20 +15,20 @@ use crate::error::HttpError;
 use crate::error::sets::{Conflict, Disaster, NotFound, ReadErrors, SessionBodyErrors};
 use crate::guard::{AnyDevice, Queried, Sent};
 
-/// Longest wait, seconds.
+/// Maximum time to wait, in seconds.
 const MAX_WAIT: u64 = 30;
-/// Longest result, bytes of JSON.
+/// Maximum size of a result, in bytes of JSON.
 const MAX_RESULT: usize = 8 << 10;
 
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct WaitQuery {
-    /// How long to wait for one, in seconds.
+    /// Maximum time to wait for a command, in seconds.
     #[request(range = 0..=MAX_WAIT, default = MAX_WAIT)]
     wait_s: u64,
 }
 
-/// A command, as its device gets it.
+/// A command as its device receives it.
 #[derive(Debug, ToSchema)]
 #[allow(dead_code)]
 pub struct HandedCommand {
@@ -47,15 +47,15 @@ pub struct HandedCommand {
     pub result: Option<Value>,
 }
 
-/// How a command went.
+/// The outcome of a command.
 #[derive(Debug, Request)]
 #[request(example = { "ok": true, "result": { "sounded_s": 10 } })]
 pub struct AckBody {
-    /// Whether it was done.
+    /// Whether the command was executed successfully.
     pub ok: bool,
-    /// Whether the device would not even try, where it was not done.
+    /// Whether the device declined to execute the command; only with `ok` false.
     pub refused: Option<bool>,
-    /// What came of it: any JSON of at most 8 KiB.
+    /// Result of the command: any JSON of at most 8 KiB.
     #[request(check = short)]
     pub result: Option<Value>,
 }

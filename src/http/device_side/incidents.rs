@@ -1,4 +1,4 @@
-//! What a device reports by itself.
+//! Incidents reported by devices.
 
 use actix_web::http::header::ETAG;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -12,13 +12,13 @@ use utoipa::ToSchema;
 
 use super::device;
 use crate::app::App;
-use crate::ask;
-use crate::envelope::{Data, Given, etag};
+use crate::envelope::{Data, IdempotencyReplay, etag};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, WriteErrors};
 use crate::guard::{AnyDevice, Sent, by_of};
+use crate::parameters;
 
-/// An incident as a device reports it. Who works on it, who sees it and what was done is for people to say.
+/// An incident reported by a device. Assignment, visibility and resources are set by users.
 #[derive(Debug, Request)]
 #[request(schema = DeviceIncidentReport, example = {
     "title": "Shaking of intensity VI", "kind": "earthquake", "severity": "Severe", "urgency": "Immediate",
@@ -32,12 +32,13 @@ pub struct ReportBody {
     #[request(schema = String)]
     kind: IncidentKind,
     summary: Option<String>,
-    /// A report with the key of an open public incident, or of one of the device's own, attaches to it.
+    /// Deduplication key. A report with the key of an open public incident, or of an incident of the same device, is
+    /// attached to it.
     dedup_key: Option<String>,
     /// `Actual` (default), `Exercise`, `System`, `Test` or `Draft`.
     #[request(schema = String)]
     status: Option<Status>,
-    /// The device's own name for what it saw.
+    /// Identifier of the observation on the device.
     source_ref: Option<String>,
     #[request(schema = String)]
     severity: Option<Severity>,
@@ -47,7 +48,7 @@ pub struct ReportBody {
     certainty: Option<Certainty>,
     #[request(schema = String)]
     onset: Option<Millis>,
-    /// GeoJSON, or `{"type":"Circle","center":[lon,lat],"radius_m":…}`; the device's own location where it is left out.
+    /// GeoJSON, or `{"type":"Circle","center":[lon,lat],"radius_m":…}`. By default the location of the device.
     #[request(schema = Object)]
     geometry: Option<Geometry>,
     area_desc: Option<String>,
@@ -73,16 +74,16 @@ impl From<ReportBody> for NewReport {
     }
 }
 
-/// What a device is told of the incident that it reported: nothing that people wrote of it.
+/// The part of an incident that is returned to the device that reported it.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = DeviceIncident)]
 pub struct ReportedBody {
     pub id: String,
-    /// Year and number within it, such as `2026-000123`.
+    /// Year and number within the year, such as `2026-000123`.
     pub number: String,
     pub state: &'static str,
     pub version: u64,
-    /// It was one more report of an incident that was there.
+    /// Whether the report was attached to an existing incident.
     pub attached: bool,
 }
 
@@ -109,7 +110,7 @@ pub async fn report(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let (by, id) = (by_of(&http)?, device(&http)?);
-    let named = ask::idempotency(&http, by.id(), &request.sent)?;
+    let named = parameters::idempotency(&http, by.id(), &request.sent)?;
     let mut report = NewReport::from(request.body);
     let own = app.devices.get(&id).await?;
     if report.fields.geometry.is_none() {
@@ -121,6 +122,6 @@ pub async fn report(
     let incident = incident.ok_or_else(|| Error::new(Kind::Internal, "a report was answered without its incident"))?;
     let mut response = if answer.attached { HttpResponse::Ok() } else { HttpResponse::Created() };
     response.insert_header((ETAG, etag(incident.version)));
-    Given::again_if(answer.replayed).tell(&mut response);
+    IdempotencyReplay::from(answer.replayed).write_to(&mut response);
     Ok(response.json(Data { success: true, data: ReportedBody::new(incident, answer.attached) }))
 }

@@ -1,4 +1,4 @@
-//! What devices call by themselves, with tokens that they sign.
+//! Routes that devices call with tokens that they sign themselves.
 
 mod commands;
 mod incidents;
@@ -19,12 +19,12 @@ operations! {
     incidents::report,
 }
 
-/// Which device calls.
+/// Returns the identifier of the calling device.
 fn device(http: &HttpRequest) -> Result<Arc<str>, HttpError> {
     match by_of(http)? {
         By::Device(id) => Ok(id),
         By::Person(_) | By::Key(_) | By::System => {
-            Err(HttpError::new(Kind::Internal, "a route for devices let another in"))
+            Err(HttpError::new(Kind::Internal, "a route for devices admitted another caller"))
         }
     }
 }

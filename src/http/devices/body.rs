@@ -11,12 +11,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::ask::{PageQuery, bbox};
+use crate::parameters::{PageQuery, bbox};
 
-/// Longest metadata and longest arguments of a command, bytes of JSON.
+/// Maximum size of metadata and of the arguments of a command, in bytes of JSON.
 const MAX_OBJECT: usize = 8 << 10;
 const MAX_LIST: usize = 32;
-/// Longest error that a heartbeat reports, in characters; the rest is cut off.
+/// Maximum length of a reported error, in characters; the rest is discarded.
 const MAX_LAST_ERROR: usize = 500;
 
 fn short_texts(texts: &[String]) -> Result<(), String> {
@@ -33,7 +33,7 @@ fn small(object: &Map<String, Value>) -> Result<(), String> {
     Ok(())
 }
 
-/// A device to be registered.
+/// A new device.
 #[derive(Debug, Request)]
 #[request(example = {
     "name": "Siren 7", "kind": "siren", "serial": "SX1-0007", "vendor": "acme", "hw_class": "siren-2",
@@ -43,7 +43,7 @@ fn small(object: &Map<String, Value>) -> Result<(), String> {
 pub struct NewDeviceBody {
     #[request(chars = 1..=100, no_nul)]
     name: String,
-    /// `siren`, `sensor`, `gateway`, `camera`, `drone`, `radio`, `vehicle`, `kiosk`.
+    /// Kind: `siren`, `sensor`, `gateway`, `camera`, `drone`, `radio`, `vehicle` or `kiosk`.
     #[request(schema = String)]
     kind: DeviceKind,
     #[request(chars = 1..=100, no_nul)]
@@ -54,30 +54,30 @@ pub struct NewDeviceBody {
     hw_class: Option<String>,
     #[request(chars = 1..=64, no_nul)]
     hw_revision: Option<String>,
-    /// At most 32, of 1 to 64 characters.
+    /// Tags: at most 32 texts of 1 to 64 characters.
     #[request(check = short_texts)]
     tags: Option<Vec<String>>,
-    /// At most 32, of 1 to 64 characters.
+    /// Groups: at most 32 texts of 1 to 64 characters.
     #[request(check = short_texts)]
     groups: Option<Vec<String>>,
-    /// GeoJSON's Point: `{"type":"Point","coordinates":[lon, lat]}`.
+    /// Location as a GeoJSON Point: `{"type":"Point","coordinates":[lon, lat]}`.
     #[request(check = Point::check, schema = Object)]
     location: Option<Point>,
     #[request(range = 0.0..=1e8)]
     location_accuracy_m: Option<f64>,
-    /// Seconds between heartbeats; 60 where it is left out.
+    /// Interval between heartbeats, in seconds; 60 by default.
     #[request(range = 1..=86_400)]
     heartbeat_s: Option<u32>,
     #[request(chars = 1..=100, no_nul)]
     owner_org: Option<String>,
-    /// At most 32, of 1 to 64 characters.
+    /// Capabilities: at most 32 texts of 1 to 64 characters.
     #[request(check = short_texts)]
     capabilities: Option<Vec<String>>,
-    /// At most 8 KiB.
+    /// Any JSON object of at most 8 KiB.
     #[request(check = small, schema = Object)]
     metadata: Option<Map<String, Value>>,
-    /// The device's public key, a JWK of kty OKP and crv Ed25519; without one the server makes a pair and shows the
-    /// private half once.
+    /// Public key of the device, a JWK with kty OKP and crv Ed25519. Without one the server generates a key pair and
+    /// returns the private key once.
     #[request(schema = Object)]
     public_key: Option<Value>,
 }
@@ -106,7 +106,7 @@ impl From<NewDeviceBody> for NewDevice {
     }
 }
 
-/// Changes of a device: what is left out stays; null empties a text, the place or its accuracy.
+/// Changes of a device. Fields that are left out keep their values; null clears a text, the location or its accuracy.
 #[derive(Debug, Request)]
 #[request(schema = DeviceChanges, into = DevicePatch, example = {
     "name": "Siren 7, town hall", "tags": ["river", "loud"], "serial": null
@@ -114,7 +114,7 @@ impl From<NewDeviceBody> for NewDevice {
 pub struct DevicePatchBody {
     #[request(chars = 1..=100, no_nul, not_null)]
     name: Option<String>,
-    /// As of a new device.
+    /// Kind, as of a new device.
     #[request(schema = String, not_null)]
     kind: Option<DeviceKind>,
     #[request(chars = 1..=100, no_nul)]
@@ -129,7 +129,7 @@ pub struct DevicePatchBody {
     tags: Option<Vec<String>>,
     #[request(check = short_texts, not_null)]
     groups: Option<Vec<String>>,
-    /// GeoJSON's Point.
+    /// Location as a GeoJSON Point.
     #[request(check = Point::check, schema = Object)]
     location: Option<Option<Point>>,
     #[request(range = 0.0..=1e8)]
@@ -140,12 +140,12 @@ pub struct DevicePatchBody {
     owner_org: Option<Option<String>>,
     #[request(check = short_texts, not_null)]
     capabilities: Option<Vec<String>>,
-    /// At most 8 KiB; replaces what was there.
+    /// Any JSON object of at most 8 KiB, which replaces the present one.
     #[request(check = small, schema = Object, not_null)]
     metadata: Option<Map<String, Value>>,
 }
 
-/// A heartbeat. Everything may be left out.
+/// A heartbeat. Every field is optional.
 #[derive(Debug, Request)]
 #[request(may_be_empty, example = {
     "boot_id": "f3a9c2", "seq": 12,
@@ -153,28 +153,28 @@ pub struct DevicePatchBody {
     "location": { "type": "Point", "coordinates": [8.64, 49.87] }, "location_accuracy_m": 5
 })]
 pub struct HeartbeatReport {
-    /// Random at each start of the device: with it, two devices under one key are found out.
+    /// Random identifier of the present start of the device, by which two devices with the same key are detected.
     #[request(chars = 1..=64, no_nul)]
     boot_id: Option<String>,
-    /// Rising within a boot.
+    /// Counter that rises within a `boot_id`.
     seq: Option<u64>,
-    /// Replaces what was reported before.
+    /// Health, which replaces that reported before.
     #[request(nested)]
     health: Option<HealthReport>,
-    /// GeoJSON's Point.
+    /// Location as a GeoJSON Point.
     #[request(check = Point::check, schema = Object)]
     location: Option<Point>,
     #[request(range = 0.0..=1e8)]
     location_accuracy_m: Option<f64>,
-    /// What it runs.
+    /// Installed firmware.
     #[request(nested)]
     firmware: Option<FirmwareReport>,
-    /// `A`, `B`.
+    /// Active slot: `A` or `B`.
     #[request(schema = String)]
     slot: Option<Slot>,
 }
 
-/// The health of a device, as it reports it.
+/// The health of a device.
 #[derive(Debug, Request)]
 #[request(schema = DeviceHealth, into = Health)]
 pub struct HealthReport {
@@ -185,7 +185,7 @@ pub struct HealthReport {
     #[request(range = -273.15..=2_000.0)]
     temp_c: Option<f64>,
     uptime_s: Option<u64>,
-    /// The first 500 characters are kept.
+    /// Last error; the first 500 characters are stored.
     #[request(with = last_error)]
     last_error: Option<String>,
 }
@@ -194,7 +194,7 @@ fn last_error(fields: &mut Fields<'_>, name: &str) -> Option<String> {
     fields.string(name).map(|error| error.chars().take(MAX_LAST_ERROR).collect())
 }
 
-/// The firmware that a device runs, as it reports it.
+/// The firmware installed on a device.
 #[derive(Debug, Request)]
 #[request(into = FirmwareVersion)]
 pub struct FirmwareReport {
@@ -220,27 +220,27 @@ impl From<HeartbeatReport> for Heartbeat {
     }
 }
 
-/// New readings.
+/// Readings of a device.
 #[derive(Debug, Request)]
 #[request(example = { "values": { "water_level_m": 3.42, "pump": true } })]
 pub struct ReadingsBody {
-    /// By name (1 to 48 letters, digits, `_`, `.`, `:`, `-`): a number, a text of at most 128 bytes, true or false; null
-    /// takes one away. A device keeps 64.
+    /// Readings by name (1 to 48 letters, digits, `_`, `.`, `:`, `-`): a number, a text of at most 128 bytes, true or
+    /// false; null removes a reading. A device has at most 64.
     #[request(schema = Object)]
     pub values: Map<String, Value>,
 }
 
-/// Something for a device to do.
+/// A command for a device.
 #[derive(Debug, Request)]
 #[request(example = { "name": "siren.sound", "args": { "pattern": "test", "seconds": 10 }, "timeout_s": 300 })]
 pub struct NewCommandBody {
-    /// Letters, digits, `_`, `.`, `:`, `-`.
+    /// Name of the command: letters, digits, `_`, `.`, `:`, `-`.
     #[request(chars = 1..=64, no_nul, check = command_name)]
     name: String,
-    /// At most 8 KiB.
+    /// Arguments, a JSON object of at most 8 KiB.
     #[request(check = small, schema = Object)]
     args: Option<Map<String, Value>>,
-    /// How long it waits for its answer, in seconds.
+    /// Time for which the command waits for its acknowledgement, in seconds.
     #[request(range = 1..=604_800, default = 300)]
     timeout_s: u32,
 }
@@ -256,15 +256,15 @@ impl From<NewCommandBody> for NewCommand {
     }
 }
 
-/// Why something is done.
+/// The reason of an action.
 #[derive(Debug, Request)]
-#[request(example = { "reason": "two devices speak under one key" })]
+#[request(example = { "reason": "two devices use the same key" })]
 pub struct ReasonBody {
     #[request(chars = 1..=500, no_nul)]
     pub reason: String,
 }
 
-/// The beginning or the end of maintenance.
+/// Whether maintenance begins or ends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Maintenance {
@@ -285,22 +285,22 @@ pub struct MaintenanceBody {
 #[derive(Debug, Request)]
 #[request(schema = RotateCredentialsBody, may_be_empty, example = { "grace_s": 3600 })]
 pub struct RotateBody {
-    /// The new public key; without one the server makes a pair and shows the private half once.
+    /// New public key of the device. Without one the server generates a key pair and returns the private key once.
     #[request(schema = Object)]
     pub public_key: Option<Value>,
-    /// How long the old key is taken yet, in seconds; a day where it is left out.
+    /// Time for which the old key is still accepted, in seconds; one day by default.
     #[request(range = 0..=2_592_000)]
     pub grace_s: Option<u32>,
 }
 
-/// An area.
+/// An area to search.
 #[derive(Debug, Request)]
 #[request(example = {
     "geometry": { "type": "Polygon", "coordinates": [[[8.5, 49.8], [8.8, 49.8], [8.8, 50.0], [8.5, 50.0], [8.5, 49.8]]] },
     "limit": 50
 })]
 pub struct AreaBody {
-    /// GeoJSON's Polygon, MultiPolygon or GeometryCollection of those, or
+    /// GeoJSON Polygon, MultiPolygon or a GeometryCollection of those, or
     /// `{"type":"Circle","center":[lon,lat],"radius_m":…}`.
     #[request(check = Geometry::check, schema = Object)]
     pub geometry: Geometry,
@@ -311,38 +311,38 @@ pub struct AreaBody {
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct ListQuery {
-    /// A status; retired devices are shown only where it is `retired`.
+    /// Returns only devices with this status. Retired devices are returned only for `retired`.
     #[request(schema = String)]
     pub status: Option<Status>,
     #[request(schema = String)]
     pub kind: Option<DeviceKind>,
     pub tag: Option<String>,
     pub group: Option<String>,
-    /// Part of the name, serial or id, without regard to case.
+    /// Returns only devices whose name, serial or id contains this text, in any case.
     pub q: Option<String>,
-    /// `west,south,east,north` in degrees; west > east crosses the antimeridian.
+    /// Bounding box: `west,south,east,north` in degrees. West > east crosses the antimeridian.
     #[request(with = bbox, schema = String)]
     pub bbox: Option<BBox>,
     #[request(flatten)]
     pub page: PageQuery,
 }
 
-/// Longest distance that is searched, in metres: a little more than half around the globe.
+/// Maximum radius of a search, in metres: a little more than half the circumference of the Earth.
 const MAX_DISTANCE: f64 = 20_100_000.0;
 
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct NearQuery {
-    /// Degrees east.
+    /// Longitude, degrees east.
     #[request(range = -180.0..=180.0, message = "must be a number of at most 180")]
     pub lon: f64,
-    /// Degrees north.
+    /// Latitude, degrees north.
     #[request(range = -90.0..=90.0, message = "must be a number of at most 90")]
     pub lat: f64,
-    /// Metres.
+    /// Radius, in metres.
     #[request(range = 0.0..=MAX_DISTANCE, default = 10_000.0)]
     pub r_m: f64,
-    /// Most entries.
+    /// Maximum number of devices.
     #[request(range = 1..=200, default = 50)]
     pub limit: usize,
 }

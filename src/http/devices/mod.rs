@@ -1,15 +1,15 @@
-//! Devices, as people see them, and what each says of itself.
+//! Devices: the registry, operations on them, and their reports.
 
 mod body;
-mod deeds;
-mod life;
+mod commands;
+mod heartbeat;
 mod places;
 mod record;
 mod registry;
 
 use crate::route::operations;
 
-// Paths with a word in the place of an identifier come first.
+// Paths with a fixed segment in the place of an identifier come first.
 operations! {
     places::near,
     places::within,
@@ -18,14 +18,14 @@ operations! {
     registry::get,
     registry::patch,
     registry::retire,
-    life::heartbeat,
-    life::telemetry,
-    life::measured,
-    life::history,
-    deeds::commands,
-    deeds::command,
-    deeds::quarantine,
-    deeds::release,
-    deeds::maintenance,
-    deeds::rotate,
+    heartbeat::heartbeat,
+    heartbeat::telemetry,
+    heartbeat::measured,
+    heartbeat::history,
+    commands::commands,
+    commands::command,
+    commands::quarantine,
+    commands::release,
+    commands::maintenance,
+    commands::rotate,
 }

@@ -1,4 +1,4 @@
-//! Devices by where they are.
+//! Searches for devices by location.
 
 use actix_web::{HttpResponse, web};
 use muster_core::{Error, Kind};

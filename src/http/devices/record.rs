@@ -1,16 +1,16 @@
-//! What is answered of devices: the shapes of the records that the actor gives, for the description.
+//! Responses of devices: describes the records that the actor returns.
 
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// A device. Its `version` counts what people set and what the server decides, not what its heartbeats say.
+/// A device. Its `version` counts changes by users and by the server, not heartbeats.
 #[derive(Debug, ToSchema)]
 #[allow(dead_code)]
 pub struct DeviceBody {
     pub id: String,
     pub name: String,
-    /// `siren`, `sensor`, `gateway`, `camera`, `drone`, `radio`, `vehicle`, `kiosk`.
+    /// Kind: `siren`, `sensor`, `gateway`, `camera`, `drone`, `radio`, `vehicle` or `kiosk`.
     pub kind: String,
     pub serial: Option<String>,
     pub vendor: Option<String>,
@@ -18,21 +18,21 @@ pub struct DeviceBody {
     pub hw_revision: Option<String>,
     pub tags: Vec<String>,
     pub groups: Vec<String>,
-    /// `provisioned`, `online`, `degraded`, `offline`, `maintenance`, `quarantined`, `retired`.
+    /// Status: `provisioned`, `online`, `degraded`, `offline`, `maintenance`, `quarantined` or `retired`.
     pub status: String,
     pub status_since: String,
-    /// GeoJSON's Point.
+    /// Location as a GeoJSON Point.
     #[schema(value_type = Option<Object>)]
     pub location: Option<Value>,
     pub location_accuracy_m: Option<f64>,
     pub geohash: Option<String>,
-    /// The H3 cell of resolution 7.
+    /// H3 cell of resolution 7.
     pub h3: Option<String>,
     pub firmware: FirmwareBody,
     pub health: HealthBody,
     pub last_seen: Option<String>,
     pub heartbeat_s: u32,
-    /// Null of a retired device.
+    /// Credentials; null for a retired device.
     pub credentials: Option<CredentialsBody>,
     pub owner_org: Option<String>,
     pub capabilities: Vec<String>,
@@ -50,9 +50,9 @@ pub struct FirmwareBody {
     pub current: Option<FirmwareVersionBody>,
     pub desired: Option<FirmwareVersionBody>,
     pub previous: Option<FirmwareVersionBody>,
-    /// `A`, `B`.
+    /// Active slot: `A` or `B`.
     pub slot: Option<String>,
-    /// `unknown`, `in_sync`, `pending`, `error`.
+    /// State of the firmware: `unknown`, `in_sync`, `pending` or `error`.
     pub sync: String,
 }
 
@@ -77,19 +77,19 @@ pub struct HealthBody {
 #[derive(Debug, ToSchema)]
 #[allow(dead_code)]
 pub struct CredentialsBody {
-    /// The RFC 7638 thumbprint of the device's key.
+    /// RFC 7638 thumbprint of the device's key.
     pub kid: String,
     pub jkt: String,
     pub alg: String,
     pub rotated_at: String,
 }
 
-/// A device, and the private half of its key where the server made it.
+/// A device, with the private key if the server generated it.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct KeyedBody {
     #[schema(value_type = DeviceBody)]
     pub device: Value,
-    /// The private JWK. It is shown this once and stored nowhere: an answer that is given again has none.
+    /// Private key as a JWK. It is returned once and not stored; a replayed response has none.
     #[schema(value_type = Option<Object>)]
     pub private_key: Option<Value>,
 }
@@ -98,7 +98,8 @@ pub struct KeyedBody {
 #[allow(dead_code)]
 pub struct DeviceList {
     pub devices: Vec<DeviceBody>,
-    /// For the next page; null at the end. A page of a list that few match may be short, or empty, and not the last.
+    /// Cursor of the next page; null on the last page. A page of a selective filter may be short or empty without being
+    /// the last.
     pub next_cursor: Option<String>,
 }
 
@@ -106,7 +107,7 @@ pub struct DeviceList {
 #[allow(dead_code)]
 pub struct WithinList {
     pub devices: Vec<DeviceBody>,
-    /// How many there are in all.
+    /// Total number of devices found.
     pub total: u64,
     pub next_cursor: Option<String>,
 }
@@ -133,7 +134,7 @@ pub struct CommandBody {
     pub name: String,
     #[schema(value_type = Object)]
     pub args: Value,
-    /// `queued`, `sent`, `acked`, `failed`, `expired`, `refused`.
+    /// State: `queued`, `sent`, `acked`, `failed`, `expired` or `refused`.
     pub state: String,
     pub created_at: String,
     pub created_by: String,
@@ -141,7 +142,7 @@ pub struct CommandBody {
     pub sent_at: Option<String>,
     pub deliveries: u32,
     pub finished_at: Option<String>,
-    /// What the device answered, or why the server took it back.
+    /// Result reported by the device, or the reason why the server withdrew the command.
     pub result: Option<Value>,
 }
 
@@ -165,30 +166,30 @@ pub struct HistoryBody {
     pub seq: u64,
     pub at: String,
     pub actor: String,
-    /// `registered`, `status`, `command`, `credentials`, `firmware`.
+    /// Kind of the event: `registered`, `status`, `command`, `credentials` or `firmware`.
     pub kind: String,
     pub from: Option<String>,
     pub to: Option<String>,
     pub note: Option<String>,
 }
 
-/// The latest readings by their names.
+/// The latest readings of a device.
 #[derive(Debug, ToSchema)]
 #[allow(dead_code)]
 pub struct TelemetryBody {
-    /// By name: `{"value": …, "at": …}`.
+    /// Readings by name: `{"value": …, "at": …}`.
     #[schema(value_type = Object)]
     pub readings: Value,
 }
 
-/// The answer to a heartbeat.
+/// The response to a heartbeat.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct HeartbeatBody {
     pub status: String,
     pub server_time: String,
     pub heartbeat_s: u32,
     pub commands_waiting: usize,
-    /// The firmware that the device is to have.
+    /// Firmware that the device should install.
     #[schema(value_type = Option<FirmwareVersionBody>)]
     pub desired: Option<Value>,
 }

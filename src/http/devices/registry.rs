@@ -1,4 +1,4 @@
-//! Devices are registered, listed, read, described and retired.
+//! The registry of devices: create, list, get, update, retire.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_geo::BBox;
@@ -7,11 +7,11 @@ use muster_network::device::{DeviceAction, DeviceFilter};
 use super::body::{DevicePatchBody, ListQuery, NewDeviceBody};
 use super::record::{DeviceBody, DeviceList, KeyedBody};
 use crate::app::App;
-use crate::ask;
-use crate::envelope::{self, Data, Given};
+use crate::envelope::{self, Data, IdempotencyReplay};
 use crate::error::HttpError;
 use crate::error::sets::{CallErrors, Conflict, Disaster, NotFound, ReadErrors, VersionErrors, WriteErrors};
 use crate::guard::{DevicesRead, DevicesWrite, Guarded, Queried, Sent, by_of};
+use crate::parameters;
 /// List devices
 ///
 /// Returns a page of the registered devices, newest first.
@@ -41,11 +41,11 @@ pub async fn create(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let by = by_of(&http)?;
-    let idempotency = ask::idempotency(&http, by.id(), &request.sent)?;
+    let idempotency = parameters::idempotency(&http, by.id(), &request.sent)?;
     let made = app.devices.register(request.body.into(), by, idempotency).await?;
-    let given = Given::again_if(made.replayed);
+    let replay = IdempotencyReplay::from(made.replayed);
     let private_key = made.private_key.map(|key| key.expose().clone());
-    Ok(envelope::created(KeyedBody { device: made.device, private_key }, given))
+    Ok(envelope::created(KeyedBody { device: made.device, private_key }, replay))
 }
 
 /// Get a device
@@ -77,7 +77,7 @@ pub async fn patch(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let (by, version) = (by_of(&http)?, ask::if_match(&http)?);
+    let (by, version) = (by_of(&http)?, parameters::if_match(&http)?);
     let device = app.devices.describe(id.into_inner(), request.body.into(), by, version).await?;
     Ok(envelope::record(device.version, device))
 }
@@ -95,7 +95,7 @@ pub async fn retire(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let (by, version) = (by_of(&http)?, ask::if_match(&http)?);
+    let (by, version) = (by_of(&http)?, parameters::if_match(&http)?);
     let device = app.devices.apply_action(id.into_inner(), DeviceAction::Retire, None, by, version).await?;
     Ok(envelope::record(device.version, device))
 }

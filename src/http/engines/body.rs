@@ -1,4 +1,4 @@
-//! What is told of engines.
+//! Responses of engines.
 
 use muster_engines::Engine;
 use serde::Serialize;
@@ -8,14 +8,15 @@ use utoipa::ToSchema;
 /// An engine in the list.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EngineEntry {
-    /// Its address is `/api/q<number>`.
+    /// The engine's path is `/api/q<number>`.
     pub number: u16,
     pub id: &'static str,
     pub name: &'static str,
-    /// `platform`, `data`, `security`, `text`, `code` or `docs`.
+    /// Family: `platform`, `data`, `security`, `text`, `code` or `docs`.
     pub family: &'static str,
     pub summary: &'static str,
-    /// `pure` (nothing but its input counts) or `workspace` (it reads files below the workspace folder).
+    /// `pure` (the output depends on the input only) or `workspace` (the engine reads files below the workspace
+    /// folder).
     pub nature: &'static str,
 }
 
@@ -30,27 +31,27 @@ impl From<&'static Engine> for EngineEntry {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EngineList {
     pub engines: Vec<EngineEntry>,
-    /// All of them are on this page: always null.
+    /// Always null: the list has one page.
     pub next_cursor: Option<String>,
 }
 
-/// One engine.
+/// An engine with its schemas.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EngineBody {
     #[serde(flatten)]
     pub entry: EngineEntry,
-    /// JSON Schema of the body of its run. `x-unit` is a field's unit.
+    /// JSON Schema of the request body of a run. `x-unit` is the unit of a field.
     #[schema(value_type = Object)]
     pub input_schema: Value,
-    /// JSON Schema of the `output` of its run.
+    /// JSON Schema of the `output` of a run.
     #[schema(value_type = Object)]
     pub output_schema: Value,
-    /// A good input.
+    /// A valid input.
     #[schema(value_type = Object)]
     pub example: Value,
-    /// How it computes.
+    /// Description of the method.
     pub method: &'static str,
-    /// Where the method is from.
+    /// Source of the method.
     pub reference: &'static str,
 }
 
@@ -67,7 +68,7 @@ impl From<&'static Engine> for EngineBody {
     }
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug, Serialize)]
 pub struct EngineRun {
     pub engine: &'static str,

@@ -1,4 +1,4 @@
-//! The description of each engine's operations, from the registry: its own input and output, and its example.
+//! Describes the operations of each engine from the registry: its input, its output and its example.
 
 use muster_engines::{Engine, Nature};
 use serde_json::{Value, json};
@@ -14,12 +14,12 @@ pub(super) fn nature(engine: &Engine) -> &'static str {
     }
 }
 
-/// The paths that describe an engine.
+/// Returns the path of each engine's description, with its operation.
 pub(super) fn descriptions(requirement: &Requirement) -> Vec<(String, Value)> {
     muster_engines::all().map(|engine| (engine.path(), json!({ "get": describe(engine, requirement) }))).collect()
 }
 
-/// The paths that run an engine.
+/// Returns the path of each engine's run, with its operation.
 pub(super) fn runs(requirement: &Requirement) -> Vec<(String, Value)> {
     let run = |engine: &'static Engine| (format!("{}/run", engine.path()), json!({ "post": run(engine, requirement) }));
     muster_engines::all().map(run).collect()
@@ -76,7 +76,7 @@ fn run(engine: &Engine, requirement: &Requirement) -> Value {
     })
 }
 
-/// A schema without the name of its dialect: the description's is the same.
+/// Removes the schema's `$schema`, which is that of the document.
 fn inner(mut schema: Value) -> Value {
     if let Some(object) = schema.as_object_mut() {
         object.remove("$schema");

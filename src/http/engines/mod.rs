@@ -1,4 +1,4 @@
-//! Engines: the list of them, each one's description, and its run.
+//! Engines: the list, the description of each, and its run.
 
 mod body;
 mod describe;
@@ -10,7 +10,8 @@ pub use body::EngineBody;
 
 use crate::route::{Operation, operation};
 
-/// The operations of this feature. One pattern serves every engine; each engine is described with its own types.
+/// Returns the operations of this feature. One pattern serves every engine; each engine is described with its own
+/// types.
 pub fn operations() -> Vec<Operation> {
     vec![
         operation!(run::list),

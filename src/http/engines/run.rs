@@ -1,4 +1,4 @@
-//! The handlers.
+//! Handlers of engines.
 
 use actix_web::{HttpRequest, web};
 use muster_core::{Error, Kind};
@@ -16,10 +16,10 @@ use crate::guard::{EnginesRead, EnginesRun, Guarded, Queried, Sent, acting};
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct EngineQuery {
-    /// One family only: `platform`, `data`, `security`, `text`, `code` or `docs`.
+    /// Returns only the engines of this family: `platform`, `data`, `security`, `text`, `code` or `docs`.
     #[request(with = family, schema = String)]
     family: Option<Family>,
-    /// Words that must all stand in the id, the name or the summary, in any case.
+    /// Returns only engines whose id, name or summary contains all these words, in any case.
     q: Option<String>,
 }
 
@@ -48,7 +48,7 @@ fn family(fields: &mut Fields<'_>, name: &str) -> Option<Family> {
     family
 }
 
-/// One engine.
+/// Returns one engine.
 pub async fn get(_guard: Guarded<EnginesRead>, number: web::Path<String>) -> Result<web::Json<EngineBody>, HttpError> {
     Ok(web::Json(EngineBody::from(engine_of(&number)?)))
 }
@@ -62,7 +62,7 @@ fn engine_of(number: &str) -> Result<&'static Engine, Error> {
     })
 }
 
-/// An engine's input: whatever is JSON. The engine says what is wrong with it.
+/// The input of an engine: any JSON value, which the engine validates itself.
 #[derive(Debug)]
 pub struct Input(Value);
 

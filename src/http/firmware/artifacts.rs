@@ -1,4 +1,4 @@
-//! Artifacts: announced, verified, revoked.
+//! Firmware artifacts: create, list, get, verify, revoke.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::precondition::IfMatch;
@@ -6,15 +6,15 @@ use muster_core::precondition::IfMatch;
 use super::body::{NewArtifactBody, RevokeArtifactBody, VerifyArtifactBody};
 use super::describe::{ArtifactBody, ArtifactList};
 use crate::app::App;
-use crate::ask::{self, PageQuery};
-use crate::envelope::{self, Data, Given};
+use crate::envelope::{self, Data, IdempotencyReplay};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, NotFound, ReadErrors, VersionFailed, WriteErrors};
 use crate::guard::{FirmwareRead, FirmwareWrite, Guarded, Queried, Sent, by_of};
+use crate::parameters::{self, PageQuery};
 
-/// The version that the caller has read, where it says so.
-pub(super) fn maybe_match(http: &HttpRequest) -> Result<IfMatch, HttpError> {
-    if http.headers().contains_key("If-Match") { Ok(ask::if_match(http)?) } else { Ok(IfMatch::Any) }
+/// Reads `If-Match`; without it any version matches.
+pub(super) fn optional_if_match(http: &HttpRequest) -> Result<IfMatch, HttpError> {
+    if http.headers().contains_key("If-Match") { Ok(parameters::if_match(http)?) } else { Ok(IfMatch::Any) }
 }
 
 /// List firmware artifacts
@@ -41,9 +41,9 @@ pub async fn create(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let by = by_of(&http)?;
-    let named = ask::idempotency(&http, by.id(), &request.sent)?;
+    let named = parameters::idempotency(&http, by.id(), &request.sent)?;
     let made = app.firmware.create_artifact(request.body.into(), by, named).await?;
-    Ok(envelope::created(made.data, Given::again_if(made.replayed)))
+    Ok(envelope::created(made.data, IdempotencyReplay::from(made.replayed)))
 }
 
 /// Get a firmware artifact
@@ -86,7 +86,7 @@ pub async fn verify(
 /// Revokes an artifact permanently: its jobs are aborted, and its content is no longer served.
 #[utoipa::path(post, path = "/api/v1/firmware/artifacts/{id}/revoke", tag = "firmware",
     operation_id = "revoke_firmware_artifact", request_body = RevokeArtifactBody,
-    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
+    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
     responses((status = 200, description = "The revoked artifact", body = Data<ArtifactBody>), WriteErrors<Disaster>,
         NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn revoke(
@@ -95,7 +95,7 @@ pub async fn revoke(
     id: web::Path<String>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let (by, at) = (by_of(&http)?, maybe_match(&http)?);
+    let (by, at) = (by_of(&http)?, optional_if_match(&http)?);
     let revoked = app.firmware.revoke_artifact(id.into_inner(), request.body.reason, by, at).await?;
     Ok(envelope::record(revoked.record_version, revoked))
 }

@@ -6,24 +6,24 @@ use muster_network::firmware::{
 };
 use muster_request::{Fields, Request};
 
-use crate::ask::{PageQuery, time};
+use crate::parameters::{PageQuery, time};
 
-/// Which jobs are listed.
+/// The filter and the page of a list of jobs.
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct JobQuery {
-    /// Only those in that state.
+    /// Returns only jobs in this state.
     #[request(schema = String)]
     pub state: Option<JobState>,
     #[request(flatten)]
     pub page: PageQuery,
 }
 
-/// Which executions of a job are listed.
+/// The filter and the page of a list of executions.
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct ExecutionQuery {
-    /// Only those in that state.
+    /// Returns only executions in this state.
     #[request(schema = String)]
     pub state: Option<ExecState>,
     #[request(flatten)]
@@ -34,14 +34,14 @@ pub struct ExecutionQuery {
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct DialectQuery {
-    /// States in the words of `aws` (IoT Jobs), `ddi` (hawkBit) or `mender`.
+    /// Returns states in the terms of `aws` (IoT Jobs), `ddi` (hawkBit) or `mender`.
     #[request(schema = String)]
     pub dialect: Option<Dialect>,
     #[request(flatten)]
     pub page: PageQuery,
 }
 
-/// An image to be announced: exactly what its manifest says, and what people read.
+/// A new artifact: the fields of its manifest, and descriptive fields.
 #[derive(Debug, Request)]
 #[request(example = {
     "name": "siren", "version": "2.0.0", "sequence": 2, "vendor": "acme", "hw_class": "siren-2", "size": 11,
@@ -50,21 +50,21 @@ pub struct DialectQuery {
 pub struct NewArtifactBody {
     /// 1 to 100 characters.
     name: String,
-    /// Semantic version.
+    /// Semantic version (SemVer).
     version: String,
     sequence: u64,
     vendor: String,
     hw_class: String,
     #[request(default)]
     hw_revisions: Vec<String>,
-    /// In bytes.
+    /// Size of the image, in bytes.
     size: u64,
-    /// 64 lower-case hexadecimal digits.
+    /// SHA-256 of the image: 64 lower-case hexadecimal digits.
     sha256: String,
-    /// `raw`, `swu`, `raucb`, `mender`, `delta`, `tar` or `config`.
+    /// Format: `raw`, `swu`, `raucb`, `mender`, `delta`, `tar` or `config`.
     #[request(default = "raw".to_owned())]
     format: String,
-    /// RFC 3339.
+    /// Time after which the artifact is not installed, RFC 3339.
     #[request(with = time, schema = String)]
     expires_at: Option<Millis>,
     min_current_sequence: Option<u64>,
@@ -102,20 +102,20 @@ impl From<NewArtifactBody> for NewArtifact {
 /// A signed manifest.
 #[derive(Debug, Request)]
 pub struct VerifyArtifactBody {
-    /// A compact JWS with `alg: EdDSA`, `typ: fw-manifest+jws` and `kid`; its payload is the manifest: the artifact's
+    /// Compact JWS with `alg: EdDSA`, `typ: fw-manifest+jws` and `kid`. Its payload is the manifest: the artifact's
     /// fields from `name` to `min_current_sequence`.
     #[request(example = "eyJhbGciOiJFZERTQSIsInR5cCI6ImZ3LW1hbmlmZXN0K2p3cyJ9.e30.c2lnbmF0dXJl")]
     pub manifest_jws: String,
 }
 
-/// Why an artifact is revoked.
+/// The reason for revoking an artifact.
 #[derive(Debug, Request)]
 pub struct RevokeArtifactBody {
     #[request(chars = ..=500, example = "bricks revision B")]
     pub reason: String,
 }
 
-/// A note that is kept with a decision on a job.
+/// A note on a decision about a job.
 #[derive(Debug, Request)]
 #[request(may_be_empty)]
 pub struct FirmwareNoteBody {
@@ -123,7 +123,7 @@ pub struct FirmwareNoteBody {
     pub note: String,
 }
 
-/// A key that is to be trusted.
+/// A new trusted signing key.
 #[derive(Debug, Request)]
 #[request(example = {
     "name": "release 2026",
@@ -133,7 +133,7 @@ pub struct NewSigningKeyBody {
     /// 1 to 100 characters.
     #[request(chars = ..=100)]
     pub name: String,
-    /// A JWK: `{"kty":"OKP","crv":"Ed25519","x":"…"}`.
+    /// Public key as a JWK: `{"kty":"OKP","crv":"Ed25519","x":"…"}`.
     #[request(with = public_key, schema = Object)]
     pub public_key: String,
 }
@@ -142,7 +142,7 @@ fn public_key(fields: &mut Fields<'_>, name: &str) -> Option<String> {
     fields.object(name, |key| key.required_string("x"))
 }
 
-/// A rollout to be made.
+/// A new rollout.
 #[derive(Debug, Request)]
 #[request(into = NewJob, example = {
     "name": "reboot the sirens", "kind": "reboot", "target": { "group": "sirens" },
@@ -151,21 +151,21 @@ fn public_key(fields: &mut Fields<'_>, name: &str) -> Option<String> {
 pub struct NewJobBody {
     #[request(chars = ..=100, default)]
     name: String,
-    /// Left out of kind `reboot` only.
+    /// Identifier of the artifact; required except for the kind `reboot`.
     artifact_id: Option<String>,
-    /// `update` (default), `downgrade`, `config` or `reboot`.
+    /// Kind: `update` (default), `downgrade`, `config` or `reboot`.
     #[request(default = JobKind::Update, schema = String)]
     kind: JobKind,
-    /// One of `device_ids` (an array), `group` (a name) or `query` (`tag`, `group`, `hw_class`, `kind`).
+    /// Target: one of `device_ids` (an array), `group` (a name) or `query` (`tag`, `group`, `hw_class`, `kind`).
     #[request(check = named, schema = Object)]
     target: JobTarget,
-    /// `groups[{pct|count, soak_s, success_threshold_pct, error_threshold_pct, on_success, on_error}]`,
-    /// `rate{base_per_min, factor, max_per_min, every_succeeded}`, `abort[{on, pct, min_executed}]`,
-    /// `device_timeout_s`, `retries`, `mode`, `window{cron, duration_s, tz}`, `health_gate{probe, within_s, rules}`,
-    /// `auto_rollback`; each may be left out.
+    /// Rollout policy, every field optional: `groups[{pct|count, soak_s, success_threshold_pct, error_threshold_pct,
+    /// on_success, on_error}]`, `rate{base_per_min, factor, max_per_min, every_succeeded}`, `abort[{on, pct,
+    /// min_executed}]`, `device_timeout_s`, `retries`, `mode`, `window{cron, duration_s, tz}`, `health_gate{probe,
+    /// within_s, rules}`, `auto_rollback`.
     #[request(default, schema = Object)]
     policy: Policy,
-    /// Not before; RFC 3339.
+    /// Earliest start, RFC 3339.
     #[request(with = time, schema = String)]
     start_at: Option<Millis>,
 }

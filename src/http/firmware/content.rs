@@ -1,4 +1,4 @@
-//! The bytes of an image: taken in pieces, served in ranges.
+//! The content of an image: uploaded in pieces, downloaded in ranges.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -19,7 +19,7 @@ use crate::error::HttpError;
 use crate::error::sets::{Conflict, Disaster, NotFound, RangeNotSatisfiable, ReadErrors, TooLarge};
 use crate::guard::{AnyDevice, FirmwareRead, FirmwareWrite, Guard, Guarded, Requirement, by_of};
 
-/// A person with `firmware:read`, or a device by its own token.
+/// Guard that admits a user with `firmware:read`, or a device with its own token.
 #[derive(Debug)]
 pub struct Reader(());
 
@@ -73,7 +73,7 @@ pub async fn put(
     Ok(answer)
 }
 
-/// `bytes a-b/total`.
+/// Parses `bytes a-b/total`.
 fn piece_of(text: &str) -> Option<UploadPiece> {
     let (range, total) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = range.split_once('-')?;
@@ -119,8 +119,8 @@ pub async fn get(
         return Ok(HttpResponse::NotModified().insert_header((header::ETAG, tag)).finish());
     }
     let fresh = sent(header::IF_RANGE).is_none_or(|known| known.trim() == tag);
-    let asked = sent(header::RANGE).filter(|_| fresh).and_then(|range| range_of(range, size));
-    let (from, to, status) = match asked {
+    let requested = sent(header::RANGE).filter(|_| fresh).and_then(|range| range_of(range, size));
+    let (from, to, status) = match requested {
         None => (0, size.saturating_sub(1), StatusCode::OK),
         Some(Ok((from, to))) => (from, to, StatusCode::PARTIAL_CONTENT),
         Some(Err(())) => {
@@ -146,14 +146,15 @@ pub async fn get(
 
 type Pieces = Pin<Box<dyn futures::Stream<Item = Result<Bytes, Error>>>>;
 
-/// The first block is compared before the answer begins, so that an exchanged image is refused by a status.
+/// Streams the content. The first block is compared before the response begins, so that a replaced image is rejected by
+/// the status.
 async fn stream(mut answer: HttpResponseBuilder, length: u64, mut pieces: Pieces) -> Result<HttpResponse, HttpError> {
     let first = pieces.next().await.transpose()?.unwrap_or_default();
     let whole = futures::stream::iter([Ok(first)]).chain(pieces);
     Ok(answer.no_chunking(length).streaming(whole))
 }
 
-/// A body that is not sent, of a known length.
+/// A body of a known length that is not sent.
 struct Head(u64);
 
 impl actix_web::body::MessageBody for Head {
@@ -171,8 +172,8 @@ impl actix_web::body::MessageBody for Head {
     }
 }
 
-/// The first and last byte of a single range. `None` of what is no such range, which counts as not sent (RFC 9110,
-/// section 14.2); `Err` of one that the image does not have.
+/// Parses a single range into its first and last byte. Returns `None` for anything else, which counts as no range (RFC
+/// 9110, section 14.2), and `Err` for a range outside the image.
 fn range_of(text: &str, size: u64) -> Option<Result<(u64, u64), ()>> {
     let (first, last) = text.trim().strip_prefix("bytes=").filter(|range| !range.contains(','))?.split_once('-')?;
     let (first, last) = (first.trim(), last.trim());
@@ -194,7 +195,7 @@ mod tests {
 
     #[test]
     fn ranges_are_read_as_rfc_9110_says() {
-        // RFC 9110, section 14.1.2: of 10,000 bytes.
+        // RFC 9110, section 14.1.2, for an image of 10,000 bytes.
         for (text, range) in [
             ("bytes=0-499", Some(Ok((0, 499)))),
             ("bytes=500-999", Some(Ok((500, 999)))),
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_says_its_first_byte_its_last_and_the_whole() {
+    fn a_content_range_has_first_byte_last_byte_and_total() {
         assert_eq!(piece_of("bytes 0-3/10"), Some(UploadPiece { start: 0, total: 10 }));
         for wrong in ["bytes 4-3/10", "bytes 0-10/10", "bytes */10", "0-3/10", "bytes 0-3/*"] {
             assert_eq!(piece_of(wrong), None, "{wrong}");

@@ -1,50 +1,50 @@
-//! What is answered, as the description of the API names it; the fields are those of the records.
+//! Responses of firmware: describes the records that the actor returns.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A firmware image: announced, uploaded, verified. Its fields from `name` to `min_current_sequence` are what is signed.
+/// A firmware artifact. The manifest, which is signed, consists of the fields from `name` to `min_current_sequence`.
 #[derive(Debug, Serialize, ToSchema)]
 #[allow(dead_code)]
 pub struct ArtifactBody {
     /// `art_…`.
     pub id: String,
     pub name: String,
-    /// Semantic version.
+    /// Semantic version (SemVer).
     pub version: String,
-    /// Grows with every release of a hardware class.
+    /// Release counter within a hardware class.
     pub sequence: u64,
     pub vendor: String,
     pub hw_class: String,
-    /// Empty: every revision.
+    /// Hardware revisions; an empty list means every revision.
     pub hw_revisions: Vec<String>,
-    /// In bytes.
+    /// Size of the image, in bytes.
     pub size: u64,
-    /// Lower-case hexadecimal.
+    /// SHA-256 of the image, lower-case hexadecimal.
     pub sha256: String,
-    /// `raw`, `swu`, `raucb`, `mender`, `delta`, `tar` or `config`.
+    /// Format: `raw`, `swu`, `raucb`, `mender`, `delta`, `tar` or `config`.
     pub format: String,
-    /// RFC 3339.
+    /// Time after which the artifact is not installed, RFC 3339.
     pub expires_at: Option<String>,
     pub min_current_sequence: Option<u64>,
     pub content_type: String,
-    /// The compact JWS over the manifest, once it was verified.
+    /// Compact JWS of the manifest, once it is verified.
     pub signature: Option<String>,
     pub signing_kid: Option<String>,
     pub release_notes: String,
     pub sbom_url: Option<String>,
-    /// `uploading`, `verifying`, `ready`, `revoked` or `rejected`.
+    /// State: `uploading`, `verifying`, `ready`, `revoked` or `rejected`.
     pub state: String,
-    /// Why it is `rejected` (a code, `:` and words) or `revoked`.
+    /// Reason of the state `rejected` (a code, `:` and a text) or `revoked`.
     pub reason: Option<String>,
     pub uploaded_by: String,
-    /// RFC 3339.
+    /// Time of creation, RFC 3339.
     pub created_at: String,
-    /// RFC 3339.
+    /// Time of the last change, RFC 3339.
     pub updated_at: String,
-    /// For `If-Match`.
+    /// Version of the record, for `If-Match`.
     pub record_version: u64,
 }
 
@@ -56,12 +56,12 @@ pub struct ArtifactList {
     pub next_cursor: Option<String>,
 }
 
-/// How far an upload is.
+/// The progress of an upload.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct UploadBody {
-    /// Bytes that are on the disk.
+    /// Number of durable bytes.
     pub received: u64,
-    /// Bytes of the whole image.
+    /// Size of the image, in bytes.
     pub size: u64,
     pub complete: bool,
 }
@@ -70,9 +70,9 @@ pub struct UploadBody {
 #[derive(Debug, Serialize, ToSchema)]
 #[allow(dead_code)]
 pub struct SigningKeyBody {
-    /// The thumbprint of its JWK (RFC 7638).
+    /// RFC 7638 thumbprint of the key.
     pub kid: String,
-    /// The Ed25519 public key, base64url.
+    /// Ed25519 public key, base64url.
     pub x: String,
     pub name: String,
     pub added_by: String,
@@ -96,35 +96,35 @@ pub struct FirmwareJobBody {
     pub id: String,
     pub name: String,
     pub artifact_id: Option<String>,
-    /// The artifact as it was when the job was made: id, name, version, sequence, size, sha256.
+    /// Artifact at the creation of the job: id, name, version, sequence, size, sha256.
     #[schema(value_type = Option<Object>)]
     pub image: Option<()>,
-    /// `update`, `downgrade`, `config` or `reboot`.
+    /// Kind: `update`, `downgrade`, `config` or `reboot`.
     pub kind: String,
     #[schema(value_type = Object)]
     pub target: (),
-    /// How many devices it has.
+    /// Number of devices of the job.
     pub resolved_count: u32,
-    /// `pending_approval`, `scheduled`, `rolling_out`, `paused`, `aborting`, `rolling_back`, or an end: `succeeded`,
-    /// `partially_succeeded`, `failed`, `aborted`, `rolled_back`, `canceled`, `denied`.
+    /// State: `pending_approval`, `scheduled`, `rolling_out`, `paused`, `aborting`, `rolling_back`, or a final state:
+    /// `succeeded`, `partially_succeeded`, `failed`, `aborted`, `rolled_back`, `canceled`, `denied`.
     pub state: String,
     #[schema(value_type = Object)]
     pub policy: (),
-    /// Who decided: user, role, decision, at, note, sha256.
+    /// Decisions on the job: user, role, decision, at, note, sha256.
     #[schema(value_type = Vec<Object>)]
     pub approvals: Vec<()>,
     pub approvals_required: u32,
-    /// How its groups go: size, state, started_at, reached_at, passed_at, waived.
+    /// Groups in order: size, state, started_at, reached_at, passed_at, waived.
     #[schema(value_type = Vec<Object>)]
     pub groups: Vec<()>,
-    /// From 0.
+    /// Index of the present group, from 0.
     pub current_group: u32,
     pub start_at: Option<String>,
-    /// While `aborting`: what follows, `aborted`, `canceled` or `roll_back`.
+    /// Only while `aborting`: the next state, `aborted`, `canceled` or `roll_back`.
     pub after: Option<String>,
-    /// Who executed: none of them may approve.
+    /// Users who executed the job; none of them may approve it.
     pub executed_by: Vec<String>,
-    /// Executions by state; together they are `resolved_count`.
+    /// Number of executions by state; the sum is `resolved_count`.
     pub counters: BTreeMap<String, u32>,
     pub progress_pct: u32,
     pub created_by: String,
@@ -145,37 +145,37 @@ pub struct FirmwareJobList {
     pub next_cursor: Option<String>,
 }
 
-/// A job on one device. With `?dialect=` its state in the words of another system.
+/// A job on one device. With `dialect` its state is in the terms of another system.
 #[derive(Debug, Serialize, ToSchema)]
 #[allow(dead_code)]
 pub struct ExecutionBody {
     pub job_id: String,
     pub device_id: String,
-    /// From 0.
+    /// Index of the group, from 0.
     pub group: u32,
-    /// From 1.
+    /// Number of the attempt, from 1.
     pub attempt: u32,
-    /// `queued`, `notified`, `downloading`, `downloaded`, `verified`, `installing`, `rebooting`, `verifying`,
-    /// `rolling_back`, or an end: `succeeded`, `already_installed`, `failed`, `timed_out`, `rejected`, `rolled_back`,
-    /// `canceled`, `removed`.
+    /// State: `queued`, `notified`, `downloading`, `downloaded`, `verified`, `installing`, `rebooting`, `verifying`,
+    /// `rolling_back`, or a final state: `succeeded`, `already_installed`, `failed`, `timed_out`, `rejected`,
+    /// `rolled_back`, `canceled`, `removed`.
     pub state: String,
     pub progress_pct: u8,
     pub bytes_done: u64,
     pub details: BTreeMap<String, String>,
-    /// `code` and `message`.
+    /// `code` and `message` of a failure.
     #[schema(value_type = Option<Object>)]
     pub error: Option<()>,
-    /// What the device ran: artifact, version, sequence.
+    /// Firmware before the job: artifact, version, sequence.
     #[schema(value_type = Option<Object>)]
     pub from: Option<()>,
     #[schema(value_type = Option<Object>)]
     pub to: Option<()>,
-    /// When it last came into each state.
+    /// Time of the last transition to each state.
     pub times: BTreeMap<String, String>,
-    /// To be sent back with a report.
+    /// Version of the execution, to be sent with the next report.
     pub exec_version: u64,
     pub deadline: Option<String>,
-    /// The rollback of its job has reached it.
+    /// Whether the rollback of the job has reached the device.
     pub reverted: bool,
     pub updated_at: String,
 }

@@ -1,4 +1,4 @@
-//! Rollouts: made, decided on, driven, looked at.
+//! Rollouts: create, approve, control and read jobs and their executions.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::page::Page;
@@ -6,15 +6,15 @@ use muster_network::firmware::{Dialect, Execution, JobAction, export};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::artifacts::maybe_match;
+use super::artifacts::optional_if_match;
 use super::body::{DialectQuery, ExecutionQuery, FirmwareNoteBody, JobQuery, NewJobBody};
 use super::describe::{ExecutionList, FirmwareJobBody, FirmwareJobList};
 use crate::app::App;
-use crate::ask;
-use crate::envelope::{self, Data, Given};
+use crate::envelope::{self, Data, IdempotencyReplay};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, NotFound, ReadErrors, VersionFailed, WriteErrors};
 use crate::guard::{FirmwareApprove, FirmwareExecute, FirmwareRead, Guarded, Queried, Sent, by_of, person_of};
+use crate::parameters;
 /// List firmware jobs
 ///
 /// Returns a page of the jobs, newest first.
@@ -27,7 +27,7 @@ pub async fn list(request: Queried<FirmwareRead, JobQuery>, app: web::Data<App>)
 
 /// Create a firmware job
 ///
-/// Creates a job and selects its devices. Devices given by identifier must fit the artifact; devices of a group or
+/// Creates a job and selects its devices. Devices named by identifier must fit the artifact; devices of a group or
 /// query that do not fit are `removed`. A job for more than 100 devices and a downgrade need two approvals by users
 /// with different roles; other jobs need as many approvals as `firmware.approvals` sets.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs", tag = "firmware", operation_id = "create_firmware_job",
@@ -41,9 +41,9 @@ pub async fn create(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let by = by_of(&http)?;
-    let named = ask::idempotency(&http, by.id(), &request.sent)?;
+    let named = parameters::idempotency(&http, by.id(), &request.sent)?;
     let made = app.firmware.create_job(request.body.into(), by, named).await?;
-    Ok(envelope::created(made.data, Given::again_if(made.replayed)))
+    Ok(envelope::created(made.data, IdempotencyReplay::from(made.replayed)))
 }
 
 fn job(view: &Value) -> HttpResponse {
@@ -113,7 +113,7 @@ async fn apply_action(
     body: FirmwareNoteBody,
     app: &App,
 ) -> Result<HttpResponse, HttpError> {
-    let (by, at) = (person_of(http)?, maybe_match(http)?);
+    let (by, at) = (person_of(http)?, optional_if_match(http)?);
     Ok(job(&app.firmware.apply_action(id, action, by, body.note, at).await?))
 }
 
@@ -123,7 +123,7 @@ async fn apply_action(
 /// and each role counts once.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/approve", tag = "firmware", operation_id = "approve_firmware_job",
     request_body = FirmwareNoteBody,
-    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
+    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
     responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
         NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn approve(
@@ -140,7 +140,7 @@ pub async fn approve(
 /// Denies a job that waits for approval, permanently.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/deny", tag = "firmware", operation_id = "deny_firmware_job",
     request_body = FirmwareNoteBody,
-    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
+    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
     responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
         NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn deny(
@@ -157,7 +157,7 @@ pub async fn deny(
 /// Pauses a rollout. Executions in progress continue; no further device is started.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/pause", tag = "firmware", operation_id = "pause_firmware_job",
     request_body = FirmwareNoteBody,
-    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
+    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
     responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
         NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn pause(
@@ -174,7 +174,7 @@ pub async fn pause(
 /// Resumes a paused rollout. Failures so far no longer count towards the failure threshold of the group.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/resume", tag = "firmware", operation_id = "resume_firmware_job",
     request_body = FirmwareNoteBody,
-    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
+    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
     responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
         NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn resume(
@@ -192,7 +192,7 @@ pub async fn resume(
 /// the others are completed.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/cancel", tag = "firmware", operation_id = "cancel_firmware_job",
     request_body = FirmwareNoteBody,
-    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
+    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
     responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
         NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn cancel(
@@ -209,7 +209,7 @@ pub async fn cancel(
 /// Ends a rollout and returns every device that may run the new firmware to its previous firmware.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/rollback", tag = "firmware", operation_id = "rollback_firmware_job",
     request_body = FirmwareNoteBody,
-    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; left out: whatever is there")),
+    params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
     responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
         NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn rollback(

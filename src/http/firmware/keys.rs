@@ -6,7 +6,7 @@ use muster_core::page::Page;
 use super::body::NewSigningKeyBody;
 use super::describe::{SigningKeyBody, SigningKeyList};
 use crate::app::App;
-use crate::envelope::{self, Data, Given};
+use crate::envelope::{self, Data, IdempotencyReplay};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, NotFound, ReadErrors, WriteErrors};
 use crate::guard::{FirmwareRead, FirmwareWrite, Guarded, Sent, by_of};
@@ -34,7 +34,7 @@ pub async fn create(
 ) -> Result<HttpResponse, HttpError> {
     let NewSigningKeyBody { name, public_key } = request.body;
     let key = app.firmware.add_key(public_key, name, by_of(&http)?).await?;
-    Ok(envelope::created(key, Given::First))
+    Ok(envelope::created(key, IdempotencyReplay::Original))
 }
 
 /// Revoke a firmware signing key
@@ -42,7 +42,7 @@ pub async fn create(
 /// Revokes a key permanently: images that it signed are no longer rolled out, and running jobs with such images are
 /// aborted.
 #[utoipa::path(delete, path = "/api/v1/firmware/keys/{id}", tag = "firmware", operation_id = "revoke_firmware_key",
-    params(("id" = String, Path, description = "Its `kid`")),
+    params(("id" = String, Path, description = "Thumbprint (`kid`) of the key")),
     responses((status = 200, description = "The revoked key", body = Data<SigningKeyBody>), ReadErrors<Disaster>,
         NotFound<Disaster>))]
 pub async fn revoke(

@@ -1,4 +1,4 @@
-//! What requests for geofences say, and what they are told.
+//! Requests and responses of geofences.
 
 use muster_geo::{BBox, Geometry, Point};
 use muster_network::geofence::{AppliesTo, Fence, FencePatch, NewFence, SubjectInside};
@@ -6,7 +6,7 @@ use muster_request::Request;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A geofence to be drawn.
+/// A new geofence.
 #[derive(Debug, Request)]
 #[request(into = NewFence, example = {
     "name": "Evacuation area 3", "kind": "evacuation", "applies_to": "both",
@@ -15,25 +15,25 @@ use utoipa::ToSchema;
 pub struct NewFenceBody {
     /// 1 to 200 characters.
     name: String,
-    /// What it is for, such as `evacuation`: 1 to 64 characters.
+    /// Purpose, such as `evacuation`: 1 to 64 characters.
     kind: Option<String>,
-    /// GeoJSON's Polygon, MultiPolygon or GeometryCollection of those, or
-    /// `{"type":"Circle","center":[lon,lat],"radius_m":…}`; at most 10,000 positions. An edge goes the shorter way
-    /// around the globe; a ring around a pole encloses the nearer one.
+    /// GeoJSON Polygon, MultiPolygon or a GeometryCollection of those, or
+    /// `{"type":"Circle","center":[lon,lat],"radius_m":…}`; at most 10,000 positions. An edge follows the shorter way
+    /// around the globe; a ring around a pole encloses the nearer pole.
     #[request(check = Geometry::check, schema = Object)]
     geometry: Geometry,
-    /// `devices` (default), `incidents`, `both`.
+    /// Subjects of the geofence: `devices` (default), `incidents` or `both`.
     #[request(default, schema = String)]
     applies_to: AppliesTo,
-    /// Only subjects that have one of these; everything where there are none.
+    /// Tags of which a subject must have at least one. Without tags every subject counts.
     #[request(default)]
     tags: Vec<String>,
-    /// Whether anything enters or leaves it.
+    /// Whether subjects can enter and leave the geofence.
     #[request(default = true)]
     active: bool,
 }
 
-/// Changes of a geofence; what is left out stays.
+/// Changes of a geofence. Fields that are left out keep their values.
 #[derive(Debug, Request)]
 #[request(into = FencePatch, example = { "name": "Evacuation area 3, widened", "active": true })]
 pub struct FencePatchBody {
@@ -41,7 +41,7 @@ pub struct FencePatchBody {
     kind: Option<String>,
     #[request(check = Geometry::check, schema = Object)]
     geometry: Option<Geometry>,
-    /// `devices`, `incidents`, `both`.
+    /// Subjects of the geofence: `devices`, `incidents` or `both`.
     #[request(schema = String)]
     applies_to: Option<AppliesTo>,
     tags: Option<Vec<String>>,
@@ -51,21 +51,21 @@ pub struct FencePatchBody {
 /// A geofence.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct FenceBody {
-    /// `gf_…`.
+    /// Identifier, `gf_…`.
     pub id: String,
     pub name: String,
     pub kind: Option<String>,
     #[schema(value_type = Object)]
     pub geometry: Geometry,
-    /// West, south, east, north; west > east where it crosses the antimeridian (RFC 7946, 5.2).
+    /// Bounding box: west, south, east, north. West > east crosses the antimeridian (RFC 7946, section 5.2).
     #[schema(value_type = Option<Vec<f64>>)]
     pub bbox: Option<BBox>,
-    /// `devices`, `incidents`, `both`.
+    /// Subjects of the geofence: `devices`, `incidents` or `both`.
     #[schema(value_type = String)]
     pub applies_to: AppliesTo,
     pub tags: Vec<String>,
     pub active: bool,
-    /// For `If-Match`.
+    /// Version of the record, for `If-Match`.
     pub version: u64,
     pub created_by: String,
     pub created_at: String,
@@ -95,19 +95,19 @@ impl From<&Fence> for FenceBody {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct FenceList {
     pub geofences: Vec<FenceBody>,
-    /// For the next page; null at the end.
+    /// Cursor of the next page; null on the last page.
     pub next_cursor: Option<String>,
 }
 
-/// What is inside a geofence.
+/// A device or incident inside a geofence.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct InsideBody {
     /// `device` or `incident`.
     pub subject_type: &'static str,
     pub subject_id: String,
-    /// When it entered.
+    /// Time at which it entered.
     pub since: String,
-    /// Where it was last seen.
+    /// Last known location.
     #[schema(value_type = Option<Object>)]
     pub point: Option<Point>,
     pub seen_at: String,
@@ -125,10 +125,10 @@ impl From<&SubjectInside> for InsideBody {
     }
 }
 
-/// A page of what is inside.
+/// A page of the devices and incidents inside a geofence.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct InsideList {
     pub inside: Vec<InsideBody>,
-    /// For the next page; null at the end.
+    /// Cursor of the next page; null on the last page.
     pub next_cursor: Option<String>,
 }

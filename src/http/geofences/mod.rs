@@ -1,5 +1,5 @@
-//! Geofences: areas that devices and incidents enter and leave. Who may read devices may read them; who may write
-//! incidents may draw them, since they follow what happens, not what is installed.
+//! Geofences: areas that devices and incidents enter and leave. Reading needs `devices:read`; writing needs
+//! `incidents:write`, because geofences follow incidents, not installed devices.
 
 mod body;
 
@@ -8,11 +8,11 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use body::{FenceBody, FenceList, FencePatchBody, InsideBody, InsideList, NewFenceBody};
 
 use crate::app::App;
-use crate::ask::{self, PageQuery};
-use crate::envelope::{self, Data, Given, Said};
+use crate::envelope::{self, Data, IdempotencyReplay, MessageBody};
 use crate::error::HttpError;
 use crate::error::sets::{CallErrors, Disaster, NotFound, ReadErrors, VersionErrors, WriteErrors};
 use crate::guard::{DevicesRead, Guarded, IncidentsWrite, Queried, Sent, by_of};
+use crate::parameters::{self, PageQuery};
 use crate::route::operations;
 
 operations! {
@@ -48,10 +48,10 @@ async fn create(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let by = by_of(&http)?;
-    let idempotency = ask::idempotency(&http, by.id(), &request.sent)?;
+    let idempotency = parameters::idempotency(&http, by.id(), &request.sent)?;
     let made = app.geofences.create(request.body.into(), by, idempotency).await?;
-    let given = Given::again_if(made.replayed);
-    Ok(envelope::created(FenceBody::from(&*made.fence), given))
+    let replay = IdempotencyReplay::from(made.replayed);
+    Ok(envelope::created(FenceBody::from(&*made.fence), replay))
 }
 
 /// Get a geofence
@@ -83,7 +83,7 @@ async fn patch(
     id: web::Path<String>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let (by, if_match) = (by_of(&http)?, ask::if_match(&http)?);
+    let (by, if_match) = (by_of(&http)?, parameters::if_match(&http)?);
     let fence = app.geofences.update(id.into_inner(), request.body.into(), if_match, by).await?;
     Ok(envelope::record(fence.version, FenceBody::from(&*fence)))
 }
@@ -93,7 +93,7 @@ async fn patch(
 /// Deletes a geofence. Devices and incidents that are inside leave it.
 #[utoipa::path(delete, path = "/api/v1/geofences/{id}", tag = "geofences", operation_id = "delete_geofence",
     params(("id" = String, Path), ("If-Match" = String, Header)),
-    responses((status = 200, description = "The geofence is deleted", body = Said), ReadErrors<Disaster>,
+    responses((status = 200, description = "The geofence is deleted", body = MessageBody), ReadErrors<Disaster>,
         VersionErrors<Disaster>, NotFound<Disaster>))]
 async fn delete(
     _guard: Guarded<IncidentsWrite>,
@@ -101,9 +101,9 @@ async fn delete(
     id: web::Path<String>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let (by, if_match) = (by_of(&http)?, ask::if_match(&http)?);
+    let (by, if_match) = (by_of(&http)?, parameters::if_match(&http)?);
     app.geofences.remove(id.into_inner(), if_match, by).await?;
-    Ok(envelope::said("the geofence is deleted"))
+    Ok(envelope::message("the geofence is deleted"))
 }
 
 /// List what is inside a geofence

@@ -1,4 +1,4 @@
-//! Requests that report an incident and change what is known of it.
+//! Requests that report and edit an incident.
 
 use muster_core::Millis;
 use muster_geo::Geometry;
@@ -10,10 +10,10 @@ use muster_network::incident::{
 use muster_request::Request;
 use serde_json::Value;
 
-/// Longest data of a note, in bytes of JSON.
+/// Maximum size of the data of a note, in bytes of JSON.
 const MAX_NOTE_DATA: usize = 16 << 10;
 
-/// What is known of an incident.
+/// The editable fields of an incident.
 #[derive(Debug, Request)]
 #[request(into = IncidentEdit)]
 pub struct IncidentFields {
@@ -24,7 +24,7 @@ pub struct IncidentFields {
     /// `missing_person`, `infrastructure` or `other`.
     #[request(schema = String)]
     kind: Option<IncidentKind>,
-    /// Follows from the kind where it is left out.
+    /// CAP categories; derived from the kind by default.
     #[request(schema = Vec<String>)]
     category: Option<Vec<Category>>,
     #[request(schema = String)]
@@ -36,7 +36,7 @@ pub struct IncidentFields {
     #[request(serde)]
     #[schema(minimum = 1, maximum = 5)]
     ics_type: Option<u8>,
-    /// `{value, reason}` in place of the computed one; null computes it again.
+    /// Priority `{value, reason}` in place of the computed one; null restores the computed one.
     #[request(schema = Object)]
     priority: Option<Option<PriorityOverride>>,
     #[request(schema = String)]
@@ -65,7 +65,7 @@ pub struct IncidentFields {
     attachments: Option<Vec<Attachment>>,
 }
 
-/// A change of what is known of an incident. A field that is left out stays; null clears one that may be empty.
+/// Changes of an incident. Fields that are left out keep their values; null clears an optional field.
 #[derive(Debug, Request)]
 #[request(schema = IncidentPatch, example = {
     "summary": "Waist deep in the lower town.", "urgency": "Immediate", "note": "seen from the bridge"
@@ -73,7 +73,7 @@ pub struct IncidentFields {
 pub struct PatchBody {
     #[request(flatten)]
     pub edit: IncidentFields,
-    /// For the timeline.
+    /// Note for the timeline.
     pub note: Option<String>,
 }
 
@@ -87,7 +87,7 @@ pub struct PatchBody {
 pub struct ReportBody {
     #[request(flatten)]
     fields: IncidentFields,
-    /// A report with the key of an open incident attaches to it.
+    /// Deduplication key. A report with the key of an open incident is attached to that incident.
     dedup_key: Option<String>,
     /// `Actual` (default), `Exercise`, `System`, `Test` or `Draft`.
     #[request(schema = String)]
@@ -108,7 +108,7 @@ pub struct NoteBody {
     /// 1 to 10,000 characters.
     #[request(example = "The bridge is closed.")]
     pub text: String,
-    /// What a program may read, kept as it is; at most 16 KiB.
+    /// Data for programs, stored unchanged; at most 16 KiB of JSON.
     #[request(default, check = short, example = { "bridge": "B7" })]
     pub data: Value,
 }
@@ -117,28 +117,29 @@ fn short(data: &Value) -> Result<(), &'static str> {
     if data.to_string().len() > MAX_NOTE_DATA { Err("must be at most 16 KiB") } else { Ok(()) }
 }
 
-/// A resource that is needed.
+/// A resource needed at an incident.
 #[derive(Debug, Request)]
 #[request(schema = NewIncidentResource, into = NewResource)]
 pub struct ResourceBody {
-    /// Such as `ambulance`.
+    /// Type of the resource, such as `ambulance`.
     #[request(rename = "type", example = "boat")]
     kind: String,
-    /// How many.
+    /// Quantity.
     #[request(range = 1..=1_000_000, default = 1, example = 2)]
     qty: u32,
-    /// `requested` (default), `committed`, `en_route`, `on_scene` or `released`.
+    /// Status: `requested` (default), `committed`, `en_route`, `on_scene` or `released`.
     #[request(schema = String, example = "requested")]
     status: Option<ResourceStatus>,
     #[request(example = "flat bottom")]
     note: Option<String>,
 }
 
-/// A change of a resource. Its status goes one step on (requested, committed, en_route, on_scene), or to released.
+/// A change of a resource. The status moves one step forward (requested, committed, en_route, on_scene), or to
+/// released.
 #[derive(Debug, Request)]
 #[request(schema = IncidentResourceChange, into = ResourceChange)]
 pub struct ResourceChangeBody {
-    /// The resource's number within the incident.
+    /// Number of the resource within the incident.
     #[request(range = 1..=u32::MAX, example = 1)]
     id: u32,
     #[request(range = 1..=1_000_000)]

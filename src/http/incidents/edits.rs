@@ -5,13 +5,13 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use muster_network::incident::ResourceRequest;
 
 use super::body::{NoteBody, PatchBody, ReportBody, ResourceBody, ResourceChangeBody};
-use super::shown::{IncidentBody, Reported, ReportedIncident, Shown, changed, of};
+use super::response::{IncidentBody, IncidentView, ReportResponse, ReportedIncident, changed, of};
 use crate::app::App;
-use crate::ask;
-use crate::envelope::{self, Data, Given, etag};
+use crate::envelope::{self, Data, IdempotencyReplay, etag};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, NotFound, VersionErrors, WriteErrors};
 use crate::guard::{IncidentsWrite, Sent, by_of};
+use crate::parameters;
 
 /// Report an incident
 ///
@@ -30,14 +30,14 @@ pub async fn report(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let by = by_of(&http)?;
-    let named = ask::idempotency(&http, by.id(), &request.sent)?;
+    let named = parameters::idempotency(&http, by.id(), &request.sent)?;
     let answer = app.incidents.report(by, named, request.body.into()).await?;
     let incident = of(&answer)?;
     let mut response = if answer.attached { HttpResponse::Ok() } else { HttpResponse::Created() };
     response.insert_header((ETAG, etag(incident.version)));
     response.insert_header((LOCATION, format!("/api/v1/incidents/{}", incident.id)));
-    Given::again_if(answer.replayed).tell(&mut response);
-    let data = Reported { shown: Shown::new(incident), attached: answer.attached };
+    IdempotencyReplay::from(answer.replayed).write_to(&mut response);
+    let data = ReportResponse { incident: IncidentView::new(incident), attached: answer.attached };
     Ok(response.json(Data { success: true, data }))
 }
 
@@ -58,7 +58,7 @@ pub async fn patch(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let if_match = ask::if_match(&http)?;
+    let if_match = parameters::if_match(&http)?;
     let PatchBody { edit, note } = request.body;
     changed(&app.incidents.edit(by_of(&http)?, id.into_inner(), if_match, edit.into(), note).await?)
 }
@@ -80,10 +80,10 @@ pub async fn note(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let by = by_of(&http)?;
-    let named = ask::idempotency(&http, by.id(), &request.sent)?;
+    let named = parameters::idempotency(&http, by.id(), &request.sent)?;
     let NoteBody { text, data } = request.body;
     let answer = app.incidents.note(by, named, id.into_inner(), text, data).await?;
-    Ok(envelope::created(Shown::new(of(&answer)?), Given::again_if(answer.replayed)))
+    Ok(envelope::created(IncidentView::new(of(&answer)?), IdempotencyReplay::from(answer.replayed)))
 }
 
 /// Add a resource to an incident
@@ -101,11 +101,11 @@ pub async fn add(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let (by, if_match) = (by_of(&http)?, ask::if_match(&http)?);
-    let named = ask::idempotency(&http, by.id(), &request.sent)?;
+    let (by, if_match) = (by_of(&http)?, parameters::if_match(&http)?);
+    let named = parameters::idempotency(&http, by.id(), &request.sent)?;
     let what = ResourceRequest::Add(request.body.into());
     let answer = app.incidents.resources(by, named, id.into_inner(), if_match, what).await?;
-    Ok(envelope::created(Shown::new(of(&answer)?), Given::again_if(answer.replayed)))
+    Ok(envelope::created(IncidentView::new(of(&answer)?), IdempotencyReplay::from(answer.replayed)))
 }
 
 /// Update a resource of an incident
@@ -123,7 +123,7 @@ pub async fn change(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let (by, if_match) = (by_of(&http)?, ask::if_match(&http)?);
+    let (by, if_match) = (by_of(&http)?, parameters::if_match(&http)?);
     let what = ResourceRequest::Change(request.body.into());
     changed(&app.incidents.resources(by, None, id.into_inner(), if_match, what).await?)
 }

@@ -1,11 +1,11 @@
-//! Incidents: reported, moved through their states, listed, drawn on a map.
+//! Incidents: reports, transitions between their states, lists and maps.
 
 mod body;
+mod close_actions;
 mod edits;
-mod ending;
-mod moves;
 mod read;
-mod shown;
+mod response;
+mod transition_requests;
 mod transitions;
 
 use crate::route::operations;
@@ -28,10 +28,10 @@ operations! {
     transitions::escalate,
     transitions::assign,
     transitions::silence,
-    ending::resolve,
-    ending::close,
-    ending::reopen,
-    ending::duplicate,
-    ending::false_alarm,
-    ending::cancel,
+    close_actions::resolve,
+    close_actions::close,
+    close_actions::reopen,
+    close_actions::duplicate,
+    close_actions::false_alarm,
+    close_actions::cancel,
 }

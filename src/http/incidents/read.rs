@@ -1,4 +1,4 @@
-//! Incidents as they are read: one, many, on a map, as CAP.
+//! Reading incidents: one, a list, a map, a timeline, as CAP.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::Millis;
@@ -9,41 +9,41 @@ use muster_network::incident::{Incident, IncidentFilter, IncidentKind, State};
 use muster_request::{Fields, Request};
 use serde_json::{Value, json};
 
-use super::shown::{IncidentBody, IncidentList, Shown, Timeline};
+use super::response::{IncidentBody, IncidentList, IncidentView, Timeline};
 use crate::app::App;
-use crate::ask::{PageQuery, bbox, time};
 use crate::envelope::{self, Data};
 use crate::error::HttpError;
 use crate::error::sets::{CallErrors, Disaster, NotFound, ReadErrors};
 use crate::guard::{Guarded, IncidentsRead, Queried, by_of};
+use crate::parameters::{PageQuery, bbox, time};
 
-/// Most features of one map.
+/// Maximum number of features of a map.
 const MAX_FEATURES: usize = 1_000;
 
 /// The filters of a list and of a map.
 #[derive(Debug, Request)]
 #[request(query, into = IncidentFilter)]
 pub struct FilterQuery {
-    /// One or more states, separated by commas.
+    /// States, separated by commas.
     #[request(rename = "state", with = states, default, schema = String)]
     states: Vec<State>,
     #[request(schema = String)]
     kind: Option<IncidentKind>,
-    /// CAP's severity: this or graver.
+    /// Minimum CAP severity.
     #[request(schema = String)]
     min_severity: Option<Severity>,
-    /// West, south, east, north in degrees; west > east crosses the antimeridian.
+    /// Bounding box: west, south, east, north in degrees. West > east crosses the antimeridian.
     #[request(with = bbox, schema = String)]
     bbox: Option<BBox>,
-    /// RFC 3339: changed then or later.
+    /// Returns only incidents changed at or after this time, RFC 3339.
     #[request(with = time, schema = String)]
     since: Option<Millis>,
-    /// Assigned to, or commanded by: `usr_…`.
+    /// Identifier of a user (`usr_…`): only incidents that the user is assigned to or commands.
     assignee: Option<String>,
     tag: Option<String>,
 }
 
-/// Which incidents are listed.
+/// The filters and the page of a list of incidents.
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct ListQuery {
@@ -53,16 +53,16 @@ pub struct ListQuery {
     page: PageQuery,
 }
 
-/// Which incidents are on a map.
+/// The filters and the page of a map of incidents.
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct MapQuery {
     #[request(flatten)]
     filter: FilterQuery,
-    /// Most features.
+    /// Maximum number of features.
     #[request(range = 1..=MAX_FEATURES, default = MAX_FEATURES, message = "must be 1 to 1,000")]
     limit: usize,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     cursor: Option<String>,
 }
 
@@ -91,8 +91,8 @@ pub async fn list(
     let ListQuery { filter, page } = request.query;
     let found = app.incidents.list(by_of(&http)?, filter.into(), page.into()).await?;
     let next = found.next.clone();
-    let shown = found.items.iter().map(|incident| Shown::new(incident)).collect();
-    Ok(envelope::list("incidents", &muster_core::page::Page { items: shown, next }))
+    let incidents = found.items.iter().map(|incident| IncidentView::new(incident)).collect();
+    Ok(envelope::list("incidents", &muster_core::page::Page { items: incidents, next }))
 }
 
 /// Get an incident
@@ -109,7 +109,7 @@ pub async fn get(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let incident = app.incidents.get(by_of(&http)?, id.into_inner()).await?;
-    Ok(envelope::record(incident.version, Shown::new(&incident)))
+    Ok(envelope::record(incident.version, IncidentView::new(&incident)))
 }
 
 /// Get the timeline of an incident
@@ -169,7 +169,7 @@ pub async fn geojson(
     Ok(HttpResponse::Ok().content_type("application/geo+json").body(map.to_string()))
 }
 
-/// Everything but the geometry is a property.
+/// Returns an incident as a GeoJSON feature, whose properties are all fields but the geometry.
 fn feature(incident: &Incident) -> Value {
     let mut properties = json!(incident);
     if let Some(properties) = properties.as_object_mut() {
@@ -183,7 +183,7 @@ fn feature(incident: &Incident) -> Value {
         "properties": properties })
 }
 
-/// GeoJSON has no circles.
+/// Approximates a circle by a polygon, as GeoJSON has no circles.
 fn plain(geometry: &Geometry) -> Geometry {
     match geometry {
         Geometry::Circle { center, .. } => Geometry::Point(*center),

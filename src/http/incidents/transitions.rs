@@ -1,27 +1,29 @@
-//! Transitions of an incident that goes on.
+//! Transitions that keep an incident open, and assignment.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_network::incident::Action;
 
-use super::moves::{ActivateBody, Asks, AssignBody, EscalateBody, MoveNote, SilenceBody, TriageBody};
-use super::shown::{IncidentBody, changed};
+use super::response::{IncidentBody, changed};
+use super::transition_requests::{
+    ActivateBody, AssignBody, EscalateBody, SilenceBody, TransitionNote, TransitionRequest, TriageBody,
+};
 
 use crate::app::App;
-use crate::ask;
 use crate::envelope::Data;
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, NotFound, VersionErrors, WriteErrors};
 use crate::guard::{IncidentsWrite, Sent, by_of};
+use crate::parameters;
 
-/// Asks for a transition, at the version that the caller has read.
-pub async fn make<T: Asks>(
+/// Requests a transition at the version in `If-Match`.
+pub async fn make<T: TransitionRequest>(
     request: Sent<IncidentsWrite, T>,
     action: Action,
     id: String,
     http: &HttpRequest,
     app: &App,
 ) -> Result<HttpResponse, HttpError> {
-    let if_match = ask::if_match(http)?;
+    let if_match = parameters::if_match(http)?;
     let answer = app.incidents.transition(by_of(http)?, id, if_match, request.body.into_move(action)).await?;
     changed(&answer)
 }
@@ -54,11 +56,11 @@ pub async fn triage(
 /// A transition that is not allowed is rejected with 409; `details.allowed` lists the allowed ones.
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/acknowledge", tag = "incidents", operation_id = "acknowledge_incident",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    request_body = MoveNote,
+    request_body = TransitionNote,
     responses((status = 200, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
         VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn acknowledge(
-    request: Sent<IncidentsWrite, MoveNote>,
+    request: Sent<IncidentsWrite, TransitionNote>,
     id: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,
@@ -92,11 +94,11 @@ pub async fn activate(
 /// A transition that is not allowed is rejected with 409; `details.allowed` lists the allowed ones.
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/contain", tag = "incidents", operation_id = "contain_incident",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    request_body = MoveNote,
+    request_body = TransitionNote,
     responses((status = 200, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
         VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn contain(
-    request: Sent<IncidentsWrite, MoveNote>,
+    request: Sent<IncidentsWrite, TransitionNote>,
     id: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,

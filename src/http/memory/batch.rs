@@ -9,32 +9,32 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::entry::StoreBody;
-use super::shown::EntryBody;
+use super::response::EntryBody;
 use crate::app::App;
-use crate::ask;
-use crate::envelope::Given;
+use crate::envelope::IdempotencyReplay;
 use crate::error::sets::{Agent, WriteErrors};
 use crate::error::{Dialect, ErrorAgent, HttpError, body, status};
 use crate::guard::{MemoryUse, Sent, acting};
+use crate::parameters;
 
 const MOST: usize = 100;
 
-/// Entries to be stored.
+/// Entries to store.
 #[derive(Debug, Request)]
 #[request(example = { "entries": [
     { "key": "oncall/friday", "value": "Ada has the pager", "namespace": "rota" },
     { "key": "oncall/saturday", "value": "Grace has the pager", "namespace": "rota" }
 ] })]
 pub struct BatchBody {
-    /// Stored in their order.
+    /// Entries, stored in this order.
     #[request(list, items = 1..=MOST)]
     entries: Vec<StoreBody>,
 }
 
-/// What became of one entry.
+/// The result for one entry.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchEntry {
-    /// As a store of its own would have answered: 201 new, 200 replaced, or a refusal's.
+    /// Status of storing the entry alone: 201 (created), 200 (replaced), or that of the error.
     pub status: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<EntryBody>,
@@ -45,11 +45,11 @@ pub struct BatchEntry {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchAnswer {
-    /// One for each entry, in their order.
+    /// One result for each entry, in the same order.
     pub results: Vec<BatchEntry>,
 }
 
-fn told(app: &App, result: Result<StoreResponse, Error>) -> BatchEntry {
+fn entry_result(app: &App, result: Result<StoreResponse, Error>) -> BatchEntry {
     match result {
         Ok(StoreResponse { record, created, index_state, .. }) => BatchEntry {
             status: if created { 201 } else { 200 },
@@ -77,12 +77,12 @@ pub async fn store_many(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let by = acting(&http)?;
-    let named = ask::idempotency(&http, by.id(), &request.sent)?;
+    let named = parameters::idempotency(&http, by.id(), &request.sent)?;
     let entries = request.body.entries.into_iter().map(Into::into).collect();
     let results = app.memory.entries.store_many(entries, &by, named).await?;
     let replayed = results.iter().any(|result| result.as_ref().is_ok_and(|reply| reply.replayed));
     app.metrics.memory_writes("store", results.iter().filter(|result| result.is_ok()).count() as u64);
     let mut response = HttpResponse::Ok();
-    Given::again_if(replayed).tell(&mut response);
-    Ok(response.json(BatchAnswer { results: results.into_iter().map(|result| told(&app, result)).collect() }))
+    IdempotencyReplay::from(replayed).write_to(&mut response);
+    Ok(response.json(BatchAnswer { results: results.into_iter().map(|result| entry_result(&app, result)).collect() }))
 }

@@ -1,4 +1,4 @@
-//! An entry as it is sent, and the checks of the fields that several requests have.
+//! The request that stores an entry, and checks of fields that several requests have.
 
 use std::fmt::Display;
 
@@ -7,42 +7,42 @@ use muster_memory::{InvalidName, MAX_KEY, MAX_NAME, MAX_TAGS, MAX_TTL, MAX_VALUE
 use muster_request::{Fields, Request};
 use serde_json::Value;
 
-/// An entry to be stored.
+/// An entry to store.
 #[derive(Debug, Request)]
 #[request(into = NewEntry, example = {
     "key": "depot/north/pump", "value": "The pump of the northern depot needs a new seal.", "tags": ["pump"],
     "ttl_seconds": 86400
 })]
 pub struct StoreBody {
-    /// 1 to 512 bytes, any text without control characters. A known key of the namespace is replaced.
+    /// Key: 1 to 512 bytes without control characters. An entry with the same key and namespace is replaced.
     #[request(check = check_key)]
     #[schema(min_length = 1, max_length = 512)]
     key: String,
-    /// Any text, at most 256 KiB.
+    /// Value: any text of at most 256 KiB.
     #[request(check = check_value)]
     #[schema(max_length = 262_144)]
     value: String,
-    /// At most 64, each 1 to 128 bytes without control characters and commas.
+    /// Tags: at most 64, each of 1 to 128 bytes without control characters and commas.
     #[request(with = tags, default)]
     #[schema(max_items = 64)]
     tags: Vec<String>,
-    /// Seconds from now on, at most ten years; null or left out: for ever.
+    /// Time to live in seconds, at most ten years. Without it the entry does not expire.
     #[request(range = 1..=MAX_TTL)]
     ttl_seconds: Option<u64>,
-    /// 1 to 128 of `A-Z a-z 0-9 . _ : / -`. One that the settings name as shared is everybody's who has the scope
-    /// `memory`; all others are the caller's own.
+    /// Namespace: 1 to 128 of `A-Z a-z 0-9 . _ : / -`. A namespace that the settings name as shared belongs to all
+    /// callers with the scope `memory`; any other is the caller's own.
     #[request(check = check_namespace)]
     #[schema(min_length = 1, max_length = 128, default = "default")]
     namespace: Option<String>,
-    /// What it is a part of, such as a conversation: its neighbours there help to find it. 1 to 128 bytes. Where it is
-    /// left out, the tags `conversation:…`, `conv:…`, `thread:…` and `session:…` name it.
+    /// Thread that the entry is a part of, such as a conversation, whose neighbouring entries help to find it: 1 to 128
+    /// bytes. By default the thread is taken from a tag `conversation:…`, `conv:…`, `thread:…` or `session:…`.
     #[request(check = check_name)]
     #[schema(min_length = 1, max_length = 128)]
     thread: Option<String>,
-    /// What matters more ranks a little higher.
+    /// Importance, which raises the rank slightly.
     #[request(range = 0.0..=1.0)]
     importance: Option<f32>,
-    /// ISO 639-1, such as `de`; told from the text where it is left out.
+    /// Language of the value as an ISO 639-1 code, such as `de`; detected from the value by default.
     #[request(check = check_language)]
     #[schema(pattern = "^[a-z]{2}$")]
     language: Option<String>,
@@ -57,7 +57,7 @@ fn check_bytes(text: &str, most: usize) -> Result<(), String> {
     }
 }
 
-/// Checks a key, or how keys begin.
+/// Checks a key or a prefix of keys.
 pub(super) fn check_key(text: &str) -> Result<(), String> {
     check_bytes(text, MAX_KEY)
 }
@@ -86,7 +86,7 @@ fn check_language(code: &str) -> Result<(), &'static str> {
     if fits { Ok(()) } else { Err("must be an ISO 639-1 code, such as `de`") }
 }
 
-/// Tags: an array of a body; of a query repeated or with commas between, none twice.
+/// Reads tags: of a body an array; of a query repeated or separated by commas, without duplicates.
 pub(super) fn tags(fields: &mut Fields<'_>, name: &str) -> Option<Vec<String>> {
     if fields.is_query() { query_tags(fields, name) } else { body_tags(fields, name) }
 }

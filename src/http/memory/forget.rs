@@ -1,4 +1,4 @@
-//! `DELETE /api/memory/owners/{owner}`: every trace of an owner.
+//! `DELETE /api/memory/owners/{owner}`: deletion of all data of an owner.
 
 use actix_web::{HttpRequest, web};
 use muster_core::{Error, Kind};
@@ -13,16 +13,16 @@ use crate::error::HttpError;
 use crate::error::sets::{Agent, Conflict, ReadErrors};
 use crate::guard::{Guarded, MemoryForget, acting, caller_of};
 
-/// What was deleted, and where it may stand yet.
+/// The result of a deletion, and the files that may still contain the data.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ForgottenBody {
     pub owner: String,
     pub entries: u64,
-    /// Replaced versions.
+    /// Number of replaced versions.
     pub versions: u64,
     pub vectors: u64,
-    /// Files in the data folder, by their names there, that may hold it yet: backups and what was set aside since the
-    /// owner's making. Backups that were written elsewhere are their keeper's to delete.
+    /// Names of the files in the data folder that may still contain the data: backups and quarantined files since the
+    /// creation of the owner. Backups written elsewhere must be deleted by the operator.
     pub backups: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub async fn forget(
     let (by, scopes) = (acting(&http)?, caller_of(&http)?.key);
     let own = by.id() == *owner && scopes.has(Scope::Memory);
     if !own && !scopes.has(Scope::Admin) {
-        let message = "one's own memory is forgotten with the scope `memory`, anybody else's with `admin`";
+        let message = "deleting the own memory needs the scope `memory`, that of another owner the scope `admin`";
         return Err(HttpError::new(Kind::Forbidden, message));
     }
     if let Err(why) = check_name(&owner) {

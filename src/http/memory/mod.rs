@@ -1,4 +1,4 @@
-//! Semantic memory: stored, found, read, deleted, forgotten.
+//! Semantic memory: store, search, read and delete entries.
 
 mod batch;
 mod entry;
@@ -6,16 +6,16 @@ mod forget;
 mod queries;
 mod read;
 mod remove;
+mod response;
 mod search;
 mod search_request;
-mod shown;
 mod stats;
 mod store;
 
 use crate::route::operations;
 
-// `{key}` may be any text, percent-encoded. An entry whose key is the name of another route is reached by its identifier,
-// or by `key` of the list.
+// `{key}` may be any text, percent-encoded. An entry whose key is the name of another route is accessed by its
+// identifier, or by `key` of the list.
 operations! {
     read::list,
     remove::delete_named,

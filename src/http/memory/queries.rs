@@ -1,4 +1,4 @@
-//! The queries of memory: an empty parameter counts as left out, and of a repeated one the last value counts.
+//! Query parameters of memory: an empty parameter is ignored, and of a repeated one the last value counts.
 
 use muster_core::page::PageAsk;
 use muster_memory::ListParams;
@@ -6,31 +6,31 @@ use muster_request::Request;
 
 use super::entry::{check_key, check_name, check_namespace, tags};
 
-/// Longest cursor, in bytes: it is this server's own text.
+/// Maximum length of a cursor, in bytes.
 const MAX_CURSOR: usize = 2_048;
 
-/// Which entries are listed.
+/// The filters and the page of a list of entries.
 #[derive(Debug, Request)]
 #[request(query, last, skip_empty)]
 pub struct ListQuery {
-    /// All of the caller's own where it is left out; a shared one must be named.
+    /// Namespace. By default all namespaces of the caller, without shared ones.
     #[request(check = check_namespace)]
     namespace: Option<String>,
-    /// This key alone, of the namespace (`default`); the other filters do not count then.
+    /// Returns only the entry with this key in the namespace (`default` by default); the other filters are ignored.
     #[request(check = check_key)]
     pub(super) key: Option<String>,
-    /// How keys begin.
+    /// Returns only entries whose key begins with this text.
     #[request(check = check_key)]
     key_prefix: Option<String>,
-    /// All of these: repeatable, or with commas between.
+    /// Returns only entries with all these tags; repeatable or separated by commas.
     #[request(with = tags, default)]
     tags: Vec<String>,
     #[request(check = check_name)]
     thread: Option<String>,
-    /// Most entries of the page.
+    /// Maximum number of entries of the page.
     #[request(range = 1..=200, default = 50)]
     limit: usize,
-    /// `next_cursor` of the page before, with the same filters.
+    /// `next_cursor` of the previous page; requires the same filters.
     #[request(check = check_cursor)]
     cursor: Option<String>,
 }
@@ -42,11 +42,11 @@ impl From<ListQuery> for ListParams {
     }
 }
 
-/// Which namespace the key of a path is of.
+/// The namespace of the key in the path.
 #[derive(Debug, Request)]
 #[request(query, last, skip_empty)]
 pub struct NamespaceQuery {
-    /// Of the key, `default` where it is left out.
+    /// Namespace of the key; `default` by default.
     #[request(check = check_namespace)]
     pub(super) namespace: Option<String>,
 }
@@ -55,10 +55,10 @@ pub struct NamespaceQuery {
 #[derive(Debug, Request)]
 #[request(query, last, skip_empty)]
 pub struct KeyQuery {
-    /// The key; of a history also the id (`mem_…`) of an entry.
+    /// Key of the entry; for a history also the identifier (`mem_…`).
     #[request(check = check_key)]
     pub(super) key: String,
-    /// Of the key, `default` where it is left out.
+    /// Namespace of the key; `default` by default.
     #[request(check = check_namespace)]
     pub(super) namespace: Option<String>,
 }
@@ -78,13 +78,13 @@ mod tests {
     }
 
     #[test]
-    fn tags_come_repeated_or_with_commas_and_each_counts_once() {
+    fn tags_may_be_repeated_or_separated_by_commas_without_duplicates() {
         let sent = [("tags", "a, b,,a"), ("other", "x"), ("tags", "c"), ("tags", "")];
         assert_eq!(read::<ListQuery>(&sent).unwrap().tags, ["a", "b", "c"]);
     }
 
     #[test]
-    fn of_what_takes_one_value_the_last_counts() {
+    fn the_last_value_of_a_single_valued_parameter_counts() {
         let query = read::<ListQuery>(&[("limit", "5"), ("limit", "7"), ("cursor", "")]).unwrap();
         assert_eq!(ListParams::from(query).page, PageAsk { limit: 7, after: None });
     }

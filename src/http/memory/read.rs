@@ -9,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::queries::{KeyQuery, ListQuery, NamespaceQuery};
-use super::shown::EntryBody;
+use super::response::EntryBody;
 use crate::app::App;
 use crate::envelope::etag;
 use crate::error::HttpError;
@@ -19,20 +19,20 @@ use crate::guard::{MemoryUse, Queried, acting};
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EntryList {
     pub entries: Vec<EntryBody>,
-    /// For the next page, with the same filters; null at the end. A filter that lets little through may leave a page
-    /// short, or empty, with more behind it.
+    /// Cursor of the next page, with the same filters; null on the last page. A page of a selective filter may be short
+    /// or empty without being the last.
     pub next_cursor: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EntryHistory {
-    /// The present version, then those before it that are kept, newest first.
+    /// The present version, then the stored earlier versions, newest first.
     pub versions: Vec<EntryBody>,
-    /// All of them are on this page: always null.
+    /// Always null: the list has one page.
     pub next_cursor: Option<String>,
 }
 
-/// The refusal where there is no such entry: not there, over, or another's.
+/// Returns the error for an entry that does not exist, has expired or belongs to another owner.
 pub(super) fn missing(key: &str) -> Error {
     let key: String = key.chars().take(100).collect();
     Error::new(
@@ -55,19 +55,19 @@ pub async fn list(
 ) -> Result<web::Json<EntryList>, HttpError> {
     let mut query = request.query;
     let key = query.key.take();
-    let ask = ListParams::from(query);
+    let list = ListParams::from(query);
     let by = acting(&http)?;
     let Page { items, next } = match key {
         Some(key) => {
-            let found = app.memory.entries.get(ask.namespace.as_deref(), &key, &by)?;
+            let found = app.memory.entries.get(list.namespace.as_deref(), &key, &by)?;
             Page { items: found.into_iter().filter(|entry| entry.key() == key).collect(), next: None }
         }
-        None => app.memory.entries.list(ask, &by).await?,
+        None => app.memory.entries.list(list, &by).await?,
     };
-    Ok(web::Json(EntryList { entries: shown(&items), next_cursor: next }))
+    Ok(web::Json(EntryList { entries: bodies(&items), next_cursor: next }))
 }
 
-fn shown(records: &[EntryRecord]) -> Vec<EntryBody> {
+fn bodies(records: &[EntryRecord]) -> Vec<EntryBody> {
     records.iter().map(|record| EntryBody::new(record, None)).collect()
 }
 
@@ -76,7 +76,7 @@ fn shown(records: &[EntryRecord]) -> Vec<EntryBody> {
 /// Returns one entry, with its version as `ETag`. An entry of another owner, or one that has expired, is 404.
 #[utoipa::path(get, path = "/api/memory/{key}", tag = "memory", operation_id = "get_memory",
     params(
-        ("key" = String, Path, description = "The key, percent-encoded whatever it holds, or the id (`mem_…`) of an entry of any namespace"),
+        ("key" = String, Path, description = "Percent-encoded key, or the identifier (`mem_…`) of an entry of any namespace"),
         NamespaceQuery,
     ),
     responses((status = 200, description = "The entry", body = EntryBody), ReadErrors<Agent>, NotFound<Agent>))]
@@ -111,5 +111,5 @@ pub async fn history(
     if versions.is_empty() {
         return Err(HttpError(missing(&key)));
     }
-    Ok(web::Json(EntryHistory { versions: shown(&versions), next_cursor: None }))
+    Ok(web::Json(EntryHistory { versions: bodies(&versions), next_cursor: None }))
 }

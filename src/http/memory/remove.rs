@@ -1,4 +1,4 @@
-//! Entries deleted, with their history.
+//! Deletion of entries with their history.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
@@ -29,9 +29,9 @@ async fn carry_out(
 /// Deletes an entry with its history and its vector. No search finds it after this returns.
 #[utoipa::path(delete, path = "/api/memory/{key}", tag = "memory", operation_id = "delete_memory",
     params(
-        ("key" = String, Path, description = "The key, percent-encoded whatever it holds, or the id (`mem_…`) of an entry of any namespace"),
+        ("key" = String, Path, description = "Percent-encoded key, or the identifier (`mem_…`) of an entry of any namespace"),
         NamespaceQuery,
-        ("If-Match" = Option<String>, Header, description = "Only where the entry is at that version"),
+        ("If-Match" = Option<String>, Header, description = "Changes the entry only at this version"),
     ),
     responses((status = 204, description = "The entry is deleted"), ReadErrors<Agent>, NotFound<Agent>,
         Conflict<Agent>, VersionFailed<Agent>))]
@@ -51,7 +51,7 @@ pub async fn delete(
 #[utoipa::path(delete, path = "/api/memory", tag = "memory", operation_id = "delete_memory_named",
     params(
         KeyQuery,
-        ("If-Match" = Option<String>, Header, description = "Only where the entry is at that version"),
+        ("If-Match" = Option<String>, Header, description = "Changes the entry only at this version"),
     ),
     responses((status = 204, description = "The entry is deleted"), ReadErrors<Agent>, NotFound<Agent>,
         Conflict<Agent>, VersionFailed<Agent>))]

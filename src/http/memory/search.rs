@@ -13,24 +13,24 @@ use crate::error::HttpError;
 use crate::error::sets::{Agent, BodyErrors, ReadErrors};
 use crate::guard::{MemoryUse, Queried, Sent, acting};
 
-/// Of each way alone, as far as it was computed.
+/// The scores of an entry by each ranking that was computed.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ScoresBody {
-    /// BM25 as a share of the most that any entry could have, 0 to 1; null where words did not count.
+    /// BM25 as a share of the maximum possible score, 0 to 1; null if words were not ranked.
     pub text: Option<f32>,
-    /// Cosine of the query and the entry with its neighbours, -1 to 1; null where vectors did not count, or the entry has
-    /// none yet.
+    /// Cosine similarity of the query and the entry with its neighbours, -1 to 1; null if vectors were not ranked or
+    /// the entry has no vector yet.
     pub semantic: Option<f32>,
 }
 
-/// A part of a value that answers the query.
+/// A passage of a value that matches the query.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct HighlightBody {
     pub snippet: String,
-    /// Where the snippet begins and ends in the value, in characters.
+    /// Position of the snippet in the value, in characters.
     pub start: usize,
     pub end: usize,
-    /// Where words match within the snippet, in characters: from, to.
+    /// Matching words within the snippet as pairs of start and end, in characters.
     #[schema(value_type = Vec<Vec<usize>>)]
     pub matches: Vec<(usize, usize)>,
 }
@@ -44,7 +44,7 @@ pub struct ContextBody {
     pub next_id: Option<EntryId>,
 }
 
-/// An entry that was found.
+/// An entry of the result.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct HitBody {
     #[schema(value_type = String)]
@@ -58,10 +58,10 @@ pub struct HitBody {
     pub thread: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub importance: Option<f32>,
-    /// 0 to 1: the share it has of what a perfect entry would score, in which every word of the query stands without end
-    /// and whose vector is the query's. Comparable within one search.
+    /// Score from 0 to 1, relative to a perfect entry, which contains every word of the query without limit and has the
+    /// query's vector. Comparable within one search.
     pub score: f32,
-    /// From 1, over all pages.
+    /// Rank, from 1, over all pages.
     pub rank: usize,
     pub scores: ScoresBody,
     pub highlights: Vec<HighlightBody>,
@@ -70,30 +70,30 @@ pub struct HitBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Millis>,
-    /// Every part of the score, with `explain=true`.
+    /// Every part of the score, if `explain` is true.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub explain: Option<Value>,
     pub context: ContextBody,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SearchBody {
     pub query: String,
-    /// The ranking that was used: `hybrid`, `text` or `semantic`. `text` where no vectors can be had, and `warnings` says
-    /// why.
+    /// Ranking that was used: `hybrid`, `text` or `semantic`. It is `text` if no vectors are available; `warnings`
+    /// contains the reason.
     #[schema(value_type = String)]
     pub mode: Mode,
-    /// Best first.
+    /// Entries, best first.
     pub results: Vec<HitBody>,
     pub took_ms: u64,
-    /// Entries that match, those of other pages among them.
+    /// Number of matching entries, including those of other pages.
     pub total: usize,
-    /// For the next page, of the same search; null at the end.
+    /// Cursor of the next page of the same search; null on the last page.
     pub next_cursor: Option<String>,
     pub warnings: Vec<String>,
-    /// `state`: `ready`, `rebuilding` (with `percent`: what is not there yet is not found) or `down`.
+    /// `state`: `ready`, `rebuilding` (with `percent`; entries not indexed yet are not found) or `down`.
     #[schema(value_type = Object)]
     pub index: IndexHealth,
 }
@@ -121,7 +121,7 @@ fn hit(found: FoundEntry, explained: bool) -> HitBody {
     }
 }
 
-/// Places in characters: JSON's texts have no bytes.
+/// Converts a highlight from byte positions to character positions.
 fn highlight(part: Highlight, value: &str) -> HighlightBody {
     let Highlight { start, end, snippet, matches } = part;
     let characters = |text: &str, to: usize| text.char_indices().take_while(|(at, _)| *at < to).count();
@@ -173,9 +173,9 @@ pub async fn search_by_body(
 
 async fn found(request: SearchRequest, http: &HttpRequest, app: &App) -> Result<web::Json<SearchBody>, HttpError> {
     let explain = request.explain;
-    let ask = SearchParams::from(request);
-    let text = ask.query.text.to_string();
-    let reply = app.memory.entries.search(ask, &acting(http)?).await?;
+    let search = SearchParams::from(request);
+    let text = search.query.text.to_string();
+    let reply = app.memory.entries.search(search, &acting(http)?).await?;
     let SearchResponse { mode, hits, total, next, took, mut warnings, index } = reply;
     if let IndexHealth::Rebuilding { percent } = index {
         warnings.push(format!("the index is rebuilt ({percent} %): what is not in it yet is not found"));
@@ -198,10 +198,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_told_in_characters() {
+    fn positions_are_in_characters() {
         let part = Highlight { start: 3, end: 12, snippet: "größe ü".to_owned(), matches: vec![(0, 7), (8, 10)] };
-        let told = highlight(part, "é größe ü");
-        assert_eq!((told.start, told.end), (2, 9));
-        assert_eq!(told.matches, [(0, 5), (6, 7)]);
+        let highlight = highlight(part, "é größe ü");
+        assert_eq!((highlight.start, highlight.end), (2, 9));
+        assert_eq!(highlight.matches, [(0, 5), (6, 7)]);
     }
 }

@@ -1,4 +1,4 @@
-//! A search, as a query or a body sends it.
+//! A search request, sent as a query or as a body.
 
 use std::time::Duration;
 
@@ -10,58 +10,58 @@ use super::queries::check_cursor;
 
 const DAY_SECONDS: f64 = 86_400.0;
 
-/// What to search for.
+/// A search.
 #[derive(Debug, Request)]
 #[request(query, body, last, skip_empty, schema = SearchRequest, example = {
     "q": "which pump needs a seal", "tags": ["pump"], "limit": 5, "explain": true
 })]
 pub struct SearchRequest {
-    /// At most 64 KiB; its first 512 words count. No character of it is an operator. An address has room for about 60 KB:
-    /// longer ones by POST.
+    /// Text to search for, at most 64 KiB, of which the first 512 words count. No character is an operator. A URL has
+    /// room for about 60 KB; use POST for longer texts.
     #[request(check = check_text)]
     #[schema(min_length = 1, max_length = 65_536)]
     q: String,
-    /// `hybrid`, `text` or `semantic` (also `vector`).
+    /// Ranking: `hybrid`, `text` or `semantic` (also `vector`).
     #[request(with = mode, default, schema = String)]
     #[schema(default = "hybrid")]
     mode: Mode,
-    /// Most hits of the page.
+    /// Maximum number of hits of the page.
     #[request(range = 1..=200, default = 10)]
     limit: usize,
-    /// `next_cursor` of the page before, of the same search.
+    /// `next_cursor` of the previous page of the same search.
     #[request(check = check_cursor)]
     #[schema(max_length = 2_048)]
     cursor: Option<String>,
-    /// All of the caller's own where it is left out; a shared one must be named.
+    /// Namespace. By default all namespaces of the caller, without shared ones.
     #[request(check = check_namespace)]
     #[schema(min_length = 1, max_length = 128)]
     namespace: Option<String>,
-    /// All of these; in a query repeatable, or with commas between.
+    /// Returns only entries with all these tags; in a query repeatable or separated by commas.
     #[request(with = tags, default)]
     #[schema(max_items = 64)]
     tags: Vec<String>,
-    /// At least one of these; in a query repeatable, or with commas between.
+    /// Returns only entries with at least one of these tags; in a query repeatable or separated by commas.
     #[request(with = tags, default)]
     #[schema(max_items = 64)]
     tags_any: Vec<String>,
-    /// How keys begin.
+    /// Returns only entries whose key begins with this text.
     #[request(check = check_key)]
     #[schema(min_length = 1, max_length = 512)]
     key_prefix: Option<String>,
-    /// Of this thread only.
+    /// Returns only entries of this thread.
     #[request(check = check_name)]
     #[schema(min_length = 1, max_length = 128)]
     thread: Option<String>,
-    /// What scores less is left out.
+    /// Minimum score of a hit.
     #[request(range = 0.0..=1.0)]
     min_score: Option<f32>,
-    /// The age at which a score is halved; without it age does not count. At most a hundred years.
+    /// Age at which a score is halved, in days, at most a hundred years. By default age does not count.
     #[request(range = 0.001..=36_500.0)]
     half_life_days: Option<f64>,
-    /// Below 1, what resembles a better hit moves down (maximal marginal relevance).
+    /// Weight of relevance in maximal marginal relevance. Below 1, hits that resemble a better hit move down.
     #[request(range = 0.0..=1.0)]
     mmr: Option<f32>,
-    /// Whether every part of each score is wanted.
+    /// Whether every part of each score is returned.
     #[request(with = flag, default, schema = bool)]
     #[schema(default = false)]
     pub(super) explain: bool,
@@ -105,7 +105,7 @@ fn mode(fields: &mut Fields<'_>, name: &str) -> Option<Mode> {
     }
 }
 
-/// True or false; a query may also have `1` or `0`.
+/// Reads true or false; a query may also contain `1` or `0`.
 fn flag(fields: &mut Fields<'_>, name: &str) -> Option<bool> {
     match fields.value(name).and_then(|value| value.as_str()) {
         Some("1") if fields.is_query() => Some(true),
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_that_is_wrong_is_reported() {
+    fn every_invalid_field_is_reported() {
         let sent =
             [("limit", "0"), ("min_score", "NaN"), ("explain", "perhaps"), ("tags", "a\u{7}"), ("namespace", "a b")];
         let sent = sent.map(|(name, text)| (name.to_owned(), text.to_owned()));

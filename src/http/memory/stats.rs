@@ -10,7 +10,7 @@ use crate::error::HttpError;
 use crate::error::sets::{Agent, CallErrors};
 use crate::guard::{Guarded, MemoryUse, acting};
 
-/// What one namespace holds.
+/// The contents of one namespace.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct NamespaceBody {
     pub namespace: String,
@@ -19,40 +19,40 @@ pub struct NamespaceBody {
     pub bytes: u64,
 }
 
-/// What the index holds of it.
+/// The state of the index of the caller's memory.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct IndexBody {
     /// `state`: `ready`, `rebuilding` (with `percent`) or `down`.
     #[serde(flatten)]
     #[schema(inline, value_type = Object)]
     pub health: IndexHealth,
-    /// Entries in it.
+    /// Number of indexed entries.
     pub entries: Option<u64>,
-    /// In memory.
+    /// Size in memory, in bytes.
     pub bytes: Option<u64>,
-    /// Durable changes that are not in it yet.
+    /// Number of durable changes that are not indexed yet.
     pub lag: Option<u64>,
 }
 
-/// What the caller's memory holds. Entries past their time count until they are swept, seconds later.
+/// The contents of the caller's memory. Expired entries are counted until they are deleted, seconds later.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StatsBody {
-    /// Whose: `key_…` or `usr_…`.
+    /// Identifier of the owner: `key_…` or `usr_…`.
     pub owner: String,
     pub entries: u64,
-    /// Most that may be.
+    /// Maximum number of entries.
     pub limit: u64,
-    /// Replaced versions that are kept.
+    /// Number of stored earlier versions.
     pub versions: u64,
-    /// Keys, values and tags of the present versions.
+    /// Size of the keys, values and tags of the present versions, in bytes.
     pub bytes: u64,
-    /// By name, at most the first thousand.
+    /// Namespaces in order of name, at most the first thousand.
     pub namespaces: Vec<NamespaceBody>,
-    /// Entries that are found by meaning, too.
+    /// Number of entries with a vector.
     pub vectors: Option<u64>,
-    /// Entries whose vector is to be made yet.
+    /// Number of entries whose vector is not computed yet.
     pub pending: Option<u64>,
-    /// The weights that make vectors; null where there are none.
+    /// Embedding model; null if there is none.
     pub model: Option<String>,
     /// Length of a vector.
     pub dimensions: Option<usize>,

@@ -7,21 +7,21 @@ use muster_core::{Error, Kind};
 use muster_memory::{Precondition, StoreResponse};
 
 use super::entry::StoreBody;
-use super::shown::EntryBody;
+use super::response::EntryBody;
 use crate::app::App;
-use crate::ask;
-use crate::envelope::{Given, etag};
+use crate::envelope::{IdempotencyReplay, etag};
 use crate::error::HttpError;
 use crate::error::sets::{Agent, VersionFailed, WriteErrors};
 use crate::guard::{MemoryUse, Sent, acting};
+use crate::parameters;
 
-/// What must hold of the entry that a request changes: `If-Match` with its version, or `If-None-Match: *`.
+/// Reads the precondition of a change: `If-Match` with a version, or `If-None-Match: *`.
 ///
 /// # Errors
 /// `Invalid` names the header.
 pub(super) fn precondition(http: &HttpRequest) -> Result<Precondition, Error> {
     if http.headers().contains_key(IF_MATCH) {
-        return ask::if_match(http).map(Precondition::Match);
+        return parameters::if_match(http).map(Precondition::Match);
     }
     match http.headers().get(IF_NONE_MATCH).map(|value| value.to_str().unwrap_or_default().trim()) {
         None => Ok(Precondition::None),
@@ -29,7 +29,7 @@ pub(super) fn precondition(http: &HttpRequest) -> Result<Precondition, Error> {
         Some(other) => Err(Error::field(
             Kind::Invalid,
             &["header", "If-None-Match"],
-            "takes * only: store what is not there yet",
+            "must be *: the entry is stored only if it does not exist",
             other.into(),
         )),
     }
@@ -42,8 +42,8 @@ pub(super) fn precondition(http: &HttpRequest) -> Result<Precondition, Error> {
 /// incremented, and the previous content is kept in its history.
 #[utoipa::path(post, path = "/api/memory/store", tag = "memory", operation_id = "store_memory", request_body = StoreBody,
     params(
-        ("If-Match" = Option<String>, Header, description = "Only where the entry is at that version; `*`: only where it is there"),
-        ("If-None-Match" = Option<String>, Header, description = "`*`: only where there is none"),
+        ("If-Match" = Option<String>, Header, description = "Changes the entry only at this version; `*`: only if it exists"),
+        ("If-None-Match" = Option<String>, Header, description = "`*`: stores the entry only if it does not exist"),
         ("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters"),
     ),
     responses((status = 200, description = "The entry, which replaced another", body = EntryBody),
@@ -55,12 +55,12 @@ pub async fn store(
 ) -> Result<HttpResponse, HttpError> {
     let by = acting(&http)?;
     let condition = precondition(&http)?;
-    let named = ask::idempotency(&http, by.id(), &request.sent)?;
+    let named = parameters::idempotency(&http, by.id(), &request.sent)?;
     let StoreResponse { record, created, index_state, replayed } =
         app.memory.entries.store(request.body.into(), &by, condition, named).await?;
     app.metrics.memory_writes("store", 1);
     let mut response = HttpResponse::build(if created { StatusCode::CREATED } else { StatusCode::OK });
     response.insert_header((ETAG, etag(record.version.into())));
-    Given::again_if(replayed).tell(&mut response);
+    IdempotencyReplay::from(replayed).write_to(&mut response);
     Ok(response.json(EntryBody::new(&record, Some(index_state))))
 }

@@ -20,10 +20,11 @@ const USUAL: usize = 50;
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct HistoryQuery {
-    /// `<epoch>-<offset>`: what came after it; left out: from the oldest that is kept.
+    /// Position `<epoch>-<offset>`: returns later publications only. By default the page begins with the oldest stored
+    /// publication.
     #[request(with = position, schema = String)]
     since: Option<Position>,
-    /// Most publications.
+    /// Maximum number of publications.
     #[request(range = 1..=MOST, default = USUAL)]
     limit: usize,
 }
@@ -63,9 +64,12 @@ pub async fn presence(
 ) -> Result<HttpResponse, HttpError> {
     let feed = &app(&request)?.feed;
     if !subject(&request)?.may_see_others() {
-        return Err(HttpError::new(Kind::Forbidden, "who else watches is told to those who may see everybody's tasks"));
+        return Err(HttpError::new(
+            Kind::Forbidden,
+            "presence on this channel is visible only to callers who may see all tasks",
+        ));
     }
-    // Who may read a channel may know who else does.
+    // A caller that may read a channel may also see its presence.
     feed.history(&channel, None, 1, viewer(&request)?).await.map_err(refused)?;
     let present = feed.presence(&channel).await?;
     Ok(envelope::data(outbound::presence(&channel, &present)))

@@ -1,4 +1,4 @@
-//! The live feed: sockets, and over HTTP its history, its presence and server-sent events.
+//! The live feed: WebSockets, and over HTTP the history and presence of channels and server-sent events.
 
 mod api;
 mod channels;

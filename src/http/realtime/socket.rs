@@ -21,7 +21,7 @@ use crate::ws::{self, Endpoint};
     params(
         ("Upgrade" = Option<String>, Header, description = "`websocket`"),
         ("Sec-WebSocket-Protocol" = Option<String>, Header, description = "`muster.v1.json`"),
-        ("Origin" = Option<String>, Header, description = "The page's origin; without it a token is needed here"),
+        ("Origin" = Option<String>, Header, description = "Origin of the page; without it the handshake needs a token"),
     ),
     responses((status = 101, description = "The WebSocket is open"), HandshakeErrors<Disaster>))]
 pub async fn open(_counted: Open, request: HttpRequest, body: web::Payload) -> Result<HttpResponse, HttpError> {

@@ -10,14 +10,14 @@ use crate::error::sets::{Disaster, ReadErrors};
 use crate::guard::{Listening, Queried, staying};
 use crate::ws::{self, read_positions};
 
-/// Most channels of one stream, as of one socket.
+/// Maximum number of channels of a stream, the same as of a socket.
 const MOST: usize = 128;
 
-/// Which channels a stream carries.
+/// The channels of a stream.
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct ChannelsQuery {
-    /// A channel; repeatable, 128 at most.
+    /// Channel; repeatable, at most 128.
     #[request(
         with = repeated,
         items = 1..=MOST,
@@ -41,7 +41,7 @@ fn repeated(fields: &mut Fields<'_>, name: &str) -> Option<Vec<String>> {
 #[utoipa::path(get, path = "/api/v1/realtime/sse", tag = "realtime", operation_id = "realtime_events",
     params(
         ChannelsQuery,
-        ("Last-Event-ID" = Option<String>, Header, description = "Where the listener stands in each channel"),
+        ("Last-Event-ID" = Option<String>, Header, description = "Last received position in each channel"),
     ),
     responses((status = 200, description = "The events, until the stream ends", content_type = "text/event-stream", body = String),
         ReadErrors<Disaster>))]

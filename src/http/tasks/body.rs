@@ -1,4 +1,4 @@
-//! A task as it is shown.
+//! A task in a response.
 
 use muster_core::Millis;
 use muster_tasks::task::{
@@ -9,34 +9,34 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// A task.
+/// A task of an agent.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TaskBody {
     pub task_id: String,
     pub agent: String,
-    /// Live: `pending`, `queued`, `running`, `pausing`, `paused`, `waiting`, `retrying`. Ended: `succeeded`, `failed`,
-    /// `timed_out`, `killed`, `rejected`.
+    /// Status. Live: `pending`, `queued`, `running`, `pausing`, `paused`, `waiting`, `retrying`. Ended: `succeeded`,
+    /// `failed`, `timed_out`, `killed`, `rejected`.
     #[schema(value_type = String)]
     pub status: Status,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Millis,
-    /// As estimated when it was accepted.
+    /// Run time plus time in the queue, as estimated when the task was accepted, in seconds.
     pub estimated_seconds: u64,
-    /// The instruction.
+    /// Instruction of the task.
     pub task: String,
     #[schema(value_type = Object)]
     pub params: Value,
-    /// `low`, `normal` or `high`.
+    /// Priority in the queue: `low`, `normal` or `high`.
     #[schema(value_type = String)]
     pub priority: Priority,
     pub timeout_seconds: u32,
-    /// `key_…` or `usr_…`.
+    /// Identifier of the owner: `key_…` or `usr_…`.
     pub owner: String,
-    /// One more with each redirect.
+    /// Revision of the instructions, incremented by each redirect.
     pub revision: u32,
-    /// Of the step in hand, from 1.
+    /// Number of the attempt of the present step, from 1.
     pub attempt: u32,
-    /// One more with each durable change.
+    /// Sequence number of the task's journal, incremented by each durable change.
     pub seq: u64,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub queued_at: Option<Millis>,
@@ -44,13 +44,13 @@ pub struct TaskBody {
     pub started_at: Option<Millis>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub finished_at: Option<Millis>,
-    /// When its run time is over, while it runs.
+    /// Time at which the run time ends, while the task runs.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub deadline_at: Option<Millis>,
     pub paused_seconds: u64,
     pub progress: ProgressBody,
     pub estimate: EstimateBody,
-    /// What it waits for.
+    /// Reason for which the task waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting: Option<WaitingBody>,
     pub control: ControlsBody,
@@ -58,51 +58,51 @@ pub struct TaskBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub result: Option<Value>,
-    /// What an aborted step had written.
+    /// Output of an aborted step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<FailureBody>,
-    /// Whether a crash interrupted it.
+    /// Whether the task was interrupted by a crash of the server and continued.
     pub recovered: bool,
     pub usage: UsageBody,
 }
 
-/// How far it is.
+/// The progress of a task.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ProgressBody {
-    /// 0 to 100.
+    /// Progress in percent, 0 to 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<u8>,
     pub completed_steps: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_steps: Option<u32>,
     pub phase: String,
-    /// `measured` (by steps) or `estimated` (by time).
+    /// Basis of the progress: `measured` (by steps) or `estimated` (by time).
     #[schema(value_type = String)]
     pub basis: Basis,
     #[schema(value_type = String, format = DateTime)]
     pub updated_at: Millis,
 }
 
-/// How long it is thought to take.
+/// The estimated duration of a task.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EstimateBody {
     pub p50_seconds: u64,
     pub p90_seconds: u64,
-    /// Runs of that agent that it rests on.
+    /// Number of earlier runs of the agent on which the estimate is based.
     pub samples: u64,
     pub queue_seconds: u64,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WaitingBody {
-    /// `input`, `approval` or `operator`.
+    /// Reason: `input`, `approval` or `operator`.
     pub reason: String,
     pub detail: String,
 }
 
-/// Controls that are under way.
+/// The controls of a task that are not finished.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ControlsBody {
     pub pending: Vec<PendingBody>,
@@ -111,9 +111,9 @@ pub struct ControlsBody {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PendingBody {
     pub request_id: String,
-    /// `pause`, `resume`, `kill` or `redirect`.
+    /// Verb: `pause`, `resume`, `kill` or `redirect`.
     pub verb: &'static str,
-    /// Who asked: `key_…` or `usr_…`.
+    /// Identifier of the caller: `key_…` or `usr_…`.
     pub by: String,
     #[schema(value_type = String, format = DateTime)]
     pub at: Millis,
@@ -121,33 +121,33 @@ pub struct PendingBody {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StepBody {
-    /// From 0 within the task, over all revisions.
+    /// Index within the task, from 0, over all revisions.
     pub index: u32,
     pub name: String,
-    /// `engine`, `model` or `writeup`.
+    /// Kind: `engine`, `model` or `writeup`.
     #[schema(value_type = String)]
     pub kind: StepKind,
-    /// `running`, `succeeded`, `failed` or `aborted`.
+    /// Status: `running`, `succeeded`, `failed` or `aborted`.
     #[schema(value_type = String)]
     pub status: StepStatus,
     pub attempts: u32,
     pub ms: Option<u64>,
 }
 
-/// Why it failed.
+/// The reason for which a task failed.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct FailureBody {
-    /// Such as `AGENT_EXECUTION_ERROR`, `CRASH_LOOP`, `QUEUE_TIMEOUT`, `AGENT_PARAMS_MISSING`.
+    /// Code, such as `AGENT_EXECUTION_ERROR`, `CRASH_LOOP`, `QUEUE_TIMEOUT`, `AGENT_PARAMS_MISSING`.
     pub error_code: String,
     pub detail: String,
 }
 
-/// What it used so far.
+/// The tokens and the cost of a task so far.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct UsageBody {
-    /// Tokens.
+    /// Number of prompt tokens.
     pub prompt: u64,
-    /// Tokens.
+    /// Number of completion tokens.
     pub completion: u64,
     pub cost_usd: f64,
 }

@@ -1,4 +1,4 @@
-//! `POST /api/v1/tasks/control`: the same control of many tasks.
+//! `POST /api/v1/tasks/control`: the same control for several tasks.
 
 use actix_web::{HttpRequest, web};
 use muster_core::ids::{IdKind, new_id};
@@ -7,40 +7,41 @@ use muster_tasks::task::{BulkOutcome, BulkReply, Control, DryRun, FirstPhase, Re
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::control::successor;
 use super::filter::TaskFilter;
+use crate::agents::control::successor;
 use crate::app::App;
 use crate::error::HttpError;
 use crate::error::sets::{Agent, BodyErrors};
 use crate::guard::{AgentsControl, Sent, acting};
 
-/// What is to be done with many tasks.
+/// A control of several tasks.
 #[derive(Debug, Request)]
 #[request(example = { "filter": { "status": ["queued"], "agent": "data-cleaner" }, "verb": "kill", "dry_run": true })]
 #[allow(dead_code, reason = "some members are only described")]
 pub struct BulkBody {
-    /// `{}` means every live task that the caller may control.
+    /// Tasks to control; `{}` selects every live task that the caller may control.
     #[request(nested)]
     filter: TaskFilter,
-    /// `pause`, `resume`, `kill` or `redirect`.
+    /// Verb: `pause`, `resume`, `kill` or `redirect`.
     #[request(with = verb, schema = String)]
     verb: Verb,
-    /// Of a pause.
+    /// For a pause: aborts the step in progress, which runs again on resume.
     #[request(described, schema = bool)]
     now: (),
-    /// Of a redirect: what to do instead, at most 8 KiB.
+    /// For a redirect: text of the instruction, 1 byte to 8 KiB.
     #[request(described, schema = String)]
     instruction: (),
-    /// Of a redirect: `steer` (default), `interrupt` or `agent`.
+    /// For a redirect: `steer` (default), `interrupt` or `agent`.
     #[request(described, schema = String)]
     mode: (),
-    /// Of a redirect with the mode `agent`: who takes over.
+    /// For a redirect with the mode `agent`: identifier of the agent that continues the task.
     #[request(described, schema = String)]
     agent: (),
-    /// For each task, the same gets the same answer for 24 h; made up where it is left out.
+    /// Identifies the control of each task for 24 h: a repetition gets the first response. At most 512 bytes; generated
+    /// if it is left out.
     request_id: Option<String>,
     reason: Option<String>,
-    /// Only says which tasks it would be.
+    /// Returns the matching tasks without controlling them.
     #[request(default = false)]
     dry_run: bool,
 }
@@ -62,13 +63,13 @@ fn verb(fields: &mut Fields<'_>, name: &str) -> Option<Verb> {
     })
 }
 
-/// What became of one task.
+/// The outcome for one task.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BulkEntry {
     pub task_id: String,
-    /// `accepted`, `already` or `refused`; null in a dry run.
+    /// First phase: `accepted`, `already` or `refused`; null in a dry run.
     pub phase: Option<&'static str>,
-    /// Why it was refused.
+    /// Reason for which the control was rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
@@ -77,7 +78,7 @@ pub struct BulkEntry {
 pub struct BulkAnswer {
     pub request_id: String,
     pub dry_run: bool,
-    /// Tasks that fit the filter, at most 10,000: more are left for another call.
+    /// Number of matching tasks, at most 10,000; further ones need another request.
     pub matched: usize,
     pub outcomes: Vec<BulkEntry>,
 }

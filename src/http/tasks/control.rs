@@ -1,102 +1,43 @@
-//! Control of one task, in two phases: the answer is the first, an event of the task's journal the second.
+//! Control of one task, in two phases: the response is the first, an event of the task's journal the second.
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_core::ids::{IdKind, new_id};
-use muster_request::{Fields, Request};
-use muster_tasks::task::{Abort, Control, ControlReply, Effective, FirstPhase, RedirectMode, Requester, Status, Verb};
+use muster_tasks::task::{Abort, Control, ControlReply, Effective, FirstPhase, Requester, Status, Verb};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::agents::control::{ControlBody, PauseBody, RedirectBody};
 use crate::app::App;
 use crate::error::HttpError;
 use crate::error::sets::{Agent, NotFound, WriteErrors};
 use crate::guard::{AgentsControl, Sent, acting};
 
-/// What every control takes.
-#[derive(Debug, Request)]
-#[request(may_be_empty)]
-pub struct ControlBody {
-    /// The same gets the same answer for 24 h; made up where it is left out.
-    pub request_id: Option<String>,
-    /// For people: stands in the audit log.
-    #[request(example = "not needed any more")]
-    pub reason: Option<String>,
-    /// Only if the task is still at this `seq`.
-    pub if_seq: Option<u64>,
-}
-
-/// How a task is to be paused.
-#[derive(Debug, Request)]
-#[request(may_be_empty)]
-pub struct PauseBody {
-    #[request(flatten)]
-    pub control: ControlBody,
-    /// Aborts the step in flight, which runs again on resume; by default the pause is at the next step boundary.
-    #[request(default = false, example = true)]
-    pub now: bool,
-}
-
-/// What a task is to do instead.
-#[derive(Debug, Request)]
-#[request(example = { "instruction": "Leave the appendix out" })]
-pub struct RedirectBody {
-    #[request(flatten)]
-    pub control: ControlBody,
-    /// At most 8 KiB.
-    pub instruction: String,
-    /// `steer` (default): joins at the next boundary. `interrupt`: the step in flight is aborted, and what comes next is
-    /// planned anew. `agent`: another agent takes over.
-    #[request(default, schema = String)]
-    pub mode: RedirectMode,
-    /// With the mode `agent`: who takes over.
-    #[request(with = successor, using = mode)]
-    pub agent: Option<String>,
-}
-
-/// The agent that takes over, which the mode `agent` needs and no other takes.
-pub(super) fn successor(fields: &mut Fields<'_>, name: &str, mode: &RedirectMode) -> Option<String> {
-    let agent = fields.string(name);
-    if (*mode == RedirectMode::Agent) != agent.is_some() {
-        fields.fail(name, "names the agent that takes over, with the mode `agent` and no other");
-    }
-    agent
-}
-
-/// The first phase of an answer.
+/// The first phase of a control.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ControlAnswer {
     pub task_id: String,
     pub request_id: String,
     /// `accepted` (202: the second phase is an event, `control.applied`, `control.superseded` or `control.missed`) or
-    /// `already` (200: it is so already).
+    /// `already` (200: the task is in the requested state already).
     #[schema(value_type = String)]
     pub phase: FirstPhase,
-    /// When it takes hold: `now`, `boundary` or `resume`.
+    /// When the control takes effect: `now`, `boundary` (the next step boundary) or `resume`.
     #[schema(value_type = String)]
     pub effective: Effective,
-    /// The task's, after it.
+    /// Status of the task after the control was accepted.
     #[schema(value_type = String)]
     pub status: Status,
+    /// Sequence number of the task's journal after the control was accepted.
     pub seq: u64,
-    /// What becomes of the step in flight. `dropped`: a provider's connection is closed, an engine's process ends, the
-    /// embedded model stops at its next step. `detached`, where work went on and its late result were fenced off, is never
-    /// given: there is no such step.
+    /// Effect on the step in progress. `dropped`: a provider's connection is closed, an engine's process ends, the embedded
+    /// model stops at its next token. `detached` (the work continues and its late result is discarded) is reserved: no
+    /// step of the present version is detached.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub abort: Option<Abort>,
 }
 
-async fn carry_out(
-    http: &HttpRequest,
-    app: &App,
-    id: &str,
-    control: ControlBody,
-    verb: Verb,
-) -> Result<HttpResponse, HttpError> {
-    let ControlBody { request_id, reason, if_seq } = control;
-    let request_id = request_id.unwrap_or_else(|| new_id(IdKind::Request));
-    let control = Control { verb, request_id, if_seq, reason };
+async fn carry_out(http: &HttpRequest, app: &App, id: &str, control: Control) -> Result<HttpResponse, HttpError> {
     let reply = app.agency.tasks.control(id, control, &Requester::of(acting(http)?)).await?;
     let ControlReply { task_id, request_id, phase, effective, status, seq, abort } = reply;
     let code = if phase == FirstPhase::Accepted { StatusCode::ACCEPTED } else { StatusCode::OK };
@@ -118,8 +59,7 @@ pub async fn pause(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let PauseBody { control, now } = request.body;
-    carry_out(&http, &app, &id, control, Verb::Pause { now }).await
+    carry_out(&http, &app, &id, request.body.into()).await
 }
 
 /// Resume a task
@@ -136,7 +76,7 @@ pub async fn resume(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    carry_out(&http, &app, &id, request.body, Verb::Resume).await
+    carry_out(&http, &app, &id, request.body.of(Verb::Resume)).await
 }
 
 /// Kill a task
@@ -153,7 +93,7 @@ pub async fn kill(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    carry_out(&http, &app, &id, request.body, Verb::Kill).await
+    carry_out(&http, &app, &id, request.body.of(Verb::Kill)).await
 }
 
 /// Redirect a task
@@ -170,6 +110,5 @@ pub async fn redirect(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let RedirectBody { control, instruction, mode, agent } = request.body;
-    carry_out(&http, &app, &id, control, Verb::Redirect { mode, instruction, agent }).await
+    carry_out(&http, &app, &id, request.body.into()).await
 }

@@ -1,4 +1,4 @@
-//! What happened to a task: its journal and its logs, as a page or as a stream.
+//! The journal and the log of a task, as a page or as a stream.
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -16,44 +16,45 @@ use crate::error::HttpError;
 use crate::error::sets::{Agent, NotFound, ReadErrors};
 use crate::guard::{AgentsRead, Queried, acting, staying};
 
-/// Entries and lines of a page.
+/// Default maximum number of journal entries and log lines of a page.
 const DEFAULT_LIMIT: usize = 200;
 const MAX_LIMIT: usize = 1_000;
 
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct EventsQuery {
-    /// Entries behind this `seq` only.
+    /// Returns only entries with a `seq` above this.
     #[request(default = 0)]
     after: u64,
-    /// Lines behind this `n` only.
+    /// Returns only log lines with an `n` above this.
     #[request(default = 0)]
     after_line: u64,
-    /// Most of each; 0 counts as 1.
+    /// Maximum number of entries and of lines; 0 counts as 1.
     #[request(range = 0..=MAX_LIMIT, default = DEFAULT_LIMIT)]
     limit: usize,
 }
 
-/// One entry of the journal.
+/// An entry of the journal.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EventBodyOfTask {
-    /// The task's `seq` that it brought.
+    /// Sequence number of the task after this entry.
     pub seq: u64,
     #[schema(value_type = String, format = DateTime)]
     pub at: Millis,
-    /// As on the feed: `task.state`, `task.step`, `task.end`, `control.applied`, `control.superseded`, `control.missed`, …
+    /// Name of the event, as on the live feed: `task.state`, `task.step`, `task.end`, `control.applied`,
+    /// `control.superseded`, `control.missed`, …
     pub event: String,
     #[schema(value_type = Object)]
     pub data: Value,
 }
 
-/// One line of the log; the last 2,000 are kept, none over a restart.
+/// A line of the log. The last 2,000 lines are kept, until the server restarts.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LineBody {
     pub n: u64,
-    /// The step's index.
+    /// Index of the step.
     pub step: u32,
-    /// `debug`, `info`, `warn` or `error`.
+    /// Level: `debug`, `info`, `warn` or `error`.
     #[schema(value_type = String)]
     pub level: Level,
     pub text: String,
@@ -63,13 +64,13 @@ pub struct LineBody {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TaskEvents {
-    /// In the order of `seq`.
+    /// Entries in the order of `seq`.
     pub events: Vec<EventBodyOfTask>,
     pub logs: Vec<LineBody>,
-    /// For `after` and `after_line` of the next page.
+    /// Positions for `after` and `after_line` of the next page.
     pub after: u64,
     pub after_line: u64,
-    /// Whether there are more entries now.
+    /// Whether more entries exist now.
     pub more: bool,
 }
 
@@ -84,7 +85,7 @@ pub struct TaskEvents {
 /// `agents.streams_per_key` streams (16) at a time; further ones are rejected with 429.
 #[utoipa::path(get, path = "/api/v1/tasks/{id}/events", tag = "tasks", operation_id = "task_events",
     params(("id" = String, Path), EventsQuery,
-        ("Last-Event-ID" = Option<String>, Header, description = "Of a stream: where its reader stands")),
+        ("Last-Event-ID" = Option<String>, Header, description = "Position after which a stream continues")),
     responses((status = 200, description = "A page of entries and log lines, or a stream of them", content((TaskEvents = "application/json"), (String = "text/event-stream"))),
         ReadErrors<Agent>, NotFound<Agent>))]
 pub async fn events(
@@ -100,7 +101,7 @@ pub async fn events(
         return Ok(HttpResponse::Ok().json(reader.page().await?));
     }
     reader.resume(&http)?;
-    // Whoever may not see it is told so before a stream begins.
+    // A caller without access is rejected before a stream begins.
     reader.tasks().get(&reader.id, &reader.requester).await?;
     let stream = Stream::open(reader, staying(&http).await?)?;
     Ok(HttpResponse::Ok()
@@ -115,7 +116,7 @@ fn wants_stream(http: &HttpRequest) -> bool {
     accept.split(',').any(|kind| kind.split(';').next().is_some_and(|kind| kind.trim() == "text/event-stream"))
 }
 
-/// Where a reader of one task stands.
+/// The position of a reader of one task.
 pub(super) struct Reader {
     pub(super) app: web::Data<App>,
     pub(super) id: String,
@@ -130,17 +131,17 @@ impl Reader {
         &self.app.agency.tasks
     }
 
-    /// Goes on behind `Last-Event-ID`.
+    /// Continues after `Last-Event-ID`.
     fn resume(&mut self, http: &HttpRequest) -> Result<(), Error> {
         let id = http.headers().get("Last-Event-ID").and_then(|id| id.to_str().ok()).filter(|id| !id.is_empty());
         let Some(id) = id else { return Ok(()) };
-        let stand = id.split_once('-').and_then(|(seq, line)| Some((seq.parse().ok()?, line.parse().ok()?)));
+        let position = id.split_once('-').and_then(|(seq, line)| Some((seq.parse().ok()?, line.parse().ok()?)));
         let wrong = || Error::field(Kind::Invalid, &["header", "Last-Event-ID"], "must be <seq>-<n>", id.into());
-        (self.after, self.line) = stand.ok_or_else(wrong)?;
+        (self.after, self.line) = position.ok_or_else(wrong)?;
         Ok(())
     }
 
-    /// What is there behind where it stands; it stands behind that then.
+    /// Returns the entries and lines after the position, and advances the position.
     pub(super) async fn page(&mut self) -> Result<TaskEvents, Error> {
         let entries = self.tasks().events(&self.id, &self.requester, self.after, self.limit).await?;
         let lines = self.tasks().logs(&self.id, &self.requester, self.line, self.limit).await?;

@@ -1,4 +1,4 @@
-//! Which tasks are meant, and cursors that are good for one filter only.
+//! Filters of tasks, and cursors that are valid for one filter only.
 
 use muster_core::page::PageAsk;
 use muster_core::{Error, Kind, Millis};
@@ -7,32 +7,32 @@ use muster_tasks::task::{Filter, Priority, Status};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::ask::{PageQuery, time};
+use crate::parameters::{PageQuery, time};
 
-/// Which tasks: those that fit everything that is sent.
+/// A filter of tasks; all given conditions must hold.
 #[derive(Debug, Request)]
 #[request(query, body, schema = FilterBody, into = Filter, last)]
 pub struct TaskFilter {
-    /// Any of these: repeatable, or with commas between.
+    /// Returns only tasks with one of these statuses; repeatable or separated by commas.
     #[request(with = statuses, default, schema = Vec<String>)]
     status: Vec<Status>,
-    /// An agent's id.
+    /// Identifier of an agent: only its tasks.
     #[request(with = agent)]
     agent: Option<String>,
-    /// `low`, `normal` or `high`.
+    /// Priority: `low`, `normal` or `high`.
     #[request(with = priority, schema = String)]
     priority: Option<Priority>,
-    /// The earliest `created_at`, RFC 3339.
+    /// Earliest `created_at`, inclusive, RFC 3339.
     #[request(with = time, schema = String)]
     #[schema(format = DateTime)]
     from: Option<Millis>,
-    /// The first `created_at` that is too late, RFC 3339.
+    /// Latest `created_at`, exclusive, RFC 3339.
     #[request(with = time, schema = String)]
     #[schema(format = DateTime)]
     to: Option<Millis>,
 }
 
-/// Which tasks are listed.
+/// The filter and the page of a list of tasks.
 #[derive(Debug, Request)]
 #[request(query, last)]
 pub struct ListQuery {
@@ -71,7 +71,7 @@ fn priority(fields: &mut Fields<'_>, name: &str) -> Option<Priority> {
     read.map_err(|_| fields.fail(name, "must be low, normal or high")).ok()
 }
 
-/// What makes two filters the same.
+/// Returns a digest of a filter, which is the same for equal filters.
 fn mark(filter: &Filter) -> String {
     let mut status: Vec<&str> = filter.status.iter().map(|status| status.name()).collect();
     status.sort_unstable();
@@ -80,22 +80,22 @@ fn mark(filter: &Filter) -> String {
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The cursor of the page behind `last`.
+/// Returns the cursor of the page after `last`.
 pub(super) fn cursor(last: &str, filter: &Filter) -> String {
     format!("{last}.{}", mark(filter))
 }
 
-/// The page of a list with this filter.
+/// Returns the page of a list with this filter.
 pub(super) fn page(page: PageQuery, filter: &Filter) -> Result<PageAsk, Error> {
     let PageAsk { limit, after } = page.into();
     let Some(cursor) = after else { return Ok(PageAsk { limit, after: None }) };
-    let foreign = || {
+    let other_filter = || {
         let wrong = "is of a list with other filters: begin without it";
         Error::field(Kind::Invalid, &["query", "cursor"], wrong, cursor.as_str().into())
     };
-    let (last, marked) = cursor.rsplit_once('.').ok_or_else(foreign)?;
+    let (last, marked) = cursor.rsplit_once('.').ok_or_else(other_filter)?;
     if marked != mark(filter) {
-        return Err(foreign());
+        return Err(other_filter());
     }
     Ok(PageAsk { limit, after: Some(last.to_owned()) })
 }
@@ -110,26 +110,26 @@ mod tests {
     }
 
     #[test]
-    fn states_come_repeated_or_with_commas() {
+    fn statuses_may_be_repeated_or_separated_by_commas() {
         let (filter, _) = read(&[("status", "queued,running"), ("status", "killed"), ("status", "queued")]).unwrap();
         assert_eq!(filter.status, [Status::Queued, Status::Running, Status::Killed]);
     }
 
     #[test]
-    fn everything_that_is_wrong_is_told() {
+    fn every_invalid_parameter_is_reported() {
         let error = read(&[("status", "lost"), ("priority", "urgent"), ("from", "today")]).unwrap_err();
         let fields: Vec<&str> = error.fields.iter().map(|field| field.loc[1].as_str()).collect();
         assert_eq!(fields, ["status", "priority", "from"]);
     }
 
     #[test]
-    fn a_cursor_is_good_for_its_filter_in_any_order() {
+    fn a_cursor_is_valid_for_its_filter_in_any_order() {
         let (one, _) = read(&[("status", "queued,running"), ("agent", "a")]).unwrap();
         let sent = cursor("task_1", &one);
-        let (same, asked) =
+        let (same, requested) =
             read(&[("agent", "a"), ("status", "running"), ("status", "queued"), ("cursor", &sent)]).unwrap();
         let (other, _) = read(&[("status", "queued"), ("agent", "a")]).unwrap();
-        assert_eq!(page(asked.clone(), &same).unwrap().after.as_deref(), Some("task_1"));
-        assert_eq!(page(asked, &other).unwrap_err().fields[0].loc, ["query", "cursor"]);
+        assert_eq!(page(requested.clone(), &same).unwrap().after.as_deref(), Some("task_1"));
+        assert_eq!(page(requested, &other).unwrap_err().fields[0].loc, ["query", "cursor"]);
     }
 }

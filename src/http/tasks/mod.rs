@@ -1,4 +1,4 @@
-//! Tasks: how they stand, what happened to them, and their control.
+//! Tasks: their state, their events and their control.
 
 mod body;
 mod bulk;

@@ -1,4 +1,4 @@
-//! How tasks stand.
+//! Reading tasks: one, waiting for a change, and lists.
 
 use std::time::Duration;
 
@@ -18,15 +18,15 @@ use crate::error::HttpError;
 use crate::error::sets::{Agent, NotFound, ReadErrors};
 use crate::guard::{AgentsRead, Queried, acting};
 
-/// Longest wait for a change, in seconds.
+/// Maximum time to wait for a change, in seconds.
 const MAX_WAIT: u64 = 60;
-/// From one look whether the server stops to the next.
-const A_LOOK: Duration = Duration::from_secs(1);
+/// Interval at which a waiting request checks whether the server stops.
+const STOP_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TaskList {
     pub tasks: Vec<TaskBody>,
-    /// For the next page, with the same filters; null at the end.
+    /// Cursor of the next page, with the same filters; null on the last page.
     pub next_cursor: Option<String>,
 }
 
@@ -44,8 +44,8 @@ pub async fn list(
 ) -> Result<web::Json<TaskList>, HttpError> {
     let ListQuery { filter, page } = request.query;
     let wanted = Filter::from(filter);
-    let ask = filter::page(page, &wanted)?;
-    let Page { items, next } = app.agency.tasks.list(wanted.clone(), ask, &Requester::of(acting(&http)?)).await?;
+    let page = filter::page(page, &wanted)?;
+    let Page { items, next } = app.agency.tasks.list(wanted.clone(), page, &Requester::of(acting(&http)?)).await?;
     let next_cursor = next.map(|last| filter::cursor(&last, &wanted));
     Ok(web::Json(TaskList { tasks: items.into_iter().map(TaskBody::from).collect(), next_cursor }))
 }
@@ -53,10 +53,10 @@ pub async fn list(
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct WaitQuery {
-    /// Seconds to wait for the next change; a task that has ended is told at once.
+    /// Maximum time to wait for the next change, in seconds. A task that has ended is returned at once.
     #[request(range = 0..=MAX_WAIT, default = 0)]
     wait: u64,
-    /// Waits only while the task's `seq` is not above this: no change between two calls is missed.
+    /// Waits only while the task's `seq` is at most this, so that no change between two requests is missed.
     after_seq: Option<u64>,
 }
 
@@ -82,7 +82,7 @@ pub async fn get(
     Ok(web::Json(record.into()))
 }
 
-/// The task once it has changed, ended, or the time is over. A server that stops does not wait for it.
+/// Returns the task once it has changed or ended, the time is over, or the server stops.
 async fn next_change(
     app: &App,
     id: &str,
@@ -99,7 +99,7 @@ async fn next_change(
         if left.is_zero() {
             break;
         }
-        record = tasks.wait(id, requester, Some(seen), left.min(A_LOOK)).await?;
+        record = tasks.wait(id, requester, Some(seen), left.min(STOP_CHECK_INTERVAL)).await?;
     }
     Ok(record)
 }

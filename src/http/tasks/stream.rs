@@ -1,4 +1,4 @@
-//! What happened to a task as server-sent events: one stream, from where its reader stands to the task's end.
+//! The events of a task as server-sent events, from a position to the end of the task.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use tokio::time::Instant;
 use super::events::Reader;
 use crate::ws::{Admitted, Close, Connected, Watch};
 
-/// How long new lines of the log wait for their reader.
+/// Maximum delay of new log lines.
 const LINES_EVERY: Duration = Duration::from_secs(1);
-/// A comment line keeps an idle line open through proxies.
+/// Interval of comment lines, which keep an idle stream open through proxies.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// A stream ends after so long; its reader comes again, and shows a credential again.
+/// Maximum duration of a stream. The client then reconnects and authenticates again.
 const MAX_STREAM: Duration = Duration::from_secs(600);
 
-/// A stream, its caller's place among those that are open, and what becomes of its session or key.
+/// A stream, its place among the caller's open streams, and the state of the caller's session or key.
 pub(super) struct Stream {
     reader: Reader,
     watch: Watch,
@@ -32,7 +32,7 @@ pub(super) struct Stream {
 
 impl Stream {
     /// # Errors
-    /// `RateLimited` where the caller has as many as may be.
+    /// `RateLimited` if the caller has the maximum number of open streams.
     pub(super) fn open(reader: Reader, caller: Admitted) -> Result<Self, Error> {
         let Admitted { who, watch } = caller;
         let place = reader.app.agency.streams.known(&who.subject).ok_or_else(|| {
@@ -74,14 +74,14 @@ impl Stream {
         }
     }
 
-    /// What was read and not sent is not sent any more.
+    /// Closes the stream and discards what was read and not sent.
     fn close(&mut self, close: Close) {
         let why = json!({ "code": close.code(), "reason": close.name() });
         self.ready = VecDeque::from([Bytes::from(format!("event: close\ndata: {why}\n\n"))]);
         self.over = true;
     }
 
-    /// Reads, unless the caller's right to it ends first.
+    /// Reads new events until the caller's access ends.
     async fn fill(&mut self) {
         let Self { reader, watch, ready, .. } = self;
         let read = tokio::select! {
@@ -92,7 +92,7 @@ impl Stream {
         match read {
             Err(close) => self.close(close),
             Ok(Ok(End::NotYet)) => {}
-            Ok(Ok(End::Told)) => self.over = true,
+            Ok(Ok(End::Sent)) => self.over = true,
             Ok(Err(error)) => {
                 let detail = json!({ "detail": error.message });
                 self.ready.push_back(framed("error", self.reader.after, self.reader.line, &detail));
@@ -102,8 +102,8 @@ impl Stream {
     }
 }
 
-/// Resolves once the caller may not read on: its session or key ended, or its rights are others now, and it has to come
-/// again to be let in by them.
+/// Resolves once the caller may not read any more: the session or key ended, or its rights changed, so that the client
+/// has to reconnect.
 async fn ended(watch: &mut Watch) -> Close {
     let Watch { revoked, grant } = watch;
     let changed = async {
@@ -112,7 +112,7 @@ async fn ended(watch: &mut Watch) -> Close {
         {
             return;
         }
-        // The session is over, or is none of a person: the other branch tells.
+        // The session has ended, or the caller has none; the other branch detects its end.
         std::future::pending().await
     };
     tokio::select! {
@@ -122,16 +122,16 @@ async fn ended(watch: &mut Watch) -> Close {
     }
 }
 
-/// Whether a task's end was told.
+/// Whether the end of the task was sent.
 enum End {
-    Told,
+    Sent,
     NotYet,
 }
 
-/// What is new; where nothing is, waits for a change.
+/// Reads new events, or waits for a change if there are none.
 async fn read(reader: &mut Reader, ready: &mut VecDeque<Bytes>) -> Result<End, Error> {
     let (mut seq, mut n) = (reader.after, reader.line);
-    // The state first: what it brought is in the journal then.
+    // Read the state first, so that the events of a reached end are in the journal.
     let ended = reader.tasks().get(&reader.id, &reader.requester).await?.status.ended();
     let page = reader.page().await?;
     for line in &page.logs {
@@ -143,7 +143,7 @@ async fn read(reader: &mut Reader, ready: &mut VecDeque<Bytes>) -> Result<End, E
         ready.push_back(framed(&event.event, seq, n, event));
     }
     match (ready.is_empty(), ended) {
-        (true, true) => return Ok(End::Told),
+        (true, true) => return Ok(End::Sent),
         (true, false) => {
             reader.tasks().wait(&reader.id, &reader.requester, Some(reader.after), LINES_EVERY).await?;
         }
@@ -153,7 +153,7 @@ async fn read(reader: &mut Reader, ready: &mut VecDeque<Bytes>) -> Result<End, E
 }
 
 fn framed(name: &str, seq: u64, n: u64, data: &impl Serialize) -> Bytes {
-    // Our own types: serializing them into memory cannot fail.
+    // Serializing our own types into memory cannot fail.
     let data = serde_json::to_string(data).unwrap_or_default();
     format!("id: {seq}-{n}\nevent: {name}\ndata: {data}\n\n").into()
 }

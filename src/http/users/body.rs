@@ -1,4 +1,4 @@
-//! What these routes take and give.
+//! Requests and responses of user administration.
 
 use muster_core::Millis;
 use muster_core::principal::{Permission, UserRole};
@@ -7,51 +7,51 @@ use muster_request::Request;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// A person to be made.
+/// A new user.
 #[derive(Request)]
 #[request(example = {
     "email": "anna.berg@example.org", "password": "a long sentence is best", "name": "Anna Berg", "role": "operator",
     "grants": ["alerts:publish"]
 })]
 pub struct NewUserBody {
-    /// Nobody else's, whatever its case.
+    /// E-mail address, unique without regard to case.
     pub email: String,
-    /// 8 to 1,024 bytes, none of them NUL.
+    /// 8 to 1,024 bytes without NUL.
     pub password: String,
     /// At most 100 characters.
     pub name: Option<String>,
-    /// `viewer`, `responder`, `operator`, `incident_commander`, `firmware_manager`, `approver`, `auditor`, `admin` or
-    /// `super_admin`.
+    /// Role: `viewer`, `responder`, `operator`, `incident_commander`, `firmware_manager`, `approver`, `auditor`,
+    /// `admin` or `super_admin`.
     #[request(schema = String)]
     pub role: UserRole,
-    /// Permissions besides those of the role, each `<resource>:<action>`.
+    /// Permissions in addition to those of the role, each `<resource>:<action>`.
     #[request(schema = Vec<String>)]
     pub grants: Option<Vec<Permission>>,
 }
 
-/// Changes of a person; what is left out stays.
+/// Changes of a user. Fields that are left out keep their values.
 #[derive(Debug, Request)]
 #[request(into = UserPatch, example = { "role": "incident_commander", "grants": [] })]
 pub struct UserPatchBody {
     name: Option<String>,
     #[request(schema = String)]
     role: Option<UserRole>,
-    /// In place of the present ones.
+    /// Permissions in addition to those of the role, which replace the present ones.
     #[request(schema = Vec<String>)]
     grants: Option<Vec<Permission>>,
     disabled: Option<bool>,
 }
 
-/// A new password for somebody else.
+/// A new password for another user.
 #[derive(Request)]
 #[request(schema = ResetPasswordBody)]
 pub struct PasswordBody {
-    /// 8 to 1,024 bytes, none of them NUL.
+    /// 8 to 1,024 bytes without NUL.
     #[request(example = "a long sentence is best")]
     pub password: String,
 }
 
-/// A person.
+/// A user account.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct UserBody {
     pub id: String,
@@ -59,15 +59,15 @@ pub struct UserBody {
     pub name: String,
     #[schema(value_type = String)]
     pub role: UserRole,
-    /// Of the role and the grants together.
+    /// Permissions of the role and the grants together.
     #[schema(value_type = Vec<String>)]
     pub permissions: Vec<&'static str>,
-    /// Those besides the role's.
+    /// Permissions in addition to those of the role.
     #[schema(value_type = Vec<String>)]
     pub grants: Vec<Permission>,
     pub disabled: bool,
     pub created_at: String,
-    /// Who made it: `usr_…` or `system`.
+    /// Identifier of the creator: `usr_…` or `system`.
     pub created_by: String,
     pub updated_at: String,
     pub last_login: Option<String>,
@@ -96,6 +96,6 @@ impl From<&UserRecord> for UserBody {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct UserList {
     pub users: Vec<UserBody>,
-    /// For the next page; null at the end.
+    /// Cursor of the next page; null on the last page.
     pub next_cursor: Option<String>,
 }

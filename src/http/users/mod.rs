@@ -10,13 +10,13 @@ pub use body::UserBody;
 use body::{NewUserBody, PasswordBody, UserList, UserPatchBody};
 
 use crate::app::App;
-use crate::ask::{self, PageQuery};
-use crate::envelope::{self, Data, Given, Said};
+use crate::envelope::{self, Data, IdempotencyReplay, MessageBody};
 use crate::error::HttpError;
 use crate::error::sets::{
     BodyErrors, CallErrors, Conflict, Disaster, NotFound, ReadErrors, VersionErrors, WriteErrors,
 };
 use crate::guard::{Guarded, Queried, Sent, UsersRead, UsersWrite, by_of};
+use crate::parameters::{self, PageQuery};
 use crate::route::operations;
 
 operations! {
@@ -41,7 +41,7 @@ async fn list(request: Queried<UsersRead, PageQuery>, app: web::Data<App>) -> Re
 /// Create a user
 ///
 /// Creates a user account with a role. The roles `admin` and `super_admin` can only be assigned by a `super_admin`.
-/// Single `grants` can only be given by a caller who has them.
+/// A caller can only grant permissions that the caller has.
 #[utoipa::path(post, path = "/api/v1/users", tag = "users", operation_id = "create_user", request_body = NewUserBody,
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
     responses((status = 201, description = "The new account", body = Data<UserBody>), WriteErrors<Disaster>))]
@@ -51,12 +51,12 @@ async fn create(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let by = by_of(&http)?;
-    let idempotency = ask::idempotency(&http, by.id(), &request.sent)?;
+    let idempotency = parameters::idempotency(&http, by.id(), &request.sent)?;
     let NewUserBody { email, password, name, role, grants } = request.body;
     let new = NewUser { email, name: name.unwrap_or_default(), role, grants: grants.unwrap_or_default() };
     let made = app.identity.create_user(by, new, password, idempotency).await?;
-    let given = Given::again_if(made.replayed);
-    Ok(envelope::created(UserBody::from(&*made.user), given))
+    let replay = IdempotencyReplay::from(made.replayed);
+    Ok(envelope::created(UserBody::from(&*made.user), replay))
 }
 
 /// Get a user
@@ -71,8 +71,8 @@ async fn get(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let id = id.into_inner();
-    let nobody = || Error::new(Kind::NotFound, format!("nobody has the id {id}"));
-    let user = app.identity.user(&id).await?.ok_or_else(nobody)?;
+    let missing = || Error::new(Kind::NotFound, format!("there is no user with the id {id}"));
+    let user = app.identity.user(&id).await?.ok_or_else(missing)?;
     Ok(envelope::record(user.version, UserBody::from(&*user)))
 }
 
@@ -94,7 +94,7 @@ async fn patch(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let (by, if_match) = (by_of(&http)?, ask::if_match(&http)?);
+    let (by, if_match) = (by_of(&http)?, parameters::if_match(&http)?);
     let user = app.identity.patch_user(by, id.into_inner(), request.body.into(), if_match).await?;
     Ok(envelope::record(user.version, UserBody::from(&*user)))
 }
@@ -104,7 +104,7 @@ async fn patch(
 /// Deletes a user account and ends its sessions. An `admin` or `super_admin` can only be deleted by a `super_admin`.
 #[utoipa::path(delete, path = "/api/v1/users/{id}", tag = "users", operation_id = "delete_user",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
-    responses((status = 200, description = "The account is deleted", body = Said), ReadErrors<Disaster>,
+    responses((status = 200, description = "The account is deleted", body = MessageBody), ReadErrors<Disaster>,
         VersionErrors<Disaster>, NotFound<Disaster>, Conflict<Disaster>))]
 async fn delete(
     _guard: Guarded<UsersWrite>,
@@ -112,9 +112,9 @@ async fn delete(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let (by, if_match): (By, _) = (by_of(&http)?, ask::if_match(&http)?);
+    let (by, if_match): (By, _) = (by_of(&http)?, parameters::if_match(&http)?);
     app.identity.delete_user(by, id.into_inner(), if_match).await?;
-    Ok(envelope::said("user deleted"))
+    Ok(envelope::message("user deleted"))
 }
 
 /// Reset a user's password
@@ -123,7 +123,7 @@ async fn delete(
 /// be a `super_admin`; the caller must have every single grant of the user.
 #[utoipa::path(post, path = "/api/v1/users/{id}/password", tag = "users", operation_id = "reset_password",
     request_body = PasswordBody, params(("id" = String, Path)),
-    responses((status = 200, description = "The password is changed", body = Said), BodyErrors<Disaster>,
+    responses((status = 200, description = "The password is changed", body = MessageBody), BodyErrors<Disaster>,
         NotFound<Disaster>))]
 async fn password(
     request: Sent<UsersWrite, PasswordBody>,
@@ -132,5 +132,5 @@ async fn password(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     app.identity.reset_password(by_of(&http)?, id.into_inner(), request.body.password).await?;
-    Ok(envelope::said("password reset: every session of this user has ended"))
+    Ok(envelope::message("password reset: every session of this user has ended"))
 }

@@ -1,0 +1,124 @@
+//! JSON Schemas of the data of events.
+
+use serde_json::{Map, Value, json};
+
+/// Fields of examples that may be null or absent.
+const NULLABLE: [&str; 9] = ["from", "ms", "step", "why", "phase", "total_steps", "percent", "p50_ms", "p99_ms"];
+
+/// Returns a schema of values with the fields and types of an example.
+pub(super) fn shape(example: &Value) -> Value {
+    match example {
+        Value::Null => json!({}),
+        Value::Bool(_) => json!({ "type": "boolean" }),
+        Value::String(_) => json!({ "type": "string" }),
+        Value::Number(number) if number.is_f64() => json!({ "type": "number" }),
+        Value::Number(_) => json!({ "type": "integer" }),
+        Value::Array(items) => json!({ "type": "array", "items": items.first().map_or(json!({}), shape) }),
+        Value::Object(fields) => {
+            // The keys of this object are identifiers, not names of fields.
+            let of_provider = |name: &str, value: &Value| {
+                let value = value.as_object().and_then(|object| object.values().next()).filter(|_| name == "breakers");
+                value.map(|value| json!({ "type": "object", "additionalProperties": shape(value) }))
+            };
+            let field = |(name, value): (&String, &Value)| {
+                let schema = of_provider(name, value).unwrap_or_else(|| shape(value));
+                (name.clone(), if NULLABLE.contains(&name.as_str()) { nullable(schema) } else { schema })
+            };
+            let properties: Map<_, _> = fields.iter().map(field).collect();
+            let required: Vec<&String> = fields.keys().filter(|name| !NULLABLE.contains(&name.as_str())).collect();
+            json!({ "type": "object", "properties": properties, "required": required })
+        }
+    }
+}
+
+/// Returns a schema of objects with these fields and no others.
+pub(super) fn object(properties: Value, required: &[&str]) -> Value {
+    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+}
+
+/// Returns such a schema with the identifier and the version of a record.
+pub(super) fn versioned(mut fields: Value, required: &[&str]) -> Value {
+    if let Some(fields) = fields.as_object_mut() {
+        fields.insert("id".to_owned(), text("The record's identifier"));
+        fields.insert("version".to_owned(), json!({ "type": "integer", "minimum": 0 }));
+    }
+    let required: Vec<&str> = ["id", "version"].iter().chain(required).copied().collect();
+    object(fields, &required)
+}
+
+pub(super) fn text(description: &str) -> Value {
+    json!({ "type": "string", "description": description })
+}
+
+pub(super) fn reference(schema: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{schema}") })
+}
+
+pub(super) fn nullable(schema: Value) -> Value {
+    json!({ "oneOf": [schema, { "type": "null" }] })
+}
+
+fn point() -> Value {
+    let coordinates = json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2,
+        "description": "Longitude and latitude in degrees" });
+    nullable(object(json!({ "type": { "const": "Point" }, "coordinates": coordinates }), &["type", "coordinates"]))
+}
+
+pub(super) fn telemetry() -> Value {
+    let readings = json!({ "id": text("The device"), "by": text("Identifier of the principal that reported them"),
+        "readings": { "type": "object", "additionalProperties": { "type": "object" } } });
+    let state = json!({ "id": text("The device"), "status": { "type": "string" },
+        "last_seen": { "type": ["string", "null"], "format": "date-time" }, "health": { "type": "object" },
+        "location": point() });
+    let state = object(state, &["id", "status", "last_seen", "health", "location"]);
+    json!({ "oneOf": [object(readings, &["id", "by", "readings"]), state] })
+}
+
+pub(super) fn place() -> Value {
+    let name = json!({ "type": ["string", "null"] });
+    let fields = json!({
+        "geofence_id": { "type": "string" },
+        "geofence_name": name,
+        "geofence_kind": name,
+        "subject_type": { "enum": ["device", "incident"] },
+        "subject_id": { "type": "string" },
+        "point": point(),
+        "seen_at": { "type": "string", "format": "date-time" },
+        "reason": { "enum": ["moved", "geofence_changed", "gone"] },
+    });
+    object(fields, &["geofence_id", "subject_type", "subject_id", "point", "seen_at", "reason"])
+}
+
+pub(super) fn health() -> Value {
+    let status = json!({ "type": "string" });
+    let module = object(
+        json!({ "module": { "type": "string" }, "from": status, "to": status, "why": { "type": ["string", "null"] } }),
+        &["module", "from", "to"],
+    );
+    let fields = json!({ "status": status, "score": { "type": "integer", "minimum": 0, "maximum": 100 },
+        "modules": { "type": "array", "items": module, "minItems": 1 } });
+    object(fields, &["status", "score", "modules"])
+}
+
+/// Returns the schemas that messages refer to, directly or through another schema.
+pub(super) fn referred(messages: &Value, all: &Map<String, Value>) -> Map<String, Value> {
+    let mut found = Map::new();
+    let mut open = vec![messages.clone()];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(object) => {
+                let name = object.get("$ref").and_then(Value::as_str);
+                let name = name.and_then(|target| target.strip_prefix("#/components/schemas/"));
+                if let Some((name, schema)) = name.and_then(|name| Some((name, all.get(name)?)))
+                    && found.insert(name.to_owned(), schema.clone()).is_none()
+                {
+                    open.push(schema.clone());
+                }
+                open.extend(object.into_iter().map(|(_, value)| value));
+            }
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
+    }
+    found
+}

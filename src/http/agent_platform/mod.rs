@@ -1,0 +1,95 @@
+//! Chat of the agent platform: with the provider chain's bounds, and as a gateway call with bounds of its own.
+
+mod events;
+mod request;
+mod response;
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use muster_gateway::{BreakerState, Chain};
+use muster_limits::ledger::nanos_of_usd;
+
+pub use request::{ChatAgentBody, GatewayBody};
+pub use response::{ChatReplyAgent, GatewayReply};
+
+use crate::app::App;
+use crate::chat;
+use crate::error::HttpError;
+use crate::error::sets::{Agent, BodyErrors, NotFound};
+use crate::guard::{ChatAgent, Metered};
+use crate::respond::RequestId;
+use crate::sse;
+use events::{GatewayEvents, ReplyEvents};
+use response::{BudgetView, latency};
+
+/// Chat with failover
+///
+/// Returns the reply of a model. If a provider fails, the next provider of the chain is tried; 503 is returned if none
+/// is left.
+#[utoipa::path(post, path = "/api/llm/chat", tag = "chat", operation_id = "chat_agent", request_body = ChatAgentBody,
+    responses((status = 200, description = "The reply; with `stream` true an event stream of `start` ({model, provider, request_id}), `delta` ({content}), then `done` (the whole reply) or `error` (the error body)", content((ChatReplyAgent = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
+        BodyErrors<Agent>, NotFound<Agent>))]
+pub async fn chat(
+    request: Metered<ChatAgent, ChatAgentBody>,
+    http: HttpRequest,
+    id: web::ReqData<RequestId>,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let Metered { body, reservation, .. } = request;
+    let call = chat::gateway_request(&http, body.model.clone(), body.request(), &reservation);
+    let asked_at = app.clock.now();
+    if body.stream {
+        let streaming = chat::stream(&app, call, reservation).await?;
+        let frames = ReplyEvents::new(&streaming, id.0.clone(), asked_at, app.clock.clone());
+        return Ok(sse::response(streaming, frames));
+    }
+    let answer = chat::complete(&app, call, reservation).await?;
+    Ok(HttpResponse::Ok().json(ChatReplyAgent::new(answer, latency(&app.clock, asked_at))))
+}
+
+/// Chat with a routing policy
+///
+/// Returns the reply of a model, with the request's own list of models, budget, number of attempts, deadline and
+/// hedging. Budgets of keys and models are kept for each calendar month: the maximum cost of a call is reserved before
+/// it, its actual cost recorded after it. A model without remaining budget is skipped; 429 `BUDGET_EXHAUSTED` is
+/// returned if none is left.
+#[utoipa::path(post, path = "/api/q159/llm/chat", tag = "chat", operation_id = "chat_gateway", request_body = GatewayBody,
+    responses((status = 200, description = "The reply; with `stream` true an event stream of `start` ({model, provider, request_id}), `delta` ({content}), then `done` (the whole reply) or `error` (the error body)", content((GatewayReply = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
+        BodyErrors<Agent>, NotFound<Agent>))]
+pub async fn gateway(
+    request: Metered<ChatAgent, GatewayBody>,
+    http: HttpRequest,
+    id: web::ReqData<RequestId>,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let Metered { body, reservation, .. } = request;
+    let call = body.bound(chat::gateway_request(&http, body.chat.model.clone(), body.chat.request(), &reservation));
+    let asked_at = app.clock.now();
+    if body.chat.stream {
+        let streaming = chat::stream(&app, call, reservation).await?;
+        let frames = ReplyEvents::new(&streaming, id.0.clone(), asked_at, app.clock.clone());
+        let frames = GatewayEvents::new(frames, standing(&app, &streaming.model_id).await?, app.live().chain.clone());
+        return Ok(sse::response(streaming, frames));
+    }
+    let answer = chat::complete(&app, call, reservation).await?;
+    let (budget, breaker) = (standing(&app, &answer.model_id).await?, breaker(&app.live().chain, &answer.provider_id));
+    let reply = ChatReplyAgent::new(answer, latency(&app.clock, asked_at));
+    Ok(HttpResponse::Ok().json(GatewayReply { reply, budget, breaker }))
+}
+
+/// Returns the state of the model's budget of this month.
+async fn standing(app: &App, model_id: &str) -> Result<BudgetView, HttpError> {
+    let limit = app.live().config.budget.models.get(model_id).copied();
+    let budgets = app.ledger.budgets("", None, model_id, limit.map(nanos_of_usd)).await?;
+    Ok(BudgetView {
+        model: model_id.to_owned(),
+        spent_usd: budgets.model.spent_nanos as f64 / 1e9,
+        limit_usd: limit,
+        resets_at: budgets.model.resets_at,
+    })
+}
+
+/// Returns the state of a provider's circuit breaker.
+fn breaker(chain: &Chain, provider: &str) -> BreakerState {
+    let found = chain.status().into_iter().find(|status| status.id == provider);
+    found.map_or(BreakerState::Closed, |status| status.breaker.state)
+}

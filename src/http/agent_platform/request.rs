@@ -1,0 +1,122 @@
+//! Requests of both chats of the agent platform.
+
+use std::time::Duration;
+
+use muster_gateway::GatewayChatRequest;
+use muster_limits::Estimate;
+use muster_limits::ledger::nanos_of_usd;
+use muster_providers::{ChatRequest, Message, Sampling};
+use muster_request::{Fields, Request};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::chat;
+use crate::guard::Priced;
+
+const DEFAULT_MAX_TOKENS: u32 = 2000;
+
+/// One message of the conversation.
+#[derive(Debug, ToSchema)]
+#[allow(dead_code)]
+pub struct ChatMessageAgent {
+    /// Role: `system`, `developer`, `user`, `assistant` or `tool`.
+    pub role: String,
+    /// A string, or a list of parts as in `POST /v1/chat/completions`.
+    #[schema(value_type = crate::schema::TextOrParts)]
+    pub content: Value,
+}
+
+/// A conversation that the model continues.
+#[derive(Debug, Default, Request)]
+#[request(takes_images, example = {
+    "model": "standard", "messages": [{ "role": "user", "content": "Which shelters are open tonight?" }]
+})]
+pub struct ChatAgentBody {
+    #[request(with = chat::messages, schema = Vec<ChatMessageAgent>)]
+    #[schema(min_items = 1)]
+    pub messages: Vec<Message>,
+    /// Model identifier or family; the primary model by default.
+    pub model: Option<String>,
+    /// Maximum number of completion tokens; 2000 by default.
+    #[request(range = 1..=1_000_000)]
+    pub max_tokens: Option<u32>,
+    #[request(range = 0.0..=2.0)]
+    pub temperature: Option<f64>,
+    /// Streams the response as server-sent events: `start`, `delta`, then `done` or `error`.
+    #[request(default = false)]
+    pub stream: bool,
+}
+
+impl ChatAgentBody {
+    /// Returns the request in the internal form.
+    pub fn request(&self) -> ChatRequest {
+        ChatRequest {
+            messages: self.messages.clone(),
+            sampling: Sampling { temperature: self.temperature.map(|number| number as f32), ..Sampling::default() },
+            max_tokens: Some(self.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS)),
+            ..ChatRequest::default()
+        }
+    }
+}
+
+impl Priced for ChatAgentBody {
+    fn estimate(&self, app: &App) -> Estimate {
+        chat::estimate(app, self.messages.iter(), self.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS))
+    }
+}
+
+/// A chat with bounds of its own on cost, attempts and time.
+#[derive(Debug, Default, Request)]
+#[request(takes_images, check = one_choice_of_models)]
+pub struct GatewayBody {
+    #[request(flatten)]
+    pub chat: ChatAgentBody,
+    /// Models or families to try in this order, and no others. Replaces `model`.
+    #[request(items = 1..=16, message = "must hold 1 to 16 models")]
+    pub models: Option<Vec<String>>,
+    /// Maximum cost of this call in USD. Models whose worst case costs more are skipped.
+    #[request(range = 0.0..=1_000_000.0)]
+    pub budget_usd: Option<f64>,
+    /// Number of times that all models are tried again after transient errors.
+    #[request(range = 0..=5)]
+    pub max_retries: Option<u32>,
+    /// Time limit in milliseconds for the complete response, or for the first content of a stream.
+    #[request(range = 1..=LONGEST_MS)]
+    pub deadline_ms: Option<u64>,
+    /// Delay in milliseconds after which a second provider is called if the first has not responded. The first response
+    /// is returned; both calls may be billed.
+    #[request(range = 1..=LONGEST_MS)]
+    pub hedge_after_ms: Option<u64>,
+}
+
+/// Maximum of a time limit, in milliseconds.
+const LONGEST_MS: u64 = 600_000;
+
+fn one_choice_of_models(fields: &mut Fields<'_>) {
+    if fields.value("models").is_some_and(Value::is_array) && fields.value("model").is_some() {
+        fields.fail("models", "replaces `model`: send one of them");
+    }
+}
+
+impl Priced for GatewayBody {
+    fn estimate(&self, app: &App) -> Estimate {
+        self.chat.estimate(app)
+    }
+}
+
+impl GatewayBody {
+    /// Adds the bounds of this call to the request to the gateway.
+    pub fn bound(&self, mut call: GatewayChatRequest) -> GatewayChatRequest {
+        if let Some(models) = &self.models {
+            call.models.clone_from(models);
+        }
+        call.retries = self.max_retries;
+        call.deadline = self.deadline_ms.map(Duration::from_millis);
+        call.hedge_after = self.hedge_after_ms.map(Duration::from_millis);
+        if let Some(spend) = &mut call.spend {
+            spend.call_limit = self.budget_usd.map(nanos_of_usd);
+        }
+        call
+    }
+}

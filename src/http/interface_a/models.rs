@@ -1,0 +1,61 @@
+//! The models of interface A.
+
+use actix_web::web;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::error::sets::{CallErrors, InterfaceA};
+use crate::guard::{Guarded, ModelsA};
+use crate::models_list::{self, ModelView, Pricing};
+
+/// A chat model.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ModelA {
+    pub id: String,
+    pub name: String,
+    pub provider: String,
+    pub capabilities: Vec<String>,
+    pub max_tokens: u32,
+    pub family: Vec<String>,
+    pub context_window: u32,
+    pub price: Option<Pricing>,
+    /// Availability: `available`, `unconfigured` (the provider has no credentials) or `open_circuit` (the provider is
+    /// failing).
+    pub status: &'static str,
+    /// Missing setting of an unconfigured model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setting: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ModelListA {
+    pub models: Vec<ModelA>,
+}
+
+impl From<ModelView> for ModelA {
+    fn from(model: ModelView) -> Self {
+        let ModelView {
+            id,
+            name,
+            provider,
+            families,
+            capabilities,
+            context_window,
+            max_tokens,
+            price,
+            status,
+            setting,
+        } = model;
+        Self { id, name, provider, capabilities, max_tokens, family: families, context_window, price, status, setting }
+    }
+}
+
+/// List models
+///
+/// Returns every chat model with its capabilities, prices and availability.
+#[utoipa::path(get, path = "/api/models", tag = "interface A", operation_id = "list_models_a",
+    responses((status = 200, description = "The models", body = ModelListA), CallErrors<InterfaceA>))]
+pub async fn list(_guard: Guarded<ModelsA>, app: web::Data<App>) -> web::Json<ModelListA> {
+    web::Json(ModelListA { models: models_list::list(&app).into_iter().map(ModelA::from).collect() })
+}

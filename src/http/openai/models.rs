@@ -1,0 +1,94 @@
+//! The models of interface B in the format of OpenAI.
+
+use actix_web::web;
+use muster_core::Kind;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::error::HttpError;
+use crate::error::sets::{CallErrors, NotFound, OpenAi};
+use crate::guard::{Guarded, ModelsB};
+use crate::models_list::{self, ModelView, Pricing};
+
+/// A model.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ModelB {
+    pub id: String,
+    /// Always `model`.
+    pub object: &'static str,
+    /// Unix time at which this server began to list the model, in seconds.
+    pub created: u64,
+    pub owned_by: String,
+    pub capabilities: Vec<String>,
+    pub context_window: u32,
+    pub max_tokens: u32,
+    pub pricing: Option<Pricing>,
+    pub status: &'static str,
+    /// Length of the vectors of an embedding model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dimensions: Option<u32>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ModelListB {
+    /// Always `list`.
+    pub object: &'static str,
+    pub data: Vec<ModelB>,
+}
+
+fn model_b(model: ModelView, created: u64) -> ModelB {
+    ModelB {
+        id: model.id,
+        object: "model",
+        created,
+        owned_by: model.provider,
+        capabilities: model.capabilities,
+        context_window: model.context_window,
+        max_tokens: model.max_tokens,
+        pricing: model.price,
+        status: model.status,
+        dimensions: None,
+    }
+}
+
+/// Returns all models, chat models first.
+fn all(app: &App) -> Vec<ModelB> {
+    let created = app.started_at.seconds();
+    let chat = models_list::list(app).into_iter().map(|model| model_b(model, created));
+    let embedding = models_list::embeddings(app)
+        .into_iter()
+        .map(|(model, dimensions)| ModelB { dimensions: Some(dimensions), ..model_b(model, created) });
+    chat.chain(embedding).collect()
+}
+
+/// List models in OpenAI format
+///
+/// Returns every chat model, then every embedding model (capability `embeddings`). Besides these identifiers, requests
+/// may name `default` and the families `fast`, `reasoning`, `vision` and `code` (also as `muster-fast` and so on): each
+/// stands for the first available model of its order.
+#[utoipa::path(get, path = "/v1/models", tag = "interface B", operation_id = "list_models_b",
+    responses((status = 200, description = "The models", body = ModelListB), CallErrors<OpenAi>))]
+pub async fn list(_guard: Guarded<ModelsB>, app: web::Data<App>) -> web::Json<ModelListB> {
+    web::Json(ModelListB { object: "list", data: all(&app) })
+}
+
+/// Get a model in OpenAI format
+///
+/// Returns one model. An identifier may contain slashes.
+#[utoipa::path(get, path = "/v1/models/{id}", tag = "interface B", operation_id = "get_model_b", params(("id" = String, Path)),
+    responses((status = 200, description = "The model", body = ModelB), CallErrors<OpenAi>, NotFound<OpenAi>))]
+pub async fn get(
+    _guard: Guarded<ModelsB>,
+    id: web::Path<String>,
+    app: web::Data<App>,
+) -> Result<web::Json<ModelB>, HttpError> {
+    let found = all(&app).into_iter().find(|model| model.id == *id);
+    let missing = || {
+        HttpError::new(
+            Kind::ModelNotFound,
+            format!("The model `{id}` does not exist: GET /v1/models lists those that do"),
+        )
+    };
+    Ok(web::Json(found.ok_or_else(missing)?))
+}
