@@ -13,7 +13,7 @@ use muster_core::principal::Viewer;
 use muster_feed::{Feed, FeedStats};
 use muster_identity::By;
 use muster_network::geofence::Geofences;
-use muster_network::incident::Filter;
+use muster_network::incident::IncidentFilter;
 
 use super::{ProbeTargets, SECOND};
 use crate::disaster::Disaster;
@@ -54,11 +54,11 @@ pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
         }),
         Probe::new("incidents", 4, 30 * SECOND, move || {
             let incidents = incidents.clone();
-            async move { soon(incidents.list(By::System, Filter::default(), one())).await }
+            async move { soon(incidents.list(By::System, IncidentFilter::default(), one())).await }
         }),
         Probe::new("firmware-jobs", 3, 60 * SECOND, move || {
             let firmware = firmware.clone();
-            async move { firmware.lacking().await.map_or_else(|error| down(&error), |lacking| images(&lacking)) }
+            async move { firmware.missing_images().await.map_or_else(|error| down(&error), |missing| images(&missing)) }
         }),
     ]
 }
@@ -141,12 +141,12 @@ impl Slow {
     }
 }
 
-fn images(lacking: &[String]) -> ProbeResult {
-    match lacking {
+fn images(missing: &[String]) -> ProbeResult {
+    match missing {
         [] => ProbeResult::Healthy,
         [one, ..] => ProbeResult::Degraded(format!(
             "{} images are not in the firmware folder, such as {one}: put them back, or revoke the artifacts",
-            lacking.len()
+            missing.len()
         )),
     }
 }

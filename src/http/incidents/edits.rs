@@ -2,10 +2,10 @@
 
 use actix_web::http::header::{ETAG, LOCATION};
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_network::incident::ResourceAct;
+use muster_network::incident::ResourceRequest;
 
 use super::body::{NoteBody, PatchBody, ReportBody, ResourceBody, ResourceChangeBody};
-use super::response::{IncidentBody, IncidentResponse, ReportResponse, ReportedIncident, changed, of};
+use super::response::{IncidentBody, IncidentView, ReportResponse, ReportedIncident, changed, of};
 use crate::app::App;
 use crate::envelope::{self, Data, IdempotencyReplay, etag};
 use crate::error::HttpError;
@@ -37,7 +37,7 @@ pub async fn report(
     response.insert_header((ETAG, etag(incident.version)));
     response.insert_header((LOCATION, format!("/api/v1/incidents/{}", incident.id)));
     IdempotencyReplay::from(answer.replayed).write_to(&mut response);
-    let data = ReportResponse { incident: IncidentResponse::new(incident), attached: answer.attached };
+    let data = ReportResponse { incident: IncidentView::new(incident), attached: answer.attached };
     Ok(response.json(Data { success: true, data }))
 }
 
@@ -83,7 +83,7 @@ pub async fn note(
     let named = parameters::idempotency(&http, by.id(), &request.sent)?;
     let NoteBody { text, data } = request.body;
     let answer = app.incidents.note(by, named, id.into_inner(), text, data).await?;
-    Ok(envelope::created(IncidentResponse::new(of(&answer)?), IdempotencyReplay::from(answer.replayed)))
+    Ok(envelope::created(IncidentView::new(of(&answer)?), IdempotencyReplay::from(answer.replayed)))
 }
 
 /// Add a resource to an incident
@@ -103,9 +103,9 @@ pub async fn add(
 ) -> Result<HttpResponse, HttpError> {
     let (by, if_match) = (by_of(&http)?, parameters::if_match(&http)?);
     let named = parameters::idempotency(&http, by.id(), &request.sent)?;
-    let what = ResourceAct::Add(request.body.into());
+    let what = ResourceRequest::Add(request.body.into());
     let answer = app.incidents.resources(by, named, id.into_inner(), if_match, what).await?;
-    Ok(envelope::created(IncidentResponse::new(of(&answer)?), IdempotencyReplay::from(answer.replayed)))
+    Ok(envelope::created(IncidentView::new(of(&answer)?), IdempotencyReplay::from(answer.replayed)))
 }
 
 /// Update a resource of an incident
@@ -124,6 +124,6 @@ pub async fn change(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let (by, if_match) = (by_of(&http)?, parameters::if_match(&http)?);
-    let what = ResourceAct::Change(request.body.into());
+    let what = ResourceRequest::Change(request.body.into());
     changed(&app.incidents.resources(by, None, id.into_inner(), if_match, what).await?)
 }

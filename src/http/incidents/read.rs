@@ -5,11 +5,11 @@ use muster_core::Millis;
 use muster_core::page::PageAsk;
 use muster_geo::{BBox, Geometry};
 use muster_network::alert::Severity;
-use muster_network::incident::{Filter, Incident, IncidentKind, State};
+use muster_network::incident::{Incident, IncidentFilter, IncidentKind, State};
 use muster_request::{Fields, Request};
 use serde_json::{Value, json};
 
-use super::response::{IncidentBody, IncidentList, IncidentResponse, Timeline};
+use super::response::{IncidentBody, IncidentList, IncidentView, Timeline};
 use crate::app::App;
 use crate::envelope::{self, Data};
 use crate::error::HttpError;
@@ -22,7 +22,7 @@ const MAX_FEATURES: usize = 1_000;
 
 /// The filters of a list and of a map.
 #[derive(Debug, Request)]
-#[request(query, into = Filter)]
+#[request(query, into = IncidentFilter)]
 pub struct FilterQuery {
     /// States, separated by commas.
     #[request(rename = "state", with = states, default, schema = String)]
@@ -91,7 +91,7 @@ pub async fn list(
     let ListQuery { filter, page } = request.query;
     let found = app.incidents.list(by_of(&http)?, filter.into(), page.into()).await?;
     let next = found.next.clone();
-    let incidents = found.items.iter().map(|incident| IncidentResponse::new(incident)).collect();
+    let incidents = found.items.iter().map(|incident| IncidentView::new(incident)).collect();
     Ok(envelope::list("incidents", &muster_core::page::Page { items: incidents, next }))
 }
 
@@ -109,7 +109,7 @@ pub async fn get(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let incident = app.incidents.get(by_of(&http)?, id.into_inner()).await?;
-    Ok(envelope::record(incident.version, IncidentResponse::new(&incident)))
+    Ok(envelope::record(incident.version, IncidentView::new(&incident)))
 }
 
 /// Get the timeline of an incident

@@ -2,7 +2,7 @@
 
 use actix_web::HttpResponse;
 use muster_core::{Error, Kind};
-use muster_network::incident::{Action, Answer, Incident};
+use muster_network::incident::{Action, Incident, IncidentResponse};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -12,27 +12,27 @@ use crate::error::HttpError;
 
 /// An incident in a response.
 #[derive(Debug, Serialize)]
-pub struct IncidentResponse<'a> {
+pub struct IncidentView<'a> {
     #[serde(flatten)]
     pub incident: &'a Incident,
     /// Transitions permitted in the present state.
     pub allowed: Vec<Action>,
 }
 
-impl<'a> IncidentResponse<'a> {
+impl<'a> IncidentView<'a> {
     pub fn new(incident: &'a Incident) -> Self {
         Self { incident, allowed: incident.state.allowed() }
     }
 }
 
 /// Returns 200 with the changed incident.
-pub fn changed(answer: &Answer) -> Result<HttpResponse, HttpError> {
+pub fn changed(answer: &IncidentResponse) -> Result<HttpResponse, HttpError> {
     let incident = of(answer)?;
-    Ok(envelope::record(incident.version, IncidentResponse::new(incident)))
+    Ok(envelope::record(incident.version, IncidentView::new(incident)))
 }
 
 /// Returns the incident of an actor's answer.
-pub fn of(answer: &Answer) -> Result<&Incident, Error> {
+pub fn of(answer: &IncidentResponse) -> Result<&Incident, Error> {
     answer.incident.as_deref().ok_or_else(|| Error::new(Kind::Internal, "a change was answered without its incident"))
 }
 
@@ -143,7 +143,7 @@ pub struct IncidentList {
 #[derive(Debug, Serialize)]
 pub struct ReportResponse<'a> {
     #[serde(flatten)]
-    pub incident: IncidentResponse<'a>,
+    pub incident: IncidentView<'a>,
     pub attached: bool,
 }
 

@@ -1,20 +1,20 @@
 //! Request bodies of transitions.
 
 use muster_core::Millis;
-use muster_network::incident::{Action, More, Move};
+use muster_network::incident::{Action, IncidentTransition, TransitionDetails};
 use muster_request::Request;
 
 /// The body of a request for a transition.
 pub trait TransitionRequest: Request + 'static {
-    fn into_move(self, action: Action) -> Move;
+    fn into_transition(self, action: Action) -> IncidentTransition;
 }
 
 macro_rules! transition {
     ($name:ident, $body:ident => $note:expr, $reason:expr, $more:expr) => {
         impl TransitionRequest for $name {
-            fn into_move(self, action: Action) -> Move {
+            fn into_transition(self, action: Action) -> IncidentTransition {
                 let $body = self;
-                Move { action, note: $note, reason: $reason, more: $more }
+                IncidentTransition { action, note: $note, reason: $reason, details: $more }
             }
         }
     };
@@ -38,12 +38,12 @@ pub struct TriageBody {
     pub note: Option<String>,
 }
 
-transition!(TriageBody, body => body.note, None, More {
+transition!(TriageBody, body => body.note, None, TransitionDetails {
     severity: body.severity,
     urgency: body.urgency,
     certainty: body.certainty,
     ics_type: body.ics_type,
-    ..More::default()
+    ..TransitionDetails::default()
 });
 
 /// A note for the timeline.
@@ -53,7 +53,7 @@ pub struct TransitionNote {
     pub note: Option<String>,
 }
 
-transition!(TransitionNote, body => body.note, None, More::default());
+transition!(TransitionNote, body => body.note, None, TransitionDetails::default());
 
 /// The commander of an incident that has none.
 #[derive(Debug, Request)]
@@ -64,7 +64,7 @@ pub struct ActivateBody {
     pub note: Option<String>,
 }
 
-transition!(ActivateBody, body => body.note, None, More { commander: body.commander, ..More::default() });
+transition!(ActivateBody, body => body.note, None, TransitionDetails { commander: body.commander, ..TransitionDetails::default() });
 
 /// A change of the ICS type by one.
 #[derive(Debug, Request)]
@@ -85,9 +85,9 @@ pub enum Direction {
 }
 
 impl TransitionRequest for EscalateBody {
-    fn into_move(self, action: Action) -> Move {
+    fn into_transition(self, action: Action) -> IncidentTransition {
         let action = if self.direction == Some(Direction::Down) { Action::DeEscalate } else { action };
-        Move { note: Some(self.note), ..Move::new(action) }
+        IncidentTransition { note: Some(self.note), ..IncidentTransition::new(action) }
     }
 }
 
@@ -99,7 +99,7 @@ pub struct ReasonBody {
     pub reason: String,
 }
 
-transition!(ReasonBody, body => None, Some(body.reason), More::default());
+transition!(ReasonBody, body => None, Some(body.reason), TransitionDetails::default());
 
 /// The incident of which this one is a duplicate, and the reason.
 #[derive(Debug, Request)]
@@ -110,9 +110,9 @@ pub struct DuplicateBody {
     pub reason: String,
 }
 
-transition!(DuplicateBody, body => None, Some(body.reason), More {
+transition!(DuplicateBody, body => None, Some(body.reason), TransitionDetails {
     duplicate_of: Some(body.duplicate_of),
-    ..More::default()
+    ..TransitionDetails::default()
 });
 
 /// The end of a silence.
@@ -125,7 +125,7 @@ pub struct SilenceBody {
     pub note: Option<String>,
 }
 
-transition!(SilenceBody, body => body.note, None, More { until: body.until, ..More::default() });
+transition!(SilenceBody, body => body.note, None, TransitionDetails { until: body.until, ..TransitionDetails::default() });
 
 /// The commander and the assignees of an incident. A list replaces the present one.
 #[derive(Debug, Request)]
@@ -139,9 +139,9 @@ pub struct AssignBody {
     pub note: Option<String>,
 }
 
-transition!(AssignBody, body => body.note, None, More {
+transition!(AssignBody, body => body.note, None, TransitionDetails {
     assignees: body.assignees,
     commander: body.commander,
     organisations: body.organisations,
-    ..More::default()
+    ..TransitionDetails::default()
 });

@@ -1,0 +1,155 @@
+//! Handlers of changes: planned on all decisions so far, recorded, and answered once durable.
+
+use std::sync::Arc;
+
+use actix::{Context, Handler, ResponseFuture};
+use muster_store::{Op, Record, StoreError, Tree};
+use serde_json::json;
+
+use super::actor::IncidentActor;
+use super::archive;
+use super::events;
+use super::messages::{IncidentRequest, IncidentResponse, WriteIncident};
+use super::plan::Plan;
+use super::state::RequestContext;
+use crate::alert::Document;
+use muster_core::event::Event;
+use muster_core::ids::new_id;
+use muster_core::journal::Journalled;
+use muster_core::journal::respond;
+use muster_core::{Error, Kind, Millis};
+use muster_identity::By;
+
+/// Returns the events of a plan.
+pub(super) fn events(plan: &Plan) -> Vec<Event> {
+    let incidents = plan.incidents.iter().flat_map(events::of);
+    incidents.chain(plan.alerts.iter().filter_map(events::of_alert)).collect()
+}
+
+/// Returns the writes of a plan and its events.
+pub(super) fn ops(plan: &Plan, events: &[Event]) -> Result<Vec<Op>, StoreError> {
+    let mut ops = Vec::new();
+    for changed in &plan.incidents {
+        let (id, rec) = (&changed.after.id, changed.after.encode()?);
+        ops.push(Op::Put { tree: Tree::Incidents, key: id.clone().into_bytes(), rec });
+        if let Some(entry) = &changed.entry {
+            ops.push(entry.op(id)?);
+        }
+    }
+    for change in &plan.alerts {
+        let (id, rec) = (&change.after.id, change.after.encode()?);
+        ops.push(Op::Put { tree: Tree::Alerts, key: id.clone().into_bytes(), rec });
+        if let Some(xml) = &change.document {
+            let rec = Document { xml: xml.clone() }.encode()?;
+            ops.push(Op::Put { tree: Tree::Alerts, key: Document::key(id), rec });
+        }
+    }
+    for event in events {
+        ops.push(event.op()?);
+    }
+    for entry in &plan.audit {
+        ops.push(entry.op()?);
+    }
+    Ok(ops)
+}
+
+impl IncidentActor {
+    /// Loads an archived incident into memory to be annotated or read; a tick removes it again.
+    pub(super) fn load_archived(&mut self, id: &str) -> Result<(), Error> {
+        if self.registry.archived
+            && self.registry.get(id).is_none()
+            && let Some(incident) = archive::read(&self.options.store, id)?
+        {
+            self.registry.put(Arc::new(incident));
+        }
+        Ok(())
+    }
+
+    /// Returns the first response to the same request, if there is one.
+    fn replay(&self, write: &WriteIncident, now: Millis) -> Result<Option<IncidentResponse>, Error> {
+        let Some(request) = &write.idempotency else { return Ok(None) };
+        let Some(first) = self.answers.replay(request, &self.options.store, now)? else { return Ok(None) };
+        let first: IncidentResponse = serde_json::from_value(first).map_err(|error| {
+            tracing::error!(%error, "a stored answer could not be read");
+            Error::new(Kind::Internal, "the first answer could not be read")
+        })?;
+        Ok(Some(IncidentResponse { replayed: true, ..first }))
+    }
+
+    /// Decides a change as a whole.
+    fn write(&mut self, write: WriteIncident) -> Result<IncidentResponse, Error> {
+        let now = self.now();
+        if let Some(first) = self.replay(&write, now)? {
+            return Ok(first);
+        }
+        if let Some(id) = write.what.incident() {
+            self.load_archived(id)?;
+        }
+        let (plan, answer) = self.plan(write.what, &write.by, now)?;
+        let events = events(&plan);
+        let mut ops = ops(&plan, &events)?;
+        let first = write.idempotency.map(|request| (request, json!(answer)));
+        if let Some((request, answer)) = &first {
+            ops.push(request.op(now, answer.clone())?);
+        }
+        if ops.is_empty() {
+            // Nothing changes: the request repeats an earlier one.
+            return Ok(answer);
+        }
+        self.admit()?;
+        if let Some((request, answer)) = first {
+            self.answers.insert(&request, answer, self.journal.next_number());
+        }
+        self.record(&plan, ops, events);
+        Ok(answer)
+    }
+
+    fn plan(&self, what: IncidentRequest, by: &By, now: Millis) -> Result<(Plan, IncidentResponse), Error> {
+        let context = RequestContext { by, now, new_id: &new_id };
+        let registry = &self.registry;
+        let mut answer = IncidentResponse::default();
+        let (plan, alert) = match what {
+            IncidentRequest::Report(report) => {
+                let (plan, reported) = registry.report(*report, context)?;
+                answer.attached = reported.attached;
+                (plan, None)
+            }
+            IncidentRequest::Transition { id, if_match, transition } => {
+                (registry.transition(&id, if_match, context, *transition)?, None)
+            }
+            IncidentRequest::Edit { id, if_match, edit, note } => {
+                (registry.edit(&id, if_match, context, *edit, note)?, None)
+            }
+            IncidentRequest::Resources { id, if_match, what } => {
+                (registry.resources(&id, if_match, context, what)?, None)
+            }
+            IncidentRequest::Note { id, text, data } => (registry.note(&id, context, text, data)?, None),
+            IncidentRequest::Publish { id, draft } => {
+                let (plan, alert) = registry.publish(&id, *draft, context)?;
+                (plan, Some(alert))
+            }
+            IncidentRequest::Confirm { alert } => (registry.confirm(&alert, context)?, Some(alert)),
+            IncidentRequest::Reject { alert, reason } => (registry.reject(&alert, reason, context)?, Some(alert)),
+            IncidentRequest::Import { message, xml } => {
+                let (plan, alert, outcome) = registry.import(*message, xml, context)?;
+                answer.outcome = Some(outcome);
+                (plan, Some(alert))
+            }
+        };
+        answer.incident = plan.incidents.last().map(|changed| Arc::new(changed.after.clone()));
+        answer.alert = alert.and_then(|id| {
+            let changed = plan.alerts.iter().find(|change| change.after.id == id);
+            changed.map(|change| Arc::new(change.after.clone())).or_else(|| registry.alerts.get(&id).cloned())
+        });
+        Ok((plan, answer))
+    }
+}
+
+impl Handler<WriteIncident> for IncidentActor {
+    type Result = ResponseFuture<Result<IncidentResponse, Error>>;
+
+    fn handle(&mut self, write: WriteIncident, context: &mut Context<Self>) -> Self::Result {
+        let decided = self.write(write);
+        respond(self, decided, context)
+    }
+}
