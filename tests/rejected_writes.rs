@@ -83,6 +83,17 @@ impl Server {
         client.post(write.path, &write.body).await
     }
 
+    /// Waits until every task has ended: a task in progress writes too, and its actor restarts when that write fails.
+    async fn all_tasks_end(&self) {
+        for task in records(&self.key.get("/api/v1/tasks").await.json()).as_array().unwrap() {
+            let path = format!("/api/v1/tasks/{}", task["task_id"].as_str().unwrap());
+            let mut task = task.clone();
+            while task["finished_at"].is_null() {
+                task = self.key.get(&format!("{path}?wait=20&after_seq={}", task["seq"])).await.json();
+            }
+        }
+    }
+
     /// Returns the records of a feature.
     async fn read(&self, write: &Write) -> Value {
         let client = if write.by_key { &self.key } else { &self.user };
@@ -116,6 +127,8 @@ async fn every_feature_rejects_writes_alike_while_the_store_is_read_only_and_rea
         assert_eq!(response.status, 201, "{}: {}", write.path, response.text);
         stored.push(server.read(&write).await.as_array().unwrap().len());
     }
+
+    server.all_tasks_end().await;
 
     // The first write after this finds out; the store is read-only from then on.
     server.process.limit_file_size("1");

@@ -6,13 +6,13 @@ use muster_request::Request;
 
 /// The body of a request for a transition.
 pub trait TransitionRequest: Request + 'static {
-    fn into_move(self, action: Action) -> IncidentTransition;
+    fn into_transition(self, action: Action) -> IncidentTransition;
 }
 
 macro_rules! transition {
     ($name:ident, $body:ident => $note:expr, $reason:expr, $more:expr) => {
         impl TransitionRequest for $name {
-            fn into_move(self, action: Action) -> IncidentTransition {
+            fn into_transition(self, action: Action) -> IncidentTransition {
                 let $body = self;
                 IncidentTransition { action, note: $note, reason: $reason, details: $more }
             }
@@ -85,7 +85,7 @@ pub enum Direction {
 }
 
 impl TransitionRequest for EscalateBody {
-    fn into_move(self, action: Action) -> IncidentTransition {
+    fn into_transition(self, action: Action) -> IncidentTransition {
         let action = if self.direction == Some(Direction::Down) { Action::DeEscalate } else { action };
         IncidentTransition { note: Some(self.note), ..IncidentTransition::new(action) }
     }

@@ -24,7 +24,7 @@ pub async fn make<T: TransitionRequest>(
     app: &App,
 ) -> Result<HttpResponse, HttpError> {
     let if_match = parameters::if_match(http)?;
-    let answer = app.incidents.transition(by_of(http)?, id, if_match, request.body.into_move(action)).await?;
+    let answer = app.incidents.transition(by_of(http)?, id, if_match, request.body.into_transition(action)).await?;
     changed(&answer)
 }
 
