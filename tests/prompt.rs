@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use crate::support::socket::until;
+use crate::support::socket::wait_until;
 
 /// Runs the command between two reports of the terminal's modes.
 const SHELL: &str = "stty -g > before; sh -c 'echo $$ > pid.new; mv pid.new pid; exec \"$MUSTER\" users --data data create \
@@ -35,7 +35,7 @@ impl Prompt {
             }
         });
         let prompt = Self { child, folder, output };
-        until("the prompt", || prompt.output.lock().unwrap().contains("password: ")).await;
+        wait_until("the prompt", || prompt.output.lock().unwrap().contains("password: ")).await;
         prompt
     }
 
@@ -46,7 +46,7 @@ impl Prompt {
     /// Waits for the end of the command, checks that the terminal's modes are restored, and returns exit code and output.
     async fn ended(&self) -> (String, String) {
         let after = self.folder.path().join("after");
-        until("the command ends", || after.exists()).await;
+        wait_until("the command ends", || after.exists()).await;
         assert_eq!(read(&after), read(&self.folder.path().join("before")), "the terminal's modes");
         (read(&self.folder.path().join("code")), self.output.lock().unwrap().clone())
     }
