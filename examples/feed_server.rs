@@ -18,6 +18,7 @@ use muster::config::{self, Config, Source};
 use muster::server::Server;
 use muster_core::event::{Event, Publisher};
 use muster_limits::Quota;
+use rcgen::{CertifiedKey, generate_simple_self_signed};
 use serde_json::json;
 
 /// Of the first administrator.
@@ -26,8 +27,12 @@ const PASSWORD: &str = "feed-bench-first-administrator";
 const ENVELOPE: usize = 168;
 
 fn settings(port: u16, folder: &Path, lane: &str, workers: usize) -> Result<Config, String> {
+    let (lane, tls) = match lane.strip_suffix("-tls") {
+        Some(lane) => (lane, certificate(folder).map_err(|error| format!("certificate: {error}"))?),
+        None => (lane, String::new()),
+    };
     let text = format!(
-        "[server]\nlisten = \"127.0.0.1:{port}\"\nworkers = {workers}\nmax_connections = 25000\n\
+        "{tls}[server]\nlisten = \"127.0.0.1:{port}\"\nworkers = {workers}\nmax_connections = 25000\n\
          [llm]\nmodel = \"none\"\n[log]\nlevel = \"warn\"\n\
          [auth]\naccess_seconds = 86400\nlogins_per_address = 1000000\nlogins_per_minute = 1000000\n\
          [limits.agent]\nhealth = 10000000\n[feed]\nlane = \"{lane}\"\nmax_per_person = 20000\n"
@@ -38,6 +43,16 @@ fn settings(port: u16, folder: &Path, lane: &str, workers: usize) -> Result<Conf
     let quotas = [&mut config.limits.login, &mut config.limits.unauthenticated, &mut config.limits.person];
     quotas.into_iter().for_each(|quota| *quota = Quota::Limited(10_000_000));
     Ok(config)
+}
+
+/// Writes a new certificate with its key into the folder; returns the settings that use them.
+fn certificate(folder: &Path) -> Result<String, Box<dyn std::error::Error>> {
+    let CertifiedKey { cert, signing_key } = generate_simple_self_signed(vec!["127.0.0.1".to_owned()])?;
+    let (cert_path, key_path) = (folder.join("cert.pem"), folder.join("key.pem"));
+    std::fs::create_dir_all(folder)?;
+    std::fs::write(&cert_path, cert.pem())?;
+    std::fs::write(&key_path, signing_key.serialize_pem())?;
+    Ok(format!("[server.tls]\ncert = {cert_path:?}\nkey = {key_path:?}\n"))
 }
 
 fn event(app: &App, size: usize) -> Event {

@@ -22,7 +22,7 @@ pub use admission::{Admission, Admitted, FeedAuthenticator, Watch};
 pub use close::{AfterClose, Close};
 pub use command::{Command, CommandSink, Commands, Done};
 pub use counts::{Connected, Counts, MAX_PER_DEVICE};
-pub(crate) use direct::upgrades;
+pub(crate) use direct::{ServerStream, upgrades};
 pub use events::listen;
 pub(crate) use protocol::Endpoint;
 pub(crate) use shard::read_positions;

@@ -73,7 +73,7 @@ pub async fn upgrade(
         move |link| Opening { link, framing: Framing::Socket, endpoint, admitted, place, url, channels: Vec::new() };
     response.insert_header((header::CACHE_CONTROL, "no-store"));
     if let Some(slot) = request.extensions().get::<TakeoverSlot>() {
-        slot.take(shard, opening);
+        slot.fill(shard, opening);
         return Ok(response.finish());
     }
     let stream = session::stream(Rc::clone(&shard), line, opening, body)?;
