@@ -4,7 +4,9 @@
 //! `COUNT SIZE` publishes so many events whose frames are SIZE bytes; `stats` answers
 //! `{"connections":…,"evicted":…}`; `hash` answers with the milliseconds of one password hash.
 //!
-//! `cargo run --release --no-default-features --example feed_server -- PORT CONTROL_PORT FOLDER LANE [WORKERS]`
+//! `cargo run --release --no-default-features --example feed_server -- PORT CONTROL_PORT FOLDER TRANSPORT [WORKERS]`
+//!
+//! TRANSPORT is `plain` or `tls`. With `tls`, FOLDER contains the certificate, `cert.pem`.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -26,16 +28,17 @@ const PASSWORD: &str = "feed-bench-first-administrator";
 /// What a frame's envelope is long: channel, offset, name, time, identifier and the braces.
 const ENVELOPE: usize = 168;
 
-fn settings(port: u16, folder: &Path, lane: &str, workers: usize) -> Result<Config, String> {
-    let (lane, tls) = match lane.strip_suffix("-tls") {
-        Some(lane) => (lane, certificate(folder).map_err(|error| format!("certificate: {error}"))?),
-        None => (lane, String::new()),
+fn settings(port: u16, folder: &Path, transport: &str, workers: usize) -> Result<Config, String> {
+    let tls = match transport {
+        "plain" => String::new(),
+        "tls" => certificate(folder).map_err(|error| format!("certificate: {error}"))?,
+        other => return Err(format!("TRANSPORT {other}: must be `plain` or `tls`")),
     };
     let text = format!(
         "{tls}[server]\nlisten = \"127.0.0.1:{port}\"\nworkers = {workers}\nmax_connections = 25000\n\
          [llm]\nmodel = \"none\"\n[log]\nlevel = \"warn\"\n\
          [auth]\naccess_seconds = 86400\nlogins_per_address = 1000000\nlogins_per_minute = 1000000\n\
-         [limits.agent]\nhealth = 10000000\n[feed]\nlane = \"{lane}\"\nmax_per_person = 20000\n"
+         [limits.agent]\nhealth = 10000000\n[feed]\nmax_per_person = 20000\n"
     );
     let mut config = config::parse(&text, "bench", std::iter::empty()).map_err(|error| error.to_string())?;
     config.store.path = folder.join("store");
@@ -115,13 +118,14 @@ async fn serve(config: Config, control_port: u16) -> Result<(), String> {
 fn main() -> ExitCode {
     let said: Vec<String> = std::env::args().skip(1).collect();
     let parsed = |at: usize| said.get(at).and_then(|word| word.parse().ok());
-    let (Some(port), Some(control_port), Some(folder), Some(lane)) = (parsed(0), parsed(1), said.get(2), said.get(3))
+    let (Some(port), Some(control_port), Some(folder), Some(transport)) =
+        (parsed(0), parsed(1), said.get(2), said.get(3))
     else {
-        eprintln!("usage: feed_server PORT CONTROL_PORT FOLDER LANE [WORKERS]");
+        eprintln!("usage: feed_server PORT CONTROL_PORT FOLDER plain|tls [WORKERS]");
         return ExitCode::from(2);
     };
     let workers = said.get(4).and_then(|word| word.parse().ok()).unwrap_or(1);
-    let served = settings(port, Path::new(folder), lane, workers)
+    let served = settings(port, Path::new(folder), transport, workers)
         .and_then(|config| actix_rt::System::new().block_on(serve(config, control_port)));
     match served {
         Ok(()) => ExitCode::SUCCESS,

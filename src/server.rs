@@ -11,15 +11,14 @@ use actix_http::body::BoxBody;
 use actix_http::{HttpServiceBuilder, Request, Response};
 use actix_server::GracefulShutdownSignal;
 use actix_service::{Service, map_config};
-use actix_tls::accept::rustls_0_23::TlsStream;
 use actix_web::dev::{AppConfig, Server as ActixServer, ServerHandle, ServiceFactory, ServiceRequest, ServiceResponse};
 use actix_web::middleware::from_fn;
 use actix_web::rt::net::TcpStream;
-use actix_web::{App as ActixApp, HttpServer, web};
+use actix_web::{App as ActixApp, web};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::app::App;
-use crate::config::{Lane, Server as Settings};
+use crate::config::Server as Settings;
 use crate::http;
 use crate::respond::respond;
 use crate::tls::Certificate;
@@ -61,10 +60,7 @@ impl Server {
         if let Some(otel) = &app.otel {
             otel.start(&app.clone().into_inner());
         }
-        let http = match app.live().config.feed.lane {
-            Lane::Direct => serve_http(&app, &settings, listener, certificate.as_ref())?,
-            Lane::Actix => plain(&app, &settings, listener, certificate.as_ref())?,
-        };
+        let http = serve_http(&app, &settings, listener, certificate.as_ref())?;
         let signals = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
         let hangup = signal(SignalKind::hangup())?;
         Ok(Self { app, address, http, certificate, signals, hangup })
@@ -152,42 +148,6 @@ fn routes(
         .wrap(cors(origins))
         .wrap(from_fn(respond))
         .configure(http::routes)
-}
-
-/// Serves all connections through actix-web, with TLS or without.
-fn plain(
-    app: &web::Data<App>,
-    settings: &Settings,
-    listener: TcpListener,
-    certificate: Option<&Arc<Certificate>>,
-) -> io::Result<ActixServer> {
-    let (shared, origins) = (app.clone(), settings.cors_origins.clone());
-    let mut server = HttpServer::new(move || routes(&shared, &shared.sockets.shard(), &origins))
-        .on_connect(|connection, data| {
-            let tls = || connection.downcast_ref::<TlsStream<TcpStream>>().map(ServerStream::tcp);
-            if let Some(tcp) = connection.downcast_ref::<TcpStream>().or_else(tls) {
-                SocketHandle::attach(tcp, data);
-                at_once(tcp);
-            }
-        })
-        // A client that disconnects cancels its upstream call at once, even while nothing can be written to it.
-        .h1_allow_half_closed(false)
-        .max_connections(settings.max_connections)
-        .client_request_timeout(HEAD_WITHIN)
-        .client_disconnect_timeout(DISCONNECT_WITHIN)
-        .shutdown_timeout(settings.shutdown_grace_seconds)
-        .disable_signals();
-    if settings.workers > 0 {
-        server = server.workers(settings.workers);
-    }
-    let server = match certificate {
-        Some(certificate) => {
-            let config = certificate.server_config().map_err(io::Error::other)?;
-            server.tcp_nodelay(true).listen_rustls_0_23(listener, config)?
-        }
-        None => server.listen(listener)?,
-    };
-    Ok(server.run())
 }
 
 /// Builds the services of a worker thread.

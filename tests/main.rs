@@ -41,7 +41,7 @@ mod monitor;
 mod operations;
 mod otel;
 mod realtime;
-mod realtime_actix;
+mod realtime_tls;
 mod refusals;
 mod reload;
 mod responses;

@@ -10,5 +10,4 @@ mod http;
 mod killed;
 mod limits;
 mod sessions;
-mod tls;
 pub(crate) mod world;

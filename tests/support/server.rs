@@ -15,8 +15,11 @@ use muster_identity::keys::Token;
 use muster_limits::Quota;
 use serde_json::json;
 use tempfile::TempDir;
+use tokio::net::TcpStream;
 
 use super::client::Client;
+use super::socket::{Wire, patiently};
+use super::tls::SelfSigned;
 use super::{EMAIL, KEY, PASSWORD};
 
 /// A running server; dropped, it stops.
@@ -28,6 +31,8 @@ pub struct Muster {
     pub app: Data<App>,
     handle: ServerHandle,
     kill_model: Box<dyn Fn() + Send>,
+    /// Its certificate, if it serves under TLS.
+    certificate: Option<SelfSigned>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -35,6 +40,15 @@ impl Muster {
     /// Starts with these settings over the tests' own (no embedded model unless they say one).
     pub fn start(settings: &str) -> Self {
         Self::start_in(tempfile::tempdir().unwrap(), settings)
+    }
+
+    /// Starts under TLS, with a certificate that the clients made here trust.
+    pub fn start_under_tls(settings: &str) -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let (certificate, tls) = SelfSigned::write(data.path());
+        let mut server = Self::start_in(data, &format!("{settings}\n{tls}"));
+        server.certificate = Some(certificate);
+        server
     }
 
     /// Starts on a data folder that may hold something.
@@ -60,12 +74,34 @@ impl Muster {
             });
         });
         let (address, handle, tree, app, kill_model) = told.recv().expect("the server started");
-        Self { address, tree, data, app, handle, kill_model, thread: Some(thread) }
+        Self { address, tree, data, app, handle, kill_model, certificate: None, thread: Some(thread) }
     }
 
     /// A client with the first key.
     pub fn client(&self) -> Client {
-        Client::new(format!("http://{}", self.address)).with(KEY)
+        let client = match &self.certificate {
+            Some(certificate) => Client::trusting(self.url(), &certificate.pem),
+            None => Client::new(self.url()),
+        };
+        client.with(KEY)
+    }
+
+    /// The URL of the server.
+    pub fn url(&self) -> String {
+        format!("{}://{}", if self.certificate.is_some() { "https" } else { "http" }, self.address)
+    }
+
+    /// A new connection, under TLS if the server is.
+    pub async fn connect(&self) -> Box<dyn Wire> {
+        self.secure(TcpStream::connect(self.address).await.unwrap()).await
+    }
+
+    /// A connection that stands, under TLS if the server is.
+    pub async fn secure(&self, stream: TcpStream) -> Box<dyn Wire> {
+        match &self.certificate {
+            Some(certificate) => Box::new(patiently(certificate.connect(stream)).await),
+            None => Box::new(stream),
+        }
     }
 
     /// A client with the token of the first administrator, who may do everything.
