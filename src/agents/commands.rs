@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use crate::ws::protocol::CommandAsk;
+use crate::ws::protocol::CommandRequest;
 use crate::ws::{Command, CommandSink, Done};
 
 /// Longest instruction, in bytes. A frame holds at most 64 KiB.
@@ -65,15 +65,15 @@ impl CommandSink for AgentCommands {
     fn run(&self, command: Command) -> Option<BoxFuture<'static, Done>> {
         let asker = Asker::of(command.by);
         let known = ["agent.pause", "agent.resume", "agent.kill", "agent.redirect"];
-        if !known.contains(&command.ask.name.as_str()) || matches!(asker.by, muster_identity::By::Device(_)) {
+        if !known.contains(&command.request.name.as_str()) || matches!(asker.by, muster_identity::By::Device(_)) {
             return None;
         }
         let tasks = Arc::clone(&self.0);
-        Some(carry_out(tasks, command.ask, asker).boxed())
+        Some(carry_out(tasks, command.request, asker).boxed())
     }
 }
 
-async fn carry_out(tasks: Arc<dyn Controls>, ask: CommandAsk, asker: Asker) -> Done {
+async fn carry_out(tasks: Arc<dyn Controls>, ask: CommandRequest, asker: Asker) -> Done {
     let control = control(&ask)?;
     let task = ask.target.ok_or_else(|| wrong("target", "is missing: the identifier of the task"))?;
     let reply = tasks.control(task, control, asker).await.map_err(refused)?;
@@ -81,7 +81,7 @@ async fn carry_out(tasks: Arc<dyn Controls>, ask: CommandAsk, asker: Asker) -> D
 }
 
 /// What a command does to its task.
-fn control(ask: &CommandAsk) -> Result<Control, Error> {
+fn control(ask: &CommandRequest) -> Result<Control, Error> {
     let (verb, reason, if_seq) = match ask.name.as_str() {
         "agent.pause" => {
             let Pause { now, reason, if_seq } = arguments(ask.args.as_deref())?;
@@ -138,7 +138,7 @@ mod tests {
 
     fn asked(name: &str, args: &str) -> Result<Control, Error> {
         let args = Some(RawValue::from_string(args.to_owned()).unwrap());
-        control(&CommandAsk { name: name.to_owned(), target: None, args, idem: Some("c1".to_owned()) })
+        control(&CommandRequest { name: name.to_owned(), target: None, args, idem: Some("c1".to_owned()) })
     }
 
     #[test]

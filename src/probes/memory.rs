@@ -45,8 +45,8 @@ async fn found(memory: &Memory, clock: &Clock) -> Result<ProbeResult, Error> {
     let stored = memory.store(entry, &By::System, Precondition::None, None).await?;
     let begun = Instant::now();
     let query = Query { text: word.into(), mode: Mode::Text, limit: 50, ..Query::default() };
-    let ask = SearchAsk { query, namespace: Some(NAMESPACE.to_owned()), after: None };
-    let answer = memory.search(ask, &By::System).await?;
+    let request = SearchAsk { query, namespace: Some(NAMESPACE.to_owned()), after: None };
+    let response = memory.search(request, &By::System).await?;
     let took = begun.elapsed();
     memory.delete(Some(NAMESPACE), KEY, Precondition::None, &By::System).await?;
     let first = answer.hits.first().is_some_and(|hit| hit.record.id == stored.record.id);

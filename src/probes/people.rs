@@ -49,8 +49,8 @@ fn signed(identity: &Identity) -> ProbeResult {
 
 /// Checks that the actor answers at once, has a short mailbox, and that its sessions match the stored ones.
 async fn kept(identity: &Identity, tree: &Tree, store: &StoreHandle) -> ProbeResult {
-    let asked = identity.users(PageAsk { limit: 1, after: None });
-    match tokio::time::timeout(SECOND, asked).await {
+    let request = identity.users(PageAsk { limit: 1, after: None });
+    match tokio::time::timeout(SECOND, request).await {
         Err(_) => {
             return ProbeResult::Unhealthy("the register of people and sessions gave no answer in 1 s".to_owned());
         }

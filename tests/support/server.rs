@@ -60,7 +60,7 @@ impl Muster {
         let (tell, told) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             actix_rt::System::new().block_on(async move {
-                let source = Source::given(&config);
+                let source = Source::fixed(&config);
                 let key = Some(Token::parse(KEY).unwrap());
                 let credentials = InitialCredentials { key, password: Some(PASSWORD.to_owned()) };
                 let app = App::start(config, source, credentials).await.unwrap();

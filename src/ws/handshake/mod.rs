@@ -52,7 +52,7 @@ pub async fn upgrade(
         Some((scheme, token)) => {
             let dpop = request.headers().get("DPoP").and_then(|proof| proof.to_str().ok()).map(str::to_owned);
             let checked = sockets.admission.authenticate(scheme, token, dpop, url).await.map_err(refused)?;
-            if endpoint == Endpoint::Agents && !endpoint.admits(&checked.who.subject) {
+            if endpoint == Endpoint::Agents && !endpoint.admits(&checked.client.subject) {
                 return Err(Error::new(Kind::Forbidden, "this needs the permission `agents:read` or `agents:control`")
                     .coded("permission_denied"));
             }
