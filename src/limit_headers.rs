@@ -4,7 +4,7 @@ use actix_web::HttpMessage;
 use actix_web::dev::ServiceResponse;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use muster_core::Millis;
-use muster_limits::{LimitView, RuleView, Unit};
+use muster_limits::{LimitUnit, LimitView, RuleView};
 
 use crate::error::Dialect;
 
@@ -60,7 +60,7 @@ fn ietf(headers: &mut HeaderMap, judged: &Judged) {
     let (mut policies, mut limits) = (Vec::new(), Vec::new());
     for view in &judged.view.rules {
         let name = format!("{}-{}", judged.category, view.rule.name());
-        let unit = if view.rule.unit == Unit::Tokens { ";qu=\"tokens\"" } else { "" };
+        let unit = if view.rule.unit == LimitUnit::Tokens { ";qu=\"tokens\"" } else { "" };
         policies.push(format!("\"{name}\";q={}{unit};w={}", view.rule.limit, view.rule.window.length().as_secs()));
         limits.push(format!("\"{name}\";r={};t={}", view.remaining, view.more_in));
     }

@@ -16,7 +16,7 @@ use muster_core::supervise::{ActorState, Tree};
 use muster_feed::Feed;
 use muster_gateway::{BreakerState, Chain, ProviderStatus};
 use muster_identity::Identity;
-use muster_identity::keys::{Keys, Refusal, Token};
+use muster_identity::keys::{KeyRejection, Keys, Token};
 use muster_limits::ledger::Ledger;
 use muster_limits::{Admit, BucketKey, Category, Decision, Estimate, Quota, RateLimiter, Subject};
 use muster_memory::Memory;
@@ -303,7 +303,7 @@ fn api_keys(keys: Keys) -> Probe {
         async move {
             let begun = Instant::now();
             let Ok(made_up) = Token::generate() else { return ProbeResult::Unhealthy("no random numbers".to_owned()) };
-            if keys.authenticate(&made_up.reveal()) != Err(Refusal::Unknown) {
+            if keys.authenticate(&made_up.reveal()) != Err(KeyRejection::Unknown) {
                 return ProbeResult::Unhealthy("a made-up key was let in".to_owned());
             }
             match keys.list(1, None).await {

@@ -149,22 +149,29 @@ async fn kills_all(muster: &Muster, met: &Met) -> BTreeSet<String> {
     killed
 }
 
-/// The names of all types of the actors crate that are actors, by its sources; those of its tests do not count.
-fn kinds_by_source(folder: &Path, kinds: &mut BTreeSet<String>) {
+/// Names of all actor types in the library sources of the crates under `actors/`. Benches and tests are not included.
+fn actor_types() -> BTreeSet<String> {
+    let mut types = BTreeSet::new();
+    for package in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("actors")).unwrap() {
+        add_actor_types(&package.unwrap().path().join("src"), &mut types);
+    }
+    types
+}
+
+fn add_actor_types(folder: &Path, types: &mut BTreeSet<String>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        if name == "tests" {
+        if path.file_stem().unwrap() == "tests" {
             continue;
         }
         if path.is_dir() {
-            kinds_by_source(&path, kinds);
+            add_actor_types(&path, types);
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
-        let product = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
-        let actors = product.lines().filter_map(|line| line.trim().strip_prefix("impl Actor for "));
-        kinds.extend(actors.map(|rest| rest.split([' ', '<']).next().unwrap().to_owned()));
+        let production = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        let implementations = production.lines().filter_map(|line| line.trim().strip_prefix("impl Actor for "));
+        types.extend(implementations.map(|rest| rest.split([' ', '<']).next().unwrap().to_owned()));
     }
 }
 
@@ -216,8 +223,7 @@ async fn every_actor_dies_under_load_and_nothing_is_lost() {
     let following = follower.follow(&muster, &access, "the last");
     let (killed, (), follower) = tokio::join!(killing, load, following);
 
-    let mut existing = BTreeSet::new();
-    kinds_by_source(&Path::new(env!("CARGO_MANIFEST_DIR")).join("actors"), &mut existing);
+    let existing = actor_types();
     assert!(existing.len() >= 4, "{existing:?}");
     assert_eq!(killed, existing, "every kind of actor that exists was killed");
     let answers = met.answers.lock().unwrap().clone();

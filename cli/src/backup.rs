@@ -88,7 +88,7 @@ async fn remote(server: &str, args: &BackupArgs, environment: &Environment) -> R
         reqwest::Client::builder().read_timeout(Duration::from_secs(600)).connect_timeout(Duration::from_secs(10));
     let client = client.build().map_err(|error| error.to_string())?;
     let url = format!("{}/api/v1/admin/backup", server.trim_end_matches('/'));
-    let unreachable = |error: reqwest::Error| format!("{server} does not response: {error}");
+    let unreachable = |error: reqwest::Error| format!("{server} does not answer: {error}");
     let mut response = client.post(url).bearer_auth(key).send().await.map_err(unreachable)?;
     if !response.status().is_success() {
         let status = response.status();

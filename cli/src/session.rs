@@ -196,7 +196,7 @@ impl UserClient {
         if let Some(body) = body {
             request = request.header("content-type", "application/json").body(body.to_string());
         }
-        let response = request.send().await.map_err(|error| format!("{server} does not response: {error}"))?;
+        let response = request.send().await.map_err(|error| format!("{server} does not answer: {error}"))?;
         let status = response.status().as_u16();
         let text = response.text().await.map_err(|error| error.to_string())?;
         let body = serde_json::from_str(&text).map_err(|_| format!("{server} is not a Muster server: {text:.200}"))?;

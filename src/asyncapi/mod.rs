@@ -5,7 +5,7 @@ mod agents;
 mod events;
 mod messages;
 
-use muster_feed::{AGENTS, Audience, ChannelKind, ChannelRule, DISASTER, Retention, State};
+use muster_feed::{AGENTS, Audience, ChannelKind, ChannelRule, ChannelState, DISASTER, Retention};
 use serde_json::{Map, Value, json};
 
 use crate::ws::protocol::{FaultKind, ProtocolOptions, SUBPROTOCOL};
@@ -134,8 +134,8 @@ fn channel(rule: &ChannelRule) -> Value {
         "description": format!("Subscribed to over the socket: {kind}."),
         "messages": messages,
         "x-permission": rule.permission.name(),
-        "x-durable": rule.keeping == Retention::Durable && rule.kind == ChannelKind::Log,
-        "x-snapshot": rule.state == State::Provided,
+        "x-durable": rule.retention == Retention::Durable && rule.kind == ChannelKind::Log,
+        "x-snapshot": rule.state == ChannelState::Provided,
         "x-audience": match rule.audience {
             Audience::Everyone => "everyone with the permission",
             Audience::Own => "the user with this identifier, with the permission",

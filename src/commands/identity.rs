@@ -9,7 +9,7 @@ use muster_core::Clock;
 use muster_core::page::PageAsk;
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::Tree;
-use muster_identity::keys::{KeyActorOptions, KeyRecord, Keys, MadeBy};
+use muster_identity::keys::{KeyActorOptions, KeyIssuer, KeyRecord, Keys};
 use muster_identity::{By, Identity, NewUser, UserPatch, UserRecord};
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ async fn on_keys(keys: &Keys, command: KeysCommand) -> Result<Value, String> {
     let body = |record: &KeyRecord| json!(KeyBody::from(record));
     match command {
         KeysCommand::Create(args) => {
-            let made = keys.create(args.into(), MadeBy::Operator, None).await.map_err(|error| error.to_string())?;
+            let made = keys.create(args.into(), KeyIssuer::Operator, None).await.map_err(|error| error.to_string())?;
             Ok(json!(CreatedKey { record: KeyBody::from(&*made.record), key: made.key.reveal() }))
         }
         KeysCommand::List => {
@@ -54,7 +54,7 @@ async fn on_keys(keys: &Keys, command: KeysCommand) -> Result<Value, String> {
         }
         KeysCommand::Rotate { id, grace } => {
             let grace = Duration::from_secs(grace);
-            let made = keys.rotate(id, MadeBy::Operator, grace).await.map_err(|error| error.to_string())?;
+            let made = keys.rotate(id, KeyIssuer::Operator, grace).await.map_err(|error| error.to_string())?;
             Ok(json!(CreatedKey { record: KeyBody::from(&*made.record), key: made.key.reveal() }))
         }
         KeysCommand::Revoke { id } => {

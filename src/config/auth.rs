@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use muster_identity::{BoundBearer, Hasher, Lifetimes, Rates, RotationPolicy};
+use muster_identity::{BoundBearer, Hasher, Lifetimes, LoginRates, RotationPolicy};
 use serde::Deserialize;
 
 use super::ConfigError;
@@ -74,8 +74,8 @@ impl Auth {
         }
     }
 
-    pub fn rates(&self) -> Rates {
-        Rates { per_address: self.logins_per_address, of_all: self.logins_per_minute }
+    pub fn rates(&self) -> LoginRates {
+        LoginRates { per_address: self.logins_per_address, of_all: self.logins_per_minute }
     }
 
     pub fn hasher(&self) -> Hasher {

@@ -27,6 +27,8 @@ pub struct Feed {
     pub max_unauthenticated: usize,
     /// Largest number of sockets and streams of one user.
     pub max_per_person: usize,
+    /// Largest number of subscriptions of one connection.
+    pub max_subscriptions: usize,
     /// Bytes and frames that may wait for a slow reader before it is disconnected.
     pub max_behind_bytes: usize,
     pub max_behind_frames: usize,
@@ -45,6 +47,7 @@ impl Default for Feed {
             positions_ms: 10_000,
             max_unauthenticated: 1_000,
             max_per_person: 10,
+            max_subscriptions: 128,
             max_behind_bytes: 1 << 20,
             max_behind_frames: 1_024,
             no_progress_ms: 10_000,
@@ -62,6 +65,7 @@ impl Feed {
             expiry_warning: Duration::from_millis(self.expiry_warning_ms),
             expiry_grace: Duration::from_millis(self.expiry_grace_ms),
             positions: Duration::from_millis(self.positions_ms),
+            max_subscriptions: self.max_subscriptions,
             ..ProtocolOptions::default()
         };
         let shard = ShardOptions {
@@ -92,6 +96,10 @@ impl Feed {
                 let why = "takes 100 to 3600000".to_owned();
                 return Err(ConfigError::Bad { setting: format!("feed.{name}"), why });
             }
+        }
+        if !(1..=1_024).contains(&self.max_subscriptions) {
+            let why = "takes 1 to 1024".to_owned();
+            return Err(ConfigError::Bad { setting: "feed.max_subscriptions".to_owned(), why });
         }
         Ok(())
     }

@@ -7,8 +7,8 @@ use actix_web::{HttpMessage, HttpRequest, web};
 use muster_core::{Error, Kind};
 use muster_identity::keys::{KeyRecord, PlanA, PlanB};
 use muster_limits::{
-    Admit, BucketKey, Category, Decision, Estimate, LimitView, PlanLimits, Quota, RateLimiter, Reservation as Reserved,
-    Rule, Subject, Unit, Window,
+    Admit, BucketKey, Category, Decision, Estimate, LimitUnit, LimitView, PlanLimits, Quota, RateLimiter,
+    Reservation as Reserved, Rule, Subject, Window,
 };
 
 use super::{Caller, Meter};
@@ -135,8 +135,8 @@ async fn decide(
 /// The refusal of a request whose limit is reached.
 pub(crate) fn refused(which: Rule, retry_after: Duration) -> Error {
     let unit = match which.unit {
-        Unit::Requests => "requests",
-        Unit::Tokens => "tokens",
+        LimitUnit::Requests => "requests",
+        LimitUnit::Tokens => "tokens",
     };
     let message = format!(
         "the limit of {} {unit} per {} is reached: try again in {} s",

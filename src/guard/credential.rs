@@ -6,8 +6,8 @@ use std::sync::Arc;
 use actix_web::HttpRequest;
 use actix_web::http::header::{self, HeaderName};
 use muster_core::{Error, Kind};
-use muster_identity::keys::{KeyRecord, Refusal};
-use muster_identity::{By, Scheme, Shown, stand_in};
+use muster_identity::keys::{KeyRecord, KeyRejection};
+use muster_identity::{By, Credential, Scheme, user_key};
 
 use super::{Caller, Callers};
 use crate::app::App;
@@ -69,9 +69,9 @@ fn text(request: &HttpRequest, name: HeaderName) -> Option<&str> {
 
 fn person(app: &App, request: &HttpRequest, (scheme, token): (Scheme, &str)) -> Result<Caller, Error> {
     let url = address_of(app, request);
-    let shown = Shown { scheme, token, proof: proof(request), method: request.method().as_str(), url: &url };
-    let person = app.identity.admit(&shown)?.person;
-    Ok(Caller { key: Arc::new(stand_in(&person)), by: Some(By::Person(person)) })
+    let credential = Credential { scheme, token, proof: proof(request), method: request.method().as_str(), url: &url };
+    let person = app.identity.admit(&credential)?.person;
+    Ok(Caller { key: Arc::new(user_key(&person)), by: Some(By::Person(person)) })
 }
 
 fn device_of(app: &App, token: &str) -> Result<Caller, Error> {
@@ -80,7 +80,7 @@ fn device_of(app: &App, token: &str) -> Result<Caller, Error> {
 }
 
 fn device(id: Arc<str>) -> Result<Caller, Error> {
-    let key = Arc::new(KeyRecord::standing_in(&id, &id));
+    let key = Arc::new(KeyRecord::without_secret(&id, &id));
     Ok(Caller { key, by: Some(By::Device(id)) })
 }
 
@@ -94,9 +94,9 @@ fn proof(request: &HttpRequest) -> Option<&str> {
 }
 
 /// Returns the proof of possession of a request without a token, for a login that is bound to the key.
-pub fn shown_without_token<'a>(request: &'a HttpRequest, url: &'a str) -> Shown<'a> {
+pub fn credential_without_token<'a>(request: &'a HttpRequest, url: &'a str) -> Credential<'a> {
     let (proof, method) = (proof(request), request.method().as_str());
-    Shown { scheme: Scheme::Bearer, token: "", proof, method, url }
+    Credential { scheme: Scheme::Bearer, token: "", proof, method, url }
 }
 
 /// Returns the URL of a request as its sender knows it, without the query: `auth.public_url` if set, otherwise the
@@ -138,10 +138,10 @@ fn key_or_person(app: &App, request: &HttpRequest) -> Result<Caller, Error> {
     }
     match app.keys.authenticate(sent.1) {
         Ok(key) => Ok(Caller { key, by: None }),
-        Err(Refusal::Malformed) => Err(unauthenticated(
+        Err(KeyRejection::Malformed) => Err(unauthenticated(
             "this is not a key of this server: a key has the form mst_<12 characters>_<43 characters>",
         )),
-        Err(Refusal::Unknown | Refusal::Expired | Refusal::Revoked) => {
+        Err(KeyRejection::Unknown | KeyRejection::Expired | KeyRejection::Revoked) => {
             Err(unauthenticated("the key is unknown, expired or revoked: ask for a new one"))
         }
     }

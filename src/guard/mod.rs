@@ -20,7 +20,7 @@ use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
 use muster_core::{Error, Kind};
 use muster_identity::keys::{KeyRecord, Scope};
-use muster_identity::{By, Person, lacks as lacks_permission};
+use muster_identity::{By, Person, missing_permission};
 use muster_limits::Estimate;
 
 pub use access::{
@@ -31,7 +31,7 @@ pub use access::{
 };
 pub(crate) use admit::refused;
 pub use admit::{Reservation, admit_login};
-pub use credential::{address_of, peer, shown_without_token};
+pub use credential::{address_of, credential_without_token, peer};
 pub use metered::{Anyone, Metered, Priced, Queried, Sent};
 pub use requirement::{Guard, GuardedArguments, Requirement};
 pub use stay::staying;
@@ -173,7 +173,7 @@ async fn authorize<A: Access>(app: &web::Data<App>, request: &HttpRequest) -> Re
         && !A::SCOPE_OF_KEYS.is_some_and(|scope| caller.key.has(scope))
     {
         admit::admit_address(app, request).await?;
-        return Err(HttpError(lacks_permission(permission)));
+        return Err(HttpError(missing_permission(permission)));
     }
     request.extensions_mut().insert(caller.clone());
     Ok(caller)

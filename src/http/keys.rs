@@ -7,7 +7,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::page::PageAsk;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::keys::{
-    DEFAULT_GRACE_SECONDS, KeyRecord, LimitOverride, MadeBy, NewKey, PlanA, PlanB, Role, Scope,
+    DEFAULT_GRACE_SECONDS, KeyIssuer, KeyRecord, LimitOverride, NewKey, PlanA, PlanB, Role, Scope,
 };
 use muster_limits::Estimate;
 use muster_request::Request;
@@ -155,8 +155,7 @@ pub async fn create(
 ) -> Result<HttpResponse, HttpError> {
     let Metered { caller, body, sent, .. } = request;
     let maker = caller.key;
-    let named = ask::idempotency(&http, &maker.id, &sent)?;
-    let idempotency = named.map(|named| (format!("{}/{}", maker.id, named.key), named.digest));
+    let idempotency = ask::idempotency(&http, &maker.id, &sent)?;
     let new = NewKey {
         name: body.name,
         owner: body.owner.unwrap_or_else(|| maker.owner.clone()),
@@ -168,7 +167,7 @@ pub async fn create(
         budget_usd: body.budget_usd,
         expires_at: body.expires_at,
     };
-    let made = app.keys.create(new, MadeBy::Key(maker), idempotency).await?;
+    let made = app.keys.create(new, KeyIssuer::Key(maker), idempotency).await?;
     let mut response = HttpResponse::build(StatusCode::CREATED);
     Given::again_if(made.replayed).tell(&mut response);
     Ok(response.json(CreatedKey { record: KeyBody::from(&*made.record), key: made.key.reveal() }))
@@ -231,6 +230,6 @@ pub async fn rotate(
 ) -> Result<web::Json<CreatedKey>, HttpError> {
     let Metered { caller, body, .. } = request;
     let grace = Duration::from_secs(body.grace_seconds);
-    let rotated = app.keys.rotate(id.into_inner(), MadeBy::Key(caller.key), grace).await?;
+    let rotated = app.keys.rotate(id.into_inner(), KeyIssuer::Key(caller.key), grace).await?;
     Ok(web::Json(CreatedKey { record: KeyBody::from(&*rotated.record), key: rotated.key.reveal() }))
 }

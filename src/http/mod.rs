@@ -26,6 +26,7 @@ pub mod models_b;
 pub mod monitor;
 pub mod realtime;
 pub mod responses;
+pub mod roles;
 pub mod status;
 pub mod tasks;
 pub mod usage;
@@ -44,7 +45,7 @@ mod platform {
 
     use super::{
         admin, chat_a, chat_agent, chat_b, docs, embeddings, health, keys, messages, metrics, models_a, models_b,
-        responses, status, usage,
+        responses, roles, status, usage,
     };
 
     crate::route::operations! {
@@ -64,6 +65,7 @@ mod platform {
         health::live,
         health::ready,
         status::status,
+        roles::list,
         keys::list,
         keys::create,
         keys::get,

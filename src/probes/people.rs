@@ -5,7 +5,7 @@ use std::time::Duration;
 use muster_core::health::{Probe, ProbeResult};
 use muster_core::page::PageAsk;
 use muster_core::supervise::Tree;
-use muster_identity::{Identity, Scheme, Shown};
+use muster_identity::{Credential, Identity, Scheme};
 use muster_store::{PageRequest, StoreHandle, Tree as StoreTree};
 
 use super::{ProbeTargets, SECOND};
@@ -33,11 +33,11 @@ pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
 /// Checks that a token signed here is accepted, an altered and an invented one are not, and the key is not too old.
 fn signed(identity: &Identity) -> ProbeResult {
     let token = "e30.e30.c2ln";
-    let made_up = Shown { scheme: Scheme::Bearer, token, proof: None, method: "GET", url: "http://localhost/" };
+    let made_up = Credential { scheme: Scheme::Bearer, token, proof: None, method: "GET", url: "http://localhost/" };
     if identity.admit(&made_up).is_ok() {
         return ProbeResult::Unhealthy("a made-up token was let in".to_owned());
     }
-    match identity.prove_tokens() {
+    match identity.check_tokens() {
         Err(error) => ProbeResult::Unhealthy(error.to_string()),
         Ok(age) if age > OLD => {
             let days = age.as_secs() / 86_400;
@@ -61,7 +61,7 @@ async fn kept(identity: &Identity, tree: &Tree, store: &StoreHandle) -> ProbeRes
     if waiting > WAITING {
         return ProbeResult::Degraded(format!("{waiting} messages wait for the register of people and sessions"));
     }
-    let before = identity.live();
+    let before = identity.live_sessions();
     if before > COUNTED {
         return ProbeResult::Healthy;
     }
@@ -69,7 +69,7 @@ async fn kept(identity: &Identity, tree: &Tree, store: &StoreHandle) -> ProbeRes
     match stored.collect::<Result<Vec<_>, _>>() {
         Err(error) => ProbeResult::Unhealthy(error.to_string()),
         // If a session began or ended in between, the two counts are of different moments.
-        Ok(stored) if stored.len() != before && identity.live() == before => {
+        Ok(stored) if stored.len() != before && identity.live_sessions() == before => {
             ProbeResult::Degraded(format!("{before} sessions live, and {} are stored", stored.len()))
         }
         Ok(_) => ProbeResult::Healthy,

@@ -6,7 +6,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use muster_core::{Clock, Error, Kind, Millis};
 use muster_identity::keys::{Keys, Scope};
-use muster_identity::{Identity, Person, Scheme, Shown};
+use muster_identity::{Credential, Identity, Person, Scheme};
 use muster_network::device::DeviceDirectory;
 use tokio::sync::watch;
 
@@ -37,8 +37,8 @@ impl Admission for Identity {
         url: &str,
     ) -> BoxFuture<'static, Result<Admitted, Refusal>> {
         // A socket opens with GET, and proofs in later frames name the same URL.
-        let shown = Shown { scheme, token: &token, proof: dpop.as_deref(), method: "GET", url };
-        let admitted = match self.admit(&shown) {
+        let credential = Credential { scheme, token: &token, proof: dpop.as_deref(), method: "GET", url };
+        let admitted = match self.admit(&credential) {
             Ok(admitted) => self
                 .watch(&admitted.person.session_id)
                 .map(|watch| Admitted {

@@ -99,3 +99,27 @@ async fn a_person_is_made_once_for_one_idempotency_key() {
     let taken = admin.post("/api/v1/users", &body).await;
     assert_eq!((taken.status, &taken.json()["error"]["code"]), (409, &json!("email_taken")));
 }
+
+/// Contract 1, "Roles -> permissions".
+#[tokio::test]
+async fn the_list_of_roles_states_what_a_user_of_each_role_has() {
+    let muster = Muster::start("");
+    let listed = muster.client().get("/api/v1/roles").await.json();
+    let of = |role: &str| {
+        let found = listed["roles"].as_array().unwrap().iter().find(|entry| entry["role"] == role);
+        found.unwrap_or_else(|| panic!("no role {role}: {listed}")).clone()
+    };
+    assert_eq!(
+        of("viewer")["permissions"],
+        json!(["devices:read", "incidents:read", "alerts:read", "realtime:subscribe"])
+    );
+    assert_eq!(of("viewer")["scopes"], json!([]));
+    assert_eq!(of("super_admin")["permissions"], listed["permissions"]);
+    for role in ["viewer", "responder", "operator", "incident_commander", "firmware_manager", "approver", "auditor"] {
+        let user = user_of(&muster.person(role, role).await).await;
+        assert_eq!(of(role)["permissions"], user["permissions"], "{role}");
+    }
+    let scopes = json!(["agents", "chat", "memory", "engines", "admin", "medical", "metrics"]);
+    assert_eq!(listed["scopes"], scopes, "contract 0");
+    assert_eq!(muster.client().without_key().get("/api/v1/roles").await.status, 401);
+}

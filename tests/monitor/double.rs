@@ -102,7 +102,7 @@ impl Tasks {
 struct Source(Arc<Tasks>);
 
 impl SnapshotSource for Source {
-    fn ask(&self, ask: SnapshotRequest) {
+    fn request(&self, ask: SnapshotRequest) {
         let items = self.0.items(&ask);
         ask.reply.send(items);
     }

@@ -98,6 +98,17 @@ async fn a39_names_and_numbers_of_subscriptions_are_bounded_and_nothing_leaks() 
 }
 
 #[tokio::test]
+async fn the_number_of_subscriptions_is_a_setting() {
+    let muster = server("[feed]\nmax_subscriptions = 2\n");
+    let mut socket = Socket::connect(&muster, &admin_token(&muster).await).await;
+    for n in 0..2 {
+        socket.subscribe(json!({ "ch": format!("incidents:inc_{n}") })).await;
+    }
+    let third = socket.ask(json!({ "subscribe": { "ch": "incidents:inc_2" } })).await;
+    assert_eq!(third["error"]["code"], 2413, "{third}");
+}
+
+#[tokio::test]
 async fn a_person_has_ten_connections() {
     let muster = server("");
     let token = admin_token(&muster).await;

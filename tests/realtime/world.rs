@@ -13,7 +13,7 @@ use crate::support::server::Muster;
 struct Incidents;
 
 impl SnapshotSource for Incidents {
-    fn ask(&self, ask: SnapshotRequest) {
+    fn request(&self, ask: SnapshotRequest) {
         let there = !ask.channel.contains(":none");
         let data = to_raw_value(&json!({ "state": "reported" })).unwrap();
         let state = vec![StateItem { id: "inc_1".to_owned(), version: 7, data }];

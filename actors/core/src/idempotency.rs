@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use muster_store::{Batch, Encoding, Op, PageRequest, Record, StoreError, StoreHandle, Tree};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -78,40 +79,109 @@ impl Idempotency {
     }
 }
 
-/// First responses of an actor whose decisions are not durable yet.
-#[derive(Debug, Default)]
-pub struct PendingAnswers(HashMap<(String, String), PendingAnswer>);
-
+/// First responses that an actor keeps in memory, each with the digest of its request and a mark by which it is removed.
 #[derive(Debug)]
-struct PendingAnswer {
-    digest: [u8; 32],
-    answer: Value,
-    /// The decision that stores it.
-    decision: u64,
+struct Responses<T, M>(HashMap<(String, String), ([u8; 32], T, M)>);
+
+impl<T, M> Default for Responses<T, M> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
 }
 
-impl PendingAnswers {
-    /// Returns the first response to the same request, stored or pending.
-    ///
-    /// # Errors
-    /// `IdempotencyConflict` where the key was used with another body; it cannot be read.
-    pub fn replay(&self, request: &Idempotency, store: &StoreHandle, now: Millis) -> Result<Option<Value>, Error> {
+impl<T: Clone, M> Responses<T, M> {
+    /// Returns the first response to a request among those whose mark is valid.
+    fn find(&self, request: &Idempotency, valid: impl Fn(&M) -> bool) -> Result<Option<T>, Error> {
         match self.0.get(&(request.principal.clone(), request.key.clone())) {
-            Some(pending) if pending.digest == request.digest => Ok(Some(pending.answer.clone())),
-            Some(_) => Err(reused()),
-            None => request.replay(store, now),
+            Some((digest, response, mark)) if valid(mark) => {
+                if *digest == request.digest {
+                    Ok(Some(response.clone()))
+                } else {
+                    Err(reused())
+                }
+            }
+            _ => Ok(None),
         }
     }
 
-    /// Keeps the first response to a request until the decision that stores it is durable.
-    pub fn insert(&mut self, request: &Idempotency, answer: Value, decision: u64) {
-        let pending = PendingAnswer { digest: request.digest, answer, decision };
-        self.0.insert((request.principal.clone(), request.key.clone()), pending);
+    fn insert(&mut self, request: &Idempotency, response: T, mark: M) {
+        self.0.insert((request.principal.clone(), request.key.clone()), (request.digest, response, mark));
     }
 
-    /// Drops the responses that are stored, given the number of the last durable decision.
+    fn retain(&mut self, valid: impl Fn(&M) -> bool) {
+        self.0.retain(|_, (_, _, mark)| valid(mark));
+    }
+}
+
+/// First responses of an actor whose decisions are not durable yet, in front of those in the store. `T` is stored as
+/// JSON, by the `data` of the response.
+#[derive(Debug)]
+pub struct PendingResponses<T = Value>(Responses<T, u64>);
+
+impl<T> Default for PendingResponses<T> {
+    fn default() -> Self {
+        Self(Responses::default())
+    }
+}
+
+impl<T: Clone + DeserializeOwned> PendingResponses<T> {
+    /// Returns the first response to the same request, stored or pending.
+    ///
+    /// # Errors
+    ///
+    /// `IdempotencyConflict` if the key was used with another body; `Internal` if the stored response cannot be decoded.
+    pub fn replay(&self, request: &Idempotency, store: &StoreHandle, now: Millis) -> Result<Option<T>, Error> {
+        if let Some(pending) = self.0.find(request, |_| true)? {
+            return Ok(Some(pending));
+        }
+        let Some(stored) = request.replay(store, now)? else { return Ok(None) };
+        serde_json::from_value(stored).map(Some).map_err(|error| {
+            tracing::error!(%error, "a stored first response could not be decoded");
+            Error::new(Kind::Internal, "the first response could not be decoded")
+        })
+    }
+
+    /// Keeps the first response to a request until the decision that stores it is durable.
+    pub fn insert(&mut self, request: &Idempotency, response: T, decision: u64) {
+        self.0.insert(request, response, decision);
+    }
+
+    /// Removes the responses that are stored, given the number of the last durable decision.
     pub fn settle(&mut self, durable: u64) {
-        self.0.retain(|_, pending| pending.decision > durable);
+        self.0.retain(|decision| *decision > durable);
+    }
+}
+
+/// First responses that must not be stored, since they contain a secret. They are kept in memory only: until they expire
+/// or the actor ends. At most [`RecentResponses::CAPACITY`] are kept; the responses to further requests are not.
+#[derive(Debug)]
+pub struct RecentResponses<T>(Responses<T, Millis>);
+
+impl<T> Default for RecentResponses<T> {
+    fn default() -> Self {
+        Self(Responses::default())
+    }
+}
+
+impl<T: Clone> RecentResponses<T> {
+    /// Largest number of responses.
+    pub const CAPACITY: usize = 10_000;
+
+    /// Returns the first response to the same request, if it was within [`RETENTION`].
+    ///
+    /// # Errors
+    ///
+    /// `IdempotencyConflict` if the key was used with another body.
+    pub fn replay(&self, request: &Idempotency, now: Millis) -> Result<Option<T>, Error> {
+        self.0.find(request, |at| now.since(*at) < RETENTION)
+    }
+
+    /// Keeps the first response to a request, unless as many are kept as may be.
+    pub fn insert(&mut self, request: &Idempotency, response: T, now: Millis) {
+        self.0.retain(|at| now.since(*at) < RETENTION);
+        if self.0.0.len() < Self::CAPACITY {
+            self.0.insert(request, response, now);
+        }
     }
 }
 
@@ -179,32 +249,64 @@ mod tests {
     async fn a_response_is_replayed_for_a_day_for_the_same_body_only() {
         let store: StoreHandle = Arc::new(MemStore::default());
         let now = Millis(1_767_225_600_000);
-        let asked = Idempotency { principal: "usr_1".into(), key: "k".into(), digest: [1; 32] };
-        assert_eq!(asked.replay(&store, now), Ok(None));
-        let op = asked.op(now, json!({ "id": "inc_1" })).unwrap();
+        let first = Idempotency { principal: "usr_1".into(), key: "k".into(), digest: [1; 32] };
+        assert_eq!(first.replay(&store, now), Ok(None));
+        let op = first.op(now, json!({ "id": "inc_1" })).unwrap();
         store.commit(Batch { ops: vec![op], ..Batch::default() }).await.unwrap();
-        assert_eq!(asked.replay(&store, now), Ok(Some(json!({ "id": "inc_1" }))));
-        let other = Idempotency { digest: [2; 32], ..asked.clone() };
+        assert_eq!(first.replay(&store, now), Ok(Some(json!({ "id": "inc_1" }))));
+        let other = Idempotency { digest: [2; 32], ..first.clone() };
         assert_eq!(other.replay(&store, now).unwrap_err().kind, Kind::IdempotencyConflict);
         let stranger = Idempotency { principal: "usr_2".into(), ..other };
         assert_eq!(stranger.replay(&store, now), Ok(None), "keys are scoped to the principal");
         let over = now.plus(RETENTION);
-        assert_eq!(asked.replay(&store, over), Ok(None));
+        assert_eq!(first.replay(&store, over), Ok(None));
         sweep(&store, over, None).await.unwrap();
         assert_eq!(store.get(Tree::Idempotency, b"usr_1/k").unwrap(), None);
     }
 
+    fn request(digest: u8) -> Idempotency {
+        Idempotency { principal: "usr_1".into(), key: "k".into(), digest: [digest; 32] }
+    }
+
+    const NOW: Millis = Millis(1_767_225_600_000);
+
     #[test]
-    fn an_answer_that_is_not_durable_yet_is_given_again_to_the_same_body_only() {
+    fn a_response_that_is_not_durable_yet_is_replayed_for_the_same_body_only() {
         let store: StoreHandle = Arc::new(MemStore::default());
-        let (now, mut pending) = (Millis(1_767_225_600_000), PendingAnswers::default());
-        let asked = Idempotency { principal: "usr_1".into(), key: "k".into(), digest: [1; 32] };
-        pending.insert(&asked, json!(7), 3);
+        let mut pending = PendingResponses::default();
+        pending.insert(&request(1), json!(7), 3);
         pending.settle(2);
-        assert_eq!(pending.replay(&asked, &store, now), Ok(Some(json!(7))));
-        let other = Idempotency { digest: [2; 32], ..asked.clone() };
-        assert_eq!(pending.replay(&other, &store, now).unwrap_err().kind, Kind::IdempotencyConflict);
+        assert_eq!(pending.replay(&request(1), &store, NOW), Ok(Some(json!(7))));
+        assert_eq!(pending.replay(&request(2), &store, NOW).unwrap_err().kind, Kind::IdempotencyConflict);
         pending.settle(3);
-        assert_eq!(pending.replay(&asked, &store, now), Ok(None), "the store has it, or nobody");
+        assert_eq!(pending.replay(&request(1), &store, NOW), Ok(None), "the store has it, or nobody");
+    }
+
+    #[tokio::test]
+    async fn a_typed_response_is_read_from_the_store_once_it_is_not_pending() {
+        let store: StoreHandle = Arc::new(MemStore::default());
+        let pending = PendingResponses::<u64>::default();
+        for (stored, expected) in [(json!(7), Ok(Some(7))), (json!("seven"), Err(Kind::Internal))] {
+            let op = request(1).op(NOW, stored).unwrap();
+            store.commit(Batch { ops: vec![op], ..Batch::default() }).await.unwrap();
+            assert_eq!(pending.replay(&request(1), &store, NOW).map_err(|error| error.kind), expected);
+        }
+    }
+
+    #[test]
+    fn a_response_in_memory_expires_and_their_number_is_bounded() {
+        let mut recent = RecentResponses::default();
+        recent.insert(&request(1), 7, NOW);
+        assert_eq!(recent.replay(&request(1), Millis(NOW.0 + 1)), Ok(Some(7)));
+        assert_eq!(recent.replay(&request(2), NOW).unwrap_err().kind, Kind::IdempotencyConflict);
+        let over = NOW.plus(RETENTION);
+        assert_eq!((recent.replay(&request(1), over), recent.replay(&request(2), over)), (Ok(None), Ok(None)));
+        let numbered = |n: usize| Idempotency { key: n.to_string(), ..request(1) };
+        for n in 0..=RecentResponses::<usize>::CAPACITY {
+            recent.insert(&numbered(n), n, over);
+        }
+        let last = RecentResponses::<usize>::CAPACITY - 1;
+        assert_eq!(recent.replay(&numbered(last), over), Ok(Some(last)));
+        assert_eq!(recent.replay(&numbered(last + 1), over), Ok(None));
     }
 }

@@ -58,13 +58,13 @@ async fn start(tree: &Tree, arbiter: &Arbiter, folder: &Path, store: &StoreHandl
     Ok(feed)
 }
 
-/// Counts deliveries.
+/// A shard that counts deliveries and calls.
 #[derive(Debug, Default)]
-struct Shard(AtomicU64, AtomicU64);
+struct CountingShard(AtomicU64, AtomicU64);
 
-impl ShardPort for Shard {
-    fn deliver(&self, what: Vec<Delivery>) -> std::result::Result<(), Overflow> {
-        self.0.fetch_add(what.len() as u64, Ordering::Relaxed);
+impl ShardPort for CountingShard {
+    fn deliver(&self, deliveries: Vec<Delivery>) -> std::result::Result<(), Overflow> {
+        self.0.fetch_add(deliveries.len() as u64, Ordering::Relaxed);
         self.1.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -76,7 +76,7 @@ fn event(channels: Vec<String>, number: u64) -> Event {
     Event::new("incident.updated", Millis(1_767_225_600_000), channels, &data)
 }
 
-async fn published(feed: &Feed, count: u64) -> Result<()> {
+async fn until_published(feed: &Feed, count: u64) -> Result<()> {
     while feed.stats().await?.published < count {
         tokio::time::timeout(Duration::from_millis(1), std::future::pending::<()>()).await.unwrap_or_default();
     }
@@ -84,21 +84,21 @@ async fn published(feed: &Feed, count: u64) -> Result<()> {
 }
 
 async fn publish(feed: &Feed, shards: u64) -> Result<()> {
-    let ports: Vec<Arc<Shard>> = (0..shards).map(|_| Arc::default()).collect();
+    let ports: Vec<Arc<CountingShard>> = (0..shards).map(|_| Arc::default()).collect();
     for port in &ports {
         let shard = feed.attach(Arc::clone(port) as _);
         let viewer = Viewer { id: "usr_1".into(), permissions: Permissions::all() };
         let (conn, channel) = (ConnId(1), "incidents".to_owned());
-        let ask = SubscribeRequest { shard, conn, tag: 1, channel, since: None, snapshot: false, viewer };
-        feed.subscribe(ask).map_err(|refused| format!("{refused:?}"))?;
+        let request = SubscribeRequest { shard, conn, tag: 1, channel, since: None, snapshot: false, viewer };
+        feed.subscribe(request).map_err(|refused| format!("{refused:?}"))?;
     }
-    let made: Vec<Vec<Event>> = (0..EVENTS / AT_ONCE)
+    let batches: Vec<Vec<Event>> = (0..EVENTS / AT_ONCE)
         .map(|batch| (0..AT_ONCE).map(|n| event(vec!["incidents".to_owned()], batch * AT_ONCE + n)).collect())
         .collect();
     let (publisher, begun) = (feed.publisher(), Instant::now());
-    made.into_iter().for_each(|batch| publisher.publish(batch));
+    batches.into_iter().for_each(|batch| publisher.publish(batch));
     let handed = begun.elapsed();
-    published(feed, EVENTS).await?;
+    until_published(feed, EVENTS).await?;
     let add = begun.elapsed();
     let (count, rounds) = ports.first().map_or((0, 0), |p| (p.0.load(Ordering::Relaxed), p.1.load(Ordering::Relaxed)));
     println!(
@@ -117,7 +117,7 @@ async fn channels(arbiter: &Arbiter) -> Result<()> {
     for number in 0..CHANNELS {
         feed.publisher().publish(vec![event(vec![format!("devices:dev_{number:026}")], number)]);
     }
-    published(&feed, CHANNELS).await?;
+    until_published(&feed, CHANNELS).await?;
     let stats = feed.stats().await?;
     let (grown, counted) = (resident()?.saturating_sub(before), stats.history_bytes as u64);
     println!(

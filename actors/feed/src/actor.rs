@@ -44,8 +44,8 @@ pub(super) struct HubResources {
     pub(super) rules: Arc<Rules>,
 }
 
-/// The hub actor; see the module.
-pub struct Hub {
+/// The hub actor; the module describes its rounds.
+pub(crate) struct Hub {
     pub(super) resources: HubResources,
     pub(super) started_at: Instant,
     pub(super) histories: Histories,
@@ -79,10 +79,10 @@ impl std::fmt::Debug for Hub {
 impl Hub {
     pub(super) async fn build(resources: HubResources) -> Result<Self, BuildError> {
         let same_process = resources.shared.starts.load(Ordering::Relaxed) > 0;
-        let resources_copy = resources.clone();
-        let loaded = tokio::task::spawn_blocking(move || load(&resources_copy, same_process)).await??;
+        let blocking_resources = resources.clone();
+        let loaded = tokio::task::spawn_blocking(move || load(&blocking_resources, same_process)).await??;
         if loaded.head_is_new {
-            let batch = record::noting(loaded.head.batch()?, loaded.restored.clone());
+            let batch = record::with_restore_mark(loaded.head.batch()?, loaded.restored.clone());
             resources.options.store.commit(batch).await?;
         }
         Ok(Self::new(resources, loaded))
@@ -152,7 +152,7 @@ impl Hub {
             delivered: self.out.delivered,
             history,
             history_bytes,
-            asked: self.pending.len(),
+            pending_snapshots: self.pending.len(),
             unsettled: self.outbox.unsettled(),
             overflows: self.overflows,
             values_dropped: self.resources.inbox.values_dropped(),
@@ -192,8 +192,8 @@ impl Actor for Hub {
 impl Handler<HistoryRequest> for Hub {
     type Result = ResponseFuture<Result<HistoryPage, Refused>>;
 
-    fn handle(&mut self, ask: HistoryRequest, _: &mut Context<Self>) -> Self::Result {
-        self.history(ask)
+    fn handle(&mut self, request: HistoryRequest, _: &mut Context<Self>) -> Self::Result {
+        self.history(request)
     }
 }
 
@@ -208,7 +208,7 @@ impl Handler<PresenceRequest> for Hub {
 impl Handler<ChannelsRequest> for Hub {
     type Result = MessageResult<ChannelsRequest>;
 
-    fn handle(&mut self, ChannelsRequest(most): ChannelsRequest, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, ChannelsRequest(limit): ChannelsRequest, _: &mut Context<Self>) -> Self::Result {
         let stats = |channel: &super::channel::Channel| ChannelStats {
             channel: Arc::clone(&channel.name),
             offset: channel.last(),
@@ -218,7 +218,7 @@ impl Handler<ChannelsRequest> for Hub {
         };
         let mut channels: Vec<ChannelStats> = self.histories.iter().map(stats).collect();
         channels.sort_by(|a, b| (b.subscribers, &a.channel).cmp(&(a.subscribers, &b.channel)));
-        channels.truncate(most);
+        channels.truncate(limit);
         MessageResult(channels)
     }
 }

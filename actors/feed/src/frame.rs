@@ -75,10 +75,10 @@ mod tests {
         let mut event = Event::new("incident.updated", at, vec!["incidents".to_owned()], &data);
         event.id = "evt_01J".to_owned();
         // Example of contract 5.
-        let shown = r#"{"ch":"incidents","off":841,"ev":"incident.updated","ts":"2026-11-21T03:00:01.120Z","eid":"evt_01J","data":{"id":"inc_01J","version":8,"patch":{"state":"contained"}}}"#;
+        let expected = r#"{"ch":"incidents","off":841,"ev":"incident.updated","ts":"2026-11-21T03:00:01.120Z","eid":"evt_01J","data":{"id":"inc_01J","version":8,"patch":{"state":"contained"}}}"#;
         let frame = Framer::of_event(&event).on("incidents", 841);
         let read = |text: &[u8]| serde_json::from_slice::<serde_json::Value>(text).unwrap();
-        assert_eq!(read(&frame), read(shown.as_bytes()));
+        assert_eq!(read(&frame), read(expected.as_bytes()));
         assert!(frame.starts_with(br#"{"ch":"incidents","off":841,"ev":"incident.updated","ts":"#));
     }
 

@@ -44,14 +44,14 @@ pub(super) struct Inbox {
     latest: ArrayQueue<LatestValue>,
     /// Copies of the restrictions in `inputs`. They overtake the queue, so that no event read from the outbox precedes
     /// them; at their place among the inputs they also apply to requests made before.
-    reviews: SegQueue<ChannelRestriction>,
+    restrictions: SegQueue<ChannelRestriction>,
     events: AtomicUsize,
-    asks: AtomicUsize,
+    requests: AtomicUsize,
     /// Events were rejected. Until the hub reaches that point all events are rejected, to preserve their order.
     spilled: AtomicBool,
     wake: Notify,
     max_events: usize,
-    max_asks: usize,
+    max_requests: usize,
     values_dropped: AtomicU64,
     transient: AtomicUsize,
     /// [`NONE`], [`MARKED`] or [`AGAIN`].
@@ -71,13 +71,13 @@ impl Inbox {
         Self {
             inputs: SegQueue::new(),
             latest: ArrayQueue::new(limits.waiting_values.max(1)),
-            reviews: SegQueue::new(),
+            restrictions: SegQueue::new(),
             events: AtomicUsize::new(0),
-            asks: AtomicUsize::new(0),
+            requests: AtomicUsize::new(0),
             spilled: AtomicBool::new(false),
             wake: Notify::new(),
             max_events: limits.waiting_events,
-            max_asks: limits.waiting_asks,
+            max_requests: limits.waiting_requests,
             values_dropped: AtomicU64::new(0),
             transient: AtomicUsize::new(0),
             lost: AtomicU8::new(NONE),
@@ -96,12 +96,12 @@ impl Inbox {
     /// # Errors
     ///
     /// `Unavailable` if the maximum number of requests is queued.
-    pub(super) fn ask(&self, ask: SubscribeRequest) -> Result<(), Denied> {
-        if self.asks.fetch_add(1, Ordering::AcqRel) >= self.max_asks {
-            self.asks.fetch_sub(1, Ordering::AcqRel);
+    pub(super) fn push_request(&self, request: SubscribeRequest) -> Result<(), Denied> {
+        if self.requests.fetch_add(1, Ordering::AcqRel) >= self.max_requests {
+            self.requests.fetch_sub(1, Ordering::AcqRel);
             return Err(Denied::Unavailable);
         }
-        self.push(Input::Subscribe(ask));
+        self.push(Input::Subscribe(request));
         Ok(())
     }
 
@@ -125,10 +125,10 @@ impl Inbox {
         let input = self.inputs.pop()?;
         match &input {
             Input::Event(_) => drop(self.events.fetch_sub(1, Ordering::AcqRel)),
-            Input::Subscribe(_) => drop(self.asks.fetch_sub(1, Ordering::AcqRel)),
+            Input::Subscribe(_) => drop(self.requests.fetch_sub(1, Ordering::AcqRel)),
             Input::Spilled => self.spilled.store(false, Ordering::Release),
             Input::Transient(_) => drop(self.transient.fetch_sub(1, Ordering::AcqRel)),
-            Input::Lost => self.handle_loss(),
+            Input::Lost => self.acknowledge_loss(),
             _ => {}
         }
         Some(input)
@@ -139,8 +139,8 @@ impl Inbox {
         (0..self.latest.len()).map_while(|_| self.latest.pop()).collect()
     }
 
-    pub(super) fn review(&self) -> Option<ChannelRestriction> {
-        self.reviews.pop()
+    pub(super) fn take_restriction(&self) -> Option<ChannelRestriction> {
+        self.restrictions.pop()
     }
 
     pub(super) fn values_dropped(&self) -> u64 {
@@ -161,7 +161,7 @@ impl Inbox {
         }
     }
 
-    fn handle_loss(&self) {
+    fn acknowledge_loss(&self) {
         let next = |state| Some(if state == AGAIN { MARKED } else { NONE });
         if self.lost.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) == Ok(AGAIN) {
             self.push(Input::Lost);
@@ -211,9 +211,9 @@ impl Publish for Inbox {
         self.record_loss();
     }
 
-    fn restrict(&self, review: ChannelRestriction) {
-        self.reviews.push(review.clone());
-        self.push(Input::ChannelRestriction(review));
+    fn restrict(&self, restriction: ChannelRestriction) {
+        self.restrictions.push(restriction.clone());
+        self.push(Input::ChannelRestriction(restriction));
     }
 
     fn publish_latest(&self, value: LatestValue) {

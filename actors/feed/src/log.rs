@@ -14,7 +14,7 @@ const LAST: u8 = 2;
 
 /// An event and its positions, as written to the journal.
 #[derive(Debug, Serialize, Deserialize)]
-struct Line<'a> {
+struct JournalLine<'a> {
     id: &'a str,
     published_at: Millis,
     at: Millis,
@@ -57,7 +57,7 @@ impl Writer {
         published_at: Millis,
         positions: impl Iterator<Item = (&'a str, u64)>,
     ) -> Result<(), StoreError> {
-        let line = Line {
+        let line = JournalLine {
             id: &event.id,
             published_at,
             at: event.at,
@@ -79,11 +79,11 @@ impl Writer {
     ///
     /// Fails if the journal cannot be written: the batch is then absent, whatever part of it was written.
     pub(super) fn append(&self, journal: &Journal) -> Result<u64, StoreError> {
-        let resources = self.bytes.chunks(MAX_FRAME - 1);
-        let (count, mut number) = (resources.len(), None);
-        for (at, part) in resources.enumerate() {
-            let first = if at == 0 { FIRST } else { 0 };
-            let last = if at + 1 == count { LAST } else { 0 };
+        let parts = self.bytes.chunks(MAX_FRAME - 1);
+        let (count, mut number) = (parts.len(), None);
+        for (index, part) in parts.enumerate() {
+            let first = if index == 0 { FIRST } else { 0 };
+            let last = if index + 1 == count { LAST } else { 0 };
             let mut frame = Vec::with_capacity(part.len() + 1);
             frame.push(VERSION | first | last);
             frame.extend_from_slice(part);
@@ -138,7 +138,7 @@ impl Reader {
     fn lines(&mut self, mut each: impl FnMut(u64, LoggedEvent)) {
         let mut rest = self.batch.as_slice();
         while !rest.is_empty() {
-            let read = postcard::take_from_bytes::<Line<'_>>(rest).ok();
+            let read = postcard::take_from_bytes::<JournalLine<'_>>(rest).ok();
             let Some((logged, left)) = read.and_then(|(line, left)| Some((logged_event(line)?, left))) else {
                 tracing::error!(number = self.first, "a line of the feed's journal cannot be read");
                 self.broken = true;
@@ -155,7 +155,7 @@ impl Reader {
     }
 }
 
-fn logged_event(line: Line<'_>) -> Option<LoggedEvent> {
+fn logged_event(line: JournalLine<'_>) -> Option<LoggedEvent> {
     let (channels, offsets) = line.positions.iter().map(|(channel, offset)| ((*channel).to_owned(), *offset)).unzip();
     let event = Event {
         id: line.id.to_owned(),

@@ -26,7 +26,7 @@ pub struct HistoryPage {
     pub more: bool,
 }
 
-/// Why there is no history.
+/// Why a history cannot be returned.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HistoryError {
     /// The viewer may not read the channel.
@@ -81,7 +81,7 @@ pub struct FeedStats {
     /// Size of all histories, in bytes.
     pub history_bytes: usize,
     /// Snapshots requested and not replied to.
-    pub asked: usize,
+    pub pending_snapshots: usize,
     /// Published events that are still in the outbox.
     pub unsettled: usize,
     /// Times at which a shard's queue was full.
@@ -90,7 +90,7 @@ pub struct FeedStats {
     pub values_dropped: u64,
     /// Transient events dropped because the queue was full.
     pub transient_lost: u64,
-    /// Why events remain in the outbox, if they do: the journal cannot be written.
+    /// Reason for which nothing is published, if so: the journal or the store fails, and events remain in the outbox.
     pub stuck: Option<String>,
     /// Figures of the feed's journal.
     pub journal: JournalStats,

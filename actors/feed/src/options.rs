@@ -31,7 +31,7 @@ pub struct Limits {
     /// Maximum number of events queued for the hub; further ones remain in the outbox.
     pub waiting_events: usize,
     /// Maximum number of subscription requests queued for the hub.
-    pub waiting_asks: usize,
+    pub waiting_requests: usize,
     /// Maximum number of latest values queued for the hub; beyond it the oldest is dropped.
     pub waiting_values: usize,
     /// Maximum number of channels of latest values.
@@ -64,7 +64,7 @@ impl Default for Limits {
             transient_channels: 50_000,
             transient_bytes: 64 << 20,
             waiting_events: 16_384,
-            waiting_asks: 65_536,
+            waiting_requests: 65_536,
             waiting_values: 16_384,
             latest: 200_000,
             latest_keys: 1_000,

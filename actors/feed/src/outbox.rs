@@ -1,4 +1,4 @@
-//! Which events are in the outbox, and which of them were published. Pure, except for reading the store.
+//! Index of the events in the outbox and of those already published. Pure, except for reading the store.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;

@@ -32,7 +32,7 @@ impl<W> PendingRequest<W> {
     }
 
     /// Counts a try; returns false if the maximum is exceeded.
-    pub(super) fn again(&mut self, generation: u64) -> bool {
+    pub(super) fn count_try(&mut self, generation: u64) -> bool {
         self.generation = generation;
         self.tries += 1;
         self.tries <= MAX_TRIES
@@ -42,33 +42,33 @@ impl<W> PendingRequest<W> {
 #[derive(Debug)]
 pub(super) struct PendingRequests<W> {
     last: u64,
-    asked: HashMap<u64, PendingRequest<W>>,
+    requests: HashMap<u64, PendingRequest<W>>,
     by_connection: HashMap<ConnectionKey, Vec<u64>>,
 }
 
 impl<W> Default for PendingRequests<W> {
     fn default() -> Self {
-        Self { last: 0, asked: HashMap::new(), by_connection: HashMap::new() }
+        Self { last: 0, requests: HashMap::new(), by_connection: HashMap::new() }
     }
 }
 
 impl<W: HasChannel> PendingRequests<W> {
     pub(super) fn len(&self) -> usize {
-        self.asked.len()
+        self.requests.len()
     }
 
-    pub(super) fn put(&mut self, asked: PendingRequest<W>) -> u64 {
+    pub(super) fn put(&mut self, request: PendingRequest<W>) -> u64 {
         self.last += 1;
-        if let Some(connection) = asked.waiting.connection() {
+        if let Some(connection) = request.waiting.connection() {
             self.by_connection.entry(connection).or_default().push(self.last);
         }
-        self.asked.insert(self.last, asked);
+        self.requests.insert(self.last, request);
         self.last
     }
 
     pub(super) fn take(&mut self, id: u64) -> Option<PendingRequest<W>> {
-        let asked = self.asked.remove(&id)?;
-        if let Some(connection) = asked.waiting.connection()
+        let request = self.requests.remove(&id)?;
+        if let Some(connection) = request.waiting.connection()
             && let Some(ids) = self.by_connection.get_mut(&connection)
         {
             ids.retain(|known| *known != id);
@@ -76,15 +76,15 @@ impl<W: HasChannel> PendingRequests<W> {
                 self.by_connection.remove(&connection);
             }
         }
-        Some(asked)
+        Some(request)
     }
 
     /// Drops the requests of a connection for a channel.
     pub(super) fn withdraw(&mut self, connection: ConnectionKey, channel: &str) {
-        let wanted = |asked: &PendingRequest<W>| asked.waiting.channel() == channel;
+        let wanted = |request: &PendingRequest<W>| request.waiting.channel() == channel;
         let ids: Vec<u64> = self.by_connection.get(&connection).into_iter().flatten().copied().collect();
         for id in ids {
-            if self.asked.get(&id).is_some_and(wanted) {
+            if self.requests.get(&id).is_some_and(wanted) {
                 self.take(id);
             }
         }
@@ -93,7 +93,7 @@ impl<W: HasChannel> PendingRequests<W> {
     /// Drops the requests of a closed connection.
     pub(super) fn connection_closed(&mut self, connection: ConnectionKey) {
         for id in self.by_connection.remove(&connection).unwrap_or_default() {
-            self.asked.remove(&id);
+            self.requests.remove(&id);
         }
     }
 
@@ -105,7 +105,8 @@ impl<W: HasChannel> PendingRequests<W> {
 
     /// Removes and returns the requests whose time limit has passed.
     pub(super) fn expired(&mut self, now: Duration) -> Vec<PendingRequest<W>> {
-        let mut ids: Vec<u64> = self.asked.iter().filter(|(_, asked)| asked.until <= now).map(|(id, _)| *id).collect();
+        let mut ids: Vec<u64> =
+            self.requests.iter().filter(|(_, request)| request.until <= now).map(|(id, _)| *id).collect();
         ids.sort_unstable();
         ids.into_iter().filter_map(|id| self.take(id)).collect()
     }

@@ -174,5 +174,5 @@ pub trait ShardPort: Send + Sync + std::fmt::Debug {
     /// # Errors
     ///
     /// `Overflow` if the queue is full.
-    fn deliver(&self, what: Vec<Delivery>) -> Result<(), Overflow>;
+    fn deliver(&self, deliveries: Vec<Delivery>) -> Result<(), Overflow>;
 }

@@ -69,7 +69,9 @@ impl Hub {
                     offset: channel.stage(),
                     durable: channel.pool == Pool::Durable,
                 }),
-                Ok(None) => tracing::error!(channel = %name, event = %event.name, "no rule knows this channel"),
+                Ok(None) => {
+                    tracing::error!(channel = %name, event = %event.name, "no rule defines this channel: the event is not published on it")
+                }
                 Err(error) => opened = Err(error),
             }
         }
@@ -125,7 +127,9 @@ impl Hub {
                     offset: channel.stage(),
                     durable: false,
                 }),
-                _ => tracing::error!(channel = %name, event = %event.name, "no channel that keeps nothing is named so"),
+                _ => {
+                    tracing::error!(channel = %name, event = %event.name, "no rule defines this channel without durable history: the transient event is not published on it")
+                }
             }
         }
         if !positions.is_empty() {
@@ -156,12 +160,12 @@ impl Hub {
 
     /// Processes latest values; only those of subscribed channels are encoded.
     pub(super) fn publish_latest_values(&mut self, values: Vec<LatestValue>) {
-        for value in newest(values) {
+        for value in last_of_each_key(values) {
             let known = self.latest_channels.get_mut(&value.channel).is_some();
             let rule =
                 || self.resources.rules.find(&value.channel).is_some_and(|rule| rule.kind == ChannelKind::Latest);
             if !known && !rule() {
-                tracing::error!(channel = %value.channel, "no rule knows this channel as one of newest values");
+                tracing::error!(channel = %value.channel, "no rule defines this channel as one of latest values");
                 continue;
             }
             let Some((values, key, offset)) = self.latest_channels.put(&value.channel, &value.key, value.data.clone())
@@ -181,8 +185,8 @@ impl Hub {
     }
 }
 
-/// Returns the last value of each key, in their order.
-fn newest(values: Vec<LatestValue>) -> Vec<LatestValue> {
+/// Returns the last value of each key, in the order of arrival.
+fn last_of_each_key(values: Vec<LatestValue>) -> Vec<LatestValue> {
     let mut seen = HashSet::new();
     let mut last: Vec<bool> = values.iter().rev().map(|value| seen.insert((&*value.channel, &*value.key))).collect();
     last.reverse();

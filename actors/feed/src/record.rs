@@ -63,11 +63,11 @@ pub(super) fn restored(store: &dyn Store) -> Result<Option<Rec>, StoreError> {
 }
 
 /// Adds the restore mark to the batch of a feed that started anew.
-pub(super) fn noting(batch: Batch, restored: Option<Rec>) -> Batch {
+pub(super) fn with_restore_mark(batch: Batch, restored: Option<Rec>) -> Batch {
     restored.into_iter().fold(batch, |batch, mark| batch.and_put(Tree::Feed, RESTORED, mark))
 }
 
-/// What a start found.
+/// State of the journal and the process that a start found.
 #[derive(Debug)]
 pub(super) struct Found<'a> {
     pub(super) boot: Option<&'a str>,

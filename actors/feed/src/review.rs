@@ -15,9 +15,9 @@ use muster_core::principal::Viewer;
 const REVOKED: &str = "permission_revoked";
 
 impl Hub {
-    pub(super) fn review(&mut self, review: &ChannelRestriction) {
-        for connection in self.subscriptions.others(&review.channel, |viewer| review.allows(viewer)) {
-            self.end(connection, &review.channel, review.reason);
+    pub(super) fn apply_restriction(&mut self, restriction: &ChannelRestriction) {
+        for connection in self.subscriptions.others(&restriction.channel, |viewer| restriction.allows(viewer)) {
+            self.end(connection, &restriction.channel, restriction.reason);
         }
     }
 
@@ -27,7 +27,7 @@ impl Hub {
             let Some(rule) = self.resources.rules.find(&channel) else { continue };
             if rule.needs_feature_decision() {
                 let until = self.started_at.elapsed() + self.limits().snapshot_patience;
-                self.ask(PendingRequest::new(
+                self.request_state(PendingRequest::new(
                     WaitingRequest::ChannelRestriction { connection, channel, viewer: viewer.clone() },
                     until,
                 ));

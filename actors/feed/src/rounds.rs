@@ -11,7 +11,7 @@ use muster_core::event::Event;
 use muster_store::StoreError;
 
 /// Maximum number of inputs processed in one round, before other actors on the thread run.
-const TURN: usize = 512;
+const MAX_INPUTS: usize = 512;
 /// An event that has been in the outbox for this time was not passed to the feed, and will not be.
 const UNPUBLISHED_AFTER: Duration = Duration::from_secs(5);
 
@@ -20,8 +20,8 @@ impl Hub {
     pub(super) fn round(&mut self) {
         // The input that woke this round may still be in the inbox.
         let mut more = false;
-        while let Some(review) = self.resources.inbox.review() {
-            self.review(&review);
+        while let Some(restriction) = self.resources.inbox.take_restriction() {
+            self.apply_restriction(&restriction);
         }
         match self.reading.take() {
             Some(reading) if self.stuck.is_none() => {
@@ -30,7 +30,7 @@ impl Hub {
             }
             reading => {
                 self.reading = reading;
-                self.work();
+                self.process_inputs();
             }
         }
         self.flush();
@@ -39,10 +39,10 @@ impl Hub {
         }
     }
 
-    fn work(&mut self) {
+    fn process_inputs(&mut self) {
         self.publish_latest_values(self.resources.inbox.values());
         let mut events = Vec::new();
-        for _ in 0..TURN {
+        for _ in 0..MAX_INPUTS {
             match self.resources.inbox.pop() {
                 Some(Input::Event(event)) => events.push(event),
                 other => {
@@ -68,13 +68,13 @@ impl Hub {
             Input::Transient(event) => self.publish_transient_event(&event),
             Input::Lost => self.begin_transient_epoch(),
             Input::Spilled => self.reading = Some(Reading::default()),
-            Input::State(id, state) => self.answered(id, state),
-            Input::Subscribe(ask) => self.subscribe(ask),
+            Input::State(id, state) => self.handle_reply(id, state),
+            Input::Subscribe(request) => self.subscribe(request),
             Input::Unsubscribe(shard, conn, channel) => self.unsubscribe((shard, conn), &channel),
             Input::Gone(shard, conn) => self.connection_closed((shard, conn)),
             Input::Detached(shard) => self.detached(shard),
             Input::Closed(channel, reason) => self.close(&channel, reason),
-            Input::ChannelRestriction(review) => self.review(&review),
+            Input::ChannelRestriction(restriction) => self.apply_restriction(&restriction),
             Input::Viewer(shard, conn, viewer) => self.update_viewer((shard, conn), &viewer),
         }
     }
@@ -128,16 +128,16 @@ impl Hub {
     }
 
     pub(super) fn tick(&mut self) {
-        for asked in self.pending.expired(self.started_at.elapsed()) {
-            tracing::warn!("a feature did not answer for the state of a channel");
-            self.refuse_unavailable(asked.waiting);
+        for pending in self.pending.expired(self.started_at.elapsed()) {
+            tracing::warn!("a feature did not reply to a request for the state of a channel");
+            self.refuse_unavailable(pending.waiting);
         }
         let now = self.now();
         self.histories.trim(now);
         if let Some(why) = self.stuck.take() {
             self.continue_reading(Reading::default());
             if self.stuck.is_none() {
-                tracing::info!(why, "the feed writes its journal again");
+                tracing::info!(fault = why, "the feed can write again");
                 self.resources.inbox.wake();
             }
         }
@@ -157,7 +157,10 @@ impl Hub {
     /// Passes the deliveries of the round to the shards.
     pub(super) fn flush(&mut self) {
         for shard in self.out.flush(&self.resources.shared.ports()) {
-            tracing::warn!(shard = shard.0, "a shard takes no more: its connections come again");
+            tracing::warn!(
+                shard = shard.0,
+                "the queue of a shard is full: the shard is detached and its connections must reconnect"
+            );
             self.overflows += 1;
             self.resources.shared.detach(shard);
             self.detached(shard);

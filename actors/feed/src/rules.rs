@@ -10,7 +10,7 @@ use muster_core::principal::Viewer;
 /// Maximum length of a channel name, in bytes.
 pub const MAX_CHANNEL: usize = 255;
 
-/// What a channel delivers.
+/// Kind of the events that a channel delivers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChannelKind {
     /// Every publication in order, with a history.
@@ -28,9 +28,9 @@ pub enum Retention {
     Memory,
 }
 
-/// Whether a feature provides the channel's state.
+/// Origin of the state that a subscriber receives if it cannot resume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum ChannelState {
     /// A feature provides it.
     Provided,
     /// The channel has no state.
@@ -61,9 +61,9 @@ pub struct ChannelRule {
     /// What the channel delivers.
     pub kind: ChannelKind,
     /// Whether the history survives a restart.
-    pub keeping: Retention,
+    pub retention: Retention,
     /// Whether a feature provides the channel's state.
-    pub state: State,
+    pub state: ChannelState,
     /// Who may subscribe in addition to the permission.
     pub audience: Audience,
 }
@@ -75,21 +75,21 @@ impl ChannelRule {
             pattern,
             permission,
             kind: ChannelKind::Log,
-            keeping: Retention::Durable,
-            state: State::Provided,
+            retention: Retention::Durable,
+            state: ChannelState::Provided,
             audience: Audience::Everyone,
         }
     }
 
     /// Creates the rule of a channel of latest values, which are not kept across restarts.
     pub const fn latest(pattern: &'static str, permission: Permission) -> Self {
-        Self { kind: ChannelKind::Latest, keeping: Retention::Memory, ..Self::log(pattern, permission) }
+        Self { kind: ChannelKind::Latest, retention: Retention::Memory, ..Self::log(pattern, permission) }
     }
 
     /// Declares that no feature provides the state.
     #[must_use]
     pub const fn without_state(mut self) -> Self {
-        self.state = State::None;
+        self.state = ChannelState::None;
         self
     }
 
@@ -117,7 +117,7 @@ impl ChannelRule {
     /// Declares that the history does not survive a restart.
     #[must_use]
     pub const fn in_memory(mut self) -> Self {
-        self.keeping = Retention::Memory;
+        self.retention = Retention::Memory;
         self
     }
 
@@ -127,7 +127,7 @@ impl ChannelRule {
     }
 
     pub(super) fn durable(&self) -> bool {
-        self.keeping == Retention::Durable && self.kind == ChannelKind::Log
+        self.retention == Retention::Durable && self.kind == ChannelKind::Log
     }
 
     /// Returns the pool of the channel's history.

@@ -103,8 +103,8 @@ impl Feed {
     /// # Errors
     ///
     /// `Unavailable` if too many requests are queued: there will be no reply.
-    pub fn subscribe(&self, ask: SubscribeRequest) -> Result<(), Refused> {
-        self.inbox.ask(ask).map_err(Refused::Denied)
+    pub fn subscribe(&self, request: SubscribeRequest) -> Result<(), Refused> {
+        self.inbox.push_request(request).map_err(Refused::Denied)
     }
 
     /// Ends a subscription or cancels a request for it. Publications on their way may still be delivered.
@@ -140,14 +140,14 @@ impl Feed {
         limit: usize,
         viewer: Viewer,
     ) -> Result<HistoryPage, HistoryError> {
-        let ask = HistoryRequest { channel: channel.to_owned(), since, limit, viewer };
+        let request = HistoryRequest { channel: channel.to_owned(), since, limit, viewer };
         // The hub's own time limit for features is shorter.
-        let answer = self.hub.ask_within(std::time::Duration::from_secs(8), ask).await;
+        let answer = self.hub.ask_within(std::time::Duration::from_secs(8), request).await;
         answer.map_err(|error| HistoryError::Down(error.into()))?.map_err(HistoryError::Refused)
     }
 
-    /// Returns the subscribers of a channel, longest first, at most 1,000. To be shown to subscribers of the channel
-    /// only.
+    /// Returns the subscribers of a channel, longest first, at most 1,000. Only subscribers of the channel may read
+    /// it.
     ///
     /// # Errors
     ///

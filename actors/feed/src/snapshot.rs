@@ -62,5 +62,5 @@ impl std::fmt::Debug for SnapshotReply {
 /// immediately.
 pub trait SnapshotSource: Send + Sync + std::fmt::Debug {
     /// Requests the state of a channel. Must not wait.
-    fn ask(&self, ask: SnapshotRequest);
+    fn request(&self, request: SnapshotRequest);
 }

@@ -6,20 +6,25 @@ use crate::keys::KeyRecord;
 use muster_core::principal::{Permission, Permissions, UserRole};
 use muster_core::{Error, Kind};
 
-/// A user with a live session, as it was when the request was admitted.
+/// A user with a live session, as of the time at which the request was authenticated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
+    /// User identifier, `usr_…`.
     pub user_id: Arc<str>,
+    /// Normalized e-mail.
     pub email: Arc<str>,
+    /// Role of the user.
     pub role: UserRole,
+    /// Session identifier, `ses_…`.
     pub session_id: Arc<str>,
     /// The permissions of the role and of individual grants together.
     pub permissions: Permissions,
 }
 
-/// Who performs an operation, as recorded in timelines, approvals and the audit log.
+/// The principal that performs an operation, as recorded in timelines, approvals and the audit log.
 #[derive(Debug, Clone, PartialEq)]
 pub enum By {
+    /// A user with a live session.
     Person(Arc<Person>),
     /// An API key, for tasks of agents and their feed.
     Key(Arc<KeyRecord>),
@@ -50,15 +55,17 @@ impl By {
         }
     }
 
+    /// Checks that a permission is granted.
+    ///
     /// # Errors
     /// `Forbidden`, naming the required permission.
     pub fn require(&self, permission: Permission) -> Result<(), Error> {
-        if self.may(permission) { Ok(()) } else { Err(lacks(permission)) }
+        if self.may(permission) { Ok(()) } else { Err(missing_permission(permission)) }
     }
 }
 
 /// Returns the error for a missing permission.
-pub fn lacks(permission: Permission) -> Error {
+pub fn missing_permission(permission: Permission) -> Error {
     Error::new(Kind::Forbidden, format!("this needs the permission `{}`", permission.name()))
         .coded("permission_denied")
         .detailing(serde_json::json!({ "permission": permission.name() }))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use muster_core::{Error, Millis};
 
-/// Knows the public keys of devices. Called for every request of a device, so it must return without waiting for an
+/// Authenticates devices by their public keys. Called for every request of a device, so it must return without waiting for an
 /// actor.
 pub trait DeviceDirectory: Send + Sync + std::fmt::Debug {
     /// Returns the identifier (`dev_…`) of the device that signed the token.

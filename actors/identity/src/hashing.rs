@@ -1,4 +1,4 @@
-//! The password hashing pool: as many hashes at a time as there are cores, with a bounded queue.
+//! The password hashing pool: a fixed number of hashes at a time, with a bounded queue.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -10,15 +10,15 @@ use tokio::sync::Semaphore;
 use super::users::Phc;
 use muster_core::{Error, Kind};
 
-/// Largest number of waiting passwords.
+/// Largest number of passwords that wait for a core.
 const QUEUE: usize = 64;
 
 /// Result of a password check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Checked {
+pub(super) enum PasswordCheck {
     Wrong,
     /// The password is correct. Contains a new hash if the stored one has outdated parameters.
-    Right(Option<Phc>),
+    Correct(Option<Phc>),
 }
 
 /// Hashes passwords off the threads of requests and actors.
@@ -45,6 +45,8 @@ impl Drop for Place<'_> {
 }
 
 impl HashingPool {
+    /// Creates a pool that computes `cores` hashes at a time.
+    ///
     /// # Errors
     /// The parameters are invalid, or the system has no random numbers.
     pub fn new(hasher: Hasher, cores: usize) -> Result<Self, Error> {
@@ -58,6 +60,8 @@ impl HashingPool {
         self.0.done.load(Ordering::Relaxed)
     }
 
+    /// Hashes a password.
+    ///
     /// # Errors
     /// `Unavailable` if the queue is full.
     pub async fn hash(&self, password: String) -> Result<Phc, Error> {
@@ -68,14 +72,14 @@ impl HashingPool {
     ///
     /// # Errors
     /// `Unavailable` if the queue is full.
-    pub async fn check(&self, password: String, stored: Option<Phc>) -> Result<Checked, Error> {
+    pub async fn check(&self, password: String, stored: Option<Phc>) -> Result<PasswordCheck, Error> {
         self.run(move |pool| {
             let known = stored.is_some();
             let stored = stored.unwrap_or_else(|| pool.dummy.clone());
             match pool.hasher.verify(&password, &stored.0) {
-                PasswordMatch::Match if known => Ok(Checked::Right(None)),
-                PasswordMatch::MatchRehash if known => Ok(Checked::Right(Some(hash(&pool.hasher, &password)?))),
-                _ => Ok(Checked::Wrong),
+                PasswordMatch::Match if known => Ok(PasswordCheck::Correct(None)),
+                PasswordMatch::MatchRehash if known => Ok(PasswordCheck::Correct(Some(hash(&pool.hasher, &password)?))),
+                _ => Ok(PasswordCheck::Wrong),
             }
         })
         .await?
@@ -85,7 +89,7 @@ impl HashingPool {
         let pool = Arc::clone(&self.0);
         if pool.waiting.fetch_add(1, Ordering::AcqRel) >= QUEUE {
             pool.waiting.fetch_sub(1, Ordering::AcqRel);
-            let message = "too many are logging in at this moment: try again";
+            let message = "too many users are logging in at the moment: try again";
             return Err(Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1)));
         }
         let place = Place(&self.0.waiting);

@@ -4,6 +4,8 @@
 //! processes its refresh tokens one after the other. What requests need is published after each durable change: a token
 //! is checked by a look-up, and a connection that watches its session is notified when it ends.
 
+#![warn(missing_docs)]
+
 mod caller;
 mod device;
 mod hashing;
@@ -12,22 +14,22 @@ mod registry;
 mod service;
 mod sessions;
 mod signing;
-mod standin;
 #[cfg(test)]
 mod tests;
 mod throttle;
 mod tokens;
+mod user_key;
 mod users;
 
-pub use caller::{By, Person, lacks};
+pub use caller::{By, Person, missing_permission};
 pub use device::DeviceDirectory;
 pub use muster_auth::dpop::{BoundBearer, Scheme};
 pub use muster_auth::keys::{RotationPolicy, SigningKeyChange};
 pub use muster_auth::password::Hasher;
-pub use registry::Created;
+pub use registry::CreatedUser;
 pub use service::{Admitted, FIRST_EMAIL, Identity, IdentityOptions, Login, proof_required};
-pub use sessions::{Claimed, Lifetimes, Origin, SessionRecord, SessionWatch};
-pub use standin::{scopes, stand_in};
-pub use throttle::Rates;
-pub use tokens::{LoggedIn, Shown};
-pub use users::{Given, MAX_PASSWORD, NewUser, UserPatch, UserRecord, fold};
+pub use sessions::{ClaimedClient, Lifetimes, Origin, SessionRecord, SessionWatch};
+pub use throttle::LoginRates;
+pub use tokens::{Credential, IssuedTokens};
+pub use user_key::{scopes, user_key};
+pub use users::{NewUser, UserPatch, UserRecord};

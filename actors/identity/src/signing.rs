@@ -1,4 +1,4 @@
-//! The actor that keeps the keys which sign tokens: it turns them over, and publishes what requests verify with.
+//! The actor that owns the keys which sign tokens: it rotates them and publishes the set that requests verify with.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -17,70 +17,75 @@ use muster_core::journal::{Committed, Journal, Journalled};
 use muster_core::supervise::BuildError;
 use muster_core::{Clock, Error, Kind};
 
-/// From one look at the keys' age to the next.
+/// Interval at which the age of the keys is checked.
 const TICK: Duration = Duration::from_secs(60);
 
+/// Options of the signing key actor.
 #[derive(Clone)]
 pub(super) struct SigningOptions {
+    /// Folder of the key files.
     pub folder: PathBuf,
     pub policy: RotationPolicy,
     pub store: StoreHandle,
     pub clock: Clock,
+    /// Keys that are used now; `None` until they have been read.
     pub publish: watch::Sender<Option<Arc<KeySet>>>,
 }
 
 type Rotated = Result<Vec<SigningKeyChange>, Error>;
 
 /// Owns the signing keys.
-pub(super) struct Signing {
+pub(super) struct SigningActor {
     options: SigningOptions,
-    journal: Journal<Option<Noted>>,
-    /// `None` while its files are being written.
+    journal: Journal<Option<RotationReply>>,
+    /// `None` while the key files are being written.
     ring: Option<KeyRing>,
-    /// Turns that wait for the files of the one before.
-    waiting: VecDeque<Turn>,
+    /// Requests that wait until the files of the rotation before are written.
+    waiting: VecDeque<RotationRequest>,
 }
 
-/// What the keys are turned over for: their age, or somebody who asked.
-struct Turn {
+/// A rotation, either requested by a caller or due by the age of the keys.
+struct RotationRequest {
     by: By,
+    /// Channel to the caller; `None` if the keys are checked for their age.
     reply: Option<oneshot::Sender<Rotated>>,
 }
 
-/// Changes that somebody asked for, whose entries in the audit log are not durable yet.
-pub(super) struct Noted {
+/// The response to a requested rotation, sent once its entries in the audit log are durable.
+pub(super) struct RotationReply {
     changes: Vec<SigningKeyChange>,
     reply: oneshot::Sender<Rotated>,
 }
 
-/// Makes the next key, which signs once every verifier had time to learn of it.
+/// Publishes the next signing key, which signs tokens once every verifier had time to fetch it.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Vec<SigningKeyChange>, Error>")]
 pub(super) struct Rotate {
     pub by: By,
 }
 
-pub(super) async fn load(options: SigningOptions) -> Result<Signing, BuildError> {
+/// Reads the signing keys from their folder, creates the first one if there is none, and publishes them.
+pub(super) async fn load(options: SigningOptions) -> Result<SigningActor, BuildError> {
     let (folder, policy, now) = (options.folder.clone(), options.policy, options.clock.now().seconds());
     let ring = tokio::task::spawn_blocking(move || KeyRing::open(folder, policy, now)).await??;
     options.publish.send_replace(Some(ring.set()));
-    Ok(Signing { options, journal: Journal::default(), ring: Some(ring), waiting: VecDeque::new() })
+    Ok(SigningActor { options, journal: Journal::default(), ring: Some(ring), waiting: VecDeque::new() })
 }
 
-impl Actor for Signing {
+impl Actor for SigningActor {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Self::Context) {
         context.run_interval(TICK, |signing, context| {
-            signing.turn_over(Turn { by: By::System, reply: None }, context);
+            signing.rotate(RotationRequest { by: By::System, reply: None }, context);
         });
     }
 }
 
-impl Journalled for Signing {
-    type Effects = Option<Noted>;
+impl Journalled for SigningActor {
+    type Effects = Option<RotationReply>;
 
-    fn journal(&mut self) -> &mut Journal<Option<Noted>> {
+    fn journal(&mut self) -> &mut Journal<Option<RotationReply>> {
         &mut self.journal
     }
 
@@ -88,55 +93,55 @@ impl Journalled for Signing {
         &self.options.store
     }
 
-    fn on_committed(&mut self, committed: Committed<Option<Noted>>, _: &mut Context<Self>) {
-        for Noted { changes, reply } in committed.effects.into_iter().flatten() {
-            // Whoever asked may wait no more.
+    fn on_committed(&mut self, committed: Committed<Option<RotationReply>>, _: &mut Context<Self>) {
+        for RotationReply { changes, reply } in committed.effects.into_iter().flatten() {
+            // The caller may no longer wait.
             let _ = reply.send(Ok(changes));
         }
     }
 
-    fn on_failed(&mut self, effects: Vec<Option<Noted>>, error: &Error) {
-        for Noted { reply, .. } in effects.into_iter().flatten() {
+    fn on_failed(&mut self, effects: Vec<Option<RotationReply>>, error: &Error) {
+        for RotationReply { reply, .. } in effects.into_iter().flatten() {
             let _ = reply.send(Err(error.clone()));
         }
     }
 }
 
-impl Signing {
-    /// Writes the keys' files beside the actor, one turn after the other.
-    fn turn_over(&mut self, turn: Turn, context: &mut Context<Self>) {
+impl SigningActor {
+    /// Writes the key files on a blocking thread, one rotation after the other.
+    fn rotate(&mut self, request: RotationRequest, context: &mut Context<Self>) {
         let Some(mut ring) = self.ring.take() else {
-            if turn.reply.is_some() {
-                self.waiting.push_back(turn);
+            if request.reply.is_some() {
+                self.waiting.push_back(request);
             }
             return;
         };
-        let (now, asked) = (self.options.clock.now().seconds(), turn.reply.is_some());
+        let (now, requested) = (self.options.clock.now().seconds(), request.reply.is_some());
         let written = tokio::task::spawn_blocking(move || {
-            let changes = if asked { ring.rotate(now) } else { ring.tick(now) };
+            let changes = if requested { ring.rotate(now) } else { ring.tick(now) };
             (ring, changes)
         });
         context.spawn(written.into_actor(self).map(move |written, signing, context: &mut Context<Self>| {
             let Ok((ring, changes)) = written else {
-                // Started again, it reads the files as they are.
+                // The restarted actor reads the files as they are.
                 return context.stop();
             };
             signing.options.publish.send_replace(Some(ring.set()));
             signing.ring = Some(ring);
-            match (changes.map_err(|error| Error::new(Kind::Internal, error.to_string())), turn.reply) {
-                (Ok(changes), reply) => signing.note(changes, &turn.by, reply, context),
+            match (changes.map_err(|error| Error::new(Kind::Internal, error.to_string())), request.reply) {
+                (Ok(changes), reply) => signing.audit(changes, &request.by, reply, context),
                 (Err(error), Some(reply)) => drop(reply.send(Err(error))),
-                (Err(error), None) => tracing::error!(%error, "the signing keys could not be turned over"),
+                (Err(error), None) => tracing::error!(%error, "the signing keys could not be rotated"),
             }
             if let Some(next) = signing.waiting.pop_front() {
-                signing.turn_over(next, context);
+                signing.rotate(next, context);
             }
         }));
     }
 
-    /// Writes changes to the audit log; they are answered once they are there. Keys that grow old are turned over even
-    /// where the store is read-only.
-    fn note(
+    /// Writes changes to the audit log, and responds once they are durable. Keys that are due by their age are rotated
+    /// even if the store is read-only.
+    fn audit(
         &mut self,
         changes: Vec<SigningKeyChange>,
         by: &By,
@@ -147,11 +152,13 @@ impl Signing {
         match (self.admit().and(entries), reply) {
             (Ok(ops), None) if ops.is_empty() => {}
             (Ok(ops), reply) => {
-                self.journal.push(ops, reply.map(|reply| Noted { changes, reply }));
+                self.journal.push(ops, reply.map(|reply| RotationReply { changes, reply }));
                 self.flush(context);
             }
             (Err(error), Some(reply)) => drop(reply.send(Err(error))),
-            (Err(error), None) => tracing::warn!(%error, "the change of signing keys is not in the audit log"),
+            (Err(error), None) => {
+                tracing::warn!(%error, "a change of the signing keys could not be written to the audit log")
+            }
         }
     }
 
@@ -167,15 +174,15 @@ impl Signing {
     }
 }
 
-impl Handler<Rotate> for Signing {
+impl Handler<Rotate> for SigningActor {
     type Result = ResponseFuture<Rotated>;
 
     fn handle(&mut self, Rotate { by }: Rotate, context: &mut Context<Self>) -> Self::Result {
-        if let Err(refused) = self.admit() {
-            return Box::pin(std::future::ready(Err(refused)));
+        if let Err(error) = self.admit() {
+            return Box::pin(std::future::ready(Err(error)));
         }
         let (reply, rotated) = oneshot::channel();
-        self.turn_over(Turn { by, reply: Some(reply) }, context);
+        self.rotate(RotationRequest { by, reply: Some(reply) }, context);
         let lost = || Error::new(Kind::Unavailable, "the signing keys are restarting: try again");
         Box::pin(async move { rotated.await.unwrap_or_else(|_| Err(lost().retry_in(Duration::from_secs(1)))) })
     }

@@ -24,14 +24,14 @@ const KEPT: usize = 10_000;
 
 /// Largest number of login attempts, whatever the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rates {
+pub struct LoginRates {
     /// From one address (IPv6: one /64 network) per minute.
     pub per_address: usize,
     /// From all addresses together per minute.
     pub of_all: usize,
 }
 
-impl Default for Rates {
+impl Default for LoginRates {
     fn default() -> Self {
         Self { per_address: 20, of_all: 200 }
     }
@@ -103,14 +103,14 @@ impl<V: Default> Recent<V> {
 /// All counters.
 #[derive(Debug)]
 pub(super) struct Throttle {
-    rates: Rates,
+    rates: LoginRates,
     accounts: Recent<Account>,
     addresses: Recent<Window>,
     all: Window,
 }
 
 impl Throttle {
-    pub fn new(rates: Rates) -> Self {
+    pub fn new(rates: LoginRates) -> Self {
         Self { rates, accounts: Recent::new(), addresses: Recent::new(), all: Window::default() }
     }
 
@@ -167,7 +167,7 @@ mod tests {
     const NOW: Millis = Millis(1_767_225_600_000);
 
     fn open() -> Throttle {
-        Throttle::new(Rates { per_address: usize::MAX, of_all: usize::MAX })
+        Throttle::new(LoginRates { per_address: usize::MAX, of_all: usize::MAX })
     }
 
     fn at(seconds: u64) -> Millis {
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn addresses_are_counted_by_what_is_given_out() {
-        let mut throttle = Throttle::new(Rates { per_address: 2, of_all: 5 });
+        let mut throttle = Throttle::new(LoginRates { per_address: 2, of_all: 5 });
         let mut attempt = |address: &str, seconds| {
             let verdict = throttle.attempt(address, Some(address.parse().unwrap()), at(seconds));
             matches!(verdict, Verdict::Flood(_))

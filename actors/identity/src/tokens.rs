@@ -9,17 +9,20 @@ use muster_auth::{
 };
 use tokio::sync::watch;
 
-use super::sessions::{Lifetimes, Presented, SessionRecord};
+use super::sessions::{Lifetimes, RefreshToken, SessionRecord};
 use super::users::UserRecord;
 use muster_core::{Error, Kind, Millis};
 
-/// A credential of a request.
+/// The credential of a request.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown<'a> {
+pub struct Credential<'a> {
+    /// Scheme of the header `Authorization`.
     pub scheme: Scheme,
+    /// The token; empty if the request has none.
     pub token: &'a str,
     /// Value of the header `DPoP`.
     pub proof: Option<&'a str>,
+    /// Method of the request.
     pub method: &'a str,
     /// URL of the request as its sender knows it.
     pub url: &'a str,
@@ -27,12 +30,16 @@ pub struct Shown<'a> {
 
 /// The tokens issued by a login or a refresh.
 #[derive(Debug, Clone)]
-pub struct LoggedIn {
+pub struct IssuedTokens {
+    /// The access token.
     pub token: String,
+    /// The refresh token.
     pub refresh_token: String,
     /// Lifetime of the access token, in seconds.
     pub expires_in: u64,
+    /// The user of the session.
     pub user: Arc<UserRecord>,
+    /// Session identifier, `ses_…`.
     pub session_id: String,
     /// Whether the tokens are bound to a key.
     pub bound: bool,
@@ -49,8 +56,9 @@ pub(super) struct Tokens {
     proofs: JtiStore,
 }
 
+/// The error for an invalid access token.
 pub(super) fn invalid(message: impl std::fmt::Display) -> Error {
-    Error::new(Kind::Unauthenticated, format!("the token is not good: {message}"))
+    Error::new(Kind::Unauthenticated, format!("the token is invalid: {message}"))
 }
 
 /// The error for a missing or invalid proof of possession.
@@ -75,7 +83,7 @@ impl Tokens {
     }
 
     /// Issues the tokens of a session's present generation. They are the same each time, as long as the keys are.
-    pub fn of(&self, session: &SessionRecord, user: Arc<UserRecord>) -> Result<LoggedIn, Error> {
+    pub fn of(&self, session: &SessionRecord, user: Arc<UserRecord>) -> Result<IssuedTokens, Error> {
         let keys = self.keys()?;
         let (iat, family) = (session.refresh.rotated_at.seconds(), &session.refresh);
         let cnf = session.jkt.as_ref().map(|jkt| Confirmation { jkt: jkt.clone() });
@@ -106,7 +114,7 @@ impl Tokens {
             cnf,
         };
         let internal = |error: muster_auth::token::MintError| Error::new(Kind::Internal, error.to_string());
-        Ok(LoggedIn {
+        Ok(IssuedTokens {
             token: mint(&keys, TokenType::Access, &access).map_err(internal)?,
             refresh_token: mint(&keys, TokenType::Refresh, &refresh).map_err(internal)?,
             expires_in,
@@ -121,7 +129,7 @@ impl Tokens {
     ///
     /// # Errors
     /// A check failed.
-    pub fn prove(&self, now: Millis) -> Result<Duration, Error> {
+    pub fn self_test(&self, now: Millis) -> Result<Duration, Error> {
         let (keys, at) = (self.keys()?, now.seconds());
         let claims = AccessClaims {
             iss: self.issuer.clone(),
@@ -136,15 +144,15 @@ impl Tokens {
             pv: 0,
             cnf: None,
         };
-        let broken = |what: String| Error::new(Kind::Internal, what);
-        let token = mint(&keys, TokenType::Access, &claims).map_err(|error| broken(error.to_string()))?;
-        let take = |token: &str| verify::<AccessClaims>(&keys, token, TokenRequirements::access(&self.issuer), at);
-        take(&token).map_err(|error| broken(format!("a token that was signed here is refused: {error}")))?;
+        let failed = |message: String| Error::new(Kind::Internal, message);
+        let token = mint(&keys, TokenType::Access, &claims).map_err(|error| failed(error.to_string()))?;
+        let check = |token: &str| verify::<AccessClaims>(&keys, token, TokenRequirements::access(&self.issuer), at);
+        check(&token).map_err(|error| failed(format!("a newly signed token is rejected: {error}")))?;
         let (signed, signature) = token.rsplit_once('.').unwrap_or_default();
         let other = if signature.starts_with('A') { "B" } else { "A" };
         let forged = format!("{signed}.{other}{}", signature.get(1..).unwrap_or_default());
-        if take(&forged).is_ok() {
-            return Err(broken("a token with another signature was taken".to_owned()));
+        if check(&forged).is_ok() {
+            return Err(failed("a token with another signature is accepted".to_owned()));
         }
         Ok(Duration::from_secs(at.saturating_sub(keys.current().use_from())))
     }
@@ -163,19 +171,25 @@ impl Tokens {
 
     /// Verifies a refresh token and returns its content; `jkt` is the thumbprint of the key that the request proved to
     /// hold.
-    pub fn refresh(&self, token: &str, jkt: Option<String>, now: Millis) -> Result<Presented, Error> {
+    pub fn refresh(&self, token: &str, jkt: Option<String>, now: Millis) -> Result<RefreshToken, Error> {
         let expected = TokenRequirements::refresh(&self.issuer);
         let claims: RefreshClaims = verify(&*self.keys()?, token, expected, now.seconds()).map_err(invalid)?;
-        Ok(Presented { sid: claims.sid, fam: claims.fam, generation: claims.generation, jti: claims.jti, jkt })
+        Ok(RefreshToken { sid: claims.sid, fam: claims.fam, generation: claims.generation, jti: claims.jti, jkt })
     }
 
     /// Checks that the sender of a token holds the key that the token is bound to.
-    pub fn possession(&self, shown: &Shown<'_>, claims: &AccessClaims, now: Millis) -> Result<(), Error> {
-        let proof = match (&claims.cnf, shown.proof) {
-            (Some(_), Some(proof)) => Some(self.proof(shown, proof, Some(shown.token), now)?),
+    pub fn check_possession(
+        &self,
+        credential: &Credential<'_>,
+        claims: &AccessClaims,
+        now: Millis,
+    ) -> Result<(), Error> {
+        let proof = match (&claims.cnf, credential.proof) {
+            (Some(_), Some(proof)) => Some(self.proof(credential, proof, Some(credential.token), now)?),
             _ => None,
         };
-        dpop::check_binding(shown.scheme, claims.cnf.as_ref(), proof.as_ref(), self.bound_bearer).map_err(unproven)?;
+        dpop::check_binding(credential.scheme, claims.cnf.as_ref(), proof.as_ref(), self.bound_bearer)
+            .map_err(unproven)?;
         match proof {
             Some(proof) => self.proofs.admit(&proof, now.seconds()).map_err(unproven),
             None => Ok(()),
@@ -183,15 +197,21 @@ impl Tokens {
     }
 
     /// Returns the key that a request without an access token proves to hold.
-    pub fn holder(&self, shown: &Shown<'_>, now: Millis) -> Result<Option<String>, Error> {
-        let Some(proof) = shown.proof else { return Ok(None) };
-        let proof = self.proof(shown, proof, None, now)?;
+    pub fn proven_key(&self, credential: &Credential<'_>, now: Millis) -> Result<Option<String>, Error> {
+        let Some(proof) = credential.proof else { return Ok(None) };
+        let proof = self.proof(credential, proof, None, now)?;
         self.proofs.admit(&proof, now.seconds()).map_err(unproven)?;
         Ok(Some(proof.jkt))
     }
 
-    fn proof(&self, shown: &Shown<'_>, proof: &str, token: Option<&str>, now: Millis) -> Result<Proof, Error> {
-        let expected = Expected { htm: shown.method, htu: shown.url, access_token: token, nonces: None };
+    fn proof(
+        &self,
+        credential: &Credential<'_>,
+        proof: &str,
+        token: Option<&str>,
+        now: Millis,
+    ) -> Result<Proof, Error> {
+        let expected = Expected { htm: credential.method, htu: credential.url, access_token: token, nonces: None };
         dpop::check(proof, expected, now.seconds()).map_err(unproven)
     }
 }

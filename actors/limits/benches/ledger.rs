@@ -19,9 +19,9 @@ use muster_store::{MemStore, StoreHandle};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Bounded so that a reader that is kept from its thread does not lag too far behind.
+/// Bounded so that a reader that is not scheduled does not lag too far behind.
 const POSTS: usize = 100_000;
-const ASKS: usize = 50_000;
+const RESERVATIONS: usize = 50_000;
 const IN_FLIGHT: usize = 64;
 
 fn main() -> Result<()> {
@@ -107,31 +107,34 @@ async fn posts(ledger: &Ledger, place: &str) -> Result<()> {
 
 async fn reservations(ledger: &Ledger, place: &str) {
     let clock = Clock::system();
-    let ask = || Reserve {
+    let request = || Reserve {
         key_id: "key_01J00000000000000000000001".to_owned(),
         key_limit: Some(u64::MAX),
         model_id: "openai/gpt-4o-mini".to_owned(),
         model_limit: Some(u64::MAX),
         nanos: 500_000,
     };
-    let once = async || match ledger.reserve(ask()).await {
+    let once = async || match ledger.reserve(request()).await {
         Ok(hold) => {
             ledger.post(&entry(&clock, "key_01J00000000000000000000001"), hold);
             true
         }
         Err(_) => false,
     };
-    let (mut times, mut failed) = (Vec::with_capacity(ASKS), 0);
-    for _ in 0..ASKS {
+    let (mut times, mut failed) = (Vec::with_capacity(RESERVATIONS), 0);
+    for _ in 0..RESERVATIONS {
         let begun = Instant::now();
         failed += usize::from(!once().await);
         times.push(begun.elapsed());
     }
     row(&format!("reserve and settle, {place}"), times);
     let begun = Instant::now();
-    let together = stream::iter(0..ASKS).map(|_| once()).buffer_unordered(IN_FLIGHT);
+    let together = stream::iter(0..RESERVATIONS).map(|_| once()).buffer_unordered(IN_FLIGHT);
     failed += together.fold(0, async |failed, passed| failed + usize::from(!passed)).await;
-    println!("  … with {IN_FLIGHT} in flight: {:.0} ns each", begun.elapsed().as_secs_f64() * 1e9 / ASKS as f64);
+    println!(
+        "  … with {IN_FLIGHT} in flight: {:.0} ns each",
+        begun.elapsed().as_secs_f64() * 1e9 / RESERVATIONS as f64
+    );
     if failed > 0 {
         println!("  {failed} were not granted: the row is void");
     }

@@ -53,7 +53,7 @@ fn main() -> Outcome<()> {
         println!("{:<58} {:>12} {:>12} {:>12}", "", "mean", "p50", "p99");
         floor_of_a_map();
         for (place, arbiter) in [("same arbiter", &here), ("other arbiter", &there)] {
-            asks(&tree.group(place), place, arbiter).await?;
+            calls(&tree.group(place), place, arbiter).await?;
             decisions(&tree.group(place), place, arbiter).await?;
         }
         tree.stop().await;
@@ -82,15 +82,15 @@ fn floor_of_a_map() {
 }
 
 /// A bare actor call, and one through a supervised handle.
-async fn asks(group: &Group, place: &str, arbiter: &ArbiterHandle) -> Outcome<()> {
+async fn calls(group: &Group, place: &str, arbiter: &ArbiterHandle) -> Outcome<()> {
     let (to, from) = tokio::sync::oneshot::channel();
     arbiter.spawn_fn(move || drop(to.send(Empty.start())));
     let bare: Addr<Empty> = from.await?;
     let handle: Handle<Empty> =
         group.start(ChildSpec::new("empty", arbiter.clone(), |_| std::future::ready(Ok(Empty))).capacity(4_096));
     until_running(|| handle.ask(Ping(0))).await;
-    measure(&format!("floor: bare ask, {place}"), async |n| bare.send(Ping(n)).await.is_ok()).await;
-    measure(&format!("supervised ask, {place}"), async |n| handle.ask(Ping(n)).await.is_ok()).await;
+    measure(&format!("floor: bare call, {place}"), async |n| bare.send(Ping(n)).await.is_ok()).await;
+    measure(&format!("supervised call, {place}"), async |n| handle.ask(Ping(n)).await.is_ok()).await;
     Ok(())
 }
 
@@ -131,23 +131,23 @@ async fn decisions(group: &Group, place: &str, arbiter: &ArbiterHandle) -> Outco
     Ok(())
 }
 
-async fn until_running<T, E, Fut: Future<Output = Result<T, E>>>(ask: impl Fn() -> Fut) {
-    while ask().await.is_err() {
+async fn until_running<T, E, Fut: Future<Output = Result<T, E>>>(call: impl Fn() -> Fut) {
+    while call().await.is_err() {
         tokio::task::yield_now().await;
     }
 }
 
 /// Sequential calls, each timed; then a hundred concurrent ones.
-async fn measure(name: &str, ask: impl AsyncFn(u64) -> bool) {
+async fn measure(name: &str, call: impl AsyncFn(u64) -> bool) {
     let mut failed = 0;
     for n in 0..WARM {
-        failed += usize::from(!ask(n as u64).await);
+        failed += usize::from(!call(n as u64).await);
     }
     let mut times = Vec::with_capacity(SEQUENTIAL);
     let start = Instant::now();
     for n in 0..SEQUENTIAL {
         let begun = Instant::now();
-        failed += usize::from(!ask(n as u64).await);
+        failed += usize::from(!call(n as u64).await);
         times.push(begun.elapsed());
     }
     let mean = per_op(start.elapsed(), SEQUENTIAL);
@@ -156,11 +156,11 @@ async fn measure(name: &str, ask: impl AsyncFn(u64) -> bool) {
     row(name, mean, Some((at(50), at(99))));
 
     let start = Instant::now();
-    let together = stream::iter(0..SEQUENTIAL).map(|n| ask(n as u64)).buffer_unordered(IN_FLIGHT);
+    let together = stream::iter(0..SEQUENTIAL).map(|n| call(n as u64)).buffer_unordered(IN_FLIGHT);
     failed += together.fold(0, async |failed, passed| failed + usize::from(!passed)).await;
     row(&format!("  … with {IN_FLIGHT} in flight"), per_op(start.elapsed(), SEQUENTIAL), None);
     if failed > 0 {
-        println!("  {failed} did not answer as expected: the row is void");
+        println!("  {failed} calls did not return the expected reply: the row is void");
     }
 }
 

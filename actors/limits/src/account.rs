@@ -9,7 +9,7 @@ use super::bucket::{Bucket, Charge};
 use super::lease::Lease;
 use super::log::{EventLog, Spend};
 use super::record::{self, Stored};
-use super::rule::{Rule, Unit};
+use super::rule::{LimitUnit, Rule};
 use super::shard::{Decision, Reply};
 use super::subject::BucketKey;
 use muster_core::Error;
@@ -171,11 +171,11 @@ impl Account {
 
 /// Returns the lease for these rules; a unit without rules keeps its previous value.
 fn grant(rules: &[Rule], before: Spend) -> Spend {
-    let of = |unit: Unit, before: u64| {
+    let of = |unit: LimitUnit, before: u64| {
         let least = rules.iter().filter(|rule| rule.unit == unit).map(|rule| rule.limit).min();
         least.map_or(before, |limit| (limit / LEASE_PART).clamp(1, u64::from(u32::MAX)))
     };
-    Spend { requests: of(Unit::Requests, before.requests), tokens: of(Unit::Tokens, before.tokens) }
+    Spend { requests: of(LimitUnit::Requests, before.requests), tokens: of(LimitUnit::Tokens, before.tokens) }
 }
 
 /// Returns the first reservation number. It is derived from the time, with a thousand numbers per millisecond, so that

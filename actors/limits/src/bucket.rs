@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::log::{EventLog, Spend};
-use super::rule::{Rule, Unit};
+use super::rule::{LimitUnit, Rule};
 use super::view::{LimitView, RuleView};
 
 /// Maximum number of unsettled reservations of a bucket; beyond it, the one with the earliest deadline is treated as
@@ -88,16 +88,16 @@ impl Bucket {
         for rule in rules {
             let used = self.log.used(rule.unit, rule.window);
             let needed = match rule.unit {
-                Unit::Requests => 1,
-                Unit::Tokens => estimate.least(),
+                LimitUnit::Requests => 1,
+                LimitUnit::Tokens => estimate.least(),
             };
             if needed > 0 && used.saturating_add(needed) > rule.limit {
                 let wait = self.wait(rule, used.saturating_add(needed) - rule.limit, now);
                 refusal = refusal.filter(|other| other.wait >= wait).or(Some(Refusal { rule: *rule, wait }));
             }
             match rule.unit {
-                Unit::Requests => requests = 1,
-                Unit::Tokens => {
+                LimitUnit::Requests => requests = 1,
+                LimitUnit::Tokens => {
                     let most = tokens.unwrap_or(estimate.most());
                     tokens = Some(most.min(rule.limit.saturating_sub(used)));
                 }

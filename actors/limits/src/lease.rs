@@ -1,4 +1,4 @@
-//! What may be admitted before the next durable write. Pure.
+//! The amount that may be admitted before the next durable write. Pure.
 //!
 //! A durable record states: "this was charged when I was written, and up to this much more (the *lease*) may have been
 //! charged since". When such a record is read after an unclean end, the whole lease is charged at that moment: it is at

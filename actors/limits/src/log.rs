@@ -12,7 +12,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::rule::{Unit, Window};
+use super::rule::{LimitUnit, Window};
 
 /// Number of entries that are all exact. Limits up to this number per window are therefore exact.
 pub(super) const EXACT: usize = 131_072;
@@ -29,10 +29,10 @@ pub(super) struct Spend {
 }
 
 impl Spend {
-    pub(super) fn of(&self, unit: Unit) -> u64 {
+    pub(super) fn of(&self, unit: LimitUnit) -> u64 {
         match unit {
-            Unit::Requests => self.requests,
-            Unit::Tokens => self.tokens,
+            LimitUnit::Requests => self.requests,
+            LimitUnit::Tokens => self.tokens,
         }
     }
 
@@ -214,12 +214,12 @@ impl EventLog {
     }
 
     /// Returns the amount of a unit inside a watched window.
-    pub(super) fn used(&self, unit: Unit, window: Window) -> u64 {
+    pub(super) fn used(&self, unit: LimitUnit, window: Window) -> u64 {
         self.view(window).map_or(0, |view| view.inside.of(unit))
     }
 
     /// Returns when at least `amount` will have left a window; `None` if it contains less.
-    pub(super) fn frees(&self, unit: Unit, window: Window, amount: u64) -> Option<u64> {
+    pub(super) fn frees(&self, unit: LimitUnit, window: Window, amount: u64) -> Option<u64> {
         let mut left = 0_u64;
         self.inside(window).find_map(|event| {
             left = left.saturating_add(event.spend().of(unit));
@@ -228,11 +228,11 @@ impl EventLog {
     }
 
     /// Returns when a window will be empty; `None` if it is.
-    pub(super) fn full_again(&self, unit: Unit, window: Window) -> Option<u64> {
+    pub(super) fn full_again(&self, unit: LimitUnit, window: Window) -> Option<u64> {
         let [requests, tokens] = self.latest;
         let latest = match unit {
-            Unit::Requests => requests,
-            Unit::Tokens => tokens,
+            LimitUnit::Requests => requests,
+            LimitUnit::Tokens => tokens,
         };
         (self.used(unit, window) > 0).then(|| latest + window.millis())
     }

@@ -209,7 +209,7 @@ pub struct AgentLimits {
     /// Direct calls of engines.
     pub engines: Quota,
     /// Control of tasks (pause, resume, redirect, kill, one or many), over HTTP and sockets: a category of its own, so that
-    /// no number of runs keeps a kill from being heard.
+    /// a kill is not rejected because of the number of runs.
     pub control: Quota,
 }
 

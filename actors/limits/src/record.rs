@@ -163,7 +163,7 @@ pub(super) fn read(store: &dyn Store, key: &BucketKey) -> Result<Option<Stored>,
 fn read_under(store: &dyn Store, key: &BucketKey, head: Head) -> Result<Stored, StoreError> {
     let kept = head.first..head.next;
     let mut stored = Stored { first: kept.end, head, events: VecDeque::new(), segments: BTreeSet::new() };
-    for (number, rec) in resources(store, &prefix(key))? {
+    for (number, rec) in segments(store, &prefix(key))? {
         stored.segments.insert(number);
         for (number, event) in Segment::decode(&rec)?.events().filter(|(number, _)| kept.contains(number)) {
             stored.first = stored.first.min(number);
@@ -181,13 +181,13 @@ impl Stored {
 }
 
 /// Returns all segments under a bucket's prefix, in order.
-fn resources(store: &dyn Store, prefix: &[u8]) -> Result<Vec<(u64, Rec)>, StoreError> {
+fn segments(store: &dyn Store, prefix: &[u8]) -> Result<Vec<(u64, Rec)>, StoreError> {
     let prefix = with(prefix.to_vec(), SEGMENT_KEY, &[]);
     let entries = store.entries(Tree::Limits, prefix.as_slice(), PageRequest::default());
     let numbered = |entry: Result<(Vec<u8>, Rec), StoreError>| {
         let (key, rec) = entry?;
         let number = key.strip_prefix(prefix.as_slice()).and_then(|rest| <[u8; 8]>::try_from(rest).ok());
-        let number = number.ok_or_else(|| StoreError::Corrupt("limits: a key that no program wrote".to_owned()))?;
+        let number = number.ok_or_else(|| StoreError::Corrupt("limits: an unknown key".to_owned()))?;
         Ok((u64::from_be_bytes(number), rec))
     };
     entries.map(numbered).collect()

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What a rule counts.
+/// Unit that a rule counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unit {
+pub enum LimitUnit {
+    /// Calls, each counted once.
     Requests,
+    /// Prompt and completion tokens.
     Tokens,
 }
 
@@ -16,14 +18,19 @@ pub enum Unit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Window {
+    /// 60 s.
     Minute,
+    /// 3,600 s.
     Hour,
+    /// 86,400 s.
     Day,
 }
 
 impl Window {
+    /// All windows, shortest first.
     pub const ALL: [Self; 3] = [Self::Minute, Self::Hour, Self::Day];
 
+    /// Returns the length in milliseconds.
     pub const fn millis(self) -> u64 {
         match self {
             Self::Minute => 60_000,
@@ -32,6 +39,7 @@ impl Window {
         }
     }
 
+    /// Returns the length.
     pub const fn length(self) -> Duration {
         Duration::from_millis(self.millis())
     }
@@ -40,29 +48,34 @@ impl Window {
 /// At most `limit` of `unit` in any span of the window's length. A limit of 0 rejects everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct Rule {
-    pub unit: Unit,
+    /// Unit that is counted.
+    pub unit: LimitUnit,
+    /// Length of the rolling window.
     pub window: Window,
+    /// Maximum amount in any span of the window's length.
     pub limit: u64,
 }
 
 impl Rule {
+    /// Creates a rule that counts requests.
     pub const fn requests(limit: u64, window: Window) -> Self {
-        Self { unit: Unit::Requests, window, limit }
+        Self { unit: LimitUnit::Requests, window, limit }
     }
 
+    /// Creates a rule that counts tokens.
     pub const fn tokens(limit: u64, window: Window) -> Self {
-        Self { unit: Unit::Tokens, window, limit }
+        Self { unit: LimitUnit::Tokens, window, limit }
     }
 
     /// Returns a name for headers and messages, such as the policy names of `RateLimit-Policy`.
     pub const fn name(&self) -> &'static str {
         match (self.unit, self.window) {
-            (Unit::Requests, Window::Minute) => "minute",
-            (Unit::Requests, Window::Hour) => "hour",
-            (Unit::Requests, Window::Day) => "day",
-            (Unit::Tokens, Window::Minute) => "tokens-minute",
-            (Unit::Tokens, Window::Hour) => "tokens-hour",
-            (Unit::Tokens, Window::Day) => "tokens-day",
+            (LimitUnit::Requests, Window::Minute) => "minute",
+            (LimitUnit::Requests, Window::Hour) => "hour",
+            (LimitUnit::Requests, Window::Day) => "day",
+            (LimitUnit::Tokens, Window::Minute) => "tokens-minute",
+            (LimitUnit::Tokens, Window::Hour) => "tokens-hour",
+            (LimitUnit::Tokens, Window::Day) => "tokens-day",
         }
     }
 }
@@ -73,15 +86,21 @@ impl Rule {
 pub enum Category {
     /// Health, status, reads of agents, tasks, keys and governance, WebSocket handshakes.
     Health,
+    /// Chat completions of the agent platform.
     Chat,
     /// Users of the disaster network.
     Person,
     /// Devices of the disaster network.
     Device,
+    /// Runs of agents.
     Agents,
+    /// Semantic memory.
     Memory,
+    /// Direct calls of engines.
     Engines,
+    /// The medical interface.
     Medical,
+    /// Login attempts.
     Login,
     /// Interface A, by plan.
     PlanA,
@@ -92,6 +111,7 @@ pub enum Category {
 }
 
 impl Category {
+    /// All categories.
     pub const ALL: [Self; 12] = [
         Self::Health,
         Self::Chat,
@@ -107,6 +127,7 @@ impl Category {
         Self::Control,
     ];
 
+    /// Returns the name used in stored keys, configuration and metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Health => "health",

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::rule::{Rule, Unit};
+use super::rule::{LimitUnit, Rule};
 
 /// State of a rule for a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -27,16 +27,16 @@ pub struct LimitView {
 impl LimitView {
     /// Returns the tightest rule for requests, for the `X-RateLimit-*` headers.
     pub fn requests(&self) -> Option<&RuleView> {
-        self.tightest(Unit::Requests)
+        self.tightest(LimitUnit::Requests)
     }
 
     /// Returns the tightest rule for tokens.
     pub fn tokens(&self) -> Option<&RuleView> {
-        self.tightest(Unit::Tokens)
+        self.tightest(LimitUnit::Tokens)
     }
 
     /// Returns the rule with the least remaining amount; among equals, the one that takes longest to be empty again.
-    fn tightest(&self, unit: Unit) -> Option<&RuleView> {
+    fn tightest(&self, unit: LimitUnit) -> Option<&RuleView> {
         let of_unit = self.rules.iter().filter(|view| view.rule.unit == unit);
         of_unit.min_by_key(|view| (view.remaining, std::cmp::Reverse(view.reset)))
     }

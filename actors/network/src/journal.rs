@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use actix::{Context, ResponseFuture};
-use muster_core::journal::{Journal, Journalled, Reply};
-use muster_core::{Error, Kind};
-use muster_store::{Op, StoreHandle};
+use muster_core::journal::Journal;
+pub(crate) use muster_core::journal::{decide, respond as answer};
+use muster_store::StoreHandle;
 
 /// Opens the journal of each incarnation of an actor.
 #[derive(Debug, Clone, Default)]
@@ -25,42 +24,4 @@ impl Incarnations {
             Journal::default()
         })
     }
-}
-
-/// Takes a decision whose only effect is the answer to its caller, and hands it to the store.
-pub(crate) fn decide<A, T>(
-    actor: &mut A,
-    ops: Vec<Op>,
-    answer: T,
-    context: &mut Context<A>,
-) -> ResponseFuture<Result<T, Error>>
-where
-    A: Journalled,
-    A::Effects: From<Reply<()>>,
-    T: 'static,
-{
-    let (reply, durable) = Reply::new(());
-    actor.journal().push(ops, reply.into());
-    actor.flush(context);
-    Box::pin(async move { durable.await.map(|()| answer) })
-}
-
-/// Answers once everything decided so far is durable: at once where it is already. Reads and refusals use it, so that
-/// they never show a decision that could be lost. That nothing can be stored now is answered at once.
-pub(crate) fn answer<A, T>(
-    actor: &mut A,
-    answer: Result<T, Error>,
-    context: &mut Context<A>,
-) -> ResponseFuture<Result<T, Error>>
-where
-    A: Journalled,
-    A::Effects: From<Reply<()>>,
-    T: 'static,
-{
-    let unavailable = answer.as_ref().is_err_and(|refused| refused.kind == Kind::Unavailable);
-    if unavailable || actor.journal().undurable() == 0 {
-        return Box::pin(std::future::ready(answer));
-    }
-    let answered = decide(actor, Vec::new(), answer, context);
-    Box::pin(async move { answered.await? })
 }

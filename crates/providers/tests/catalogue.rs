@@ -9,7 +9,9 @@
 use std::collections::BTreeSet;
 
 use muster_models::ModelInfo;
-use muster_providers::{Catalogue, CatalogueError, EMBEDDED_MODEL, EMBEDDED_PROVIDER, Usage, cost_nanos, cost_usd};
+use muster_providers::{
+    Catalogue, CatalogueError, EMBEDDED_MODEL, EMBEDDED_PROVIDER, ProviderKind, Usage, cost_nanos, cost_usd,
+};
 use proptest::prelude::*;
 
 fn catalogue() -> Catalogue {
@@ -47,6 +49,13 @@ fn every_reference_resolves_and_every_word_is_known() {
             let model = catalogue.model(id).unwrap();
             assert!(model.families.contains(&family.id), "{id} in {}", family.id);
         }
+    }
+}
+
+#[test]
+fn every_provider_speaks_a_wire_that_the_server_has() {
+    for provider in catalogue().providers() {
+        assert!(ProviderKind::parse(&provider.wire).is_some(), "{}: {}", provider.id, provider.wire);
     }
 }
 

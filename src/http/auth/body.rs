@@ -1,6 +1,6 @@
 //! What these routes take and give.
 
-use muster_identity::{Claimed, LoggedIn, SessionRecord};
+use muster_identity::{ClaimedClient, IssuedTokens, SessionRecord};
 use muster_request::{Fields, Request};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -19,7 +19,7 @@ pub struct LoginBody {
 
 /// What a client says of itself.
 #[derive(Debug, Request)]
-#[request(into = Claimed)]
+#[request(into = ClaimedClient)]
 pub struct DeviceInfo {
     #[request(with = claimed)]
     user_agent: Option<String>,
@@ -83,8 +83,8 @@ pub struct LoginUser {
     pub permissions: Vec<&'static str>,
 }
 
-impl From<LoggedIn> for Tokens {
-    fn from(done: LoggedIn) -> Self {
+impl From<IssuedTokens> for Tokens {
+    fn from(done: IssuedTokens) -> Self {
         let user = LoginUser {
             id: done.user.id.clone(),
             email: done.user.email.clone(),
@@ -133,7 +133,8 @@ pub struct ClaimedInfo {
 
 impl SessionBody {
     pub fn of(session: SessionRecord, asking: &str) -> Self {
-        let claimed = |claimed: Claimed| ClaimedInfo { user_agent: claimed.user_agent, ip_address: claimed.ip_address };
+        let claimed =
+            |claimed: ClaimedClient| ClaimedInfo { user_agent: claimed.user_agent, ip_address: claimed.ip_address };
         Self {
             current: session.id == asking,
             id: session.id,

@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::envelope::{self, Data};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, SessionBodyErrors};
-use crate::guard::{Anyone, address_of, admit_login, peer, shown_without_token};
+use crate::guard::{Anyone, address_of, admit_login, credential_without_token, peer};
 
 /// Log in
 ///
@@ -50,7 +50,7 @@ pub async fn cli_login(
     let url = address_of(&app, &http);
     // RFC 9449, section 5: where tokens are given, a bad proof is 400.
     let refused = |error: Error| Error { kind: Kind::Invalid, ..error };
-    let jkt = app.identity.holder(&shown_without_token(&http, &url)).map_err(refused)?;
+    let jkt = app.identity.proven_key(&credential_without_token(&http, &url)).map_err(refused)?;
     let jkt = jkt.ok_or_else(|| refused(muster_identity::proof_required()))?;
     log_in(&app, &http, body, Some(jkt)).await
 }
@@ -82,9 +82,9 @@ pub async fn refresh(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let token = request.0.refresh_token;
-    admit_login(&app, &http, &app.identity.session_named(&token)).await?;
+    admit_login(&app, &http, &app.identity.refresh_limit_key(&token)).await?;
     let url = address_of(&app, &http);
-    let jkt = app.identity.holder(&shown_without_token(&http, &url))?;
+    let jkt = app.identity.proven_key(&credential_without_token(&http, &url))?;
     let done = app.identity.refresh(&token, jkt).await?;
     Ok(secret(envelope::data(Tokens::from(done))))
 }

@@ -38,7 +38,7 @@ pub async fn logout_all(
 ) -> Result<HttpResponse, HttpError> {
     let person = person_of(&http)?;
     let user_id = person.user_id.to_string();
-    let ended = app.identity.end_all(By::Person(person), user_id).await?;
+    let ended = app.identity.end_sessions(By::Person(person), user_id).await?;
     Ok(envelope::said(format!("{ended} sessions ended")))
 }
 

@@ -4,7 +4,7 @@ mod body;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::{Error, Kind};
-use muster_identity::{By, Given as Made, NewUser};
+use muster_identity::{By, NewUser};
 
 pub use body::UserBody;
 use body::{NewUserBody, PasswordBody, UserList, UserPatchBody};
@@ -55,7 +55,7 @@ async fn create(
     let NewUserBody { email, password, name, role, grants } = request.body;
     let new = NewUser { email, name: name.unwrap_or_default(), role, grants: grants.unwrap_or_default() };
     let made = app.identity.create_user(by, new, password, idempotency).await?;
-    let given = Given::again_if(made.given == Made::Before);
+    let given = Given::again_if(made.replayed);
     Ok(envelope::created(UserBody::from(&*made.user), given))
 }
 

@@ -42,7 +42,7 @@ use actix::{Actor, ActorContext, AsyncContext, Context, WrapFuture};
 use futures::FutureExt;
 use muster_store::{Batch, StoreError, StoreHandle};
 
-pub use reply::{Answer, Reply};
+pub use reply::{Answer, Reply, decide, respond};
 use state::Completed;
 pub use state::{Committed, Journal, Precondition};
 

@@ -1,26 +1,27 @@
 //! Replies to subscribers, and what they receive afterwards.
 
-use super::*;
+use std::sync::atomic::Ordering;
+
 use muster_core::event::{ChannelRestriction, Event, LatestValue};
-use muster_core::principal::Permission;
-use muster_core::principal::Viewer;
+use muster_core::principal::{Permission, Permissions, Viewer};
+use muster_core::test_world;
+use serde_json::json;
+
+use super::fixture::*;
+use crate::*;
 
 #[test]
 fn a_subscriber_receives_publications_after_its_position_only() {
-    test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let feed = site.start(&tree).await;
-        let (shard, id) = Shard::attach(&feed);
-        site.publish(&feed, events("alerts", 1..=3)).await;
-        feed.subscribe(ask(id, 7, "alerts", None)).unwrap();
-        let answer = shard.answered(7).await.unwrap();
+    with_feed(Limits::default(), |FeedFixture { env, feed, shard, id, .. }| async move {
+        env.publish(&feed, events("alerts", 1..=3)).await;
+        let answer = subscribe(&feed, &shard, subscribe_request(id, 7, "alerts", None)).await;
         assert_eq!((answer.position.offset, answer.recovered, answer.missed.len()), (3, Ok(()), 0));
-        site.publish(&feed, events("alerts", 4..=5)).await;
+        env.publish(&feed, events("alerts", 4..=5)).await;
         shard.reaches("alerts", 5).await;
         assert_eq!(shard.numbers("alerts"), [4, 5]);
         feed.unsubscribe(id, ConnId(1), "alerts");
-        site.publish(&feed, events("alerts", 6..=6)).await;
-        test_world::until(|| site.outbox() == 0).await;
+        env.publish(&feed, events("alerts", 6..=6)).await;
+        test_world::until(|| env.outbox() == 0).await;
         assert_eq!(shard.numbers("alerts"), [4, 5]);
         assert!(feed.presence("alerts").await.unwrap().is_empty());
     });
@@ -28,16 +29,12 @@ fn a_subscriber_receives_publications_after_its_position_only() {
 
 #[test]
 fn a_round_is_one_delivery_and_an_event_is_published_on_each_channel() {
-    test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let feed = site.start(&tree).await;
-        let (shard, id) = Shard::attach(&feed);
-        feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
-        feed.subscribe(ask(id, 2, "system", None)).unwrap();
-        shard.answered(2).await.unwrap();
+    with_feed(Limits::default(), |FeedFixture { env, feed, shard, id, .. }| async move {
+        feed.subscribe(subscribe_request(id, 1, "alerts", None)).unwrap();
+        subscribe(&feed, &shard, subscribe_request(id, 2, "system", None)).await;
         let before = shard.rounds.load(Ordering::SeqCst);
         let all: Vec<Event> = (1..=100).map(|number| event(&["alerts", "system"], number)).collect();
-        site.publish(&feed, all).await;
+        env.publish(&feed, all).await;
         shard.reaches("system", 100).await;
         assert_eq!(shard.rounds.load(Ordering::SeqCst), before + 1);
         assert_eq!(shard.numbers("alerts"), (1..=100).collect::<Vec<_>>());
@@ -48,14 +45,10 @@ fn a_round_is_one_delivery_and_an_event_is_published_on_each_channel() {
 
 #[test]
 fn urgent_publications_come_first() {
-    test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let feed = site.start(&tree).await;
-        let (shard, id) = Shard::attach(&feed);
-        feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
-        feed.subscribe(ask(id, 2, "system", None)).unwrap();
-        shard.answered(2).await.unwrap();
-        site.publish(&feed, vec![event(&["system"], 1), event(&["alerts"], 2).urgent()]).await;
+    with_feed(Limits::default(), |FeedFixture { env, feed, shard, id, .. }| async move {
+        feed.subscribe(subscribe_request(id, 1, "alerts", None)).unwrap();
+        subscribe(&feed, &shard, subscribe_request(id, 2, "system", None)).await;
+        env.publish(&feed, vec![event(&["system"], 1), event(&["alerts"], 2).urgent()]).await;
         shard.reaches("system", 1).await;
         let order = shard.all().into_iter().filter_map(|delivery| match delivery {
             Delivery::Publication(publication) => Some(publication.channel.to_string()),
@@ -67,18 +60,15 @@ fn urgent_publications_come_first() {
 
 #[test]
 fn a_snapshot_has_the_position_at_which_it_was_read() {
-    test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let feed = site.start(&tree).await;
+    with_feed(Limits::default(), |FeedFixture { env, feed, shard, id, .. }| async move {
         let source = Source::register(&feed, "incidents");
-        let (shard, id) = Shard::attach(&feed);
-        feed.subscribe(SubscribeRequest { snapshot: true, ..ask(id, 1, "incidents", None) }).unwrap();
-        let asked = source.asked().await;
+        feed.subscribe(SubscribeRequest { snapshot: true, ..subscribe_request(id, 1, "incidents", None) }).unwrap();
+        let request = source.next_request().await;
         // The state contains what the feature published before reading it; later publications are delivered.
-        site.publish(&feed, events("incidents", 1..=2)).await;
-        asked.reply.send(Ok(vec![item(2)]));
-        site.publish(&feed, events("incidents", 3..=3)).await;
-        let answer = shard.answered(1).await.unwrap();
+        env.publish(&feed, events("incidents", 1..=2)).await;
+        request.reply.send(Ok(vec![item(2)]));
+        env.publish(&feed, events("incidents", 3..=3)).await;
+        let answer = shard.reply(1).await.unwrap();
         assert_eq!((answer.position.offset, answer.state.unwrap()[0].version), (2, 2));
         shard.reaches("incidents", 3).await;
         assert_eq!(shard.numbers("incidents"), [3]);
@@ -87,75 +77,64 @@ fn a_snapshot_has_the_position_at_which_it_was_read() {
 
 #[test]
 fn missing_and_hidden_channels_are_indistinguishable() {
-    test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let feed = site.start(&tree).await;
-        let (shard, id) = Shard::attach(&feed);
-        feed.subscribe(ask(id, 1, "incidents:inc_1", None)).unwrap();
+    with_feed(Limits::default(), |FeedFixture { feed, shard, id, .. }| async move {
+        feed.subscribe(subscribe_request(id, 1, "incidents:inc_1", None)).unwrap();
         let unavailable = Refused::Denied(Denied::Unavailable);
-        assert_eq!(shard.answered(1).await.unwrap_err(), unavailable, "its feature is not registered yet");
+        assert_eq!(shard.reply(1).await.unwrap_err(), unavailable, "its feature is not registered yet");
         let source = Source::register(&feed, "incidents");
-        feed.subscribe(ask(id, 2, "incidents:inc_1", None)).unwrap();
-        source.asked().await.reply.send(Err(Denied::NotFound));
-        feed.subscribe(ask(id, 3, "user:usr_2", None)).unwrap();
+        feed.subscribe(subscribe_request(id, 2, "incidents:inc_1", None)).unwrap();
+        source.next_request().await.reply.send(Err(Denied::NotFound));
+        feed.subscribe(subscribe_request(id, 3, "user:usr_2", None)).unwrap();
         for tag in [2, 3] {
-            assert_eq!(shard.answered(tag).await.unwrap_err(), Refused::Denied(Denied::NotFound));
+            assert_eq!(shard.reply(tag).await.unwrap_err(), Refused::Denied(Denied::NotFound));
         }
-        feed.subscribe(ask(id, 4, "incidents:*", None)).unwrap();
-        assert_eq!(shard.answered(4).await.unwrap_err(), Refused::NoChannel);
+        feed.subscribe(subscribe_request(id, 4, "incidents:*", None)).unwrap();
+        assert_eq!(shard.reply(4).await.unwrap_err(), Refused::NoChannel);
         let nobody = Viewer { id: "usr_1".into(), permissions: Permissions::of(&[Permission::RealtimeSubscribe]) };
-        feed.subscribe(SubscribeRequest { viewer: nobody, ..ask(id, 5, "alerts", None) }).unwrap();
-        assert_eq!(shard.answered(5).await.unwrap_err(), Refused::Forbidden("alerts:read"));
+        feed.subscribe(SubscribeRequest { viewer: nobody, ..subscribe_request(id, 5, "alerts", None) }).unwrap();
+        assert_eq!(shard.reply(5).await.unwrap_err(), Refused::Forbidden("alerts:read"));
         assert_eq!(feed.stats().await.unwrap().subscriptions, 0);
     });
 }
 
 #[test]
 fn a_feature_that_does_not_reply_is_unavailable_after_five_seconds() {
-    test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let feed = site.start(&tree).await;
+    with_feed(Limits::default(), |FeedFixture { feed, shard, id, .. }| async move {
         let source = Source::register(&feed, "incidents");
-        let (shard, id) = Shard::attach(&feed);
-        feed.subscribe(ask(id, 1, "incidents:inc_1", None)).unwrap();
-        let asked = source.asked().await;
+        feed.subscribe(subscribe_request(id, 1, "incidents:inc_1", None)).unwrap();
+        let request = source.next_request().await;
         let begun = tokio::time::Instant::now();
         let page = feed.history("incidents:inc_1", None, 10, viewer("usr_1")).await;
         assert_eq!(page.unwrap_err(), HistoryError::Refused(Refused::Denied(Denied::Unavailable)));
-        assert_eq!(shard.answered(1).await.unwrap_err(), Refused::Denied(Denied::Unavailable));
+        assert_eq!(shard.reply(1).await.unwrap_err(), Refused::Denied(Denied::Unavailable));
         let waited = begun.elapsed().as_millis();
         assert!((4_500..6_000).contains(&waited), "{waited}");
         // Too late: the request has expired.
-        asked.reply.send(Ok(Vec::new()));
-        assert_eq!(feed.stats().await.unwrap().asked, 0);
+        request.reply.send(Ok(Vec::new()));
+        assert_eq!(feed.stats().await.unwrap().pending_snapshots, 0);
     });
 }
 
 #[test]
 fn requests_of_a_closed_connection_are_dropped() {
-    test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let feed = site.start(&tree).await;
+    with_feed(Limits::default(), |FeedFixture { feed, shard, id, .. }| async move {
         let source = Source::register(&feed, "incidents");
-        let (shard, id) = Shard::attach(&feed);
-        feed.subscribe(ask(id, 1, "incidents:inc_1", None)).unwrap();
-        let asked = source.asked().await;
+        feed.subscribe(subscribe_request(id, 1, "incidents:inc_1", None)).unwrap();
+        let request = source.next_request().await;
         feed.connection_closed(id, ConnId(1));
-        asked.reply.send(Ok(Vec::new()));
-        feed.subscribe(SubscribeRequest { conn: ConnId(2), ..ask(id, 2, "alerts", None) }).unwrap();
-        shard.answered(2).await.unwrap();
-        assert!(shard.answer(1).is_none());
+        request.reply.send(Ok(Vec::new()));
+        subscribe(&feed, &shard, SubscribeRequest { conn: ConnId(2), ..subscribe_request(id, 2, "alerts", None) })
+            .await;
+        assert!(shard.reply_if_any(1).is_none());
         assert_eq!(feed.stats().await.unwrap().subscriptions, 1);
     });
 }
 
 #[test]
 fn history_is_paged() {
-    test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let feed = site.start(&tree).await;
-        site.publish(&feed, events("alerts", 1..=5)).await;
-        test_world::until(|| site.outbox() == 0).await;
+    with_feed(Limits::default(), |FeedFixture { env, feed, .. }| async move {
+        env.publish(&feed, events("alerts", 1..=5)).await;
+        test_world::until(|| env.outbox() == 0).await;
         let first = feed.history("alerts", None, 2, viewer("usr_1")).await.unwrap();
         assert_eq!((numbers(&first.publications), first.more, first.position.offset), (vec![1, 2], true, 5));
         let since = Position { offset: 2, ..first.position };
@@ -166,11 +145,8 @@ fn history_is_paged() {
 
 #[test]
 fn only_the_latest_values_are_delivered() {
-    test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let feed = site.start(&tree).await;
+    with_feed(Limits::default(), |FeedFixture { feed, shard, id, .. }| async move {
         let source = Source::register(&feed, "devices");
-        let (shard, id) = Shard::attach(&feed);
         let channel = "devices:dev_1:telemetry";
         let put = |number: u64| {
             let data = serde_json::value::to_raw_value(&json!({ "n": number })).unwrap();
@@ -184,9 +160,9 @@ fn only_the_latest_values_are_delivered() {
             });
         };
         (1..=50).for_each(put);
-        feed.subscribe(SubscribeRequest { snapshot: true, ..ask(id, 1, channel, None) }).unwrap();
-        source.asked().await.reply.send(Ok(vec![item(0)]));
-        let answer = shard.answered(1).await.unwrap();
+        feed.subscribe(SubscribeRequest { snapshot: true, ..subscribe_request(id, 1, channel, None) }).unwrap();
+        source.next_request().await.reply.send(Ok(vec![item(0)]));
+        let answer = shard.reply(1).await.unwrap();
         let state = answer.state.unwrap();
         assert!(answer.latest && state.len() == 1);
         assert_eq!((state[0].id.as_str(), state[0].data.get()), ("battery", r#"{"n":50}"#));
@@ -207,12 +183,8 @@ fn only_the_latest_values_are_delivered() {
 
 #[test]
 fn a_closed_channel_ends_its_subscriptions() {
-    test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let feed = site.start(&tree).await;
-        let (shard, id) = Shard::attach(&feed);
-        feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
-        shard.answered(1).await.unwrap();
+    with_feed(Limits::default(), |FeedFixture { feed, shard, id, .. }| async move {
+        subscribe(&feed, &shard, subscribe_request(id, 1, "alerts", None)).await;
         feed.close("alerts", "gone");
         let ended = |delivery: &Delivery| matches!(delivery, Delivery::Unsubscribed { reason: "gone", .. });
         test_world::until(|| shard.all().iter().any(ended)).await;
@@ -230,30 +202,28 @@ fn ends(shard: &Shard, conn: u64) -> Vec<&'static str> {
 }
 
 /// Subscribes two viewers to a channel.
-async fn two_at(feed: &Feed, shard: &Shard, id: ShardId, source: &Source, channel: &str) {
-    for (tag, who) in [(1, "usr_1"), (2, "usr_2")] {
-        let wish = SubscribeRequest { conn: ConnId(tag), viewer: viewer(who), ..ask(id, tag, channel, None) };
-        feed.subscribe(wish).unwrap();
-        source.asked().await.reply.send(Ok(Vec::new()));
-        shard.answered(tag).await.unwrap();
+async fn subscribe_two(feed: &Feed, shard: &Shard, id: ShardId, source: &Source, channel: &str) {
+    for (tag, user) in [(1, "usr_1"), (2, "usr_2")] {
+        let request =
+            SubscribeRequest { conn: ConnId(tag), viewer: viewer(user), ..subscribe_request(id, tag, channel, None) };
+        feed.subscribe(request).unwrap();
+        source.next_request().await.reply.send(Ok(Vec::new()));
+        shard.reply(tag).await.unwrap();
     }
 }
 
 #[test]
 fn a_restricted_channel_ends_subscriptions_before_later_events() {
-    test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let feed = site.start(&tree).await;
+    with_feed(Limits::default(), |FeedFixture { env, feed, shard, id, .. }| async move {
         let source = Source::register(&feed, "incidents");
-        let (shard, id) = Shard::attach(&feed);
         let channel = "incidents:inc_1";
-        two_at(&feed, &shard, id, &source, channel).await;
+        subscribe_two(&feed, &shard, id, &source, channel).await;
         // One more was replied to before, and is not subscribed yet.
-        feed.subscribe(SubscribeRequest { conn: ConnId(3), ..ask(id, 3, channel, None) }).unwrap();
-        source.asked().await.reply.send(Ok(Vec::new()));
+        feed.subscribe(SubscribeRequest { conn: ConnId(3), ..subscribe_request(id, 3, channel, None) }).unwrap();
+        source.next_request().await.reply.send(Ok(Vec::new()));
         let only = |viewer: &Viewer| *viewer.id == *"usr_2";
         feed.publisher().restrict(ChannelRestriction::new(channel.to_owned(), "withdrawn", only));
-        site.publish(&feed, events(channel, 1..=1)).await;
+        env.publish(&feed, events(channel, 1..=1)).await;
         shard.reaches(channel, 1).await;
         assert_eq!((ends(&shard, 1), ends(&shard, 2), ends(&shard, 3)), (vec!["withdrawn"], vec![], vec!["withdrawn"]));
         let deliveries = shard.all();
@@ -266,40 +236,34 @@ fn a_restricted_channel_ends_subscriptions_before_later_events() {
 
 #[test]
 fn changed_permissions_are_checked_again_with_the_feature() {
-    test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let feed = site.start(&tree).await;
+    with_feed(Limits::default(), |FeedFixture { feed, shard, id, .. }| async move {
         let source = Source::register(&feed, "incidents");
-        let (shard, id) = Shard::attach(&feed);
-        two_at(&feed, &shard, id, &source, "incidents:inc_1").await;
-        let less = Permissions::of(&[muster_core::principal::Permission::IncidentsRead]);
+        subscribe_two(&feed, &shard, id, &source, "incidents:inc_1").await;
+        let less = Permissions::of(&[Permission::IncidentsRead]);
         for (conn, answer) in [(2, Ok(Vec::new())), (1, Err(Denied::NotFound))] {
             feed.update_viewer(id, ConnId(conn), Viewer { id: "usr_1".into(), permissions: less });
-            let asked = source.asked().await;
-            assert_eq!(asked.viewer.permissions, less, "with the current permissions");
-            asked.reply.send(answer);
+            let request = source.next_request().await;
+            assert_eq!(request.viewer.permissions, less, "with the current permissions");
+            request.reply.send(answer);
         }
         test_world::until(|| !ends(&shard, 1).is_empty()).await;
         assert_eq!((ends(&shard, 1), ends(&shard, 2)), (vec!["permission_revoked"], vec![]));
-        assert_eq!(feed.stats().await.unwrap().asked, 0);
+        assert_eq!(feed.stats().await.unwrap().pending_snapshots, 0);
     });
 }
 
 #[test]
 fn a_resuming_subscriber_is_checked_with_the_feature_too() {
-    test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let feed = site.start(&tree).await;
+    with_feed(Limits::default(), |FeedFixture { env, feed, shard, id, .. }| async move {
         let source = Source::register(&feed, "incidents");
-        let (shard, id) = Shard::attach(&feed);
         let channel = "incidents:inc_1";
-        site.publish(&feed, events(channel, 1..=3)).await;
-        feed.subscribe(ask(id, 1, channel, None)).unwrap();
-        source.asked().await.reply.send(Ok(Vec::new()));
-        let stood = shard.answered(1).await.unwrap().position;
+        env.publish(&feed, events(channel, 1..=3)).await;
+        feed.subscribe(subscribe_request(id, 1, channel, None)).unwrap();
+        source.next_request().await.reply.send(Ok(Vec::new()));
+        let known = shard.reply(1).await.unwrap().position;
         feed.unsubscribe(id, ConnId(1), channel);
-        feed.subscribe(ask(id, 2, channel, Some(Position { offset: 1, ..stood }))).unwrap();
-        source.asked().await.reply.send(Err(Denied::NotFound));
-        assert_eq!(shard.answered(2).await.unwrap_err(), Refused::Denied(Denied::NotFound));
+        feed.subscribe(subscribe_request(id, 2, channel, Some(Position { offset: 1, ..known }))).unwrap();
+        source.next_request().await.reply.send(Err(Denied::NotFound));
+        assert_eq!(shard.reply(2).await.unwrap_err(), Refused::Denied(Denied::NotFound));
     });
 }

@@ -1,27 +1,27 @@
-//! Faults: the hub dies, a shard is full, the disk rejects writes, the queue is full.
+//! Faults: the hub panics, a shard is full, the journal cannot be written, the queue is full.
 
 use std::fs;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::*;
+use muster_core::test_world;
+
+use super::fixture::*;
+use crate::*;
 
 #[test]
 fn a_hub_that_dies_under_load_neither_loses_nor_duplicates() {
-    test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let feed = site.start(&tree).await;
-        let (shard, id) = Shard::attach(&feed);
-        feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
-        let epoch = shard.answered(1).await.unwrap().position.epoch;
+    with_feed(Limits::default(), |FeedFixture { tree, env, feed, shard, id, .. }| async move {
+        let epoch = subscribe(&feed, &shard, subscribe_request(id, 1, "alerts", None)).await.position.epoch;
         let mut next = 1;
         for round in 0..4 {
             for _ in 0..10 {
-                site.publish(&feed, events("alerts", next..=next + 9)).await;
+                env.publish(&feed, events("alerts", next..=next + 9)).await;
                 next += 10;
                 tokio::task::yield_now().await;
             }
             assert!(tree.inject_panic("feed/hub"));
-            site.publish(&feed, events("alerts", next..=next + 9)).await;
+            env.publish(&feed, events("alerts", next..=next + 9)).await;
             next += 10;
             test_world::until(|| feed.resets() == round + 1).await;
         }
@@ -30,57 +30,50 @@ fn a_hub_that_dies_under_load_neither_loses_nor_duplicates() {
         // Subscribes from the last position and epoch, as a shard does after a reset.
         let had = shard.numbers("alerts");
         let since = Position { epoch, offset: had.len() as u64 };
-        feed.subscribe(ask(id, 2, "alerts", Some(since))).unwrap();
-        let answer = shard.answered(2).await.unwrap();
+        let answer = subscribe(&feed, &shard, subscribe_request(id, 2, "alerts", Some(since))).await;
         assert_eq!(answer.recovered, Ok(()));
         let mut all: Vec<u64> = had.into_iter().chain(numbers(&answer.missed)).collect();
         all.sort_unstable();
         assert_eq!(all, (1..next).collect::<Vec<_>>());
-        test_world::until(|| site.outbox() == 0).await;
+        test_world::until(|| env.outbox() == 0).await;
     });
 }
 
 #[test]
 fn events_rejected_by_a_full_queue_are_published_from_the_outbox() {
-    test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let limits = Limits { waiting_events: 10, ..Limits::default() };
-        let feed = site.start_with(&tree, limits, "boot-1").await;
-        let (shard, id) = Shard::attach(&feed);
-        let source = Source::register(&feed, "incidents");
-        feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
-        shard.answered(1).await.unwrap();
-        feed.subscribe(SubscribeRequest { snapshot: true, ..ask(id, 2, "incidents", None) }).unwrap();
-        let early = source.asked().await;
-        for round in 0..200 {
-            site.publish(&feed, events("alerts", round * 8 + 1..=round * 8 + 8)).await;
-        }
-        early.reply.send(Ok(vec![item(1)]));
-        test_world::until(|| shard.numbers("alerts").len() == 1_600).await;
-        let mut all = shard.numbers("alerts");
-        all.sort_unstable();
-        assert_eq!(all, (1..=1_600).collect::<Vec<_>>());
-        // The state may be older than the events from the outbox, so it is requested again.
-        source.asked().await.reply.send(Ok(vec![item(2)]));
-        assert_eq!(shard.answered(2).await.unwrap().state.unwrap()[0].version, 2);
-        test_world::until(|| site.outbox() == 0).await;
-    });
+    with_feed(
+        Limits { waiting_events: 10, ..Limits::default() },
+        |FeedFixture { env, feed, shard, id, .. }| async move {
+            let source = Source::register(&feed, "incidents");
+            subscribe(&feed, &shard, subscribe_request(id, 1, "alerts", None)).await;
+            feed.subscribe(SubscribeRequest { snapshot: true, ..subscribe_request(id, 2, "incidents", None) }).unwrap();
+            let early = source.next_request().await;
+            for round in 0..200 {
+                env.publish(&feed, events("alerts", round * 8 + 1..=round * 8 + 8)).await;
+            }
+            early.reply.send(Ok(vec![item(1)]));
+            test_world::until(|| shard.numbers("alerts").len() == 1_600).await;
+            let mut all = shard.numbers("alerts");
+            all.sort_unstable();
+            assert_eq!(all, (1..=1_600).collect::<Vec<_>>());
+            // The state may be older than the events from the outbox, so it is requested again.
+            source.next_request().await.reply.send(Ok(vec![item(2)]));
+            assert_eq!(shard.reply(2).await.unwrap().state.unwrap()[0].version, 2);
+            test_world::until(|| env.outbox() == 0).await;
+        },
+    );
 }
 
 #[test]
 fn an_event_whose_feature_died_before_publishing_is_published() {
-    test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let feed = site.start(&tree).await;
-        let (shard, id) = Shard::attach(&feed);
-        feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
-        shard.answered(1).await.unwrap();
+    with_feed(Limits::default(), |FeedFixture { env, feed, shard, id, .. }| async move {
+        subscribe(&feed, &shard, subscribe_request(id, 1, "alerts", None)).await;
         let orphan = events("alerts", 1..=1);
-        site.commit(&orphan).await;
+        env.commit(&orphan).await;
         shard.reaches("alerts", 1).await;
         // The feature was only slow.
         feed.publisher().publish(orphan);
-        site.publish(&feed, events("alerts", 2..=2)).await;
+        env.publish(&feed, events("alerts", 2..=2)).await;
         shard.reaches("alerts", 2).await;
         assert_eq!(shard.numbers("alerts"), [1, 2]);
     });
@@ -89,20 +82,19 @@ fn an_event_whose_feature_died_before_publishing_is_published() {
 #[test]
 fn a_full_shard_is_detached_without_delaying_others() {
     test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let feed = site.start(&tree).await;
+        let env = ServerEnv::new();
+        let feed = env.start(&tree).await;
         let ((slow, slow_id), (quick, quick_id)) = (Shard::attach(&feed), Shard::attach(&feed));
         for (shard, id) in [(&slow, slow_id), (&quick, quick_id)] {
-            feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
-            shard.answered(1).await.unwrap();
+            subscribe(&feed, &shard, subscribe_request(id, 1, "alerts", None)).await;
         }
         slow.full.store(true, Ordering::SeqCst);
-        site.publish(&feed, events("alerts", 1..=5)).await;
+        env.publish(&feed, events("alerts", 1..=5)).await;
         quick.reaches("alerts", 5).await;
         let stats = feed.stats().await.unwrap();
         assert_eq!((stats.shards, stats.subscriptions, stats.overflows), (1, 1, 1));
         slow.full.store(false, Ordering::SeqCst);
-        site.publish(&feed, events("alerts", 6..=6)).await;
+        env.publish(&feed, events("alerts", 6..=6)).await;
         quick.reaches("alerts", 6).await;
         assert!(slow.numbers("alerts").is_empty(), "it receives nothing before it attaches again");
     });
@@ -110,25 +102,21 @@ fn a_full_shard_is_detached_without_delaying_others() {
 
 #[test]
 fn if_the_journal_fails_events_stay_in_the_outbox_and_it_is_reported() {
-    test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let feed = site.start(&tree).await;
-        let (shard, id) = Shard::attach(&feed);
-        feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
-        shard.answered(1).await.unwrap();
+    with_feed(Limits::default(), |FeedFixture { env, feed, shard, id, .. }| async move {
+        subscribe(&feed, &shard, subscribe_request(id, 1, "alerts", None)).await;
         // A folder that does not exist rejects new files.
-        fs::remove_dir_all(site.folder()).unwrap();
-        site.publish(&feed, events("alerts", 1..=3)).await;
-        site.publish(&feed, events("alerts", 4..=4)).await;
+        fs::remove_dir_all(env.folder()).unwrap();
+        env.publish(&feed, events("alerts", 1..=3)).await;
+        env.publish(&feed, events("alerts", 4..=4)).await;
         test_world::after(Duration::from_secs(3)).await;
         assert!(feed.stats().await.unwrap().stuck.is_some());
-        assert_eq!((shard.numbers("alerts").len(), site.outbox()), (0, 4), "nothing is published that is not written");
+        assert_eq!((shard.numbers("alerts").len(), env.outbox()), (0, 4), "nothing is published that is not written");
         let source = Source::register(&feed, "incidents");
-        feed.subscribe(SubscribeRequest { snapshot: true, ..ask(id, 2, "incidents", None) }).unwrap();
-        source.asked().await.reply.send(Ok(Vec::new()));
-        assert_eq!(shard.answered(2).await.unwrap_err(), Refused::Denied(Denied::Unavailable));
-        fs::create_dir(site.folder()).unwrap();
-        test_world::until(|| site.outbox() == 0).await;
+        feed.subscribe(SubscribeRequest { snapshot: true, ..subscribe_request(id, 2, "incidents", None) }).unwrap();
+        source.next_request().await.reply.send(Ok(Vec::new()));
+        assert_eq!(shard.reply(2).await.unwrap_err(), Refused::Denied(Denied::Unavailable));
+        fs::create_dir(env.folder()).unwrap();
+        test_world::until(|| env.outbox() == 0).await;
         let mut delivered = shard.numbers("alerts");
         delivered.sort_unstable();
         assert_eq!((delivered, feed.stats().await.unwrap().stuck), (vec![1, 2, 3, 4], None));
@@ -137,18 +125,14 @@ fn if_the_journal_fails_events_stay_in_the_outbox_and_it_is_reported() {
 
 #[test]
 fn if_the_store_fails_events_are_not_published_twice() {
-    test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let feed = site.start(&tree).await;
-        let (shard, id) = Shard::attach(&feed);
-        feed.subscribe(ask(id, 1, "alerts", None)).unwrap();
-        shard.answered(1).await.unwrap();
-        site.publish(&feed, events("alerts", 1..=3)).await;
-        site.kill();
+    with_feed(Limits::default(), |FeedFixture { env, feed, shard, id, .. }| async move {
+        subscribe(&feed, &shard, subscribe_request(id, 1, "alerts", None)).await;
+        env.publish(&feed, events("alerts", 1..=3)).await;
+        env.kill();
         test_world::after(Duration::from_secs(30)).await;
-        assert_eq!((shard.numbers("alerts"), site.outbox()), (vec![1, 2, 3], 3));
-        site.revive();
-        test_world::until(|| site.outbox() == 0).await;
+        assert_eq!((shard.numbers("alerts"), env.outbox()), (vec![1, 2, 3], 3));
+        env.revive();
+        test_world::until(|| env.outbox() == 0).await;
         assert_eq!(shard.numbers("alerts"), [1, 2, 3]);
     });
 }

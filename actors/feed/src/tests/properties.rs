@@ -1,15 +1,18 @@
 //! Any interleaving of publications, time, restarts and resumptions yields exactly what was missed, or the right
 //! reason.
 
-use muster_core::event::{DropPolicy, EventAttributes, Priority};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use muster_core::Millis;
+use muster_core::event::{DropPolicy, EventAttributes, Priority};
 use proptest::prelude::*;
 
-use super::super::channel::Channel;
-use super::super::histories::{Histories, Pool};
-use super::*;
+use crate::channel::Channel;
+use crate::epoch::Epochs;
+use crate::histories::{Histories, Pool};
+use crate::*;
 
 #[derive(Debug, Clone)]
 enum Action {
@@ -123,10 +126,10 @@ proptest! {
     #[test]
     fn resuming_yields_exactly_what_was_missed_or_the_reason(script in proptest::collection::vec(actions(), 1..120)) {
         let (mut histories, mut expected_state, limits) = (fresh(), ExpectedState::default(), limits());
-        let mut epochs = super::super::epoch::Epochs { durable: "0".to_owned(), memory: String::new() };
+        let mut epochs = Epochs { durable: "0".to_owned(), memory: String::new() };
         let mut before = epochs.clone();
-        for act in script {
-            match act {
+        for action in script {
+            match action {
                 Action::Publish { channel, bytes } => {
                     let offset = histories.get_mut(NAMES[channel]).unwrap().stage();
                     expected_state.last[channel] += 1;
@@ -143,7 +146,7 @@ proptest! {
                         histories.trim(expected_state.now);
                     }
                     prop_assert!(histories.restored());
-                    if matches!(act, Action::LoseContinuity) {
+                    if matches!(action, Action::LoseContinuity) {
                         before = epochs.clone();
                         epochs.durable = format!("{}", epochs.durable.parse::<u32>().unwrap() + 1);
                     }
@@ -151,8 +154,8 @@ proptest! {
                 Action::Resume { channel, back, of } => {
                     let offset = expected_state.last[channel].saturating_add_signed(-back);
                     let epoch = epochs.of(NAMES[channel], true);
-                    for resources_copy in [epochs.of(NAMES[of], true), before.of(NAMES[channel], true)] {
-                        let since = Position { epoch: resources_copy, offset };
+                    for epoch_of_position in [epochs.of(NAMES[of], true), before.of(NAMES[channel], true)] {
+                        let since = Position { epoch: epoch_of_position, offset };
                         let found = histories.get(NAMES[channel]).unwrap().missed(&since, &epoch, limits.recover);
                         let found = found.map(|missed| missed.iter().map(|one| one.offset).collect::<Vec<_>>());
                         prop_assert_eq!(found, expected_state.expected(channel, &since, &epoch, limits.recover));
@@ -161,10 +164,10 @@ proptest! {
             }
             histories.trim(expected_state.now);
             expected_state.bound(&limits);
-            let entry: usize = (0..3).map(|c| (expected_state.last[c] + 1 - expected_state.floor[c].min(expected_state.last[c] + 1)) as usize).sum();
+            let expected_held: usize = (0..3).map(|c| (expected_state.last[c] + 1 - expected_state.floor[c].min(expected_state.last[c] + 1)) as usize).sum();
             let held: usize = histories.iter().map(Channel::history).sum();
             prop_assert_eq!(histories.held().0, held);
-            prop_assert_eq!(held, entry);
+            prop_assert_eq!(held, expected_held);
             prop_assert_eq!(histories.held().1, histories.iter().map(Channel::bytes).sum::<usize>());
         }
     }

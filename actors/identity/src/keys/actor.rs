@@ -1,33 +1,33 @@
-//! The actor that owns the keys.
+//! The actor that owns the API keys.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor, Context, Handler, ResponseFuture};
-use futures::future::ready;
 use muster_store::{Op, PageRequest, Record, StoreHandle};
 use tokio::sync::watch;
 
 use super::Directory;
-use super::messages::{Create, Created, Get, KeyPage, List, Revoke, Rotate, Touch};
+use super::messages::{Create, CreatedKey, Get, KeyPage, List, Revoke, Rotate, Touch};
 use super::record::KeyRecord;
 use super::state::KeyState;
 use super::token::Token;
+use muster_core::idempotency::RecentResponses;
 use muster_core::ids::{IdKind, new_id};
-use muster_core::journal::{Committed, Journal, Journalled, Reply};
+use muster_core::journal::{Committed, Journal, Journalled, Reply, respond};
 use muster_core::supervise::BuildError;
 use muster_core::{Clock, Error, Kind, Millis};
 
-/// A key's `last_used_at` is written at most this often.
-pub(super) const TOUCH_EVERY: Duration = Duration::from_secs(60);
-const REPLAY_FOR: Duration = Duration::from_secs(24 * 3600);
-const MAX_REPLAYS: usize = 10_000;
+/// Shortest time between two writes of a key's `last_used_at`.
+pub(super) const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
 
-/// What the actor needs.
+/// Options of the key actor.
 #[derive(Clone)]
 pub struct KeyActorOptions {
+    /// Store of the key records.
     pub store: StoreHandle,
+    /// Clock that expiry is checked against.
     pub clock: Clock,
 }
 
@@ -37,44 +37,31 @@ impl std::fmt::Debug for KeyActorOptions {
     }
 }
 
-/// An answer kept for its `Idempotency-Key`. Only in memory: it holds a secret, which is stored nowhere.
-struct Replay {
-    body: [u8; 32],
-    at: Millis,
-    created: Created,
-}
-
-/// What is done once a decision about keys is durable.
-pub(super) enum Effect {
-    /// Requests are checked against this record from now on.
+/// An effect of a decision about keys, performed once the decision is durable.
+pub(super) enum KeyEffect {
+    /// Adds a record to the directory: requests are checked against it from now on.
     Publish(Arc<KeyRecord>),
-    Created(Reply<Created>),
-    Revoked(Reply<Arc<KeyRecord>>),
-    Found(Reply<Option<Arc<KeyRecord>>>),
-    Listed(Reply<KeyPage>),
+    /// Responds to a caller.
+    Reply(Reply<()>),
 }
 
-impl Effect {
-    fn fail(self, error: &Error) {
-        match self {
-            Self::Publish(_) => {}
-            Self::Created(reply) => reply.fail(error),
-            Self::Revoked(reply) => reply.fail(error),
-            Self::Found(reply) => reply.fail(error),
-            Self::Listed(reply) => reply.fail(error),
-        }
+impl From<Reply<()>> for KeyEffect {
+    fn from(reply: Reply<()>) -> Self {
+        Self::Reply(reply)
     }
 }
 
-/// Owns the key records: makes, revokes and lists them.
+/// Owns the key records: creates, rotates, revokes and lists them.
 pub(super) struct KeyActor {
     options: KeyActorOptions,
-    journal: Journal<Vec<Effect>>,
-    /// The keys as they are decided.
+    journal: Journal<KeyEffect>,
+    /// All keys after every decision so far, durable or not.
     state: KeyState,
-    /// The keys as they are durable.
+    /// All keys after the durable decisions.
     publish: watch::Sender<Arc<Directory>>,
-    replays: HashMap<String, Replay>,
+    /// First responses to the creation of keys. They contain secrets, which are never stored.
+    responses: RecentResponses<CreatedKey>,
+    /// Time of the last write of `last_used_at`, by lookup identifier, for [`TOUCH_INTERVAL`].
     touched: HashMap<String, Millis>,
 }
 
@@ -84,7 +71,7 @@ impl std::fmt::Debug for KeyActor {
     }
 }
 
-/// Reads every key back from the store.
+/// Reads all keys from the store and publishes the directory.
 pub(super) async fn load(
     options: KeyActorOptions,
     publish: watch::Sender<Arc<Directory>>,
@@ -95,7 +82,7 @@ pub(super) async fn load(
     let records: Result<Vec<KeyRecord>, _> = tokio::task::spawn_blocking(read).await?;
     let state = KeyState::from_records(records?);
     publish.send_replace(Arc::new(state.directory()));
-    Ok(KeyActor { options, journal, state, publish, replays: HashMap::new(), touched: HashMap::new() })
+    Ok(KeyActor { options, journal, state, publish, responses: RecentResponses::default(), touched: HashMap::new() })
 }
 
 impl Actor for KeyActor {
@@ -103,9 +90,9 @@ impl Actor for KeyActor {
 }
 
 impl Journalled for KeyActor {
-    type Effects = Vec<Effect>;
+    type Effects = KeyEffect;
 
-    fn journal(&mut self) -> &mut Journal<Vec<Effect>> {
+    fn journal(&mut self) -> &mut Journal<KeyEffect> {
         &mut self.journal
     }
 
@@ -113,22 +100,23 @@ impl Journalled for KeyActor {
         &self.options.store
     }
 
-    fn on_committed(&mut self, committed: Committed<Vec<Effect>>, _: &mut Context<Self>) {
-        for effect in committed.effects.into_iter().flatten() {
+    fn on_committed(&mut self, committed: Committed<KeyEffect>, _: &mut Context<Self>) {
+        for effect in committed.effects {
             match effect {
-                Effect::Publish(record) => {
+                KeyEffect::Publish(record) => {
                     self.publish.send_modify(|directory| Arc::make_mut(directory).insert(record));
                 }
-                Effect::Created(reply) => reply.send(),
-                Effect::Revoked(reply) => reply.send(),
-                Effect::Found(reply) => reply.send(),
-                Effect::Listed(reply) => reply.send(),
+                KeyEffect::Reply(reply) => reply.send(),
             }
         }
     }
 
-    fn on_failed(&mut self, effects: Vec<Vec<Effect>>, error: &Error) {
-        effects.into_iter().flatten().for_each(|effect| effect.fail(error));
+    fn on_failed(&mut self, effects: Vec<KeyEffect>, error: &Error) {
+        for effect in effects {
+            if let KeyEffect::Reply(reply) = effect {
+                reply.fail(error);
+            }
+        }
     }
 }
 
@@ -137,60 +125,28 @@ impl KeyActor {
         self.options.clock.now()
     }
 
-    /// Takes a record over: from now on decisions rest on it; requests are checked against it once it is durable.
+    /// Stores a record. Later decisions depend on it at once; requests are checked against it once it is durable.
     fn put(&mut self, record: &Arc<KeyRecord>) -> Result<(), Error> {
         let op = Op::Put { tree: KeyRecord::TREE, key: record.id.as_bytes().to_vec(), rec: record.encode()? };
         self.state.put(Arc::clone(record));
-        self.journal.push(vec![op], vec![Effect::Publish(Arc::clone(record))]);
+        self.journal.push(vec![op], KeyEffect::Publish(Arc::clone(record)));
         Ok(())
     }
 
-    /// Answers once everything that was decided before is durable.
-    fn answer<T: 'static>(
-        &mut self,
-        value: Result<T, Error>,
-        effect: fn(Reply<T>) -> Effect,
-        context: &mut Context<Self>,
-    ) -> ResponseFuture<Result<T, Error>> {
-        // What cannot be stored is refused at once; any other refusal may rest on what is not durable yet.
-        if value.as_ref().is_err_and(|refused| refused.kind == Kind::Unavailable) {
-            return Box::pin(ready(value));
-        }
-        let (reply, answer) = Reply::of(value);
-        self.journal.push(Vec::new(), vec![effect(reply)]);
-        self.flush(context);
-        Box::pin(answer)
-    }
-
-    fn replay(&self, (key, body): &(String, [u8; 32])) -> Option<Result<Created, Error>> {
-        let replay = self.replays.get(key).filter(|replay| self.now().since(replay.at) < REPLAY_FOR)?;
-        Some(if &replay.body == body {
-            Ok(Created { replayed: true, ..replay.created.clone() })
-        } else {
-            Err(Error::new(Kind::IdempotencyConflict, "this Idempotency-Key was used with another body"))
-        })
-    }
-
-    fn remember(&mut self, key: String, body: [u8; 32], created: Created) {
+    fn create(&mut self, create: Create) -> Result<CreatedKey, Error> {
         let now = self.now();
-        self.replays.retain(|_, replay| now.since(replay.at) < REPLAY_FOR);
-        if self.replays.len() < MAX_REPLAYS {
-            self.replays.insert(key, Replay { body, at: now, created });
-        }
-    }
-
-    fn create(&mut self, create: Create) -> Result<Created, Error> {
-        if let Some(first) = create.idempotency.as_ref().and_then(|asked| self.replay(asked)) {
-            return first;
+        if let Some(request) = &create.idempotency
+            && let Some(first) = self.responses.replay(request, now)?
+        {
+            return Ok(CreatedKey { replayed: true, ..first });
         }
         self.admit()?;
-        let key = create.token.map_or_else(token, Ok)?;
-        let record = self.state.make(create.new, &create.by, &key, new_id(IdKind::Key), self.now())?;
-        let record = Arc::new(record);
+        let key = create.token.map_or_else(generate, Ok)?;
+        let record = Arc::new(self.state.create(create.new, &create.issuer, &key, new_id(IdKind::Key), now)?);
         self.put(&record)?;
-        let created = Created { record, key, replayed: false };
-        if let Some((key, body)) = create.idempotency {
-            self.remember(key, body, created.clone());
+        let created = CreatedKey { record, key, replayed: false };
+        if let Some(request) = &create.idempotency {
+            self.responses.insert(request, created.clone(), now);
         }
         Ok(created)
     }
@@ -202,28 +158,28 @@ impl KeyActor {
         Ok(record)
     }
 
-    fn rotate(&mut self, Rotate { id, by, grace }: Rotate) -> Result<Created, Error> {
+    fn rotate(&mut self, Rotate { id, issuer, grace }: Rotate) -> Result<CreatedKey, Error> {
         self.admit()?;
-        let new = token()?;
-        let record = self.state.rotate(&id, &by, &new.secret, grace, self.now())?;
-        // The part that finds the record stays, so that logs and lists still name the key.
+        let new = generate()?;
+        let record = self.state.rotate(&id, &issuer, &new.secret, grace, self.now())?;
+        // The lookup identifier stays, so that logs and lists continue to identify the key.
         let key = Token { lookup: record.lookup.clone(), ..new };
         let record = Arc::new(record);
         self.put(&record)?;
-        Ok(Created { record, key, replayed: false })
+        Ok(CreatedKey { record, key, replayed: false })
     }
 }
 
-fn token() -> Result<Token, Error> {
+fn generate() -> Result<Token, Error> {
     Token::generate().map_err(|error| Error::new(Kind::Internal, error.to_string()))
 }
 
 impl Handler<Create> for KeyActor {
-    type Result = ResponseFuture<Result<Created, Error>>;
+    type Result = ResponseFuture<Result<CreatedKey, Error>>;
 
     fn handle(&mut self, create: Create, context: &mut Context<Self>) -> Self::Result {
         let created = self.create(create);
-        self.answer(created, Effect::Created, context)
+        respond(self, created, context)
     }
 }
 
@@ -232,16 +188,16 @@ impl Handler<Revoke> for KeyActor {
 
     fn handle(&mut self, revoke: Revoke, context: &mut Context<Self>) -> Self::Result {
         let revoked = self.revoke(&revoke.id);
-        self.answer(revoked, Effect::Revoked, context)
+        respond(self, revoked, context)
     }
 }
 
 impl Handler<Rotate> for KeyActor {
-    type Result = ResponseFuture<Result<Created, Error>>;
+    type Result = ResponseFuture<Result<CreatedKey, Error>>;
 
     fn handle(&mut self, rotate: Rotate, context: &mut Context<Self>) -> Self::Result {
         let rotated = self.rotate(rotate);
-        self.answer(rotated, Effect::Created, context)
+        respond(self, rotated, context)
     }
 }
 
@@ -250,7 +206,7 @@ impl Handler<Get> for KeyActor {
 
     fn handle(&mut self, get: Get, context: &mut Context<Self>) -> Self::Result {
         let found = self.state.get(&get.id);
-        self.answer(Ok(found), Effect::Found, context)
+        respond(self, Ok(found), context)
     }
 }
 
@@ -259,7 +215,7 @@ impl Handler<List> for KeyActor {
 
     fn handle(&mut self, list: List, context: &mut Context<Self>) -> Self::Result {
         let page = self.state.list(list.limit, list.after.as_deref());
-        self.answer(Ok(page), Effect::Listed, context)
+        respond(self, Ok(page), context)
     }
 }
 
@@ -268,8 +224,8 @@ impl Handler<Touch> for KeyActor {
 
     fn handle(&mut self, touch: Touch, context: &mut Context<Self>) {
         let now = self.now();
-        self.touched.retain(|_, at| now.since(*at) < TOUCH_EVERY);
-        // Nobody waits for it: while nothing can be stored it is left out.
+        self.touched.retain(|_, at| now.since(*at) < TOUCH_INTERVAL);
+        // No caller waits for this write: it is skipped while nothing can be stored.
         if self.admit().is_err() || self.touched.insert(touch.lookup.clone(), now).is_some() {
             return;
         }

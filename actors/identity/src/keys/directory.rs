@@ -7,18 +7,22 @@ use super::record::KeyRecord;
 use super::token::{SecretHash, Token, matches};
 use muster_core::Millis;
 
-/// Every key by the part of it that is not secret.
+/// All keys, by lookup identifier.
 #[derive(Debug, Clone, Default)]
-pub struct Directory {
+pub(super) struct Directory {
     by_lookup: HashMap<String, Arc<KeyRecord>>,
 }
 
-/// Why a key is not let in. All but `Malformed` look the same to the caller.
+/// Why a key is rejected. All reasons except `Malformed` result in the same response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum KeyRejection {
+    /// The text does not have the form of a key.
     Malformed,
+    /// No key has this identifier and secret.
     Unknown,
+    /// The key's `expires_at` has passed.
     Expired,
+    /// The key was revoked.
     Revoked,
 }
 
@@ -27,38 +31,34 @@ impl Directory {
         self.by_lookup.insert(record.lookup.clone(), record);
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.by_lookup.len()
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.by_lookup.is_empty()
-    }
-
-    /// Until when a key may be used by a secret of that hash; `None` where it may not be used at `now`.
-    pub(super) fn lives_until(&self, lookup: &str, hash: &SecretHash, now: Millis) -> Option<Millis> {
+    /// Returns until when a key is accepted with the secret of this hash; `None` if it is not accepted at `now`.
+    pub(super) fn valid_until(&self, lookup: &str, hash: &SecretHash, now: Millis) -> Option<Millis> {
         let record = self.by_lookup.get(lookup).filter(|record| record.revoked_at.is_none())?;
         let end = record.expires_at.unwrap_or(Millis(u64::MAX));
         let secret = record.secret_until(hash)?;
         Some(end.min(secret)).filter(|until| *until > now)
     }
 
-    /// The record of a key as sent, if it may be used at `now`.
-    pub fn authenticate(&self, key: &str, now: Millis) -> Result<Arc<KeyRecord>, Refusal> {
-        let token = Token::parse(key).map_err(|_| Refusal::Malformed)?;
+    /// Returns the record of a key in the form that clients send, if it is accepted at `now`.
+    pub(super) fn authenticate(&self, key: &str, now: Millis) -> Result<Arc<KeyRecord>, KeyRejection> {
+        let token = Token::parse(key).map_err(|_| KeyRejection::Malformed)?;
         let Some(record) = self.by_lookup.get(&token.lookup) else {
-            // Hashed all the same, so that an unknown key takes as long as a wrong one.
+            // Hashed nevertheless, so that an unknown key takes as long as a wrong secret.
             let _ = matches(&token.secret.hash(), &[0; 32]);
-            return Err(Refusal::Unknown);
+            return Err(KeyRejection::Unknown);
         };
-        if !record.takes(&token.secret, now) {
-            return Err(Refusal::Unknown);
+        if !record.accepts(&token.secret, now) {
+            return Err(KeyRejection::Unknown);
         }
         if record.revoked_at.is_some() {
-            return Err(Refusal::Revoked);
+            return Err(KeyRejection::Revoked);
         }
         if record.expires_at.is_some_and(|at| at <= now) {
-            return Err(Refusal::Expired);
+            return Err(KeyRejection::Expired);
         }
         Ok(Arc::clone(record))
     }

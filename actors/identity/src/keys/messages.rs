@@ -1,4 +1,4 @@
-//! What the key actor is asked, and what it answers.
+//! Messages of the key actor.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,91 +7,105 @@ use actix::Message;
 
 use super::record::{KeyRecord, LimitOverride, PlanA, PlanB, Role, Scope};
 use super::token::Token;
+use muster_core::idempotency::Idempotency;
 use muster_core::{Error, Millis};
 
-/// What a new key is to be.
+/// A key to create.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NewKey {
-    /// 1 to 100 characters.
+    /// 1 to 100 characters, not only white space.
     pub name: String,
+    /// Owner, as displayed. Not checked.
     pub owner: String,
+    /// Plan on interface A.
     pub plan_a: PlanA,
+    /// Plan on interface B.
     pub plan_b: PlanB,
+    /// At least one. Duplicates are removed.
     pub scopes: Vec<Scope>,
+    /// Duplicates are removed.
     pub roles: Vec<Role>,
+    /// Limits that replace those of the plans.
     pub limits: Option<LimitOverride>,
+    /// Largest cost per calendar month, in USD, 0 or more; `None` means no limit.
     pub budget_usd: Option<f64>,
+    /// Time in the future from which on the key is rejected; `None` means never.
     pub expires_at: Option<Millis>,
 }
 
-/// On whose authority a key is made.
+/// Under whose authority a key is created or rotated.
 #[derive(Debug, Clone)]
-pub enum MadeBy {
-    /// Whoever holds the machine: the command line and the first start.
+pub enum KeyIssuer {
+    /// The operator of the machine, by the command line or the first start.
     Operator,
-    /// Another key; the new one can grant nothing that this one lacks.
+    /// Another key, which can grant only what it has itself.
     Key(Arc<KeyRecord>),
 }
 
-/// Makes a key. `idempotency` is the request's key and a digest of its body.
+/// Creates a key.
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Created, Error>")]
+#[rtype(result = "Result<CreatedKey, Error>")]
 pub(super) struct Create {
     pub new: NewKey,
-    pub by: MadeBy,
-    /// A key whose secret is already known to the caller (the first start's).
+    pub issuer: KeyIssuer,
+    /// A key that the operator has chosen, for the first start; otherwise one is generated.
     pub token: Option<Token>,
-    pub idempotency: Option<(String, [u8; 32])>,
+    pub idempotency: Option<Idempotency>,
 }
 
-/// A new key; `key` is the whole of it, shown this once.
+/// A new or rotated key with its secret.
 #[derive(Debug, Clone)]
-pub struct Created {
+pub struct CreatedKey {
+    /// The stored record.
     pub record: Arc<KeyRecord>,
+    /// The whole key. It is stored nowhere, so this response is the only one that contains it.
     pub key: Token,
-    /// This answer was given before, to the same `Idempotency-Key`.
+    /// Whether this response was returned before, for the same `Idempotency-Key`.
     pub replayed: bool,
 }
 
-/// Ends a key at once. The record stays, marked.
+/// Revokes a key at once. Its record is kept.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Arc<KeyRecord>, Error>")]
 pub(super) struct Revoke {
     pub id: String,
 }
 
-/// Gives a key a new secret; the old one is taken for `grace` yet.
+/// Replaces the secret of a key. The old one is accepted for `grace` more.
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Created, Error>")]
+#[rtype(result = "Result<CreatedKey, Error>")]
 pub(super) struct Rotate {
     pub id: String,
-    pub by: MadeBy,
+    pub issuer: KeyIssuer,
     pub grace: Duration,
 }
 
+/// Returns a key by its identifier.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Option<Arc<KeyRecord>>, Error>")]
 pub(super) struct Get {
     pub id: String,
 }
 
-/// Newest first.
+/// Returns a page of keys, newest first.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<KeyPage, Error>")]
 pub(super) struct List {
     pub limit: usize,
-    /// The last identifier of the page before.
+    /// Cursor: `next` of the previous page.
     pub after: Option<String>,
 }
 
-/// A page of keys; `next` is the cursor of the page after it.
+/// A page of keys, newest first.
 #[derive(Debug, Clone, Default)]
 pub struct KeyPage {
+    /// Keys of the page.
     pub keys: Vec<Arc<KeyRecord>>,
+    /// Cursor of the next page; `None` after the last one.
     pub next: Option<String>,
 }
 
-/// A key was used; written behind, at most once a minute a key.
+/// Records that a key was used. It is written at most once per minute and key, and nobody waits for it.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(super) struct Touch {

@@ -1,4 +1,4 @@
-//! What is stored of a key.
+//! Stored records of API keys.
 
 use muster_store::{Encoding, Record, Tree};
 use serde::{Deserialize, Serialize};
@@ -6,24 +6,32 @@ use serde::{Deserialize, Serialize};
 use super::token::{Secret, SecretHash, matches};
 use muster_core::Millis;
 
-/// What a key may call.
+/// A group of routes that a key may call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
+    /// Agents, their tasks and the feed of these.
     Agents,
+    /// Chat completions.
     Chat,
+    /// Semantic memory.
     Memory,
+    /// Engines.
     Engines,
+    /// Administration of keys and the server.
     Admin,
+    /// Medical agents and engines.
     Medical,
-    /// `/metrics`, and nothing else.
+    /// `/metrics` only.
     Metrics,
 }
 
 impl Scope {
+    /// All scopes, in a fixed order.
     pub const ALL: [Self; 7] =
         [Self::Agents, Self::Chat, Self::Memory, Self::Engines, Self::Admin, Self::Medical, Self::Metrics];
 
+    /// Returns the name used in requests and responses.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Agents => "agents",
@@ -37,82 +45,107 @@ impl Scope {
     }
 }
 
-/// What a key's bearer may decide.
+/// A function of the key's bearer in the governance of agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
+    /// Has every right.
     SuperAdmin,
+    /// Reads audit data.
     Auditor,
+    /// Decides about security.
     Security,
+    /// Operates agents and tasks.
     Operations,
 }
 
 impl Role {
+    /// All roles, in a fixed order.
     pub const ALL: [Self; 4] = [Self::SuperAdmin, Self::Auditor, Self::Security, Self::Operations];
 }
 
-/// The plan of interface A. Ordered: each grants what those before it grant.
+/// A plan on interface A. Ordered: each plan includes those before it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanA {
+    /// The smallest plan.
     #[default]
     Free,
+    /// The second plan.
     Starter,
+    /// The third plan.
     Pro,
+    /// The largest plan.
     Enterprise,
 }
 
-/// The plan of interface B. Ordered like [`PlanA`].
+/// A plan on interface B. Ordered like [`PlanA`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanB {
+    /// The smallest plan.
     #[default]
     Free,
+    /// The second plan.
     Pro,
+    /// The largest plan.
     Enterprise,
 }
 
-/// Limits of a key of its own, in place of its plans'. A field left out keeps the plan's.
+/// Limits of a single key that replace those of its plans. `None` keeps the plan's limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitOverride {
+    /// Requests per minute, on both interfaces.
     pub requests_per_minute: Option<u64>,
-    /// Interface B's.
+    /// Requests per hour on interface B.
     pub requests_per_hour: Option<u64>,
-    /// Interface A's.
+    /// Requests per day on interface A.
     pub requests_per_day: Option<u64>,
-    /// Interface B's.
+    /// Tokens per minute on interface B.
     pub tokens_per_minute: Option<u64>,
-    /// Interface A's.
+    /// Tokens per day on interface A.
     pub tokens_per_day: Option<u64>,
 }
 
-/// A secret that was replaced, and is taken for a while yet.
+/// A secret that was replaced and is accepted until its grace period ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Replaced {
     pub(super) sha256: SecretHash,
     pub(super) until: Millis,
 }
 
-/// A key, without its secret.
+/// A key. Contains hashes of its secrets only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeyRecord {
+    /// Identifier, `key_…`.
     pub id: String,
-    /// The 12 characters that a request's key is found by.
+    /// Lookup identifier: the 12 characters of the key that are not secret.
     pub lookup: String,
     pub(super) secret_sha256: SecretHash,
+    /// Display name, 1 to 100 characters.
     pub name: String,
+    /// Owner, as displayed.
     pub owner: String,
+    /// Plan on interface A.
     pub plan_a: PlanA,
+    /// Plan on interface B.
     pub plan_b: PlanB,
+    /// Scopes, sorted, without duplicates.
     pub scopes: Vec<Scope>,
+    /// Roles, sorted, without duplicates.
     pub roles: Vec<Role>,
+    /// Limits that replace those of the plans.
     pub limits: Option<LimitOverride>,
-    /// For a calendar month.
+    /// Largest cost per calendar month, in USD; `None` means no limit.
     pub budget_usd: Option<f64>,
+    /// Time of creation.
     pub created_at: Millis,
+    /// Time from which on the key is rejected; `None` means never.
     pub expires_at: Option<Millis>,
+    /// Time of use, recorded at most once a minute.
     pub last_used_at: Option<Millis>,
+    /// Time of revocation; `None` if the key was not revoked.
     pub revoked_at: Option<Millis>,
     /// The secret before the latest rotation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,13 +155,14 @@ pub struct KeyRecord {
 impl Record for KeyRecord {
     const TREE: Tree = Tree::Keys;
     const SCHEMA: u16 = 1;
-    // A person may have to read what a key was allowed.
+    // Readable by auditors.
     const ENCODING: Encoding = Encoding::Json;
 }
 
 impl KeyRecord {
-    /// What stands for a person where a key is asked for: nothing authenticates with it, and it is never stored.
-    pub fn standing_in(id: &str, name: &str) -> Self {
+    /// Creates the record of a caller that has no key, such as a user or a device, for code that works on keys. It has no
+    /// scope and the smallest plans. No secret matches it, and it is never stored.
+    pub fn without_secret(id: &str, name: &str) -> Self {
         Self {
             id: id.to_owned(),
             lookup: String::new(),
@@ -149,17 +183,18 @@ impl KeyRecord {
         }
     }
 
-    /// Whether it may call what needs this scope. `admin` includes `metrics`.
+    /// Returns whether the key grants a scope. `admin` includes `metrics`.
     pub fn has(&self, scope: Scope) -> bool {
         self.scopes.contains(&scope) || (scope == Scope::Metrics && self.scopes.contains(&Scope::Admin))
     }
 
-    /// Until when the secret before the latest rotation is taken, past or to come.
+    /// Returns until when the secret before the latest rotation is accepted, which may be in the past.
     pub fn old_secret_until(&self) -> Option<Millis> {
         self.replaced.as_ref().map(|replaced| replaced.until)
     }
 
-    /// Until when a secret of that hash is taken, past or to come; `None` for one that is not the key's.
+    /// Returns until when the secret of this hash is accepted, which may be in the past; `None` if it is not a secret of
+    /// this key.
     pub(super) fn secret_until(&self, hash: &SecretHash) -> Option<Millis> {
         if matches(hash, &self.secret_sha256) {
             return Some(Millis(u64::MAX));
@@ -167,8 +202,9 @@ impl KeyRecord {
         self.replaced.as_ref().filter(|replaced| matches(hash, &replaced.sha256)).map(|replaced| replaced.until)
     }
 
-    /// Both secrets are compared in any case, so that the time tells nothing of which one it was.
-    pub(super) fn takes(&self, secret: &Secret, now: Millis) -> bool {
+    /// Returns whether a secret is accepted at `now`. Always compares with both secrets, so that the time does not reveal
+    /// which one matched.
+    pub(super) fn accepts(&self, secret: &Secret, now: Millis) -> bool {
         let hash = secret.hash();
         let present = matches(&hash, &self.secret_sha256);
         let replaced = self.replaced.as_ref();

@@ -1,18 +1,18 @@
-//! The keys and what may be done with them. Pure: time and randomness are arguments.
+//! API keys and the operations on them. Pure: time and randomness are arguments.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::directory::Directory;
-use super::messages::{KeyPage, MadeBy, NewKey};
+use super::messages::{KeyIssuer, KeyPage, NewKey};
 use super::record::{KeyRecord, Replaced, Scope};
 use super::token::{Secret, Token};
 use muster_core::{Error, Kind, Millis};
 
 const MAX_NAME: usize = 100;
 
-/// Every key, by identifier (which sorts by time).
+/// All keys, by identifier (which sorts by time).
 #[derive(Debug, Clone, Default)]
 pub(super) struct KeyState {
     by_id: BTreeMap<String, Arc<KeyRecord>>,
@@ -51,18 +51,22 @@ impl KeyState {
         KeyPage { next: keys.last().filter(|_| more).map(|record| record.id.clone()), keys }
     }
 
-    /// The record of a new key, or why it may not be made.
-    pub(super) fn make(
+    /// Returns the record of a new key.
+    ///
+    /// # Errors
+    /// `Invalid`, by field; `Forbidden` if the issuer lacks what the key would grant; `Conflict` if the lookup identifier
+    /// is in use.
+    pub(super) fn create(
         &self,
         new: NewKey,
-        by: &MadeBy,
+        issuer: &KeyIssuer,
         token: &Token,
         id: String,
         now: Millis,
     ) -> Result<KeyRecord, Error> {
         check(&new, now)?;
-        if let MadeBy::Key(maker) = by {
-            within(&new, maker)?;
+        if let KeyIssuer::Key(issuer) = issuer {
+            check_within(&new, issuer)?;
         }
         if self.by_lookup(&token.lookup).is_some() {
             return Err(Error::new(Kind::Conflict, "a key with this identifier exists"));
@@ -92,26 +96,29 @@ impl KeyState {
         })
     }
 
-    /// The record of a key with a new secret. The rotator learns the secret, so the key must grant nothing that it
-    /// lacks itself.
+    /// Returns the record of a key with a new secret. The issuer receives the secret, so the key must grant nothing that
+    /// the issuer lacks.
+    ///
+    /// # Errors
+    /// `NotFound`; `Conflict` if the key was revoked or has expired; `Forbidden`.
     pub(super) fn rotate(
         &self,
         id: &str,
-        by: &MadeBy,
+        issuer: &KeyIssuer,
         secret: &Secret,
         grace: Duration,
         now: Millis,
     ) -> Result<KeyRecord, Error> {
         let record = self.found(id)?;
         if record.revoked_at.is_some() || record.expires_at.is_some_and(|at| at <= now) {
-            return Err(Error::new(Kind::Conflict, "the key has ended: make a new one"));
+            return Err(Error::new(Kind::Conflict, "the key has expired or was revoked: create a new one"));
         }
-        match by {
-            MadeBy::Operator => {}
-            MadeBy::Key(rotator) if rotator.id == record.id => {}
-            MadeBy::Key(rotator) => within(&grants(&record), rotator)?,
+        match issuer {
+            KeyIssuer::Operator => {}
+            KeyIssuer::Key(issuer) if issuer.id == record.id => {}
+            KeyIssuer::Key(issuer) => check_within(&grants(&record), issuer)?,
         }
-        // Two rotations within one grace end the eldest secret: one old one is taken, not any number.
+        // A second rotation within the grace period invalidates the oldest secret: only one old secret is accepted.
         let replaced = (!grace.is_zero()).then(|| Replaced { sha256: record.secret_sha256, until: now.plus(grace) });
         Ok(KeyRecord { secret_sha256: secret.hash(), replaced, ..KeyRecord::clone(&record) })
     }
@@ -120,7 +127,10 @@ impl KeyState {
         self.get(id).ok_or_else(|| Error::new(Kind::NotFound, format!("no key has the id {id}")))
     }
 
-    /// The record of a key that is no more. Revoking again changes nothing.
+    /// Returns the record of a key, marked as revoked. Revoking it again changes nothing.
+    ///
+    /// # Errors
+    /// `NotFound`.
     pub(super) fn revoke(&self, id: &str, now: Millis) -> Result<Arc<KeyRecord>, Error> {
         let record = self.found(id)?;
         if record.revoked_at.is_some() {
@@ -130,7 +140,7 @@ impl KeyState {
     }
 }
 
-/// What a key grants, as a wish for one like it.
+/// Returns a request for a key with the same rights.
 fn grants(record: &KeyRecord) -> NewKey {
     NewKey {
         name: record.name.clone(),
@@ -145,66 +155,70 @@ fn grants(record: &KeyRecord) -> NewKey {
     }
 }
 
-fn refuse(field: &str, msg: &str, input: serde_json::Value) -> Error {
+fn invalid(field: &str, msg: &str, input: serde_json::Value) -> Error {
     Error::field(Kind::Invalid, &["body", field], msg, input)
 }
 
 fn check(new: &NewKey, now: Millis) -> Result<(), Error> {
     if new.name.trim().is_empty() || new.name.chars().count() > MAX_NAME {
-        return Err(refuse("name", "must have 1 to 100 characters", new.name.clone().into()));
+        return Err(invalid("name", "must have 1 to 100 characters", new.name.clone().into()));
     }
     if new.scopes.is_empty() {
-        return Err(refuse("scopes", "name at least one scope", serde_json::json!([])));
+        return Err(invalid("scopes", "must contain at least one scope", serde_json::json!([])));
     }
     if new.expires_at.is_some_and(|at| at <= now) {
-        return Err(refuse("expires_at", "lies in the past", new.expires_at.map(Millis::rfc3339).into()));
+        return Err(invalid("expires_at", "must be in the future", new.expires_at.map(Millis::rfc3339).into()));
     }
     if new.budget_usd.is_some_and(|usd| !usd.is_finite() || usd < 0.0) {
-        return Err(refuse("budget_usd", "must be 0 or more", serde_json::Value::Null));
+        return Err(invalid("budget_usd", "must be 0 or more", serde_json::Value::Null));
     }
     Ok(())
 }
 
-/// A key can never grant what its maker lacks.
-fn within(new: &NewKey, maker: &KeyRecord) -> Result<(), Error> {
-    let lacking =
-        |what: String| Err(Error::new(Kind::Forbidden, format!("your key cannot grant {what}: it lacks it itself")));
-    if let Some(scope) = new.scopes.iter().find(|scope| !maker.scopes.contains(scope)) {
+/// Checks that a key would grant nothing that its issuer lacks.
+fn check_within(new: &NewKey, issuer: &KeyRecord) -> Result<(), Error> {
+    let lacking = |right: String| {
+        Err(Error::new(Kind::Forbidden, format!("your key cannot grant {right}: it does not have it itself")))
+    };
+    if let Some(scope) = new.scopes.iter().find(|scope| !issuer.scopes.contains(scope)) {
         return lacking(format!("the scope {}", scope.name()));
     }
-    if let Some(role) = new.roles.iter().find(|role| !maker.roles.contains(role)) {
+    if let Some(role) = new.roles.iter().find(|role| !issuer.roles.contains(role)) {
         return lacking(format!("the role {}", serde_json::json!(role).as_str().unwrap_or_default()));
     }
-    if new.plan_a > maker.plan_a || new.plan_b > maker.plan_b {
+    if new.plan_a > issuer.plan_a || new.plan_b > issuer.plan_b {
         return lacking("that plan".to_owned());
     }
-    if let Some(end) = maker.expires_at
+    if let Some(end) = issuer.expires_at
         && new.expires_at.is_none_or(|at| at > end)
     {
-        return lacking(format!("a life past its own end, {}", end.rfc3339()));
+        return lacking(format!("validity after its own expiry, {}", end.rfc3339()));
     }
-    if let Some(budget) = maker.budget_usd
+    if let Some(budget) = issuer.budget_usd
         && new.budget_usd.is_none_or(|usd| usd > budget)
     {
         return lacking(format!("a budget over its own, {budget} USD"));
     }
-    if let Some(own) = &maker.limits {
-        let asked = new.limits.clone().unwrap_or_default();
+    if let Some(own) = &issuer.limits {
+        let requested = new.limits.clone().unwrap_or_default();
         let wider = [
-            (asked.requests_per_minute, own.requests_per_minute),
-            (asked.requests_per_hour, own.requests_per_hour),
-            (asked.requests_per_day, own.requests_per_day),
-            (asked.tokens_per_minute, own.tokens_per_minute),
-            (asked.tokens_per_day, own.tokens_per_day),
+            (requested.requests_per_minute, own.requests_per_minute),
+            (requested.requests_per_hour, own.requests_per_hour),
+            (requested.requests_per_day, own.requests_per_day),
+            (requested.tokens_per_minute, own.tokens_per_minute),
+            (requested.tokens_per_day, own.tokens_per_day),
         ];
-        if wider.iter().any(|&(asked, own)| own.is_some_and(|own| asked.is_none_or(|asked| asked > own))) {
+        if wider
+            .iter()
+            .any(|&(requested, own)| own.is_some_and(|own| requested.is_none_or(|requested| requested > own)))
+        {
             return lacking("limits wider than its own".to_owned());
         }
     }
     Ok(())
 }
 
-/// What the first key of an empty store may do.
+/// Returns the first key of an empty store, which has every right.
 pub(super) fn first_key() -> NewKey {
     NewKey {
         name: "first key".to_owned(),
@@ -226,8 +240,8 @@ mod tests {
 
     const NOW: Millis = Millis(1_000_000);
 
-    fn made(new: NewKey, by: &MadeBy) -> Result<KeyRecord, Error> {
-        KeyState::default().make(new, by, &Token::generate().unwrap(), "key_1".into(), NOW)
+    fn create(new: NewKey, issuer: &KeyIssuer) -> Result<KeyRecord, Error> {
+        KeyState::default().create(new, issuer, &Token::generate().unwrap(), "key_1".into(), NOW)
     }
 
     fn named(scopes: Vec<Scope>) -> NewKey {
@@ -254,75 +268,75 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever chain of keys makes keys, the last grants nothing that the first lacks.
+        /// In any chain of keys that create keys, the last one grants nothing that the first one lacks.
         #[test]
-        fn a_key_never_grants_what_its_maker_lacks(maker in any_new(), child in any_new()) {
-            let maker = Arc::new(made(maker, &MadeBy::Operator).unwrap());
-            if let Ok(child) = made(child, &MadeBy::Key(Arc::clone(&maker))) {
-                prop_assert!(child.scopes.iter().all(|scope| maker.scopes.contains(scope)));
-                prop_assert!(child.roles.iter().all(|role| maker.roles.contains(role)));
-                prop_assert!(child.plan_a <= maker.plan_a && child.plan_b <= maker.plan_b);
-                prop_assert!(maker.expires_at.is_none() || child.expires_at.is_some_and(|at| Some(at) <= maker.expires_at));
-                prop_assert!(maker.budget_usd.is_none() || child.budget_usd.is_some_and(|usd| Some(usd) <= maker.budget_usd));
+        fn a_key_never_grants_what_its_issuer_lacks(issuer in any_new(), child in any_new()) {
+            let issuer = Arc::new(create(issuer, &KeyIssuer::Operator).unwrap());
+            if let Ok(child) = create(child, &KeyIssuer::Key(Arc::clone(&issuer))) {
+                prop_assert!(child.scopes.iter().all(|scope| issuer.scopes.contains(scope)));
+                prop_assert!(child.roles.iter().all(|role| issuer.roles.contains(role)));
+                prop_assert!(child.plan_a <= issuer.plan_a && child.plan_b <= issuer.plan_b);
+                prop_assert!(issuer.expires_at.is_none() || child.expires_at.is_some_and(|at| Some(at) <= issuer.expires_at));
+                prop_assert!(issuer.budget_usd.is_none() || child.budget_usd.is_some_and(|usd| Some(usd) <= issuer.budget_usd));
                 let rpm = |key: &KeyRecord| key.limits.as_ref().and_then(|limits| limits.requests_per_minute);
-                prop_assert!(rpm(&maker).is_none() || rpm(&child).is_some_and(|own| Some(own) <= rpm(&maker)));
+                prop_assert!(rpm(&issuer).is_none() || rpm(&child).is_some_and(|own| Some(own) <= rpm(&issuer)));
             }
         }
     }
 
     #[test]
-    fn a_rotated_key_takes_the_old_secret_for_its_grace_only() {
+    fn a_rotated_key_accepts_the_old_secret_during_the_grace_period_only() {
         let (old, new) = (Token::generate().unwrap(), Token::generate().unwrap());
         let mut state = KeyState::default();
-        let record = state.make(named(vec![Scope::Chat]), &MadeBy::Operator, &old, "key_1".into(), NOW).unwrap();
+        let record = state.create(named(vec![Scope::Chat]), &KeyIssuer::Operator, &old, "key_1".into(), NOW).unwrap();
         state.put(Arc::new(record));
         let grace = Duration::from_secs(60);
-        let rotated = state.rotate("key_1", &MadeBy::Operator, &new.secret, grace, NOW).unwrap();
+        let rotated = state.rotate("key_1", &KeyIssuer::Operator, &new.secret, grace, NOW).unwrap();
         let end = NOW.plus(grace);
-        assert!(rotated.takes(&new.secret, NOW) && rotated.takes(&new.secret, end));
-        assert!(rotated.takes(&old.secret, Millis(end.0 - 1)) && !rotated.takes(&old.secret, end));
-        let at_once = state.rotate("key_1", &MadeBy::Operator, &new.secret, Duration::ZERO, NOW).unwrap();
-        assert!(!at_once.takes(&old.secret, NOW) && at_once.takes(&new.secret, NOW));
-        assert!(!at_once.takes(&Token::generate().unwrap().secret, NOW));
+        assert!(rotated.accepts(&new.secret, NOW) && rotated.accepts(&new.secret, end));
+        assert!(rotated.accepts(&old.secret, Millis(end.0 - 1)) && !rotated.accepts(&old.secret, end));
+        let immediate = state.rotate("key_1", &KeyIssuer::Operator, &new.secret, Duration::ZERO, NOW).unwrap();
+        assert!(!immediate.accepts(&old.secret, NOW) && immediate.accepts(&new.secret, NOW));
+        assert!(!immediate.accepts(&Token::generate().unwrap().secret, NOW));
     }
 
     #[test]
-    fn rotating_is_no_way_to_a_key_that_grants_more() {
+    fn a_key_cannot_rotate_one_that_grants_more() {
         let mut state = KeyState::default();
         let strong = named(vec![Scope::Admin, Scope::Medical]);
         let token = Token::generate().unwrap();
-        state.put(Arc::new(state.make(strong, &MadeBy::Operator, &token, "key_1".into(), NOW).unwrap()));
-        let rotate = |by: &KeyRecord| {
-            let by = MadeBy::Key(Arc::new(by.clone()));
-            state.rotate("key_1", &by, &Token::generate().unwrap().secret, Duration::ZERO, NOW)
+        state.put(Arc::new(state.create(strong, &KeyIssuer::Operator, &token, "key_1".into(), NOW).unwrap()));
+        let rotate = |issuer: &KeyRecord| {
+            let issuer = KeyIssuer::Key(Arc::new(issuer.clone()));
+            state.rotate("key_1", &issuer, &Token::generate().unwrap().secret, Duration::ZERO, NOW)
         };
-        let weak = KeyRecord { id: "key_2".into(), ..made(named(vec![Scope::Admin]), &MadeBy::Operator).unwrap() };
+        let weak = KeyRecord { id: "key_2".into(), ..create(named(vec![Scope::Admin]), &KeyIssuer::Operator).unwrap() };
         assert_eq!(rotate(&weak).unwrap_err().kind, Kind::Forbidden);
         assert!(rotate(&state.get("key_1").unwrap()).is_ok());
-        assert!(state.rotate("key_9", &MadeBy::Operator, &token.secret, Duration::ZERO, NOW).is_err());
+        assert!(state.rotate("key_9", &KeyIssuer::Operator, &token.secret, Duration::ZERO, NOW).is_err());
     }
 
     #[test]
-    fn bad_wishes_are_refused_by_field() {
+    fn invalid_requests_are_rejected_by_field() {
         for (new, field) in [
             (named(vec![]), "scopes"),
             (NewKey { name: " ".into(), ..named(vec![Scope::Chat]) }, "name"),
             (NewKey { expires_at: Some(NOW), ..named(vec![Scope::Chat]) }, "expires_at"),
             (NewKey { budget_usd: Some(f64::NAN), ..named(vec![Scope::Chat]) }, "budget_usd"),
         ] {
-            let refused = made(new, &MadeBy::Operator).unwrap_err();
-            assert_eq!(refused.kind, Kind::Invalid);
-            assert_eq!(refused.fields[0].loc, ["body", field]);
+            let error = create(new, &KeyIssuer::Operator).unwrap_err();
+            assert_eq!(error.kind, Kind::Invalid);
+            assert_eq!(error.fields[0].loc, ["body", field]);
         }
     }
 
     #[test]
-    fn pages_newest_first_and_ends() {
+    fn pages_are_sorted_newest_first_and_the_last_has_no_cursor() {
         let mut state = KeyState::default();
         for n in 0..5 {
             let token = Token::generate().unwrap();
             let record =
-                state.make(named(vec![Scope::Chat]), &MadeBy::Operator, &token, format!("key_{n}"), NOW).unwrap();
+                state.create(named(vec![Scope::Chat]), &KeyIssuer::Operator, &token, format!("key_{n}"), NOW).unwrap();
             state.put(Arc::new(record));
         }
         let ids = |page: &KeyPage| page.keys.iter().map(|key| key.id.clone()).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! The actor in its own world: durable before acknowledged, back with its state, its directory never behind.
+//! The key actor: changes are durable before they are acknowledged, and its state survives restarts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +8,7 @@ use futures::future::join_all;
 use muster_store::{MemStore, Store, StoreError};
 
 use super::*;
+use muster_core::idempotency::Idempotency;
 use muster_core::supervise::{ActorState, Tree};
 use muster_core::{Clock, Kind, test_world};
 
@@ -24,32 +25,32 @@ fn chat_key() -> NewKey {
 }
 
 #[test]
-fn a_key_is_made_used_and_revoked() {
+fn a_key_is_created_used_and_revoked() {
     test_world::run(|tree| async move {
         let keys = start(&tree, &Arc::default()).await;
-        let made = keys.create(chat_key(), MadeBy::Operator, None).await.unwrap();
-        let text = made.key.reveal();
-        assert_eq!(keys.authenticate(&text).unwrap().id, made.record.id);
+        let created = keys.create(chat_key(), KeyIssuer::Operator, None).await.unwrap();
+        let text = created.key.reveal();
+        assert_eq!(keys.authenticate(&text).unwrap().id, created.record.id);
 
         let wrong = format!("{}{}", &text[..text.len() - 1], if text.ends_with('A') { 'B' } else { 'A' });
-        assert_eq!(keys.authenticate(&wrong), Err(Refusal::Unknown));
-        assert_eq!(keys.authenticate("sk-nonsense"), Err(Refusal::Malformed));
+        assert_eq!(keys.authenticate(&wrong), Err(KeyRejection::Unknown));
+        assert_eq!(keys.authenticate("sk-nonsense"), Err(KeyRejection::Malformed));
 
-        keys.revoke(made.record.id.clone()).await.unwrap();
-        assert_eq!(keys.authenticate(&text), Err(Refusal::Revoked));
+        keys.revoke(created.record.id.clone()).await.unwrap();
+        assert_eq!(keys.authenticate(&text), Err(KeyRejection::Revoked));
         assert_eq!(keys.revoke("key_nobody".into()).await.unwrap_err().kind, Kind::NotFound);
     });
 }
 
 #[test]
-fn a_key_ends_at_its_time() {
+fn a_key_is_rejected_from_its_expiry_on() {
     test_world::run(|tree| async move {
         let keys = start(&tree, &Arc::default()).await;
         let new = NewKey { expires_at: Some(test_world::START.plus(Duration::from_secs(60))), ..chat_key() };
-        let text = keys.create(new, MadeBy::Operator, None).await.unwrap().key.reveal();
+        let text = keys.create(new, KeyIssuer::Operator, None).await.unwrap().key.reveal();
         assert!(keys.authenticate(&text).is_ok());
         tokio::time::advance(Duration::from_secs(60)).await;
-        assert_eq!(keys.authenticate(&text), Err(Refusal::Expired));
+        assert_eq!(keys.authenticate(&text), Err(KeyRejection::Expired));
     });
 }
 
@@ -58,95 +59,99 @@ fn keys_survive_a_panic_and_a_restart() {
     test_world::run(|tree| async move {
         let store = Arc::default();
         let keys = start(&tree, &store).await;
-        let text = keys.create(chat_key(), MadeBy::Operator, None).await.unwrap().key.reveal();
+        let text = keys.create(chat_key(), KeyIssuer::Operator, None).await.unwrap().key.reveal();
 
         assert!(tree.inject_panic("keys/keys"));
         test_world::until(|| tree.snapshot()[0].restarts == 1).await;
-        assert!(keys.authenticate(&text).is_ok(), "requests are checked while the actor is down");
-        let refused = keys.create(chat_key(), MadeBy::Operator, None).await.unwrap_err();
-        assert_eq!(refused.kind, Kind::Unavailable);
+        assert!(keys.authenticate(&text).is_ok(), "requests are authenticated while the actor is down");
+        let error = keys.create(chat_key(), KeyIssuer::Operator, None).await.unwrap_err();
+        assert_eq!(error.kind, Kind::Unavailable);
         test_world::until(|| tree.snapshot()[0].state == ActorState::Running).await;
         assert_eq!(keys.list(10, None).await.unwrap().keys.len(), 1);
 
-        let again = Tree::new(Arbiter::current(), Clock::tokio(test_world::START));
-        let keys = start(&again, &store).await;
+        let restarted = Tree::new(Arbiter::current(), Clock::tokio(test_world::START));
+        let keys = start(&restarted, &store).await;
         assert!(keys.authenticate(&text).is_ok());
-        again.stop().await;
+        restarted.stop().await;
     });
 }
 
 #[test]
-fn nothing_is_acknowledged_that_was_not_written() {
+fn a_change_that_cannot_be_written_is_not_acknowledged() {
     test_world::run(|tree| async move {
         let store = Arc::<MemStore>::default();
         let keys = start(&tree, &store).await;
         store.fail_commits(Some(StoreError::Poisoned("disk".into())));
-        assert_eq!(keys.create(chat_key(), MadeBy::Operator, None).await.unwrap_err().kind, Kind::Unavailable);
+        assert_eq!(keys.create(chat_key(), KeyIssuer::Operator, None).await.unwrap_err().kind, Kind::Unavailable);
         assert_eq!(keys.count(), 0);
     });
 }
 
 #[test]
-fn the_same_idempotency_key_gives_the_first_answer_again() {
+fn an_idempotency_key_returns_the_first_response_again() {
     test_world::run(|tree| async move {
         let keys = start(&tree, &Arc::default()).await;
-        let twice = |body: u8| keys.create(chat_key(), MadeBy::Operator, Some(("k".into(), [body; 32])));
-        let (first, second) = (twice(1).await.unwrap(), twice(1).await.unwrap());
+        let request = |digest: u8| Idempotency { principal: "key_1".into(), key: "k".into(), digest: [digest; 32] };
+        let create = |digest| keys.create(chat_key(), KeyIssuer::Operator, Some(request(digest)));
+        let (first, second) = (create(1).await.unwrap(), create(1).await.unwrap());
         assert_eq!((first.replayed, second.replayed), (false, true));
         assert_eq!(first.key.reveal(), second.key.reveal());
         assert_eq!(keys.count(), 1);
-        assert_eq!(twice(2).await.unwrap_err().kind, Kind::IdempotencyConflict);
+        assert_eq!(create(2).await.unwrap_err().kind, Kind::IdempotencyConflict);
     });
 }
 
 #[test]
-fn last_use_is_written_behind() {
+fn the_time_of_use_is_recorded() {
     test_world::run(|tree| async move {
         let keys = start(&tree, &Arc::default()).await;
-        let made = keys.create(chat_key(), MadeBy::Operator, None).await.unwrap();
-        assert_eq!(keys.authenticate(&made.key.reveal()).unwrap().last_used_at, None);
+        let created = keys.create(chat_key(), KeyIssuer::Operator, None).await.unwrap();
+        assert_eq!(keys.authenticate(&created.key.reveal()).unwrap().last_used_at, None);
         tokio::task::yield_now().await;
-        let seen = keys.get(made.record.id.clone()).await.unwrap().unwrap();
-        assert!(seen.last_used_at.is_some_and(|at| at >= test_world::START));
+        let record = keys.get(created.record.id.clone()).await.unwrap().unwrap();
+        assert!(record.last_used_at.is_some_and(|at| at >= test_world::START));
     });
 }
 
 #[test]
-fn who_holds_a_key_is_told_of_its_end_by_revocation_time_or_a_new_secret() {
+fn ended_resolves_by_revocation_expiry_and_a_replaced_secret() {
     test_world::run(|tree| async move {
         let keys = start(&tree, &Arc::default()).await;
-        let over = |text: &str| {
+        let watch = |text: &str| {
             let ended = keys.ended(text);
-            let (tell, told) = tokio::sync::oneshot::channel();
+            let (send, ended_seen) = tokio::sync::oneshot::channel();
             actix_rt::spawn(async move {
                 ended.await;
-                let _ = tell.send(());
+                let _ = send.send(());
             });
-            told
+            ended_seen
         };
-        let make = async |new| keys.create(new, MadeBy::Operator, None).await.unwrap();
-        let (revoked, rotated, stays) = (make(chat_key()).await, make(chat_key()).await, make(chat_key()).await);
+        let create = async |new| keys.create(new, KeyIssuer::Operator, None).await.unwrap();
+        let (revoked, rotated, unchanged) =
+            (create(chat_key()).await, create(chat_key()).await, create(chat_key()).await);
         let expires = NewKey { expires_at: Some(test_world::START.plus(Duration::from_secs(60))), ..chat_key() };
-        let expires = make(expires).await;
-        let mut untouched = over(&stays.key.reveal());
+        let expires = create(expires).await;
+        let mut of_unchanged = watch(&unchanged.key.reveal());
         let [of_revoked, mut of_rotated, of_expired] =
-            [&revoked, &rotated, &expires].map(|made| over(&made.key.reveal()));
+            [&revoked, &rotated, &expires].map(|created| watch(&created.key.reveal()));
         keys.revoke(revoked.record.id.clone()).await.unwrap();
         of_revoked.await.unwrap();
-        let renewed = keys.rotate(rotated.record.id.clone(), MadeBy::Operator, Duration::from_secs(30)).await.unwrap();
-        let mut of_new = over(&renewed.key.reveal());
+        let renewed =
+            keys.rotate(rotated.record.id.clone(), KeyIssuer::Operator, Duration::from_secs(30)).await.unwrap();
+        let mut of_new = watch(&renewed.key.reveal());
         test_world::after(Duration::from_secs(29)).await;
-        assert!(of_rotated.try_recv().is_err(), "within its grace the old secret is good");
+        assert!(of_rotated.try_recv().is_err(), "the old secret is accepted during the grace period");
         test_world::after(Duration::from_secs(2)).await;
         of_rotated.try_recv().unwrap();
         test_world::after(Duration::from_secs(30)).await;
         of_expired.await.unwrap();
-        assert!(untouched.try_recv().is_err() && of_new.try_recv().is_err());
-        over("mst_nobodynobody_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA").await.unwrap();
+        assert!(of_unchanged.try_recv().is_err() && of_new.try_recv().is_err());
+        watch("mst_nobodynobody_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA").await.unwrap();
     });
 }
 
-fn unstored<T: std::fmt::Debug>(outcome: Result<T, muster_core::Error>) {
+/// Asserts the error for changes that cannot be stored.
+fn assert_unavailable<T: std::fmt::Debug>(outcome: Result<T, muster_core::Error>) {
     let error = outcome.unwrap_err();
     let expected = (Kind::Unavailable, "the store does not accept writes at the moment: try again later");
     assert_eq!((error.kind, error.message.as_str()), expected);
@@ -154,35 +159,35 @@ fn unstored<T: std::fmt::Debug>(outcome: Result<T, muster_core::Error>) {
 }
 
 #[test]
-fn a_read_only_store_refuses_changes_and_keys_are_still_accepted() {
+fn a_read_only_store_rejects_changes_and_keys_are_still_accepted() {
     test_world::run(|tree| async move {
         let store = Arc::<MemStore>::default();
         let keys = start(&tree, &store).await;
-        let made = keys.create(chat_key(), MadeBy::Operator, None).await.unwrap();
+        let created = keys.create(chat_key(), KeyIssuer::Operator, None).await.unwrap();
         store.fail_commits(Some(StoreError::Poisoned("disk".into())));
-        unstored(keys.create(chat_key(), MadeBy::Operator, None).await);
-        unstored(keys.revoke(made.record.id.clone()).await);
-        unstored(keys.rotate(made.record.id.clone(), MadeBy::Operator, Duration::ZERO).await);
-        assert!(keys.authenticate(&made.key.reveal()).is_ok());
+        assert_unavailable(keys.create(chat_key(), KeyIssuer::Operator, None).await);
+        assert_unavailable(keys.revoke(created.record.id.clone()).await);
+        assert_unavailable(keys.rotate(created.record.id.clone(), KeyIssuer::Operator, Duration::ZERO).await);
+        assert!(keys.authenticate(&created.key.reveal()).is_ok());
         assert_eq!(keys.list(10, None).await.unwrap().keys.len(), 1);
         test_world::after(Duration::from_secs(300)).await;
-        assert_eq!(tree.snapshot()[0].restarts, 0, "the note of a key's use is left out");
+        assert_eq!(tree.snapshot()[0].restarts, 0, "the time of use is not written");
         store.fail_commits(None);
-        keys.revoke(made.record.id.clone()).await.unwrap();
+        keys.revoke(created.record.id.clone()).await.unwrap();
     });
 }
 
 #[test]
-fn many_changes_share_commits_and_requests_see_them_once_durable() {
+fn many_changes_share_commits_and_are_visible_once_durable() {
     test_world::run(|tree| async move {
         let store = Arc::<MemStore>::default();
         let keys = start(&tree, &store).await;
-        let first = keys.create(chat_key(), MadeBy::Operator, None).await.unwrap();
+        let first = keys.create(chat_key(), KeyIssuer::Operator, None).await.unwrap();
         let before = store.stats().commits;
         store.hold_commits();
         let creating = async {
-            let made = join_all((0..100).map(|_| keys.create(chat_key(), MadeBy::Operator, None))).await;
-            assert!(made.into_iter().all(|made| keys.authenticate(&made.unwrap().key.reveal()).is_ok()));
+            let created = join_all((0..100).map(|_| keys.create(chat_key(), KeyIssuer::Operator, None))).await;
+            assert!(created.into_iter().all(|created| keys.authenticate(&created.unwrap().key.reveal()).is_ok()));
         };
         let revoking = async { keys.revoke(first.record.id.clone()).await.unwrap() };
         let releasing = async {
@@ -193,19 +198,19 @@ fn many_changes_share_commits_and_requests_see_them_once_durable() {
         };
         tokio::join!(creating, revoking, releasing);
         assert!(store.stats().commits - before <= 3, "{:?}", store.stats());
-        assert_eq!(keys.authenticate(&first.key.reveal()), Err(Refusal::Revoked));
+        assert_eq!(keys.authenticate(&first.key.reveal()), Err(KeyRejection::Revoked));
     });
 }
 
 #[test]
-fn a_commit_that_fails_is_told_to_all_and_an_actor_that_dies_keeps_what_it_acknowledged() {
+fn a_failed_commit_fails_all_callers_and_a_panic_loses_no_acknowledged_change() {
     test_world::run(|tree| async move {
         let store = Arc::<MemStore>::default();
         let keys = start(&tree, &store).await;
-        let first = keys.create(chat_key(), MadeBy::Operator, None).await.unwrap();
+        let first = keys.create(chat_key(), KeyIssuer::Operator, None).await.unwrap();
         let attempt = async |fault: &dyn Fn()| {
             store.hold_commits();
-            let creating = join_all((0..10).map(|_| keys.create(chat_key(), MadeBy::Operator, None)));
+            let creating = join_all((0..10).map(|_| keys.create(chat_key(), KeyIssuer::Operator, None)));
             let breaking = async {
                 store.held(2).await;
                 fault();
@@ -214,20 +219,20 @@ fn a_commit_that_fails_is_told_to_all_and_an_actor_that_dies_keeps_what_it_ackno
             };
             tokio::join!(creating, breaking).0
         };
-        for made in attempt(&|| store.fail_commits(Some(StoreError::Poisoned("disk".into())))).await {
-            unstored(made);
+        for created in attempt(&|| store.fail_commits(Some(StoreError::Poisoned("disk".into())))).await {
+            assert_unavailable(created);
         }
         test_world::until(|| tree.snapshot()[0].restarts == 1).await;
         keys.up().await;
         assert_eq!(keys.count(), 1);
         store.fail_commits(None);
-        let made = attempt(&|| assert!(tree.inject_panic("keys/keys"))).await;
-        assert!(made.iter().all(|made| made.as_ref().is_err_and(|error| error.kind == Kind::Unavailable)));
+        let created = attempt(&|| assert!(tree.inject_panic("keys/keys"))).await;
+        assert!(created.iter().all(|created| created.as_ref().is_err_and(|error| error.kind == Kind::Unavailable)));
         keys.up().await;
         assert_eq!(
             keys.list(20, None).await.unwrap().keys.len(),
             3,
-            "what was handed over is there: two batches of one"
+            "decisions that were handed to the store are there: two batches of one"
         );
         assert!(keys.authenticate(&first.key.reveal()).is_ok());
     });

@@ -7,13 +7,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// What every key begins with.
+/// Prefix of every key.
 pub(super) const PREFIX: &str = "mst_";
 const LOOKUP: usize = 12;
 const SECRET: usize = 43;
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
-/// A secret as it was sent. Never shown, never logged, never stored.
+/// The secret part of a key. Never logged and never stored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -23,7 +23,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// SHA-256 of a secret: the secret has 256 random bits, so a slow hash would add nothing.
+/// SHA-256 of a secret. The secret has 256 random bits, so a slow hash would add no security.
 pub(super) type SecretHash = [u8; 32];
 
 impl Secret {
@@ -32,30 +32,36 @@ impl Secret {
     }
 }
 
-/// Compares in constant time.
-pub(super) fn matches(one: &SecretHash, other: &SecretHash) -> bool {
-    one.ct_eq(other).into()
+/// Compares two hashes in constant time.
+pub(super) fn matches(left: &SecretHash, right: &SecretHash) -> bool {
+    left.ct_eq(right).into()
 }
 
-/// A whole key.
+/// A whole key, with its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
-    /// The 12 characters that find the record; not secret.
+    /// Lookup identifier: the 12 characters that are not secret.
     pub lookup: String,
+    /// The secret part.
     pub secret: Secret,
 }
 
-/// Why a text is no key, or none could be made.
+/// Why a key could not be parsed or generated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
+    /// The text does not have the form of a key.
     #[error("a key has the form mst_<12 characters>_<43 characters>")]
     Malformed,
+    /// The operating system returned no random numbers.
     #[error("no random numbers from the system: {0}")]
     NoRandomness(String),
 }
 
 impl Token {
-    /// A new random key.
+    /// Generates a random key.
+    ///
+    /// # Errors
+    /// The operating system returned no random numbers.
     pub fn generate() -> Result<Self, TokenError> {
         let mut random = [0_u8; LOOKUP + 32];
         getrandom::fill(&mut random).map_err(|error| TokenError::NoRandomness(error.to_string()))?;
@@ -68,20 +74,23 @@ impl Token {
         Ok(Self { lookup, secret: Secret(URL_SAFE_NO_PAD.encode(secret)) })
     }
 
-    /// Reads a key as a client sends it.
+    /// Parses a key in the form that clients send.
+    ///
+    /// # Errors
+    /// The text does not have this form.
     pub fn parse(text: &str) -> Result<Self, TokenError> {
         let parts = text.strip_prefix(PREFIX).and_then(|rest| rest.split_at_checked(LOOKUP));
         let (lookup, rest) = parts.ok_or(TokenError::Malformed)?;
         let secret = rest.strip_prefix('_').ok_or(TokenError::Malformed)?;
-        let named = lookup.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        let sealed = secret.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
-        if !named || !sealed || secret.len() != SECRET {
+        let lookup_valid = lookup.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let secret_valid = secret.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+        if !lookup_valid || !secret_valid || secret.len() != SECRET {
             return Err(TokenError::Malformed);
         }
         Ok(Self { lookup: lookup.to_owned(), secret: Secret(secret.to_owned()) })
     }
 
-    /// The whole key, to be shown once.
+    /// Returns the whole key as text, for the one response that contains it.
     pub fn reveal(&self) -> String {
         format!("{PREFIX}{}_{}", self.lookup, self.secret.0)
     }
@@ -92,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_key_has_the_contracts_form_and_reads_back() {
+    fn a_new_key_has_the_specified_form_and_can_be_parsed() {
         let token = Token::generate().unwrap();
         let text = token.reveal();
         assert_eq!(text.len(), 4 + 12 + 1 + 43);
@@ -101,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_refused() {
+    fn malformed_keys_are_rejected() {
         let good = format!("mst_abcdefghijkl_{}", "A".repeat(43));
         assert!(Token::parse(&good).is_ok());
         let long = format!("{good}A");
@@ -112,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_never_shown_by_debug() {
+    fn debug_output_does_not_contain_the_secret() {
         let token = Token::generate().unwrap();
         assert!(!format!("{token:?}").contains(&token.secret.0));
     }
 
     #[test]
     fn the_hash_is_sha_256() {
-        // FIPS 180-4's example: SHA-256("abc").
+        // Example of FIPS 180-4: SHA-256("abc").
         let hash = Secret("abc".into()).hash();
         assert_eq!(hash[..4], [0xba, 0x78, 0x16, 0xbf]);
         assert!(matches(&Secret("abc".into()).hash(), &hash) && !matches(&Secret("abd".into()).hash(), &hash));

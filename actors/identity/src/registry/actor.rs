@@ -1,72 +1,76 @@
-//! The actor: what it holds, how it comes back, and how it writes.
+//! The registry actor: its state, how it is restored, and how it decides.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, AsyncContext, Context, ResponseFuture};
+use actix::{Actor, AsyncContext, Context};
 use actix_rt::ArbiterHandle;
-use futures::future::ready;
 use muster_store::{Op, PageRequest, Record, StoreError, StoreHandle};
 use tokio::sync::watch;
 
-use super::effects::{Answer, Effect};
-use super::messages::{Reason, Tick};
-use super::open::OpenSessions;
+use super::effects::{ChangeEffects, RegistryEffect};
+use super::messages::EndReason;
+use super::open_sessions::OpenSessions;
 use crate::Person;
 use crate::sessions::{Directory, Lifetimes, LiveSession, SessionActor, SessionRecord};
-use crate::throttle::{Rates, Throttle};
+use crate::throttle::{LoginRates, Throttle};
 use crate::users::{UserRecord, UserState};
 use muster_core::audit::AuditEntry;
 use muster_core::event::{Event, Publisher};
-use muster_core::idempotency::PendingAnswers;
-use muster_core::journal::{Committed, Journal, Journalled, Reply};
+use muster_core::idempotency::PendingResponses;
+use muster_core::journal::{Committed, Journal, Journalled};
 use muster_core::supervise::{BuildError, Group, Handle};
-use muster_core::{Clock, Error, Kind, Millis};
+use muster_core::{Clock, Error, Millis};
 
-/// From one look at what is over to the next.
+/// Interval of [`Registry::tick`].
 const TICK: Duration = Duration::from_secs(60);
 
-/// What the registry needs.
+/// Options of the registry.
 #[derive(Clone)]
 pub(crate) struct RegistryOptions {
     pub store: StoreHandle,
     pub clock: Clock,
     pub lifetimes: Lifetimes,
-    pub rates: Rates,
-    /// `None`: nobody is told of what happens to sessions.
+    pub rates: LoginRates,
+    /// Publishes events of users and sessions; `None` publishes nothing.
     pub publisher: Option<Publisher>,
-    /// Where the actors of sessions live.
+    /// Group of the session actors.
     pub group: Group,
+    /// Arbiter of the session actors.
     pub arbiter: ArbiterHandle,
+    /// Live sessions after the durable decisions.
     pub publish: watch::Sender<Arc<Directory>>,
-    /// How many people there are.
-    pub count: watch::Sender<usize>,
+    /// Number of users after the durable decisions.
+    pub user_count: watch::Sender<usize>,
 }
 
-/// A session's own actor, and when it was last asked for.
+/// The actor of a session.
 pub(super) struct Worker {
     pub(super) handle: Handle<SessionActor>,
-    pub(super) asked: Millis,
+    /// Time of the last request for this actor.
+    pub(super) used: Millis,
 }
 
-/// Owns people and sessions.
+/// Owns users and sessions.
 pub(crate) struct Registry {
     pub(super) options: RegistryOptions,
-    journal: Journal<Vec<Effect>>,
-    /// People as they are decided.
+    journal: Journal<RegistryEffect>,
+    /// Users after every decision so far, durable or not.
     pub(super) users: UserState,
-    /// Sessions as they are decided. The directory has them as they are durable.
+    /// Live sessions after every decision so far, durable or not.
     pub(super) sessions: OpenSessions,
-    /// First answers that are not durable yet.
-    pub(super) answers: PendingAnswers,
+    /// First responses to the creation of users.
+    pub(super) responses: PendingResponses,
     pub(super) throttle: Throttle,
+    /// Running session actors, by session.
     pub(super) workers: HashMap<String, Worker>,
-    /// Where the sweep of old records goes on.
+    /// Start of the next page of the sweep of expired records.
     pub(super) swept: Option<Vec<u8>>,
 }
 
-/// Reads people and sessions back from the store. Sessions that somebody watches stay what is watched.
+/// Reads users and sessions from the store. A session that is live in the published directory keeps its entry there, so
+/// that its watchers continue to be notified.
 pub(crate) async fn load(options: RegistryOptions) -> Result<Registry, BuildError> {
     let journal = Journal::open(&options.store).await?;
     let store = Arc::clone(&options.store);
@@ -94,18 +98,18 @@ pub(crate) async fn load(options: RegistryOptions) -> Result<Registry, BuildErro
         open.insert(Arc::clone(&live.sid), Arc::clone(&live.user_id));
         directory.insert(live);
     }
-    for gone in before.all().filter(|live| open.get(&live.sid).is_none()) {
-        gone.revoked.cancel();
+    for ended in before.all().filter(|live| open.get(&live.sid).is_none()) {
+        ended.revoked.cancel();
     }
     options.publish.send_replace(Arc::new(directory));
-    options.count.send_replace(users.len());
+    options.user_count.send_replace(users.len());
     let throttle = Throttle::new(options.rates);
     Ok(Registry {
         options,
         journal,
         users,
         sessions: open,
-        answers: PendingAnswers::default(),
+        responses: PendingResponses::default(),
         throttle,
         workers: HashMap::new(),
         swept: None,
@@ -130,17 +134,14 @@ impl Actor for Registry {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Self::Context) {
-        context.run_interval(TICK, |registry, context| {
-            let now = registry.now();
-            registry.tick(Tick(now), context);
-        });
+        context.run_interval(TICK, |registry, context| registry.tick(registry.now(), context));
     }
 }
 
 impl Journalled for Registry {
-    type Effects = Vec<Effect>;
+    type Effects = RegistryEffect;
 
-    fn journal(&mut self) -> &mut Journal<Vec<Effect>> {
+    fn journal(&mut self) -> &mut Journal<RegistryEffect> {
         &mut self.journal
     }
 
@@ -148,26 +149,30 @@ impl Journalled for Registry {
         &self.options.store
     }
 
-    fn on_committed(&mut self, committed: Committed<Vec<Effect>>, _: &mut Context<Self>) {
-        self.answers.settle(committed.last);
-        committed.effects.into_iter().flatten().for_each(|effect| self.carry_out(effect));
+    fn on_committed(&mut self, committed: Committed<RegistryEffect>, _: &mut Context<Self>) {
+        self.responses.settle(committed.last);
+        for effect in committed.effects {
+            match effect {
+                RegistryEffect::Apply(effects) => self.apply(*effects),
+                RegistryEffect::Reply(reply) => reply.send(),
+            }
+        }
     }
 
-    fn on_failed(&mut self, effects: Vec<Vec<Effect>>, error: &Error) {
-        for effect in effects.into_iter().flatten() {
-            if let Effect::Answer(answer) = effect {
-                answer.fail(error);
+    fn on_failed(&mut self, effects: Vec<RegistryEffect>, error: &Error) {
+        for effect in effects {
+            if let RegistryEffect::Reply(reply) = effect {
+                reply.fail(error);
             }
         }
     }
 }
 
-/// A decision in the making: its writes, the events that it publishes, the sessions that it ends.
+/// A decision that is being prepared: its writes and its effects.
 #[derive(Debug, Default)]
 pub(super) struct Change {
     pub(super) ops: Vec<Op>,
-    pub(super) events: Vec<Event>,
-    pub(super) ending: Vec<Arc<str>>,
+    pub(super) effects: ChangeEffects,
 }
 
 impl Registry {
@@ -179,12 +184,12 @@ impl Registry {
         Arc::clone(&self.options.publish.borrow())
     }
 
-    /// A change with its entry in the audit log.
+    /// Begins a change with its entry in the audit log.
     pub(super) fn change(&self, entry: &AuditEntry) -> Result<Change, Error> {
         Ok(Change { ops: vec![entry.op()?], ..Change::default() })
     }
 
-    /// Adds an event on a person's own channel, where somebody listens.
+    /// Adds an event on the user's own channel, if there is a publisher.
     pub(super) fn notify(
         &self,
         change: &mut Change,
@@ -195,21 +200,21 @@ impl Registry {
         if self.options.publisher.is_some() {
             let event = Event::new(name, self.now(), vec![format!("user:{user_id}")], data);
             change.ops.push(event.op()?);
-            change.events.push(event);
+            change.effects.events.push(event);
         }
         Ok(())
     }
 
     /// Adds the end of sessions to a change.
-    pub(super) fn end(&self, change: &mut Change, sids: Vec<Arc<str>>, reason: Reason) -> Result<(), Error> {
+    pub(super) fn end(&self, change: &mut Change, sids: Vec<Arc<str>>, reason: EndReason) -> Result<(), Error> {
         let now = self.now();
         for sid in &sids {
             let session = match self.sessions.undurable(sid) {
                 Some(session) => Some(session.clone()),
                 None => self.options.store.record::<SessionRecord>(sid.as_bytes())?,
             };
-            // A refresh that is being written is either before this, and then its successor ends too, or finds another
-            // record than it expects.
+            // A concurrent refresh is written either before this, in which case its successor ends too, or after it and
+            // then fails, as the record is not the one it expects.
             if let Some(session) = session.filter(|session| session.revoked_at.is_none()) {
                 let revoke_reason = Some(reason.name().to_owned());
                 let ended = SessionRecord { revoked_at: Some(now), revoke_reason, ..session };
@@ -217,32 +222,13 @@ impl Registry {
                 change.ops.push(Op::Put { tree: SessionRecord::TREE, key, rec: ended.encode()? });
             }
         }
-        change.ending.extend(sids);
+        change.effects.ended.extend(sids);
         Ok(())
     }
 
-    /// Decides: from now on this is what the next request finds.
-    pub(super) fn decide(&mut self, change: Change, effects: Vec<Effect>) {
-        let Change { ops, events, ending } = change;
-        ending.iter().for_each(|sid| self.sessions.end(sid));
-        let first = [Effect::End(ending), Effect::Publish(events)];
-        self.journal.push(ops, first.into_iter().chain(effects).collect());
-    }
-
-    /// Answers once everything that was decided so far is durable.
-    pub(super) fn answer<T: 'static>(
-        &mut self,
-        value: Result<T, Error>,
-        answer: fn(Reply<T>) -> Answer,
-        context: &mut Context<Self>,
-    ) -> ResponseFuture<Result<T, Error>> {
-        // What cannot be stored is refused at once; any other refusal may rest on what is not durable yet.
-        if value.as_ref().is_err_and(|refused| refused.kind == Kind::Unavailable) {
-            return Box::pin(ready(value));
-        }
-        let (reply, answered) = Reply::of(value);
-        self.journal.push(Vec::new(), vec![Effect::Answer(answer(reply))]);
-        self.flush(context);
-        Box::pin(answered)
+    /// Takes a decision: the next request depends on it. It is not handed to the store yet.
+    pub(super) fn decide(&mut self, Change { ops, effects }: Change) {
+        effects.ended.iter().for_each(|sid| self.sessions.end(sid));
+        self.journal.push(ops, RegistryEffect::Apply(Box::new(effects)));
     }
 }

@@ -1,4 +1,4 @@
-//! Logging in.
+//! Login attempts and new sessions.
 
 use std::sync::Arc;
 
@@ -7,61 +7,58 @@ use muster_store::{Op, Record};
 use serde_json::json;
 
 use super::actor::{Change, Registry, person};
-use super::effects::{Answer, Effect};
-use super::messages::{Attempt, Attempted, OpenSession, Opened, Reason};
+use super::messages::{AttemptLogin, EndReason, LoginAttempt, OpenSession, OpenedSession};
 use crate::sessions::{Family, Origin, SessionRecord};
 use crate::users::UserRecord;
 use muster_core::audit::AuditEntry;
 use muster_core::ids::{IdKind, new_id};
-use muster_core::journal::Journalled;
+use muster_core::journal::{Journalled, respond};
 use muster_core::{Error, Kind, Millis};
 
-/// Sessions of one person that may live; the eldest ends where there would be more.
-const MOST_SESSIONS: usize = 64;
+/// Largest number of live sessions of a user. A further login ends the oldest one.
+const MAX_SESSIONS: usize = 64;
 
-/// The one refusal of a login, whatever is wrong with it.
-pub(crate) fn refused() -> Error {
+/// The error for every rejected login, whatever the reason, so that it does not reveal which accounts exist.
+pub(crate) fn rejected() -> Error {
     Error::new(Kind::Unauthenticated, "e-mail or password is wrong").coded("invalid_credentials")
 }
 
-impl Handler<Attempt> for Registry {
-    type Result = ResponseFuture<Result<Attempted, Error>>;
+impl Handler<AttemptLogin> for Registry {
+    type Result = ResponseFuture<Result<LoginAttempt, Error>>;
 
-    fn handle(&mut self, attempt: Attempt, context: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, attempt: AttemptLogin, context: &mut Context<Self>) -> Self::Result {
         let verdict = self.throttle.attempt(&attempt.account, attempt.ip, self.now());
         let user = self.users.by_email(&attempt.account).cloned();
-        self.answer(Ok(Attempted { verdict, user }), Answer::Attempted, context)
+        respond(self, Ok(LoginAttempt { verdict, user }), context)
     }
 }
 
 impl Handler<OpenSession> for Registry {
-    type Result = ResponseFuture<Result<Opened, Error>>;
+    type Result = ResponseFuture<Result<OpenedSession, Error>>;
 
     fn handle(&mut self, open: OpenSession, context: &mut Context<Self>) -> Self::Result {
         let opened = self.open_session(open);
-        self.answer(opened, |reply| Answer::Opened(Box::new(reply)), context)
+        respond(self, opened, context)
     }
 }
 
 impl Registry {
-    fn open_session(&mut self, open: OpenSession) -> Result<Opened, Error> {
+    fn open_session(&mut self, open: OpenSession) -> Result<OpenedSession, Error> {
         self.admit()?;
-        let account = open.account.clone();
-        let (opened, change) = self.opening(open)?;
+        let (opened, change) = self.prepare_session(open)?;
         self.users.put(Arc::clone(&opened.user));
-        let effects = vec![Effect::Open { account, opened: Box::new(opened.clone()) }];
-        // Those that it takes the place of are decided with it.
-        self.decide(change, effects);
+        self.decide(change);
         self.sessions.open(opened.session.clone());
         Ok(opened)
     }
 
-    fn opening(&self, open: OpenSession) -> Result<(Opened, Change), Error> {
+    /// Prepares a new session, and the end of the oldest one if the user has as many as allowed.
+    fn prepare_session(&self, open: OpenSession) -> Result<(OpenedSession, Change), Error> {
         let user = self.users.get(&open.user_id).filter(|user| !user.disabled && user.password == open.checked);
-        let user = user.ok_or_else(refused)?;
+        let user = user.ok_or_else(rejected)?;
         let now = self.now();
         let password = open.rehashed.unwrap_or_else(|| user.password.clone());
-        // A login is no change that another writer must have read: the version stays.
+        // A login does not conflict with other changes of the user, so the version stays.
         let user = Arc::new(UserRecord { last_login: Some(now), password, ..UserRecord::clone(user) });
         let session = session(&user, open.origin, now)?;
         let person = person(&user, &session.id);
@@ -71,9 +68,11 @@ impl Registry {
         change.ops.push(put(UserRecord::TREE, &user.id, user.encode()?));
         change.ops.push(put(SessionRecord::TREE, &session.id, session.encode()?));
         let mut present = self.sessions.of(&user.id);
-        present.truncate((present.len() + 1).saturating_sub(MOST_SESSIONS));
-        self.end(&mut change, present, Reason::TooMany)?;
-        Ok((Opened { session, user, person }, change))
+        present.truncate((present.len() + 1).saturating_sub(MAX_SESSIONS));
+        self.end(&mut change, present, EndReason::TooMany)?;
+        let opened = OpenedSession { account: open.account, session, user, person };
+        change.effects.opened = Some(opened.clone());
+        Ok((opened, change))
     }
 }
 
@@ -81,7 +80,7 @@ fn session(user: &UserRecord, origin: Origin, now: Millis) -> Result<SessionReco
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(|error| Error::new(Kind::Internal, error.to_string()))?;
     let id = new_id(IdKind::Session);
-    // A session has one family: its name is the session's, without the prefix.
+    // A session has one family of refresh tokens, named like the session.
     let fam = id.trim_start_matches("ses_").to_owned();
     Ok(SessionRecord {
         user: user.id.clone(),

@@ -1,4 +1,4 @@
-//! What the registry is asked.
+//! Messages of the registry.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -7,83 +7,90 @@ use actix::Message;
 
 use crate::sessions::{Origin, SessionActor, SessionRecord};
 use crate::throttle::Verdict;
-use crate::users::{Given, NewUser, Phc, UserPatch, UserRecord};
+use crate::users::{NewUser, Phc, UserPatch, UserRecord};
 use crate::{By, Person};
+use muster_core::Error;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageAsk};
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::Handle;
-use muster_core::{Error, Millis};
 
 use super::actor::Registry;
 
-/// Somebody wants to log in. Counts as a failure until [`OpenSession`].
+/// Counts a login attempt, as a failure until [`OpenSession`], and returns the user.
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Attempted, Error>")]
-pub(crate) struct Attempt {
-    /// The e-mail, folded.
+#[rtype(result = "Result<LoginAttempt, Error>")]
+pub(crate) struct AttemptLogin {
+    /// Normalized e-mail.
     pub account: String,
+    /// Client address as the server sees it.
     pub ip: Option<IpAddr>,
 }
 
+/// The decision on a login attempt.
 #[derive(Debug)]
-pub(crate) struct Attempted {
+pub(crate) struct LoginAttempt {
     pub verdict: Verdict,
+    /// The user with this e-mail, if there is one.
     pub user: Option<Arc<UserRecord>>,
 }
 
-/// The password was right.
+/// Opens a session for a user whose password was correct.
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Opened, Error>")]
+#[rtype(result = "Result<OpenedSession, Error>")]
 pub(crate) struct OpenSession {
+    /// Normalized e-mail of the login attempt.
     pub account: String,
     pub user_id: String,
-    /// What the password was compared with: should it be another by now, nobody is let in.
+    /// Hash that the password was compared with. If the user has another one by now, the login is rejected.
     pub checked: Phc,
-    /// In its place, where its parameters are old.
+    /// Hash that replaces it, if its parameters are outdated.
     pub rehashed: Option<Phc>,
     pub origin: Origin,
 }
 
-/// Somebody is logged in.
+/// A new session.
 #[derive(Debug, Clone)]
-pub(crate) struct Opened {
+pub(crate) struct OpenedSession {
+    pub account: String,
     pub session: SessionRecord,
     pub user: Arc<UserRecord>,
     pub person: Arc<Person>,
 }
 
-/// Where a live session's own actor is found; it is started where none runs.
+/// Returns the actor of a live session, which is started if it does not run; `None` if the session is not live.
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Option<Located>, Error>")]
-pub(crate) struct Locate {
+#[rtype(result = "Result<Option<LocatedSession>, Error>")]
+pub(crate) struct LocateSession {
     pub sid: String,
+    /// Handle of the registry, for the session actor.
     pub registry: Handle<Registry>,
 }
 
-/// A live session's actor, and whose session it is.
+/// The actor of a live session, and the session's user.
 #[derive(Debug)]
-pub(crate) struct Located {
+pub(crate) struct LocatedSession {
     pub session: Handle<SessionActor>,
     pub user: Arc<UserRecord>,
 }
 
 /// Why a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reason {
+pub(crate) enum EndReason {
     Logout,
-    /// By somebody, or by the person from another session.
+    /// By another user, or by the same user in another session.
     Revoked,
     PasswordChanged,
     Disabled,
     Deleted,
-    /// A used refresh token came again.
+    /// A refresh token was used twice.
     RefreshReuse,
-    /// More sessions than one person may have.
+    /// The user had the largest number of sessions and opened another one.
     TooMany,
 }
 
-impl Reason {
+impl EndReason {
+    /// Returns the name used in records, events and the audit log.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Logout => "logout",
@@ -97,44 +104,45 @@ impl Reason {
     }
 }
 
-/// Ends a session; durable, and seen by everyone, before it is answered. Answers whether it lived.
+/// Ends a session. Returns whether it was live. The end is durable and published before the response.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<bool, Error>")]
 pub(crate) struct EndSession {
     pub sid: String,
-    pub reason: Reason,
+    pub reason: EndReason,
     pub by: By,
-    /// The generation of the refresh token that came again.
+    /// Generation of a refresh token that was used twice.
     pub generation: Option<u64>,
 }
 
 impl EndSession {
-    pub fn new(sid: String, reason: Reason, by: By) -> Self {
+    pub fn new(sid: String, reason: EndReason, by: By) -> Self {
         Self { sid, reason, by, generation: None }
     }
 
     pub fn reused(sid: String, generation: u64) -> Self {
-        Self { sid, reason: Reason::RefreshReuse, by: By::System, generation: Some(generation) }
+        Self { sid, reason: EndReason::RefreshReuse, by: By::System, generation: Some(generation) }
     }
 }
 
-/// Ends every session of a person, and every token that was made before now. Answers how many lived.
+/// Ends all sessions of a user and invalidates all earlier tokens. Returns the number of live sessions.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<usize, Error>")]
-pub(crate) struct EndAll {
+pub(crate) struct EndSessions {
     pub user_id: String,
     pub by: By,
 }
 
-/// A person's live sessions, newest first, with when they were last used.
+/// Returns a user's live sessions, newest first, with the time of their last use.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Vec<SessionRecord>, Error>")]
 pub(crate) struct ListSessions {
     pub user_id: String,
 }
 
+/// Creates a user.
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Created, Error>")]
+#[rtype(result = "Result<CreatedUser, Error>")]
 pub(crate) struct CreateUser {
     pub new: NewUser,
     pub password: Phc,
@@ -142,13 +150,16 @@ pub(crate) struct CreateUser {
     pub idempotency: Option<Idempotency>,
 }
 
-/// A person was made.
+/// A user that was created.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Created {
+pub struct CreatedUser {
+    /// The stored record.
     pub user: Arc<UserRecord>,
-    pub given: Given,
+    /// Whether the user was created before, for the same `Idempotency-Key`.
+    pub replayed: bool,
 }
 
+/// Changes a user.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Arc<UserRecord>, Error>")]
 pub(crate) struct PatchUser {
@@ -158,6 +169,7 @@ pub(crate) struct PatchUser {
     pub by: By,
 }
 
+/// Deletes a user and ends all their sessions.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<(), Error>")]
 pub(crate) struct DeleteUser {
@@ -166,27 +178,26 @@ pub(crate) struct DeleteUser {
     pub by: By,
 }
 
+/// Sets a user's password and ends all their sessions.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Arc<UserRecord>, Error>")]
 pub(crate) struct SetPassword {
     pub id: String,
     pub password: Phc,
-    /// What the present password was checked against; `None` of a reset.
+    /// Hash that the present password was compared with; `None` if an administrator resets it.
     pub checked: Option<Phc>,
     pub by: By,
 }
 
-/// By identifier, or by folded e-mail where it holds an `@`.
+/// Returns a user.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Option<Arc<UserRecord>>, Error>")]
 pub(crate) struct GetUser {
+    /// Identifier, or normalized e-mail if it contains an `@`.
     pub name: String,
 }
 
+/// Returns a page of users, newest first.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Page<Arc<UserRecord>>, Error>")]
 pub(crate) struct ListUsers(pub PageAsk);
-
-/// The registry's own clock struck.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Tick(pub Millis);

@@ -1,18 +1,17 @@
-//! The registry: the one actor that says who there is and which sessions live.
+//! The registry: the actor that owns users and sessions.
 
 mod actor;
 mod effects;
 mod login;
 mod messages;
-mod open;
-mod people;
+mod open_sessions;
 mod sessions;
+mod users;
 
 pub(super) use actor::{Registry, RegistryOptions, load};
-pub(super) use login::refused as login_refused;
-pub use messages::Created;
-pub(super) use messages::Reason;
+pub(super) use login::rejected as login_rejected;
+pub use messages::CreatedUser;
 pub(super) use messages::{
-    Attempt, Attempted, CreateUser, DeleteUser, EndAll, EndSession, GetUser, ListSessions, ListUsers, Locate,
-    OpenSession, PatchUser, SetPassword,
+    AttemptLogin, CreateUser, DeleteUser, EndReason, EndSession, EndSessions, GetUser, ListSessions, ListUsers,
+    LocateSession, LoginAttempt, OpenSession, PatchUser, SetPassword,
 };

@@ -1,4 +1,4 @@
-//! Sessions: found, listed, ended, swept.
+//! Sessions: located, listed, ended and, once expired, deleted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,26 +8,26 @@ use muster_store::{Op, PageRequest, Record, StoreError};
 use serde_json::json;
 
 use super::actor::{Change, Registry, Worker};
-use super::effects::Answer;
-use super::messages::{EndAll, EndSession, ListSessions, Locate, Located, Reason, Tick};
+use super::effects::RegistryEffect;
+use super::messages::{EndReason, EndSession, EndSessions, ListSessions, LocateSession, LocatedSession};
 use crate::sessions::{SessionActor, SessionActorOptions, SessionRecord};
 use crate::users::UserRecord;
 use muster_core::audit::AuditEntry;
-use muster_core::journal::Journalled;
+use muster_core::journal::{Journalled, respond};
 use muster_core::supervise::{ChildSpec, Handle};
 use muster_core::{Error, Millis};
 
-/// A session's actor that was not asked for so long is retired.
+/// Time without use after which a session actor is stopped.
 const IDLE: Duration = Duration::from_secs(300);
-/// Records that one tick looks at.
-const SWEPT: usize = 500;
+/// Records that one tick reads for deletion.
+const SWEEP_PAGE: usize = 500;
 
-impl Handler<Locate> for Registry {
-    type Result = ResponseFuture<Result<Option<Located>, Error>>;
+impl Handler<LocateSession> for Registry {
+    type Result = ResponseFuture<Result<Option<LocatedSession>, Error>>;
 
-    fn handle(&mut self, locate: Locate, context: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, locate: LocateSession, context: &mut Context<Self>) -> Self::Result {
         let located = self.locate(locate);
-        self.answer(Ok(located), Answer::Located, context)
+        respond(self, Ok(located), context)
     }
 }
 
@@ -36,16 +36,16 @@ impl Handler<EndSession> for Registry {
 
     fn handle(&mut self, end: EndSession, context: &mut Context<Self>) -> Self::Result {
         let ended = self.end_session(&end);
-        self.answer(ended, Answer::Ended, context)
+        respond(self, ended, context)
     }
 }
 
-impl Handler<EndAll> for Registry {
+impl Handler<EndSessions> for Registry {
     type Result = ResponseFuture<Result<usize, Error>>;
 
-    fn handle(&mut self, end: EndAll, context: &mut Context<Self>) -> Self::Result {
-        let ended = self.end_all(&end);
-        self.answer(ended, Answer::EndedAll, context)
+    fn handle(&mut self, end: EndSessions, context: &mut Context<Self>) -> Self::Result {
+        let ended = self.end_sessions(&end);
+        respond(self, ended, context)
     }
 }
 
@@ -71,48 +71,48 @@ impl Handler<ListSessions> for Registry {
 }
 
 impl Registry {
-    fn locate(&mut self, Locate { sid, registry }: Locate) -> Option<Located> {
+    fn locate(&mut self, LocateSession { sid, registry }: LocateSession) -> Option<LocatedSession> {
         let owner = self.options.publish.borrow().get(&sid).map(|live| Arc::clone(&live.user_id));
         let user = self.users.get(&owner?)?.clone();
         let now = self.now();
         let session = match self.workers.get_mut(&sid) {
             Some(worker) => {
-                worker.asked = now;
+                worker.used = now;
                 worker.handle.clone()
             }
             None => {
                 let handle = self.start_session(&sid, registry);
-                self.workers.insert(sid, Worker { handle: handle.clone(), asked: now });
+                self.workers.insert(sid, Worker { handle: handle.clone(), used: now });
                 handle
             }
         };
-        Some(Located { session, user })
+        Some(LocatedSession { session, user })
     }
 
-    /// Whether it lived.
+    /// Ends a session; returns whether it was live.
     fn end_session(&mut self, end: &EndSession) -> Result<bool, Error> {
         let Some((sid, user_id)) = self.sessions.get(&end.sid) else { return Ok(false) };
         self.admit()?;
         let details = json!({ "reason": end.reason.name(), "user": &*user_id, "generation": end.generation });
         let entry = AuditEntry::new(self.now(), end.by.id(), action(end.reason), &sid, details);
-        let change = self.ending(&entry, end.reason, &user_id, vec![Arc::clone(&sid)])?;
-        self.decide(change, Vec::new());
+        let change = self.change_ending(&entry, end.reason, &user_id, vec![Arc::clone(&sid)])?;
+        self.decide(change);
         Ok(true)
     }
 
-    /// How many lived.
-    fn end_all(&mut self, EndAll { user_id, by }: &EndAll) -> Result<usize, Error> {
+    /// Ends all sessions of a user; returns how many were live.
+    fn end_sessions(&mut self, EndSessions { user_id, by }: &EndSessions) -> Result<usize, Error> {
         self.admit()?;
         let now = self.now();
         let user = UserRecord { not_before: now, ..UserRecord::clone(self.users.found(user_id)?) };
         let sids = self.sessions.of(user_id);
         let count = sids.len();
-        let details = json!({ "reason": Reason::Revoked.name(), "sessions": count });
-        let entry = AuditEntry::new(now, by.id(), action(Reason::Revoked), user_id, details);
-        let mut change = self.ending(&entry, Reason::Revoked, user_id, sids)?;
+        let details = json!({ "reason": EndReason::Revoked.name(), "sessions": count });
+        let entry = AuditEntry::new(now, by.id(), action(EndReason::Revoked), user_id, details);
+        let mut change = self.change_ending(&entry, EndReason::Revoked, user_id, sids)?;
         change.ops.push(Op::Put { tree: UserRecord::TREE, key: user_id.as_bytes().to_vec(), rec: user.encode()? });
         self.users.put(Arc::new(user));
-        self.decide(change, Vec::new());
+        self.decide(change);
         Ok(count)
     }
 
@@ -130,10 +130,16 @@ impl Registry {
         }))
     }
 
-    /// The end of sessions, with its entry in the audit log and its event on the person's channel.
-    fn ending(&self, entry: &AuditEntry, reason: Reason, user: &str, sids: Vec<Arc<str>>) -> Result<Change, Error> {
+    /// Prepares the end of sessions, with its audit entry and an event on the user's own channel.
+    fn change_ending(
+        &self,
+        entry: &AuditEntry,
+        reason: EndReason,
+        user: &str,
+        sids: Vec<Arc<str>>,
+    ) -> Result<Change, Error> {
         let event = match reason {
-            Reason::RefreshReuse => "session.refresh_reuse_detected",
+            EndReason::RefreshReuse => "session.refresh_reuse_detected",
             _ => "session.ended",
         };
         let mut change = self.change(entry)?;
@@ -142,52 +148,51 @@ impl Registry {
         Ok(change)
     }
 
-    /// Retires what idles, ends what is over, deletes what nobody asks for any more.
-    pub(super) fn tick(&mut self, Tick(now): Tick, context: &mut Context<Self>) {
+    /// Stops idle session actors, removes expired sessions from the directory and deletes expired records.
+    pub(super) fn tick(&mut self, now: Millis, context: &mut Context<Self>) {
         self.workers.retain(|_, worker| {
-            let stays = now.since(worker.asked) < IDLE;
-            if !stays {
+            let in_use = now.since(worker.used) < IDLE;
+            if !in_use {
                 worker.handle.retire();
             }
-            stays
+            in_use
         });
         let directory = self.directory();
-        let over: Vec<_> =
-            directory.all().filter(|live| now >= live.idles_out()).map(|live| live.sid.clone()).collect();
+        let expired = directory.all().filter(|live| now >= live.idles_out() && !self.is_live(&live.sid, now));
+        let expired: Vec<_> = expired.map(|live| Arc::clone(&live.sid)).collect();
         drop(directory);
-        let over: Vec<_> = over.into_iter().filter(|sid| !self.still_lives(sid, now)).collect();
-        over.iter().for_each(|sid| self.sessions.end(sid));
-        self.ended(&over);
+        expired.iter().for_each(|sid| self.sessions.end(sid));
+        self.remove_sessions(&expired);
         if self.admit().is_ok() {
             match self.sweep(now) {
                 Ok(ops) if ops.is_empty() => {}
                 Ok(ops) => {
-                    self.journal().push(ops, Vec::new());
+                    self.journal().push(ops, RegistryEffect::Apply(Box::default()));
                 }
-                Err(error) => tracing::warn!(%error, "old sessions could not be read"),
+                Err(error) => tracing::warn!(%error, "expired sessions could not be read"),
             }
         }
         self.flush(context);
     }
 
-    /// The record knows of a refresh that the directory was not told of.
-    fn still_lives(&self, sid: &str, now: Millis) -> bool {
+    /// Returns whether a session is live by its record, which may contain a refresh that the directory does not.
+    fn is_live(&self, sid: &str, now: Millis) -> bool {
         let lifetimes = &self.options.lifetimes;
         let record = self.options.store.get(SessionRecord::TREE, sid.as_bytes());
         let session = record.map(|rec| rec.and_then(|rec| SessionRecord::decode(&rec).ok()));
-        // A store that does not answer ends nobody's session.
+        // A session is not ended because the store cannot be read.
         session.map_or(true, |session| session.is_some_and(|session| session.is_live(lifetimes, now)))
     }
 
-    /// Deletes a page of records past their time; the next tick goes on behind it.
+    /// Returns the writes that delete the expired records of one page; the next call continues after it.
     fn sweep(&mut self, now: Millis) -> Result<Vec<Op>, StoreError> {
-        let page = PageRequest::of(SWEPT).starting_at(self.swept.take());
+        let page = PageRequest::of(SWEEP_PAGE).starting_at(self.swept.take());
         let mut entries = self.options.store.entries(SessionRecord::TREE, [], page);
         let lifetimes = &self.options.lifetimes;
         let mut ops = Vec::new();
-        for entry in entries.by_ref().take(SWEPT) {
+        for entry in entries.by_ref().take(SWEEP_PAGE) {
             let (key, rec) = entry?;
-            // One that cannot be decoded stays.
+            // A record that cannot be decoded stays.
             if SessionRecord::decode(&rec).is_ok_and(|session| now >= session.ends(lifetimes)) {
                 ops.push(Op::Delete { tree: SessionRecord::TREE, key });
             }
@@ -197,11 +202,11 @@ impl Registry {
     }
 }
 
-/// What the audit log calls the end of a session.
-fn action(reason: Reason) -> &'static str {
+/// Returns the name of the end of a session in the audit log.
+fn action(reason: EndReason) -> &'static str {
     match reason {
-        Reason::RefreshReuse => "refresh_reuse_detected",
-        Reason::Logout => "logout",
+        EndReason::RefreshReuse => "refresh_reuse_detected",
+        EndReason::Logout => "logout",
         _ => "session_revoked",
     }
 }

@@ -1,4 +1,4 @@
-//! The public interface of identity.
+//! The service for users, sessions and tokens.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -13,53 +13,62 @@ use muster_store::StoreHandle;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::hashing::{Checked, HashingPool};
+use super::hashing::{HashingPool, PasswordCheck};
 use super::registry::{
-    Attempt, Attempted, EndAll, EndSession, ListSessions, Locate, OpenSession, Reason, Registry, RegistryOptions,
-    login_refused,
+    AttemptLogin, EndReason, EndSession, EndSessions, ListSessions, LocateSession, LoginAttempt, OpenSession, Registry,
+    RegistryOptions, login_rejected,
 };
-use super::sessions::{Directory, Lifetimes, Origin, Refresh, SessionRecord, SessionWatch, refresh_refused};
-use super::signing::{Rotate, Signing, SigningOptions};
-use super::throttle::{Rates, Verdict};
-use super::tokens::{LoggedIn, Shown, Tokens, invalid, unproven};
-use super::users::{UserRecord, fold};
-use super::{By, Person, lacks, registry, signing};
+use super::sessions::{Directory, Lifetimes, Origin, Refresh, SessionRecord, SessionWatch, refresh_rejected};
+use super::signing::{Rotate, SigningActor, SigningOptions};
+use super::throttle::{LoginRates, Verdict};
+use super::tokens::{Credential, IssuedTokens, Tokens, invalid, unproven};
+use super::users::{UserRecord, normalize_email};
+use super::{By, Person, missing_permission, registry, signing};
 use muster_core::event::Publisher;
 use muster_core::principal::Permission;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Clock, Error, Kind, Millis};
 
-mod people;
+mod users;
 
 /// E-mail of the first administrator, created with an empty store.
 pub const FIRST_EMAIL: &str = "admin@muster.local";
-/// Time to find the actor of a session, which may have to be started.
-const STARTING: Duration = Duration::from_secs(2);
+/// Time to wait for the start of a session actor.
+const START_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Options of identity.
+/// Options of [`Identity`].
 #[derive(Debug)]
 pub struct IdentityOptions {
+    /// Clock of all actors.
     pub clock: Clock,
     /// Publishes events of users and sessions; `None` publishes nothing.
     pub publisher: Option<Publisher>,
     /// Folder of the signing keys.
     pub keys: PathBuf,
+    /// When signing keys are rotated.
     pub policy: RotationPolicy,
     /// Issuer (`iss`) of every token.
     pub issuer: String,
+    /// Lifetimes of tokens and sessions.
     pub lifetimes: Lifetimes,
-    pub rates: Rates,
+    /// Rate limits of logins.
+    pub rates: LoginRates,
+    /// Parameters of password hashes.
     pub hasher: Hasher,
     /// Number of passwords that are hashed at a time.
     pub cores: usize,
+    /// Whether a key-bound token is accepted under the scheme `Bearer`.
     pub bound_bearer: BoundBearer,
 }
 
 /// A login request.
 #[derive(Clone)]
 pub struct Login {
+    /// E-mail address, in any case.
     pub email: String,
+    /// The password as entered.
     pub password: String,
+    /// Where the login comes from.
     pub origin: Origin,
 }
 
@@ -72,6 +81,7 @@ impl std::fmt::Debug for Login {
 /// A user authenticated by a token.
 #[derive(Debug, Clone)]
 pub struct Admitted {
+    /// The user with its present permissions.
     pub person: Arc<Person>,
     /// Expiry time of the token.
     pub exp: Millis,
@@ -83,9 +93,9 @@ pub struct Admitted {
 #[derive(Debug, Clone)]
 pub struct Identity {
     registry: Handle<Registry>,
-    signing: Handle<Signing>,
+    signing: Handle<SigningActor>,
     directory: watch::Receiver<Arc<Directory>>,
-    count: watch::Receiver<usize>,
+    user_count: watch::Receiver<usize>,
     tokens: Arc<Tokens>,
     pool: HashingPool,
     clock: Clock,
@@ -103,19 +113,19 @@ impl Identity {
         options: IdentityOptions,
     ) -> Result<Self, Error> {
         let (publish, directory) = watch::channel(Arc::new(Directory::default()));
-        let (counting, count) = watch::channel(0);
-        let (keys_to, keys) = watch::channel(None);
+        let (publish_count, user_count) = watch::channel(0);
+        let (publish_keys, keys) = watch::channel(None);
         let pool = HashingPool::new(options.hasher, options.cores)?;
-        let of_signing = SigningOptions {
+        let signing_options = SigningOptions {
             folder: options.keys,
             policy: options.policy,
             store: Arc::clone(store),
             clock: options.clock.clone(),
-            publish: keys_to,
+            publish: publish_keys,
         };
-        let signing =
-            group.start(ChildSpec::new("signing-keys", arbiter.clone(), move |_| signing::load(of_signing.clone())));
-        let of_registry = RegistryOptions {
+        let signing = group
+            .start(ChildSpec::new("signing-keys", arbiter.clone(), move |_| signing::load(signing_options.clone())));
+        let registry_options = RegistryOptions {
             store: Arc::clone(store),
             clock: options.clock.clone(),
             lifetimes: options.lifetimes,
@@ -124,11 +134,12 @@ impl Identity {
             group: group.group("sessions"),
             arbiter: arbiter.clone(),
             publish,
-            count: counting,
+            user_count: publish_count,
         };
-        let registry = group.start(ChildSpec::new("registry", arbiter, move |_| registry::load(of_registry.clone())));
+        let registry =
+            group.start(ChildSpec::new("registry", arbiter, move |_| registry::load(registry_options.clone())));
         let tokens = Arc::new(Tokens::new(keys, options.issuer, options.lifetimes, options.bound_bearer));
-        Ok(Self { registry, signing, directory, count, tokens, pool, clock: options.clock })
+        Ok(Self { registry, signing, directory, user_count, tokens, pool, clock: options.clock })
     }
 
     /// Waits until users, sessions and keys were read from the store.
@@ -142,17 +153,17 @@ impl Identity {
     ///
     /// # Errors
     /// `Unauthenticated` if the token is invalid, its session has ended, or the proof of its key is missing or invalid.
-    pub fn admit(&self, shown: &Shown<'_>) -> Result<Admitted, Error> {
+    pub fn admit(&self, credential: &Credential<'_>) -> Result<Admitted, Error> {
         let now = self.clock.now();
-        let claims = self.tokens.access(shown.token, now)?;
+        let claims = self.tokens.access(credential.token, now)?;
         let directory = self.directory.borrow();
-        let over = || invalid("its session is over: log in again");
+        let ended = || invalid("its session has ended: log in again");
         let live = directory.get(&claims.sid).filter(|live| *live.user_id == *claims.sub && now < live.ends);
-        let live = live.ok_or_else(over)?;
+        let live = live.ok_or_else(ended)?;
         if live.jkt.as_deref() != claims.cnf.as_ref().map(|cnf| cnf.jkt.as_str()) {
-            return Err(over());
+            return Err(ended());
         }
-        self.tokens.possession(shown, &claims, now)?;
+        self.tokens.check_possession(credential, &claims, now)?;
         live.use_at(now);
         Ok(Admitted { person: live.person(), exp: Millis(claims.exp * 1000), bound: claims.cnf.is_some() })
     }
@@ -164,17 +175,17 @@ impl Identity {
     }
 
     /// Returns the number of live sessions.
-    pub fn live(&self) -> usize {
+    pub fn live_sessions(&self) -> usize {
         self.directory.borrow().len()
     }
 
     /// Returns the number of users.
-    pub fn people(&self) -> usize {
-        *self.count.borrow()
+    pub fn user_count(&self) -> usize {
+        *self.user_count.borrow()
     }
 
     /// Returns the number of password hashes computed or compared since the start.
-    pub fn hashed(&self) -> u64 {
+    pub fn password_hashes(&self) -> u64 {
         self.pool.done()
     }
 
@@ -182,8 +193,8 @@ impl Identity {
     ///
     /// # Errors
     /// `Unauthenticated` if the proof is invalid.
-    pub fn holder(&self, shown: &Shown<'_>) -> Result<Option<String>, Error> {
-        self.tokens.holder(shown, self.clock.now())
+    pub fn proven_key(&self, credential: &Credential<'_>) -> Result<Option<String>, Error> {
+        self.tokens.proven_key(credential, self.clock.now())
     }
 
     /// Logs a user in.
@@ -191,13 +202,13 @@ impl Identity {
     /// # Errors
     /// `Unauthenticated` (`invalid_credentials`), after the same work, for an unknown, locked or disabled user and for
     /// a wrong password; `RateLimited`; `Invalid` for a password that no user can have; `Unavailable`.
-    pub async fn login(&self, login: Login) -> Result<LoggedIn, Error> {
-        let account = fold(&login.email);
-        possible("password", &login.password)?;
+    pub async fn login(&self, login: Login) -> Result<IssuedTokens, Error> {
+        let account = normalize_email(&login.email);
+        check_length("password", &login.password)?;
         let user = self.attempt(&account, login.origin.ip).await?;
         let stored = user.as_ref().map(|user| user.password.clone());
         let checked = self.pool.check(login.password, stored).await?;
-        let (Some(user), Checked::Right(rehashed)) = (user, checked) else { return Err(login_refused()) };
+        let (Some(user), PasswordCheck::Correct(rehashed)) = (user, checked) else { return Err(login_rejected()) };
         let checked = user.password.clone();
         let open = OpenSession { account, user_id: user.id.clone(), checked, rehashed, origin: login.origin };
         let opened = self.registry.ask(open).await??;
@@ -206,19 +217,20 @@ impl Identity {
 
     /// Returns the user whose password may be compared; `None` if the account is locked, disabled or missing.
     async fn attempt(&self, account: &str, ip: Option<IpAddr>) -> Result<Option<Arc<UserRecord>>, Error> {
-        let Attempted { verdict, user } = self.registry.ask(Attempt { account: account.to_owned(), ip }).await??;
+        let attempt = AttemptLogin { account: account.to_owned(), ip };
+        let LoginAttempt { verdict, user } = self.registry.ask(attempt).await??;
         match verdict {
             Verdict::Try => Ok(user.filter(|user| !user.disabled)),
             Verdict::Locked => Ok(None),
             Verdict::Flood(wait) => {
-                let message = format!("too many attempts to log in: try again in {} s", wait.as_secs() + 1);
+                let message = format!("too many login attempts: try again in {} s", wait.as_secs() + 1);
                 Err(Error::new(Kind::RateLimited, message).retry_in(wait))
             }
         }
     }
 
     /// Returns the key that refresh attempts are counted by: the session of a valid token, or one key for all others.
-    pub fn session_named(&self, refresh_token: &str) -> String {
+    pub fn refresh_limit_key(&self, refresh_token: &str) -> String {
         let sent = self.tokens.refresh(refresh_token, None, self.clock.now());
         sent.map_or_else(|_| "no session".to_owned(), |sent| sent.sid)
     }
@@ -226,30 +238,30 @@ impl Identity {
     /// Exchanges a refresh token for new tokens. `jkt` is the thumbprint of the key that the request proved to hold.
     ///
     /// # Errors
-    /// `Unauthenticated` (`invalid_refresh_token`). Reuse of a token ends its session.
-    pub async fn refresh(&self, token: &str, jkt: Option<String>) -> Result<LoggedIn, Error> {
-        let sent = self.tokens.refresh(token, jkt, self.clock.now()).map_err(|_| refresh_refused())?;
+    /// `Unauthenticated` (`invalid_refresh_token`), and if the token was used before, its session ends; `Unavailable`.
+    pub async fn refresh(&self, token: &str, jkt: Option<String>) -> Result<IssuedTokens, Error> {
+        let sent = self.tokens.refresh(token, jkt, self.clock.now()).map_err(|_| refresh_rejected())?;
         let sid = sent.sid.clone();
-        let mut down = None;
+        let mut error = None;
         // An idle actor may be retired between being found and being called.
         for _ in 0..2 {
-            let locate = Locate { sid: sid.clone(), registry: self.registry.clone() };
-            let located = self.registry.ask(locate).await??.ok_or_else(refresh_refused)?;
+            let locate = LocateSession { sid: sid.clone(), registry: self.registry.clone() };
+            let located = self.registry.ask(locate).await??.ok_or_else(refresh_rejected)?;
             // Bounded: if the actor does not start, the call fails.
-            let _ = tokio::time::timeout(STARTING, located.session.up()).await;
+            let _ = tokio::time::timeout(START_TIMEOUT, located.session.up()).await;
             match located.session.ask(Refresh(sent.clone())).await {
-                Ok(Some(answer)) => {
-                    let session = answer?;
+                Ok(Some(outcome)) => {
+                    let session = outcome?;
                     if let Some(live) = self.directory.borrow().get(&sid) {
                         live.rotated(&session, &self.tokens.lifetimes);
                     }
                     return self.tokens.of(&session, located.user);
                 }
-                Ok(None) => down = Some(restarting()),
-                Err(error) => down = Some(error.into()),
+                Ok(None) => error = Some(restarting()),
+                Err(failed) => error = Some(failed.into()),
             }
         }
-        Err(down.unwrap_or_else(refresh_refused))
+        Err(error.unwrap_or_else(refresh_rejected))
     }
 
     /// Ends the session of a token. It must be the user's own session, unless the user may revoke sessions. An invalid
@@ -259,12 +271,12 @@ impl Identity {
     /// `Forbidden` if the session belongs to another user.
     pub async fn logout(&self, by: &Arc<Person>, token: &str) -> Result<(), Error> {
         let now = self.clock.now();
-        let named = match self.tokens.access(token, now) {
+        let sid = match self.tokens.access(token, now) {
             Ok(claims) => Some(claims.sid.clone()),
             Err(_) => self.tokens.refresh(token, None, now).ok().map(|sent| sent.sid),
         };
-        match named {
-            Some(sid) => self.end(by, sid, Reason::Logout).await.map(drop),
+        match sid {
+            Some(sid) => self.end(by, sid, EndReason::Logout).await.map(drop),
             None => Ok(()),
         }
     }
@@ -274,38 +286,47 @@ impl Identity {
     /// # Errors
     /// `NotFound` if it has ended, or belongs to another user and the caller may not revoke sessions.
     pub async fn end_session(&self, by: &Arc<Person>, sid: String) -> Result<(), Error> {
-        let gone = || Error::new(Kind::NotFound, "no such session lives");
-        match self.end(by, sid, Reason::Revoked).await {
+        let not_found = || Error::new(Kind::NotFound, "no live session has this id");
+        match self.end(by, sid, EndReason::Revoked).await {
             Ok(true) => Ok(()),
-            Ok(false) => Err(gone()),
-            Err(error) if error.kind == Kind::Forbidden => Err(gone()),
+            Ok(false) => Err(not_found()),
+            Err(error) if error.kind == Kind::Forbidden => Err(not_found()),
             Err(error) => Err(error),
         }
     }
 
-    async fn end(&self, by: &Arc<Person>, sid: String, reason: Reason) -> Result<bool, Error> {
+    async fn end(&self, by: &Arc<Person>, sid: String, reason: EndReason) -> Result<bool, Error> {
         let owner = self.directory.borrow().get(&sid).map(|live| Arc::clone(&live.user_id));
         match owner {
             None => return Ok(false),
             Some(owner) if owner != by.user_id && !by.permissions.has(Permission::SessionsRevoke) => {
-                return Err(lacks(Permission::SessionsRevoke));
+                return Err(missing_permission(Permission::SessionsRevoke));
             }
             Some(_) => {}
         }
         self.registry.ask(EndSession::new(sid, reason, By::Person(Arc::clone(by)))).await?
     }
 
-    /// Ends every session of a user and returns their number.
-    pub async fn end_all(&self, by: By, user_id: String) -> Result<usize, Error> {
-        self.registry.ask(EndAll { user_id, by }).await?
+    /// Ends every session of a user and returns their number. Tokens issued before become invalid.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such user; `Unavailable`.
+    pub async fn end_sessions(&self, by: By, user_id: String) -> Result<usize, Error> {
+        self.registry.ask(EndSessions { user_id, by }).await?
     }
 
     /// Returns a user's live sessions, newest first.
+    ///
+    /// # Errors
+    /// `Unavailable` if the actor does not respond or the store cannot be read.
     pub async fn sessions(&self, user_id: String) -> Result<Vec<SessionRecord>, Error> {
         self.registry.ask(ListSessions { user_id }).await?
     }
 
     /// Returns the public keys that verify tokens (RFC 7517).
+    ///
+    /// # Errors
+    /// `Unavailable` if the keys have not been read yet.
     pub fn jwks(&self) -> Result<Value, Error> {
         Ok(self.tokens.keys()?.jwks())
     }
@@ -315,23 +336,27 @@ impl Identity {
     ///
     /// # Errors
     /// `Internal` if a check fails, `Unavailable` if there are no keys yet.
-    pub fn prove_tokens(&self) -> Result<Duration, Error> {
-        self.tokens.prove(self.clock.now())
+    pub fn check_tokens(&self) -> Result<Duration, Error> {
+        self.tokens.self_test(self.clock.now())
     }
 
-    /// Publishes the next signing key, which signs tokens once every verifier had time to fetch it.
+    /// Publishes the next signing key, which signs tokens once every verifier had time to fetch it. Returns the changes of
+    /// the key set.
+    ///
+    /// # Errors
+    /// `Internal` if the key files cannot be written; `Unavailable` if the audit log cannot be.
     pub async fn rotate_keys(&self, by: By) -> Result<Vec<SigningKeyChange>, Error> {
         self.signing.ask(Rotate { by }).await?
     }
 }
 
-/// The error for an actor of a session that ended before it answered, twice.
+/// The error for a session actor that ended before it responded, twice.
 fn restarting() -> Error {
     Error::new(Kind::Unavailable, "the session is restarting: try again").retry_in(Duration::from_secs(1))
 }
 
 /// Rejects passwords of invalid length before any work is done.
-fn possible(field: &str, password: &str) -> Result<(), Error> {
+fn check_length(field: &str, password: &str) -> Result<(), Error> {
     muster_auth::password::check(password)
         .map_err(|error| Error::field(Kind::Invalid, &["body", field], error.to_string(), Value::Null))
 }

@@ -1,8 +1,8 @@
-//! The actor of one session: it takes the refresh tokens one after the other.
+//! The actor of one session: it processes the session's refresh tokens one after the other.
 //!
-//! What it judges by is the record in the store, and what it changes is written only where that record is still the
-//! same: so whoever else ends the session, and whatever dies meanwhile, there is one line of successors. It has no state
-//! of its own and need not wait at its start for what an earlier incarnation was writing.
+//! It decides by the record in the store, and each change is written only if that record is still the same. Therefore
+//! there is one sequence of successors, even if the session is ended or the actor fails concurrently. It has no state of
+//! its own, so it need not wait at its start for the writes of an earlier incarnation.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,17 +12,18 @@ use muster_store::{Expect, Op, Record, StoreHandle};
 use tokio::sync::oneshot;
 
 use super::record::SessionRecord;
-use super::refresh::{Judged, Lifetimes, Presented, judge};
+use super::refresh::{Lifetimes, RefreshDecision, RefreshToken, decide};
 use crate::registry::{EndSession, Registry};
 use muster_core::journal::{Committed, Journal, Journalled};
 use muster_core::supervise::Handle;
 use muster_core::{Clock, Error, Kind};
 
-/// Attempts to write a rotation that others came before.
+/// Largest number of attempts to write a rotation while the record is changed concurrently.
 const ATTEMPTS: usize = 4;
-/// For the registry to end a session.
-const PATIENCE: Duration = Duration::from_secs(4);
+/// Time for the registry to end a session.
+const END_TIMEOUT: Duration = Duration::from_secs(4);
 
+/// Options of a session actor.
 #[derive(Clone)]
 pub(crate) struct SessionActorOptions {
     pub sid: String,
@@ -32,34 +33,35 @@ pub(crate) struct SessionActorOptions {
     pub registry: Handle<Registry>,
 }
 
-/// Owns the succession of one session's refresh tokens.
+/// Issues the successors of one session's refresh tokens.
 pub(crate) struct SessionActor {
     options: SessionActorOptions,
     journal: Journal<Rotation>,
-    /// Tokens that wait for the one that is being taken.
-    waiting: VecDeque<Pending>,
-    /// A token is being taken: its rotation, or the end of the session, is not durable yet.
+    /// Tokens that wait for the one that is being processed.
+    waiting: VecDeque<PendingRefresh>,
+    /// Whether a token is being processed: its rotation, or the end of the session, is not durable yet.
     busy: bool,
 }
 
-/// A refresh token whose answer is awaited.
-struct Pending {
-    sent: Presented,
+/// A refresh token whose sender waits for the response.
+struct PendingRefresh {
+    sent: RefreshToken,
     reply: oneshot::Sender<Result<SessionRecord, Error>>,
+    /// Attempts to write the rotation so far.
     attempts: usize,
 }
 
-impl Pending {
-    fn answer(self, answer: Result<SessionRecord, Error>) {
-        // Whoever asked may wait no more.
-        let _ = self.reply.send(answer);
+impl PendingRefresh {
+    fn respond(self, outcome: Result<SessionRecord, Error>) {
+        // The caller may no longer wait.
+        let _ = self.reply.send(outcome);
     }
 }
 
 /// The next generation of a session, and the token that is exchanged for it.
 pub(crate) struct Rotation {
     next: Box<SessionRecord>,
-    pending: Pending,
+    pending: PendingRefresh,
 }
 
 impl SessionActor {
@@ -67,33 +69,33 @@ impl SessionActor {
         Self { options, journal: Journal::default(), waiting: VecDeque::new(), busy: false }
     }
 
-    /// Takes the tokens that wait, until one of them has to wait for the store.
-    fn take_next(&mut self, context: &mut Context<Self>) {
+    /// Processes waiting tokens until one of them has to wait for the store.
+    fn process_waiting(&mut self, context: &mut Context<Self>) {
         while !self.busy
             && let Some(pending) = self.waiting.pop_front()
         {
-            self.take(pending, context);
+            self.process(pending, context);
         }
     }
 
-    fn take(&mut self, pending: Pending, context: &mut Context<Self>) {
+    fn process(&mut self, pending: PendingRefresh, context: &mut Context<Self>) {
         let store = &self.options.store;
         let found = store.get(SessionRecord::TREE, self.options.sid.as_bytes()).map_err(Error::from);
-        let found = found.and_then(|rec| rec.ok_or_else(refused));
+        let found = found.and_then(|rec| rec.ok_or_else(rejected));
         let read = found.and_then(|rec| Ok((SessionRecord::decode(&rec)?, rec)));
         let (session, found) = match read {
             Ok(read) => read,
-            Err(error) => return pending.answer(Err(error)),
+            Err(error) => return pending.respond(Err(error)),
         };
-        match judge(&session, &pending.sent, &self.options.lifetimes, self.options.clock.now()) {
-            Judged::Refused => pending.answer(Err(refused())),
-            Judged::Again => pending.answer(Ok(session)),
-            Judged::Reused => self.end(&session, pending, context),
-            Judged::Rotated(next) => {
+        match decide(&session, &pending.sent, &self.options.lifetimes, self.options.clock.now()) {
+            RefreshDecision::Rejected => pending.respond(Err(rejected())),
+            RefreshDecision::Repeated => pending.respond(Ok(session)),
+            RefreshDecision::Reused => self.end(&session, pending, context),
+            RefreshDecision::Rotated(next) => {
                 let write = self.admit().and_then(|()| Ok(next.encode()?));
                 let rec = match write {
                     Ok(rec) => rec,
-                    Err(error) => return pending.answer(Err(error)),
+                    Err(error) => return pending.respond(Err(error)),
                 };
                 let key = self.options.sid.as_bytes().to_vec();
                 let expect = vec![(SessionRecord::TREE, key.clone(), Expect::Is(found))];
@@ -105,21 +107,21 @@ impl SessionActor {
         }
     }
 
-    /// A used token came again: the session ends, and is over for everyone before this token is answered or the next one
-    /// is taken.
-    fn end(&mut self, session: &SessionRecord, pending: Pending, context: &mut Context<Self>) {
-        tracing::warn!(session = %session.id, user = %session.user, "a used refresh token came again: the session ends");
+    /// Ends the session because a token was used twice. The end is published before the response to this token and before
+    /// the next token is processed.
+    fn end(&mut self, session: &SessionRecord, pending: PendingRefresh, context: &mut Context<Self>) {
+        tracing::warn!(session = %session.id, user = %session.user, "a refresh token was used twice: the session is ended");
         self.busy = true;
         let registry = self.options.registry.clone();
         let end = EndSession::reused(session.id.clone(), pending.sent.generation);
-        // Beside the actor, which is retired with its session.
+        // In a task of its own, since the registry stops this actor with the session.
         let ended = actix_rt::spawn(async move {
-            let ended = registry.ask_within(PATIENCE, end).await.map_err(Error::from).and_then(|ended| ended);
-            pending.answer(ended.and_then(|_| Err(refused())));
+            let ended = registry.ask_within(END_TIMEOUT, end).await.map_err(Error::from).and_then(|ended| ended);
+            pending.respond(ended.and_then(|_| Err(rejected())));
         });
         context.spawn(ended.into_actor(self).map(|_, actor, context| {
             actor.busy = false;
-            actor.take_next(context);
+            actor.process_waiting(context);
         }));
     }
 }
@@ -141,38 +143,38 @@ impl Journalled for SessionActor {
 
     fn on_committed(&mut self, committed: Committed<Rotation>, context: &mut Context<Self>) {
         for Rotation { next, pending } in committed.effects {
-            pending.answer(Ok(*next));
+            pending.respond(Ok(*next));
         }
         self.busy = false;
-        self.take_next(context);
+        self.process_waiting(context);
     }
 
     fn on_conflict(&mut self, Rotation { pending, .. }: Rotation, context: &mut Context<Self>) {
         self.busy = false;
         if pending.attempts + 1 < ATTEMPTS {
-            self.waiting.push_front(Pending { attempts: pending.attempts + 1, ..pending });
+            self.waiting.push_front(PendingRefresh { attempts: pending.attempts + 1, ..pending });
         } else {
             let error = Error::new(Kind::Unavailable, "the session is being changed: try again");
-            pending.answer(Err(error.retry_in(Duration::from_secs(1))));
+            pending.respond(Err(error.retry_in(Duration::from_secs(1))));
         }
-        self.take_next(context);
+        self.process_waiting(context);
     }
 
     fn on_failed(&mut self, rotations: Vec<Rotation>, error: &Error) {
         let failed = rotations.into_iter().map(|rotation| rotation.pending).chain(self.waiting.drain(..));
-        failed.for_each(|pending| pending.answer(Err(error.clone())));
+        failed.for_each(|pending| pending.respond(Err(error.clone())));
     }
 }
 
-/// Takes a refresh token. Answers the session whose present generation is to be given to the caller; `None` where the
-/// actor ended before it had taken the token.
+/// Processes a refresh token. Returns the session, whose present generation is to be issued to the caller; `None` if the
+/// actor ended before it had processed the token.
 #[derive(Debug, Message)]
 #[rtype(result = "Option<Result<SessionRecord, Error>>")]
-pub(crate) struct Refresh(pub Presented);
+pub(crate) struct Refresh(pub RefreshToken);
 
-/// The one refusal of refresh tokens, whatever is wrong with them.
-pub(crate) fn refused() -> Error {
-    Error::new(Kind::Unauthenticated, "the refresh token is not good, or no longer: log in again")
+/// The error for every rejected refresh token, whatever the reason.
+pub(crate) fn rejected() -> Error {
+    Error::new(Kind::Unauthenticated, "the refresh token is invalid or has expired: log in again")
         .coded("invalid_refresh_token")
 }
 
@@ -180,9 +182,9 @@ impl Handler<Refresh> for SessionActor {
     type Result = ResponseFuture<Option<Result<SessionRecord, Error>>>;
 
     fn handle(&mut self, Refresh(sent): Refresh, context: &mut Context<Self>) -> Self::Result {
-        let (reply, answer) = oneshot::channel();
-        self.waiting.push_back(Pending { sent, reply, attempts: 0 });
-        self.take_next(context);
-        Box::pin(async move { answer.await.ok() })
+        let (reply, response) = oneshot::channel();
+        self.waiting.push_back(PendingRefresh { sent, reply, attempts: 0 });
+        self.process_waiting(context);
+        Box::pin(async move { response.await.ok() })
     }
 }

@@ -1,4 +1,4 @@
-//! What requests and sockets see of the live sessions: published by their owner, read without a hop.
+//! The read-only view of all live sessions that requests and WebSocket connections use. The registry publishes it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -12,21 +12,23 @@ use super::refresh::Lifetimes;
 use crate::Person;
 use muster_core::Millis;
 
-/// A session that lives. Shared by everyone who looks at it, so that its end and each change of what its person may do
-/// reach an open socket at once.
+/// A live session. Shared with its watchers, so that its end and each change of the user's permissions reach open
+/// connections at once.
 #[derive(Debug)]
 pub(crate) struct LiveSession {
     pub sid: Arc<str>,
     pub user_id: Arc<str>,
-    /// The thumbprint that its tokens are bound to.
+    /// Thumbprint of the key that its tokens are bound to.
     pub jkt: Option<Arc<str>>,
-    /// When it ends whatever is done.
+    /// Absolute end of the session.
     pub ends: Millis,
+    /// Cancelled when the session ends.
     pub revoked: CancellationToken,
+    /// The user with its present permissions.
     pub grant: watch::Sender<Arc<Person>>,
-    /// Milliseconds of the last request that it let in.
+    /// Time of the last authenticated request, in milliseconds.
     used: AtomicU64,
-    /// When it ends where its refresh token is not used; the record says the last word.
+    /// End of the session if its refresh token is not used, in milliseconds. The record may contain a later time.
     idles_out: AtomicU64,
 }
 
@@ -44,39 +46,45 @@ impl LiveSession {
         }
     }
 
+    /// Returns when the session ends if its refresh token is not used.
     pub fn idles_out(&self) -> Millis {
         Millis(self.idles_out.load(Ordering::Relaxed))
     }
 
+    /// Records that a refresh token was used.
     pub fn rotated(&self, session: &SessionRecord, lifetimes: &Lifetimes) {
         self.idles_out.fetch_max(session.idles_out(lifetimes).0, Ordering::Relaxed);
     }
 
+    /// Returns the user with its present permissions.
     pub fn person(&self) -> Arc<Person> {
         Arc::clone(&self.grant.borrow())
     }
 
+    /// Returns the time of the last authenticated request.
     pub fn used(&self) -> Millis {
         Millis(self.used.load(Ordering::Relaxed))
     }
 
+    /// Records an authenticated request.
     pub fn use_at(&self, now: Millis) {
         self.used.fetch_max(now.0, Ordering::Relaxed);
     }
 }
 
-/// What a socket holds of its session.
+/// A connection's view of its session.
 #[derive(Debug, Clone)]
 pub struct SessionWatch {
-    /// Cancelled when the session ends: logout, revocation, a disabled person, a stolen refresh token.
+    /// Cancelled when the session ends: by logout or revocation, because the user was disabled, or because a refresh token
+    /// was used twice.
     pub revoked: CancellationToken,
-    /// The person with its present permissions.
+    /// The user with its present permissions.
     pub grant: watch::Receiver<Arc<Person>>,
-    /// When the session ends whatever is done; an access token ends sooner.
+    /// Absolute end of the session. Access tokens expire sooner.
     pub exp: Millis,
 }
 
-/// Every live session. What is not in it is over, or never was.
+/// All live sessions.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Directory {
     live: HashMap<Arc<str>, Arc<LiveSession>>,
@@ -102,7 +110,7 @@ impl Directory {
         self.live.insert(Arc::clone(&live.sid), live);
     }
 
-    /// Takes a session out and tells all who watch it.
+    /// Removes a session and notifies its watchers.
     pub fn end(&mut self, sid: &str) {
         let Some(live) = self.live.remove(sid) else { return };
         if let Some(sids) = self.by_user.get_mut(&live.user_id) {
@@ -114,7 +122,7 @@ impl Directory {
         live.revoked.cancel();
     }
 
-    /// A person's sessions, the eldest first.
+    /// Returns a user's sessions, oldest first.
     pub fn of(&self, user_id: &str) -> Vec<Arc<LiveSession>> {
         let sids = self.by_user.get(user_id).into_iter().flatten();
         sids.filter_map(|sid| self.live.get(sid).cloned()).collect()

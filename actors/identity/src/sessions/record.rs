@@ -14,8 +14,10 @@ use muster_core::Millis;
 
 /// Information that a client sends about itself at login. It is displayed but never trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Claimed {
+pub struct ClaimedClient {
+    /// Name of the client program.
     pub user_agent: Option<String>,
+    /// Address of the client in its own network.
     pub ip_address: Option<String>,
 }
 
@@ -24,8 +26,10 @@ pub struct Claimed {
 pub struct Origin {
     /// Client address as the server sees it.
     pub ip: Option<IpAddr>,
+    /// Header `User-Agent` of the login.
     pub user_agent: Option<String>,
-    pub claimed: Option<Claimed>,
+    /// Information in the body of the login.
+    pub claimed: Option<ClaimedClient>,
     /// Thumbprint of the device key that the session is bound to (RFC 7638, base64url).
     pub jkt: Option<String>,
 }
@@ -33,16 +37,19 @@ pub struct Origin {
 /// The refresh tokens of a session. Each is identified by its generation; its `jti` is derived from the seed, so that a
 /// successor whose response was lost can be created again.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Family {
-    pub fam: String,
+pub(crate) struct Family {
+    /// Identifier of the family.
+    pub(crate) fam: String,
     /// The present generation; the first is 0.
-    pub generation: u64,
+    pub(crate) generation: u64,
+    /// Secret that the `jti`s are derived from.
     pub(super) seed: [u8; 32],
     /// SHA-256 of the present token's `jti`.
     pub(super) last: [u8; 32],
     /// SHA-256 of the previous token's `jti`.
     pub(super) previous: Option<[u8; 32]>,
-    pub rotated_at: Millis,
+    /// Time at which the present generation was issued.
+    pub(crate) rotated_at: Millis,
 }
 
 impl std::fmt::Debug for Family {
@@ -59,20 +66,21 @@ impl Family {
     }
 
     /// Returns the `jti` of the present refresh token.
-    pub fn jti(&self) -> String {
-        self.named(b"refresh", self.generation)
+    pub(crate) fn jti(&self) -> String {
+        self.derive(b"refresh", self.generation)
     }
 
     /// Returns the `jti` of the access token that is issued with it.
-    pub fn access_jti(&self) -> String {
-        self.named(b"access", self.generation)
+    pub(crate) fn access_jti(&self) -> String {
+        self.derive(b"access", self.generation)
     }
 
-    fn named(&self, what: &[u8], generation: u64) -> String {
-        let digest = Sha256::new().chain_update(self.seed).chain_update(what).chain_update(generation.to_be_bytes());
+    fn derive(&self, kind: &[u8], generation: u64) -> String {
+        let digest = Sha256::new().chain_update(self.seed).chain_update(kind).chain_update(generation.to_be_bytes());
         URL_SAFE_NO_PAD.encode(digest.finalize().get(..16).unwrap_or_default())
     }
 
+    /// Returns the next generation.
     #[must_use]
     pub(super) fn rotated(&self, now: Millis) -> Self {
         let mut next = Self { generation: self.generation + 1, rotated_at: now, ..self.clone() };
@@ -82,46 +90,55 @@ impl Family {
     }
 }
 
+/// Returns the SHA-256 of a `jti`, in which form it is stored.
 pub(super) fn hash(jti: &str) -> [u8; 32] {
     Sha256::digest(jti.as_bytes()).into()
 }
 
-/// A session.
+/// The stored record of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionRecord {
     /// Session identifier, `ses_…`.
     pub id: String,
     /// User identifier, `usr_…`.
     pub user: String,
+    /// Time of the login.
     pub created_at: Millis,
+    /// Time of the last refresh, or of the last request where sessions are listed.
     pub last_used: Millis,
     /// Client address as the server saw it.
     pub ip: Option<String>,
+    /// Header `User-Agent` of the login.
     pub user_agent: Option<String>,
-    pub claimed: Option<Claimed>,
+    /// Information in the body of the login.
+    pub claimed: Option<ClaimedClient>,
+    /// Thumbprint of the key that the tokens are bound to (RFC 7638, base64url).
     pub jkt: Option<String>,
-    pub refresh: Family,
+    pub(crate) refresh: Family,
+    /// Time at which the session was ended; `None` if it was not.
     pub revoked_at: Option<Millis>,
+    /// Name of the reason for which it was ended.
     pub revoke_reason: Option<String>,
 }
 
 impl SessionRecord {
     /// Absolute end of the session.
-    pub fn ends(&self, lifetimes: &Lifetimes) -> Millis {
+    pub(crate) fn ends(&self, lifetimes: &Lifetimes) -> Millis {
         self.created_at.plus(lifetimes.absolute)
     }
 
     /// Returns when the session ends if its refresh token is not used.
-    pub fn idles_out(&self, lifetimes: &Lifetimes) -> Millis {
+    pub(crate) fn idles_out(&self, lifetimes: &Lifetimes) -> Millis {
         self.refresh.rotated_at.plus(lifetimes.idle).min(self.ends(lifetimes))
     }
 
     /// Returns the lifetime of the present refresh token.
-    pub fn refresh_lifetime(&self, lifetimes: &Lifetimes) -> Duration {
+    pub(crate) fn refresh_lifetime(&self, lifetimes: &Lifetimes) -> Duration {
         self.idles_out(lifetimes).since(self.refresh.rotated_at)
     }
 
-    pub fn is_live(&self, lifetimes: &Lifetimes, now: Millis) -> bool {
+    /// Returns whether the session was neither ended nor has expired.
+    pub(crate) fn is_live(&self, lifetimes: &Lifetimes, now: Millis) -> bool {
         self.revoked_at.is_none() && now < self.idles_out(lifetimes)
     }
 }

@@ -14,6 +14,7 @@ use muster_core::Millis;
 /// Lifetimes of tokens and sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lifetimes {
+    /// Lifetime of an access token.
     pub access: Duration,
     /// Lifetime of a session whose refresh token is not used.
     pub idle: Duration,
@@ -32,7 +33,7 @@ impl Default for Lifetimes {
 
 /// The content of a refresh token with a verified signature, and the proven key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Presented {
+pub(crate) struct RefreshToken {
     pub sid: String,
     pub fam: String,
     pub generation: u64,
@@ -43,36 +44,42 @@ pub(crate) struct Presented {
 
 /// The decision on a refresh token.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Judged {
+pub(crate) enum RefreshDecision {
     /// The session advances to this generation, which must be stored before the response.
     Rotated(Box<SessionRecord>),
     /// The same successor is returned again; nothing changes.
-    Again,
+    Repeated,
     /// The session has ended or never had this token. Nothing changes.
-    Refused,
+    Rejected,
     /// The token was used before: the session must end.
     Reused,
 }
 
 /// Decides on a token by the session that it names.
-pub(crate) fn judge(session: &SessionRecord, sent: &Presented, lifetimes: &Lifetimes, now: Millis) -> Judged {
+pub(crate) fn decide(
+    session: &SessionRecord,
+    sent: &RefreshToken,
+    lifetimes: &Lifetimes,
+    now: Millis,
+) -> RefreshDecision {
     let family = &session.refresh;
-    // Without the key of a bound session a client cannot even end it.
-    let keyless = session.jkt.is_some() && session.jkt != sent.jkt;
-    if !session.is_live(lifetimes, now) || keyless || family.fam != sent.fam {
-        return Judged::Refused;
+    // Without its key, a bound session cannot even be ended.
+    let unproven = session.jkt.is_some() && session.jkt != sent.jkt;
+    if !session.is_live(lifetimes, now) || unproven || family.fam != sent.fam {
+        return RefreshDecision::Rejected;
     }
     let sent_hash = hash(&sent.jti);
-    let is = |kept: &[u8; 32]| bool::from(sent_hash.ct_eq(kept));
-    if sent.generation == family.generation && is(&family.last) {
+    let matches = |stored: &[u8; 32]| bool::from(sent_hash.ct_eq(stored));
+    if sent.generation == family.generation && matches(&family.last) {
         let next = SessionRecord { last_used: now, refresh: family.rotated(now), ..session.clone() };
-        return Judged::Rotated(Box::new(next));
+        return RefreshDecision::Rotated(Box::new(next));
     }
-    let before = sent.generation.checked_add(1) == Some(family.generation) && family.previous.as_ref().is_some_and(is);
-    if before && now.since(family.rotated_at) < lifetimes.grace {
-        return Judged::Again;
+    let is_previous =
+        sent.generation.checked_add(1) == Some(family.generation) && family.previous.as_ref().is_some_and(matches);
+    if is_previous && now.since(family.rotated_at) < lifetimes.grace {
+        return RefreshDecision::Repeated;
     }
-    Judged::Reused
+    RefreshDecision::Reused
 }
 
 #[cfg(test)]
@@ -101,9 +108,9 @@ mod tests {
     }
 
     /// Builds the present token of a session.
-    fn token(session: &SessionRecord) -> Presented {
+    fn token(session: &SessionRecord) -> RefreshToken {
         let family = &session.refresh;
-        Presented {
+        RefreshToken {
             sid: session.id.clone(),
             fam: family.fam.clone(),
             generation: family.generation,
@@ -112,55 +119,55 @@ mod tests {
         }
     }
 
-    fn judged(session: &SessionRecord, sent: &Presented, now: Millis) -> Judged {
-        judge(session, sent, &Lifetimes::default(), now)
+    fn decided(session: &SessionRecord, sent: &RefreshToken, now: Millis) -> RefreshDecision {
+        decide(session, sent, &Lifetimes::default(), now)
     }
 
     fn rotated(session: &SessionRecord, now: Millis) -> SessionRecord {
-        match judged(session, &token(session), now) {
-            Judged::Rotated(next) => *next,
+        match decided(session, &token(session), now) {
+            RefreshDecision::Rotated(next) => *next,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn the_grace_is_of_one_generation_and_ten_seconds() {
+    fn a_token_is_repeated_for_one_generation_and_ten_seconds() {
         let first = session(None);
         let (one, second) = (token(&first), rotated(&first, NOW));
         let end = NOW.plus(Duration::from_secs(10));
-        assert_eq!(judged(&second, &one, Millis(end.0 - 1)), Judged::Again);
-        assert_eq!(judged(&second, &one, end), Judged::Reused);
+        assert_eq!(decided(&second, &one, Millis(end.0 - 1)), RefreshDecision::Repeated);
+        assert_eq!(decided(&second, &one, end), RefreshDecision::Reused);
         let third = rotated(&second, NOW);
-        assert_eq!(judged(&third, &one, NOW), Judged::Reused, "its successor was used");
-        assert_eq!(judged(&third, &token(&second), NOW), Judged::Again);
+        assert_eq!(decided(&third, &one, NOW), RefreshDecision::Reused, "its successor was used");
+        assert_eq!(decided(&third, &token(&second), NOW), RefreshDecision::Repeated);
     }
 
     #[test]
-    fn a_bound_session_wants_its_key_and_is_not_ended_by_others() {
+    fn a_bound_session_needs_its_key_and_is_not_ended_without_it() {
         let bound = session(Some("key"));
         for jkt in [None, Some("another".to_owned())] {
-            assert_eq!(judged(&bound, &Presented { jkt, ..token(&bound) }, NOW), Judged::Refused);
+            assert_eq!(decided(&bound, &RefreshToken { jkt, ..token(&bound) }, NOW), RefreshDecision::Rejected);
         }
-        assert!(matches!(judged(&bound, &token(&bound), NOW), Judged::Rotated(_)));
+        assert!(matches!(decided(&bound, &token(&bound), NOW), RefreshDecision::Rotated(_)));
     }
 
     #[test]
-    fn what_is_over_is_refused_and_not_called_theft() {
+    fn a_token_of_an_ended_session_is_rejected_and_not_treated_as_reuse() {
         let ended = SessionRecord { revoked_at: Some(NOW), ..session(None) };
-        assert_eq!(judged(&ended, &token(&ended), NOW), Judged::Refused);
+        assert_eq!(decided(&ended, &token(&ended), NOW), RefreshDecision::Rejected);
         let idle = session(None);
-        assert_eq!(judged(&idle, &token(&idle), NOW.plus(Lifetimes::default().idle)), Judged::Refused);
-        let strange = Presented { fam: "2".into(), ..token(&idle) };
-        assert_eq!(judged(&idle, &strange, NOW), Judged::Refused);
+        assert_eq!(decided(&idle, &token(&idle), NOW.plus(Lifetimes::default().idle)), RefreshDecision::Rejected);
+        let foreign = RefreshToken { fam: "2".into(), ..token(&idle) };
+        assert_eq!(decided(&idle, &foreign, NOW), RefreshDecision::Rejected);
     }
 
     #[test]
-    fn a_token_of_the_future_is_no_honest_one() {
+    fn a_token_with_a_future_generation_or_another_jti_ends_the_session() {
         let first = session(None);
-        let forged = Presented { generation: 5, ..token(&first) };
-        assert_eq!(judged(&first, &forged, NOW), Judged::Reused);
-        let guessed = Presented { jti: "guessed".into(), ..token(&first) };
-        assert_eq!(judged(&first, &guessed, NOW), Judged::Reused);
+        let forged = RefreshToken { generation: 5, ..token(&first) };
+        assert_eq!(decided(&first, &forged, NOW), RefreshDecision::Reused);
+        let guessed = RefreshToken { jti: "guessed".into(), ..token(&first) };
+        assert_eq!(decided(&first, &guessed, NOW), RefreshDecision::Reused);
     }
 
     proptest! {
@@ -169,37 +176,37 @@ mod tests {
         /// In whatever order and at whatever times tokens of all generations are used: a generation is issued with one
         /// `jti` only, generations increase by one, and nothing is issued after reuse was detected.
         #[test]
-        fn there_is_one_line_of_successors(steps in prop::collection::vec((0_usize..6, 0_u64..15_000), 1..60)) {
+        fn there_is_one_sequence_of_successors(steps in prop::collection::vec((0_usize..6, 0_u64..15_000), 1..60)) {
             let mut present = session(None);
-            let mut given = vec![token(&present)];
+            let mut issued = vec![token(&present)];
             let mut now = NOW;
             for (back, gap) in steps {
                 now = Millis(now.0 + gap);
-                let sent = given[given.len().saturating_sub(1 + back)].clone();
-                match judged(&present, &sent, now) {
-                    Judged::Rotated(next) => {
+                let sent = issued[issued.len().saturating_sub(1 + back)].clone();
+                match decided(&present, &sent, now) {
+                    RefreshDecision::Rotated(next) => {
                         prop_assert_eq!(sent.generation, present.refresh.generation);
                         prop_assert_eq!(next.refresh.generation, present.refresh.generation + 1);
                         present = *next;
-                        given.push(token(&present));
+                        issued.push(token(&present));
                     }
-                    Judged::Again => {
+                    RefreshDecision::Repeated => {
                         prop_assert_eq!(sent.generation + 1, present.refresh.generation);
                         prop_assert!(now.since(present.refresh.rotated_at) < Duration::from_secs(10));
                     }
-                    Judged::Reused => {
+                    RefreshDecision::Reused => {
                         prop_assert!(sent.generation < present.refresh.generation);
                         present.revoked_at = Some(now);
-                        for token in &given {
-                            prop_assert_eq!(judged(&present, token, now), Judged::Refused);
+                        for token in &issued {
+                            prop_assert_eq!(decided(&present, token, now), RefreshDecision::Rejected);
                         }
                         break;
                     }
-                    Judged::Refused => prop_assert!(!present.is_live(&Lifetimes::default(), now)),
+                    RefreshDecision::Rejected => prop_assert!(!present.is_live(&Lifetimes::default(), now)),
                 }
             }
-            let names: std::collections::BTreeSet<_> = given.iter().map(|token| &token.jti).collect();
-            prop_assert_eq!(names.len(), given.len(), "each generation has a name of its own");
+            let jtis: std::collections::BTreeSet<_> = issued.iter().map(|token| &token.jti).collect();
+            prop_assert_eq!(jtis.len(), issued.len(), "each generation has its own `jti`");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The store is full, read-only or breaks; actors die in the middle of changes.
+//! A store that is full, read-only or fails, and actors that panic during changes.
 
 use futures::future::join_all;
 use muster_core::Kind;
@@ -12,8 +12,8 @@ fn read_only() -> Option<StoreError> {
     Some(StoreError::Poisoned("disk".into()))
 }
 
-/// The one refusal of changes that cannot be stored.
-fn unstored<T: std::fmt::Debug>(outcome: Result<T, Error>, seconds: u64) {
+/// Asserts the error for changes that cannot be stored.
+fn assert_unavailable<T: std::fmt::Debug>(outcome: Result<T, Error>, seconds: u64) {
     let error = outcome.unwrap_err();
     let expected = (Kind::Unavailable, "the store does not accept writes at the moment: try again later");
     assert_eq!((error.kind, error.message.as_str()), expected);
@@ -24,8 +24,8 @@ fn new_user(n: usize) -> NewUser {
     NewUser { email: format!("u{n}@example.org"), name: String::new(), role: UserRole::Viewer, grants: Vec::new() }
 }
 
-impl House {
-    async fn create(&self, n: usize) -> Result<Created, Error> {
+impl TestIdentity {
+    async fn create_numbered(&self, n: usize) -> Result<CreatedUser, Error> {
         self.identity.create_user(By::System, new_user(n), PASSWORD.to_owned(), None).await
     }
 
@@ -35,59 +35,62 @@ impl House {
 }
 
 #[test]
-fn a_read_only_store_refuses_every_change_alike_and_reads_go_on() {
+fn a_read_only_store_rejects_every_change_with_the_same_error_and_reads_succeed() {
     run(|tree| async move {
-        let house = House::new(&tree).await;
-        let open = house.login(FIRST_EMAIL).await.unwrap();
-        let admin = house.admit(&open.token).unwrap().person;
-        house.store.fail_commits(read_only());
-        unstored(house.login(FIRST_EMAIL).await, 30);
-        unstored(house.create(1).await, 30);
-        unstored(house.identity.refresh(&open.refresh_token, None).await, 30);
-        unstored(house.identity.logout(&admin, &open.token).await, 30);
-        unstored(house.identity.end_all(By::System, admin.user_id.to_string()).await, 30);
-        unstored(house.identity.rotate_keys(By::System).await, 30);
+        let fixture = TestIdentity::new(&tree).await;
+        let open = fixture.login(FIRST_EMAIL).await.unwrap();
+        let admin = fixture.admit(&open.token).unwrap().person;
+        fixture.store.fail_commits(read_only());
+        assert_unavailable(fixture.login(FIRST_EMAIL).await, 30);
+        assert_unavailable(fixture.create_numbered(1).await, 30);
+        assert_unavailable(fixture.identity.refresh(&open.refresh_token, None).await, 30);
+        assert_unavailable(fixture.identity.logout(&admin, &open.token).await, 30);
+        assert_unavailable(fixture.identity.end_sessions(By::System, admin.user_id.to_string()).await, 30);
+        assert_unavailable(fixture.identity.rotate_keys(By::System).await, 30);
         let patch = UserPatch { disabled: Some(true), ..UserPatch::default() };
         let id = admin.user_id.to_string();
-        unstored(house.identity.patch_user(By::System, id.clone(), patch, IfMatch::Any).await.map(drop), 30);
-        assert!(house.admit(&open.token).is_ok());
-        assert_eq!(house.identity.sessions(id).await.unwrap().len(), 1);
-        assert_eq!(house.identity.user(FIRST_EMAIL).await.unwrap().unwrap().email, FIRST_EMAIL);
+        assert_unavailable(
+            fixture.identity.patch_user(By::System, id.clone(), patch, IfMatch::Any).await.map(drop),
+            30,
+        );
+        assert!(fixture.admit(&open.token).is_ok());
+        assert_eq!(fixture.identity.sessions(id).await.unwrap().len(), 1);
+        assert_eq!(fixture.identity.user(FIRST_EMAIL).await.unwrap().unwrap().email, FIRST_EMAIL);
         after(Duration::from_secs(300)).await;
-        assert_eq!((house.restarts("identity/registry"), house.restarts("identity/signing-keys")), (0, 0));
-        house.store.fail_commits(None);
-        house.create(1).await.unwrap();
-        house.identity.logout(&admin, &open.token).await.unwrap();
+        assert_eq!((fixture.restarts("identity/registry"), fixture.restarts("identity/signing-keys")), (0, 0));
+        fixture.store.fail_commits(None);
+        fixture.create_numbered(1).await.unwrap();
+        fixture.identity.logout(&admin, &open.token).await.unwrap();
     });
 }
 
 #[test]
 fn a_full_store_delays_changes_and_loses_none() {
     run(|tree| async move {
-        let house = House::new(&tree).await;
-        let open = house.login(FIRST_EMAIL).await.unwrap();
-        house.store.fail_commits(Some(StoreError::Busy));
+        let fixture = TestIdentity::new(&tree).await;
+        let open = fixture.login(FIRST_EMAIL).await.unwrap();
+        fixture.store.fail_commits(Some(StoreError::Busy));
         let changing = async {
-            let created = join_all((0..20).map(|n| house.create(n))).await;
+            let created = join_all((0..20).map(|n| fixture.create_numbered(n))).await;
             assert!(created.into_iter().all(|created| created.is_ok()));
-            house.identity.refresh(&open.refresh_token, None).await.unwrap();
+            fixture.identity.refresh(&open.refresh_token, None).await.unwrap();
         };
-        let mending = async {
+        let recovering = async {
             after(Duration::from_secs(2)).await;
-            assert_eq!(house.identity.people(), 1, "nobody is there who is not stored");
-            house.store.fail_commits(None);
+            assert_eq!(fixture.identity.user_count(), 1, "no user is visible before it is stored");
+            fixture.store.fail_commits(None);
         };
-        tokio::join!(changing, mending);
-        assert_eq!((house.identity.people(), house.restarts("identity/registry")), (21, 0));
+        tokio::join!(changing, recovering);
+        assert_eq!((fixture.identity.user_count(), fixture.restarts("identity/registry")), (21, 0));
     });
 }
 
 #[test]
-fn a_store_that_stays_full_is_refused_after_the_callers_patience() {
+fn a_request_fails_after_its_timeout_while_the_store_stays_full() {
     run(|tree| async move {
-        let house = House::new(&tree).await;
-        house.store.fail_commits(Some(StoreError::Busy));
-        let error = house.create(1).await.unwrap_err();
+        let fixture = TestIdentity::new(&tree).await;
+        fixture.store.fail_commits(Some(StoreError::Busy));
+        let error = fixture.create_numbered(1).await.unwrap_err();
         assert_eq!(
             (error.kind, error.code, error.retry_after),
             (Kind::Unavailable, None, Some(Duration::from_secs(1)))
@@ -96,92 +99,94 @@ fn a_store_that_stays_full_is_refused_after_the_callers_patience() {
 }
 
 #[test]
-fn many_changes_share_commits_and_are_seen_only_once_durable() {
+fn many_changes_share_commits_and_are_visible_only_once_durable() {
     run(|tree| async move {
-        let house = House::new(&tree).await;
-        let open = house.login(FIRST_EMAIL).await.unwrap();
-        let admin = house.admit(&open.token).unwrap().person;
-        let watch = house.identity.watch_session(&open.session_id).unwrap();
-        house.events();
-        let before = house.store.stats().commits;
-        house.store.hold_commits();
+        let fixture = TestIdentity::new(&tree).await;
+        let open = fixture.login(FIRST_EMAIL).await.unwrap();
+        let admin = fixture.admit(&open.token).unwrap().person;
+        let watch = fixture.identity.watch_session(&open.session_id).unwrap();
+        fixture.events();
+        let before = fixture.store.stats().commits;
+        fixture.store.hold_commits();
         let changing = async {
-            house.identity.logout(&admin, &open.token).await.unwrap();
-            assert!(watch.revoked.is_cancelled(), "before it is answered");
+            fixture.identity.logout(&admin, &open.token).await.unwrap();
+            assert!(watch.revoked.is_cancelled(), "before the response");
         };
         let creating = async {
-            let created = join_all((0..60).map(|n| house.create(n))).await;
+            let created = join_all((0..60).map(|n| fixture.create_numbered(n))).await;
             assert!(created.into_iter().all(|created| created.is_ok()));
         };
         let releasing = async {
-            house.store.held(2).await;
+            fixture.store.held(2).await;
             after(Duration::from_secs(1)).await;
-            assert!(house.admit(&open.token).is_ok() && !watch.revoked.is_cancelled());
-            assert_eq!((house.identity.people(), house.events()), (1, vec![]));
-            house.store.release();
+            assert!(fixture.admit(&open.token).is_ok() && !watch.revoked.is_cancelled());
+            assert_eq!((fixture.identity.user_count(), fixture.events()), (1, vec![]));
+            fixture.store.release();
         };
         tokio::join!(changing, creating, releasing);
-        assert_eq!(house.identity.people(), 61);
-        assert!(house.store.stats().commits - before <= 4, "{:?}", house.store.stats());
-        assert!(house.admit(&open.token).is_err());
+        assert_eq!(fixture.identity.user_count(), 61);
+        assert!(fixture.store.stats().commits - before <= 4, "{:?}", fixture.store.stats());
+        assert!(fixture.admit(&open.token).is_err());
     });
 }
 
 #[test]
-fn a_commit_that_fails_is_told_to_all_and_undoes_what_was_decided() {
+fn a_failed_commit_fails_all_callers_and_undoes_the_decisions() {
     run(|tree| async move {
-        let house = House::new(&tree).await;
-        let open = house.login(FIRST_EMAIL).await.unwrap();
-        let admin = house.admit(&open.token).unwrap().person;
-        house.store.hold_commits();
+        let fixture = TestIdentity::new(&tree).await;
+        let open = fixture.login(FIRST_EMAIL).await.unwrap();
+        let admin = fixture.admit(&open.token).unwrap().person;
+        fixture.store.hold_commits();
         let changing = async {
-            let (out, created) =
-                tokio::join!(house.identity.logout(&admin, &open.token), join_all((0..20).map(|n| house.create(n))));
-            unstored(out, 30);
-            created.into_iter().for_each(|created| unstored(created, 30));
+            let (out, created) = tokio::join!(
+                fixture.identity.logout(&admin, &open.token),
+                join_all((0..20).map(|n| fixture.create_numbered(n)))
+            );
+            assert_unavailable(out, 30);
+            created.into_iter().for_each(|created| assert_unavailable(created, 30));
         };
         let breaking = async {
-            house.store.held(2).await;
+            fixture.store.held(2).await;
             after(Duration::from_secs(1)).await;
-            house.store.fail_commits(read_only());
-            house.store.release();
+            fixture.store.fail_commits(read_only());
+            fixture.store.release();
         };
         tokio::join!(changing, breaking);
-        until(|| house.restarts("identity/registry") == 1).await;
-        house.identity.up().await;
-        assert!(house.admit(&open.token).is_ok(), "the session lives on");
-        assert_eq!(house.identity.user("u1@example.org").await.unwrap(), None);
+        until(|| fixture.restarts("identity/registry") == 1).await;
+        fixture.identity.up().await;
+        assert!(fixture.admit(&open.token).is_ok(), "the session is still live");
+        assert_eq!(fixture.identity.user("u1@example.org").await.unwrap(), None);
         after(Duration::from_secs(300)).await;
-        assert_eq!(house.restarts("identity/registry"), 1, "no loop while the store stays read-only");
-        house.store.fail_commits(None);
-        house.create(1).await.unwrap();
+        assert_eq!(fixture.restarts("identity/registry"), 1, "no loop while the store stays read-only");
+        fixture.store.fail_commits(None);
+        fixture.create_numbered(1).await.unwrap();
     });
 }
 
 #[test]
-fn a_registry_that_dies_under_load_loses_nothing_that_was_acknowledged() {
+fn a_registry_that_panics_under_load_loses_no_acknowledged_change() {
     run(|tree| async move {
-        let house = House::new(&tree).await;
+        let fixture = TestIdentity::new(&tree).await;
         for round in 0..3_u64 {
-            let open = house.login(FIRST_EMAIL).await.unwrap();
-            let admin = house.admit(&open.token).unwrap().person;
-            house.identity.logout(&admin, &open.token).await.unwrap();
+            let open = fixture.login(FIRST_EMAIL).await.unwrap();
+            let admin = fixture.admit(&open.token).unwrap().person;
+            fixture.identity.logout(&admin, &open.token).await.unwrap();
             let numbers = round as usize * 100..round as usize * 100 + 20;
-            house.store.hold_commits();
-            let creating = async { join_all(numbers.clone().map(|n| house.create(n))).await };
-            let killing = async {
-                house.store.held(2).await;
-                house.kill("identity/registry");
-                until(|| house.restarts("identity/registry") == round + 1).await;
-                house.store.release();
+            fixture.store.hold_commits();
+            let creating = async { join_all(numbers.clone().map(|n| fixture.create_numbered(n))).await };
+            let panicking = async {
+                fixture.store.held(2).await;
+                fixture.kill("identity/registry");
+                until(|| fixture.restarts("identity/registry") == round + 1).await;
+                fixture.store.release();
             };
-            let (created, ()) = tokio::join!(creating, killing);
-            house.identity.up().await;
+            let (created, ()) = tokio::join!(creating, panicking);
+            fixture.identity.up().await;
             for (n, created) in numbers.zip(created) {
-                let there = house.identity.user(&format!("u{n}@example.org")).await.unwrap().is_some();
-                assert!(there || created.is_err_and(|error| error.kind == Kind::Unavailable));
+                let stored = fixture.identity.user(&format!("u{n}@example.org")).await.unwrap().is_some();
+                assert!(stored || created.is_err_and(|error| error.kind == Kind::Unavailable));
             }
-            assert!(house.admit(&open.token).is_err(), "what ended stays ended");
+            assert!(fixture.admit(&open.token).is_err(), "an ended session stays ended");
         }
     });
 }
@@ -189,108 +194,108 @@ fn a_registry_that_dies_under_load_loses_nothing_that_was_acknowledged() {
 #[test]
 fn a_session_that_is_not_durable_yet_ends_with_all_others() {
     run(|tree| async move {
-        let house = House::new(&tree).await;
-        let admin = house.admin().await;
+        let fixture = TestIdentity::new(&tree).await;
+        let admin = fixture.admin().await;
         let user = admin.user_id.to_string();
-        house.store.hold_commits();
-        let opening = async { house.login(FIRST_EMAIL).await };
+        fixture.store.hold_commits();
+        let opening = async { fixture.login(FIRST_EMAIL).await };
         let ending = async {
-            house.store.held(1).await;
-            house.identity.end_all(By::System, user.clone()).await
+            fixture.store.held(1).await;
+            fixture.identity.end_sessions(By::System, user.clone()).await
         };
         let releasing = async {
-            house.store.held(2).await;
-            house.store.release();
+            fixture.store.held(2).await;
+            fixture.store.release();
         };
         let (opened, ended, ()) = tokio::join!(opening, ending, releasing);
         assert_eq!(ended, Ok(2));
-        assert!(house.admit(&opened.unwrap().token).is_err());
-        assert_eq!((house.identity.live(), house.identity.sessions(user).await.unwrap().len()), (0, 0));
-        let house = house.again().await;
-        assert_eq!(house.identity.live(), 0, "and stays so");
+        assert!(fixture.admit(&opened.unwrap().token).is_err());
+        assert_eq!((fixture.identity.live_sessions(), fixture.identity.sessions(user).await.unwrap().len()), (0, 0));
+        let fixture = fixture.restart().await;
+        assert_eq!(fixture.identity.live_sessions(), 0, "also after a restart");
     });
 }
 
 #[test]
-fn a_refresh_on_its_way_does_not_revive_a_session_that_ends() {
+fn a_concurrent_refresh_does_not_revive_an_ended_session() {
     run(|tree| async move {
-        let house = House::new(&tree).await;
-        let open = house.login(FIRST_EMAIL).await.unwrap();
-        let admin = house.admit(&open.token).unwrap().person;
-        house.identity.refresh(&open.refresh_token, None).await.unwrap();
+        let fixture = TestIdentity::new(&tree).await;
+        let open = fixture.login(FIRST_EMAIL).await.unwrap();
+        let admin = fixture.admit(&open.token).unwrap().person;
+        fixture.identity.refresh(&open.refresh_token, None).await.unwrap();
         for first in ["refresh", "end"] {
-            let open = house.login(FIRST_EMAIL).await.unwrap();
-            // Its actor runs.
-            let open = house.identity.refresh(&open.refresh_token, None).await.unwrap();
-            house.store.hold_commits();
+            let open = fixture.login(FIRST_EMAIL).await.unwrap();
+            // Starts the session actor.
+            let open = fixture.identity.refresh(&open.refresh_token, None).await.unwrap();
+            fixture.store.hold_commits();
             let refreshing = async {
-                house.store.held(usize::from(first == "end")).await;
-                house.identity.refresh(&open.refresh_token, None).await
+                fixture.store.held(usize::from(first == "end")).await;
+                fixture.identity.refresh(&open.refresh_token, None).await
             };
             let ending = async {
-                house.store.held(usize::from(first == "refresh")).await;
-                house.identity.logout(&admin, &open.token).await
+                fixture.store.held(usize::from(first == "refresh")).await;
+                fixture.identity.logout(&admin, &open.token).await
             };
             let releasing = async {
-                // Who asks for a session whose end is decided waits until that is durable.
-                house.store.held(if first == "end" { 1 } else { 2 }).await;
+                // A request for a session whose end is decided waits until that is durable.
+                fixture.store.held(if first == "end" { 1 } else { 2 }).await;
                 after(Duration::from_millis(100)).await;
-                house.store.release();
+                fixture.store.release();
             };
             let (refreshed, ended, ()) = tokio::join!(refreshing, ending, releasing);
             ended.unwrap();
             if let Ok(refreshed) = refreshed {
                 assert_eq!(first, "refresh");
-                assert!(house.admit(&refreshed.token).is_err());
-                assert!(house.identity.refresh(&refreshed.refresh_token, None).await.is_err());
+                assert!(fixture.admit(&refreshed.token).is_err());
+                assert!(fixture.identity.refresh(&refreshed.refresh_token, None).await.is_err());
             }
-            assert!(house.admit(&open.token).is_err());
+            assert!(fixture.admit(&open.token).is_err());
         }
     });
 }
 
 #[test]
-fn refreshes_of_one_token_wait_for_the_first_and_get_its_answer() {
+fn concurrent_refreshes_of_one_token_get_the_response_of_the_first() {
     run(|tree| async move {
-        let house = House::new(&tree).await;
-        let first = house.login(FIRST_EMAIL).await.unwrap();
-        let first = house.identity.refresh(&first.refresh_token, None).await.unwrap();
-        let before = house.store.stats().commits;
-        house.store.hold_commits();
-        let refreshing = join_all((0..20).map(|_| house.identity.refresh(&first.refresh_token, None)));
+        let fixture = TestIdentity::new(&tree).await;
+        let first = fixture.login(FIRST_EMAIL).await.unwrap();
+        let first = fixture.identity.refresh(&first.refresh_token, None).await.unwrap();
+        let before = fixture.store.stats().commits;
+        fixture.store.hold_commits();
+        let refreshing = join_all((0..20).map(|_| fixture.identity.refresh(&first.refresh_token, None)));
         let releasing = async {
-            house.store.held(1).await;
-            house.store.release();
+            fixture.store.held(1).await;
+            fixture.store.release();
         };
         let (refreshed, ()) = tokio::join!(refreshing, releasing);
         let tokens: std::collections::BTreeSet<_> = refreshed.into_iter().map(|it| it.unwrap().refresh_token).collect();
         assert_eq!(tokens.len(), 1);
-        assert_eq!(house.store.stats().commits - before, 1);
+        assert_eq!(fixture.store.stats().commits - before, 1);
     });
 }
 
 #[test]
-fn the_same_idempotency_key_makes_one_person_while_the_first_answer_is_not_durable() {
+fn an_idempotency_key_creates_one_user_while_the_first_response_is_not_durable() {
     run(|tree| async move {
-        let house = House::new(&tree).await;
-        let asked = |digest| {
+        let fixture = TestIdentity::new(&tree).await;
+        let create = |digest| {
             let key = muster_core::idempotency::Idempotency {
                 principal: "usr_1".into(),
                 key: "k".into(),
                 digest: [digest; 32],
             };
-            house.identity.create_user(By::System, new_user(1), PASSWORD.to_owned(), Some(key))
+            fixture.identity.create_user(By::System, new_user(1), PASSWORD.to_owned(), Some(key))
         };
-        house.store.hold_commits();
+        fixture.store.hold_commits();
         let releasing = async {
-            house.store.held(1).await;
+            fixture.store.held(1).await;
             after(Duration::from_secs(1)).await;
-            house.store.release();
+            fixture.store.release();
         };
-        let (first, second, other, ()) = tokio::join!(asked(1), asked(1), asked(2), releasing);
+        let (first, second, other, ()) = tokio::join!(create(1), create(1), create(2), releasing);
         let (first, second) = (first.unwrap(), second.unwrap());
         assert_eq!(first.user.id, second.user.id);
-        assert_ne!(first.given, second.given);
+        assert_ne!(first.replayed, second.replayed);
         assert_eq!(other.unwrap_err().kind, Kind::IdempotencyConflict);
     });
 }

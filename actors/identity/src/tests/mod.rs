@@ -1,10 +1,10 @@
-//! The actors of identity on paused time.
+//! The actors of identity, on paused time.
 
 mod faults;
 mod logins;
-mod people;
 mod refreshes;
 mod sessions;
+mod users;
 
 use muster_core::principal::UserRole;
 use std::sync::Arc;
@@ -23,34 +23,34 @@ use muster_core::{Clock, Error};
 
 pub(super) const PASSWORD: &str = "correct horse battery staple";
 
-/// A house of people: the actors over a store that can be started again.
-pub(super) struct House {
+/// The actors of identity over an in-memory store, which can be restarted.
+pub(super) struct TestIdentity {
     pub identity: Identity,
     pub store: Arc<MemStore>,
-    pub told: Arc<RecordingPublisher>,
+    pub published: Arc<RecordingPublisher>,
     pub keys: TempDir,
     tree: Tree,
 }
 
-impl House {
-    /// With the first administrator, on a clock that moves with the world's time.
+impl TestIdentity {
+    /// Starts the actors and creates the first administrator. The clock follows the paused time.
     pub async fn new(tree: &Tree) -> Self {
-        let house = Self::on(tree, Arc::new(MemStore::default()), tempfile::tempdir().unwrap(), "identity").await;
-        house.identity.create_first(Some(PASSWORD.to_owned())).await.unwrap();
-        house
+        let fixture = Self::on(tree, Arc::new(MemStore::default()), tempfile::tempdir().unwrap(), "identity").await;
+        fixture.identity.create_first(Some(PASSWORD.to_owned())).await.unwrap();
+        fixture
     }
 
     async fn on(tree: &Tree, store: Arc<MemStore>, keys: TempDir, name: &str) -> Self {
         let clock = Clock::tokio(muster_core::Millis(START.0));
-        let told = Arc::new(RecordingPublisher::default());
+        let published = Arc::new(RecordingPublisher::default());
         let options = IdentityOptions {
             clock,
-            publisher: Some(Arc::clone(&told) as _),
+            publisher: Some(Arc::clone(&published) as _),
             keys: keys.path().join("signing"),
             policy: RotationPolicy::default(),
             issuer: "muster".to_owned(),
             lifetimes: Lifetimes::default(),
-            rates: Rates { per_address: 1000, of_all: 1000 },
+            rates: LoginRates { per_address: 1000, of_all: 1000 },
             hasher: Hasher { m_kib: 8, t: 1, p: 1 },
             cores: 2,
             bound_bearer: BoundBearer::WithProof,
@@ -58,64 +58,69 @@ impl House {
         let (arbiter, handle): (_, StoreHandle) = (actix_rt::Arbiter::current(), store.clone());
         let identity = Identity::start(&tree.group(name), arbiter, &handle, options).unwrap();
         identity.up().await;
-        Self { identity, store, told, keys, tree: tree.clone() }
+        Self { identity, store, published, keys, tree: tree.clone() }
     }
 
-    /// The same store and keys under new actors, as after a restart of the program.
-    pub async fn again(self) -> Self {
-        Self::on(&self.tree, self.store, self.keys, "identity-again").await
+    /// Starts new actors on the same store and keys, as after a restart of the program.
+    pub async fn restart(self) -> Self {
+        Self::on(&self.tree, self.store, self.keys, "identity-restarted").await
     }
 
-    pub async fn login(&self, email: &str) -> Result<LoggedIn, Error> {
+    pub async fn login(&self, email: &str) -> Result<IssuedTokens, Error> {
         self.login_with(email, PASSWORD).await
     }
 
-    pub async fn login_with(&self, email: &str, password: &str) -> Result<LoggedIn, Error> {
+    pub async fn login_with(&self, email: &str, password: &str) -> Result<IssuedTokens, Error> {
         let (email, password) = (email.to_owned(), password.to_owned());
         self.identity.login(Login { email, password, origin: Origin::default() }).await
     }
 
+    /// Logs the first administrator in.
     pub async fn admin(&self) -> Arc<Person> {
         let done = self.login(FIRST_EMAIL).await.unwrap();
         self.admit(&done.token).unwrap().person
     }
 
     pub fn admit(&self, token: &str) -> Result<Admitted, Error> {
-        let shown = Shown { scheme: Scheme::Bearer, token, proof: None, method: "GET", url: "http://localhost/" };
-        self.identity.admit(&shown)
+        let credential =
+            Credential { scheme: Scheme::Bearer, token, proof: None, method: "GET", url: "http://localhost/" };
+        self.identity.admit(&credential)
     }
 
-    pub async fn person(&self, email: &str, role: UserRole) -> Arc<UserRecord> {
+    /// Creates a user with the password [`PASSWORD`].
+    pub async fn create(&self, email: &str, role: UserRole) -> Arc<UserRecord> {
         let new = NewUser { email: email.to_owned(), name: String::new(), role, grants: Vec::new() };
         self.identity.create_user(By::System, new, PASSWORD.to_owned(), None).await.unwrap().user
     }
 
-    /// What the audit log says was done, in order.
+    /// Returns the entries of the audit log, in order.
     pub fn audit(&self) -> Vec<AuditEntry> {
         let page = self.store.scan(StoreTree::Audit, &Scan { limit: 1000, ..Scan::default() }).unwrap();
         page.items.iter().map(|(_, rec)| AuditEntry::decode(rec).unwrap()).collect()
     }
 
+    /// Returns the actions of the audit log, in order.
     pub fn actions(&self) -> Vec<String> {
         self.audit().into_iter().map(|entry| entry.action).collect()
     }
 
-    /// Names of the events since last asked.
+    /// Returns the names of the events published since the last call.
     pub fn events(&self) -> Vec<String> {
-        self.told.take().into_iter().map(|event| event.name).collect()
+        self.published.take().into_iter().map(|event| event.name).collect()
     }
 
-    /// Kills an actor by its place in the tree.
+    /// Makes an actor panic, by its path in the tree.
     pub fn kill(&self, path: &str) {
         assert!(self.tree.inject_panic(path), "{path} was running: {:?}", self.tree.snapshot());
     }
 
+    /// Returns the paths of all actors.
     pub fn actors(&self) -> Vec<String> {
         self.tree.snapshot().into_iter().map(|actor| actor.path).collect()
     }
 }
 
-/// So much of the world's time goes by.
+/// Lets virtual time pass.
 pub(super) async fn wait(seconds: u64) {
     muster_core::test_world::after(Duration::from_secs(seconds)).await;
 }

@@ -3,6 +3,7 @@
 mod record;
 mod state;
 
-pub use record::{Phc, UserRecord};
-pub(super) use state::UserState;
-pub use state::{Given, MAX_PASSWORD, NewUser, UserPatch, fold, usable_password};
+pub(super) use record::Phc;
+pub use record::UserRecord;
+pub use state::{NewUser, UserPatch};
+pub(super) use state::{UserState, check_new_password, normalize_email};

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use muster_core::Millis;
 use muster_core::principal::{Permission, Permissions, UserRole};
 
-/// A password hash in PHC format, with its parameters. Never displayed.
+/// A password hash in PHC string format, with its parameters. Never displayed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Phc(pub String);
+pub(crate) struct Phc(pub(crate) String);
 
 impl fmt::Debug for Phc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -18,28 +18,35 @@ impl fmt::Debug for Phc {
     }
 }
 
-/// A user.
+/// The stored record of a user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UserRecord {
     /// User identifier, `usr_…`.
     pub id: String,
     /// E-mail in lower case: no two users differ in case alone.
     pub email: String,
+    /// Display name, 0 to 100 characters.
     pub name: String,
+    /// Role, which grants a fixed set of permissions.
     pub role: UserRole,
     /// Individual permissions in addition to those of the role.
     pub grants: Vec<Permission>,
-    pub password: Phc,
+    pub(crate) password: Phc,
+    /// Whether the user is barred from logging in.
     pub disabled: bool,
     /// Incremented with each change of the user's permissions.
     pub pv: u64,
     /// Tokens issued before this time are invalid.
     pub not_before: Millis,
+    /// Time of creation.
     pub created_at: Millis,
     /// Creator: `usr_…` or `system`.
     pub created_by: String,
+    /// Time of the last change.
     pub updated_at: Millis,
+    /// Time of the last login; `None` before the first one.
     pub last_login: Option<Millis>,
+    /// Incremented with each change by an administrator or the user; compared with `If-Match`.
     pub version: u64,
 }
 

@@ -13,85 +13,91 @@ use muster_core::principal::{Permission, UserRole};
 use muster_core::{Error, Kind, Millis};
 
 /// Longest password, in bytes. Hashing longer ones would make denial of service cheap.
-pub const MAX_PASSWORD: usize = 1024;
-const SHORTEST_PASSWORD: usize = 8;
+const MAX_PASSWORD: usize = 1024;
+/// Shortest password, in bytes.
+const MIN_PASSWORD: usize = 8;
 /// Longest e-mail address (RFC 5321, section 4.5.3.1.3, without the angle brackets).
-const LONGEST_EMAIL: usize = 254;
-const LONGEST_NAME: usize = 100;
+const MAX_EMAIL: usize = 254;
+/// Longest display name, in characters.
+const MAX_NAME: usize = 100;
 
 /// A user to create.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewUser {
+    /// E-mail address; normalized when the user is created.
     pub email: String,
     /// Display name, 0 to 100 characters.
     pub name: String,
+    /// Role of the user.
     pub role: UserRole,
+    /// Individual permissions in addition to those of the role.
     pub grants: Vec<Permission>,
 }
 
 /// Changes to a user; `None` leaves a field as it is.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UserPatch {
+    /// Display name, 0 to 100 characters.
     pub name: Option<String>,
+    /// Role of the user.
     pub role: Option<UserRole>,
+    /// Individual permissions in addition to those of the role; replaces all of them.
     pub grants: Option<Vec<Permission>>,
+    /// Whether the user is barred from logging in. Disabling ends all sessions.
     pub disabled: Option<bool>,
 }
 
-/// Whether a user was created now or before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Given {
-    Now,
-    /// Created before, for the same `Idempotency-Key`.
-    Before,
-}
-
 /// Normalizes an e-mail address as records store it.
-pub fn fold(email: &str) -> String {
+pub(crate) fn normalize_email(email: &str) -> String {
     email.trim().to_lowercase()
 }
 
+/// Checks that a new password has a valid length and no NUL.
+///
 /// # Errors
 /// `Invalid`, naming `body.<field>`.
-pub fn usable_password(field: &str, password: &str) -> Result<(), Error> {
-    if (SHORTEST_PASSWORD..=MAX_PASSWORD).contains(&password.len()) && !password.contains('\0') {
+pub(crate) fn check_new_password(field: &str, password: &str) -> Result<(), Error> {
+    if (MIN_PASSWORD..=MAX_PASSWORD).contains(&password.len()) && !password.contains('\0') {
         return Ok(());
     }
-    let wrong = format!("must have {SHORTEST_PASSWORD} to {MAX_PASSWORD} bytes, none of them NUL");
+    let wrong = format!("must have {MIN_PASSWORD} to {MAX_PASSWORD} bytes, none of them NUL");
     Err(Error::field(Kind::Invalid, &["body", field], wrong, Value::Null))
 }
 
-/// Returns whether a user with `users:write` may grant or remove a role with these individual permissions. Every role
-/// except `admin` and `super_admin`, which only a super_admin may grant; individual permissions only if the user has
-/// them too. Assigning a role does not require its permissions, but nobody can create another administrator or grant
-/// permissions without having them.
-fn may_give(by: &By, role: UserRole, grants: &[Permission]) -> Result<(), Error> {
+/// Checks that a user with `users:write` may assign or remove a role with these individual permissions: every role except
+/// `admin` and `super_admin`, which only a super_admin may assign; individual permissions only if the user has them too.
+/// Assigning a role does not require its permissions, but nobody can create another administrator or grant permissions
+/// without having them.
+fn check_assignable(by: &By, role: UserRole, grants: &[Permission]) -> Result<(), Error> {
     let By::Person(person) = by else { return Ok(()) };
     if person.role == UserRole::SuperAdmin {
         return Ok(());
     }
     if matches!(role, UserRole::Admin | UserRole::SuperAdmin) {
-        let message = format!("only a super_admin gives, takes or changes the role {}: ask one", role.name());
+        let message = format!("only a super_admin can assign, remove or change the role {}", role.name());
         return Err(Error::new(Kind::Forbidden, message).coded("permission_denied"));
     }
     match grants.iter().find(|&&grant| !person.permissions.has(grant)) {
         Some(grant) => {
-            let message = format!("nobody gives or takes a single grant that one lacks: you lack `{}`", grant.name());
+            let message = format!(
+                "a grant can only be added or removed by a user who has it: you do not have `{}`",
+                grant.name()
+            );
             Err(Error::new(Kind::Forbidden, message).coded("permission_denied"))
         }
         None => Ok(()),
     }
 }
 
-/// Returns whether a user may be changed in this way: nobody may raise their own permissions, whatever they may grant
-/// to others.
-fn may_become(by: &By, present: &UserRecord, next: &UserRecord) -> Result<(), Error> {
+/// Checks that a user may make this change to their own account: nobody may extend their own permissions, whatever they
+/// may grant to others.
+fn check_own_change(by: &By, present: &UserRecord, next: &UserRecord) -> Result<(), Error> {
     let By::Person(person) = by else { return Ok(()) };
     if person.role == UserRole::SuperAdmin || person.permissions.covers(next.permissions()) {
         let same = next.role == present.role;
-        return if same { Ok(()) } else { may_give(by, next.role, &[]) };
+        return if same { Ok(()) } else { check_assignable(by, next.role, &[]) };
     }
-    let message = "nobody raises oneself: ask another administrator";
+    let message = "you cannot extend your own permissions: ask another administrator";
     Err(Error::new(Kind::Forbidden, message).coded("permission_denied"))
 }
 
@@ -117,10 +123,12 @@ impl UserState {
         self.by_id.get(id)
     }
 
-    pub fn by_email(&self, folded: &str) -> Option<&Arc<UserRecord>> {
-        self.by_id.get(self.by_email.get(folded)?)
+    /// Returns a user by normalized e-mail.
+    pub fn by_email(&self, email: &str) -> Option<&Arc<UserRecord>> {
+        self.by_id.get(self.by_email.get(email)?)
     }
 
+    /// Adds or replaces a user.
     pub fn put(&mut self, record: Arc<UserRecord>) {
         self.by_email.insert(record.email.clone(), record.id.clone());
         self.by_id.insert(record.id.clone(), record);
@@ -133,25 +141,32 @@ impl UserState {
     }
 
     /// Returns users, newest first.
-    pub fn list(&self, ask: &PageAsk) -> Page<Arc<UserRecord>> {
-        let older = |id: &String| ask.after.as_deref().is_none_or(|after| id.as_str() < after);
+    pub fn list(&self, page: &PageAsk) -> Page<Arc<UserRecord>> {
+        let older = |id: &String| page.after.as_deref().is_none_or(|after| id.as_str() < after);
         let from = self.by_id.iter().rev().filter(|(id, _)| older(id)).map(|(_, record)| Arc::clone(record));
-        Page::of(from, ask.limit, |record| record.id.clone())
+        Page::of(from, page.limit, |record| record.id.clone())
     }
 
+    /// Returns a user.
+    ///
+    /// # Errors
+    /// `NotFound`.
     pub fn found(&self, id: &str) -> Result<&Arc<UserRecord>, Error> {
-        self.get(id).ok_or_else(|| Error::new(Kind::NotFound, format!("nobody has the id {id}")))
+        self.get(id).ok_or_else(|| Error::new(Kind::NotFound, format!("no user has the id {id}")))
     }
 
-    /// Returns the record of a new user, or an error.
+    /// Returns the record of a new user.
+    ///
+    /// # Errors
+    /// `Invalid`, by field; `Forbidden` if `by` may not assign the role or a grant; `Conflict` (`email_taken`).
     pub fn create(&self, new: NewUser, password: Phc, by: &By, id: String, now: Millis) -> Result<UserRecord, Error> {
-        let email = fold(&new.email);
+        let email = normalize_email(&new.email);
         check_email(&email)?;
         check_name(&new.name)?;
-        let grants = single(new.grants, new.role);
-        may_give(by, new.role, &grants)?;
+        let grants = own_grants(new.grants, new.role);
+        check_assignable(by, new.role, &grants)?;
         if self.by_email.contains_key(&email) {
-            let message = format!("somebody has the e-mail {email} already: change that record, or take another");
+            let message = format!("another user has the e-mail {email}: change that user, or use another e-mail");
             return Err(Error::new(Kind::Conflict, message).coded("email_taken"));
         }
         Ok(UserRecord {
@@ -173,6 +188,9 @@ impl UserState {
     }
 
     /// Returns the record with the changes; `pv` is incremented if the permissions change.
+    ///
+    /// # Errors
+    /// `NotFound`; `PreconditionFailed`; `Invalid`, by field; `Forbidden`; `Conflict` (`last_super_admin`).
     pub fn patch(
         &self,
         id: &str,
@@ -181,23 +199,22 @@ impl UserState {
         by: &By,
         now: Millis,
     ) -> Result<UserRecord, Error> {
-        let present = self.reach(id, if_match, by)?;
+        let present = self.changeable(id, if_match, by)?;
         let mut next = UserRecord::clone(present);
         if let Some(name) = patch.name {
             check_name(&name)?;
             next.name = name;
         }
         next.role = patch.role.unwrap_or(next.role);
-        next.grants = single(patch.grants.unwrap_or(next.grants), next.role);
+        next.grants = own_grants(patch.grants.unwrap_or(next.grants), next.role);
         next.disabled = patch.disabled.unwrap_or(next.disabled);
         if by.id() == id {
-            may_become(by, present, &next)?;
+            check_own_change(by, present, &next)?;
         } else {
-            may_give(by, next.role, &next.grants)?;
+            check_assignable(by, next.role, &next.grants)?;
         }
-        let ends = |record: &UserRecord| record.role != UserRole::SuperAdmin || record.disabled;
-        if ends(&next) {
-            self.spare_last(present)?;
+        if !is_active_super_admin(&next) {
+            self.check_not_last(present)?;
         }
         if next.disabled && !present.disabled {
             next.not_before = now;
@@ -210,45 +227,54 @@ impl UserState {
     }
 
     /// Returns the record with a new password, which invalidates every session.
+    ///
+    /// # Errors
+    /// `NotFound`; `Forbidden`.
     pub fn password(&self, id: &str, password: Phc, by: &By, now: Millis) -> Result<UserRecord, Error> {
         let present = self.found(id)?;
         if by.id() != id {
-            may_give(by, present.role, &present.grants)?;
+            check_assignable(by, present.role, &present.grants)?;
         }
         let version = present.version + 1;
         Ok(UserRecord { password, not_before: now, version, updated_at: now, ..UserRecord::clone(present) })
     }
 
-    /// Returns whether a user may be deleted.
-    pub fn removable(&self, id: &str, if_match: IfMatch, by: &By) -> Result<Arc<UserRecord>, Error> {
-        let present = self.reach(id, if_match, by)?;
-        self.spare_last(present)?;
+    /// Returns a user that may be deleted.
+    ///
+    /// # Errors
+    /// `NotFound`; `PreconditionFailed`; `Forbidden`; `Conflict` (`last_super_admin`).
+    pub fn deletable(&self, id: &str, if_match: IfMatch, by: &By) -> Result<Arc<UserRecord>, Error> {
+        let present = self.changeable(id, if_match, by)?;
+        self.check_not_last(present)?;
         Ok(Arc::clone(present))
     }
 
-    fn reach(&self, id: &str, if_match: IfMatch, by: &By) -> Result<&Arc<UserRecord>, Error> {
+    fn changeable(&self, id: &str, if_match: IfMatch, by: &By) -> Result<&Arc<UserRecord>, Error> {
         let present = self.found(id)?;
         if by.id() != id {
-            may_give(by, present.role, &present.grants)?;
+            check_assignable(by, present.role, &present.grants)?;
         }
         if_match.check(present.version)?;
         Ok(present)
     }
 
-    /// Nobody could undo the loss of the last super_admin.
-    fn spare_last(&self, leaving: &UserRecord) -> Result<(), Error> {
-        let reigns = |record: &UserRecord| record.role == UserRole::SuperAdmin && !record.disabled;
-        let others = || self.by_id.values().any(|record| record.id != leaving.id && reigns(record));
-        if !reigns(leaving) || others() {
+    /// Checks that another active super_admin remains: without one, nobody could create one.
+    fn check_not_last(&self, leaving: &UserRecord) -> Result<(), Error> {
+        let others = || self.by_id.values().any(|record| record.id != leaving.id && is_active_super_admin(record));
+        if !is_active_super_admin(leaving) || others() {
             return Ok(());
         }
-        let message = "this is the last active super_admin: make another one first";
+        let message = "this is the last active super_admin: create another one first";
         Err(Error::new(Kind::Conflict, message).coded("last_super_admin").detailing(json!({ "user_id": leaving.id })))
     }
 }
 
+fn is_active_super_admin(user: &UserRecord) -> bool {
+    user.role == UserRole::SuperAdmin && !user.disabled
+}
+
 /// Returns permissions sorted, without duplicates and without those of the role.
-fn single(mut grants: Vec<Permission>, role: UserRole) -> Vec<Permission> {
+fn own_grants(mut grants: Vec<Permission>, role: UserRole) -> Vec<Permission> {
     grants.sort_unstable();
     grants.dedup();
     grants.retain(|&grant| !role.permissions().has(grant));
@@ -257,18 +283,18 @@ fn single(mut grants: Vec<Permission>, role: UserRole) -> Vec<Permission> {
 
 fn check_email(email: &str) -> Result<(), Error> {
     let parts = email.split_once('@');
-    let whole = parts.is_some_and(|(local, host)| !local.is_empty() && !host.is_empty() && !host.contains('@'));
-    let odd = |letter: char| letter.is_whitespace() || letter.is_control();
-    if whole && email.len() <= LONGEST_EMAIL && !email.contains(odd) {
+    let complete = parts.is_some_and(|(local, host)| !local.is_empty() && !host.is_empty() && !host.contains('@'));
+    let forbidden = |letter: char| letter.is_whitespace() || letter.is_control();
+    if complete && email.len() <= MAX_EMAIL && !email.contains(forbidden) {
         return Ok(());
     }
-    let shown: String = email.chars().take(LONGEST_EMAIL).collect();
-    let wrong = format!("must be an e-mail address of at most {LONGEST_EMAIL} bytes");
-    Err(Error::field(Kind::Invalid, &["body", "email"], wrong, shown.into()))
+    let input: String = email.chars().take(MAX_EMAIL).collect();
+    let wrong = format!("must be an e-mail address of at most {MAX_EMAIL} bytes");
+    Err(Error::field(Kind::Invalid, &["body", "email"], wrong, input.into()))
 }
 
 fn check_name(name: &str) -> Result<(), Error> {
-    if name.chars().count() <= LONGEST_NAME && !name.contains(char::is_control) {
+    if name.chars().count() <= MAX_NAME && !name.contains(char::is_control) {
         return Ok(());
     }
     Err(Error::field(Kind::Invalid, &["body", "name"], "must have at most 100 characters", Value::Null))

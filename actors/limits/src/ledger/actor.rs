@@ -12,7 +12,7 @@ use muster_store::{Frames, Journal, StoreError, StoreHandle};
 use tokio::sync::oneshot;
 
 use super::checkpoint::{self, Loaded};
-use super::line::Line;
+use super::line::JournalLine;
 use super::messages::{
     Budgets, BudgetsRequest, Flush, Hold, HoldRequest, LedgerStatus, Refusal, RowsRequest, StatusRequest,
 };
@@ -39,8 +39,8 @@ pub(super) struct LedgerResources {
     pub(super) options: LedgerOptions,
 }
 
-/// The ledger actor; see the module.
-pub struct LedgerActor {
+/// Follows the journal, grants holds and writes checkpoints.
+pub(crate) struct LedgerActor {
     resources: LedgerResources,
     ledger: LedgerState,
     follower: u64,
@@ -69,7 +69,7 @@ impl LedgerActor {
     /// Applies the journal lines written since the last call. If that fails, the state in memory cannot be trusted: the
     /// actor stops, and its next incarnation restores everything.
     fn catch_up(&mut self, context: &mut Context<Self>) -> Result<(), Error> {
-        self.count().map_err(|error| broken(&error, context))
+        self.count().map_err(|error| stop_broken(&error, context))
     }
 
     fn count(&mut self) -> Result<(), StoreError> {
@@ -84,18 +84,18 @@ impl LedgerActor {
         Ok(())
     }
 
-    fn grant(&mut self, HoldRequest(ask): HoldRequest, context: &mut Context<Self>) -> Result<Hold, Refusal> {
+    fn grant(&mut self, HoldRequest(request): HoldRequest, context: &mut Context<Self>) -> Result<Hold, Refusal> {
         self.catch_up(context).map_err(Refusal::Error)?;
         if self.ledger.holds() >= MAX_HOLDS {
             let error = Error::new(Kind::Unavailable, "too many calls with a budget are in progress: try again");
             return Err(Refusal::Error(error.retry_in(Duration::from_secs(1))));
         }
         let at = self.resources.clock.now();
-        let checked = self.ledger.check(&ask, at, RecordReader(self.resources.store.as_ref()));
-        checked.map_err(|error| Refusal::Error(broken(&error, context)))?.map_err(Refusal::Exhausted)?;
-        let line = Line::Reserve { at, key: &ask.key_id, model: &ask.model_id, nanos: ask.nanos };
+        let checked = self.ledger.check(&request, at, RecordReader(self.resources.store.as_ref()));
+        checked.map_err(|error| Refusal::Error(stop_broken(&error, context)))?.map_err(Refusal::Exhausted)?;
+        let line = JournalLine::Reserve { at, key: &request.key_id, model: &request.model_id, nanos: request.nanos };
         let id = self.resources.journal.append(&line.encode()).map_err(write_failed)?;
-        let hold = Hold::new(&self.resources.journal, id, ask.nanos);
+        let hold = Hold::new(&self.resources.journal, id, request.nanos);
         // Applies the hold itself, before the next one is requested.
         self.catch_up(context).map_err(Refusal::Error)?;
         Ok(hold)
@@ -122,7 +122,7 @@ impl LedgerActor {
         }
         let flushes = std::mem::take(&mut self.flushes);
         let Some(changes) = self.ledger.changes() else {
-            return answer(flushes, &Ok(()));
+            return reply_to_all(flushes, &Ok(()));
         };
         self.saving = true;
         // So that the file can be removed as a whole once the checkpoint is in the store.
@@ -141,7 +141,7 @@ impl LedgerActor {
                     tracing::warn!(%error, "could not write the ledger to the store: it remains in its journal")
                 }
             }
-            answer(flushes, &saved);
+            reply_to_all(flushes, &saved);
             if !actor.flushes.is_empty() {
                 actor.checkpoint(context);
             }
@@ -177,20 +177,20 @@ impl LedgerActor {
     }
 }
 
-fn answer(waiters: Waiters, outcome: &Result<(), StoreError>) {
+fn reply_to_all(waiters: Waiters, outcome: &Result<(), StoreError>) {
     for waiter in waiters {
         // The caller may no longer wait.
         let _ = waiter.send(outcome.clone().map_err(Error::from));
     }
 }
 
-fn broken(error: &StoreError, context: &mut Context<LedgerActor>) -> Error {
+fn stop_broken(error: &StoreError, context: &mut Context<LedgerActor>) -> Error {
     tracing::error!(%error, "the ledger must be restored");
     context.stop();
     Error::new(Kind::Unavailable, "the ledger is restarting").retry_in(Duration::from_secs(1))
 }
 
-/// What cannot be written may not be spent.
+/// A hold that is not in the journal is not granted: after a crash nothing would account for it.
 fn write_failed(error: StoreError) -> Refusal {
     tracing::warn!(%error, "a hold of the ledger was not written");
     Refusal::Error(error.into())
@@ -223,19 +223,19 @@ impl Actor for LedgerActor {
 impl Handler<HoldRequest> for LedgerActor {
     type Result = Result<Hold, Refusal>;
 
-    fn handle(&mut self, ask: HoldRequest, context: &mut Context<Self>) -> Self::Result {
-        self.grant(ask, context)
+    fn handle(&mut self, request: HoldRequest, context: &mut Context<Self>) -> Self::Result {
+        self.grant(request, context)
     }
 }
 
 impl Handler<BudgetsRequest> for LedgerActor {
     type Result = Result<Budgets, Error>;
 
-    fn handle(&mut self, ask: BudgetsRequest, context: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, request: BudgetsRequest, context: &mut Context<Self>) -> Self::Result {
         self.catch_up(context)?;
         let (now, store) = (self.resources.clock.now(), RecordReader(self.resources.store.as_ref()));
-        let key = self.ledger.view(Budget::Key, &ask.key_id, ask.key_limit, now, store)?;
-        let model = self.ledger.view(Budget::Model, &ask.model_id, ask.model_limit, now, store)?;
+        let key = self.ledger.view(Budget::Key, &request.key_id, request.key_limit, now, store)?;
+        let model = self.ledger.view(Budget::Model, &request.model_id, request.model_limit, now, store)?;
         Ok(Budgets { key, model })
     }
 }
@@ -272,8 +272,9 @@ impl Handler<Flush> for LedgerActor {
         self.flushes.push(to);
         self.checkpoint(context);
         Box::pin(async move {
-            let gone = || Error::new(Kind::Unavailable, "the ledger is restarting").retry_in(Duration::from_secs(1));
-            flushed.await.unwrap_or_else(|_| Err(gone()))
+            let restarting =
+                || Error::new(Kind::Unavailable, "the ledger is restarting").retry_in(Duration::from_secs(1));
+            flushed.await.unwrap_or_else(|_| Err(restarting()))
         })
     }
 }

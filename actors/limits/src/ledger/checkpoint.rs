@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use muster_store::{Batch, Frames, Journal, PageRequest, Record, Store, StoreError, StoreHandle, Tree};
 
-use super::line::Line;
+use super::line::JournalLine;
 use super::period::{Day, Month};
 use super::record::{self, HEAD, Head, ROW, RecordReader, account_prefix, day_prefix};
 use super::state::{Changes, LedgerState};
@@ -45,7 +45,7 @@ pub(super) fn load(store: &dyn Store, journal: &Journal) -> Result<Loaded, Store
     failed?;
     let open = ledger.holds_before(journal.started());
     for &hold in &open {
-        journal.append_or_buffer(&Line::Charge { hold }.encode());
+        journal.append_or_buffer(&JournalLine::Charge { hold }.encode());
     }
     tracing::info!(lines = replayed.frames, torn_bytes = replayed.torn_bytes, charged = open.len(), "ledger restored");
     Ok(Loaded { ledger, follower: followed.follower, torn_bytes: replayed.torn_bytes })
@@ -58,7 +58,7 @@ pub(super) fn count(
     payload: &[u8],
     store: &dyn Store,
 ) -> Result<(), StoreError> {
-    match Line::decode(payload) {
+    match JournalLine::decode(payload) {
         Some(line) => ledger.apply(number, &line, RecordReader(store)),
         None => {
             tracing::error!(number, "a line of the ledger's journal was written by a newer version and is not counted");

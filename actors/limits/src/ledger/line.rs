@@ -12,9 +12,9 @@ const VERSION: u8 = 1;
 /// Maximum length of a stored identifier, in bytes; longer ones are truncated.
 const MAX_ID: usize = 256;
 
-/// A line. A hold is identified by the number of the line that reserved it.
+/// A line of the journal. A hold is identified by the number of the line that reserved it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Line<'a> {
+pub(super) enum JournalLine<'a> {
     Reserve {
         at: Millis,
         #[serde(borrow)]
@@ -43,7 +43,7 @@ pub(super) enum Line<'a> {
     },
 }
 
-impl<'a> Line<'a> {
+impl<'a> JournalLine<'a> {
     pub(super) fn encode(&self) -> Vec<u8> {
         // Writing to memory cannot fail, and a line without payload would be treated as one of a newer version.
         postcard::to_extend(self, vec![VERSION]).unwrap_or_default()
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn lines_round_trip_and_newer_ones_are_ignored() {
-        let line = Line::Post {
+        let line = JournalLine::Post {
             at: Millis(1_767_225_600_000),
             key: "key_1",
             model: "m",
@@ -85,14 +85,14 @@ mod tests {
             cost_nanos: Some(u64::MAX),
             hold: 1 << 40,
         };
-        for line in [line, Line::Release { hold: 7 }, Line::Charge { hold: 0 }] {
+        for line in [line, JournalLine::Release { hold: 7 }, JournalLine::Charge { hold: 0 }] {
             let mut bytes = line.encode();
-            assert_eq!(Line::decode(&bytes), Some(line));
+            assert_eq!(JournalLine::decode(&bytes), Some(line));
             bytes[0] += 1;
-            assert_eq!(Line::decode(&bytes), None);
+            assert_eq!(JournalLine::decode(&bytes), None);
         }
-        assert_eq!(Line::decode(&[]), None);
-        assert_eq!(Line::decode(&[VERSION, 99]), None);
+        assert_eq!(JournalLine::decode(&[]), None);
+        assert_eq!(JournalLine::decode(&[VERSION, 99]), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use muster_providers::Usage;
 use muster_store::{Journal, JournalStats};
 use serde::Serialize;
 
-use super::line::{Line, bounded};
+use super::line::{JournalLine, bounded};
 use super::period::Day;
 use super::record::RowRecord;
 use super::row::{Budget, Outcome, Row, RowKey};
@@ -20,7 +20,7 @@ pub struct Entry<'a> {
     pub at: Millis,
     /// Identifier of the API key or user that is charged.
     pub key_id: &'a str,
-    /// The model that answered, or the requested one if none did.
+    /// The model that replied, or the requested one if none did.
     pub model_id: &'a str,
     /// Outcome of the call.
     pub outcome: Outcome,
@@ -98,7 +98,7 @@ impl From<Refusal> for Error {
 
 /// Money reserved for a call: replaced by the actual cost when the call is posted, or released on drop.
 #[derive(Debug)]
-#[must_use = "post the call with it, or the money is given back at once"]
+#[must_use = "post the call with it, or the reserved money is released immediately"]
 pub struct Hold {
     journal: Option<Arc<Journal>>,
     id: u64,
@@ -130,14 +130,14 @@ impl Hold {
 impl Drop for Hold {
     fn drop(&mut self) {
         if let Some(journal) = self.journal.take() {
-            journal.append_or_buffer(&Line::Release { hold: self.id }.encode());
+            journal.append_or_buffer(&JournalLine::Release { hold: self.id }.encode());
         }
     }
 }
 
 impl Entry<'_> {
-    pub(super) fn line(&self, hold: u64) -> Line<'_> {
-        Line::Post {
+    pub(super) fn line(&self, hold: u64) -> JournalLine<'_> {
+        JournalLine::Post {
             at: self.at,
             key: bounded(self.key_id),
             model: bounded(self.model_id),

@@ -1,7 +1,7 @@
 //! The ledger: usage and cost by key, model and day (UTC) for every endpoint, and the monthly budgets.
 //!
 //! [`Ledger`] is the public interface. A post is one line appended to a journal by its caller before [`Ledger::post`]
-//! returns: from then on it survives `kill -9`, and no actor is involved. The [`LedgerActor`] follows the journal and
+//! returns: from then on it survives `kill -9`, and no actor is involved. The actor follows the journal and
 //! sums up its lines. It grants holds ([`Ledger::reserve`]) sequentially, so budgets are exact under concurrency, and
 //! writes each grant to the journal before replying. Every few seconds it writes changes to the store and removes the
 //! journal up to that point. After any crash, the ledger is the state of the store plus the journal lines after it;
@@ -28,7 +28,6 @@ mod state;
 mod tests;
 mod usage;
 
-pub use actor::LedgerActor;
 pub use messages::{BudgetView, Budgets, Entry, Exhausted, Hold, LedgerStatus, Query, Refusal, Reserve, UsageRow};
 pub use period::Day;
 pub use row::{Budget, Outcome, Row};

@@ -103,14 +103,14 @@ impl Ledger {
     ///
     /// `Exhausted`, for the key if both budgets are; or `Unavailable` if the ledger is restarting, overloaded or cannot
     /// write.
-    pub async fn reserve(&self, mut ask: Reserve) -> Result<Hold, Refusal> {
-        if ask.nanos == 0 || !Self::needs_hold(ask.key_limit, ask.model_limit) {
+    pub async fn reserve(&self, mut request: Reserve) -> Result<Hold, Refusal> {
+        if request.nanos == 0 || !Self::needs_hold(request.key_limit, request.model_limit) {
             return Ok(Hold::none());
         }
-        for id in [&mut ask.key_id, &mut ask.model_id] {
+        for id in [&mut request.key_id, &mut request.model_id] {
             id.truncate(bounded(id).len());
         }
-        self.actor.ask(HoldRequest(ask)).await.map_err(|error| Refusal::Error(error.into()))?
+        self.actor.ask(HoldRequest(request)).await.map_err(|error| Refusal::Error(error.into()))?
     }
 
     /// Records a finished call, and replaces its reservation by the actual cost. When this returns, the entry survives

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use muster_store::StoreError;
 
-use super::line::{Line, usage};
+use super::line::{JournalLine, usage};
 use super::messages::{BudgetView, Exhausted, Reserve};
 use super::period::{Day, Month};
 use super::record::{AccountKey, AccountRecord, Head, HoldRecord, RecordReader, RowRecord};
@@ -48,7 +48,7 @@ impl LedgerState {
     pub(super) fn restore(head: Head, reader: RecordReader<'_>) -> Result<Self, StoreError> {
         let mut ledger = Self { applied: head.line, saved: head.line, ..Self::default() };
         for held in head.holds {
-            ledger.set_aside(held, reader)?;
+            ledger.reserve(held, reader)?;
         }
         Ok(ledger)
     }
@@ -80,26 +80,41 @@ impl LedgerState {
     /// # Errors
     ///
     /// Fails if a record could not be read: the state must then be discarded.
-    pub(super) fn apply(&mut self, number: u64, line: &Line<'_>, reader: RecordReader<'_>) -> Result<(), StoreError> {
+    pub(super) fn apply(
+        &mut self,
+        number: u64,
+        line: &JournalLine<'_>,
+        reader: RecordReader<'_>,
+    ) -> Result<(), StoreError> {
         if number <= self.applied {
             return Ok(());
         }
         self.applied = number;
         match *line {
-            Line::Reserve { at, key, model, nanos } => {
-                self.set_aside(HoldRecord { id: number, at, key: key.into(), model: model.into(), nanos }, reader)?;
+            JournalLine::Reserve { at, key, model, nanos } => {
+                self.reserve(HoldRecord { id: number, at, key: key.into(), model: model.into(), nanos }, reader)?;
             }
-            Line::Post { at, key, model, outcome, prompt_tokens, completion_tokens, estimated, cost_nanos, hold } => {
-                self.free(hold, reader)?;
+            JournalLine::Post {
+                at,
+                key,
+                model,
+                outcome,
+                prompt_tokens,
+                completion_tokens,
+                estimated,
+                cost_nanos,
+                hold,
+            } => {
+                self.release(hold, reader)?;
                 let row = self.row(number, at, key, model, reader)?;
                 if let Some(row) = row {
                     row.post(outcome, usage(prompt_tokens, completion_tokens, estimated), cost_nanos);
                 }
                 self.spend(number, at, key, model, cost_nanos.unwrap_or(0), reader)?;
             }
-            Line::Release { hold } => drop(self.free(hold, reader)?),
-            Line::Charge { hold } => {
-                if let Some(held) = self.free(hold, reader)? {
+            JournalLine::Release { hold } => drop(self.release(hold, reader)?),
+            JournalLine::Charge { hold } => {
+                if let Some(held) = self.release(hold, reader)? {
                     if let Some(row) = self.row(number, held.at, &held.key, &held.model, reader)? {
                         row.unsettled_nanos = row.unsettled_nanos.saturating_add(held.nanos);
                     }
@@ -113,16 +128,19 @@ impl LedgerState {
     /// Checks whether an amount fits both budgets of the month.
     pub(super) fn check(
         &mut self,
-        ask: &Reserve,
+        request: &Reserve,
         now: Millis,
         reader: RecordReader<'_>,
     ) -> Result<Result<(), Exhausted>, StoreError> {
-        let asked = [(Budget::Key, &ask.key_id, ask.key_limit), (Budget::Model, &ask.model_id, ask.model_limit)];
-        for (budget, id, limit) in asked {
+        let budgets = [
+            (Budget::Key, &request.key_id, request.key_limit),
+            (Budget::Model, &request.model_id, request.model_limit),
+        ];
+        for (budget, id, limit) in budgets {
             let Some(limit_nanos) = limit else { continue };
             let view = self.view(budget, id, limit, now, reader)?;
             let used = view.spent_nanos.saturating_add(view.held_nanos);
-            if used.saturating_add(ask.nanos) > limit_nanos {
+            if used.saturating_add(request.nanos) > limit_nanos {
                 let BudgetView { spent_nanos, held_nanos, resets_at, .. } = view;
                 return Ok(Err(Exhausted { which: budget, spent_nanos, held_nanos, limit_nanos, resets_at }));
             }
@@ -219,7 +237,8 @@ impl LedgerState {
         }
     }
 
-    fn both(
+    /// Updates the monthly totals of a key and of a model.
+    fn update_accounts(
         &mut self,
         at: Millis,
         key: &str,
@@ -246,7 +265,7 @@ impl LedgerState {
         if nanos == 0 {
             return Ok(());
         }
-        self.both(at, key, model, reader, |account| {
+        self.update_accounts(at, key, model, reader, |account| {
             let record = &mut account.record;
             if record.line < number {
                 *record = AccountRecord { line: number, spent_nanos: record.spent_nanos.saturating_add(nanos) };
@@ -254,17 +273,17 @@ impl LedgerState {
         })
     }
 
-    fn set_aside(&mut self, held: HoldRecord, reader: RecordReader<'_>) -> Result<(), StoreError> {
-        self.both(held.at, &held.key, &held.model, reader, |account| {
+    fn reserve(&mut self, held: HoldRecord, reader: RecordReader<'_>) -> Result<(), StoreError> {
+        self.update_accounts(held.at, &held.key, &held.model, reader, |account| {
             account.held_nanos = account.held_nanos.saturating_add(held.nanos);
         })?;
         self.holds.insert(held.id, held);
         Ok(())
     }
 
-    fn free(&mut self, hold: u64, reader: RecordReader<'_>) -> Result<Option<HoldRecord>, StoreError> {
+    fn release(&mut self, hold: u64, reader: RecordReader<'_>) -> Result<Option<HoldRecord>, StoreError> {
         let Some(held) = self.holds.remove(&hold) else { return Ok(None) };
-        self.both(held.at, &held.key, &held.model, reader, |account| {
+        self.update_accounts(held.at, &held.key, &held.model, reader, |account| {
             account.held_nanos = account.held_nanos.saturating_sub(held.nanos);
         })?;
         Ok(Some(held))

@@ -71,7 +71,7 @@ fn add(rows: &mut Rows, key: RowKey, record: RowRecord) {
 
 fn bounded(rows: &Rows) -> Result<(), Error> {
     if rows.len() > MAX_ROWS {
-        let why = format!("more than {MAX_ROWS} rows: narrow the range, or ask for one key or model");
+        let why = format!("more than {MAX_ROWS} rows: narrow the range, or select one key or model");
         return Err(Error::new(Kind::Invalid, why));
     }
     Ok(())

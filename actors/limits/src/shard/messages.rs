@@ -50,9 +50,9 @@ pub enum Decision {
 
 /// Tokens charged by estimate, to be replaced by the actual usage.
 ///
-/// Dropping it keeps the estimate: what a vanished handler used is unknown.
+/// Dropping it keeps the estimate: the usage of a handler that ended early is unknown.
 #[derive(Debug, PartialEq, Eq)]
-#[must_use = "settle or release it, else its estimate stands"]
+#[must_use = "settle it, or its estimate remains charged"]
 pub struct Reservation {
     pub(crate) key: BucketKey,
     pub(crate) id: u64,
@@ -91,7 +91,7 @@ impl Message for Peek {
 
 /// A reply that is sent immediately, or when the charge is durable. The latter costs a task, the former nothing.
 #[derive(Debug)]
-pub enum Reply<T> {
+pub(crate) enum Reply<T> {
     /// The reply is available.
     Now(Result<T, Error>),
     /// The reply is sent once the charge is durable.

@@ -79,8 +79,8 @@ enum Event {
     Drain,
 }
 
-/// A shard; see the module.
-pub struct RateShard {
+/// Keeps the buckets of a part of the subjects.
+pub(crate) struct RateShard {
     store: Arc<dyn Store>,
     clock: Clock,
     options: Options,
@@ -101,7 +101,7 @@ pub struct RateShard {
     /// reservations.
     settled: Arc<SegQueue<Settle>>,
     events: mpsc::UnboundedSender<Event>,
-    heard: Option<mpsc::UnboundedReceiver<Event>>,
+    received: Option<mpsc::UnboundedReceiver<Event>>,
 }
 
 impl std::fmt::Debug for RateShard {
@@ -121,7 +121,7 @@ impl RateShard {
         collects_since: Option<u64>,
         settled: Arc<SegQueue<Settle>>,
     ) -> Self {
-        let (events, heard) = mpsc::unbounded_channel();
+        let (events, received) = mpsc::unbounded_channel();
         Self {
             store,
             clock,
@@ -136,7 +136,7 @@ impl RateShard {
             flushes: 0,
             settled,
             events,
-            heard: Some(heard),
+            received: Some(received),
         }
     }
 
@@ -156,9 +156,11 @@ impl Actor for RateShard {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Context<Self>) {
-        if let Some(heard) = self.heard.take() {
+        if let Some(received) = self.received.take() {
             // A single stream for all events, because the context polls each of its streams in every iteration.
-            context.add_stream(stream::unfold(heard, |mut heard| async move { Some((heard.recv().await?, heard)) }));
+            context.add_stream(stream::unfold(received, |mut received| async move {
+                Some((received.recv().await?, received))
+            }));
         }
         // For buckets without further decisions.
         context.run_interval(SETTLE_EVERY, |shard, _| shard.take_settled());

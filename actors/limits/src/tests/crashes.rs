@@ -17,10 +17,7 @@ const LEASE: u64 = 6;
 
 #[test]
 fn a_panic_loses_at_most_a_lease() {
-    test_world::run(|tree| async move {
-        let store: Arc<dyn Store> = Arc::new(MemStore::default());
-        let limiter = limiter(&tree, "limits", &store, &Clock::manual(test_world::START));
-        running(&tree, "limits/rate-0").await;
+    with_limiter(|LimiterFixture { tree, limiter, .. }| async move {
         for _ in 0..30 {
             assert_eq!(passes(&limiter, chat("key_1")).await, Ok(true));
         }
@@ -34,11 +31,7 @@ fn a_panic_loses_at_most_a_lease() {
 
 #[test]
 fn panics_under_load_admit_nothing_extra() {
-    test_world::run(|tree| async move {
-        let store: Arc<dyn Store> = Arc::new(MemStore::default());
-        let clock = Clock::manual(test_world::START);
-        let limiter = limiter(&tree, "limits", &store, &clock);
-        running(&tree, "limits/rate-0").await;
+    with_limiter(|LimiterFixture { tree, limiter, .. }| async move {
         let (passed, refused) = (Cell::new(0_u64), Cell::new(0_u64));
         let client = async || {
             for _ in 0..40 {
@@ -72,17 +65,13 @@ fn panics_under_load_admit_nothing_extra() {
 #[test]
 fn a_write_that_outlives_its_actor_admits_nothing_extra() {
     for before in 1..30 {
-        test_world::run(move |tree| async move {
-            let disk = Arc::new(MemStore::default());
-            let store: Arc<dyn Store> = disk.clone();
-            let limiter = limiter(&tree, "limits", &store, &Clock::manual(test_world::START));
-            running(&tree, "limits/rate-0").await;
+        with_limiter(move |LimiterFixture { tree, disk, limiter }| async move {
             for _ in 0..before {
                 assert_eq!(passes(&limiter, chat("key_1")).await, Ok(true));
             }
             disk.hold_commits();
             // Some are within the lease; the others are charged and wait.
-            let asked = join_all((0..20).map(|_| passes(&limiter, chat("key_1"))));
+            let requests = join_all((0..20).map(|_| passes(&limiter, chat("key_1"))));
             let fault = async {
                 disk.held(1).await;
                 assert!(tree.inject_panic("limits/rate-0"));
@@ -95,7 +84,7 @@ fn a_write_that_outlives_its_actor_admits_nothing_extra() {
                 });
                 first
             };
-            let (answers, first) = tokio::join!(asked, fault);
+            let (answers, first) = tokio::join!(requests, fault);
             let acknowledged = answers.iter().filter(|answer| **answer == Ok(true)).count() as u64;
             assert!(acknowledged <= LEASE, "{acknowledged} passed while nothing could be written");
             assert_eq!(first, Ok(true));
@@ -110,12 +99,12 @@ fn a_clean_restart_loses_nothing() {
     let disk = Arc::new(MemStore::default());
     let day = [Rule::requests(100, Window::Day), Rule::tokens(10_000, Window::Day)];
     let request = admit("key_1", &day, Estimate { prompt: 10, completion: 90 });
-    let (store, asked): (Arc<dyn Store>, Admit) = (disk.clone(), request.clone());
+    let (store, repeated): (Arc<dyn Store>, Admit) = (disk.clone(), request.clone());
     test_world::run(|tree| async move {
         let limiter = limiter(&tree, "limits", &store, &Clock::manual(test_world::START));
         running(&tree, "limits/rate-0").await;
         for n in 0..41 {
-            let Decision::Admitted { reservation, .. } = limiter.admit(asked.clone()).await.unwrap() else {
+            let Decision::Admitted { reservation, .. } = limiter.admit(repeated.clone()).await.unwrap() else {
                 panic!("request {n} was refused");
             };
             if n == 20 {
@@ -190,20 +179,20 @@ fn a_stop_without_a_drain_loses_nothing_either() {
     });
 }
 
-/// One run of the server: a number of requests at intervals of some milliseconds, ended by a power cut.
-type Life = (u64, u64);
+/// A run of the server: a number of requests at intervals of some milliseconds, ended by a power cut.
+type ServerRun = (u64, u64);
 
 /// Runs each server on the same disk, each ended by a power cut; returns the admitted requests with their times.
-fn run_servers(run_servers: Vec<Life>, rules: Vec<Rule>, estimate: Estimate) -> Vec<(u64, u64)> {
+fn run_servers(runs: Vec<ServerRun>, rules: Vec<Rule>, estimate: Estimate) -> Vec<(u64, u64)> {
     let passed = Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = Arc::clone(&passed);
     test_world::run(|tree| async move {
         let disk = Arc::new(MemStore::default());
         let clock = Clock::manual(test_world::START);
-        for (number, (requests, pause)) in run_servers.into_iter().enumerate() {
+        for (number, (requests, pause)) in runs.into_iter().enumerate() {
             let power = PowerCutStore::new(&disk);
             let store: Arc<dyn Store> = power.clone();
-            let group = format!("life-{number}");
+            let group = format!("run-{number}");
             let limiter = limiter(&tree, &group, &store, &clock);
             running(&tree, &format!("{group}/rate-0")).await;
             for _ in 0..requests {
@@ -268,14 +257,14 @@ fn a_power_cut_loses_at_most_a_lease() {
 fn a_log_of_many_segments_is_restored() {
     let disk = Arc::new(MemStore::default());
     let day = admit("key_1", &[Rule::requests(2_000, Window::Day)], Estimate::default());
-    let (store, asked): (Arc<dyn Store>, Admit) = (disk.clone(), day.clone());
+    let (store, repeated): (Arc<dyn Store>, Admit) = (disk.clone(), day.clone());
     test_world::run(|tree| async move {
         let clock = Clock::manual(test_world::START);
         let limiter = limiter(&tree, "limits", &store, &clock);
         running(&tree, "limits/rate-0").await;
         for _ in 0..1_500 {
             clock.advance(Duration::from_secs(40));
-            assert_eq!(passes(&limiter, asked.clone()).await, Ok(true));
+            assert_eq!(passes(&limiter, repeated.clone()).await, Ok(true));
         }
     });
     assert_eq!(records(disk.as_ref()), 1 + 1_500_usize.div_ceil(256));

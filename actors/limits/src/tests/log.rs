@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::bucket::{Bucket, Estimate};
 use crate::log::{EXACT, EventLog};
-use crate::rule::{Rule, Unit, Window};
+use crate::rule::{LimitUnit, Rule, Window};
 
 const HOLD: Duration = Duration::from_secs(40);
 
@@ -42,7 +42,7 @@ proptest! {
         for (pause, prompt, completion) in steps {
             now += pause;
             let left = |rule: &Rule| {
-                let admitted = if rule.unit == Unit::Requests { &requests } else { &tokens };
+                let admitted = if rule.unit == LimitUnit::Requests { &requests } else { &tokens };
                 rule.limit - inside(admitted, rule.window, now)
             };
             let least = prompt + completion.min(1);
@@ -56,7 +56,7 @@ proptest! {
                 tokens.push((now, charge.spend.tokens));
             }
             for (view, rule) in bucket.view(&rules, now).rules.iter().zip(rules) {
-                let admitted = if rule.unit == Unit::Requests { &requests } else { &tokens };
+                let admitted = if rule.unit == LimitUnit::Requests { &requests } else { &tokens };
                 prop_assert_eq!(view.remaining, rule.limit - inside(admitted, rule.window, now));
                 let last = admitted.iter().rev().find(|(at, n)| *n > 0 && at + rule.window.millis() > now);
                 let full = last.map_or(now, |(at, _)| at + rule.window.millis());
@@ -162,8 +162,8 @@ fn a_limit_beyond_the_exact_range_never_admits_too_much() {
         while admitted.front().is_some_and(|at| at + window.millis() <= now) {
             admitted.pop_front();
         }
-        assert!(log.used(Unit::Requests, window) >= admitted.len() as u64, "counts at least what is inside");
-        assert!(log.used(Unit::Requests, window) < limit, "paced request {n}");
+        assert!(log.used(LimitUnit::Requests, window) >= admitted.len() as u64, "counts at least what is inside");
+        assert!(log.used(LimitUnit::Requests, window) < limit, "paced request {n}");
         log.push(now, 1, 0);
         admitted.push_back(now);
     }

@@ -68,13 +68,13 @@ async fn only_expired_buckets_are_removed() {
         (LEASED, last, last + 30_000, last + 89_999, false),
         (LEASED, last, last + 30_000, last + 90_000, true),
     ];
-    for (lease, written, started, now, goes) in cases {
+    for (lease, written, started, now, removed) in cases {
         let store = MemStore::default();
         write(&store, &mut log(5), lease, written).await;
         for batch in collect::rounds(&store, started, now).unwrap() {
             store.commit(batch).await.unwrap();
         }
-        assert_eq!(records(&store), if goes { 0 } else { 2 }, "{lease:?} of {written}, from {started}, at {now}");
+        assert_eq!(records(&store), if removed { 0 } else { 2 }, "{lease:?} of {written}, from {started}, at {now}");
     }
 }
 

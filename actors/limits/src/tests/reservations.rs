@@ -58,7 +58,7 @@ fn after_its_deadline_the_estimate_is_final() {
 }
 
 #[derive(Debug, Clone)]
-enum Step {
+enum BucketStep {
     Wait(u64),
     Call {
         prompt: u64,
@@ -71,11 +71,11 @@ enum Step {
     },
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = BucketStep> {
     prop_oneof![
-        2 => (0_u64..70_000).prop_map(Step::Wait),
-        4 => (0_u64..200, 0_u64..400).prop_map(|(prompt, completion)| Step::Call { prompt, completion }),
-        3 => (any::<prop::sample::Index>(), 0_u64..200).prop_map(|(which, percent)| Step::Settle { which, percent }),
+        2 => (0_u64..70_000).prop_map(BucketStep::Wait),
+        4 => (0_u64..200, 0_u64..400).prop_map(|(prompt, completion)| BucketStep::Call { prompt, completion }),
+        3 => (any::<prop::sample::Index>(), 0_u64..200).prop_map(|(which, percent)| BucketStep::Settle { which, percent }),
     ]
 }
 
@@ -93,14 +93,14 @@ proptest! {
         let mut open: Vec<(u64, usize)> = Vec::new();
         for step in steps {
             match step {
-                Step::Wait(pause) => now += pause,
-                Step::Call { prompt, completion } => {
+                BucketStep::Wait(pause) => now += pause,
+                BucketStep::Call { prompt, completion } => {
                     if let Ok(charge) = bucket.admit(&RULES, Estimate { prompt, completion }, HOLD, now) {
                         open.extend(charge.hold.map(|hold| (hold, charged.len())));
                         charged.push((now, charge.spend.tokens, 0));
                     }
                 }
-                Step::Settle { which, percent } if !open.is_empty() => {
+                BucketStep::Settle { which, percent } if !open.is_empty() => {
                     let (hold, place) = open.remove(which.index(open.len()));
                     let (at, reserved, _) = charged[place];
                     let spent = reserved * percent / 100;
@@ -110,7 +110,7 @@ proptest! {
                         charged.push((now, spent.saturating_sub(reserved), spent.saturating_sub(reserved)));
                     }
                 }
-                Step::Settle { .. } => {}
+                BucketStep::Settle { .. } => {}
             }
             for view in bucket.view(&RULES, now).rules {
                 let inside = charged.iter().filter(|(at, ..)| at + view.rule.window.millis() > now);

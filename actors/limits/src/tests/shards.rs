@@ -104,7 +104,7 @@ fn anonymous_subjects_are_bounded_and_the_least_recent_is_evicted() {
         assert_eq!(exhaust(&limiter, &anonymous_request("a")).await, 118, "remembered: it was seen after b");
         assert_eq!(exhaust(&limiter, &anonymous_request("c")).await, 119);
         assert_eq!(exhaust(&limiter, &anonymous_request("b")).await, 120, "forgotten");
-        assert_eq!(records(store.as_ref()), 0, "no stranger causes a write");
+        assert_eq!(records(store.as_ref()), 0, "an anonymous client causes no write");
     });
 }
 
@@ -162,7 +162,7 @@ fn unused_buckets_are_removed_from_the_store() {
         let disk: Arc<dyn Store> = disk;
         let new = limiter(&tree, "new", &disk, &clock);
         running(&tree, "new/rate-0").await;
-        assert_eq!(records(disk.as_ref()), 2, "with a lease that nobody will give back");
+        assert_eq!(records(disk.as_ref()), 2, "with a lease that is not returned");
         later(Duration::from_secs(3_700)).await;
         test_world::until(|| records(disk.as_ref()) == 0).await;
         assert_eq!(exhaust(&new, &chat("key_1")).await, PER_MINUTE);

@@ -1,5 +1,6 @@
-//! A limiter in an environment of its own, and a store that can lose power.
+//! Fixture of the limiter's tests: a running limiter, and a store that can lose power.
 
+use std::future::Future;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +15,28 @@ use muster_core::supervise::{ActorState, Tree};
 use muster_core::{Clock, Error, test_world};
 
 pub(super) const PER_MINUTE: u64 = 120;
+
+/// A running limiter with one shard, over a store in memory and a clock that stands still.
+pub(super) struct LimiterFixture {
+    pub(super) tree: Tree,
+    pub(super) disk: Arc<MemStore>,
+    pub(super) limiter: RateLimiter,
+}
+
+/// Runs a test with a limiter of its own, as `limits/rate-0` in the tree.
+pub(super) fn with_limiter<F, Fut>(test: F)
+where
+    F: FnOnce(LimiterFixture) -> Fut,
+    Fut: Future<Output = ()>,
+{
+    test_world::run(|tree| async move {
+        let disk = Arc::new(MemStore::default());
+        let store: Arc<dyn Store> = disk.clone();
+        let limiter = limiter(&tree, "limits", &store, &Clock::manual(test_world::START));
+        running(&tree, "limits/rate-0").await;
+        test(LimiterFixture { tree, disk, limiter }).await;
+    });
+}
 
 /// Starts a limiter with one shard in a group of its own, on virtual time.
 pub(super) fn limiter(tree: &Tree, group: &str, store: &Arc<dyn Store>, clock: &Clock) -> RateLimiter {

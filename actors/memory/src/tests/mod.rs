@@ -34,7 +34,7 @@ struct Bench {
 }
 
 fn key(id: &str) -> By {
-    By::Key(Arc::new(KeyRecord::standing_in(id, "a test's")))
+    By::Key(Arc::new(KeyRecord::without_secret(id, "a test's")))
 }
 
 impl Bench {

@@ -29,7 +29,7 @@ use super::turn::{Staged, Turn, no_device};
 use crate::geofence::{Observation, SubjectKind, Watcher};
 use crate::journal::Incarnations;
 use muster_core::event::{LatestValue, Publisher};
-use muster_core::idempotency::PendingAnswers;
+use muster_core::idempotency::PendingResponses;
 use muster_core::journal::{Committed, Journal, Journalled, Reply};
 use muster_core::supervise::BuildError;
 use muster_core::{Clock, Error, Millis};
@@ -75,7 +75,7 @@ pub struct DeviceActor {
     pub(super) fleet: Fleet,
     pub(super) pending: Pending,
     pub(super) journal: Journal<DeviceEffect>,
-    answers: PendingAnswers,
+    answers: PendingResponses,
     /// Devices that wait for a command. Of several calls of one device the last waits on.
     pub(super) waiting: HashMap<Arc<str>, oneshot::Sender<()>>,
 }
@@ -146,7 +146,7 @@ impl DeviceActor {
         let (fleet, directory) = read.await??;
         parts.directory.send_replace(Arc::new(directory));
         parts.changes.tell_all();
-        let (pending, answers, waiting) = (Pending::default(), PendingAnswers::default(), HashMap::new());
+        let (pending, answers, waiting) = (Pending::default(), PendingResponses::default(), HashMap::new());
         Ok(Self { parts, fleet, pending, journal, answers, waiting })
     }
 

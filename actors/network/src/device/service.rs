@@ -304,7 +304,7 @@ impl Devices {
 }
 
 impl SnapshotSource for Devices {
-    fn ask(&self, ask: SnapshotRequest) {
+    fn request(&self, ask: SnapshotRequest) {
         // One that is refused answers by its drop.
         let _ = self.handle.try_send(Snapshot::new(ask));
     }

@@ -22,7 +22,7 @@ use super::record::{Device, Status};
 use super::state::Fleet;
 use muster_core::audit::AuditEntry;
 use muster_core::event::{Event, EventAttributes};
-use muster_core::idempotency::{Idempotency, PendingAnswers};
+use muster_core::idempotency::{Idempotency, PendingResponses};
 use muster_core::{Error, Kind, Millis};
 use muster_identity::By;
 
@@ -65,7 +65,7 @@ impl Staged {
 pub(super) struct Turn<'a> {
     pub(super) fleet: &'a Fleet,
     pub(super) pending: &'a Pending,
-    pub(super) answers: &'a PendingAnswers,
+    pub(super) answers: &'a PendingResponses,
     pub(super) store: &'a StoreHandle,
     pub(super) rules: &'a DeviceRules,
     pub(super) now: Millis,

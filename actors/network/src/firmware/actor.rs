@@ -18,7 +18,7 @@ use super::{Options, SigningKey};
 use crate::device::{FirmwareView, SetFirmware};
 use crate::journal::Incarnations;
 use muster_core::event::{Event, Publisher};
-use muster_core::idempotency::PendingAnswers;
+use muster_core::idempotency::PendingResponses;
 use muster_core::journal::{Committed, Journal, Journalled, Reply};
 use muster_core::supervise::{BuildError, Control, Phase};
 use muster_core::{Clock, Error, Millis};
@@ -65,7 +65,7 @@ pub struct FirmwareActor {
     /// Everything that was decided, durable or not.
     pub(super) state: State,
     pub(super) journal: Journal<FirmwareEffect>,
-    pub(super) answers: PendingAnswers,
+    pub(super) answers: PendingResponses,
     pub(super) store: StoreHandle,
     clock: Clock,
     publisher: Publisher,
@@ -102,7 +102,7 @@ pub async fn load(options: Options, control: Control, incarnations: Incarnations
     Ok(FirmwareActor {
         state,
         journal,
-        answers: PendingAnswers::default(),
+        answers: PendingResponses::default(),
         store,
         clock,
         publisher,

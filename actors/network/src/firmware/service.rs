@@ -399,7 +399,7 @@ fn gone() -> Error {
 }
 
 impl SnapshotSource for Firmwares {
-    fn ask(&self, ask: SnapshotRequest) {
+    fn request(&self, ask: SnapshotRequest) {
         // A refused ask answers by its drop.
         let _ = self.handle.try_send(Snapshot(ask.into()));
     }

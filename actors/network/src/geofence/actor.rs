@@ -14,7 +14,7 @@ use super::record::{FENCES, Fence, Member, Observation, Subject};
 use super::state::{Crossing, FenceState, Reason};
 use crate::journal::Incarnations;
 use muster_core::event::{Event, Publisher};
-use muster_core::idempotency::PendingAnswers;
+use muster_core::idempotency::PendingResponses;
 use muster_core::journal::{Committed, Journal, Journalled, Reply};
 use muster_core::supervise::BuildError;
 use muster_core::{Clock, Error};
@@ -61,7 +61,7 @@ pub struct GeofenceActor {
     pub(super) options: GeofenceOptions,
     pub(super) state: FenceState,
     pub(super) journal: Journal<GeofenceEffect>,
-    pub(super) answers: PendingAnswers,
+    pub(super) answers: PendingResponses,
     inbox: Inbox,
     /// Subjects to be judged again because fences changed.
     rechecks: VecDeque<Subject>,
@@ -76,7 +76,7 @@ pub(super) async fn load(
     let journal = incarnations.open(&options.store).await;
     let store = Arc::clone(&options.store);
     let (state, rechecks) = tokio::task::spawn_blocking(move || read_all(&store)).await??;
-    Ok(GeofenceActor { options, state, journal, answers: PendingAnswers::default(), inbox, rechecks })
+    Ok(GeofenceActor { options, state, journal, answers: PendingResponses::default(), inbox, rechecks })
 }
 
 fn read_all(store: &StoreHandle) -> Result<(FenceState, VecDeque<Subject>), StoreError> {

@@ -14,7 +14,7 @@ use super::timeline::Entry;
 use crate::alert::{Certainty, Severity, Urgency};
 use muster_core::principal::Permission;
 use muster_core::{Error, Kind, Millis};
-use muster_identity::{By, lacks};
+use muster_identity::{By, missing_permission};
 
 /// Who may only write incidents closes one that was resolved for so long.
 pub const CLOSE_AFTER: Duration = Duration::from_secs(24 * 3600);
@@ -240,7 +240,7 @@ fn close(next: &mut Incident, by: &By, now: Millis) -> Result<(), Error> {
     if !by.may(Permission::IncidentsClose) && now.since(next.state_since) < CLOSE_AFTER {
         let closable = next.state_since.plus(CLOSE_AFTER);
         let details = json!({ "permission": Permission::IncidentsClose.name(), "closable_at": closable });
-        return Err(lacks(Permission::IncidentsClose).detailing(details));
+        return Err(missing_permission(Permission::IncidentsClose).detailing(details));
     }
     next.closed_at = Some(now);
     next.enter(State::Closed, now);

@@ -20,7 +20,7 @@ use crate::alert::AlertRecord;
 use crate::geofence::{Observation, Watcher};
 use crate::journal::Incarnations;
 use muster_core::event::{ChannelRestriction, Event, Publisher};
-use muster_core::idempotency::PendingAnswers;
+use muster_core::idempotency::PendingResponses;
 use muster_core::journal::{Committed, Journal, Journalled, Reply};
 use muster_core::supervise::BuildError;
 use muster_core::{Clock, Error, Millis};
@@ -78,7 +78,7 @@ pub struct IncidentActor {
     /// Everything that was decided, durable or not.
     pub(super) network: Network,
     pub(super) journal: Journal<IncidentEffect>,
-    pub(super) answers: PendingAnswers,
+    pub(super) answers: PendingResponses,
     /// The last undurable decision of an incident: what the store has of it is older.
     undurable: HashMap<String, u64>,
 }
@@ -96,7 +96,7 @@ pub(super) async fn load(options: Options, incarnations: Incarnations) -> Result
         Ok::<_, StoreError>(network)
     });
     let network = network.await??;
-    Ok(IncidentActor { options, network, journal, answers: PendingAnswers::default(), undurable: HashMap::new() })
+    Ok(IncidentActor { options, network, journal, answers: PendingResponses::default(), undurable: HashMap::new() })
 }
 
 impl Journalled for IncidentActor {

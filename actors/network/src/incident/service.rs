@@ -208,7 +208,7 @@ impl Incidents {
 }
 
 impl SnapshotSource for Incidents {
-    fn ask(&self, ask: SnapshotRequest) {
+    fn request(&self, ask: SnapshotRequest) {
         // A message that cannot be sent is dropped, and says so to the asker as it goes.
         let _ = self.handle.try_send(Snapshot(Some(ask)));
     }

@@ -347,7 +347,7 @@ impl Tasks {
 }
 
 impl SnapshotSource for Tasks {
-    fn ask(&self, ask: SnapshotRequest) {
+    fn request(&self, ask: SnapshotRequest) {
         // A message that cannot be sent is dropped, which replies to the caller with an error.
         let _ = self.handle.try_send(Snapshot(Some(ask)));
     }

@@ -28,7 +28,7 @@ pub struct ProviderEntry {
     pub base_url: Option<String>,
     /// Environment variable that holds the API key; `None` if none is needed.
     pub key_env: Option<String>,
-    /// Wire protocol: `openai`, `anthropic`, `gemini`, `cohere` or `embedded`.
+    /// Wire protocol: a name of `ProviderKind`.
     pub wire: String,
     /// Remarks for operators.
     pub notes: Option<String>,

@@ -365,7 +365,7 @@ proptest! {
 }
 
 fn key(id: &str, roles: Vec<Role>) -> Authenticated {
-    let mut key = KeyRecord::standing_in(id, "monitor");
+    let mut key = KeyRecord::without_secret(id, "monitor");
     key.roles = roles;
     Authenticated { subject: Subject::of_key(Arc::new(key)), exp: at(86_400) }
 }

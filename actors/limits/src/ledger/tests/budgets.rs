@@ -10,14 +10,14 @@ use muster_core::Kind;
 #[test]
 fn a_hundred_concurrent_calls_share_a_budget_for_thirty_seven() {
     test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let ledger = site.start(&tree).await;
-        let asked = join_all((0..100).map(|_| ledger.reserve(reserve(10, Some(379), None)))).await;
-        let held: Vec<Hold> = asked.into_iter().filter_map(Result::ok).collect();
+        let env = ServerEnv::new();
+        let ledger = env.start(&tree).await;
+        let results = join_all((0..100).map(|_| ledger.reserve(reserve(10, Some(379), None)))).await;
+        let held: Vec<Hold> = results.into_iter().filter_map(Result::ok).collect();
         assert_eq!(held.len(), 37);
         assert_eq!(spent(&ledger).await, (0, 370));
         drop(held);
-        assert_eq!(spent(&ledger).await, (0, 0), "what is dropped is given back");
+        assert_eq!(spent(&ledger).await, (0, 0), "a dropped hold is released");
         let hold = ledger.reserve(reserve(379, Some(379), None)).await.unwrap();
         assert_eq!(hold.nanos(), 379);
     });
@@ -26,8 +26,8 @@ fn a_hundred_concurrent_calls_share_a_budget_for_thirty_seven() {
 #[test]
 fn a_rejection_names_the_budget_and_its_renewal() {
     test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let ledger = site.start(&tree).await;
+        let env = ServerEnv::new();
+        let ledger = env.start(&tree).await;
         let first = ledger.reserve(reserve(60, Some(100), Some(80))).await.unwrap();
         let refused = ledger.reserve(reserve(30, Some(100), Some(80))).await.unwrap_err();
         let resets_at = Millis::parse_rfc3339("2026-02-01T00:00:00Z").unwrap();
@@ -48,8 +48,8 @@ fn a_rejection_names_the_budget_and_its_renewal() {
 #[test]
 fn a_free_call_and_one_without_a_budget_need_no_hold() {
     test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let ledger = site.start(&tree).await;
+        let env = ServerEnv::new();
+        let ledger = env.start(&tree).await;
         ledger.post(&entry("key_1", "m", Some(500)), Hold::none());
         assert_eq!(ledger.reserve(reserve(0, Some(1), Some(1))).await.unwrap().nanos(), 0);
         assert_eq!(ledger.reserve(reserve(9, None, None)).await.unwrap().nanos(), 0);
@@ -62,13 +62,13 @@ fn a_free_call_and_one_without_a_budget_need_no_hold() {
 #[test]
 fn a_new_month_has_a_new_budget_and_a_hold_stays_in_its_month() {
     test_world::run(|tree| async move {
-        let site = ServerEnv::new();
+        let env = ServerEnv::new();
         // Eleven seconds before the end of the month.
         let clock = Clock::manual(Millis::parse_rfc3339("2026-01-31T23:59:49Z").unwrap());
-        let store: StoreHandle = Arc::clone(&site.disk) as _;
+        let store: StoreHandle = Arc::clone(&env.disk) as _;
         let group = tree.group("ledger");
         let options = LedgerOptions::default();
-        let ledger = Ledger::start(&group, Arbiter::current(), &store, &site.folder(), &clock, options).unwrap();
+        let ledger = Ledger::start(&group, Arbiter::current(), &store, &env.folder(), &clock, options).unwrap();
         ledger.up().await;
         let hold = ledger.reserve(reserve(100, Some(100), None)).await.unwrap();
         assert!(ledger.reserve(reserve(1, Some(100), None)).await.is_err());
@@ -88,12 +88,12 @@ fn a_new_month_has_a_new_budget_and_a_hold_stays_in_its_month() {
 #[test]
 fn a_cancelled_reservation_leaves_nothing_reserved() {
     test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let ledger = site.start(&tree).await;
+        let env = ServerEnv::new();
+        let ledger = env.start(&tree).await;
         for _ in 0..20 {
-            let asked = ledger.reserve(reserve(10, Some(1_000), None));
-            let gone = tokio::time::timeout(Duration::ZERO, asked).await;
-            drop(gone);
+            let request = ledger.reserve(reserve(10, Some(1_000), None));
+            let cancelled = tokio::time::timeout(Duration::ZERO, request).await;
+            drop(cancelled);
         }
         let ledger = &ledger;
         // The calls that were begun have been replied to by now.

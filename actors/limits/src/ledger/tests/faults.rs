@@ -10,8 +10,8 @@ use muster_core::Kind;
 #[test]
 fn repeated_crashes_under_load_leak_nothing() {
     test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let ledger = site.start(&tree).await;
+        let env = ServerEnv::new();
+        let ledger = env.start(&tree).await;
         let over = Arc::new(AtomicBool::new(false));
         let load = |model: &'static str| {
             let (ledger, over) = (ledger.clone(), Arc::clone(&over));
@@ -27,10 +27,10 @@ fn repeated_crashes_under_load_leak_nothing() {
         };
         let threads = [load("m"), load("n")];
         let mut answers = 0;
-        for death in 1..=4 {
+        for panics in 1..=4 {
             let hold = ledger.reserve(reserve(7, Some(u64::MAX), None)).await.unwrap();
             assert!(tree.inject_panic("ledger/ledger"));
-            test_world::until(|| tree.snapshot()[0].restarts == death).await;
+            test_world::until(|| tree.snapshot()[0].restarts == panics).await;
             // Posted while no actor is running.
             ledger.post(&entry("key_1", "m", Some(3)), hold);
             answers += 1;
@@ -47,8 +47,8 @@ fn repeated_crashes_under_load_leak_nothing() {
 
 #[test]
 fn a_kill_loses_nothing_and_charges_open_holds_once() {
-    let site = ServerEnv::new();
-    let (first, second) = (Arc::clone(&site), Arc::clone(&site));
+    let env = ServerEnv::new();
+    let (first, second) = (Arc::clone(&env), Arc::clone(&env));
     test_world::run(|tree| async move {
         let ledger = first.start(&tree).await;
         let open = ledger.reserve(reserve(100, Some(1_000), None)).await.unwrap();
@@ -64,15 +64,15 @@ fn a_kill_loses_nothing_and_charges_open_holds_once() {
         std::mem::forget((open, later));
     });
     for _ in 0..3 {
-        site.revive();
-        let site = Arc::clone(&second);
+        env.revive();
+        let env = Arc::clone(&second);
         test_world::run(|tree| async move {
-            let ledger = site.start(&tree).await;
+            let ledger = env.start(&tree).await;
             assert_eq!(sums(&ledger, "key_1").await, (2, 25, 300));
             assert_eq!(spent(&ledger).await, (325, 0));
             assert!(ledger.reserve(reserve(676, Some(1_000), None)).await.is_err());
             drop(ledger.reserve(reserve(675, Some(1_000), None)).await.unwrap());
-            site.kill();
+            env.kill();
         });
     }
 }
@@ -80,8 +80,8 @@ fn a_kill_loses_nothing_and_charges_open_holds_once() {
 /// Restores the journal's files after the checkpoint that removed them, as if the kill had happened in between.
 #[test]
 fn lines_included_in_the_store_count_once() {
-    let site = ServerEnv::new();
-    let (first, second) = (Arc::clone(&site), Arc::clone(&site));
+    let env = ServerEnv::new();
+    let (first, second) = (Arc::clone(&env), Arc::clone(&env));
     test_world::run(|tree| async move {
         let ledger = first.start(&tree).await;
         let hold = ledger.reserve(reserve(30, Some(1_000), None)).await.unwrap();
@@ -97,7 +97,7 @@ fn lines_included_in_the_store_count_once() {
         kept.iter().for_each(|(file, bytes)| fs::write(file, bytes).unwrap());
         first.kill();
     });
-    site.revive();
+    env.revive();
     test_world::run(|tree| async move {
         let ledger = second.start(&tree).await;
         assert!(ledger.journal().bytes > 0, "there is something to be read twice");
@@ -109,9 +109,9 @@ fn lines_included_in_the_store_count_once() {
 #[test]
 fn while_the_store_fails_the_journal_keeps_everything() {
     test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let ledger = site.start(&tree).await;
-        site.kill();
+        let env = ServerEnv::new();
+        let ledger = env.start(&tree).await;
+        env.kill();
         ledger.post(&entry("key_1", "m", Some(5)), Hold::none());
         assert_eq!(ledger.flush().await.unwrap_err().kind, Kind::Unavailable);
         test_world::after(Duration::from_secs(12)).await;
@@ -121,7 +121,7 @@ fn while_the_store_fails_the_journal_keeps_everything() {
         test_world::until(|| tree.snapshot()[0].restarts == 1).await;
         ledger.up().await;
         assert_eq!(sums(&ledger, "key_1").await, (1, 5, 0));
-        site.revive();
+        env.revive();
         test_world::after(Duration::from_secs(6)).await;
         assert_eq!(ledger.status().await.unwrap().unsaved, 0, "written at the interval, without a request");
         test_world::until(|| ledger.journal().bytes == 0).await;
@@ -131,9 +131,9 @@ fn while_the_store_fails_the_journal_keeps_everything() {
 #[test]
 fn while_the_disk_fails_posts_are_buffered_and_nothing_is_granted() {
     test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let ledger = site.start(&tree).await;
-        fs::remove_dir_all(site.folder()).unwrap();
+        let env = ServerEnv::new();
+        let ledger = env.start(&tree).await;
+        fs::remove_dir_all(env.folder()).unwrap();
         ledger.post(&entry("key_1", "m", Some(5)), Hold::none());
         ledger.post(&entry("key_1", "m", Some(6)), Hold::none());
         let refused = ledger.reserve(reserve(1, Some(1_000), None)).await.unwrap_err();
@@ -145,7 +145,7 @@ fn while_the_disk_fails_posts_are_buffered_and_nothing_is_granted() {
         test_world::until(|| tree.snapshot()[0].restarts == 1).await;
         ledger.up().await;
         assert_eq!(sums(&ledger, "key_1").await, (2, 11, 0));
-        fs::create_dir(site.folder()).unwrap();
+        fs::create_dir(env.folder()).unwrap();
         drop(ledger.reserve(reserve(1, Some(1_000), None)).await.unwrap());
         assert_eq!(ledger.journal().waiting, 0);
         assert_eq!(sums(&ledger, "key_1").await, (2, 11, 0));
@@ -157,8 +157,8 @@ fn a_lagging_actor_restores_everything() {
     test_world::run(|tree| async move {
         let mut options = LedgerOptions::default();
         options.journal.tail_bytes = 256;
-        let site = ServerEnv::new();
-        let ledger = site.start_with(&tree, options).await;
+        let env = ServerEnv::new();
+        let ledger = env.start_with(&tree, options).await;
         for _ in 0..100 {
             ledger.post(&entry("key_1", "m", Some(1)), Hold::none());
         }
@@ -170,17 +170,17 @@ fn a_lagging_actor_restores_everything() {
 
 #[test]
 fn a_clean_shutdown_writes_everything_to_the_store() {
-    let site = ServerEnv::new();
-    let (first, second) = (Arc::clone(&site), Arc::clone(&site));
+    let env = ServerEnv::new();
+    let (first, second) = (Arc::clone(&env), Arc::clone(&env));
     test_world::run(|tree| async move {
         let ledger = first.start(&tree).await;
         ledger.post(&entry("key_1", "m", Some(5)), Hold::none());
     });
-    fs::remove_dir_all(site.folder()).unwrap();
+    fs::remove_dir_all(env.folder()).unwrap();
     test_world::run(|tree| async move {
         let ledger = second.start(&tree).await;
         assert_eq!(sums(&ledger, "key_1").await, (1, 5, 0));
         ledger.post(&entry("key_1", "m", Some(6)), Hold::none());
-        assert_eq!(sums(&ledger, "key_1").await, (2, 11, 0), "numbers go on above those of the store");
+        assert_eq!(sums(&ledger, "key_1").await, (2, 11, 0), "line numbers continue above those of the store");
     });
 }

@@ -3,6 +3,7 @@
 mod budgets;
 mod faults;
 mod properties;
+mod store_faults;
 mod sweeps;
 
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ use super::*;
 use muster_core::supervise::Tree;
 use muster_core::{Clock, Millis, test_world};
 
-/// What survives a server.
+/// The disk and the journal folder, which survive a server.
 struct ServerEnv {
     disk: Arc<MemStore>,
     home: TempDir,
@@ -45,13 +46,18 @@ impl ServerEnv {
         ledger
     }
 
+    /// Makes every further write to the store fail, or succeed again.
+    fn fail_commits(&self, error: Option<StoreError>) {
+        self.disk.fail_commits(error);
+    }
+
     /// Discards all further writes of this server to the store, as if it had been killed: only the journal is left.
     fn kill(&self) {
-        self.disk.fail_commits(Some(StoreError::Io("the server is dead".to_owned())));
+        self.fail_commits(Some(StoreError::Io("the server is dead".to_owned())));
     }
 
     fn revive(&self) {
-        self.disk.fail_commits(None);
+        self.fail_commits(None);
     }
 }
 
@@ -84,8 +90,8 @@ async fn spent(ledger: &Ledger) -> (u64, u64) {
 #[test]
 fn rows_are_sums_by_key_model_and_day_in_order() {
     test_world::run(|tree| async move {
-        let site = ServerEnv::new();
-        let ledger = site.start(&tree).await;
+        let env = ServerEnv::new();
+        let ledger = env.start(&tree).await;
         ledger.post(&entry("key_2", "m", Some(7)), Hold::none());
         ledger.post(&entry("key_1", "n", None), Hold::none());
         ledger.post(&entry("key_1", "m", Some(5)), Hold::none());

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ledger::checkpoint::{batches, count};
-use crate::ledger::line::Line;
+use crate::ledger::line::JournalLine;
 use crate::ledger::period::Month;
 use crate::ledger::record::{HEAD, Head, RecordReader, read};
 use crate::ledger::state::LedgerState;
@@ -21,7 +21,7 @@ const KEY_LIMIT: u64 = 1_000;
 const MODEL_LIMIT: u64 = 1_500;
 
 #[derive(Debug, Clone)]
-enum Step {
+enum LedgerStep {
     Reserve {
         key: usize,
         model: usize,
@@ -41,16 +41,16 @@ enum Step {
     Kill,
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let who = || (0..KEYS.len(), 0..MODELS.len());
+fn steps() -> impl Strategy<Value = Vec<LedgerStep>> {
+    let key_and_model = || (0..KEYS.len(), 0..MODELS.len());
     let step = prop_oneof![
-        4 => (who(), 1..400_u64).prop_map(|((key, model), nanos)| Step::Reserve { key, model, nanos }),
-        4 => (who(), prop::option::of(0..8_usize), prop::option::of(0..500_u64))
-            .prop_map(|((key, model), settles, cost)| Step::Post { key, model, settles, cost }),
-        1 => (0..8_usize).prop_map(Step::Release),
-        1 => (1..600_u64).prop_map(Step::Wait),
-        2 => (0..=1_400_usize).prop_map(Step::Checkpoint),
-        1 => Just(Step::Kill),
+        4 => (key_and_model(), 1..400_u64).prop_map(|((key, model), nanos)| LedgerStep::Reserve { key, model, nanos }),
+        4 => (key_and_model(), prop::option::of(0..8_usize), prop::option::of(0..500_u64))
+            .prop_map(|((key, model), settles, cost)| LedgerStep::Post { key, model, settles, cost }),
+        1 => (0..8_usize).prop_map(LedgerStep::Release),
+        1 => (1..600_u64).prop_map(LedgerStep::Wait),
+        2 => (0..=1_400_usize).prop_map(LedgerStep::Checkpoint),
+        1 => Just(LedgerStep::Kill),
     ];
     prop::collection::vec(step, 1..60)
 }
@@ -91,7 +91,7 @@ impl Model {
         }
     }
 
-    fn write(&mut self, line: &Line<'_>) -> u64 {
+    fn write(&mut self, line: &JournalLine<'_>) -> u64 {
         self.number += 1;
         self.lines.push((self.number, line.encode()));
         self.ledger.apply(self.number, line, RecordReader(&self.disk)).unwrap();
@@ -110,24 +110,24 @@ impl Model {
         self.rows.entry((Day::of(at), key, model)).or_default()
     }
 
-    fn step(&mut self, step: Step) {
+    fn step(&mut self, step: LedgerStep) {
         match step {
-            Step::Reserve { key, model, nanos } => self.reserve(KEYS[key], MODELS[model], nanos),
-            Step::Post { key, model, settles, cost } => self.post(KEYS[key], MODELS[model], settles, cost),
-            Step::Release(place) => {
+            LedgerStep::Reserve { key, model, nanos } => self.reserve(KEYS[key], MODELS[model], nanos),
+            LedgerStep::Post { key, model, settles, cost } => self.post(KEYS[key], MODELS[model], settles, cost),
+            LedgerStep::Release(place) => {
                 if place < self.held.len() {
                     let hold = self.held.remove(place).id;
-                    self.write(&Line::Release { hold });
+                    self.write(&JournalLine::Release { hold });
                 }
             }
-            Step::Wait(hours) => self.now = self.now.plus(Duration::from_secs(hours * 3_600)),
-            Step::Checkpoint(thousandths) => self.checkpoint(thousandths),
-            Step::Kill => self.kill(),
+            LedgerStep::Wait(hours) => self.now = self.now.plus(Duration::from_secs(hours * 3_600)),
+            LedgerStep::Checkpoint(thousandths) => self.checkpoint(thousandths),
+            LedgerStep::Kill => self.kill(),
         }
     }
 
     fn reserve(&mut self, key: &'static str, model: &'static str, nanos: u64) {
-        let ask = Reserve {
+        let request = Reserve {
             key_id: key.to_owned(),
             key_limit: Some(KEY_LIMIT),
             model_id: model.to_owned(),
@@ -137,10 +137,10 @@ impl Model {
         let by_key = self.used(|found, _| found == key);
         let by_model = self.used(|_, found| found == model);
         let fits = by_key.0 + by_key.1 + nanos <= KEY_LIMIT && by_model.0 + by_model.1 + nanos <= MODEL_LIMIT;
-        let checked = self.ledger.check(&ask, self.now, RecordReader(&self.disk)).unwrap();
+        let checked = self.ledger.check(&request, self.now, RecordReader(&self.disk)).unwrap();
         assert_eq!(checked.is_ok(), fits, "{checked:?} {by_key:?} {by_model:?} {nanos}");
         if fits {
-            let id = self.write(&Line::Reserve { at: self.now, key, model, nanos });
+            let id = self.write(&JournalLine::Reserve { at: self.now, key, model, nanos });
             self.held.push(Held { id, at: self.now, key, model, nanos });
         }
     }
@@ -188,7 +188,7 @@ impl Model {
         open.sort_unstable();
         assert_eq!(self.ledger.holds_before(self.number + 1), open);
         for held in std::mem::take(&mut self.held) {
-            self.write(&Line::Charge { hold: held.id });
+            self.write(&JournalLine::Charge { hold: held.id });
             self.row(held.at, held.key, held.model).unsettled_nanos += held.nanos;
             self.spent.push((held.at, held.key, held.model, held.nanos));
         }
@@ -220,16 +220,16 @@ proptest! {
 
     #[test]
     fn the_ledger_is_the_sum_of_what_was_posted_and_grants_only_what_fits(steps in steps()) {
-        let mut trial = Model::new();
+        let mut model = Model::new();
         for step in steps.into_iter().take(50) {
             // Bounded so that the virtual time stays within a year.
-            if matches!(step, Step::Wait(_)) && trial.now.since(test_world::START) > Duration::from_secs(340 * 86_400) {
+            if matches!(step, LedgerStep::Wait(_)) && model.now.since(test_world::START) > Duration::from_secs(340 * 86_400) {
                 continue;
             }
-            trial.step(step);
-            trial.check_equal();
+            model.step(step);
+            model.check_equal();
         }
-        trial.kill();
-        trial.check_equal();
+        model.kill();
+        model.check_equal();
     }
 }

@@ -129,7 +129,7 @@ async fn state(world: &World, channel: &str, viewer: &str, list: &[Permission]) 
     let (to, from) = oneshot::channel();
     let viewer = Viewer { id: viewer.into(), permissions: Permissions::of(list) };
     let reply = SnapshotReply::new(move |state| drop(to.send(state)));
-    world.devices.ask(SnapshotRequest { channel: channel.to_owned(), viewer, reply });
+    world.devices.request(SnapshotRequest { channel: channel.to_owned(), viewer, reply });
     from.await.unwrap()
 }
 

@@ -225,7 +225,7 @@ fn the_state_of_a_channel_comes_behind_the_events_of_what_it_shows() {
                 let before: Vec<String> = feed.take().into_iter().map(|event| event.name).collect();
                 drop(send.send((state, before)));
             });
-            house.firmwares.ask(SnapshotRequest { channel: "firmware".to_owned(), viewer, reply });
+            house.firmwares.request(SnapshotRequest { channel: "firmware".to_owned(), viewer, reply });
             tokio::task::yield_now().await;
             house.store.release();
         };

@@ -148,7 +148,11 @@ fn the_feed_gets_the_state_of_its_channels_and_nobody_without_the_permission() {
         let ask = |channel: String, permissions| {
             let (to, from) = tokio::sync::oneshot::channel();
             let reply = SnapshotReply::new(move |state| to.send(state).unwrap());
-            house.firmwares.ask(SnapshotRequest { channel, viewer: Viewer { id: "usr_1".into(), permissions }, reply });
+            house.firmwares.request(SnapshotRequest {
+                channel,
+                viewer: Viewer { id: "usr_1".into(), permissions },
+                reply,
+            });
             async move { from.await.unwrap() }
         };
         let all = Permissions::all();

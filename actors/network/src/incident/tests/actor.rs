@@ -230,7 +230,7 @@ pub(super) async fn state(
     let (send, answer) = tokio::sync::oneshot::channel();
     let viewer = Viewer { id: id.into(), permissions: role.permissions() };
     let reply = SnapshotReply::new(move |state| drop(send.send(state)));
-    incidents.ask(SnapshotRequest { channel: channel.to_owned(), viewer, reply });
+    incidents.request(SnapshotRequest { channel: channel.to_owned(), viewer, reply });
     answer.await.unwrap()
 }
 

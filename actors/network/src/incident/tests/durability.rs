@@ -102,7 +102,7 @@ fn the_state_of_a_channel_comes_behind_the_events_of_what_it_shows() {
                 let before: Vec<String> = told.take().into_iter().map(|event| event.name).collect();
                 drop(send.send((state, before)));
             });
-            house.incidents.ask(SnapshotRequest { channel: "incidents".to_owned(), viewer, reply });
+            house.incidents.request(SnapshotRequest { channel: "incidents".to_owned(), viewer, reply });
             let later =
                 house.incidents.note(operator(), None, incident.id.clone(), "n".into(), serde_json::Value::Null);
             let release = async {

@@ -155,7 +155,7 @@ async fn state(
     let to = Mutex::new(Some(to));
     let reply = SnapshotReply::new(move |state| to.lock().unwrap().take().unwrap().send(state).unwrap());
     let viewer = Viewer { id: viewer.into(), permissions: Permissions::of(permissions) };
-    bench.tasks.ask(SnapshotRequest { channel: channel.to_owned(), viewer, reply });
+    bench.tasks.request(SnapshotRequest { channel: channel.to_owned(), viewer, reply });
     from.await.unwrap()
 }
 

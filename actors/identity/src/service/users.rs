@@ -6,10 +6,12 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::{FIRST_EMAIL, Identity, possible};
-use crate::hashing::Checked;
-use crate::registry::{CreateUser, Created, DeleteUser, GetUser, ListUsers, PatchUser, SetPassword, login_refused};
-use crate::users::{NewUser, UserPatch, UserRecord, fold, usable_password};
+use super::{FIRST_EMAIL, Identity, check_length};
+use crate::hashing::PasswordCheck;
+use crate::registry::{
+    CreateUser, CreatedUser, DeleteUser, GetUser, ListUsers, PatchUser, SetPassword, login_rejected,
+};
+use crate::users::{NewUser, UserPatch, UserRecord, check_new_password, normalize_email};
 use crate::{By, Person};
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageAsk};
@@ -21,7 +23,8 @@ impl Identity {
     /// Changes the caller's own password and ends all sessions.
     ///
     /// # Errors
-    /// `Unauthenticated` (`invalid_credentials`) if the present password is wrong, which counts as a failed login.
+    /// `Unauthenticated` (`invalid_credentials`) if the present password is wrong, which counts as a failed login;
+    /// `Invalid` for the new password; `RateLimited`; `Unavailable`.
     pub async fn change_password(
         &self,
         by: &Arc<Person>,
@@ -29,36 +32,48 @@ impl Identity {
         present: String,
         next: String,
     ) -> Result<(), Error> {
-        usable_password("new_password", &next)?;
-        possible("current_password", &present)?;
+        check_new_password("new_password", &next)?;
+        check_length("current_password", &present)?;
         let user = self.attempt(&by.email, ip).await?;
         let stored = user.as_ref().map(|user| user.password.clone());
         let checked = self.pool.check(present, stored).await?;
-        let (Some(user), Checked::Right(_)) = (user, checked) else { return Err(login_refused()) };
+        let (Some(user), PasswordCheck::Correct(_)) = (user, checked) else { return Err(login_rejected()) };
         let (password, checked) = (self.pool.hash(next).await?, Some(user.password.clone()));
         let set = SetPassword { id: user.id.clone(), password, checked, by: By::Person(Arc::clone(by)) };
         self.registry.ask(set).await?.map(drop)
     }
 
     /// Sets a user's password and ends all sessions of that user.
+    ///
+    /// # Errors
+    /// `NotFound`, `Invalid`, `Forbidden`, `Unavailable`.
     pub async fn reset_password(&self, by: By, id: String, password: String) -> Result<Arc<UserRecord>, Error> {
-        usable_password("password", &password)?;
+        check_new_password("password", &password)?;
         let password = self.pool.hash(password).await?;
         self.registry.ask(SetPassword { id, password, checked: None, by }).await?
     }
 
+    /// Creates a user.
+    ///
+    /// # Errors
+    /// `Invalid`, by field; `Forbidden` if `by` may not assign the role or a grant; `Conflict` (`email_taken`);
+    /// `IdempotencyConflict`; `Unavailable`.
     pub async fn create_user(
         &self,
         by: By,
         new: NewUser,
         password: String,
         idempotency: Option<Idempotency>,
-    ) -> Result<Created, Error> {
-        usable_password("password", &password)?;
+    ) -> Result<CreatedUser, Error> {
+        check_new_password("password", &password)?;
         let password = self.pool.hash(password).await?;
         self.registry.ask(CreateUser { new, password, by, idempotency }).await?
     }
 
+    /// Changes a user. Disabling a user ends their sessions; new permissions apply to open sessions at once.
+    ///
+    /// # Errors
+    /// `NotFound`, `PreconditionFailed`, `Invalid`, `Forbidden`, `Conflict` (`last_super_admin`), `Unavailable`.
     pub async fn patch_user(
         &self,
         by: By,
@@ -69,33 +84,47 @@ impl Identity {
         self.registry.ask(PatchUser { id, patch, if_match, by }).await?
     }
 
+    /// Deletes a user and ends their sessions.
+    ///
+    /// # Errors
+    /// `NotFound`, `PreconditionFailed`, `Forbidden`, `Conflict` (`last_super_admin`), `Unavailable`.
     pub async fn delete_user(&self, by: By, id: String, if_match: IfMatch) -> Result<(), Error> {
         self.registry.ask(DeleteUser { id, if_match, by }).await?
     }
 
     /// Returns a user by identifier or e-mail.
+    ///
+    /// # Errors
+    /// `Unavailable` if the actor does not respond.
     pub async fn user(&self, name: &str) -> Result<Option<Arc<UserRecord>>, Error> {
-        let name = if name.contains('@') { fold(name) } else { name.to_owned() };
+        let name = if name.contains('@') { normalize_email(name) } else { name.to_owned() };
         self.registry.ask(GetUser { name }).await?
     }
 
+    /// Returns a page of users, newest first.
+    ///
+    /// # Errors
+    /// `Unavailable` if the actor does not respond.
     pub async fn users(&self, page: PageAsk) -> Result<Page<Arc<UserRecord>>, Error> {
         self.registry.ask(ListUsers(page)).await?
     }
 
-    /// Creates the administrator of an empty store. Without a given password a random one is generated and returned, to
-    /// be printed once.
-    pub async fn create_first(&self, given: Option<String>) -> Result<Option<String>, Error> {
-        if self.people() > 0 {
+    /// Creates the first administrator of an empty store. If the operator has chosen no password, a random one is
+    /// generated and returned, to be printed once. Does nothing if there are users.
+    ///
+    /// # Errors
+    /// `Invalid` for the chosen password; `Unavailable`.
+    pub async fn create_first(&self, chosen: Option<String>) -> Result<Option<String>, Error> {
+        if self.user_count() > 0 {
             return Ok(None);
         }
         let mut random = [0; 18];
         getrandom::fill(&mut random).map_err(|error| Error::new(Kind::Internal, error.to_string()))?;
-        let shown = given.is_none().then(|| URL_SAFE_NO_PAD.encode(random));
-        let password = given.or_else(|| shown.clone()).unwrap_or_default();
+        let generated = chosen.is_none().then(|| URL_SAFE_NO_PAD.encode(random));
+        let password = chosen.or_else(|| generated.clone()).unwrap_or_default();
         let (email, name) = (FIRST_EMAIL.to_owned(), "Administrator".to_owned());
         let new = NewUser { email, name, role: UserRole::SuperAdmin, grants: Vec::new() };
         self.create_user(By::System, new, password, None).await?;
-        Ok(shown)
+        Ok(generated)
     }
 }

@@ -1,4 +1,4 @@
-//! People: made, changed, removed.
+//! Users: created, changed, deleted, listed.
 
 use std::sync::Arc;
 
@@ -7,27 +7,26 @@ use muster_store::{Op, Record};
 use serde_json::{Value, json};
 
 use super::actor::{Change, Registry};
-use super::effects::{Answer, Effect};
 use super::login;
-use super::messages::{CreateUser, Created, DeleteUser, GetUser, ListUsers, PatchUser, Reason, SetPassword};
+use super::messages::{CreateUser, CreatedUser, DeleteUser, EndReason, GetUser, ListUsers, PatchUser, SetPassword};
 use crate::By;
-use crate::users::{Given, UserRecord};
+use crate::users::UserRecord;
 use muster_core::audit::AuditEntry;
 use muster_core::ids::{IdKind, new_id};
-use muster_core::journal::Journalled;
+use muster_core::journal::{Journalled, respond};
 use muster_core::page::Page;
 use muster_core::{Error, Kind};
 
-fn put(user: &UserRecord) -> Result<Op, Error> {
+fn put_op(user: &UserRecord) -> Result<Op, Error> {
     Ok(Op::Put { tree: UserRecord::TREE, key: user.id.as_bytes().to_vec(), rec: user.encode()? })
 }
 
 impl Handler<CreateUser> for Registry {
-    type Result = ResponseFuture<Result<Created, Error>>;
+    type Result = ResponseFuture<Result<CreatedUser, Error>>;
 
     fn handle(&mut self, create: CreateUser, context: &mut Context<Self>) -> Self::Result {
         let created = self.create(create);
-        self.answer(created, Answer::Created, context)
+        respond(self, created, context)
     }
 }
 
@@ -36,7 +35,7 @@ impl Handler<PatchUser> for Registry {
 
     fn handle(&mut self, patch: PatchUser, context: &mut Context<Self>) -> Self::Result {
         let patched = self.patch(patch);
-        self.answer(patched, Answer::User, context)
+        respond(self, patched, context)
     }
 }
 
@@ -45,7 +44,7 @@ impl Handler<SetPassword> for Registry {
 
     fn handle(&mut self, set: SetPassword, context: &mut Context<Self>) -> Self::Result {
         let user = self.set_password(set);
-        self.answer(user, Answer::User, context)
+        respond(self, user, context)
     }
 }
 
@@ -54,7 +53,7 @@ impl Handler<DeleteUser> for Registry {
 
     fn handle(&mut self, delete: DeleteUser, context: &mut Context<Self>) -> Self::Result {
         let deleted = self.delete(&delete);
-        self.answer(deleted, Answer::Deleted, context)
+        respond(self, deleted, context)
     }
 }
 
@@ -64,58 +63,60 @@ impl Handler<GetUser> for Registry {
     fn handle(&mut self, GetUser { name }: GetUser, context: &mut Context<Self>) -> Self::Result {
         let found = if name.contains('@') { self.users.by_email(&name) } else { self.users.get(&name) };
         let found = found.cloned();
-        self.answer(Ok(found), Answer::Found, context)
+        respond(self, Ok(found), context)
     }
 }
 
 impl Handler<ListUsers> for Registry {
     type Result = ResponseFuture<Result<Page<Arc<UserRecord>>, Error>>;
 
-    fn handle(&mut self, ListUsers(ask): ListUsers, context: &mut Context<Self>) -> Self::Result {
-        let page = self.users.list(&ask);
-        self.answer(Ok(page), Answer::Listed, context)
+    fn handle(&mut self, ListUsers(page): ListUsers, context: &mut Context<Self>) -> Self::Result {
+        let page = self.users.list(&page);
+        respond(self, Ok(page), context)
     }
 }
 
 impl Registry {
-    fn create(&mut self, create: CreateUser) -> Result<Created, Error> {
+    fn create(&mut self, create: CreateUser) -> Result<CreatedUser, Error> {
         let now = self.now();
-        if let Some(asked) = &create.idempotency
-            && let Some(before) = self.answers.replay(asked, &self.options.store, now)?
+        if let Some(request) = &create.idempotency
+            && let Some(first) = self.responses.replay(request, &self.options.store, now)?
         {
-            let id = before.get("id").and_then(Value::as_str).unwrap_or_default();
-            let gone =
-                || Error::new(Kind::Conflict, "the person that this Idempotency-Key made is gone: take a new key");
-            let user = self.users.get(id).cloned().ok_or_else(gone)?;
-            return Ok(Created { user, given: Given::Before });
+            let id = first.get("id").and_then(Value::as_str).unwrap_or_default();
+            let deleted = || {
+                let message = "the user that was created with this Idempotency-Key was deleted: use a new key";
+                Error::new(Kind::Conflict, message)
+            };
+            let user = self.users.get(id).cloned().ok_or_else(deleted)?;
+            return Ok(CreatedUser { user, replayed: true });
         }
         self.admit()?;
         let user = self.users.create(create.new, create.password, &create.by, new_id(IdKind::User), now)?;
         let details = json!({ "email": user.email, "role": user.role, "grants": user.grants });
         let mut change = self.change_of(&create.by, "user_created", &user, details, "created")?;
-        let answer = json!({ "id": user.id });
+        let response = json!({ "id": user.id });
         if let Some(request) = &create.idempotency {
-            change.ops.push(request.op(now, answer.clone())?);
+            change.ops.push(request.op(now, response.clone())?);
         }
         let (user, decision) = (Arc::new(user), self.journal().next_number());
-        self.put(&user, change, Vec::new())?;
+        self.put(&user, change)?;
         if let Some(request) = &create.idempotency {
-            self.answers.insert(request, answer, decision);
+            self.responses.insert(request, response, decision);
         }
-        Ok(Created { user, given: Given::Now })
+        Ok(CreatedUser { user, replayed: false })
     }
 
     fn patch(&mut self, PatchUser { id, patch, if_match, by }: PatchUser) -> Result<Arc<UserRecord>, Error> {
         self.admit()?;
         let user = self.users.patch(&id, patch, if_match, &by, self.now())?;
         let details = json!({ "role": user.role, "grants": user.grants, "disabled": user.disabled });
-        let what = if user.disabled { "disabled" } else { "updated" };
-        let mut change = self.change_of(&by, "user_updated", &user, details, what)?;
+        let kind = if user.disabled { "disabled" } else { "updated" };
+        let mut change = self.change_of(&by, "user_updated", &user, details, kind)?;
         if user.disabled {
-            self.end(&mut change, self.sessions.of(&id), Reason::Disabled)?;
+            self.end(&mut change, self.sessions.of(&id), EndReason::Disabled)?;
         }
         let user = Arc::new(user);
-        self.put(&user, change, Vec::new())?;
+        self.put(&user, change)?;
         Ok(user)
     }
 
@@ -123,12 +124,12 @@ impl Registry {
         self.admit()?;
         let stale = |user: &Arc<UserRecord>| set.checked.as_ref().is_some_and(|checked| user.password != *checked);
         if self.users.get(&set.id).is_some_and(stale) {
-            return Err(login::refused());
+            return Err(login::rejected());
         }
         let user = Arc::new(self.users.password(&set.id, set.password, &set.by, self.now())?);
         let mut change = self.change_of(&set.by, "password_changed", &user, Value::Null, "password_changed")?;
-        self.end(&mut change, self.sessions.of(&set.id), Reason::PasswordChanged)?;
-        self.put(&user, change, Vec::new())?;
+        self.end(&mut change, self.sessions.of(&set.id), EndReason::PasswordChanged)?;
+        self.put(&user, change)?;
         if set.checked.is_some() {
             self.throttle.succeeded(&user.email);
         }
@@ -137,29 +138,31 @@ impl Registry {
 
     fn delete(&mut self, DeleteUser { id, if_match, by }: &DeleteUser) -> Result<(), Error> {
         self.admit()?;
-        let user = self.users.removable(id, *if_match, by)?;
+        let user = self.users.deletable(id, *if_match, by)?;
         let mut change = self.change_of(by, "user_deleted", &user, json!({ "email": user.email }), "deleted")?;
         change.ops.push(Op::Delete { tree: UserRecord::TREE, key: id.as_bytes().to_vec() });
-        self.end(&mut change, self.sessions.of(id), Reason::Deleted)?;
+        self.end(&mut change, self.sessions.of(id), EndReason::Deleted)?;
         self.users.remove(id);
-        self.decide(change, vec![Effect::Count(self.users.len())]);
+        change.effects.user_count = Some(self.users.len());
+        self.decide(change);
         Ok(())
     }
 
-    /// A change of a person, which that person's own channel is notified of.
-    fn change_of(&self, by: &By, action: &str, user: &UserRecord, details: Value, what: &str) -> Result<Change, Error> {
+    /// Begins a change of a user, with its audit entry and an event on the user's own channel.
+    fn change_of(&self, by: &By, action: &str, user: &UserRecord, details: Value, kind: &str) -> Result<Change, Error> {
         let mut change = self.change(&AuditEntry::new(self.now(), by.id(), action, &user.id, details))?;
-        let data = json!({ "id": user.id, "version": user.version, "what": what });
+        let data = json!({ "id": user.id, "version": user.version, "what": kind });
         self.notify(&mut change, "user.updated", &user.id, &data)?;
         Ok(change)
     }
 
-    /// Decides a change of a person's record; once it is durable, every open session has what the person may do now.
-    fn put(&mut self, user: &Arc<UserRecord>, mut change: Change, mut effects: Vec<Effect>) -> Result<(), Error> {
-        change.ops.push(put(user)?);
+    /// Stores a user's record. Once it is durable, every open session has the user's present permissions.
+    fn put(&mut self, user: &Arc<UserRecord>, mut change: Change) -> Result<(), Error> {
+        change.ops.push(put_op(user)?);
         self.users.put(Arc::clone(user));
-        effects.extend([Effect::Count(self.users.len()), Effect::Grant(Arc::clone(user))]);
-        self.decide(change, effects);
+        change.effects.user_count = Some(self.users.len());
+        change.effects.updated = Some(Arc::clone(user));
+        self.decide(change);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Permissions of users on routes for API keys.
+//! API keys that represent users on routes for API keys.
 
 use super::Person;
 use crate::keys::{KeyRecord, PlanA, PlanB, Role, Scope};
@@ -7,15 +7,15 @@ use muster_core::principal::UserRole;
 /// Returns the scopes of a role. `medical` is granted by the operator only, so no role has it; viewers have no scope
 /// that causes costs.
 pub fn scopes(role: UserRole) -> Vec<Scope> {
-    let works = [Scope::Agents, Scope::Chat, Scope::Memory, Scope::Engines];
+    let basic = [Scope::Agents, Scope::Chat, Scope::Memory, Scope::Engines];
     match role {
         UserRole::Viewer | UserRole::Auditor => Vec::new(),
         UserRole::Responder
         | UserRole::Operator
         | UserRole::IncidentCommander
         | UserRole::FirmwareManager
-        | UserRole::Approver => works.to_vec(),
-        UserRole::Admin | UserRole::SuperAdmin => [&works[..], &[Scope::Admin]].concat(),
+        | UserRole::Approver => basic.to_vec(),
+        UserRole::Admin | UserRole::SuperAdmin => [&basic[..], &[Scope::Admin]].concat(),
     }
 }
 
@@ -31,13 +31,13 @@ fn roles(role: UserRole) -> Vec<Role> {
 }
 
 /// Returns an API key that represents a user, with the scopes and roles of the user's role. Administrators have the
-/// plan `enterprise`, since they could give it to a key; all others have `pro`.
-pub fn stand_in(person: &Person) -> KeyRecord {
+/// plan `enterprise`, since they could grant it to a key; all others have `pro`.
+pub fn user_key(person: &Person) -> KeyRecord {
     let (plan_a, plan_b) = match person.role {
         UserRole::Admin | UserRole::SuperAdmin => (PlanA::Enterprise, PlanB::Enterprise),
         _ => (PlanA::Pro, PlanB::Pro),
     };
-    let mut key = KeyRecord::standing_in(&person.user_id, &person.email);
+    let mut key = KeyRecord::without_secret(&person.user_id, &person.email);
     (key.plan_a, key.plan_b) = (plan_a, plan_b);
     (key.scopes, key.roles) = (scopes(person.role), roles(person.role));
     key
