@@ -17,7 +17,7 @@ mod world {
     use crate::support::server::Muster;
 
     /// Number of clients that reconnect at the same time: each also costs both sides a TLS handshake.
-    pub(super) const RECONNECTS: usize = 200;
+    pub(super) const RECONNECTS: usize = 50;
 
     pub(super) fn server(settings: &str) -> Muster {
         crate::realtime::world::with_sources(Muster::start_under_tls(settings))

@@ -58,7 +58,7 @@ async fn a_client_that_disconnects_without_a_close_is_removed() {
     let muster = server("");
     let token = admin_token(&muster).await;
     let socket = Socket::open(&muster, &token).await;
-    assert_eq!(muster.app.sockets.counts.total(), 1);
+    until("the connection is counted", || muster.app.sockets.counts.total() == 1).await;
     drop(socket);
     until("the connection is removed", || muster.app.sockets.counts.total() == 0).await;
     let mut next = Socket::open(&muster, &token).await;
