@@ -15,7 +15,7 @@ use muster_core::page::PageAsk;
 use muster_geo::{Geometry, Point};
 use muster_identity::By;
 use muster_network::device::{Description, DeviceFilter, DeviceKind, NewDevice};
-use muster_network::incident::{Edit, Filter, IncidentKind, Report};
+use muster_network::incident::{IncidentEdit, IncidentFilter, IncidentKind, NewReport};
 use serde_json::json;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         .map_err(Into::into)
         .and_then(|(devices, incidents)| actix_rt::System::new().block_on(run(&folder, devices, incidents)));
     match done {
-        Ok(said) => println!("{said}"),
+        Ok(message) => println!("{message}"),
         Err(error) => {
             eprintln!("{error}");
             return ExitCode::FAILURE;
@@ -107,7 +107,7 @@ async fn fill_incidents(app: &App, wanted: usize) -> Outcome<()> {
     let mut there = 0;
     let mut page = PageAsk { limit: 200, after: None };
     loop {
-        let found = app.incidents.list(By::System, Filter::default(), page.clone()).await?;
+        let found = app.incidents.list(By::System, IncidentFilter::default(), page.clone()).await?;
         there += found.items.len();
         page.after = found.next;
         if page.after.is_none() {
@@ -115,14 +115,14 @@ async fn fill_incidents(app: &App, wanted: usize) -> Outcome<()> {
         }
     }
     let made = futures::stream::iter(there..wanted.max(there)).map(|number| {
-        let said = Edit {
+        let fields = IncidentEdit {
             title: Some(format!("Incident {number}")),
             kind: Some(IncidentKind::Flood),
             summary: Some("The water stands at the quay, and is still rising.".to_owned()),
             geometry: Some(Some(Geometry::Point(place(number)))),
-            ..Edit::default()
+            ..IncidentEdit::default()
         };
-        app.incidents.report(By::System, None, Report { said, ..Report::default() })
+        app.incidents.report(By::System, None, NewReport { fields, ..NewReport::default() })
     });
     made.buffer_unordered(AT_ONCE).try_for_each(|_| async { Ok(()) }).await?;
     Ok(())

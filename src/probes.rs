@@ -304,7 +304,7 @@ fn api_keys(keys: Keys) -> Probe {
             let begun = Instant::now();
             let Ok(made_up) = Token::generate() else { return ProbeResult::Unhealthy("no random numbers".to_owned()) };
             if keys.authenticate(&made_up.reveal()) != Err(KeyRejection::Unknown) {
-                return ProbeResult::Unhealthy("a made-up key was let in".to_owned());
+                return ProbeResult::Unhealthy("an invented key was accepted".to_owned());
             }
             match keys.list(1, None).await {
                 Err(error) => ProbeResult::Unhealthy(error.to_string()),

@@ -6,7 +6,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use muster_core::ids::{IdKind, new_id};
 use muster_core::{Error, Kind};
-use muster_tasks::task::{Asker, Control, ControlReply, RedirectMode, Verb};
+use muster_tasks::task::{Control, ControlReply, RedirectMode, Requester, Verb};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
@@ -27,7 +27,7 @@ pub trait Controls: Send + Sync + std::fmt::Debug {
         self: Arc<Self>,
         task: String,
         control: Control,
-        asker: Asker,
+        requester: Requester,
     ) -> BoxFuture<'static, Result<ControlReply, Error>>;
 }
 
@@ -63,20 +63,20 @@ struct Redirect {
 
 impl CommandSink for AgentCommands {
     fn run(&self, command: Command) -> Option<BoxFuture<'static, Done>> {
-        let asker = Asker::of(command.by);
+        let requester = Requester::of(command.by);
         let known = ["agent.pause", "agent.resume", "agent.kill", "agent.redirect"];
-        if !known.contains(&command.request.name.as_str()) || matches!(asker.by, muster_identity::By::Device(_)) {
+        if !known.contains(&command.request.name.as_str()) || matches!(requester.by, muster_identity::By::Device(_)) {
             return None;
         }
         let tasks = Arc::clone(&self.0);
-        Some(carry_out(tasks, command.request, asker).boxed())
+        Some(carry_out(tasks, command.request, requester).boxed())
     }
 }
 
-async fn carry_out(tasks: Arc<dyn Controls>, ask: CommandRequest, asker: Asker) -> Done {
+async fn carry_out(tasks: Arc<dyn Controls>, ask: CommandRequest, requester: Requester) -> Done {
     let control = control(&ask)?;
     let task = ask.target.ok_or_else(|| wrong("target", "is missing: the identifier of the task"))?;
-    let reply = tasks.control(task, control, asker).await.map_err(refused)?;
+    let reply = tasks.control(task, control, requester).await.map_err(refused)?;
     to_raw_value(&reply).map_err(|error| Error::new(Kind::Internal, error.to_string()))
 }
 

@@ -18,9 +18,9 @@ use muster_core::{Clock, Error};
 use muster_feed::Feed;
 use muster_limits::{Admit, BucketKey, Category, Decision, Estimate, RateLimiter, Subject};
 use muster_store::StoreHandle;
-use muster_tasks::agent::{AgentWork, Agents};
+use muster_tasks::agent::{AgentExecutor, Agents};
 use muster_tasks::engine::Engines;
-use muster_tasks::task::{Asker, Control, ControlReply, TaskOptions, Tasks};
+use muster_tasks::task::{Control, ControlReply, Requester, TaskOptions, Tasks};
 use serde_json::json;
 use serde_json::value::to_raw_value;
 
@@ -74,14 +74,14 @@ impl AgentPlatform {
         let agents = Agents::with_own(&own, &built).map_err(|error| failed("the catalogue of agents")(&error))?;
         let models = Arc::new(LiveModels::new(dependencies.live.clone()));
         let engines = Arc::new(dependencies.engines.clone());
-        let work = AgentWork::new(agents.clone(), engines, models, config.agents.options());
+        let executor = AgentExecutor::new(agents.clone(), engines, models, config.agents.options());
         let threads =
             StepThreads::start(config.agents.threads).map_err(|error| failed("the threads of agents")(&error))?;
         let options = TaskOptions {
             store: Arc::clone(dependencies.store),
             clock: dependencies.clock.clone(),
             publisher: dependencies.feed.publisher(),
-            work: Arc::new(work),
+            executor: Arc::new(executor),
             settings: config.agents.tasks(),
             runtime: threads.handle(),
             kill_latency: dependencies.metrics.kill_latency(),
@@ -142,12 +142,12 @@ pub(crate) struct ControlledTasks {
 }
 
 impl ControlledTasks {
-    async fn count(&self, asker: &Asker) -> Result<(), Error> {
+    async fn count(&self, requester: &Requester) -> Result<(), Error> {
         let rules = self.live.now().config.limits.agent.control.per_minute();
         if rules.is_empty() {
             return Ok(());
         }
-        let key = BucketKey { subject: Subject::principal(asker.by.id()), category: Category::Control };
+        let key = BucketKey { subject: Subject::principal(requester.by.id()), category: Category::Control };
         let request = Admit { key, rules, estimate: Estimate::default(), hold_for: HOLD };
         match self.limiter.admit(request).await? {
             Decision::Admitted { .. } => Ok(()),
@@ -161,11 +161,11 @@ impl Controls for ControlledTasks {
         self: Arc<Self>,
         task: String,
         control: Control,
-        asker: Asker,
+        requester: Requester,
     ) -> BoxFuture<'static, Result<ControlReply, Error>> {
         async move {
-            self.count(&asker).await?;
-            self.tasks.control(&task, control, &asker).await
+            self.count(&requester).await?;
+            self.tasks.control(&task, control, &requester).await
         }
         .boxed()
     }

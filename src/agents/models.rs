@@ -2,7 +2,7 @@
 
 use futures::future::BoxFuture;
 use muster_gateway::{Chain, ChainError, GatewayChatRequest};
-use muster_tasks::agent::{ChainModels, Models, Settle, Speech};
+use muster_tasks::agent::{ChainModels, ModelStream, Models, SettleCallback};
 
 use crate::live::LiveReader;
 
@@ -31,7 +31,11 @@ impl Models for LiveModels {
         }
     }
 
-    fn stream(&self, ask: GatewayChatRequest, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
-        self.chain.stream(ask, settle)
+    fn stream(
+        &self,
+        request: GatewayChatRequest,
+        settle: SettleCallback,
+    ) -> BoxFuture<'static, Result<ModelStream, ChainError>> {
+        self.chain.stream(request, settle)
     }
 }

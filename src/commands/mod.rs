@@ -15,7 +15,7 @@ use muster_cli::{
 };
 use muster_network::firmware;
 use muster_store::StoreHandle;
-use muster_tasks::engine::{Bounds, work};
+use muster_tasks::engine::{WorkerLimits, run_worker};
 use serde_json::Value;
 
 use crate::app;
@@ -31,8 +31,8 @@ impl LocalServer for Server {
     }
 
     fn run_engines(&self, args: EngineWorkerArgs) -> Result<(), String> {
-        let bounds = Bounds { memory_mib: args.memory_mib, workspace: args.workspace };
-        work(bounds, muster_engines::by_number, stdin(), stdout()).map_err(|error| error.to_string())
+        let limits = WorkerLimits { memory_mib: args.memory_mib, workspace: args.workspace };
+        run_worker(limits, muster_engines::by_number, stdin(), stdout()).map_err(|error| error.to_string())
     }
 
     fn diagnose(&self, settings: &Settings) -> Vec<Finding> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use muster_network::device::{DeviceRules, Errors, HealthRules};
+use muster_network::device::{DeviceRules, HealthRules, ReportedErrorPolicy};
 use serde::Deserialize;
 
 use super::ConfigError;
@@ -49,7 +49,7 @@ impl Default for Devices {
             temp_above_c: health.temp_above_c,
             temp_below_c: health.temp_below_c,
             signal_below_dbm: health.signal_below_dbm,
-            degrade_on_error: health.errors == Errors::Degrade,
+            degrade_on_error: health.errors == ReportedErrorPolicy::Degrade,
             offline_after_intervals: rules.offline_after_intervals,
             flap_window_seconds: rules.flap_window.as_secs(),
             save_seconds: rules.save_every.as_secs(),
@@ -71,7 +71,7 @@ impl Devices {
                 temp_above_c: self.temp_above_c,
                 temp_below_c: self.temp_below_c,
                 signal_below_dbm: self.signal_below_dbm,
-                errors: if self.degrade_on_error { Errors::Degrade } else { Errors::Ignore },
+                errors: if self.degrade_on_error { ReportedErrorPolicy::Degrade } else { ReportedErrorPolicy::Ignore },
             },
             offline_after_intervals: self.offline_after_intervals,
             flap_window: Duration::from_secs(self.flap_window_seconds),

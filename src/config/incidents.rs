@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use muster_network::incident::Settings;
+use muster_network::incident::IncidentSettings;
 use serde::Deserialize;
 
 use super::ConfigError;
@@ -68,14 +68,14 @@ impl Incidents {
     }
 
     /// Converts the settings to those of the incident actor.
-    pub fn settings(&self) -> Settings {
+    pub fn settings(&self) -> IncidentSettings {
         let span = |count: u64, seconds: u64| Duration::from_secs(count.saturating_mul(seconds));
-        Settings {
+        IncidentSettings {
             ack_for: span(self.ack_minutes, 60),
             confirm_within: span(self.confirm_minutes, 60),
             parked_for: span(self.parked_days, 24 * 3600),
             alert_for: span(self.alert_hours, 3600),
-            keep_over: span(self.memory_days, 24 * 3600),
+            keep_finished: span(self.memory_days, 24 * 3600),
             sender: self.sender.clone(),
             sender_name: self.sender_name.clone(),
         }

@@ -9,8 +9,8 @@ use muster_core::precondition::IfMatch;
 use muster_core::principal::Permission;
 use muster_core::{Error, Kind};
 use muster_identity::By;
-use muster_network::device::{Answer, NewCommand};
-use muster_network::incident::{Action, More, Move};
+use muster_network::device::{CommandOutcome, NewCommand};
+use muster_network::incident::{Action, IncidentTransition, TransitionDetails};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -72,8 +72,9 @@ async fn acknowledge(network: Disaster, command: Command) -> Done {
     by.require(Permission::IncidentsWrite)?;
     let Acknowledge { version, note } = arguments(command.request.args.as_deref())?.unwrap_or_default();
     let if_match = version.map_or(IfMatch::Any, IfMatch::Version);
-    let asked = Move { action: Action::Acknowledge, note, reason: None, more: More::default() };
-    let answer = network.incidents.act(by, target(command.request.target)?, if_match, asked).await?;
+    let asked =
+        IncidentTransition { action: Action::Acknowledge, note, reason: None, details: TransitionDetails::default() };
+    let answer = network.incidents.transition(by, target(command.request.target)?, if_match, asked).await?;
     json(&answer.incident)
 }
 
@@ -98,9 +99,9 @@ async fn answered(network: Disaster, device: Arc<str>, ask: CommandRequest) -> D
         return Err(wrong("args.result", &format!("must be at most {MAX_RESULT} bytes")));
     }
     let answer = match (ok, refused) {
-        (true, _) => Answer::Done,
-        (false, Some(true)) => Answer::Refused,
-        (false, _) => Answer::Failed,
+        (true, _) => CommandOutcome::Done,
+        (false, Some(true)) => CommandOutcome::Refused,
+        (false, _) => CommandOutcome::Failed,
     };
     json(&network.devices.acknowledge(device, target(ask.target)?, answer, result).await?)
 }

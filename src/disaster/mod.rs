@@ -10,8 +10,8 @@ use muster_core::supervise::Tree;
 use muster_feed::Feed;
 use muster_network::device::{DeviceOptions, Devices};
 use muster_network::geofence::{GeofenceOptions, Geofences};
+use muster_network::incident::{IncidentOptions, Incidents};
 use muster_network::{firmware::Firmwares, firmware::Options as FirmwareOptions};
-use muster_network::{incident::Incidents, incident::Options as IncidentOptions};
 use muster_store::StoreHandle;
 
 use crate::app::{StartError, failed};
@@ -50,7 +50,7 @@ impl Disaster {
             store: Arc::clone(store),
             clock: (*clock).clone(),
             publisher: publisher(),
-            watcher: Some(Arc::new(geofences.clone())),
+            location_observer: Some(Arc::new(geofences.clone())),
             settings: config.incidents.settings(),
         };
         let incidents = Incidents::start(&tree.group("disaster"), one.clone(), options);
@@ -59,7 +59,7 @@ impl Disaster {
             clock: (*clock).clone(),
             publisher: publisher(),
             rules: config.devices.rules(),
-            watcher: Some(Arc::new(geofences.clone())),
+            location_observer: Some(Arc::new(geofences.clone())),
         };
         let devices = Devices::start(&tree.group("devices"), other.clone(), options);
         let options = FirmwareOptions {

@@ -10,8 +10,8 @@ use muster_core::health::{Probe, ProbeResult};
 use muster_engines::{Engine, Nature, vector};
 use muster_identity::By;
 use muster_tasks::agent::Agents;
-use muster_tasks::task::{Pulse, Tasks};
-use muster_tasks::{engine::Behalf, engine::EngineCall, engine::EngineRunner as _, engine::Engines};
+use muster_tasks::task::{TaskLatency, Tasks};
+use muster_tasks::{engine::EngineCall, engine::EngineCaller, engine::EngineRunner as _, engine::Engines};
 
 use super::{ProbeTargets, SECOND};
 use crate::live::LiveReader;
@@ -98,7 +98,7 @@ impl Rotation {
 /// The queue of the pool is full.
 async fn examined(engines: &Engines, engine: &'static Engine) -> Result<Option<String>, String> {
     let Some(vector) = vector::of(engine) else { return Ok(Some(format!("{} has no vector", engine.id))) };
-    let call = EngineCall { engine, input: vector.input.clone(), behalf: Behalf::of(&By::System) };
+    let call = EngineCall { engine, input: vector.input.clone(), caller: EngineCaller::of(&By::System) };
     match engines.run(call).await {
         Ok(answer) => Ok(vector.mismatches(&answer.output).into_iter().next()),
         Err(busy) if busy.kind == Kind::Unavailable => Err(busy.message),
@@ -132,12 +132,12 @@ fn resolved(agents: &Agents) -> ProbeResult {
 
 /// Checks that the task actor answers and that the threads for steps start work.
 async fn served(tasks: Tasks) -> ProbeResult {
-    match tasks.pulse().await {
+    match tasks.latency().await {
         Err(error) => ProbeResult::Unhealthy(error.to_string()),
-        Ok(Pulse { actor, .. }) if actor > SECOND => {
+        Ok(TaskLatency { actor, .. }) if actor > SECOND => {
             ProbeResult::Degraded(format!("the tasks took {} ms to answer", actor.as_millis()))
         }
-        Ok(Pulse { threads, .. }) if threads > SECOND => {
+        Ok(TaskLatency { threads, .. }) if threads > SECOND => {
             ProbeResult::Degraded(format!("a step waited {} ms for a thread", threads.as_millis()))
         }
         Ok(_) => ProbeResult::Healthy,

@@ -13,7 +13,7 @@ use muster_core::principal::Viewer;
 use muster_feed::{Feed, FeedStats};
 use muster_identity::By;
 use muster_network::geofence::Geofences;
-use muster_network::incident::Filter;
+use muster_network::incident::IncidentFilter;
 
 use super::{ProbeTargets, SECOND};
 use crate::disaster::Disaster;
@@ -54,7 +54,7 @@ pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
         }),
         Probe::new("incidents", 4, 30 * SECOND, move || {
             let incidents = incidents.clone();
-            async move { soon(incidents.list(By::System, Filter::default(), one())).await }
+            async move { soon(incidents.list(By::System, IncidentFilter::default(), one())).await }
         }),
         Probe::new("firmware-jobs", 3, 60 * SECOND, move || {
             let firmware = firmware.clone();

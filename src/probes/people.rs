@@ -18,24 +18,24 @@ const WAITING: usize = 1_000;
 const COUNTED: usize = 1_000;
 
 pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
-    let (identity, of_sessions) = (parts.identity.clone(), parts.identity.clone());
+    let (identity, session_identity) = (parts.identity.clone(), parts.identity.clone());
     let (tree, store) = (parts.tree.clone(), parts.store.clone());
     vec![
-        Probe::new("auth", 6, 30 * SECOND, move || std::future::ready(signed(&identity))).critical(),
+        Probe::new("auth", 6, 30 * SECOND, move || std::future::ready(check_tokens(&identity))).critical(),
         Probe::new("sessions", 4, 15 * SECOND, move || {
-            let (identity, tree, store) = (of_sessions.clone(), tree.clone(), store.clone());
-            async move { kept(&identity, &tree, &store).await }
+            let (identity, tree, store) = (session_identity.clone(), tree.clone(), store.clone());
+            async move { check_sessions(&identity, &tree, &store).await }
         })
         .critical(),
     ]
 }
 
 /// Checks that a token signed here is accepted, an altered and an invented one are not, and the key is not too old.
-fn signed(identity: &Identity) -> ProbeResult {
+fn check_tokens(identity: &Identity) -> ProbeResult {
     let token = "e30.e30.c2ln";
-    let made_up = Credential { scheme: Scheme::Bearer, token, proof: None, method: "GET", url: "http://localhost/" };
-    if identity.admit(&made_up).is_ok() {
-        return ProbeResult::Unhealthy("a made-up token was let in".to_owned());
+    let invented = Credential { scheme: Scheme::Bearer, token, proof: None, method: "GET", url: "http://localhost/" };
+    if identity.admit(&invented).is_ok() {
+        return ProbeResult::Unhealthy("an invented token was accepted".to_owned());
     }
     match identity.check_tokens() {
         Err(error) => ProbeResult::Unhealthy(error.to_string()),
@@ -48,18 +48,19 @@ fn signed(identity: &Identity) -> ProbeResult {
 }
 
 /// Checks that the actor answers at once, has a short mailbox, and that its sessions match the stored ones.
-async fn kept(identity: &Identity, tree: &Tree, store: &StoreHandle) -> ProbeResult {
-    let request = identity.users(PageAsk { limit: 1, after: None });
-    match tokio::time::timeout(SECOND, request).await {
+async fn check_sessions(identity: &Identity, tree: &Tree, store: &StoreHandle) -> ProbeResult {
+    let listing = identity.users(PageAsk { limit: 1, after: None });
+    match tokio::time::timeout(SECOND, listing).await {
         Err(_) => {
-            return ProbeResult::Unhealthy("the register of people and sessions gave no answer in 1 s".to_owned());
+            return ProbeResult::Unhealthy("the registry of users and sessions did not respond within 1 s".to_owned());
         }
         Ok(Err(error)) => return ProbeResult::Unhealthy(error.to_string()),
         Ok(Ok(_)) => {}
     }
-    let waiting: usize = tree.snapshot().iter().filter(|actor| of_people(&actor.path)).map(|it| it.mailbox_depth).sum();
+    let waiting: usize =
+        tree.snapshot().iter().filter(|actor| is_identity_actor(&actor.path)).map(|it| it.mailbox_depth).sum();
     if waiting > WAITING {
-        return ProbeResult::Degraded(format!("{waiting} messages wait for the register of people and sessions"));
+        return ProbeResult::Degraded(format!("{waiting} messages wait for the registry of users and sessions"));
     }
     let before = identity.live_sessions();
     if before > COUNTED {
@@ -70,12 +71,12 @@ async fn kept(identity: &Identity, tree: &Tree, store: &StoreHandle) -> ProbeRes
         Err(error) => ProbeResult::Unhealthy(error.to_string()),
         // If a session began or ended in between, the two counts are of different moments.
         Ok(stored) if stored.len() != before && identity.live_sessions() == before => {
-            ProbeResult::Degraded(format!("{before} sessions live, and {} are stored", stored.len()))
+            ProbeResult::Degraded(format!("{before} sessions are live, but {} are stored", stored.len()))
         }
         Ok(_) => ProbeResult::Healthy,
     }
 }
 
-fn of_people(path: &str) -> bool {
+fn is_identity_actor(path: &str) -> bool {
     path == "identity/registry" || path.starts_with("identity/sessions/")
 }

@@ -80,8 +80,8 @@ impl Admission for FeedAuthenticator {
         if muster_auth::device::peek(&token).is_none() {
             return self.people.authenticate(scheme, token, dpop, url);
         }
-        let admitted = self.devices.let_in(&token, self.clock.now()).map(|seen| {
-            let revoked = self.devices.ended(&seen, self.clock.clone()).boxed();
+        let admitted = self.devices.authenticate_token(&token, self.clock.now()).map(|seen| {
+            let revoked = self.devices.revoked(&seen, self.clock.clone()).boxed();
             let subject = Subject::Device(Arc::clone(&seen.device));
             Admitted { client: Authenticated { subject, exp: seen.exp }, watch: Watch { revoked, grant: None } }
         });

@@ -10,7 +10,7 @@ use muster_core::event::{Event, EventAttributes, Publisher};
 use muster_core::principal::Permission;
 use muster_core::{Clock, Error, Kind};
 use muster_feed::{Denied, SnapshotRequest, SnapshotSource, StateItem};
-use muster_tasks::task::{Asker, Control, ControlReply, Effective, FirstPhase, Status, Verb};
+use muster_tasks::task::{Control, ControlReply, Effective, FirstPhase, Requester, Status, Verb};
 use serde_json::{Value, json, value::to_raw_value};
 
 use crate::support::client::Client;
@@ -113,17 +113,17 @@ impl Controls for Tasks {
         self: Arc<Self>,
         task: String,
         control: Control,
-        asker: Asker,
+        requester: Requester,
     ) -> BoxFuture<'static, Result<ControlReply, Error>> {
         let found = self.all.lock().unwrap().get(&task).cloned();
         let reply = match found {
-            Some(found) if asker.may_see(&found.owner) && !asker.may_control(&found.owner) => {
+            Some(found) if requester.may_read(&found.owner) && !requester.may_control(&found.owner) => {
                 Err(Error::new(Kind::Forbidden, "this needs the permission `agents:control`"))
             }
-            Some(found) if found.status.ended() && asker.may_see(&found.owner) => {
+            Some(found) if found.status.ended() && requester.may_read(&found.owner) => {
                 Err(Error::new(Kind::Conflict, "the task has ended").detailing(json!({ "status": found.status })))
             }
-            Some(found) if asker.may_see(&found.owner) => {
+            Some(found) if requester.may_read(&found.owner) => {
                 let status = match control.verb {
                     Verb::Pause { .. } => Status::Paused,
                     Verb::Resume => Status::Queued,

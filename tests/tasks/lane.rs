@@ -99,7 +99,7 @@ async fn a_kill_is_taken_while_the_queue_of_the_task_actor_is_full_of_submission
     is_reached.recv().unwrap();
 
     let tasks = muster.app.agency.tasks.clone();
-    let asker = muster_tasks::task::Asker::of(muster_identity::By::System);
+    let requester = muster_tasks::task::Requester::of(muster_identity::By::System);
     let new = muster_tasks::task::NewTask {
         agent: "json-wrangler".to_owned(),
         task: "double them".to_owned(),
@@ -113,7 +113,7 @@ async fn a_kill_is_taken_while_the_queue_of_the_task_actor_is_full_of_submission
         (actor.mailbox_depth, actor.mailbox_capacity)
     };
     let capacity = depth().1;
-    let submissions = join_all((0..capacity).map(|_| tasks.run(new.clone(), &asker, None)));
+    let submissions = join_all((0..capacity).map(|_| tasks.run(new.clone(), &requester, None)));
     let controlling = async {
         crate::support::socket::until("a full queue", || depth().0 >= capacity).await;
         let refused = client.post(RUN, &quick()).await;

@@ -72,7 +72,7 @@ pub struct FieldError {
     pub kind: &'static str,
     /// Path of the field, beginning with `body`, `query` or `path`.
     pub loc: Vec<String>,
-    /// What is wrong, for people.
+    /// What is wrong, in plain text.
     pub msg: String,
     /// The rejected value.
     pub input: serde_json::Value,
@@ -84,7 +84,7 @@ pub struct FieldError {
 pub struct Error {
     /// Kind of the error.
     pub kind: Kind,
-    /// What is wrong and how to mend it, for people. Never contains a secret.
+    /// What is wrong and how to correct it, in plain text. Never contains a secret.
     pub message: String,
     /// All failed checks, for `Kind::Invalid` and similar kinds.
     pub fields: Vec<FieldError>,

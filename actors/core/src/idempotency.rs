@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(pending.replay(&request(1), &store, NOW), Ok(Some(json!(7))));
         assert_eq!(pending.replay(&request(2), &store, NOW).unwrap_err().kind, Kind::IdempotencyConflict);
         pending.settle(3);
-        assert_eq!(pending.replay(&request(1), &store, NOW), Ok(None), "the store has it, or nobody");
+        assert_eq!(pending.replay(&request(1), &store, NOW), Ok(None), "it is in the store or was lost");
     }
 
     #[tokio::test]

@@ -13,7 +13,6 @@ pub mod event;
 pub mod health;
 pub mod idempotency;
 pub mod ids;
-#[allow(missing_docs, reason = "the journal is being revised")]
 pub mod journal;
 pub mod page;
 pub mod precondition;

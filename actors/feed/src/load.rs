@@ -26,7 +26,7 @@ pub(super) struct Loaded {
     /// Must be stored before anything is published, if `head_is_new`.
     pub(super) head: Head,
     pub(super) head_is_new: bool,
-    /// Restore mark to be stored with the head, because the feed started anew since.
+    /// Restore mark to be stored with the head, because the feed begins a new epoch after a restore.
     pub(super) restored: Option<Rec>,
 }
 

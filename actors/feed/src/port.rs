@@ -35,7 +35,7 @@ pub struct Publication {
     pub traits: EventAttributes,
     /// Delivery priority.
     pub priority: Priority,
-    /// What happens to it for subscribers that are too slow.
+    /// Whether it may be dropped for subscribers that are too slow.
     pub loss: DropPolicy,
     /// Time of the event.
     pub at: Millis,

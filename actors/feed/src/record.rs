@@ -55,14 +55,14 @@ impl Head {
 /// Key of the restore mark known to the feed.
 const RESTORED: &[u8] = b"restored";
 
-/// Returns the store's restore mark if the feed has not started anew since.
+/// Returns the store's restore mark if the feed has not begun a new epoch for it yet.
 pub(super) fn restored(store: &dyn Store) -> Result<Option<Rec>, StoreError> {
     let mark = store.get(Tree::Meta, muster_store::RESTORE_MARK)?;
     let known = store.get(Tree::Feed, RESTORED)?;
     Ok(mark.filter(|mark| known.as_ref() != Some(mark)))
 }
 
-/// Adds the restore mark to the batch of a feed that started anew.
+/// Adds the restore mark to the batch of a feed that begins a new epoch after a restore.
 pub(super) fn with_restore_mark(batch: Batch, restored: Option<Rec>) -> Batch {
     restored.into_iter().fold(batch, |batch, mark| batch.and_put(Tree::Feed, RESTORED, mark))
 }

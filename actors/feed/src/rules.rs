@@ -8,7 +8,7 @@ use muster_core::principal::Permission;
 use muster_core::principal::Viewer;
 
 /// Maximum length of a channel name, in bytes.
-pub const MAX_CHANNEL: usize = 255;
+const MAX_CHANNEL: usize = 255;
 
 /// Kind of the events that a channel delivers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub enum ChannelState {
     None,
 }
 
-/// Who may subscribe, in addition to the permission.
+/// Principals that may subscribe, in addition to those with the permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
     /// Everyone with the permission.
@@ -47,7 +47,8 @@ pub enum Audience {
     /// Also the resource itself (such as a device) whose identifier is in the channel's name.
     Resource,
     /// Also API keys and users with the other permission, restricted to events that they own
-    /// ([`EventAttributes::owner`](muster_core::event::EventAttributes::owner)). Latest values have no owner, so they receive all of them.
+    /// ([`EventAttributes::owner`](muster_core::event::EventAttributes::owner)). Latest values have no owner, so they
+    /// receive all of them.
     Owners(Permission),
 }
 
@@ -58,19 +59,19 @@ pub struct ChannelRule {
     pub pattern: &'static str,
     /// Permission required to subscribe.
     pub permission: Permission,
-    /// What the channel delivers.
+    /// Kind of the events that it delivers.
     pub kind: ChannelKind,
     /// Whether the history survives a restart.
     pub retention: Retention,
     /// Whether a feature provides the channel's state.
     pub state: ChannelState,
-    /// Who may subscribe in addition to the permission.
+    /// Principals that may subscribe in addition to those with the permission.
     pub audience: Audience,
 }
 
 impl ChannelRule {
     /// Creates the rule of a durable log with a state, for everyone with the permission.
-    pub const fn log(pattern: &'static str, permission: Permission) -> Self {
+    const fn log(pattern: &'static str, permission: Permission) -> Self {
         Self {
             pattern,
             permission,
@@ -82,41 +83,41 @@ impl ChannelRule {
     }
 
     /// Creates the rule of a channel of latest values, which are not kept across restarts.
-    pub const fn latest(pattern: &'static str, permission: Permission) -> Self {
+    const fn latest(pattern: &'static str, permission: Permission) -> Self {
         Self { kind: ChannelKind::Latest, retention: Retention::Memory, ..Self::log(pattern, permission) }
     }
 
     /// Declares that no feature provides the state.
     #[must_use]
-    pub const fn without_state(mut self) -> Self {
+    const fn without_state(mut self) -> Self {
         self.state = ChannelState::None;
         self
     }
 
     /// Restricts the channel to the principal in its name.
     #[must_use]
-    pub const fn own(mut self) -> Self {
+    const fn own(mut self) -> Self {
         self.audience = Audience::Own;
         self
     }
 
     /// Also admits the resource in the channel's name.
     #[must_use]
-    pub const fn and_resource(mut self) -> Self {
+    const fn and_resource(mut self) -> Self {
         self.audience = Audience::Resource;
         self
     }
 
     /// Also admits API keys and users with the permission `other`, restricted to events that they own.
     #[must_use]
-    pub const fn and_owners(mut self, other: Permission) -> Self {
+    const fn and_owners(mut self, other: Permission) -> Self {
         self.audience = Audience::Owners(other);
         self
     }
 
     /// Declares that the history does not survive a restart.
     #[must_use]
-    pub const fn in_memory(mut self) -> Self {
+    const fn in_memory(mut self) -> Self {
         self.retention = Retention::Memory;
         self
     }
@@ -224,7 +225,7 @@ pub struct Rules(Vec<ChannelRule>);
 
 impl Rules {
     /// Creates the table.
-    pub fn new(rules: Vec<ChannelRule>) -> Self {
+    pub(crate) fn new(rules: Vec<ChannelRule>) -> Self {
         Self(rules)
     }
 

@@ -32,7 +32,7 @@ pub struct SnapshotRequest {
     pub channel: String,
     /// The viewer.
     pub viewer: Viewer,
-    /// Where to send the reply.
+    /// Receiver of the reply.
     pub reply: SnapshotReply,
 }
 

@@ -135,7 +135,7 @@ async fn until_running(tree: &Tree) {
 
 async fn until_open(chain: &Chain) -> Outcome<muster_gateway::AnswerStream> {
     let message = Message::text(Role::User, "say some words".to_owned());
-    let ask = GatewayChatRequest {
+    let request = GatewayChatRequest {
         models: vec!["m".to_owned()],
         request: Arc::new(ChatRequest { messages: vec![message], ..ChatRequest::default() }),
         request_id: "req_1".to_owned(),
@@ -145,7 +145,7 @@ async fn until_open(chain: &Chain) -> Outcome<muster_gateway::AnswerStream> {
         hedge_after: None,
         spend: None,
     };
-    Ok(chain.stream(ask, |_| ()).await?)
+    Ok(chain.stream(request, |_| ()).await?)
 }
 
 /// Returns nanoseconds per event.

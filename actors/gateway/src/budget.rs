@@ -72,7 +72,7 @@ impl BudgetGuard {
 }
 
 /// Pending ledger entry of one request. Written as cancelled if dropped without [`close`](Self::close): the caller has
-/// gone.
+/// disconnected.
 #[derive(Debug)]
 pub(super) struct PendingEntry {
     payer: Option<(Arc<BudgetGuard>, String)>,

@@ -61,7 +61,7 @@ pub struct Chain(Arc<Inner>);
 impl Chain {
     /// Starts one breaker per provider, spread over the arbiters (at least one arbiter). A provider that is in the
     /// registry but not in `providers` is never called.
-    #[expect(clippy::too_many_arguments, reason = "each is one part of the chain, named where it is given")]
+    #[expect(clippy::too_many_arguments, reason = "each is one part of the chain, named by the caller")]
     pub fn start(
         group: &Group,
         arbiters: &[ArbiterHandle],

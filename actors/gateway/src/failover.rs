@@ -141,7 +141,7 @@ impl<'a> Failover<'a> {
     }
 
     /// Starts the next call that a breaker admits; `None` when no route is left in this round. If this future is
-    /// dropped, nothing was started, and the route whose breaker was being asked is still the next.
+    /// dropped, nothing was started, and the route whose breaker was being called is still the next.
     async fn start_next<T>(&mut self, run: &mut impl FnMut(&Route) -> CallFuture<T>) -> Option<ProviderCall<T>> {
         while self.calls < self.options.max_attempts {
             let front = self.routes.front()?;
@@ -248,7 +248,7 @@ impl<'a> Failover<'a> {
         self.failures.deadline = Some(self.time_limit);
         for call in calls {
             let FinishedCall { permit, latency, .. } = self.end(call, AttemptOutcome::Deadline);
-            // The provider is only to cause if it had the time that its own phase is given.
+            // The provider is at fault only if it had the full time limit of its phase.
             if latency >= self.options.timeouts.headers {
                 let message = format!("no answer within {} ms", latency.as_millis());
                 permit.fault(&Fault::transient(Phase::Headers, message));

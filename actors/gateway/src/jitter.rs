@@ -28,7 +28,7 @@ impl Jitter {
         })
     }
 
-    /// Uses the given function, which must return numbers in `0..1`.
+    /// Uses `next`, which must return numbers in `0..1`.
     pub fn from_fn(next: impl Fn() -> f64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(next))
     }

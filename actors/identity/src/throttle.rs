@@ -11,16 +11,18 @@ use std::time::Duration;
 use muster_core::Millis;
 
 /// Number of failures without a lock.
-const FREE: u32 = 5;
+const FREE_FAILURES: u32 = 5;
+/// Duration of the first lock; each further failure doubles it.
 const FIRST_LOCK: Duration = Duration::from_secs(1);
 const LONGEST_LOCK: Duration = Duration::from_secs(15 * 60);
 /// Failures above this number do not extend the lock, so they are not counted: 2^10 s exceeds the longest lock.
-const MOST: u32 = FREE + 10;
+const MAX_FAILURES: u32 = FREE_FAILURES + 10;
 /// Time after which one failure is forgotten.
 const DECAY: Duration = Duration::from_secs(60);
+/// Period over which attempts are counted.
 const WINDOW: Duration = Duration::from_secs(60);
 /// Number of accounts, and of addresses, that are kept.
-const KEPT: usize = 10_000;
+const CAPACITY: usize = 10_000;
 
 /// Largest number of login attempts, whatever the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,11 +42,11 @@ impl Default for LoginRates {
 /// The decision on an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    Try,
+    Allowed,
     /// The account is locked: the password is not compared, and the response is the same as for a wrong one.
     Locked,
     /// Too many attempts from this address or in total.
-    Flood(Duration),
+    TooMany(Duration),
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -60,7 +62,7 @@ struct Window(VecDeque<Millis>);
 
 impl Window {
     /// Returns how long until another attempt is admitted; `None` means now.
-    fn full(&mut self, limit: usize, now: Millis) -> Option<Duration> {
+    fn wait(&mut self, limit: usize, now: Millis) -> Option<Duration> {
         while self.0.front().is_some_and(|&at| now.since(at) >= WINDOW) {
             self.0.pop_front();
         }
@@ -76,26 +78,26 @@ impl Window {
 struct Recent<V> {
     entries: HashMap<Box<str>, (u64, V)>,
     order: BTreeMap<u64, Box<str>>,
-    turn: u64,
+    uses: u64,
 }
 
 impl<V: Default> Recent<V> {
     fn new() -> Self {
-        Self { entries: HashMap::new(), order: BTreeMap::new(), turn: 0 }
+        Self { entries: HashMap::new(), order: BTreeMap::new(), uses: 0 }
     }
 
     fn touch(&mut self, key: &str) -> &mut V {
-        self.turn += 1;
+        self.uses += 1;
         if !self.entries.contains_key(key)
-            && self.entries.len() >= KEPT
+            && self.entries.len() >= CAPACITY
             && let Some((_, oldest)) = self.order.pop_first()
         {
             self.entries.remove(&oldest);
         }
-        let (seen, value) = self.entries.entry(key.into()).or_default();
-        self.order.remove(seen);
-        *seen = self.turn;
-        self.order.insert(self.turn, key.into());
+        let (last_use, value) = self.entries.entry(key.into()).or_default();
+        self.order.remove(last_use);
+        *last_use = self.uses;
+        self.order.insert(self.uses, key.into());
         value
     }
 }
@@ -116,14 +118,14 @@ impl Throttle {
 
     /// Counts an attempt, initially as a failure.
     pub fn attempt(&mut self, account: &str, address: Option<IpAddr>, now: Millis) -> Verdict {
-        if let Some(wait) = self.all.full(self.rates.of_all, now) {
-            return Verdict::Flood(wait);
+        if let Some(wait) = self.all.wait(self.rates.of_all, now) {
+            return Verdict::TooMany(wait);
         }
-        let near = self.addresses.touch(&network(address));
-        if let Some(wait) = near.full(self.rates.per_address, now) {
-            return Verdict::Flood(wait);
+        let attempts = self.addresses.touch(&network(address));
+        if let Some(wait) = attempts.wait(self.rates.per_address, now) {
+            return Verdict::TooMany(wait);
         }
-        near.0.push_back(now);
+        attempts.0.push_back(now);
         self.all.0.push_back(now);
         let account = self.accounts.touch(account);
         if now < account.locked_until {
@@ -131,13 +133,13 @@ impl Throttle {
             return Verdict::Locked;
         }
         let forgotten = u32::try_from(now.since(account.last).as_secs() / DECAY.as_secs()).unwrap_or(u32::MAX);
-        account.failures = (account.failures.saturating_sub(forgotten) + 1).min(MOST);
+        account.failures = (account.failures.saturating_sub(forgotten) + 1).min(MAX_FAILURES);
         account.last = now;
-        if account.failures > FREE {
-            let lock = (FIRST_LOCK * 2_u32.pow(account.failures - FREE - 1)).min(LONGEST_LOCK);
+        if account.failures > FREE_FAILURES {
+            let lock = (FIRST_LOCK * 2_u32.pow(account.failures - FREE_FAILURES - 1)).min(LONGEST_LOCK);
             account.locked_until = now.plus(lock);
         }
-        Verdict::Try
+        Verdict::Allowed
     }
 
     /// Resets an account after a successful attempt.
@@ -179,65 +181,65 @@ mod tests {
         let mut throttle = open();
         let mut now = NOW;
         for _ in 0..5 {
-            assert_eq!(throttle.attempt("ann", None, now), Verdict::Try);
+            assert_eq!(throttle.attempt("ann", None, now), Verdict::Allowed);
         }
         for doubling in 0..5 {
-            assert_eq!(throttle.attempt("ann", None, now), Verdict::Try, "doubling {doubling}");
+            assert_eq!(throttle.attempt("ann", None, now), Verdict::Allowed, "doubling {doubling}");
             let lock = Duration::from_secs(1 << doubling);
             assert_eq!(throttle.attempt("ann", None, Millis(now.plus(lock).0 - 1)), Verdict::Locked);
             now = now.plus(lock);
         }
-        assert_eq!(throttle.attempt("bob", None, now), Verdict::Try, "nobody else is locked");
+        assert_eq!(throttle.attempt("bob", None, now), Verdict::Allowed, "no other account is locked");
     }
 
     #[test]
-    fn a_success_and_time_forget() {
+    fn failures_are_forgotten_after_a_success_and_over_time() {
         let mut throttle = open();
         for _ in 0..6 {
             throttle.attempt("ann", None, NOW);
         }
         assert_eq!(throttle.attempt("ann", None, NOW), Verdict::Locked);
         throttle.succeeded("ann");
-        assert_eq!(throttle.attempt("ann", None, NOW), Verdict::Try);
+        assert_eq!(throttle.attempt("ann", None, NOW), Verdict::Allowed);
         for _ in 0..6 {
             throttle.attempt("bob", None, NOW);
         }
         for _ in 0..5 {
-            assert_eq!(throttle.attempt("bob", None, at(360)), Verdict::Try, "six minutes forget six failures");
+            assert_eq!(throttle.attempt("bob", None, at(360)), Verdict::Allowed, "six minutes forget six failures");
         }
     }
 
     #[test]
-    fn addresses_are_counted_by_what_is_given_out() {
+    fn ipv6_addresses_are_counted_by_network() {
         let mut throttle = Throttle::new(LoginRates { per_address: 2, of_all: 5 });
         let mut attempt = |address: &str, seconds| {
             let verdict = throttle.attempt(address, Some(address.parse().unwrap()), at(seconds));
-            matches!(verdict, Verdict::Flood(_))
+            matches!(verdict, Verdict::TooMany(_))
         };
         // Addresses of RFC 3849's documentation prefix: two in one /64 network, and another.
         assert!(!attempt("2001:db8::1", 0) && !attempt("2001:db8::2", 0) && attempt("2001:db8::3", 0));
         assert!(!attempt("2001:db8:0:1::1", 0));
         assert!(!attempt("203.0.113.7", 1) && !attempt("::ffff:203.0.113.7", 1));
-        assert!(attempt("198.51.100.1", 1), "five of all together");
+        assert!(attempt("198.51.100.1", 1), "five from all addresses");
         assert!(!attempt("2001:db8::1", 60), "a minute later");
     }
 
     #[test]
-    fn strangers_cost_bounded_memory() {
+    fn the_number_of_accounts_in_memory_is_bounded() {
         let mut throttle = open();
-        for n in 0..3 * KEPT {
+        for n in 0..3 * CAPACITY {
             throttle.attempt(&format!("guess-{n}"), None, NOW);
         }
-        assert_eq!((throttle.accounts.entries.len(), throttle.accounts.order.len()), (KEPT, KEPT));
+        assert_eq!((throttle.accounts.entries.len(), throttle.accounts.order.len()), (CAPACITY, CAPACITY));
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Whatever the timing of attempts, no account is locked for longer than a quarter of an hour, and no more
+        /// For any timing of attempts, no account is locked for longer than 15 minutes, and no more
         /// passwords are compared than the locks permit.
         #[test]
-        fn a_lock_is_never_for_ever(gaps in prop::collection::vec(0_u64..120_000, 1..300)) {
+        fn a_lock_lasts_15_minutes_at_most(gaps in prop::collection::vec(0_u64..120_000, 1..300)) {
             let mut throttle = open();
             let mut now = NOW;
             for gap in gaps {
@@ -246,7 +248,7 @@ mod tests {
                 let account = throttle.accounts.touch("ann");
                 prop_assert!(account.locked_until.since(now) <= LONGEST_LOCK);
             }
-            prop_assert_eq!(throttle.attempt("ann", None, now.plus(LONGEST_LOCK)), Verdict::Try);
+            prop_assert_eq!(throttle.attempt("ann", None, now.plus(LONGEST_LOCK)), Verdict::Allowed);
         }
     }
 }

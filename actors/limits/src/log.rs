@@ -60,7 +60,7 @@ impl Spend {
     }
 }
 
-/// What was admitted at one moment.
+/// Amounts admitted at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Event {
     /// Milliseconds since the epoch.

@@ -208,8 +208,8 @@ pub struct AgentLimits {
     pub memory: Quota,
     /// Direct calls of engines.
     pub engines: Quota,
-    /// Control of tasks (pause, resume, redirect, kill, one or many), over HTTP and sockets: a category of its own, so that
-    /// a kill is not rejected because of the number of runs.
+    /// Control of tasks (pause, resume, redirect, kill, one or many), over HTTP and sockets: a category of its own, so
+    /// that a kill is not rejected because of the number of runs.
     pub control: Quota,
 }
 

@@ -15,21 +15,21 @@ use muster_core::supervise::Tree;
 use muster_geo::{Geometry, Point};
 use muster_identity::By;
 use muster_network::device::{
-    Description, DeviceFilter, DeviceKind, DeviceOptions, DeviceRules, Devices, Health, NewDevice, Report,
+    Description, DeviceFilter, DeviceKind, DeviceOptions, DeviceRules, Devices, Health, Heartbeat, NewDevice,
 };
 use muster_store::{Options, SledStore, StoreHandle};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const DEVICES: usize = 100_000;
-const BEATS: usize = 100_000;
-const LOOKS: usize = 1_000;
+const HEARTBEATS: usize = 100_000;
+const QUERIES: usize = 1_000;
 
 /// Takes what is published, and leaves it.
 #[derive(Debug)]
-struct Nobody;
+struct DiscardingPublisher;
 
-impl Publish for Nobody {
+impl Publish for DiscardingPublisher {
     fn publish(&self, _: Vec<Event>) {}
 
     fn publish_transient(&self, _: Vec<Event>) {}
@@ -57,8 +57,8 @@ fn main() -> Outcome<()> {
             .await?;
         row("register, 500 in flight, durable", begun.elapsed() / per(DEVICES));
         let begun = Instant::now();
-        beats(&devices, &ids, BEATS).await?;
-        row("first heartbeat (a durable change), 500 in flight", begun.elapsed() / per(BEATS));
+        heartbeats(&devices, &ids, HEARTBEATS).await?;
+        row("first heartbeat (a durable change), 500 in flight", begun.elapsed() / per(HEARTBEATS));
         tree.stop().await;
 
         let tree = Tree::new(Arbiter::current(), Clock::system());
@@ -66,9 +66,9 @@ fn main() -> Outcome<()> {
         let devices = start(&tree, &other, &store).await;
         row("start with 100,000 devices", begun.elapsed());
         let begun = Instant::now();
-        beats(&devices, &ids, BEATS).await?;
-        row("quiet heartbeat, 500 in flight", begun.elapsed() / per(BEATS));
-        looks(&devices).await?;
+        heartbeats(&devices, &ids, HEARTBEATS).await?;
+        row("quiet heartbeat, 500 in flight", begun.elapsed() / per(HEARTBEATS));
+        queries(&devices).await?;
         tree.stop().await;
         other.stop();
         Ok(())
@@ -79,9 +79,9 @@ async fn start(tree: &Tree, arbiter: &Arbiter, store: &StoreHandle) -> Devices {
     let options = DeviceOptions {
         store: Arc::clone(store),
         clock: Clock::system(),
-        publisher: Arc::new(Nobody),
+        publisher: Arc::new(DiscardingPublisher),
         rules: DeviceRules::default(),
-        watcher: None,
+        location_observer: None,
     };
     let devices = Devices::start(&tree.group("devices"), arbiter.handle(), options);
     devices.up().await;
@@ -108,38 +108,38 @@ fn device(n: usize) -> NewDevice {
     }
 }
 
-async fn beats(devices: &Devices, ids: &[Arc<str>], count: usize) -> Outcome<()> {
-    let beats = ids.iter().cycle().take(count).map(|id| {
+async fn heartbeats(devices: &Devices, ids: &[Arc<str>], count: usize) -> Outcome<()> {
+    let heartbeats = ids.iter().cycle().take(count).map(|id| {
         let health = Health { battery_pct: Some(80.0), temp_c: Some(20.0), ..Health::default() };
-        let report = Report { health: Some(health), ..Report::default() };
+        let report = Heartbeat { health: Some(health), ..Heartbeat::default() };
         devices.heartbeat(Arc::clone(id), report, By::Device(Arc::clone(id)))
     });
-    stream::iter(beats).buffer_unordered(500).try_for_each(|_| std::future::ready(Ok(()))).await?;
+    stream::iter(heartbeats).buffer_unordered(500).try_for_each(|_| std::future::ready(Ok(()))).await?;
     Ok(())
 }
 
-async fn looks(devices: &Devices) -> Outcome<()> {
+async fn queries(devices: &Devices) -> Outcome<()> {
     let begun = Instant::now();
     let mut found = 0;
-    for n in 0..LOOKS {
+    for n in 0..QUERIES {
         let at = device(n * 97).description.location.unwrap_or(Point::new(9.0, 50.0));
         found += devices.near(at, 10_000.0, 50).await?.len();
     }
-    row(&format!("near, 10 km, {} found on average", found / LOOKS), begun.elapsed() / per(LOOKS));
+    row(&format!("near, 10 km, {} found on average", found / QUERIES), begun.elapsed() / per(QUERIES));
     let ring = serde_json::json!([[8.0, 49.0], [8.5, 49.0], [8.5, 49.5], [8.0, 49.5], [8.0, 49.0]]);
     let area: Geometry = serde_json::from_value(serde_json::json!({ "type": "Polygon", "coordinates": [ring] }))?;
     let shape = area.shape()?;
     let (begun, mut total) = (Instant::now(), 0);
-    for _ in 0..LOOKS {
+    for _ in 0..QUERIES {
         total = devices.within(shape.clone(), PageAsk::default()).await?.1;
     }
-    row(&format!("within, {total} found, a page of 50"), begun.elapsed() / per(LOOKS));
+    row(&format!("within, {total} found, a page of 50"), begun.elapsed() / per(QUERIES));
     let begun = Instant::now();
-    for n in 0..LOOKS {
+    for n in 0..QUERIES {
         let filter = DeviceFilter { group: Some(format!("group-{}", n % 100)), ..DeviceFilter::default() };
         devices.list(filter, PageAsk::default()).await?;
     }
-    row("list, one of 100 groups, a page of 50", begun.elapsed() / per(LOOKS));
+    row("list, one of 100 groups, a page of 50", begun.elapsed() / per(QUERIES));
     Ok(())
 }
 

@@ -18,8 +18,8 @@ use muster_core::supervise::Tree;
 use muster_identity::By;
 use muster_store::{Options, SledStore, StoreHandle};
 use muster_tasks::task::{
-    Admission, Asker, Control, KillLatency, Level, NewTask, Next, Priority, StepAsk, StepError, StepKind, StepOutput,
-    StepSink, StepSpec, TaskOptions, TaskSettings, Tasks, Usage, Verb, View, Work,
+    Admission, Control, KillLatency, Level, NewTask, NextAction, Priority, Requester, StepError, StepKind, StepOutput,
+    StepRequest, StepSink, StepSpec, TaskExecutor, TaskOptions, TaskSettings, TaskView, Tasks, Usage, Verb,
 };
 use serde_json::{Value, json};
 
@@ -31,9 +31,9 @@ const KILLS: usize = 200;
 
 /// A publisher that discards everything.
 #[derive(Debug)]
-struct Nobody;
+struct DiscardingPublisher;
 
-impl Publish for Nobody {
+impl Publish for DiscardingPublisher {
     fn publish(&self, _: Vec<Event>) {}
 
     fn publish_transient(&self, _: Vec<Event>) {}
@@ -61,26 +61,26 @@ impl Drop for Guard {
     }
 }
 
-impl Work for Agents {
+impl TaskExecutor for Agents {
     fn admit(&self, _: &str, _: &str, params: Value) -> Result<Admission, muster_core::Error> {
         Ok(Admission { params, default_seconds: 1, total_steps: Some(1) })
     }
 
-    fn next(&self, view: &View) -> Result<Next, StepError> {
+    fn next(&self, view: &TaskView) -> Result<NextAction, StepError> {
         if view.done.is_empty() {
             let (name, kind, input) = (view.agent.clone(), StepKind::Engine, Value::Null);
-            return Ok(Next::Step(StepSpec { name, kind, input, repeatable: true, total_steps: Some(1) }));
+            return Ok(NextAction::Step(StepSpec { name, kind, input, repeatable: true, total_steps: Some(1) }));
         }
-        Ok(Next::Done(json!({ "done": true })))
+        Ok(NextAction::Done(json!({ "done": true })))
     }
 
-    fn run(&self, ask: StepAsk, desk: StepSink) -> BoxFuture<'static, Result<StepOutput, StepError>> {
-        let guard = Guard(self.clone(), ask.key.task_id);
+    fn run(&self, request: StepRequest, sink: StepSink) -> BoxFuture<'static, Result<StepOutput, StepError>> {
+        let guard = Guard(self.clone(), request.key.task_id);
         Box::pin(async move {
             let _guard = guard;
-            if ask.spec.name == "log" {
+            if request.spec.name == "log" {
                 loop {
-                    desk.log(Level::Info, "a line of a log, as long as such lines are");
+                    sink.log(Level::Info, "a line of a log, as long as such lines are");
                     tokio::task::yield_now().await;
                 }
             }
@@ -93,8 +93,8 @@ fn main() -> Outcome<()> {
     actix_rt::System::new().block_on(async {
         let steps =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_name("steps").enable_all().build()?;
-        let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
-        let wanted = |part: &str| asked.is_empty() || asked.iter().any(|each| each == part);
+        let selected: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
+        let wanted = |part: &str| selected.is_empty() || selected.iter().any(|each| each == part);
         if wanted("noops") {
             for in_flight in [1, 64, 512] {
                 noops(&steps, in_flight).await?;
@@ -111,30 +111,30 @@ fn main() -> Outcome<()> {
     })
 }
 
-struct World {
+struct TaskServer {
     tree: Tree,
     other: Arbiter,
     tasks: Tasks,
     agents: Agents,
 }
 
-async fn start(store: &StoreHandle, steps: &tokio::runtime::Runtime, slots: usize) -> World {
+async fn start(store: &StoreHandle, steps: &tokio::runtime::Runtime, slots: usize) -> TaskServer {
     let (tree, other, agents) = (Tree::new(Arbiter::current(), Clock::system()), Arbiter::new(), Agents::default());
     let options = TaskOptions {
         store: Arc::clone(store),
         clock: Clock::system(),
-        publisher: Arc::new(Nobody),
-        work: Arc::new(agents.clone()),
+        publisher: Arc::new(DiscardingPublisher),
+        executor: Arc::new(agents.clone()),
         settings: TaskSettings { slots, per_key: slots, queue_per_key: 1_000_000, ..TaskSettings::default() },
         runtime: Some(steps.handle().clone()),
         kill_latency: KillLatency::default(),
     };
     let tasks = Tasks::start(&tree.group("agents"), other.handle(), options);
     tasks.up().await;
-    World { tree, other, tasks, agents }
+    TaskServer { tree, other, tasks, agents }
 }
 
-impl World {
+impl TaskServer {
     async fn run(&self, agent: &str) -> Result<String, muster_core::Error> {
         let new = NewTask {
             agent: agent.to_owned(),
@@ -143,7 +143,7 @@ impl World {
             timeout_seconds: 600,
             priority: Priority::Normal,
         };
-        Ok(self.tasks.run(new, &Asker::of(By::System), None).await?.id)
+        Ok(self.tasks.run(new, &Requester::of(By::System), None).await?.id)
     }
 
     async fn stop(self) {
@@ -157,16 +157,16 @@ async fn noops(steps: &tokio::runtime::Runtime, in_flight: usize) -> Outcome<()>
     let folder = tempfile::tempdir()?;
     let opened = SledStore::open(Options::new(folder.path()))?.store;
     let store: StoreHandle = opened.clone();
-    let world = start(&store, steps, 512).await;
+    let server = start(&store, steps, 512).await;
     let count = if in_flight == 1 { 300 } else { 10_000 };
-    let asker = Asker::of(By::System);
+    let requester = Requester::of(By::System);
     let begun = Instant::now();
     let ends = stream::iter(0..count).map(|_| async {
-        let (asked, id) = (Instant::now(), world.run("noop").await?);
-        let accepted = asked.elapsed();
-        let mut record = world.tasks.get(&id, &asker).await?;
+        let (begun, id) = (Instant::now(), server.run("noop").await?);
+        let accepted = begun.elapsed();
+        let mut record = server.tasks.get(&id, &requester).await?;
         while !record.status.ended() {
-            record = world.tasks.wait(&id, &asker, Some(record.seq), Duration::from_secs(30)).await?;
+            record = server.tasks.wait(&id, &requester, Some(record.seq), Duration::from_secs(30)).await?;
         }
         Ok::<_, muster_core::Error>(accepted)
     });
@@ -179,7 +179,7 @@ async fn noops(steps: &tokio::runtime::Runtime, in_flight: usize) -> Outcome<()>
         format!("no-op tasks to their end, {in_flight} waiting"),
         count as f64 / took.as_secs_f64()
     );
-    world.stop().await;
+    server.stop().await;
     Ok(())
 }
 
@@ -187,22 +187,22 @@ async fn noops(steps: &tokio::runtime::Runtime, in_flight: usize) -> Outcome<()>
 async fn queued(steps: &tokio::runtime::Runtime) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let store: StoreHandle = SledStore::open(Options::new(folder.path()))?.store;
-    let world = start(&store, steps, 1).await;
-    world.run("log").await?;
+    let server = start(&store, steps, 1).await;
+    server.run("log").await?;
     let before = resident();
     let begun = Instant::now();
-    let made = stream::iter(0..QUEUED).map(|_| world.run("noop")).buffer_unordered(512);
+    let made = stream::iter(0..QUEUED).map(|_| server.run("noop")).buffer_unordered(512);
     made.try_for_each(|_| std::future::ready(Ok(()))).await?;
     println!("{:<58} {:>8.0} /s", "accepted, 512 waiting", QUEUED as f64 / begun.elapsed().as_secs_f64());
     let each = resident().saturating_sub(before) * 1_024 / QUEUED as u64;
     println!("{:<58} {each:>8} bytes each (the store's cache among them)", "memory of 100,000 queued tasks");
-    world.stop().await;
+    server.stop().await;
     let (before, begun) = (resident(), Instant::now());
-    let world = start(&store, steps, 1).await;
+    let server = start(&store, steps, 1).await;
     row("start with 100,000 journalled tasks", begun.elapsed());
     let each = resident().saturating_sub(before) * 1_024 / QUEUED as u64;
     println!("{:<58} {each:>8} bytes each", "more memory than before that start");
-    world.stop().await;
+    server.stop().await;
     Ok(())
 }
 
@@ -210,28 +210,28 @@ async fn queued(steps: &tokio::runtime::Runtime) -> Outcome<()> {
 async fn kills(steps: &tokio::runtime::Runtime) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let store: StoreHandle = SledStore::open(Options::new(folder.path()))?.store;
-    let world = start(&store, steps, RUNNING).await;
+    let server = start(&store, steps, RUNNING).await;
     let ids: Vec<String> =
-        stream::iter(0..RUNNING).map(|_| world.run("log")).buffer_unordered(512).try_collect().await?;
-    let asker = Asker::of(By::System);
-    let (mut latencies, mut answered) = (Vec::new(), Vec::new());
+        stream::iter(0..RUNNING).map(|_| server.run("log")).buffer_unordered(512).try_collect().await?;
+    let requester = Requester::of(By::System);
+    let (mut latencies, mut replies) = (Vec::new(), Vec::new());
     for (n, id) in ids.iter().take(KILLS).enumerate() {
         let control = Control { verb: Verb::Kill, request_id: format!("r{n}"), if_seq: None, reason: None };
-        let asked = Instant::now();
-        world.tasks.control(id, control, &asker).await?;
-        answered.push(asked.elapsed());
+        let begun = Instant::now();
+        server.tasks.control(id, control, &requester).await?;
+        replies.push(begun.elapsed());
         loop {
-            let dropped = world.agents.dropped.lock().unwrap_or_else(PoisonError::into_inner).get(id).copied();
+            let dropped = server.agents.dropped.lock().unwrap_or_else(PoisonError::into_inner).get(id).copied();
             if let Some(at) = dropped {
-                latencies.push(at.duration_since(asked));
+                latencies.push(at.duration_since(begun));
                 break;
             }
             tokio::task::yield_now().await;
         }
     }
-    percentiles("kill to answer, 5,000 running and logging", answered);
+    percentiles("kill to reply, 5,000 running and logging", replies);
     percentiles("kill to step dropped, 5,000 running and logging", latencies);
-    world.stop().await;
+    server.stop().await;
     Ok(())
 }
 
@@ -242,12 +242,12 @@ fn resident() -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-fn percentiles(what: &str, mut times: Vec<Duration>) {
+fn percentiles(name: &str, mut times: Vec<Duration>) {
     times.sort_unstable();
     let at = |hundredths: usize| times.get(times.len() * hundredths / 100).copied().unwrap_or_default();
-    println!("{what:<58} p50 {:>8.1?}   p99 {:>8.1?}", at(50), at(99));
+    println!("{name:<58} p50 {:>8.1?}   p99 {:>8.1?}", at(50), at(99));
 }
 
-fn row(what: &str, took: Duration) {
-    println!("{what:<58} {took:>12.1?}");
+fn row(name: &str, took: Duration) {
+    println!("{name:<58} {took:>12.1?}");
 }

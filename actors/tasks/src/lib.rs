@@ -1,4 +1,10 @@
 //! Agents and their execution: the pool of engine processes, the agent catalogue, and durable tasks.
+//!
+//! [`task::Tasks`] accepts, runs and controls tasks. Their steps are planned and executed by an implementation of
+//! [`task::TaskExecutor`], which is [`agent::AgentExecutor`] in the server; its engine calls run in the processes of
+//! [`engine::Engines`].
+
+#![warn(missing_docs)]
 
 pub mod agent;
 pub mod engine;

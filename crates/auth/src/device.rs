@@ -84,15 +84,15 @@ pub fn verify(token: &str, key: &DeviceKey, expect_sub: &str, now: u64) -> Resul
     serde_json::from_value(Value::Object(claims)).map_err(|_| TokenError::Malformed("a claim is missing or invalid"))
 }
 
-/// Creates a device token that is valid from `now` (seconds) for `life` seconds, at most [`MAX_LIFE`].
+/// Creates a device token that is valid from `now` (seconds) for `lifetime` seconds, at most [`MAX_LIFE`].
 ///
 /// # Errors
 ///
 /// Fails if the operating system provides no randomness.
-pub fn sign(key: &PrivateKey, sub: &str, now: u64, life: u64) -> Result<String, RandomError> {
+pub fn sign(key: &PrivateKey, sub: &str, now: u64, lifetime: u64) -> Result<String, RandomError> {
     let jti = b64::encode(random::<16>()?);
     let header = json!({"typ": TYP, "alg": "EdDSA", "kid": key.public().thumbprint()});
-    let exp = now.saturating_add(life.min(MAX_LIFE));
+    let exp = now.saturating_add(lifetime.min(MAX_LIFE));
     let claims = json!({"sub": sub, "aud": AUDIENCE, "iat": now, "exp": exp, "jti": jti});
     Ok(key.sign_compact(&header, claims.to_string().as_bytes()))
 }

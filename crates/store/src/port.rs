@@ -317,7 +317,7 @@ pub trait Store: Send + Sync + 'static {
     /// Returns current figures.
     fn stats(&self) -> StoreStats;
 
-    /// Whether writes are accepted. Cheap: asked before each decision that will be written.
+    /// Checks whether writes are accepted. Cheap: called before each decision that will be written.
     ///
     /// # Errors
     /// `Poisoned`: the store only reads until it is reopened.

@@ -67,7 +67,7 @@ pub struct Entries<'a> {
 }
 
 impl Entries<'_> {
-    /// The key at which a later reading goes on behind what was returned so far; `None` at the end.
+    /// Returns the key at which a later read continues after the entries returned so far; `None` at the end.
     #[must_use]
     pub fn resume_at(&self) -> Option<Vec<u8>> {
         let read = self.page.as_slice().first().map(|(key, _)| key.clone());
@@ -121,7 +121,7 @@ impl<R: Record> Iterator for Records<'_, R> {
 }
 
 impl<'a, R: Record + 'a> Records<'a, R> {
-    /// The key at which a later reading goes on behind what was returned so far; `None` at the end.
+    /// Returns the key at which a later read continues after the entries returned so far; `None` at the end.
     #[must_use]
     pub fn resume_at(&self) -> Option<Vec<u8>> {
         self.entries.resume_at()
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_page_says_where_the_next_one_starts() {
+    async fn a_page_contains_the_start_of_the_next_one() {
         let store: &dyn Store = &store(3).await;
         let first = store.record_page::<Number>("n/", PageRequest::of(2)).unwrap();
         assert_eq!(first.items.len(), 2);

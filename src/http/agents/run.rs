@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::Millis;
 use muster_request::Request;
-use muster_tasks::task::{Asker, NewTask, Priority, Status};
+use muster_tasks::task::{NewTask, Priority, Requester, Status};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -75,13 +75,13 @@ pub async fn run(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Sent { body, sent, .. } = request;
-    let asker = Asker::of(acting(&http)?);
-    let named = ask::idempotency(&http, asker.by.id(), &sent)?;
+    let requester = Requester::of(acting(&http)?);
+    let named = ask::idempotency(&http, requester.by.id(), &sent)?;
     let began = app.clock.now();
     let RunBody { task, params, timeout_seconds, priority } = body;
     let new = NewTask { agent: agent.into_inner(), task, params, timeout_seconds, priority };
     let is_named = named.is_some();
-    let record = app.agency.tasks.run(new, &asker, named).await?;
+    let record = app.agency.tasks.run(new, &requester, named).await?;
     let mut response = HttpResponse::build(StatusCode::CREATED);
     // One that is older than the request is the first answer, given again.
     Given::again_if(is_named && record.created_at < began).tell(&mut response);

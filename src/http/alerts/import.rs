@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::{Error, Kind};
-use muster_network::incident::Fate;
+use muster_network::incident::ImportOutcome;
 use serde_json::json;
 
 use super::body::{Imported, missing};
@@ -47,9 +47,9 @@ pub async fn import(
         let details = json!({ "alert": alert.id, "references": alert.references, "waits_until": alert.waits_until });
         return Err(HttpError(Error::new(Kind::Conflict, message).coded("cap_parked").detailing(details)));
     }
-    let known = answer.fate == Some(Fate::Known);
+    let known = answer.outcome == Some(ImportOutcome::AlreadyImported);
     let status = if known { StatusCode::OK } else { StatusCode::CREATED };
-    let data = json!({ "alert": alert, "incident_id": alert.incident_id, "fate": answer.fate });
+    let data = json!({ "alert": alert, "incident_id": alert.incident_id, "fate": answer.outcome });
     Ok(HttpResponse::build(status).json(Data { success: true, data }))
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_network::device::Answer;
+use muster_network::device::CommandOutcome;
 use muster_request::Request;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -99,9 +99,9 @@ pub async fn ack(
 ) -> Result<HttpResponse, HttpError> {
     let AckBody { ok, refused, result } = request.body;
     let answer = match (ok, refused) {
-        (true, _) => Answer::Done,
-        (false, Some(true)) => Answer::Refused,
-        (false, _) => Answer::Failed,
+        (true, _) => CommandOutcome::Done,
+        (false, Some(true)) => CommandOutcome::Refused,
+        (false, _) => CommandOutcome::Failed,
     };
     let command = app.devices.acknowledge(device(&http)?, id.into_inner(), answer, result).await?;
     Ok(envelope::data(command))

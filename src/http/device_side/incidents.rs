@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::{Error, Kind, Millis};
 use muster_geo::Geometry;
 use muster_network::alert::{Certainty, Severity, Status, Urgency};
-use muster_network::incident::{Edit, Incident, IncidentKind, Report};
+use muster_network::incident::{Incident, IncidentEdit, IncidentKind, NewReport};
 use muster_request::Request;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -54,9 +54,9 @@ pub struct ReportBody {
     tags: Option<Vec<String>>,
 }
 
-impl From<ReportBody> for Report {
+impl From<ReportBody> for NewReport {
     fn from(body: ReportBody) -> Self {
-        let said = Edit {
+        let fields = IncidentEdit {
             title: Some(body.title),
             kind: Some(body.kind),
             summary: body.summary,
@@ -67,9 +67,9 @@ impl From<ReportBody> for Report {
             geometry: body.geometry.map(Some),
             area_desc: body.area_desc.map(Some),
             tags: body.tags,
-            ..Edit::default()
+            ..IncidentEdit::default()
         };
-        Self { said, dedup_key: body.dedup_key, status: body.status, source_ref: body.source_ref, ..Self::default() }
+        Self { fields, dedup_key: body.dedup_key, status: body.status, source_ref: body.source_ref, ..Self::default() }
     }
 }
 
@@ -110,12 +110,12 @@ pub async fn report(
 ) -> Result<HttpResponse, HttpError> {
     let (by, id) = (by_of(&http)?, device(&http)?);
     let named = ask::idempotency(&http, by.id(), &request.sent)?;
-    let mut report = Report::from(request.body);
+    let mut report = NewReport::from(request.body);
     let own = app.devices.get(&id).await?;
-    if report.said.geometry.is_none() {
-        report.said.geometry = own.location.map(|at| Some(Geometry::Point(at)));
+    if report.fields.geometry.is_none() {
+        report.fields.geometry = own.location.map(|at| Some(Geometry::Point(at)));
     }
-    report.said.device_ids = Some(vec![id.as_ref().to_owned()]);
+    report.fields.device_ids = Some(vec![id.as_ref().to_owned()]);
     let answer = app.incidents.report(by, named, report).await?;
     let incident = answer.incident.as_deref();
     let incident = incident.ok_or_else(|| Error::new(Kind::Internal, "a report was answered without its incident"))?;

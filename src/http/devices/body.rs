@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use muster_geo::{BBox, Geometry, Point};
 use muster_network::device::{
-    Description, DeviceKind, DevicePatch, FirmwareVersion, Health, NewCommand, NewDevice, Report, Slot, Status,
+    Description, DeviceKind, DevicePatch, FirmwareVersion, Health, Heartbeat, NewCommand, NewDevice, Slot, Status,
 };
 use muster_request::{Fields, Request};
 use serde::Deserialize;
@@ -206,7 +206,7 @@ pub struct FirmwareReport {
     sequence: u64,
 }
 
-impl From<HeartbeatReport> for Report {
+impl From<HeartbeatReport> for Heartbeat {
     fn from(body: HeartbeatReport) -> Self {
         Self {
             boot_id: body.boot_id.map(Into::into),

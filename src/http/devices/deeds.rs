@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::precondition::IfMatch;
-use muster_network::device::Deed;
+use muster_network::device::DeviceAction;
 use serde_json::json;
 
 use super::body::{Maintenance, MaintenanceBody, NewCommandBody, ReasonBody, RotateBody};
@@ -68,8 +68,10 @@ pub async fn quarantine(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let by = by_of(&http)?;
-    let device =
-        app.devices.shift(id.into_inner(), Deed::Quarantine, Some(request.body.reason), by, IfMatch::Any).await?;
+    let device = app
+        .devices
+        .apply_action(id.into_inner(), DeviceAction::Quarantine, Some(request.body.reason), by, IfMatch::Any)
+        .await?;
     Ok(envelope::record(device.version, device))
 }
 
@@ -87,7 +89,10 @@ pub async fn release(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let by = by_of(&http)?;
-    let device = app.devices.shift(id.into_inner(), Deed::Release, Some(request.body.reason), by, IfMatch::Any).await?;
+    let device = app
+        .devices
+        .apply_action(id.into_inner(), DeviceAction::Release, Some(request.body.reason), by, IfMatch::Any)
+        .await?;
     Ok(envelope::record(device.version, device))
 }
 
@@ -107,10 +112,10 @@ pub async fn maintenance(
 ) -> Result<HttpResponse, HttpError> {
     let MaintenanceBody { action, reason } = request.body;
     let deed = match action.unwrap_or_default() {
-        Maintenance::Begin => Deed::BeginMaintenance,
-        Maintenance::End => Deed::EndMaintenance,
+        Maintenance::Begin => DeviceAction::BeginMaintenance,
+        Maintenance::End => DeviceAction::EndMaintenance,
     };
-    let device = app.devices.shift(id.into_inner(), deed, reason, by_of(&http)?, IfMatch::Any).await?;
+    let device = app.devices.apply_action(id.into_inner(), deed, reason, by_of(&http)?, IfMatch::Any).await?;
     Ok(envelope::record(device.version, device))
 }
 

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_geo::BBox;
-use muster_network::device::{Deed, DeviceFilter};
+use muster_network::device::{DeviceAction, DeviceFilter};
 
 use super::body::{DevicePatchBody, ListQuery, NewDeviceBody};
 use super::record::{DeviceBody, DeviceList, KeyedBody};
@@ -96,6 +96,6 @@ pub async fn retire(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let (by, version) = (by_of(&http)?, ask::if_match(&http)?);
-    let device = app.devices.shift(id.into_inner(), Deed::Retire, None, by, version).await?;
+    let device = app.devices.apply_action(id.into_inner(), DeviceAction::Retire, None, by, version).await?;
     Ok(envelope::record(device.version, device))
 }

@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, web};
 use muster_core::{Error, Kind};
 use muster_engines::{Engine, Family};
 use muster_request::{Fields, Rejection, Request};
-use muster_tasks::{engine::Behalf, engine::EngineCall, engine::EngineRunner as _};
+use muster_tasks::{engine::EngineCall, engine::EngineCaller, engine::EngineRunner as _};
 use serde_json::Value;
 
 use super::body::{EngineBody, EngineEntry, EngineList, EngineRun};
@@ -84,7 +84,7 @@ pub async fn run(
     app: web::Data<App>,
 ) -> Result<web::Json<EngineRun>, HttpError> {
     let engine = engine_of(&number)?;
-    let call = EngineCall { engine, input: request.body.0, behalf: Behalf::of(&acting(&http)?) };
+    let call = EngineCall { engine, input: request.body.0, caller: EngineCaller::of(&acting(&http)?) };
     let answer = app.engines.run(call).await?;
     Ok(web::Json(EngineRun {
         engine: engine.id,

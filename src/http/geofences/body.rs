@@ -1,7 +1,7 @@
 //! What requests for geofences say, and what they are told.
 
 use muster_geo::{BBox, Geometry, Point};
-use muster_network::geofence::{AppliesTo, Change, Fence, Inside, NewFence};
+use muster_network::geofence::{AppliesTo, Fence, FencePatch, NewFence, SubjectInside};
 use muster_request::Request;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -35,7 +35,7 @@ pub struct NewFenceBody {
 
 /// Changes of a geofence; what is left out stays.
 #[derive(Debug, Request)]
-#[request(into = Change, example = { "name": "Evacuation area 3, widened", "active": true })]
+#[request(into = FencePatch, example = { "name": "Evacuation area 3, widened", "active": true })]
 pub struct FencePatchBody {
     name: Option<String>,
     kind: Option<String>,
@@ -113,8 +113,8 @@ pub struct InsideBody {
     pub seen_at: String,
 }
 
-impl From<&Inside> for InsideBody {
-    fn from(inside: &Inside) -> Self {
+impl From<&SubjectInside> for InsideBody {
+    fn from(inside: &SubjectInside) -> Self {
         Self {
             subject_type: inside.subject.kind.name(),
             subject_id: inside.subject.id.to_string(),

@@ -4,8 +4,8 @@ use muster_core::Millis;
 use muster_geo::Geometry;
 use muster_network::alert::{Category, Certainty, Severity, Status, Urgency};
 use muster_network::incident::{
-    Attachment, Casualties, Edit, Geocode, IncidentKind, NewResource, PriorityOverride, Report, ResourceChange,
-    ResourceStatus, Via, Visibility,
+    Attachment, Casualties, Geocode, IncidentEdit, IncidentKind, NewReport, NewResource, PriorityOverride, ReportedVia,
+    ResourceChange, ResourceStatus, Visibility,
 };
 use muster_request::Request;
 use serde_json::Value;
@@ -15,7 +15,7 @@ const MAX_NOTE_DATA: usize = 16 << 10;
 
 /// What is known of an incident.
 #[derive(Debug, Request)]
-#[request(into = Edit)]
+#[request(into = IncidentEdit)]
 pub struct IncidentFields {
     /// 1 to 200 characters.
     title: Option<String>,
@@ -79,14 +79,14 @@ pub struct PatchBody {
 
 /// A report of an incident.
 #[derive(Debug, Request)]
-#[request(schema = IncidentReport, into = Report, required = title + kind, example = {
+#[request(schema = IncidentReport, into = NewReport, required = title + kind, example = {
     "title": "Water over the dyke at Rossdorf", "kind": "flood", "summary": "Knee deep in the lower town.",
     "severity": "Severe", "urgency": "Immediate", "certainty": "Observed",
     "geometry": { "type": "Circle", "center": [8.64, 49.87], "radius_m": 1500 }, "area_desc": "Rossdorf, lower town"
 })]
 pub struct ReportBody {
     #[request(flatten)]
-    said: IncidentFields,
+    fields: IncidentFields,
     /// A report with the key of an open incident attaches to it.
     dedup_key: Option<String>,
     /// `Actual` (default), `Exercise`, `System`, `Test` or `Draft`.
@@ -94,7 +94,7 @@ pub struct ReportBody {
     status: Option<Status>,
     /// `operator` (default), `api`, `device`, `agent` or `cap`.
     #[request(rename = "reported_via", schema = String)]
-    via: Option<Via>,
+    via: Option<ReportedVia>,
     source_ref: Option<String>,
     commander: Option<String>,
     #[request(default)]

@@ -2,7 +2,7 @@
 
 use actix_web::http::header::{ETAG, LOCATION};
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_network::incident::ResourceAct;
+use muster_network::incident::ResourceRequest;
 
 use super::body::{NoteBody, PatchBody, ReportBody, ResourceBody, ResourceChangeBody};
 use super::shown::{IncidentBody, Reported, ReportedIncident, Shown, changed, of};
@@ -103,7 +103,7 @@ pub async fn add(
 ) -> Result<HttpResponse, HttpError> {
     let (by, if_match) = (by_of(&http)?, ask::if_match(&http)?);
     let named = ask::idempotency(&http, by.id(), &request.sent)?;
-    let what = ResourceAct::Add(request.body.into());
+    let what = ResourceRequest::Add(request.body.into());
     let answer = app.incidents.resources(by, named, id.into_inner(), if_match, what).await?;
     Ok(envelope::created(Shown::new(of(&answer)?), Given::again_if(answer.replayed)))
 }
@@ -124,6 +124,6 @@ pub async fn change(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let (by, if_match) = (by_of(&http)?, ask::if_match(&http)?);
-    let what = ResourceAct::Change(request.body.into());
+    let what = ResourceRequest::Change(request.body.into());
     changed(&app.incidents.resources(by, None, id.into_inner(), if_match, what).await?)
 }

@@ -1,20 +1,20 @@
 //! What transitions take.
 
 use muster_core::Millis;
-use muster_network::incident::{Action, More, Move};
+use muster_network::incident::{Action, IncidentTransition, TransitionDetails};
 use muster_request::Request;
 
 /// A body that asks for a transition.
 pub trait Asks: Request + 'static {
-    fn into_move(self, action: Action) -> Move;
+    fn into_move(self, action: Action) -> IncidentTransition;
 }
 
 macro_rules! asks {
     ($name:ident, $body:ident => $note:expr, $reason:expr, $more:expr) => {
         impl Asks for $name {
-            fn into_move(self, action: Action) -> Move {
+            fn into_move(self, action: Action) -> IncidentTransition {
                 let $body = self;
-                Move { action, note: $note, reason: $reason, more: $more }
+                IncidentTransition { action, note: $note, reason: $reason, details: $more }
             }
         }
     };
@@ -38,12 +38,12 @@ pub struct TriageBody {
     pub note: Option<String>,
 }
 
-asks!(TriageBody, body => body.note, None, More {
+asks!(TriageBody, body => body.note, None, TransitionDetails {
     severity: body.severity,
     urgency: body.urgency,
     certainty: body.certainty,
     ics_type: body.ics_type,
-    ..More::default()
+    ..TransitionDetails::default()
 });
 
 /// A note for the timeline.
@@ -53,7 +53,7 @@ pub struct MoveNote {
     pub note: Option<String>,
 }
 
-asks!(MoveNote, body => body.note, None, More::default());
+asks!(MoveNote, body => body.note, None, TransitionDetails::default());
 
 /// Who commands, where nobody does yet.
 #[derive(Debug, Request)]
@@ -64,7 +64,7 @@ pub struct ActivateBody {
     pub note: Option<String>,
 }
 
-asks!(ActivateBody, body => body.note, None, More { commander: body.commander, ..More::default() });
+asks!(ActivateBody, body => body.note, None, TransitionDetails { commander: body.commander, ..TransitionDetails::default() });
 
 /// One ICS type up or down.
 #[derive(Debug, Request)]
@@ -85,9 +85,9 @@ pub enum Direction {
 }
 
 impl Asks for EscalateBody {
-    fn into_move(self, action: Action) -> Move {
+    fn into_move(self, action: Action) -> IncidentTransition {
         let action = if self.direction == Some(Direction::Down) { Action::DeEscalate } else { action };
-        Move { note: Some(self.note), ..Move::new(action) }
+        IncidentTransition { note: Some(self.note), ..IncidentTransition::new(action) }
     }
 }
 
@@ -99,7 +99,7 @@ pub struct ReasonBody {
     pub reason: String,
 }
 
-asks!(ReasonBody, body => None, Some(body.reason), More::default());
+asks!(ReasonBody, body => None, Some(body.reason), TransitionDetails::default());
 
 /// Which incident it is the same as, and why.
 #[derive(Debug, Request)]
@@ -110,9 +110,9 @@ pub struct DuplicateBody {
     pub reason: String,
 }
 
-asks!(DuplicateBody, body => None, Some(body.reason), More {
+asks!(DuplicateBody, body => None, Some(body.reason), TransitionDetails {
     duplicate_of: Some(body.duplicate_of),
-    ..More::default()
+    ..TransitionDetails::default()
 });
 
 /// Until when it is silent.
@@ -125,7 +125,7 @@ pub struct SilenceBody {
     pub note: Option<String>,
 }
 
-asks!(SilenceBody, body => body.note, None, More { until: body.until, ..More::default() });
+asks!(SilenceBody, body => body.note, None, TransitionDetails { until: body.until, ..TransitionDetails::default() });
 
 /// Who works on it. A list replaces the one before.
 #[derive(Debug, Request)]
@@ -139,9 +139,9 @@ pub struct AssignBody {
     pub note: Option<String>,
 }
 
-asks!(AssignBody, body => body.note, None, More {
+asks!(AssignBody, body => body.note, None, TransitionDetails {
     assignees: body.assignees,
     commander: body.commander,
     organisations: body.organisations,
-    ..More::default()
+    ..TransitionDetails::default()
 });

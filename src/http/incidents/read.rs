@@ -5,7 +5,7 @@ use muster_core::Millis;
 use muster_core::page::PageAsk;
 use muster_geo::{BBox, Geometry};
 use muster_network::alert::Severity;
-use muster_network::incident::{Filter, Incident, IncidentKind, State};
+use muster_network::incident::{Incident, IncidentFilter, IncidentKind, State};
 use muster_request::{Fields, Request};
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ const MAX_FEATURES: usize = 1_000;
 
 /// The filters of a list and of a map.
 #[derive(Debug, Request)]
-#[request(query, into = Filter)]
+#[request(query, into = IncidentFilter)]
 pub struct FilterQuery {
     /// One or more states, separated by commas.
     #[request(rename = "state", with = states, default, schema = String)]

@@ -2,7 +2,7 @@
 
 use actix_web::HttpResponse;
 use muster_core::{Error, Kind};
-use muster_network::incident::{Action, Answer, Incident};
+use muster_network::incident::{Action, Incident, IncidentResponse};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -26,13 +26,13 @@ impl<'a> Shown<'a> {
 }
 
 /// 200 with the incident that a change left.
-pub fn changed(answer: &Answer) -> Result<HttpResponse, HttpError> {
+pub fn changed(answer: &IncidentResponse) -> Result<HttpResponse, HttpError> {
     let incident = of(answer)?;
     Ok(envelope::record(incident.version, Shown::new(incident)))
 }
 
 /// The incident of an answer.
-pub fn of(answer: &Answer) -> Result<&Incident, Error> {
+pub fn of(answer: &IncidentResponse) -> Result<&Incident, Error> {
     answer.incident.as_deref().ok_or_else(|| Error::new(Kind::Internal, "a change was answered without its incident"))
 }
 

@@ -22,7 +22,7 @@ pub async fn make<T: Asks>(
     app: &App,
 ) -> Result<HttpResponse, HttpError> {
     let if_match = ask::if_match(http)?;
-    let answer = app.incidents.act(by_of(http)?, id, if_match, request.body.into_move(action)).await?;
+    let answer = app.incidents.transition(by_of(http)?, id, if_match, request.body.into_move(action)).await?;
     changed(&answer)
 }
 

@@ -3,7 +3,7 @@
 use actix_web::{HttpRequest, web};
 use muster_core::ids::{IdKind, new_id};
 use muster_request::{Fields, Request};
-use muster_tasks::task::{Asker, BulkOutcome, BulkReply, Control, DryRun, FirstPhase, Verb};
+use muster_tasks::task::{BulkOutcome, BulkReply, Control, DryRun, FirstPhase, Requester, Verb};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -108,8 +108,9 @@ pub async fn control(
     let request_id = request_id.unwrap_or_else(|| new_id(IdKind::Request));
     let control = Control { verb, request_id: request_id.clone(), if_seq: None, reason };
     let dry = if dry_run { DryRun::Yes } else { DryRun::No };
-    let asker = Asker::of(acting(&http)?);
-    let BulkReply { matched, outcomes } = app.agency.tasks.control_many(filter.into(), control, dry, &asker).await?;
+    let requester = Requester::of(acting(&http)?);
+    let BulkReply { matched, outcomes } =
+        app.agency.tasks.control_many(filter.into(), control, dry, &requester).await?;
     let outcomes = outcomes.into_iter().map(entry).collect();
     Ok(web::Json(BulkAnswer { request_id, dry_run, matched, outcomes }))
 }

@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::ids::{IdKind, new_id};
 use muster_request::{Fields, Request};
-use muster_tasks::task::{Abort, Asker, Control, ControlReply, Effective, FirstPhase, RedirectMode, Status, Verb};
+use muster_tasks::task::{Abort, Control, ControlReply, Effective, FirstPhase, RedirectMode, Requester, Status, Verb};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -97,7 +97,7 @@ async fn carry_out(
     let ControlBody { request_id, reason, if_seq } = control;
     let request_id = request_id.unwrap_or_else(|| new_id(IdKind::Request));
     let control = Control { verb, request_id, if_seq, reason };
-    let reply = app.agency.tasks.control(id, control, &Asker::of(acting(http)?)).await?;
+    let reply = app.agency.tasks.control(id, control, &Requester::of(acting(http)?)).await?;
     let ControlReply { task_id, request_id, phase, effective, status, seq, abort } = reply;
     let code = if phase == FirstPhase::Accepted { StatusCode::ACCEPTED } else { StatusCode::OK };
     Ok(HttpResponse::build(code).json(ControlAnswer { task_id, request_id, phase, effective, status, seq, abort }))

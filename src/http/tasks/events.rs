@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use futures::stream;
 use muster_core::{Error, Kind, Millis};
 use muster_request::Request;
-use muster_tasks::task::{Asker, JournalEntry, Level, LogLine, Tasks};
+use muster_tasks::task::{JournalEntry, Level, LogLine, Requester, Tasks};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -93,15 +93,15 @@ pub async fn events(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let asker = Asker::of(acting(&http)?);
+    let requester = Requester::of(acting(&http)?);
     let EventsQuery { after, after_line: line, limit } = request.query;
-    let mut reader = Reader { app: app.clone(), id: id.into_inner(), asker, after, line, limit: limit.max(1) };
+    let mut reader = Reader { app: app.clone(), id: id.into_inner(), requester, after, line, limit: limit.max(1) };
     if !wants_stream(&http) {
         return Ok(HttpResponse::Ok().json(reader.page().await?));
     }
     reader.resume(&http)?;
     // Whoever may not see it is told so before a stream begins.
-    reader.tasks().get(&reader.id, &reader.asker).await?;
+    reader.tasks().get(&reader.id, &reader.requester).await?;
     let stream = Stream::open(reader, staying(&http).await?)?;
     Ok(HttpResponse::Ok()
         .content_type("text/event-stream; charset=utf-8")
@@ -119,7 +119,7 @@ fn wants_stream(http: &HttpRequest) -> bool {
 pub(super) struct Reader {
     pub(super) app: web::Data<App>,
     pub(super) id: String,
-    pub(super) asker: Asker,
+    pub(super) requester: Requester,
     pub(super) after: u64,
     pub(super) line: u64,
     limit: usize,
@@ -142,8 +142,8 @@ impl Reader {
 
     /// What is there behind where it stands; it stands behind that then.
     pub(super) async fn page(&mut self) -> Result<TaskEvents, Error> {
-        let entries = self.tasks().events(&self.id, &self.asker, self.after, self.limit).await?;
-        let lines = self.tasks().logs(&self.id, &self.asker, self.line, self.limit).await?;
+        let entries = self.tasks().events(&self.id, &self.requester, self.after, self.limit).await?;
+        let lines = self.tasks().logs(&self.id, &self.requester, self.line, self.limit).await?;
         self.after = entries.last().map_or(self.after, |entry| entry.seq);
         self.line = lines.last().map_or(self.line, |line| line.n);
         let event = |JournalEntry { seq, at, event, data }| EventBodyOfTask { seq, at, event, data };

@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, web};
 use muster_core::Error;
 use muster_core::page::Page;
 use muster_request::Request;
-use muster_tasks::task::{Asker, Filter, TaskRecord};
+use muster_tasks::task::{Filter, Requester, TaskRecord};
 use serde::Serialize;
 use tokio::time::Instant;
 use utoipa::ToSchema;
@@ -45,7 +45,7 @@ pub async fn list(
     let ListQuery { filter, page } = request.query;
     let wanted = Filter::from(filter);
     let ask = filter::page(page, &wanted)?;
-    let Page { items, next } = app.agency.tasks.list(wanted.clone(), ask, &Asker::of(acting(&http)?)).await?;
+    let Page { items, next } = app.agency.tasks.list(wanted.clone(), ask, &Requester::of(acting(&http)?)).await?;
     let next_cursor = next.map(|last| filter::cursor(&last, &wanted));
     Ok(web::Json(TaskList { tasks: items.into_iter().map(TaskBody::from).collect(), next_cursor }))
 }
@@ -73,11 +73,11 @@ pub async fn get(
     app: web::Data<App>,
 ) -> Result<web::Json<TaskBody>, HttpError> {
     let WaitQuery { wait, after_seq } = request.query;
-    let asker = Asker::of(acting(&http)?);
+    let requester = Requester::of(acting(&http)?);
     let tasks = &app.agency.tasks;
     let record = match wait {
-        0 => tasks.get(&id, &asker).await?,
-        seconds => next_change(&app, &id, &asker, after_seq, Duration::from_secs(seconds)).await?,
+        0 => tasks.get(&id, &requester).await?,
+        seconds => next_change(&app, &id, &requester, after_seq, Duration::from_secs(seconds)).await?,
     };
     Ok(web::Json(record.into()))
 }
@@ -86,20 +86,20 @@ pub async fn get(
 async fn next_change(
     app: &App,
     id: &str,
-    asker: &Asker,
+    requester: &Requester,
     after_seq: Option<u64>,
     wait: Duration,
 ) -> Result<TaskRecord, Error> {
     let tasks = &app.agency.tasks;
     let until = Instant::now() + wait;
-    let mut record = tasks.get(id, asker).await?;
+    let mut record = tasks.get(id, requester).await?;
     let seen = after_seq.unwrap_or(record.seq);
     while record.seq <= seen && !record.status.ended() && !app.draining() {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             break;
         }
-        record = tasks.wait(id, asker, Some(seen), left.min(A_LOOK)).await?;
+        record = tasks.wait(id, requester, Some(seen), left.min(A_LOOK)).await?;
     }
     Ok(record)
 }

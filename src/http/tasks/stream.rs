@@ -132,7 +132,7 @@ enum End {
 async fn read(reader: &mut Reader, ready: &mut VecDeque<Bytes>) -> Result<End, Error> {
     let (mut seq, mut n) = (reader.after, reader.line);
     // The state first: what it brought is in the journal then.
-    let ended = reader.tasks().get(&reader.id, &reader.asker).await?.status.ended();
+    let ended = reader.tasks().get(&reader.id, &reader.requester).await?.status.ended();
     let page = reader.page().await?;
     for line in &page.logs {
         n = line.n;
@@ -145,7 +145,7 @@ async fn read(reader: &mut Reader, ready: &mut VecDeque<Bytes>) -> Result<End, E
     match (ready.is_empty(), ended) {
         (true, true) => return Ok(End::Told),
         (true, false) => {
-            reader.tasks().wait(&reader.id, &reader.asker, Some(reader.after), LINES_EVERY).await?;
+            reader.tasks().wait(&reader.id, &reader.requester, Some(reader.after), LINES_EVERY).await?;
         }
         (false, _) => {}
     }

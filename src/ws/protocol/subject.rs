@@ -6,7 +6,7 @@ use muster_core::principal::Viewer;
 use muster_core::principal::{Permission, Permissions};
 use muster_identity::keys::KeyRecord;
 use muster_identity::{By, Person};
-use muster_tasks::task::{Asker, Reach};
+use muster_tasks::task::{Reach, Requester};
 
 /// A user, an API key with the scope `agents`, or a device.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,9 +106,10 @@ impl Subject {
 
 /// The permissions of a key on the feed.
 fn of_key(key: &Arc<KeyRecord>) -> Permissions {
-    let asker = Asker::of(By::Key(Arc::clone(key)));
+    let requester = Requester::of(By::Key(Arc::clone(key)));
     let reaches = |reach, permission| (reach == Reach::All).then_some(permission);
-    let more = [reaches(asker.sees, Permission::AgentsRead), reaches(asker.controls, Permission::AgentsControl)];
+    let more =
+        [reaches(requester.reads, Permission::AgentsRead), reaches(requester.controls, Permission::AgentsControl)];
     let more: Vec<_> = more.into_iter().flatten().chain([Permission::RealtimeSubscribe]).collect();
     Permissions::of(&more)
 }

@@ -61,7 +61,7 @@ impl OverallStatus {
 pub struct ModuleHealth {
     /// Status of the module.
     pub status: ModuleStatus,
-    /// What is wrong, for people.
+    /// What is wrong, in plain text.
     pub why: Option<String>,
     /// Whether the server is in outage while this module is unhealthy.
     pub critical: bool,

@@ -1,36 +1,36 @@
 //! Durable decisions: the one way in which a stateful actor changes what is stored.
 //!
 //! # The order of a change
-//! 1. **Admit.** [`Journalled::admit`] refuses a new request while nothing can be stored: `Kind::Unavailable`, one
-//!    message, `Retry-After` 1 s while the store is full or too much waits for it, 30 s while it is read-only. Reads do
-//!    not ask.
-//! 2. **Decide.** The actor changes its state in memory, in one turn, without waiting.
-//! 3. **Push.** [`Journal::push`] takes the writes of the decision and its *effects*: what is done once they are
-//!    durable, as an enum of the actor's own.
+//! 1. **Admit.** [`Journalled::admit`] rejects a new request while nothing can be stored: `Kind::Unavailable`, one
+//!    message, `Retry-After` 1 s while the store is full or too many decisions wait for it, 30 s while it is read-only.
+//!    Reads need no admission.
+//! 2. **Decide.** The actor changes its state in memory, within one message handler, without waiting.
+//! 3. **Push.** [`Journal::push`] takes the writes of the decision and its *effects*: what is performed once they are
+//!    durable, as a type of the actor's own.
 //! 4. **Flush.** [`Journalled::flush`] hands batches to the store. Decisions share a batch; two batches are in flight at a
-//!    time, so that one is written while the next is gathered. A store that is full is asked again after 10 ms.
-//! 5. **Committed.** [`Journalled::on_committed`] gets the effects in the order of the decisions, and only then answers
-//!    callers, publishes (directories, events) and starts work.
+//!    time, so that one is written while the next is collected. A batch that a full store did not accept is handed over
+//!    again after 10 ms.
+//! 5. **Committed.** [`Journalled::on_committed`] receives the effects in the order of the decisions. Only then does it
+//!    respond to callers, publish (directories, events) and start work.
 //!
-//! So nothing is acknowledged, published or begun that could be lost, and no handler waits for a sync.
+//! Thus nothing is acknowledged, published or started that could be lost, and no handler waits for a sync.
 //!
 //! # Reads
-//! An answer, to a write or to a read, rests on durable decisions only. An actor that keeps undurable decisions beside the
-//! durable records, as devices do, reads those records and answers at once. An actor whose state holds both takes the
-//! answer from its state and gives it behind what is undurable: it pushes a decision without writes whose effect is the
-//! answer. Either way an acknowledged write is visible to the next read, and a state that is sent to the feed comes behind
-//! every event of what it shows. A refusal is an answer too; only `Unavailable` is given at once.
+//! A response, to a write or to a read, depends on durable decisions only. An actor that keeps undurable decisions apart
+//! from the durable records, as the device actor does, reads those records and responds at once. An actor whose state
+//! contains both responds by [`respond`], which waits until the decisions so far are durable. In both cases an
+//! acknowledged write is visible to the next read, and a state that is sent to the feed follows every event of its
+//! content. An error is a response too; only `Unavailable` is returned at once.
 //!
 //! # When a commit fails
-//! The state in memory is no longer what is stored. The journal takes nothing more; [`Journalled::on_failed`] gets the
-//! effects of every decision that was not acknowledged, in flight or waiting, and fails their callers with one error; the
-//! actor stops and its supervisor starts it again from the store. What failed may still be found there (see
-//! [`StoreError::Poisoned`]), as after any lost answer. A store that stays read-only refuses at `admit`, so the restarted
-//! actor writes nothing and there is no restart loop: periodic work asks `admit` as well.
+//! The state in memory is no longer the stored one. The journal accepts nothing more; [`Journalled::on_failed`] receives
+//! the effects of every decision that was not acknowledged, in flight or waiting, and fails their callers with one error;
+//! the actor stops and its supervisor restarts it from the store. A failed write may still be found there (see
+//! [`StoreError::Poisoned`]), as after any lost response. A store that stays read-only is detected by `admit`, so the
+//! restarted actor writes nothing and there is no restart loop: periodic work calls `admit` as well.
 //!
-//! # Starting
-//! [`Journal::open`] waits for what an earlier incarnation of the actor had handed to the store: call it before the state
-//! is read back.
+//! # Start
+//! [`Journal::open`] waits for the writes of an earlier incarnation of the actor: call it before the state is read.
 
 mod reply;
 mod state;
@@ -53,20 +53,20 @@ const BUSY: Duration = Duration::from_millis(10);
 
 /// An actor whose decisions are stored through a journal.
 pub trait Journalled: Actor<Context = Context<Self>> {
-    /// What is done for one decision once it is durable.
+    /// The effects of one decision, performed once it is durable.
     type Effects: 'static;
 
-    /// The actor's journal.
+    /// Returns the actor's journal.
     fn journal(&mut self) -> &mut Journal<Self::Effects>;
 
-    /// The store that the journal is written to.
+    /// Returns the store that the journal is written to.
     fn store(&self) -> &StoreHandle;
 
-    /// Carries out the effects of decisions that are durable now.
+    /// Performs the effects of decisions that are durable now.
     fn on_committed(&mut self, committed: Committed<Self::Effects>, context: &mut Context<Self>);
 
-    /// Takes back the effects of a decision of [`Journal::push_if`] whose preconditions did not hold. An actor that makes
-    /// such decisions overrides this.
+    /// Receives the effects of a decision of [`Journal::push_if`] whose preconditions did not hold. An actor with such
+    /// decisions overrides this; otherwise the actor fails.
     fn on_conflict(&mut self, _: Self::Effects, _: &mut Context<Self>) {
         self.journal().fail(StoreError::Conflict);
     }
@@ -74,8 +74,8 @@ pub trait Journalled: Actor<Context = Context<Self>> {
     /// Fails the callers of decisions that were not acknowledged. The actor stops after this.
     fn on_failed(&mut self, effects: Vec<Self::Effects>, error: &Error);
 
-    /// Returns the next batch to be written, if one may be handed over. Overridden by actors that add writes of their own
-    /// to each batch.
+    /// Returns the number and the writes of the next batch, if one may be handed over. Overridden by actors that add writes
+    /// of their own to each batch.
     fn next_batch(&mut self) -> Option<(u64, Batch)> {
         self.journal().next_batch()
     }
@@ -83,7 +83,7 @@ pub trait Journalled: Actor<Context = Context<Self>> {
     /// Checks that a new decision could be stored. Called before deciding.
     ///
     /// # Errors
-    /// `Unavailable`: the store is read-only, or it is full and as much waits for it as may.
+    /// `Unavailable` if the store is read-only, or if it is full and the largest amount waits for it.
     fn admit(&mut self) -> Result<(), Error> {
         self.store().writable()?;
         self.journal().admit()
@@ -139,11 +139,11 @@ fn complete<A: Journalled>(actor: &mut A, number: u64, outcome: Result<(), Store
 }
 
 impl<E> Journal<E> {
-    /// Opens the journal of an actor that starts: resolves once everything that was handed to the store before is durable
-    /// or refused, so that what is read next is complete.
+    /// Opens the journal of an actor that starts. Resolves once everything that was handed to the store before is durable
+    /// or rejected, so that what is read next is complete.
     ///
     /// # Errors
-    /// The store failed. One that is read-only can be read from.
+    /// The error of a store that failed. A read-only store is no error, as it can be read.
     pub async fn open(store: &StoreHandle) -> Result<Self, StoreError> {
         loop {
             match store.commit(Batch::default()).await {

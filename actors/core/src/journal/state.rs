@@ -1,4 +1,4 @@
-//! The order of decisions, and the batches that they are written in.
+//! The order of decisions, and the batches in which they are written.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,9 +12,9 @@ pub(super) const MAX_IN_FLIGHT: usize = 2;
 pub(super) const MAX_OPS: usize = 2_048;
 /// Most bytes in one batch, unless a single decision has more.
 pub(super) const MAX_BYTES: usize = 4 << 20;
-/// Undurable bytes past which no new request is admitted.
+/// Undurable bytes above which no new request is admitted.
 pub(super) const MAX_UNDURABLE_BYTES: usize = 64 << 20;
-/// Undurable decisions past which no new request is admitted.
+/// Undurable decisions above which no new request is admitted.
 pub(super) const MAX_UNDURABLE: u64 = 20_000;
 
 /// A precondition of a decision: what must be stored at a key.
@@ -35,7 +35,7 @@ struct InFlight<E> {
     last: u64,
     bytes: usize,
     effects: Vec<E>,
-    /// It has preconditions: one that does not hold is no failure.
+    /// Whether it has preconditions: one that does not hold is no failure.
     conditional: bool,
     outcome: Option<Result<(), StoreError>>,
 }
@@ -43,9 +43,9 @@ struct InFlight<E> {
 /// Decisions that are durable now.
 #[derive(Debug)]
 pub struct Committed<E> {
-    /// The number of the last one.
+    /// Number of the last one.
     pub last: u64,
-    /// The effects of each, in order.
+    /// Effects of each, in order.
     pub effects: Vec<E>,
 }
 
@@ -57,24 +57,24 @@ pub(super) enum Completed<E> {
     Conflict(E),
 }
 
-/// Decisions in their order, from their making until they are durable.
+/// The decisions of an actor that are not durable yet, in order. `E` is the type of their effects.
 #[derive(Debug)]
 pub struct Journal<E> {
     waiting: VecDeque<Decision<E>>,
     in_flight: BTreeMap<u64, InFlight<E>>,
     batch: u64,
-    /// Decisions so far, and those of them that are durable.
+    /// Number of decisions so far, and of those that are durable.
     decided: u64,
     durable: u64,
     /// Undurable bytes.
     bytes: usize,
-    /// A batch that the full store did not take: it is handed over again before any other.
+    /// A batch that the full store did not accept: it is handed over again before any other.
     held_back: Option<(u64, Batch)>,
-    /// Why the state in memory is no longer what is stored: nothing is handed over any more.
+    /// Why the state in memory is no longer the stored one: nothing is handed over any more.
     failure: Option<StoreError>,
     /// Effects of decisions that will never be acknowledged.
     failed: Option<Vec<E>>,
-    /// They were handed out: the actor is stopping.
+    /// Whether they were returned: the actor is stopping.
     stopped: bool,
 }
 
@@ -104,19 +104,19 @@ fn bytes(ops: &[Op]) -> usize {
 }
 
 impl<E> Journal<E> {
-    /// The number of the decision that is pushed next.
+    /// Returns the number of the decision that is pushed next.
     pub fn next_number(&self) -> u64 {
         self.decided + 1
     }
 
-    /// Takes a decision; returns its number.
+    /// Adds a decision; returns its number.
     pub fn push(&mut self, ops: Vec<Op>, effects: E) -> u64 {
         self.push_if(Vec::new(), ops, effects)
     }
 
-    /// Takes a decision that is written only where its preconditions hold; returns its number. It has a batch of its own.
-    /// Where they do not hold nothing is written, and [`Journalled::on_conflict`](super::Journalled::on_conflict) gets the
-    /// effects: so the actor's state in memory must not rest on it before it is durable.
+    /// Adds a decision that is written only if its preconditions hold; returns its number. It has a batch of its own. If
+    /// they do not hold, nothing is written and [`Journalled::on_conflict`](super::Journalled::on_conflict) receives the
+    /// effects: the actor's state in memory must therefore not depend on it before it is durable.
     pub fn push_if(&mut self, expect: Vec<Precondition>, ops: Vec<Op>, effects: E) -> u64 {
         self.decided += 1;
         let bytes = bytes(&ops);
@@ -125,22 +125,23 @@ impl<E> Journal<E> {
         self.decided
     }
 
-    /// Gives up: a decision cannot be written. What is in flight is still acknowledged; then the actor stops.
+    /// Fails the journal because a decision cannot be written. Batches in flight are still acknowledged; then the actor
+    /// stops.
     pub fn fail(&mut self, error: StoreError) {
         self.failure.get_or_insert(error);
     }
 
-    /// Whether the decision of that number is durable.
+    /// Returns whether the decision with this number is durable.
     pub fn is_durable(&self, number: u64) -> bool {
         number <= self.durable
     }
 
-    /// Number of decisions that are not durable yet.
+    /// Returns the number of decisions that are not durable yet.
     pub fn undurable(&self) -> u64 {
         self.decided - self.durable
     }
 
-    /// Bytes of the decisions that are not durable yet.
+    /// Returns the bytes of the decisions that are not durable yet.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -148,7 +149,7 @@ impl<E> Journal<E> {
     /// Checks that one more decision may wait for the store.
     ///
     /// # Errors
-    /// `Unavailable`: as much waits as may, or the actor is about to be started again.
+    /// `Unavailable` if the largest amount waits, or if the actor is about to be restarted.
     pub fn admit(&self) -> Result<(), Error> {
         if self.failure.is_some() || self.bytes > MAX_UNDURABLE_BYTES || self.undurable() > MAX_UNDURABLE {
             return Err(StoreError::Busy.into());
@@ -156,7 +157,7 @@ impl<E> Journal<E> {
         Ok(())
     }
 
-    /// Returns the next batch to be written, if one may be handed over: its number and its writes.
+    /// Returns the number and the writes of the next batch, if one may be handed over.
     pub fn next_batch(&mut self) -> Option<(u64, Batch)> {
         let in_flight = self.in_flight.values().filter(|batch| batch.outcome.is_none()).count();
         let stopped = self.stopped || self.failure.is_some() || self.held_back.is_some();
@@ -185,13 +186,13 @@ impl<E> Journal<E> {
         Some((self.batch, batch))
     }
 
-    /// The effects of the decisions in a batch that is in flight.
+    /// Returns the effects of the decisions in a batch that is in flight.
     pub fn effects_of(&self, batch: u64) -> &[E] {
         self.in_flight.get(&batch).map_or(&[], |batch| &batch.effects)
     }
 
-    /// Notes how the commit of a batch ended. Returns what is decided by it, in the order of the decisions: nothing before
-    /// all batches in front of it have ended.
+    /// Records how the commit of a batch ended. Returns the batches that are completed by it, in the order of the
+    /// decisions: none before all batches in front of it have ended.
     pub(super) fn complete(&mut self, number: u64, outcome: Result<(), StoreError>) -> Vec<Completed<E>> {
         if let Some(batch) = self.in_flight.get_mut(&number) {
             if let Err(error) = &outcome
@@ -221,13 +222,14 @@ impl<E> Journal<E> {
         completed
     }
 
-    /// Gives up a batch that cannot be written, and with it everything behind it: the actor stops.
+    /// Rejects a batch that cannot be written, and with it every later decision: the actor stops.
     pub fn reject(&mut self, number: u64, error: StoreError) {
-        // What was in front of it is still in flight: nothing is committed by this.
+        // Earlier batches are still in flight, so this completes none.
         let _ = self.complete(number, Err(error));
     }
 
-    /// Effects of all decisions that will not be acknowledged, and why: once, as soon as that is certain.
+    /// Returns the effects of all decisions that will not be acknowledged, and the reason: once, as soon as no batch is in
+    /// flight.
     pub(super) fn take_failed(&mut self) -> Option<(Vec<E>, StoreError)> {
         let error = self.failure.clone()?;
         if self.stopped {
@@ -266,7 +268,7 @@ mod tests {
     use super::*;
     use muster_store::{Rec, Tree};
 
-    /// What was committed.
+    /// Returns the committed batches.
     fn committed<E>(completed: Vec<Completed<E>>) -> Vec<Committed<E>> {
         let each = |completed| match completed {
             Completed::Committed(committed) => committed,
@@ -287,10 +289,10 @@ mod tests {
         assert_eq!(batch.ops, ops(1));
         assert_eq!(['b', 'c', 'd', 'e'].map(|effect| journal.push(ops(1), effect)), [2, 3, 4, 5]);
         let (second, batch) = journal.next_batch().unwrap();
-        assert_eq!(batch.ops, ops(4), "what waited goes together");
+        assert_eq!(batch.ops, ops(4), "waiting decisions share a batch");
         assert_eq!(journal.effects_of(second), ['b', 'c', 'd', 'e']);
         journal.push(ops(1), 'f');
-        assert!(journal.next_batch().is_none(), "two are on their way");
+        assert!(journal.next_batch().is_none(), "two batches are in flight");
         assert!(journal.complete(second, Ok(())).is_empty(), "not before the first");
         assert!(!journal.is_durable(1));
         let done = committed(journal.complete(first, Ok(()))).into_iter().map(|done| (done.last, done.effects));
@@ -316,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_fails_takes_the_one_behind_it_along() {
+    fn a_batch_that_fails_fails_the_one_behind_it() {
         let mut journal = Journal::default();
         journal.push(ops(1), 'a');
         let (first, _) = journal.next_batch().unwrap();
@@ -324,11 +326,11 @@ mod tests {
         let (second, _) = journal.next_batch().unwrap();
         assert!(journal.complete(second, Ok(())).is_empty());
         assert!(journal.complete(first, Err(StoreError::Io("disk".into()))).is_empty());
-        assert_eq!(journal.take_failed().unwrap().0, ['a', 'b'], "it rests on what was not stored");
+        assert_eq!(journal.take_failed().unwrap().0, ['a', 'b'], "the second depends on what was not stored");
     }
 
     #[test]
-    fn what_was_decided_before_a_fault_is_acknowledged_and_what_was_decided_after_it_is_not() {
+    fn decisions_before_a_fault_are_acknowledged_and_later_ones_are_not() {
         let mut journal = Journal::default();
         journal.push(ops(1), 'a');
         let (first, _) = journal.next_batch().unwrap();
@@ -349,28 +351,28 @@ mod tests {
         let batches = [journal.next_batch().unwrap(), journal.next_batch().unwrap()];
         assert_eq!(batches.each_ref().map(|(_, batch)| (batch.expect.len(), batch.ops.len())), [(0, 1), (1, 1)]);
         assert_eq!(committed(journal.complete(batches[0].0, Ok(()))).len(), 1);
-        let refused = journal.complete(batches[1].0, Err(StoreError::Conflict));
-        assert!(matches!(refused[..], [Completed::Conflict('b')]), "{refused:?}");
+        let error = journal.complete(batches[1].0, Err(StoreError::Conflict));
+        assert!(matches!(error[..], [Completed::Conflict('b')]), "{error:?}");
         let (third, _) = journal.next_batch().unwrap();
         assert_eq!(committed(journal.complete(third, Ok(())))[0].effects, ['c']);
     }
 
     #[test]
-    fn no_more_is_admitted_than_may_wait() {
+    fn nothing_is_admitted_while_the_largest_amount_waits() {
         let mut journal = Journal::default();
         for _ in 0..=MAX_UNDURABLE {
             assert_eq!(journal.admit(), Ok(()));
             journal.push(Vec::new(), ());
         }
-        let refused = journal.admit().unwrap_err();
+        let error = journal.admit().unwrap_err();
         assert_eq!(
-            (refused.kind, refused.retry_after),
+            (error.kind, error.retry_after),
             (crate::Kind::Unavailable, Some(std::time::Duration::from_secs(1)))
         );
         let mut journal = Journal::default();
         let rec = Rec { schema: 1, bytes: vec![0; MAX_UNDURABLE_BYTES] };
         journal.push(vec![Op::Put { tree: Tree::Tasks, key: vec![7], rec }], ());
-        assert_eq!(journal.admit(), Err(refused));
+        assert_eq!(journal.admit(), Err(error));
     }
 
     #[test]
@@ -383,7 +385,7 @@ mod tests {
         assert!(journal.complete(first, Err(StoreError::Busy)).is_empty());
         assert!(journal.next_batch().is_none());
         let (effects, error) = journal.take_failed().unwrap();
-        assert_eq!((effects.len(), error), (2, StoreError::Busy), "also who was not in that batch");
+        assert_eq!((effects.len(), error), (2, StoreError::Busy), "also those outside of that batch");
         assert!(journal.take_failed().is_none(), "once");
         assert_eq!(journal.admit().unwrap_err().kind, crate::Kind::Unavailable);
     }

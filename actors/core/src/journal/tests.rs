@@ -1,4 +1,4 @@
-//! The journal under an actor: a counter whose value is stored.
+//! The journal in an actor: a counter whose value is stored.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ const KEY: &[u8] = b"count";
 
 struct Counter {
     count: u64,
-    /// The last count that is durable, as others see it.
+    /// Number of the last durable decision.
     published: Arc<AtomicU64>,
     journal: Journal<Reply<u64>>,
     store: StoreHandle,
@@ -52,17 +52,17 @@ impl Journalled for Counter {
     }
 }
 
-/// Adds one; answers the count.
+/// Adds one; returns the count.
 #[derive(Message)]
 #[rtype(result = "Result<u64, Error>")]
 struct Add;
 
-/// Stores something only where it is absent.
+/// Stores a record only if it is absent.
 #[derive(Message)]
 #[rtype(result = "Result<u64, Error>")]
 struct Claim;
 
-/// Answers the count, once it is durable.
+/// Returns the count, once it is durable.
 #[derive(Message)]
 #[rtype(result = "Result<u64, Error>")]
 struct Count;
@@ -71,8 +71,8 @@ impl Handler<Add> for Counter {
     type Result = actix::ResponseFuture<Result<u64, Error>>;
 
     fn handle(&mut self, _: Add, context: &mut Context<Self>) -> Self::Result {
-        if let Err(refused) = self.admit() {
-            return Box::pin(std::future::ready(Err(refused)));
+        if let Err(error) = self.admit() {
+            return Box::pin(std::future::ready(Err(error)));
         }
         self.count += 1;
         let rec = Rec { schema: 1, bytes: self.count.to_be_bytes().to_vec() };
@@ -106,19 +106,20 @@ impl Handler<Count> for Counter {
     }
 }
 
-struct Site {
+/// The counter over an in-memory store.
+struct Fixture {
     counter: Handle<Counter>,
     store: Arc<MemStore>,
     published: Arc<AtomicU64>,
     tree: Tree,
 }
 
-impl Site {
+impl Fixture {
     async fn start(tree: Tree) -> Self {
         let (store, published) = (Arc::new(MemStore::default()), Arc::<AtomicU64>::default());
-        let (of_counter, seen) = (Arc::clone(&store), Arc::clone(&published));
+        let (counter_store, counter_published) = (Arc::clone(&store), Arc::clone(&published));
         let spec = ChildSpec::new("counter", Arbiter::current(), move |_| {
-            let (store, published): (StoreHandle, _) = (of_counter.clone(), Arc::clone(&seen));
+            let (store, published): (StoreHandle, _) = (counter_store.clone(), Arc::clone(&counter_published));
             async move {
                 let journal = Journal::open(&store).await?;
                 let count = stored(&*store);
@@ -152,124 +153,124 @@ fn stored(store: &dyn Store) -> u64 {
     rec.map_or(0, |rec| u64::from_be_bytes(rec.bytes.try_into().unwrap()))
 }
 
-fn refused(error: Error, seconds: u64) {
+fn assert_unavailable(error: Error, seconds: u64) {
     let expected = "the store does not accept writes at the moment: try again later";
     assert_eq!((error.kind, error.message.as_str()), (Kind::Unavailable, expected));
     assert_eq!((error.code, error.retry_after), (None, Some(Duration::from_secs(seconds))));
 }
 
 #[test]
-fn writers_share_commits_and_are_answered_in_order_once_durable() {
+fn writers_share_commits_and_get_responses_in_order_once_durable() {
     test_world::run(|tree| async move {
-        let site = Site::start(tree).await;
-        let before = site.store.stats().commits;
-        site.store.hold_commits();
+        let fixture = Fixture::start(tree).await;
+        let before = fixture.store.stats().commits;
+        fixture.store.hold_commits();
         let adding = async {
-            let answers = join_all((0..500).map(|_| site.add())).await;
+            let answers = join_all((0..500).map(|_| fixture.add())).await;
             assert!(answers.into_iter().map(Result::unwrap).eq(1..=500));
         };
         let reading = async {
-            assert_eq!(site.count().await, Ok(500), "behind what it shows");
+            assert_eq!(fixture.count().await, Ok(500), "after the writes it contains");
         };
         let releasing = async {
-            site.store.held(2).await;
-            assert_eq!((stored(&*site.store), site.published.load(Ordering::SeqCst)), (0, 0));
-            site.store.release();
+            fixture.store.held(2).await;
+            assert_eq!((stored(&*fixture.store), fixture.published.load(Ordering::SeqCst)), (0, 0));
+            fixture.store.release();
         };
         tokio::join!(adding, reading, releasing);
-        assert_eq!(stored(&*site.store), 500);
-        assert!(site.store.stats().commits - before <= 3, "{:?}", site.store.stats());
+        assert_eq!(stored(&*fixture.store), 500);
+        assert!(fixture.store.stats().commits - before <= 3, "{:?}", fixture.store.stats());
     });
 }
 
 #[test]
-fn a_full_store_delays_and_loses_nothing() {
+fn a_full_store_delays_writes_and_loses_none() {
     test_world::run(|tree| async move {
-        let site = Site::start(tree).await;
-        site.store.fail_commits(Some(StoreError::Busy));
+        let fixture = Fixture::start(tree).await;
+        fixture.store.fail_commits(Some(StoreError::Busy));
         let adding = async {
-            let answers = join_all((0..100).map(|_| site.add())).await;
+            let answers = join_all((0..100).map(|_| fixture.add())).await;
             assert!(answers.into_iter().map(Result::unwrap).eq(1..=100));
         };
-        let mending = async {
+        let recovering = async {
             test_world::after(Duration::from_secs(1)).await;
-            assert_eq!(site.published.load(Ordering::SeqCst), 0);
-            site.store.fail_commits(None);
+            assert_eq!(fixture.published.load(Ordering::SeqCst), 0);
+            fixture.store.fail_commits(None);
         };
-        tokio::join!(adding, mending);
-        assert_eq!((stored(&*site.store), site.restarts()), (100, 0));
+        tokio::join!(adding, recovering);
+        assert_eq!((stored(&*fixture.store), fixture.restarts()), (100, 0));
     });
 }
 
 #[test]
-fn a_read_only_store_refuses_before_a_decision_and_reads_go_on() {
+fn a_read_only_store_rejects_requests_before_a_decision_and_reads_succeed() {
     test_world::run(|tree| async move {
-        let site = Site::start(tree).await;
-        site.add().await.unwrap();
-        site.store.fail_commits(Some(StoreError::Poisoned("disk".into())));
+        let fixture = Fixture::start(tree).await;
+        fixture.add().await.unwrap();
+        fixture.store.fail_commits(Some(StoreError::Poisoned("disk".into())));
         for _ in 0..20 {
-            refused(site.add().await.unwrap_err(), 30);
+            assert_unavailable(fixture.add().await.unwrap_err(), 30);
         }
-        assert_eq!((site.count().await, site.restarts()), (Ok(1), 0));
-        site.store.fail_commits(None);
-        assert_eq!(site.add().await, Ok(2));
+        assert_eq!((fixture.count().await, fixture.restarts()), (Ok(1), 0));
+        fixture.store.fail_commits(None);
+        assert_eq!(fixture.add().await, Ok(2));
     });
 }
 
 #[test]
-fn a_failed_commit_fails_all_who_wait_with_one_error_and_the_actor_starts_from_the_store() {
+fn a_failed_commit_fails_all_callers_with_one_error_and_the_actor_restarts_from_the_store() {
     test_world::run(|tree| async move {
-        let site = Site::start(tree).await;
-        site.add().await.unwrap();
-        site.store.hold_commits();
-        let adding = async { join_all((0..50).map(|_| site.add())).await };
+        let fixture = Fixture::start(tree).await;
+        fixture.add().await.unwrap();
+        fixture.store.hold_commits();
+        let adding = async { join_all((0..50).map(|_| fixture.add())).await };
         let breaking = async {
-            site.store.held(2).await;
-            site.store.fail_commits(Some(StoreError::Poisoned("disk".into())));
-            site.store.release();
+            fixture.store.held(2).await;
+            fixture.store.fail_commits(Some(StoreError::Poisoned("disk".into())));
+            fixture.store.release();
         };
         let (answers, ()) = tokio::join!(adding, breaking);
         // In flight and waiting alike.
-        answers.into_iter().for_each(|answer| refused(answer.unwrap_err(), 30));
-        site.running().await;
-        assert_eq!((site.count().await, site.restarts()), (Ok(1), 1));
+        answers.into_iter().for_each(|answer| assert_unavailable(answer.unwrap_err(), 30));
+        fixture.running().await;
+        assert_eq!((fixture.count().await, fixture.restarts()), (Ok(1), 1));
         test_world::after(Duration::from_secs(120)).await;
-        refused(site.add().await.unwrap_err(), 30);
-        assert_eq!(site.restarts(), 1, "no loop while the store stays read-only");
-        site.store.fail_commits(None);
-        assert_eq!(site.add().await, Ok(2));
+        assert_unavailable(fixture.add().await.unwrap_err(), 30);
+        assert_eq!(fixture.restarts(), 1, "no loop while the store stays read-only");
+        fixture.store.fail_commits(None);
+        assert_eq!(fixture.add().await, Ok(2));
     });
 }
 
 #[test]
-fn a_panic_loses_nothing_that_was_acknowledged_and_the_next_incarnation_sees_what_was_in_flight() {
+fn a_panic_loses_no_acknowledged_write_and_the_next_incarnation_reads_those_in_flight() {
     test_world::run(|tree| async move {
-        let site = Site::start(tree).await;
+        let fixture = Fixture::start(tree).await;
         for round in 0..4 {
-            let before = site.count().await.unwrap();
-            site.store.hold_commits();
-            let adding = async { join_all((0..20).map(|_| site.add())).await };
-            let killing = async {
-                site.store.held(2).await;
-                assert!(site.tree.inject_panic("test/counter"));
-                test_world::until(|| site.restarts() == round + 1).await;
-                site.store.release();
+            let before = fixture.count().await.unwrap();
+            fixture.store.hold_commits();
+            let adding = async { join_all((0..20).map(|_| fixture.add())).await };
+            let panicking = async {
+                fixture.store.held(2).await;
+                assert!(fixture.tree.inject_panic("test/counter"));
+                test_world::until(|| fixture.restarts() == round + 1).await;
+                fixture.store.release();
             };
-            let (answers, ()) = tokio::join!(adding, killing);
+            let (answers, ()) = tokio::join!(adding, panicking);
             assert!(answers.iter().all(|answer| answer.as_ref().is_err_and(|error| error.kind == Kind::Unavailable)));
-            site.running().await;
-            assert_eq!(site.count().await, Ok(before + 2), "one in each of two batches");
-            assert_eq!(stored(&*site.store), before + 2);
+            fixture.running().await;
+            assert_eq!(fixture.count().await, Ok(before + 2), "one in each of two batches");
+            assert_eq!(stored(&*fixture.store), before + 2);
         }
     });
 }
 
 #[test]
-fn a_condition_that_does_not_hold_is_told_and_breaks_nothing() {
+fn a_precondition_that_does_not_hold_fails_its_caller_only() {
     test_world::run(|tree| async move {
-        let site = Site::start(tree).await;
-        assert_eq!(site.counter.ask(Claim).await.unwrap(), Ok(0));
-        assert_eq!(site.counter.ask(Claim).await.unwrap().unwrap_err().kind, Kind::Conflict);
-        assert_eq!((site.add().await, site.restarts()), (Ok(1), 0));
+        let fixture = Fixture::start(tree).await;
+        assert_eq!(fixture.counter.ask(Claim).await.unwrap(), Ok(0));
+        assert_eq!(fixture.counter.ask(Claim).await.unwrap().unwrap_err().kind, Kind::Conflict);
+        assert_eq!((fixture.add().await, fixture.restarts()), (Ok(1), 0));
     });
 }

@@ -56,7 +56,7 @@ pub(super) struct Slot<A: Actor> {
     pub(super) retired: CancellationToken,
     pub(super) depth: AtomicUsize,
     pub(super) capacity: usize,
-    /// Places that control alone may take, and how many of them are taken.
+    /// Places reserved for control calls, and how many of them are taken.
     reserved: usize,
     pub(super) controls: AtomicUsize,
     pub(super) refused: AtomicU64,
@@ -101,13 +101,13 @@ impl<A: Actor> Slot<A> {
         Place::take(&self.depth, self.capacity).ok_or_else(|| self.error(CallErrorKind::Busy))
     }
 
-    /// A reserved place, or an ordinary one where all of those are taken.
+    /// Takes a reserved place, or an ordinary one if all reserved ones are taken.
     fn enter_control(&self) -> Result<Place<'_>, CallError> {
         Place::take(&self.controls, self.reserved).map_or_else(|| self.enter(), Ok)
     }
 }
 
-/// One caller's place in the bounded queue; given back on drop.
+/// One caller's place in the bounded queue; released on drop.
 struct Place<'a>(&'a AtomicUsize);
 
 impl<'a> Place<'a> {
@@ -125,8 +125,8 @@ impl Drop for Place<'_> {
 
 /// Handle to a supervised actor. Cheap to clone; stays valid across restarts.
 ///
-/// At most `capacity` calls wait at a time, counted from the call to its answer; one more is refused as `Busy`. Control
-/// (pausing, killing, draining) has places of its own beside them: see [`ChildSpec::reserved`](super::ChildSpec::reserved).
+/// At most `capacity` calls wait at a time, counted from the call to its response; further ones are rejected as `Busy`.
+/// Control calls (pausing, killing, draining) have places of their own: see [`ChildSpec::reserved`](super::ChildSpec::reserved).
 pub struct Handle<A: Actor>(pub(super) Arc<Slot<A>>);
 
 impl<A: Actor> Clone for Handle<A> {
@@ -190,8 +190,12 @@ impl<A: Actor<Context = Context<A>>> Handle<A> {
         self.call(place, patience, message).await
     }
 
-    /// As [`Handle::ask_within`], for control: takes a reserved place, so that an actor whose queue is full of other calls
-    /// is still reached.
+    /// Does the same as [`Handle::ask_within`] for control calls: takes a reserved place, so that an actor whose queue is
+    /// full of other calls is still reached.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the actor is overloaded, down or does not reply in time.
     pub async fn control_within<M>(&self, patience: Duration, message: M) -> Result<M::Result, CallError>
     where
         M: Message + Send + 'static,

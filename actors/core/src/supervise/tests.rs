@@ -91,9 +91,9 @@ fn state_survives_a_panic_and_callers_get_an_error() {
         running(&tree, "test/counter").await;
         assert_eq!(counter.ask(Add(2)).await, Ok(2));
 
-        let died = counter.ask(Boom).await.unwrap_err();
-        assert_eq!(died.kind, CallErrorKind::Down);
-        assert!(died.retry_after >= Duration::from_secs(1));
+        let error = counter.ask(Boom).await.unwrap_err();
+        assert_eq!(error.kind, CallErrorKind::Down);
+        assert!(error.retry_after >= Duration::from_secs(1));
 
         test_world::until(|| state(&tree, "test/counter").restarts == 1).await;
         assert_eq!(counter.ask(Add(1)).await.unwrap_err().kind, CallErrorKind::Down, "no hang while it is down");
@@ -126,7 +126,7 @@ fn an_injected_fault_kills_any_actor() {
         test_world::until(|| state(&tree, "test/counter").restarts == 1).await;
         running(&tree, "test/counter").await;
         assert_eq!(counter.ask(Add(1)).await, Ok(1));
-        assert!(!tree.inject_panic("test/nobody"));
+        assert!(!tree.inject_panic("test/missing"));
     });
 }
 
@@ -214,7 +214,7 @@ fn control_reaches_an_actor_whose_queue_is_full() {
         running(&tree, "test/counter").await;
         let patience = Duration::from_secs(5);
         let hanging = futures::future::join_all((0..2).map(|_| counter.ask_within(patience * 2, Hang)));
-        let asking = async {
+        let calling = async {
             tokio::task::yield_now().await;
             assert_eq!(counter.ask(Add(1)).await.unwrap_err().kind, CallErrorKind::Busy);
             assert_eq!(counter.control_within(patience, Add(1)).await, Ok(1));
@@ -229,9 +229,9 @@ fn control_reaches_an_actor_whose_queue_is_full() {
                 (CallErrorKind::TimedOut, CallErrorKind::Busy),
                 "bounded too"
             );
-            assert_eq!(counter.control_within(patience, Add(1)).await, Ok(2), "the place is given back");
+            assert_eq!(counter.control_within(patience, Add(1)).await, Ok(2), "the place is released");
         };
-        tokio::join!(hanging, asking);
+        tokio::join!(hanging, calling);
         assert_eq!(counter.ask(Add(1)).await, Ok(3));
     });
 }

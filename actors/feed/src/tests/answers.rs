@@ -90,8 +90,8 @@ fn missing_and_hidden_channels_are_indistinguishable() {
         }
         feed.subscribe(subscribe_request(id, 4, "incidents:*", None)).unwrap();
         assert_eq!(shard.reply(4).await.unwrap_err(), Refused::NoChannel);
-        let nobody = Viewer { id: "usr_1".into(), permissions: Permissions::of(&[Permission::RealtimeSubscribe]) };
-        feed.subscribe(SubscribeRequest { viewer: nobody, ..subscribe_request(id, 5, "alerts", None) }).unwrap();
+        let limited = Viewer { id: "usr_1".into(), permissions: Permissions::of(&[Permission::RealtimeSubscribe]) };
+        feed.subscribe(SubscribeRequest { viewer: limited, ..subscribe_request(id, 5, "alerts", None) }).unwrap();
         assert_eq!(shard.reply(5).await.unwrap_err(), Refused::Forbidden("alerts:read"));
         assert_eq!(feed.stats().await.unwrap().subscriptions, 0);
     });

@@ -130,7 +130,7 @@ impl Handler<Admit> for BreakerActor {
         let before = self.snapshot.breaker.state();
         self.apply_deferred();
         let decision = match self.snapshot.breaker.admit(self.core.elapsed()) {
-            // If the caller has gone, the permit is dropped and reports itself as cancelled.
+            // If the caller no longer waits, the permit is dropped and reports itself as cancelled.
             Admission::Granted(grant) => PermitDecision::Granted(Permit::new(Arc::clone(&self.core), grant)),
             Admission::Refused { retry_in } => return MessageResult(PermitDecision::Refused { retry_in }),
         };

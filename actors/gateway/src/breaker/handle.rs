@@ -116,7 +116,7 @@ impl BreakerHandle {
     }
 
     /// Requests a permit to call the provider. While the breaker is closed, the published snapshot suffices; the actor
-    /// is only asked when there is a decision to make.
+    /// is only called when there is a decision to make.
     pub(crate) async fn admit(&self, timeout: Duration) -> Result<PermitDecision, CallError> {
         let admit_closed = self.core.snapshot.borrow().breaker.admit_closed();
         if let Some(grant) = admit_closed {

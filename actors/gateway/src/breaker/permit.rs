@@ -31,7 +31,7 @@ pub(super) enum CallReport {
 const RESEND_DELAYS: [Duration; 4] =
     [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(10)];
 
-/// Permit for one call. Dropped without a report, it counts as cancelled: the caller has gone.
+/// Permit for one call. Dropped without a report, it counts as cancelled: the caller has disconnected.
 #[derive(Debug)]
 pub(crate) struct Permit {
     core: Arc<BreakerShared>,

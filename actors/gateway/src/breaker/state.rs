@@ -25,7 +25,7 @@ pub struct BreakerOptions {
     pub max_cooldown: Duration,
     /// Cool-down after a rejected key or an unpaid bill, which only an operator can fix.
     pub hard_cooldown: Duration,
-    /// Time after which an unreported probe is given up and another is admitted.
+    /// Time after which an unreported probe is abandoned and another is admitted.
     pub probe_lease: Duration,
 }
 

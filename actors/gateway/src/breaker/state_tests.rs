@@ -104,7 +104,7 @@ fn throttling_opens_at_once_for_the_requested_time() {
 }
 
 #[test]
-fn a_refused_key_opens_it_for_long_and_a_late_one_prolongs() {
+fn a_rejected_key_opens_it_for_long_and_a_later_one_extends_that() {
     let mut breaker = breaker();
     let late = granted(&mut breaker, at(0));
     for _ in 0..5 {
@@ -128,7 +128,7 @@ fn client_faults_do_not_count_and_make_a_probe_succeed() {
 }
 
 #[test]
-fn a_vanished_probe_frees_its_place() {
+fn an_unreported_probe_frees_its_slot() {
     let mut breaker = opened(at(0));
     call(&mut breaker, at(5), Outcome::Cancelled);
     assert_eq!(breaker.state(), BreakerState::HalfOpen);

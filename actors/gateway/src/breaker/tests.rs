@@ -17,12 +17,12 @@ const PATH: &str = "test/breaker-one";
 
 async fn start(tree: &Tree) -> (BreakerHandle, broadcast::Receiver<BreakerChanged>) {
     let changes = broadcast::Sender::new(16);
-    let heard = changes.subscribe();
+    let reports = changes.subscribe();
     let (options, jitter) = (BreakerOptions::default(), Jitter::from_fn(|| 0.5));
     let clock = Clock::tokio(test_world::START);
     let handle = BreakerHandle::start(&tree.group("test"), Arbiter::current(), "one", options, jitter, clock, changes);
     running(tree).await;
-    (handle, heard)
+    (handle, reports)
 }
 
 async fn running(tree: &Tree) {
@@ -50,10 +50,10 @@ fn throttled(seconds: u64) -> Fault {
 #[test]
 fn reports_are_visible_in_status_and_as_events() {
     test_world::run(|tree| async move {
-        let (handle, mut heard) = start(&tree).await;
+        let (handle, mut reports) = start(&tree).await;
         granted(&handle).await.done(LATENCY);
         granted(&handle).await.fault(&throttled(30));
-        let changed = heard.recv().await.unwrap();
+        let changed = reports.recv().await.unwrap();
         assert_eq!((changed.from, changed.to), (BreakerState::Closed, BreakerState::Open));
         assert_eq!(changed.reason, Reason::Throttled);
 
@@ -67,8 +67,8 @@ fn reports_are_visible_in_status_and_as_events() {
 
         tokio::time::advance(Duration::from_secs(30)).await;
         granted(&handle).await.done(LATENCY);
-        assert_eq!(heard.recv().await.unwrap().to, BreakerState::HalfOpen);
-        assert_eq!(heard.recv().await.unwrap().to, BreakerState::Closed);
+        assert_eq!(reports.recv().await.unwrap().to, BreakerState::HalfOpen);
+        assert_eq!(reports.recv().await.unwrap().to, BreakerState::Closed);
         assert_eq!(serde_json::to_value(handle.status()).unwrap()["state"], "closed");
     });
 }
@@ -76,10 +76,10 @@ fn reports_are_visible_in_status_and_as_events() {
 #[test]
 fn a_retry_time_counts_from_the_response_however_late_the_report_is_processed() {
     test_world::run(|tree| async move {
-        let (handle, mut heard) = start(&tree).await;
+        let (handle, mut reports) = start(&tree).await;
         granted(&handle).await.fault(&throttled(10));
         tokio::time::advance(Duration::from_secs(4)).await;
-        heard.recv().await.unwrap();
+        reports.recv().await.unwrap();
         assert_eq!(handle.wait(), Some(Duration::from_secs(6)));
         tokio::time::advance(Duration::from_secs(6)).await;
         granted(&handle).await.done(LATENCY);
@@ -89,9 +89,9 @@ fn a_retry_time_counts_from_the_response_however_late_the_report_is_processed() 
 #[test]
 fn an_open_breaker_stays_open_across_its_actors_panic() {
     test_world::run(|tree| async move {
-        let (handle, mut heard) = start(&tree).await;
+        let (handle, mut reports) = start(&tree).await;
         granted(&handle).await.fault(&throttled(600));
-        heard.recv().await.unwrap();
+        reports.recv().await.unwrap();
         assert!(tree.inject_panic(PATH));
         test_world::until(|| tree.snapshot().iter().any(|actor| actor.restarts == 1)).await;
         assert!(handle.admit(PERMIT_TIMEOUT).await.is_err(), "an error, not a hang, while it is down");
@@ -102,39 +102,39 @@ fn an_open_breaker_stays_open_across_its_actors_panic() {
 }
 
 #[test]
-fn a_probe_reported_to_a_dead_actor_is_not_lost() {
+fn a_probe_reported_to_a_stopped_actor_is_not_lost() {
     test_world::run(|tree| async move {
-        let (handle, mut heard) = start(&tree).await;
+        let (handle, mut reports) = start(&tree).await;
         granted(&handle).await.fault(&throttled(10));
-        heard.recv().await.unwrap();
+        reports.recv().await.unwrap();
         tokio::time::advance(Duration::from_secs(10)).await;
         let probe = granted(&handle).await;
         assert!(tree.inject_panic(PATH));
         test_world::until(|| tree.snapshot().iter().any(|actor| actor.restarts == 1)).await;
         probe.done(LATENCY);
-        assert_eq!(heard.recv().await.unwrap().to, BreakerState::HalfOpen);
-        assert_eq!(heard.recv().await.unwrap().to, BreakerState::Closed);
+        assert_eq!(reports.recv().await.unwrap().to, BreakerState::HalfOpen);
+        assert_eq!(reports.recv().await.unwrap().to, BreakerState::Closed);
     });
 }
 
 #[test]
-fn a_caller_that_goes_away_at_any_moment_frees_the_probes_place() {
+fn a_caller_that_disconnects_at_any_moment_frees_the_probe_slot() {
     test_world::run(|tree| async move {
-        let (handle, mut heard) = start(&tree).await;
+        let (handle, mut reports) = start(&tree).await;
         granted(&handle).await.fault(&throttled(10));
-        heard.recv().await.unwrap();
+        reports.recv().await.unwrap();
         tokio::time::advance(Duration::from_secs(10)).await;
 
         // Before the actor has processed the message.
-        let mut asking = Box::pin(handle.admit(PERMIT_TIMEOUT));
-        assert!(futures::poll!(asking.as_mut()).is_pending());
-        drop(asking);
+        let mut admitting = Box::pin(handle.admit(PERMIT_TIMEOUT));
+        assert!(futures::poll!(admitting.as_mut()).is_pending());
+        drop(admitting);
         // With the response on its way.
-        let mut asking = Box::pin(handle.admit(PERMIT_TIMEOUT));
-        assert!(futures::poll!(asking.as_mut()).is_pending());
+        let mut admitting = Box::pin(handle.admit(PERMIT_TIMEOUT));
+        assert!(futures::poll!(admitting.as_mut()).is_pending());
         test_world::until(|| handle.status().state == BreakerState::HalfOpen).await;
         assert_eq!(refused(&handle).await, Duration::from_secs(1), "a probe is in flight");
-        drop(asking);
+        drop(admitting);
         // With the permit received.
         drop(granted(&handle).await);
         granted(&handle).await.done(LATENCY);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_call_carries_the_requests_names() {
+fn the_call_contains_the_names_of_the_request() {
     test_world::run(|tree| async move {
         let one = ScriptedProvider::answering(CallScript::Answer(1));
         let chain = chain(&tree, &[&one], options()).await;
@@ -17,7 +17,7 @@ fn the_call_carries_the_requests_names() {
 }
 
 #[test]
-fn the_providers_figures_are_taken_over_and_others_are_counted() {
+fn usage_reported_by_the_provider_is_used_and_otherwise_counted() {
     test_world::run(|tree| async move {
         let figures = Usage { prompt_tokens: 11, completion_tokens: 7, estimated: false };
         let one = ScriptedProvider::answering(CallScript::Answer(4)).first([CallScript::Figures(4, figures)]);

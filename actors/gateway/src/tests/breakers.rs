@@ -31,7 +31,7 @@ fn an_open_breaker_is_skipped_until_its_cooldown_is_over() {
 }
 
 #[test]
-fn a_hundred_requests_make_one_probe() {
+fn a_hundred_requests_result_in_one_probe() {
     test_world::run(|tree| async move {
         let one = ScriptedProvider::answering(throttled(7));
         let chain = chain(&tree, &[&one], options()).await;
@@ -59,7 +59,7 @@ fn a_hundred_requests_make_one_probe() {
 }
 
 #[test]
-fn a_probe_whose_client_leaves_lets_the_next_one_probe() {
+fn a_probe_whose_client_disconnects_lets_the_next_one_probe() {
     test_world::run(|tree| async move {
         let one = ScriptedProvider::answering(throttled(7));
         let chain = chain(&tree, &[&one], options()).await;
@@ -132,7 +132,7 @@ fn a_panic_under_load_neither_hangs_callers_nor_loses_the_breakers_state() {
 }
 
 #[test]
-fn status_shows_the_chain_in_its_order() {
+fn status_lists_the_chain_in_its_order() {
     test_world::run(|tree| async move {
         let one = ScriptedProvider::answering(CallScript::Answer(1));
         let chain = chain(&tree, &[&one, &one, &one], options()).await;

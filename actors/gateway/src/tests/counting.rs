@@ -43,7 +43,7 @@ fn escaped_text_is_counted_after_decoding() {
 }
 
 #[test]
-fn nothing_is_counted_where_the_provider_gives_figures() {
+fn nothing_is_counted_if_the_provider_reports_usage() {
     test_world::run(|tree| async move {
         let figures = Usage { prompt_tokens: 30, completion_tokens: 20, estimated: false };
         let one = ScriptedProvider::answering(CallScript::Verbatim(ESCAPED, Some(figures)))

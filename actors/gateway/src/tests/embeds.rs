@@ -18,7 +18,7 @@ fn embedding(model: &str) -> GatewayEmbedRequest {
 }
 
 #[test]
-fn vectors_come_with_usage_and_provider() {
+fn embeddings_contain_usage_and_provider() {
     test_world::run(|tree| async move {
         let figures = Usage { prompt_tokens: 11, completion_tokens: 0, estimated: false };
         let one = ScriptedProvider::answering(CallScript::Answer(1)).first([CallScript::Figures(1, figures)]);
@@ -37,7 +37,7 @@ fn vectors_come_with_usage_and_provider() {
 }
 
 #[test]
-fn vectors_have_their_models_price() {
+fn embeddings_are_charged_at_the_price_of_their_model() {
     test_world::run(|tree| async move {
         let catalogue = Catalogue::embedded().unwrap();
         let entry = catalogue.embeddings().iter().find(|m| m.price_in > 0.0).unwrap();
@@ -74,7 +74,7 @@ fn only_providers_of_the_model_are_called_and_each_fault_fails_over() {
 }
 
 #[test]
-fn a_provider_without_embeddings_is_no_failure() {
+fn a_provider_without_embeddings_does_not_count_as_failed() {
     test_world::run(|tree| async move {
         let none = ScriptedProvider::answering(CallScript::Fail(Fault::unsupported(
             "model",
@@ -90,7 +90,7 @@ fn a_provider_without_embeddings_is_no_failure() {
 }
 
 #[test]
-fn one_deadline_bounds_vectors_too_and_a_client_that_leaves_cancels() {
+fn one_deadline_bounds_embeddings_too_and_a_disconnected_client_cancels_them() {
     test_world::run(|tree| async move {
         let hung = ScriptedProvider::answering(CallScript::Hang);
         let chain = chain(&tree, &[&hung], options()).await;

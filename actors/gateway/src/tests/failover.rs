@@ -121,7 +121,7 @@ fn one_deadline_bounds_the_whole_chain() {
             assert_eq!(outcomes(&refused.attempts), [("one", AttemptOutcome::Deadline)]);
             assert_eq!(hung.in_progress(), 0, "the call is dropped");
         }
-        // 60 s exceed the time its phase is given; 2 s are not its fault.
+        // 60 s exceed the time limit of its phase; 2 s are not its fault.
         assert_eq!(failures_of(&chain, "one", &hung).await, 1);
     });
 }
@@ -139,7 +139,7 @@ fn a_model_that_is_not_ready_explains_the_remedy_and_does_not_count_as_failed() 
             assert_eq!(outcomes(&refused.attempts), [("one", AttemptOutcome::NotReady)]);
         }
         assert_eq!((breaker(&alone, "one").state, breaker(&alone, "one").calls), (BreakerState::Closed, 0));
-        assert_eq!(one.calls(), 10, "it says itself when it will be ready: no use in trying before");
+        assert_eq!(one.calls(), 10, "the provider named its retry time: earlier attempts are useless");
     });
 }
 

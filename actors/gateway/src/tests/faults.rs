@@ -1,6 +1,6 @@
 //! Fault matrix: what the caller sees of each fault, what the breaker records, what is settled.
 //!
-//! Faults are given as the adapters classify them; the classification is tested in the adapters.
+//! Faults are classified as by the adapters; the classification is tested in the adapters.
 
 use super::*;
 

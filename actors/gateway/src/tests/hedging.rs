@@ -21,7 +21,7 @@ fn assert_about(took: Duration, expected: Duration) {
 }
 
 #[test]
-fn the_first_answer_wins_and_the_other_call_ends_without_blame() {
+fn the_first_response_is_returned_and_the_other_call_is_cancelled_without_penalty() {
     // Latencies of the first and second provider, the winner and its time.
     let cases = [
         (secs(10), ms(200), "two", ms(1200), vec![("one", Cancelled), ("two", Answered)]),
@@ -83,7 +83,7 @@ fn a_stream_is_hedged_until_its_first_delta_and_settled_once() {
 }
 
 #[test]
-fn where_one_of_two_fails_the_other_goes_on() {
+fn if_one_of_two_calls_fails_the_other_continues() {
     test_world::run(|tree| async move {
         // The first fails while the hedge is in progress.
         let one = ScriptedProvider::answering(delayed(ms(1500), transient()));
@@ -127,7 +127,7 @@ fn when_both_calls_fail_the_retries_continue() {
 }
 
 #[test]
-fn a_request_is_not_worse_off_for_its_hedge() {
+fn a_rejected_hedge_does_not_fail_a_request_whose_first_call_succeeds() {
     test_world::run(|tree| async move {
         let one = ScriptedProvider::answering(delayed(secs(2), CallScript::Answer(1)));
         let two = ScriptedProvider::answering(rejection());
@@ -191,32 +191,32 @@ async fn due_for_its_probe(chain: &Chain, two: &ScriptedProvider) {
 }
 
 #[test]
-fn a_provider_whose_breaker_is_being_asked_while_the_first_call_fails_is_not_lost() {
+fn a_provider_whose_breaker_is_being_called_while_the_first_call_fails_is_still_tried() {
     test_world::run(|tree| async move {
         let one = ScriptedProvider::answering(delayed(ms(1500), transient()));
         let two = ScriptedProvider::answering(throttled(1));
         let chain = chain(&tree, &[&one, &two], options()).await;
         due_for_its_probe(&chain, &two).await;
         let holders = chain.holders();
-        let mut asking = Box::pin(chain.complete(hedged_request()));
+        let mut completing = Box::pin(chain.complete(hedged_request()));
         tokio::select! {
             biased;
-            _ = &mut asking => panic!("answered before its time"),
+            _ = &mut completing => panic!("answered before its time"),
             () = test_world::until(|| one.calls() == 1) => {}
         }
         // The hedge is due: its breaker's actor answers, but the request is not polled before the first call fails.
         tokio::time::advance(ms(1100)).await;
-        assert!(futures::poll!(asking.as_mut()).is_pending());
+        assert!(futures::poll!(completing.as_mut()).is_pending());
         assert_eq!(two.calls(), 1, "the attempt that opened its breaker");
         tokio::time::advance(ms(500)).await;
-        let answer = asking.await.unwrap();
+        let answer = completing.await.unwrap();
         assert_eq!(outcomes(&answer.attempts), [("one", Transient), ("two", Answered)]);
         test_world::until(|| chain.holders() == holders).await;
     });
 }
 
 #[test]
-fn a_dead_breaker_keeps_no_hedge_and_no_first_call_waiting() {
+fn a_stopped_breaker_delays_neither_the_hedge_nor_the_first_call() {
     test_world::run(|tree| async move {
         let one = ScriptedProvider::answering(delayed(secs(2), CallScript::Answer(1)));
         let two = ScriptedProvider::answering(throttled(1));
@@ -255,7 +255,7 @@ fn deadline_and_attempts_bound_a_hedged_request_too() {
 }
 
 #[test]
-fn a_client_that_leaves_cancels_both_calls() {
+fn a_disconnected_client_cancels_both_calls() {
     test_world::run(|tree| async move {
         let hung = ScriptedProvider::answering(CallScript::Hang);
         let chain = chain(&tree, &[&hung, &hung], options()).await;

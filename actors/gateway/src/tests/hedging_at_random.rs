@@ -134,7 +134,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn one_settlement_two_calls_at_once_and_every_permit_back(scenario in scenarios()) {
+    fn a_hedged_request_settles_once_makes_two_calls_at_most_and_releases_every_permit(scenario in scenarios()) {
         test_world::run(|tree| check(tree, scenario));
     }
 }

@@ -34,7 +34,7 @@ fn a_list_is_tried_in_its_order_and_no_provider_after_it() {
 }
 
 #[test]
-fn a_misspelt_name_in_a_list_rejects_it_before_any_attempt() {
+fn an_unknown_name_in_a_list_rejects_the_request_before_any_attempt() {
     test_world::run(|tree| async move {
         let one = ScriptedProvider::answering(CallScript::Answer(1));
         let chain = three(&tree, &[&one, &one, &one]).await;

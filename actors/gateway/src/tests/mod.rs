@@ -89,7 +89,7 @@ async fn chain_counting(
     chain
 }
 
-/// A chain `one`, `two`, `three` with as many members as providers given; each has the model `m`.
+/// A chain `one`, `two`, `three` with one member per provider; each has the model `m`.
 async fn chain(tree: &Tree, providers: &[&ScriptedProvider], options: ChainOptions) -> Chain {
     let settings: Vec<_> = NAMES.iter().take(providers.len()).map(|id| settings(id, &["m"])).collect();
     chain_of(tree, &settings, providers, options).await

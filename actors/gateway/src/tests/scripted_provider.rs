@@ -25,7 +25,7 @@ pub(super) enum CallScript {
     Fail(Fault),
     /// Never ends.
     Hang,
-    /// Answers one word once the semaphore gives a permit.
+    /// Returns one word once the semaphore grants a permit.
     Gate(Arc<Semaphore>),
     /// Streams this many words, then ends abnormally.
     Break(usize, Ending),

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 use super::*;
 
 #[test]
-fn a_failure_before_the_first_delta_is_never_seen() {
+fn a_failure_before_the_first_delta_is_invisible_to_the_caller() {
     let cases = [
         transient(),
         throttled(5),
@@ -58,7 +58,7 @@ fn a_stream_that_is_cut_after_ten_deltas_ends_with_an_error_and_nothing_else() {
 }
 
 #[test]
-fn figures_of_the_provider_settle_a_stream() {
+fn a_stream_is_settled_by_the_usage_that_the_provider_reports() {
     test_world::run(|tree| async move {
         let figures = Usage { prompt_tokens: 30, completion_tokens: 20, estimated: false };
         let one = ScriptedProvider::answering(CallScript::Figures(2, figures));
@@ -71,7 +71,7 @@ fn figures_of_the_provider_settle_a_stream() {
 }
 
 #[test]
-fn a_long_answer_is_counted_in_pieces_and_in_full() {
+fn a_long_response_is_counted_in_pieces_and_in_full() {
     test_world::run(|tree| async move {
         // Some 200 kB of text: more than three counting buffers.
         let one = ScriptedProvider::answering(CallScript::Answer(40_000));
@@ -83,7 +83,7 @@ fn a_long_answer_is_counted_in_pieces_and_in_full() {
 }
 
 #[test]
-fn a_client_that_leaves_cancels_and_settles_on_what_it_got() {
+fn a_disconnected_client_cancels_the_call_and_is_charged_for_what_it_received() {
     test_world::run(|tree| async move {
         let one = ScriptedProvider::answering(CallScript::Break(5, Ending::Hang));
         let chain = chain(&tree, &[&one], options()).await;
@@ -108,7 +108,7 @@ fn a_client_that_leaves_cancels_and_settles_on_what_it_got() {
             (settled.end, settled.usage, settled.cost_nanos),
             (StreamEnd::ClientGone, Usage::default(), Some(0))
         );
-        assert_eq!(failures_of(&chain, "one", &one).await, 0, "a client's leaving says nothing of the provider");
+        assert_eq!(failures_of(&chain, "one", &one).await, 0, "a disconnected client is no fault of the provider");
     });
 }
 
@@ -129,7 +129,7 @@ fn a_stream_that_no_provider_could_open_is_settled_too() {
 }
 
 #[test]
-fn a_stream_that_stalls_is_broken_off() {
+fn a_stalled_stream_is_ended() {
     test_world::run(|tree| async move {
         let one = ScriptedProvider::answering(CallScript::Break(3, Ending::Hang));
         let chain = chain(&tree, &[&one], options()).await;

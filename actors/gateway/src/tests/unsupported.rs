@@ -38,7 +38,7 @@ fn when_no_provider_supports_a_field_the_error_names_it() {
 }
 
 #[test]
-fn a_real_failure_of_another_provider_takes_precedence() {
+fn a_failure_of_another_provider_takes_precedence() {
     for (first, second) in [(cannot(), transient()), (transient(), cannot())] {
         test_world::run(|tree| async move {
             let (one, two) = (ScriptedProvider::answering(first), ScriptedProvider::answering(second));
@@ -52,7 +52,7 @@ fn a_real_failure_of_another_provider_takes_precedence() {
 }
 
 #[test]
-fn a_probe_that_was_never_made_leaves_its_place_to_the_next() {
+fn a_probe_that_was_not_made_frees_its_slot_for_the_next() {
     test_world::run(|tree| async move {
         let one = ScriptedProvider::answering(throttled(7));
         let chain = chain(&tree, &[&one], options()).await;

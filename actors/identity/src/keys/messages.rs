@@ -105,7 +105,7 @@ pub struct KeyPage {
     pub next: Option<String>,
 }
 
-/// Records that a key was used. It is written at most once per minute and key, and nobody waits for it.
+/// Records that a key was used. It is written at most once per minute and key, and no caller waits for it.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(super) struct Touch {

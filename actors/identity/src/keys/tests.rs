@@ -178,6 +178,26 @@ fn a_read_only_store_rejects_changes_and_keys_are_still_accepted() {
 }
 
 #[test]
+fn a_full_store_delays_changes_and_a_request_fails_after_its_timeout() {
+    test_world::run(|tree| async move {
+        let store = Arc::<MemStore>::default();
+        let keys = start(&tree, &store).await;
+        store.fail_commits(Some(StoreError::Busy));
+        let creating = async { keys.create(chat_key(), KeyIssuer::Operator, None).await.unwrap() };
+        let recovering = async {
+            test_world::after(Duration::from_secs(1)).await;
+            assert_eq!(keys.count(), 0);
+            store.fail_commits(None);
+        };
+        let (created, ()) = tokio::join!(creating, recovering);
+        store.fail_commits(Some(StoreError::Busy));
+        let revoked = keys.revoke(created.record.id.clone()).await.unwrap_err();
+        let expected = (Kind::Unavailable, None, Some(Duration::from_secs(1)));
+        assert_eq!((revoked.kind, revoked.code, revoked.retry_after), expected);
+    });
+}
+
+#[test]
 fn many_changes_share_commits_and_are_visible_once_durable() {
     test_world::run(|tree| async move {
         let store = Arc::<MemStore>::default();

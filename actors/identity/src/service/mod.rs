@@ -220,9 +220,9 @@ impl Identity {
         let attempt = AttemptLogin { account: account.to_owned(), ip };
         let LoginAttempt { verdict, user } = self.registry.ask(attempt).await??;
         match verdict {
-            Verdict::Try => Ok(user.filter(|user| !user.disabled)),
+            Verdict::Allowed => Ok(user.filter(|user| !user.disabled)),
             Verdict::Locked => Ok(None),
-            Verdict::Flood(wait) => {
+            Verdict::TooMany(wait) => {
                 let message = format!("too many login attempts: try again in {} s", wait.as_secs() + 1);
                 Err(Error::new(Kind::RateLimited, message).retry_in(wait))
             }

@@ -173,7 +173,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(128))]
 
-        /// In whatever order and at whatever times tokens of all generations are used: a generation is issued with one
+        /// For any order and times in which tokens of all generations are used: a generation is issued with one
         /// `jti` only, generations increase by one, and nothing is issued after reuse was detected.
         #[test]
         fn there_is_one_sequence_of_successors(steps in prop::collection::vec((0_usize..6, 0_u64..15_000), 1..60)) {

@@ -89,12 +89,20 @@ fn a_full_store_delays_changes_and_loses_none() {
 fn a_request_fails_after_its_timeout_while_the_store_stays_full() {
     run(|tree| async move {
         let fixture = TestIdentity::new(&tree).await;
+        let open = fixture.login(FIRST_EMAIL).await.unwrap();
         fixture.store.fail_commits(Some(StoreError::Busy));
-        let error = fixture.create_numbered(1).await.unwrap_err();
-        assert_eq!(
-            (error.kind, error.code, error.retry_after),
-            (Kind::Unavailable, None, Some(Duration::from_secs(1)))
-        );
+        let errors = [
+            fixture.create_numbered(1).await.unwrap_err(),
+            fixture.identity.refresh(&open.refresh_token, None).await.unwrap_err(),
+            fixture.identity.rotate_keys(By::System).await.unwrap_err(),
+        ];
+        for error in errors {
+            assert_eq!(
+                (error.kind, error.code, error.retry_after),
+                (Kind::Unavailable, None, Some(Duration::from_secs(1))),
+                "{error}"
+            );
+        }
     });
 }
 
@@ -160,6 +168,34 @@ fn a_failed_commit_fails_all_callers_and_undoes_the_decisions() {
         assert_eq!(fixture.restarts("identity/registry"), 1, "no loop while the store stays read-only");
         fixture.store.fail_commits(None);
         fixture.create_numbered(1).await.unwrap();
+    });
+}
+
+#[test]
+fn a_failed_commit_fails_the_caller_of_a_refresh_and_of_a_key_rotation() {
+    run(|tree| async move {
+        let fixture = TestIdentity::new(&tree).await;
+        let open = fixture.login(FIRST_EMAIL).await.unwrap();
+        fixture.store.hold_commits();
+        let changing = async {
+            let (refreshed, rotated) = tokio::join!(
+                fixture.identity.refresh(&open.refresh_token, None),
+                fixture.identity.rotate_keys(By::System)
+            );
+            assert_unavailable(refreshed, 30);
+            assert_unavailable(rotated, 30);
+        };
+        let breaking = async {
+            fixture.store.held(2).await;
+            fixture.store.fail_commits(read_only());
+            fixture.store.release();
+        };
+        tokio::join!(changing, breaking);
+        fixture.store.fail_commits(None);
+        fixture.identity.up().await;
+        assert!(fixture.admit(&open.token).is_ok(), "the session is still live");
+        fixture.identity.refresh(&open.refresh_token, None).await.unwrap();
+        fixture.identity.rotate_keys(By::System).await.unwrap();
     });
 }
 
@@ -292,7 +328,12 @@ fn an_idempotency_key_creates_one_user_while_the_first_response_is_not_durable()
             after(Duration::from_secs(1)).await;
             fixture.store.release();
         };
-        let (first, second, other, ()) = tokio::join!(create(1), create(1), create(2), releasing);
+        // Passwords are hashed in parallel: sent at once, the other body could arrive first.
+        let conflicting = async {
+            fixture.store.held(1).await;
+            create(2).await
+        };
+        let (first, second, other, ()) = tokio::join!(create(1), create(1), conflicting, releasing);
         let (first, second) = (first.unwrap(), second.unwrap());
         assert_eq!(first.user.id, second.user.id);
         assert_ne!(first.replayed, second.replayed);

@@ -1,9 +1,10 @@
-//! Where an alert holds: GeoJSON's longitude, latitude to CAP's latitude, longitude and back.
+//! Area of an alert: conversion between GeoJSON (longitude, latitude) and CAP (latitude, longitude).
 
 use muster_cap::{Area, Circle, Polygon};
 use muster_geo::{Geometry, Point};
 
-/// A geometry as CAP's shapes. A polygon's holes are left out: CAP has none, and a warning rather holds too far.
+/// Adds a geometry as CAP shapes. Holes of polygons are omitted: CAP has none, and a warning should cover too much
+/// rather than too little.
 pub(super) fn shapes(geometry: &Geometry, area: &mut Area) {
     match geometry {
         Geometry::Point(point) => area.circles.push(circle(point, 0.0)),
@@ -24,7 +25,7 @@ fn outer(ring: &[Point]) -> Polygon {
     Polygon(ring.iter().map(|point| (point.lat, point.lon)).collect())
 }
 
-/// All shapes of some areas as one geometry; `None` where there are none, or where they are none on the globe.
+/// Returns all shapes of some areas as one geometry; `None` if there are none or they are invalid.
 pub(super) fn geometry(areas: &[Area]) -> Option<Geometry> {
     let point = |&(lat, lon): &(f64, f64)| Point::new(lon, lat);
     let polygons = areas.iter().flat_map(|area| &area.polygons);
@@ -47,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_lon_lat_here_is_lat_lon_there_and_comes_back() {
+    fn coordinates_swap_between_geojson_and_cap_and_round_trip() {
         let ring = |lon: f64, lat: f64| {
             let corners = [(lon, lat), (lon + 1.0, lat), (lon + 1.0, lat + 1.0), (lon, lat)];
             corners.iter().map(|&(lon, lat)| Point::new(lon, lat)).collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! Records as CAP 1.2 documents and back.
+//! Conversion between records and CAP 1.2 documents.
 
 use muster_cap::{Alert, Area, CapError, CapTime, Info, NamedValue};
 
@@ -6,10 +6,10 @@ use super::area::{geometry, shapes};
 use super::record::{AlertInfo, AlertRecord, AlertState, Origin, Reference};
 use muster_core::Millis;
 
-/// The document of a record.
+/// Returns the document of a record.
 ///
 /// # Errors
-/// It says something that CAP cannot.
+/// The record holds something that CAP cannot represent.
 pub fn to_xml(record: &AlertRecord) -> Result<String, CapError> {
     Alert {
         identifier: record.identifier.clone(),
@@ -72,7 +72,7 @@ fn named(name: &str, value: &str) -> NamedValue {
     NamedValue { name: name.to_owned(), value: value.to_owned() }
 }
 
-/// The record of an imported message. It speaks of the first `info`; the others are in the document, which is kept.
+/// Builds the record of an imported message from its first `info`; the others remain in the stored document.
 pub fn from_cap(alert: Alert, id: String, by: &str, now: Millis) -> AlertRecord {
     let references = alert.references.iter().map(|named| Reference {
         sender: named.sender.clone(),

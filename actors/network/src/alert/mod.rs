@@ -1,12 +1,12 @@
-//! CAP alerts: what is published of incidents and what is imported. Pure records; the actor of incidents owns them,
-//! because an alert and its incident change in one batch.
+//! CAP alerts, published for incidents or imported. Pure records; the incident actor owns them, because an alert and
+//! its incident change in one batch.
 
 mod area;
-mod book;
 mod cap;
+mod index;
 mod record;
 
-pub use book::{AlertBook, MAX_PARKED};
-pub use cap::{from_cap, to_xml};
+pub(crate) use cap::{from_cap, to_xml};
+pub(crate) use index::{AlertIndex, MAX_PARKED};
 pub use muster_cap::{Category, Certainty, MsgType, ResponseType, Scope, Severity, Status, Urgency};
 pub use record::{AlertChange, AlertInfo, AlertRecord, AlertState, Document, Origin, Reference};

@@ -1,4 +1,4 @@
-//! What is stored of an alert, and shown of it.
+//! The stored and public record of an alert.
 
 use muster_geo::{BBox, Geometry};
 use muster_store::{Encoding, Record, Tree};
@@ -7,106 +7,145 @@ use serde::{Deserialize, Serialize};
 use muster_cap::{Category, Certainty, MsgType, ResponseType, Scope, Severity, Status, Urgency};
 use muster_core::Millis;
 
-/// Names a CAP message: the triple of its `references`.
+/// Reference to a CAP message: the triple of its `references`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Reference {
+    /// Sender.
     pub sender: String,
+    /// Identifier.
     pub identifier: String,
-    /// To the second, as CAP writes it.
+    /// Time of sending, to the second.
     pub sent: Millis,
 }
 
-/// Where an alert stands.
+/// State of an alert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AlertState {
     /// Proposed; a second person has to confirm it.
     PendingSecond,
+    /// Published.
     Published,
-    /// A later message of its chain stands in its place.
+    /// Superseded by a later message of its chain.
     Superseded,
-    /// Its time is over.
+    /// Expired.
     Expired,
-    /// A person refused it.
+    /// Rejected by a person.
     Rejected,
-    /// Nobody confirmed it in time.
+    /// Not confirmed in time, or parked too long.
     Lapsed,
-    /// Its incident changed before it was confirmed.
+    /// Withdrawn: its incident changed before it was confirmed.
     Withdrawn,
-    /// Imported, and kept.
+    /// Imported and stored.
     Stored,
-    /// Imported; the message that it refers to is not here yet.
+    /// Imported; the message that it refers to is unknown so far.
     Parked,
 }
 
-/// Whose message it is.
+/// Origin of an alert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
+    /// Published here.
     Published,
+    /// Imported from elsewhere.
     Imported,
 }
 
-/// What an alert says, in one language.
+/// Content of an alert in one language (CAP `info`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AlertInfo {
-    /// RFC 3066, such as `en-US`.
+    /// Language tag (RFC 3066), such as `en-US`.
     pub language: String,
+    /// Event.
     pub event: String,
+    /// Categories.
     pub category: Vec<Category>,
+    /// Recommended responses.
     pub response_types: Vec<ResponseType>,
+    /// Urgency.
     pub urgency: Urgency,
+    /// Severity.
     pub severity: Severity,
+    /// Certainty.
     pub certainty: Certainty,
+    /// Intended audience.
     pub audience: Option<String>,
+    /// Start of validity.
     pub effective: Option<Millis>,
+    /// Expected onset.
     pub onset: Option<Millis>,
+    /// End of validity.
     pub expires: Option<Millis>,
+    /// Name of the sender for people.
     pub sender_name: Option<String>,
+    /// Headline.
     pub headline: Option<String>,
+    /// Description.
     pub description: Option<String>,
+    /// Instruction.
     pub instruction: Option<String>,
+    /// Address of further information.
     pub web: Option<String>,
+    /// Contact.
     pub contact: Option<String>,
+    /// Description of the area.
     pub area_desc: Option<String>,
+    /// Area.
     pub geometry: Option<Geometry>,
+    /// Bounding box, derived from the geometry.
     pub bbox: Option<BBox>,
-    /// Scheme and value.
+    /// Codes of the area: scheme and value.
     pub geocodes: Vec<(String, String)>,
 }
 
 /// A CAP message, published here or imported.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AlertRecord {
+    /// Identifier, `alr_…`.
     pub id: String,
+    /// Incident.
     pub incident_id: Option<String>,
+    /// Origin.
     pub origin: Origin,
+    /// State.
     pub state: AlertState,
+    /// CAP identifier.
     pub identifier: String,
+    /// CAP sender.
     pub sender: String,
+    /// Time of sending, to the second.
     pub sent: Millis,
+    /// CAP message type.
     pub msg_type: MsgType,
+    /// CAP status.
     pub status: Status,
+    /// CAP scope.
     pub scope: Scope,
+    /// Restriction of the scope Restricted.
     pub restriction: Option<String>,
+    /// Addressees of the scope Private.
     pub addresses: Vec<String>,
-    /// The messages of its chain before it, oldest first.
+    /// Earlier messages of its chain, oldest first.
     pub references: Vec<Reference>,
+    /// Note.
     pub note: Option<String>,
-    /// The incidents that it is about, as its sender names them (CAP's `incidents`).
+    /// Incidents as named by the sender (CAP `incidents`).
     #[serde(default)]
     pub incidents: Vec<String>,
-    /// The first one, where it came in several languages; none in a bare Cancel.
+    /// Content in the first language; `None` for a Cancel without content.
     pub info: Option<AlertInfo>,
-    /// Who published, proposed or imported it.
+    /// Principal that published, proposed or imported it.
     pub made_by: String,
+    /// Time of creation.
     pub made_at: Millis,
-    /// The second person: who confirmed or rejected it.
+    /// The second person, who confirmed or rejected it.
     pub decided_by: Option<String>,
-    /// Why it was rejected.
+    /// Reason of a rejection or withdrawal.
     pub reason: Option<String>,
-    /// Until when a proposal waits, or what is parked is kept.
+    /// Time until which a proposal waits or a parked message is kept.
     pub waits_until: Option<Millis>,
+    /// Version of the record.
     pub version: u64,
 }
 
@@ -117,17 +156,19 @@ impl Record for AlertRecord {
 }
 
 impl AlertRecord {
+    /// Returns the reference by which other messages name this one.
     pub fn reference(&self) -> Reference {
         Reference { sender: self.sender.clone(), identifier: self.identifier.clone(), sent: self.sent }
     }
 
-    /// Left the house, or came into it.
+    /// Returns whether the message was sent, from here or to here.
     pub fn is_sent(&self) -> bool {
         use AlertState::{Expired, Published, Stored, Superseded};
         matches!(self.state, Published | Superseded | Expired | Stored)
     }
 
-    /// Published here, for everybody, to be acted on: all that ever reaches the public's channel and feed.
+    /// Returns whether the alert was published here, is public and actual. Only such alerts reach the public channel
+    /// and feed.
     pub fn is_public(&self) -> bool {
         self.origin == Origin::Published
             && self.is_sent()
@@ -135,14 +176,14 @@ impl AlertRecord {
             && self.status == Status::Actual
     }
 
-    /// Says what is to be done now: no Cancel, not replaced, not over.
+    /// Returns whether the alert is in force: no Cancel, not superseded, not expired.
     pub fn is_active(&self, now: Millis) -> bool {
         let stands = matches!(self.state, AlertState::Published | AlertState::Stored);
         let says = matches!(self.msg_type, MsgType::Alert | MsgType::Update) && self.status == Status::Actual;
         stands && says && self.expires().is_none_or(|expires| expires > now)
     }
 
-    /// Whether a later message of its chain may follow: an actual warning of ours that stands.
+    /// Returns whether further messages of its chain may follow: a published alert that is neither ended nor all-clear.
     pub fn is_live(&self) -> bool {
         let stands = self.origin == Origin::Published && self.state == AlertState::Published;
         stands && matches!(self.msg_type, MsgType::Alert | MsgType::Update) && !self.is_all_clear()
@@ -152,19 +193,22 @@ impl AlertRecord {
         self.info.as_ref().is_some_and(|info| info.response_types.contains(&ResponseType::AllClear))
     }
 
+    /// Returns the severity.
     pub fn severity(&self) -> Option<Severity> {
         self.info.as_ref().map(|info| info.severity)
     }
 
+    /// Returns the bounding box.
     pub fn bbox(&self) -> Option<BBox> {
         self.info.as_ref().and_then(|info| info.bbox)
     }
 
+    /// Returns the end of validity.
     pub fn expires(&self) -> Option<Millis> {
         self.info.as_ref().and_then(|info| info.expires)
     }
 
-    /// When time alone changes it.
+    /// Returns the time at which the alert changes by itself.
     pub fn due(&self) -> Option<Millis> {
         match self.state {
             AlertState::PendingSecond | AlertState::Parked => self.waits_until,
@@ -174,25 +218,28 @@ impl AlertRecord {
     }
 }
 
-/// A change of an alert, new or old.
+/// A new or changed alert.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlertChange {
+    /// The alert after the change.
     pub after: AlertRecord,
+    /// Time of the change.
     pub at: Millis,
-    /// The name of its event; `None` where nobody is told.
+    /// Name of the event; `None` if none is published.
     pub event: Option<&'static str>,
-    /// Identifiers of the records that it replaces.
+    /// Identifiers of the alerts that it supersedes.
     pub supersedes: Vec<String>,
-    /// The document as it was received.
+    /// The imported document.
     pub document: Option<String>,
 }
 
 impl AlertChange {
+    /// Creates a change without document.
     pub fn new(after: AlertRecord, at: Millis, event: Option<&'static str>) -> Self {
         Self { after, at, event, supersedes: Vec::new(), document: None }
     }
 
-    /// The record moved on to another state.
+    /// Creates a change to another state.
     pub fn moved(alert: &AlertRecord, state: AlertState, at: Millis, event: Option<&'static str>) -> Self {
         let after = AlertRecord { state, version: alert.version + 1, waits_until: None, ..alert.clone() };
         Self::new(after, at, event)
@@ -202,6 +249,7 @@ impl AlertChange {
 /// An imported document, as it was received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
+    /// The XML text.
     pub xml: String,
 }
 
@@ -212,7 +260,7 @@ impl Record for Document {
 }
 
 impl Document {
-    /// Beside the record, and out of the way of who reads records.
+    /// Returns the key of the document, apart from the keys of records.
     pub fn key(alert: &str) -> Vec<u8> {
         format!("xml/{alert}").into_bytes()
     }

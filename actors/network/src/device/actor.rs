@@ -1,8 +1,8 @@
 //! The actor that owns the devices.
 //!
-//! A change is decided at once, on what was decided before it, and taken over once it is durable: so one sync serves as
-//! many devices as come online meanwhile. A heartbeat that changes nothing else is taken over at once and written later,
-//! with others.
+//! A change is decided at once, on top of earlier decisions, and applied once it is durable: one sync serves all
+//! devices that come online meanwhile. A heartbeat that changes nothing else is applied at once and stored later,
+//! together with others.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use muster_store::{Batch, Op, Record, StoreError, StoreHandle};
 use serde_json::value::to_raw_value;
 use tokio::sync::{broadcast, oneshot, watch};
 
-use super::beat::vitals;
-use super::changes::Changes;
-use super::directory::{Credential, Directory, Noted};
-use super::entry::Entry;
-use super::messages::Act;
+use super::credential_changes::CredentialChanges;
+use super::directory::{BadSignatureQueue, Credential, Directory};
+use super::entry::DeviceEntry;
+use super::heartbeat::health_summary;
+use super::messages::DeviceChange;
 use super::options::DeviceRules;
-use super::pending::Pending;
-use super::ports::Beat;
-use super::read;
+use super::pending::PendingChanges;
+use super::ports::ReceivedHeartbeat;
+use super::queries;
 use super::record::{Device, Status};
 use super::state::{Fleet, Readings};
 use super::telemetry::Telemetry;
-use super::turn::{Staged, Turn, no_device};
-use crate::geofence::{Observation, SubjectKind, Watcher};
+use super::transaction::{DeviceTransaction, StagedChanges, no_device};
+use crate::geofence::{LocationObserver, Observation, SubjectKind};
 use crate::journal::Incarnations;
 use muster_core::event::{LatestValue, Publisher};
 use muster_core::idempotency::PendingResponses;
@@ -36,47 +36,47 @@ use muster_core::{Clock, Error, Millis};
 
 const TICK: Duration = Duration::from_secs(1);
 
-/// What every incarnation gets.
+/// Dependencies that every incarnation of the actor receives.
 #[derive(Clone)]
-pub(super) struct Parts {
+pub(super) struct DeviceResources {
     pub(super) store: StoreHandle,
     pub(super) clock: Clock,
     pub(super) publisher: Publisher,
     pub(super) rules: DeviceRules,
     pub(super) directory: watch::Sender<Arc<Directory>>,
-    pub(super) changes: Arc<Changes>,
-    pub(super) beats: broadcast::Sender<Beat>,
-    pub(super) noted: Arc<Noted>,
-    pub(super) watcher: Option<Arc<dyn Watcher>>,
+    pub(super) changes: Arc<CredentialChanges>,
+    pub(super) heartbeats: broadcast::Sender<ReceivedHeartbeat>,
+    pub(super) bad_signatures: Arc<BadSignatureQueue>,
+    pub(super) location_observer: Option<Arc<dyn LocationObserver>>,
     pub(super) incarnations: Incarnations,
 }
 
-/// What is done once a decision is durable.
+/// Effect of a durable decision.
 #[derive(Debug)]
-pub enum DeviceEffect {
-    /// Somebody is answered.
-    Answer(Reply<()>),
-    /// Devices changed: taken over, announced and published.
-    Changed(Box<Staged>),
-    /// Nothing: a device's readings were written.
+pub(super) enum DeviceEffect {
+    /// A caller receives its response.
+    Reply(Reply<()>),
+    /// Devices changed: the changes are applied, announced and published.
+    Changed(Box<StagedChanges>),
+    /// The readings of a device were stored.
     Saved(Arc<str>),
 }
 
 impl From<Reply<()>> for DeviceEffect {
     fn from(reply: Reply<()>) -> Self {
-        Self::Answer(reply)
+        Self::Reply(reply)
     }
 }
 
 /// Owns the devices.
-pub struct DeviceActor {
-    pub(super) parts: Parts,
-    /// What is durable, heartbeats that change nothing apart.
+pub(super) struct DeviceActor {
+    pub(super) resources: DeviceResources,
+    /// Durable state, and heartbeats that were applied without a durable change.
     pub(super) fleet: Fleet,
-    pub(super) pending: Pending,
+    pub(super) pending: PendingChanges,
     pub(super) journal: Journal<DeviceEffect>,
     answers: PendingResponses,
-    /// Devices that wait for a command. Of several calls of one device the last waits on.
+    /// Devices that wait for a command. Of several calls of one device only the last waits.
     pub(super) waiting: HashMap<Arc<str>, oneshot::Sender<()>>,
 }
 
@@ -94,17 +94,17 @@ impl Journalled for DeviceActor {
     }
 
     fn store(&self) -> &StoreHandle {
-        &self.parts.store
+        &self.resources.store
     }
 
-    /// Takes over what is durable, announces it, and answers: all in one turn of the actor.
+    /// Applies what is durable, announces it and sends the responses, all within one message.
     fn on_committed(&mut self, committed: Committed<DeviceEffect>, _: &mut Context<Self>) {
         self.answers.settle(committed.last);
         self.pending.settle(committed.last);
-        let (mut staged, mut replies) = (Staged::default(), Vec::new());
+        let (mut staged, mut replies) = (StagedChanges::default(), Vec::new());
         for effect in committed.effects {
             match effect {
-                DeviceEffect::Answer(reply) => replies.push(reply),
+                DeviceEffect::Reply(reply) => replies.push(reply),
                 DeviceEffect::Changed(next) => staged.append(*next),
                 DeviceEffect::Saved(_) => {}
             }
@@ -117,9 +117,9 @@ impl Journalled for DeviceActor {
         let now = self.now();
         for effect in effects {
             match effect {
-                DeviceEffect::Answer(reply) => reply.fail(error),
+                DeviceEffect::Reply(reply) => reply.fail(error),
                 DeviceEffect::Changed(_) => {}
-                // Written as the actor stops, where the store takes it by then.
+                // They are stored when the actor stops, if the store accepts writes by then.
                 DeviceEffect::Saved(device) => {
                     if let Some(readings) = self.fleet.readings.get_mut(&device) {
                         readings.save_at = Some(now);
@@ -131,12 +131,12 @@ impl Journalled for DeviceActor {
 }
 
 impl DeviceActor {
-    /// Reads everything back.
-    pub(super) async fn load(parts: Parts) -> Result<Self, BuildError> {
-        let journal = parts.incarnations.open(&parts.store).await;
-        let (store, up, rules) = (Arc::clone(&parts.store), parts.clock.now(), parts.rules.clone());
+    /// Reads all records and builds the actor.
+    pub(super) async fn load(resources: DeviceResources) -> Result<Self, BuildError> {
+        let journal = resources.incarnations.open(&resources.store).await;
+        let (store, up, rules) = (Arc::clone(&resources.store), resources.clock.now(), resources.rules.clone());
         let read = tokio::task::spawn_blocking(move || {
-            let all = read::everything(&store)?;
+            let all = queries::load_all(&store)?;
             let fleet = Fleet::read_back(all.entries, all.open, up, &rules);
             let credentials =
                 fleet.iter().filter_map(|entry| Some((Arc::clone(&entry.device.id), Arc::new(Credential::of(entry)?))));
@@ -144,26 +144,34 @@ impl DeviceActor {
             Ok::<_, StoreError>((fleet, directory))
         });
         let (fleet, directory) = read.await??;
-        parts.directory.send_replace(Arc::new(directory));
-        parts.changes.tell_all();
-        let (pending, answers, waiting) = (Pending::default(), PendingResponses::default(), HashMap::new());
-        Ok(Self { parts, fleet, pending, journal, answers, waiting })
+        resources.directory.send_replace(Arc::new(directory));
+        resources.changes.notify_all();
+        let (pending, answers, waiting) = (PendingChanges::default(), PendingResponses::default(), HashMap::new());
+        Ok(Self { resources, fleet, pending, journal, answers, waiting })
     }
 
     pub(super) fn now(&self) -> Millis {
-        self.parts.clock.now()
+        self.resources.clock.now()
     }
 
-    /// Decides a change and records it in the journal, to be flushed.
+    /// Decides a change and adds it to the journal, to be flushed.
     ///
     /// # Errors
-    /// The change is refused; the store accepts no writes.
-    pub(super) fn decide<A: Act>(&mut self, act: A) -> Result<A::Answer, Error> {
-        let Parts { store, rules, clock, .. } = &self.parts;
+    /// The change is rejected, or the store accepts no writes.
+    pub(super) fn decide<A: DeviceChange>(&mut self, act: A) -> Result<A::Output, Error> {
+        let DeviceResources { store, rules, clock, .. } = &self.resources;
         let Self { fleet, pending, answers, .. } = &*self;
-        let mut turn = Turn { fleet, pending, answers, store, rules, now: clock.now(), staged: Staged::default() };
-        let decided = act.act(&mut turn);
-        let mut staged = turn.staged;
+        let mut transaction = DeviceTransaction {
+            fleet,
+            pending,
+            answers,
+            store,
+            rules,
+            now: clock.now(),
+            staged: StagedChanges::default(),
+        };
+        let decided = act.apply(&mut transaction);
+        let mut staged = transaction.staged;
         if !staged.ops.is_empty() {
             self.admit()?;
         }
@@ -179,12 +187,12 @@ impl DeviceActor {
         decided
     }
 
-    /// Takes over what is durable, and announces it.
-    fn take(&mut self, mut staged: Staged) {
+    /// Applies a durable change and announces it.
+    fn take(&mut self, mut staged: StagedChanges) {
         let changed = self.fleet.take(&mut staged);
         if !changed.credentials.is_empty() {
             let fleet = &mut self.fleet;
-            self.parts.directory.send_modify(|directory| {
+            self.resources.directory.send_modify(|directory| {
                 let directory = Arc::make_mut(directory);
                 for id in &changed.credentials {
                     match fleet.entry(id).and_then(Credential::of) {
@@ -196,64 +204,65 @@ impl DeviceActor {
                     }
                 }
             });
-            changed.credentials.iter().for_each(|id| self.parts.changes.tell(id));
+            changed.credentials.iter().for_each(|id| self.resources.changes.notify(id));
         }
         if !staged.events.is_empty() {
-            self.parts.publisher.publish(staged.events);
+            self.resources.publisher.publish(staged.events);
         }
-        for beat in staged.beats {
-            if let Some(entry) = self.fleet.entry(&beat.device) {
-                self.latest(&beat.device, "health", beat.at, &vitals(&entry.device));
+        for heartbeat in staged.heartbeats {
+            if let Some(entry) = self.fleet.entry(&heartbeat.device) {
+                self.latest(&heartbeat.device, "health", heartbeat.at, &health_summary(&entry.device));
             }
-            self.tell_beat(beat);
+            self.broadcast_heartbeat(heartbeat);
         }
         for (id, place) in &staged.moved {
             self.observed(id, *place);
         }
         for id in changed.wake {
             if let Some(waiter) = self.waiting.remove(&id) {
-                // One that no longer waits asks again.
+                // A caller that no longer waits sends a new request.
                 let _ = waiter.send(());
             }
         }
     }
 
-    /// Reports where a device is to whoever draws fences.
+    /// Reports the location of a device to the geofences.
     pub(super) fn observed(&self, id: &Arc<str>, place: Option<muster_geo::Point>) {
-        let Some(watcher) = &self.parts.watcher else { return };
+        let Some(location_observer) = &self.resources.location_observer else { return };
         let tags = self.fleet.entry(id).map(|entry| entry.device.tags.as_slice());
         let observation = Observation::of(SubjectKind::Device, id, place, self.now());
-        watcher.observe(observation.tagged(tags.unwrap_or_default()));
+        location_observer.observe(observation.tagged(tags.unwrap_or_default()));
     }
 
-    pub(super) fn tell_beat(&self, beat: Beat) {
-        if self.parts.beats.receiver_count() > 0 {
-            // Only without a receiver could it fail.
-            let _ = self.parts.beats.send(beat);
+    pub(super) fn broadcast_heartbeat(&self, heartbeat: ReceivedHeartbeat) {
+        if self.resources.heartbeats.receiver_count() > 0 {
+            // Sending fails only without a receiver.
+            let _ = self.resources.heartbeats.send(heartbeat);
         }
     }
 
     pub(super) fn latest(&self, device: &str, key: &str, at: Millis, data: &impl serde::Serialize) {
         let Ok(data) = to_raw_value(data) else { return };
         let (channel, name) = (format!("devices:{device}:telemetry"), "device.telemetry".to_owned());
-        self.parts.publisher.publish_latest(LatestValue { channel, name, at, key: key.to_owned(), data });
+        self.resources.publisher.publish_latest(LatestValue { channel, name, at, key: key.to_owned(), data });
     }
 
-    /// A device's readings, read back where they are not in memory.
+    /// Returns the readings of a device, read from the store if they are not in memory.
     pub(super) fn readings(&mut self, device: &Arc<str>) -> Result<&mut Telemetry, Error> {
         if !self.fleet.readings.contains_key(device) {
-            let telemetry = read::telemetry(&self.parts.store, device)?;
+            let telemetry = queries::telemetry(&self.resources.store, device)?;
             self.fleet.readings.insert(Arc::clone(device), Readings { telemetry, save_at: None });
         }
         self.fleet.readings.get_mut(device).map(|readings| &mut readings.telemetry).ok_or_else(|| no_device(device))
     }
 
-    /// Queues what heartbeats and readings have left unwritten. Of a device with an undurable decision nothing is: whether
-    /// the store has that is not known, and it is newer.
-    fn last_words(&self) -> Result<(), StoreError> {
-        let unwritten = |entry: &&Entry| entry.live.save_at.is_some() && !self.pending.concerns(&entry.device.id);
+    /// Queues the writes that heartbeats and readings have deferred. A device with an undurable decision is skipped:
+    /// whether the store has that decision is unknown, and it is newer.
+    fn queue_unwritten(&self) -> Result<(), StoreError> {
+        let unwritten =
+            |entry: &&DeviceEntry| entry.runtime.save_at.is_some() && !self.pending.concerns(&entry.device.id);
         let entries = self.fleet.iter().filter(unwritten);
-        let entries = entries.map(|entry| (entry.device.id.as_bytes().to_vec(), Entry::TREE, entry.encode()));
+        let entries = entries.map(|entry| (entry.device.id.as_bytes().to_vec(), DeviceEntry::TREE, entry.encode()));
         let readings = self.fleet.readings.iter().filter(|(_, readings)| readings.save_at.is_some());
         let readings =
             readings.map(|(id, readings)| (Telemetry::key(id), Telemetry::TREE, readings.telemetry.encode()));
@@ -262,17 +271,17 @@ impl DeviceActor {
             ops.push(Op::Put { tree, key, rec: rec? });
             if ops.len() == 500 {
                 // A commit is queued by the call; dropping its future does not undo it.
-                drop(self.parts.store.commit(Batch { ops: std::mem::take(&mut ops), ..Batch::default() }));
+                drop(self.resources.store.commit(Batch { ops: std::mem::take(&mut ops), ..Batch::default() }));
             }
         }
         if !ops.is_empty() {
-            drop(self.parts.store.commit(Batch { ops, ..Batch::default() }));
+            drop(self.resources.store.commit(Batch { ops, ..Batch::default() }));
         }
         Ok(())
     }
 }
 
-/// Where a device is at the start; one that is retired is nowhere.
+/// Returns the location of a device at start; a retired device has none.
 fn place(device: &Device, now: Millis) -> Observation {
     let point = device.location.filter(|_| device.status != Status::Retired);
     Observation::of(SubjectKind::Device, &device.id, point, now).tagged(&device.tags)
@@ -284,14 +293,14 @@ impl Actor for DeviceActor {
     fn started(&mut self, context: &mut Context<Self>) {
         context.run_interval(TICK, Self::tick);
         context.run_interval(TICK * 60, |actor, _| actor.waiting.retain(|_, waiter| !waiter.is_closed()));
-        if let Some(watcher) = &self.parts.watcher {
+        if let Some(location_observer) = &self.resources.location_observer {
             let now = self.now();
-            watcher.observe_all(self.fleet.newest().map(|entry| place(&entry.device, now)).collect());
+            location_observer.observe_all(self.fleet.newest().map(|entry| place(&entry.device, now)).collect());
         }
     }
 
     fn stopped(&mut self, _: &mut Context<Self>) {
-        if let Err(error) = self.last_words() {
+        if let Err(error) = self.queue_unwritten() {
             tracing::warn!(%error, "the last heartbeats were not all written");
         }
     }

@@ -1,7 +1,7 @@
-//! What devices are asked to do: queued, sent, then acked, failed, refused or expired. Pure.
+//! Commands for devices: queued, sent, then acknowledged, failed, refused or expired. Pure.
 //!
-//! A device may be told of a command more than once, by a long poll or by the feed, until it acknowledges it; the same
-//! acknowledgement again is no error, another one is.
+//! A command may be delivered more than once, by long poll or by the feed, until the device acknowledges it. Repeating
+//! the same acknowledgement is no error; a different one is.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,28 +12,31 @@ use serde_json::{Map, Value};
 
 use muster_core::{Error, Kind, Millis};
 
-/// Where a command stands.
+/// State of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandState {
+    /// Not delivered yet.
     Queued,
-    /// Handed out to the device at least once.
+    /// Delivered to the device at least once.
     Sent,
-    /// Done.
+    /// The device has executed it.
     Acked,
-    /// The device tried.
+    /// The device tried and failed.
     Failed,
-    /// Nobody answered in time.
+    /// Not acknowledged in time.
     Expired,
-    /// The device would not, or the server took it back: a quarantined or retired device gets none.
+    /// Refused by the device, or withdrawn by the server because the device was quarantined or retired.
     Refused,
 }
 
 impl CommandState {
+    /// Returns whether the command is unfinished.
     pub const fn open(self) -> bool {
         matches!(self, Self::Queued | Self::Sent)
     }
 
+    /// Returns the name of the state in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -46,26 +49,32 @@ impl CommandState {
     }
 }
 
-/// Something that a device is asked to do.
+/// A command for a device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Command {
-    /// `cmd_…`.
+    /// Identifier, `cmd_…`.
     pub id: String,
+    /// The device.
     pub device_id: Arc<str>,
+    /// Name of the command, which the device interprets.
     pub name: String,
-    /// At most 8 KiB.
+    /// Arguments, at most 8 KiB of JSON.
     pub args: Map<String, Value>,
+    /// Current state.
     pub state: CommandState,
+    /// When it was queued.
     pub created_at: Millis,
+    /// Principal that queued it.
     pub created_by: String,
-    /// Unanswered, it is expired then.
+    /// When it expires unless it is acknowledged before.
     pub expires_at: Millis,
-    /// When it was last handed out.
+    /// When it was last delivered.
     pub sent_at: Option<Millis>,
-    /// How often it was handed out.
+    /// Number of deliveries.
     pub deliveries: u32,
+    /// When it finished.
     pub finished_at: Option<Millis>,
-    /// What the device answered, or why the server took it back.
+    /// Result that the device reported, or why the server withdrew the command.
     pub result: Option<Value>,
 }
 
@@ -75,15 +84,18 @@ impl Record for Command {
     const ENCODING: Encoding = Encoding::Json;
 }
 
-/// How a device answers.
+/// Outcome that a device reports for a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum CommandOutcome {
+    /// Executed.
     Done,
+    /// Tried and failed.
     Failed,
+    /// Not tried.
     Refused,
 }
 
-impl Answer {
+impl CommandOutcome {
     const fn state(self) -> CommandState {
         match self {
             Self::Done => CommandState::Acked,
@@ -93,21 +105,22 @@ impl Answer {
     }
 }
 
-/// Whether an acknowledgement was heard before.
+/// Whether an acknowledgement is the first or a repetition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Acked {
+pub(super) enum AcknowledgementKind {
     First,
-    Again,
+    Repeated,
 }
 
 impl Command {
-    /// Where it is stored: a device's commands stand together, in the order of their making.
-    pub fn key(device: &str, id: &str) -> Vec<u8> {
+    /// Returns the key of the record: the commands of a device are adjacent, oldest first.
+    pub(super) fn key(device: &str, id: &str) -> Vec<u8> {
         format!("{device}/{id}").into_bytes()
     }
 
-    /// Whether it is to be handed out: for the first time, or again after `again` without an answer.
-    pub fn ready(&self, now: Millis, again: Duration) -> bool {
+    /// Returns whether the command is due for delivery: for the first time, or again once `again` has passed without an
+    /// acknowledgement.
+    pub(super) fn ready(&self, now: Millis, again: Duration) -> bool {
         match self.state {
             CommandState::Queued => now < self.expires_at,
             CommandState::Sent => now < self.expires_at && self.sent_at.is_none_or(|at| now.since(at) >= again),
@@ -115,20 +128,25 @@ impl Command {
         }
     }
 
-    /// Handed out.
-    pub fn send(&mut self, now: Millis) {
+    /// Notes a delivery.
+    pub(super) fn send(&mut self, now: Millis) {
         self.state = CommandState::Sent;
         self.sent_at = Some(now);
         self.deliveries = self.deliveries.saturating_add(1);
     }
 
-    /// The device's answer.
+    /// Acknowledges the command.
     ///
     /// # Errors
-    /// `Conflict` where it ended otherwise.
-    pub fn ack(&mut self, answer: Answer, result: Option<Value>, now: Millis) -> Result<Acked, Error> {
+    /// `Conflict` if it has finished with another outcome.
+    pub(super) fn ack(
+        &mut self,
+        answer: CommandOutcome,
+        result: Option<Value>,
+        now: Millis,
+    ) -> Result<AcknowledgementKind, Error> {
         if self.state == answer.state() {
-            return Ok(Acked::Again);
+            return Ok(AcknowledgementKind::Repeated);
         }
         if !self.state.open() {
             let message = format!("the command is {} already", self.state.name());
@@ -136,11 +154,11 @@ impl Command {
             return Err(Error::new(Kind::Conflict, message).coded("command_finished").detailing(details));
         }
         self.finish(answer.state(), result, now);
-        Ok(Acked::First)
+        Ok(AcknowledgementKind::First)
     }
 
-    /// Ends it.
-    pub fn finish(&mut self, state: CommandState, result: Option<Value>, now: Millis) {
+    /// Finishes the command.
+    pub(super) fn finish(&mut self, state: CommandState, result: Option<Value>, now: Millis) {
         self.state = state;
         self.finished_at = Some(now);
         self.result = result;
@@ -154,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    const AGAIN: Duration = Duration::from_secs(30);
+    const RETRY_AFTER: Duration = Duration::from_secs(30);
 
     fn command() -> Command {
         Command {
@@ -174,24 +192,24 @@ mod tests {
     }
 
     #[test]
-    fn it_is_handed_out_again_until_it_is_answered_or_expires() {
+    fn a_command_is_delivered_again_until_it_is_acknowledged_or_expires() {
         let mut command = command();
-        assert!(command.ready(Millis(0), AGAIN));
+        assert!(command.ready(Millis(0), RETRY_AFTER));
         command.send(Millis(0));
-        assert!(!command.ready(Millis(29_999), AGAIN) && command.ready(Millis(30_000), AGAIN));
+        assert!(!command.ready(Millis(29_999), RETRY_AFTER) && command.ready(Millis(30_000), RETRY_AFTER));
         command.send(Millis(30_000));
-        assert_eq!((command.deliveries, command.ready(Millis(100_000), AGAIN)), (2, false));
-        assert_eq!(command.ack(Answer::Done, Some(json!(1)), Millis(40_000)), Ok(Acked::First));
-        assert_eq!(command.ack(Answer::Done, None, Millis(50_000)), Ok(Acked::Again));
+        assert_eq!((command.deliveries, command.ready(Millis(100_000), RETRY_AFTER)), (2, false));
+        assert_eq!(command.ack(CommandOutcome::Done, Some(json!(1)), Millis(40_000)), Ok(AcknowledgementKind::First));
+        assert_eq!(command.ack(CommandOutcome::Done, None, Millis(50_000)), Ok(AcknowledgementKind::Repeated));
         assert_eq!((command.finished_at, command.result.clone()), (Some(Millis(40_000)), Some(json!(1))));
-        assert_eq!(command.ack(Answer::Failed, None, Millis(50_000)).unwrap_err().kind, Kind::Conflict);
-        assert!(!command.ready(Millis(50_000), AGAIN));
+        assert_eq!(command.ack(CommandOutcome::Failed, None, Millis(50_000)).unwrap_err().kind, Kind::Conflict);
+        assert!(!command.ready(Millis(50_000), RETRY_AFTER));
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(128))]
 
-        /// Whatever comes in whatever order: the first end stays.
+        /// In any order of events the first final state stays.
         #[test]
         fn a_finished_command_never_changes(steps in prop::collection::vec(0_u8..5, 1..20)) {
             let (mut command, mut ended) = (command(), None);
@@ -199,9 +217,9 @@ mod tests {
                 let now = Millis(n as u64);
                 match step {
                     0 if command.ready(now, Duration::ZERO) => command.send(now),
-                    1 => drop(command.ack(Answer::Done, None, now)),
-                    2 => drop(command.ack(Answer::Failed, None, now)),
-                    3 => drop(command.ack(Answer::Refused, None, now)),
+                    1 => drop(command.ack(CommandOutcome::Done, None, now)),
+                    2 => drop(command.ack(CommandOutcome::Failed, None, now)),
+                    3 => drop(command.ack(CommandOutcome::Refused, None, now)),
                     4 if command.state.open() => command.finish(CommandState::Expired, None, now),
                     _ => {}
                 }

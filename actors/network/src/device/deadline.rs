@@ -1,4 +1,4 @@
-//! What is to be looked at, and when. Pure.
+//! Deadlines of devices, ordered by time. Pure.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,22 +6,22 @@ use std::sync::Arc;
 
 use muster_core::Millis;
 
-/// Something to be looked at. Whether anything is to be done then, the record says.
+/// A check that is due at some time; the record decides whether it changes anything.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Due {
-    /// Whether a device has fallen silent.
+    /// Checks whether a device is silent.
     Silent(Arc<str>),
-    /// Whether a change of status is still to be told.
-    Tell(Arc<str>),
-    /// Whether a device's oldest commands have expired.
+    /// Checks whether a status change is still to be published.
+    PublishStatus(Arc<str>),
+    /// Checks whether commands of a device have expired.
     Expire(Arc<str>),
-    /// Whether a device's heartbeats are to be written.
+    /// Checks whether heartbeats of a device are to be stored.
     Save(Arc<str>),
-    /// Whether a device's readings are to be written.
+    /// Checks whether readings of a device are to be stored.
     Readings(Arc<str>),
 }
 
-/// A heap of them: a tick costs what is due, however many devices there are.
+/// Heap of deadlines: a tick costs as much as is due, independent of the number of devices.
 #[derive(Debug, Default)]
 pub(super) struct Deadlines(BinaryHeap<Reverse<(Millis, Due)>>);
 
@@ -30,7 +30,7 @@ impl Deadlines {
         self.0.push(Reverse((at, due)));
     }
 
-    /// The next that is due, at most.
+    /// Removes and returns the next check that is due.
     pub(super) fn pop(&mut self, now: Millis) -> Option<Due> {
         if self.0.peek().is_none_or(|Reverse((at, _))| *at > now) {
             return None;

@@ -1,147 +1,184 @@
-//! A device with what is kept of it beside what is shown. Pure.
+//! The stored record of a device: its public record and what the server keeps beside it. Pure.
 
 use muster_geo::{Point, distance_m, geohash, h3_cell};
 use muster_store::{Encoding, Record, Tree};
 use serde::{Deserialize, Serialize};
 
-use super::flap::Flap;
-use super::key::Key;
+use super::credentials::DeviceKey;
+use super::flap::FlapDamper;
 use super::options::DeviceRules;
-use super::record::{Device, FirmwareVersion, Health, Slot, Status, Sync};
-use super::status::Move;
-use super::trust::{BadSignatures, Boots, Judged};
+use super::record::{Device, FirmwareSync, FirmwareVersion, Health, Slot, Status};
+use super::status::StatusTrigger;
+use super::trust::{BadSignatures, BootVerdict, Boots};
 use muster_core::Millis;
 
 /// A device as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Entry {
+pub(super) struct DeviceEntry {
     pub(super) device: Device,
-    /// The present key first, then one that was replaced and is taken for a while yet.
-    pub(super) keys: Vec<Key>,
+    /// The current key first, then a replaced one that is still accepted for its grace period.
+    pub(super) keys: Vec<DeviceKey>,
+    /// Boots that heartbeats have reported, for the detection of cloned keys.
     pub(super) boots: Boots,
-    /// The last status that was told.
-    pub(super) told: Status,
-    /// How many entries its history has had.
+    /// Status that was last published.
+    #[serde(rename = "told")]
+    pub(super) published_status: Status,
+    /// Number of history entries that were ever written.
     pub(super) history: u64,
-    /// The commands that are not finished, in the order of their making.
+    /// Identifiers of unfinished commands, oldest first.
     pub(super) open: Vec<String>,
     #[serde(skip)]
-    pub(super) live: Live,
+    pub(super) runtime: DeviceRuntime,
 }
 
-/// What is not stored.
+/// State of a device that is kept in memory only.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Live {
-    pub(super) flap: Flap,
+pub(super) struct DeviceRuntime {
+    pub(super) flap: FlapDamper,
     pub(super) bad: BadSignatures,
-    /// Where `device.located` was last told, and when.
-    pub(super) located: Option<(Point, Millis)>,
-    /// When a heartbeat that is not written yet is to be.
+    /// Location and time of the last published `device.located`.
+    pub(super) published_location: Option<(Point, Millis)>,
+    /// When an unstored heartbeat is to be stored.
     pub(super) save_at: Option<Millis>,
-    /// Someone looks when it falls silent.
+    /// Whether a deadline for silence is scheduled.
     pub(super) watched: bool,
 }
 
-impl Record for Entry {
+impl Record for DeviceEntry {
     const TREE: Tree = Tree::Devices;
     const SCHEMA: u16 = 1;
     const ENCODING: Encoding = Encoding::Json;
 }
 
-/// What a heartbeat says.
+/// Content of a heartbeat.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Report {
-    /// Random at each start of the device.
+pub struct Heartbeat {
+    /// Identifier of the boot, random at each start of the device.
     pub boot_id: Option<Box<str>>,
-    /// Rising within a boot.
+    /// Sequence number, increasing within a boot.
     pub seq: Option<u64>,
+    /// Health; `None` leaves the last report in place.
     pub health: Option<Health>,
+    /// Location; `None` leaves the last one in place.
     pub location: Option<Point>,
+    /// Accuracy of the location in metres.
     pub location_accuracy_m: Option<f64>,
-    /// What it runs.
+    /// Firmware version that the device runs.
     pub firmware: Option<FirmwareVersion>,
+    /// Active slot of an A/B device.
     pub slot: Option<Slot>,
 }
 
-/// Who vouches for a heartbeat.
+/// Principal that sent a heartbeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Vouched {
-    /// The device's own key.
-    ByKey,
-    /// A person, for a device that cannot.
-    ByPerson,
+pub(super) enum HeartbeatSource {
+    /// The device itself, authenticated by its key.
+    DeviceKey,
+    /// A person, on behalf of a device that cannot send heartbeats itself.
+    Operator,
 }
 
 /// What a heartbeat changed.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Heard {
-    pub(super) judged: Judged,
-    /// Each status that it went through.
+pub(super) struct HeartbeatOutcome {
+    pub(super) verdict: BootVerdict,
+    /// Each status that the device passed through.
     pub(super) path: Vec<Status>,
-    /// The rule of health that is broken.
-    pub(super) ill: Option<&'static str>,
+    /// Name of the health rule that is broken.
+    pub(super) unhealthy: Option<&'static str>,
     pub(super) firmware: bool,
     pub(super) moved: bool,
-    pub(super) located: bool,
+    pub(super) location_published: bool,
 }
 
-impl Entry {
-    /// Takes a heartbeat over, all but its change of status, which it only says.
-    pub(super) fn hear(&mut self, report: &Report, vouched: Vouched, now: Millis, rules: &DeviceRules) -> Heard {
-        let judged = match vouched {
-            Vouched::ByKey => self.boots.judge(report.boot_id.as_deref(), report.seq, now, rules.clone_strikes),
-            Vouched::ByPerson => Judged::Fresh,
+impl DeviceEntry {
+    /// Applies a heartbeat except for its status change, which it only returns.
+    pub(super) fn apply_heartbeat(
+        &mut self,
+        report: &Heartbeat,
+        source: HeartbeatSource,
+        now: Millis,
+        rules: &DeviceRules,
+    ) -> HeartbeatOutcome {
+        let verdict = match source {
+            HeartbeatSource::DeviceKey => {
+                self.boots.evaluate(report.boot_id.as_deref(), report.seq, now, rules.clone_strikes)
+            }
+            HeartbeatSource::Operator => BootVerdict::Fresh,
         };
-        let mut heard = Heard { judged, path: vec![], ill: None, firmware: false, moved: false, located: false };
+        let mut outcome = HeartbeatOutcome {
+            verdict,
+            path: vec![],
+            unhealthy: None,
+            firmware: false,
+            moved: false,
+            location_published: false,
+        };
         self.device.last_seen = Some(now);
-        self.live.save_at.get_or_insert(now.plus(rules.save_every));
-        if judged == Judged::Clone {
-            return heard;
+        self.runtime.save_at.get_or_insert(now.plus(rules.save_every));
+        if verdict == BootVerdict::Clone {
+            return outcome;
         }
-        if judged != Judged::Stale {
+        if verdict != BootVerdict::Stale {
             if let Some(health) = &report.health {
                 self.device.health = health.clone();
             }
-            heard.moved = report.location.is_some_and(|place| self.place(place, report.location_accuracy_m));
-            heard.located = self.located(now, rules);
-            heard.firmware = self.runs(report);
+            outcome.moved = report.location.is_some_and(|place| self.place(place, report.location_accuracy_m));
+            outcome.location_published = self.note_location_published(now, rules);
+            outcome.firmware = self.apply_firmware(report);
         }
-        heard.ill = rules.health.broken(&self.device.health, self.device.status);
-        let beat = if heard.ill.is_some() { Move::Ill } else { Move::Well };
+        outcome.unhealthy = rules.health.broken(&self.device.health, self.device.status);
+        let trigger = if outcome.unhealthy.is_some() {
+            StatusTrigger::UnhealthyHeartbeat
+        } else {
+            StatusTrigger::HealthyHeartbeat
+        };
         let mut status = self.device.status;
-        while let Some(next) = status.after(beat).filter(|next| *next != status) {
-            heard.path.push(next);
+        while let Some(next) = status.after(trigger).filter(|next| *next != status) {
+            outcome.path.push(next);
             status = next;
         }
-        heard
+        outcome
     }
 
-    /// Whether a heartbeat changes nothing that must be written before it is answered.
-    pub(super) fn is_quiet(&self, report: &Report, vouched: Vouched, now: Millis, rules: &DeviceRules) -> bool {
-        let follows = vouched == Vouched::ByPerson || self.boots.follows(report.boot_id.as_deref(), report.seq);
+    /// Returns whether a heartbeat changes nothing that must be stored before it is answered.
+    pub(super) fn is_quiet(
+        &self,
+        report: &Heartbeat,
+        source: HeartbeatSource,
+        now: Millis,
+        rules: &DeviceRules,
+    ) -> bool {
+        let follows = source == HeartbeatSource::Operator || self.boots.follows(report.boot_id.as_deref(), report.seq);
         let health = report.health.as_ref().unwrap_or(&self.device.health);
-        let ill = rules.health.broken(health, self.device.status).is_some();
-        let same = self.device.status.after(if ill { Move::Ill } else { Move::Well }) == Some(self.device.status);
+        let unhealthy = rules.health.broken(health, self.device.status).is_some();
+        let same = self.device.status.after(if unhealthy {
+            StatusTrigger::UnhealthyHeartbeat
+        } else {
+            StatusTrigger::HealthyHeartbeat
+        }) == Some(self.device.status);
         let firmware = report.firmware.as_ref().is_none_or(|new| self.device.firmware.current.as_ref() == Some(new));
         let slot = report.slot.is_none_or(|slot| self.device.firmware.slot == Some(slot));
-        let here = report.location.is_none_or(|place| !self.far(&place, now, rules));
+        let here = report.location.is_none_or(|place| !self.location_is_due(&place, now, rules));
         follows && same && firmware && slot && here
     }
 
-    fn far(&self, place: &Point, now: Millis, rules: &DeviceRules) -> bool {
-        self.live.located.as_ref().is_none_or(|(told, at)| {
-            now.since(*at) >= rules.located_every && distance_m(told, place) >= rules.located_metres
+    fn location_is_due(&self, place: &Point, now: Millis, rules: &DeviceRules) -> bool {
+        self.runtime.published_location.as_ref().is_none_or(|(published, at)| {
+            now.since(*at) >= rules.located_every && distance_m(published, place) >= rules.located_metres
         })
     }
 
-    /// Whether its place is to be told now.
-    fn located(&mut self, now: Millis, rules: &DeviceRules) -> bool {
-        let Some(place) = self.device.location.filter(|place| self.far(place, now, rules)) else { return false };
-        self.live.located = Some((place, now));
+    /// Returns whether the location is to be published now, and notes that it was.
+    fn note_location_published(&mut self, now: Millis, rules: &DeviceRules) -> bool {
+        let Some(place) = self.device.location.filter(|place| self.location_is_due(place, now, rules)) else {
+            return false;
+        };
+        self.runtime.published_location = Some((place, now));
         true
     }
 
-    /// Sets where it is; whether that is another place.
+    /// Sets the location; returns whether it differs from the previous one.
     pub(super) fn place(&mut self, place: Point, accuracy_m: Option<f64>) -> bool {
         self.device.location_accuracy_m = accuracy_m;
         if self.device.location == Some(place) {
@@ -153,7 +190,7 @@ impl Entry {
         true
     }
 
-    fn runs(&mut self, report: &Report) -> bool {
+    fn apply_firmware(&mut self, report: &Heartbeat) -> bool {
         let firmware = &mut self.device.firmware;
         let before = firmware.clone();
         if let Some(new) = report.firmware.as_ref().filter(|new| firmware.current.as_ref() != Some(*new)) {
@@ -165,13 +202,13 @@ impl Entry {
             && desired.version == current.version
             && desired.sequence == current.sequence
         {
-            firmware.sync = Sync::InSync;
+            firmware.sync = FirmwareSync::InSync;
         }
         *firmware != before
     }
 
-    /// When it is silent for too long, unless it is heard of before; `None` where nobody waits for it. A server that was
-    /// down has heard nobody: silence counts from `up` at the earliest.
+    /// Returns when the device counts as silent unless a heartbeat arrives before; `None` for a device that is not
+    /// expected to report. A server that was down received no heartbeats: silence counts from `up` at the earliest.
     pub(super) fn silent_at(&self, up: Millis, rules: &DeviceRules) -> Option<Millis> {
         if !matches!(self.device.status, Status::Online | Status::Degraded) {
             return None;

@@ -1,26 +1,29 @@
-//! When a device that is heard of is not well. Pure.
+//! Health rules: when a device that reports is degraded. Pure.
 
 use super::record::{Health, Status};
 
-/// The rules of health. A degraded device is well again only beyond a margin, so that it does not flap at a threshold.
+/// Thresholds of a device's health. A degraded device recovers only beyond a margin, so that it does not flap at a
+/// threshold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HealthRules {
-    /// Percent; less is ill.
+    /// Battery charge in percent below which a device is degraded.
     pub battery_below_pct: f64,
-    /// Degrees Celsius; more is ill.
+    /// Temperature in degrees Celsius above which a device is degraded.
     pub temp_above_c: f64,
-    /// Degrees Celsius; less is ill.
+    /// Temperature in degrees Celsius below which a device is degraded.
     pub temp_below_c: f64,
-    /// Decibels of a milliwatt; less is ill.
+    /// Signal strength in dBm below which a device is degraded.
     pub signal_below_dbm: f64,
-    /// What a device says of its own errors.
-    pub errors: Errors,
+    /// Whether an error that a device reports makes it degraded.
+    pub errors: ReportedErrorPolicy,
 }
 
-/// Whether a `last_error` makes a device ill.
+/// Whether a `last_error` makes a device degraded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Errors {
+pub enum ReportedErrorPolicy {
+    /// A device with an error is degraded.
     Degrade,
+    /// Errors are ignored.
     Ignore,
 }
 
@@ -31,16 +34,16 @@ impl Default for HealthRules {
             temp_above_c: 75.0,
             temp_below_c: -35.0,
             signal_below_dbm: -120.0,
-            errors: Errors::Degrade,
+            errors: ReportedErrorPolicy::Degrade,
         }
     }
 }
 
-/// Of percent, degrees and decibels alike.
+/// Recovery margin, in percent, degrees and decibels alike.
 const MARGIN: f64 = 3.0;
 
 impl HealthRules {
-    /// The first rule that is broken; `None` where it is well, or says nothing of itself.
+    /// Returns the name of the first rule that is broken; `None` for a healthy device or one that reports nothing.
     pub fn broken(&self, health: &Health, status: Status) -> Option<&'static str> {
         let margin = if status == Status::Degraded { MARGIN } else { 0.0 };
         let below = |value: Option<f64>, least: f64| value.is_some_and(|value| value < least + margin);
@@ -50,7 +53,7 @@ impl HealthRules {
             () if below(health.battery_pct, self.battery_below_pct) => Some("battery_pct"),
             () if above(health.temp_c, self.temp_above_c) || below(health.temp_c, self.temp_below_c) => Some("temp_c"),
             () if below(health.signal_dbm, self.signal_below_dbm) => Some("signal_dbm"),
-            () if self.errors == Errors::Degrade && error() => Some("last_error"),
+            () if self.errors == ReportedErrorPolicy::Degrade && error() => Some("last_error"),
             () => None,
         }
     }
@@ -77,7 +80,7 @@ mod tests {
         let error = |text: &str| Health { last_error: Some(text.into()), ..Health::default() };
         assert_eq!(rules.broken(&error("disk full"), Status::Online), Some("last_error"));
         assert_eq!(rules.broken(&error(""), Status::Online), None);
-        let ignoring = HealthRules { errors: Errors::Ignore, ..rules };
+        let ignoring = HealthRules { errors: ReportedErrorPolicy::Ignore, ..rules };
         assert_eq!(ignoring.broken(&error("disk full"), Status::Online), None);
         assert_eq!(ignoring.broken(&Health::default(), Status::Online), None);
     }

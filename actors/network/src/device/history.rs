@@ -1,4 +1,4 @@
-//! What happened to a device: the last entries, in a ring of places in the store.
+//! History of a device: its last entries, in a ring of keys in the store.
 
 use muster_store::{Encoding, Op, PageRequest, Record, StoreError, StoreHandle, Tree};
 use serde::{Deserialize, Serialize};
@@ -7,22 +7,25 @@ use super::record::Status;
 use muster_core::page::{Page, PageAsk};
 use muster_core::{Error, Kind, Millis};
 
-/// Entries kept of one device.
-pub const MAX_HISTORY: u64 = 200;
+/// Number of history entries kept for one device.
+pub(super) const MAX_HISTORY: u64 = 200;
 
-/// Something that happened to a device.
+/// An entry of a device's history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HistoryEntry {
-    /// Counts up from 1 for each device.
+    /// Sequence number, from 1 for each device.
     pub seq: u64,
+    /// When it happened.
     pub at: Millis,
-    /// `usr_…`, `dev_…` or `system`.
+    /// Principal that caused it: `usr_…`, `dev_…` or `system`.
     pub actor: String,
-    /// `registered`, `status`, `command`, `credentials`, `firmware`.
+    /// Kind: `registered`, `status`, `command`, `credentials` or `firmware`.
     pub kind: String,
+    /// Status before, for a status change.
     pub from: Option<Status>,
+    /// Status after, for a status change.
     pub to: Option<Status>,
-    /// Why, or what.
+    /// Reason or details.
     pub note: Option<String>,
 }
 
@@ -33,14 +36,14 @@ impl Record for HistoryEntry {
 }
 
 impl HistoryEntry {
-    /// The write that belongs into the batch of what happened; replaces the entry that is too old.
+    /// Returns the write of this entry, which replaces the oldest one of the ring.
     pub(super) fn op(&self, device: &str) -> Result<Op, StoreError> {
         let key = format!("{device}/h/{:03}", self.seq % MAX_HISTORY).into_bytes();
         Ok(Op::Put { tree: Tree::Telemetry, key, rec: self.encode()? })
     }
 }
 
-/// A device's history, newest first.
+/// Returns a page of a device's history, newest first.
 pub(super) fn read(store: &StoreHandle, device: &str, ask: &PageAsk) -> Result<Page<HistoryEntry>, Error> {
     let before = match &ask.after {
         None => u64::MAX,

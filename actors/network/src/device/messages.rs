@@ -1,4 +1,4 @@
-//! Requests to the devices' actor: changes, which are durable when they are answered, and reads.
+//! Messages of the device actor: changes, which are durable when they are answered, and reads.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -7,90 +7,91 @@ use actix::Message;
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
-use super::beat::{Hear, HeartbeatAnswer};
 use super::command::Command;
+use super::heartbeat::{HeartbeatResponse, RecordHeartbeat};
 use super::state::Fleet;
 use super::telemetry::Telemetry;
-use super::turn::Turn;
+use super::transaction::DeviceTransaction;
 use muster_core::Error;
 use muster_feed::{Denied, SnapshotRequest};
 use muster_identity::By;
 
-/// A change. Pure: it leaves its whole change in the turn, or refuses and leaves none.
-pub(super) trait Act: Send + 'static {
-    type Answer: Send + 'static;
+/// A change of devices. Pure: it stages its whole change in the transaction, or fails and stages nothing.
+pub(super) trait DeviceChange: Send + 'static {
+    type Output: Send + 'static;
 
-    fn act(self, turn: &mut Turn<'_>) -> Result<Self::Answer, Error>;
+    fn apply(self, transaction: &mut DeviceTransaction<'_>) -> Result<Self::Output, Error>;
 }
 
-/// Asks for a change.
+/// Applies a change.
 #[derive(Debug)]
-pub(super) struct Do<A>(pub(super) A);
+pub(super) struct ApplyChange<A>(pub(super) A);
 
-impl<A: Act> Message for Do<A> {
-    type Result = Result<A::Answer, Error>;
+impl<A: DeviceChange> Message for ApplyChange<A> {
+    type Result = Result<A::Output, Error>;
 }
 
-/// Asks for something that is read.
-pub(super) struct See<R, F>(pub(super) F, PhantomData<fn() -> R>);
+/// Reads from the fleet.
+pub(super) struct ReadFleet<R, F>(pub(super) F, PhantomData<fn() -> R>);
 
-impl<R, F: FnOnce(&Fleet) -> R> See<R, F> {
+impl<R, F: FnOnce(&Fleet) -> R> ReadFleet<R, F> {
     pub(super) fn new(look: F) -> Self {
         Self(look, PhantomData)
     }
 }
 
-impl<R: 'static, F: FnOnce(&Fleet) -> R> Message for See<R, F> {
+impl<R: 'static, F: FnOnce(&Fleet) -> R> Message for ReadFleet<R, F> {
     type Result = R;
 }
 
-/// A heartbeat.
-pub(super) struct Heartbeat(pub(super) Hear);
+/// Applies a heartbeat.
+pub(super) struct HandleHeartbeat(pub(super) RecordHeartbeat);
 
-impl Message for Heartbeat {
-    type Result = Result<HeartbeatAnswer, Error>;
+impl Message for HandleHeartbeat {
+    type Result = Result<HeartbeatResponse, Error>;
 }
 
-/// New readings; gives them all.
-pub(super) struct Measured {
+/// Merges new readings of a device and returns all of them.
+pub(super) struct RecordReadings {
     pub(super) device: Arc<str>,
     pub(super) values: Map<String, Value>,
     pub(super) by: By,
 }
 
-impl Message for Measured {
+impl Message for RecordReadings {
     type Result = Result<Telemetry, Error>;
 }
 
-/// A device's readings.
-pub(super) struct Readings {
+/// Reads the readings of a device.
+pub(super) struct GetReadings {
     pub(super) device: String,
 }
 
-impl Message for Readings {
+impl Message for GetReadings {
     type Result = Result<Telemetry, Error>;
 }
 
-/// The next command of a device.
-pub(super) struct Next {
+/// Delivers the next command of a device.
+pub(super) struct NextCommand {
     pub(super) device: Arc<str>,
 }
 
-/// A command, or word when there may be one.
+/// A command, or a receiver that resolves when there may be one.
 #[derive(Debug)]
-pub(super) enum Handed {
+pub(super) enum NextCommandReply {
     Command(Box<Command>),
     Wait(oneshot::Receiver<()>),
 }
 
-impl Message for Next {
-    type Result = Result<Handed, Error>;
+impl Message for NextCommand {
+    type Result = Result<NextCommandReply, Error>;
 }
 
-/// The state behind a channel. Dropped before it was answered, as by an actor that is down, it answers `Unavailable`.
-pub(super) struct Snapshot(Option<SnapshotRequest>);
+/// Takes a snapshot of the state behind a channel. If the message is dropped before it is answered, for example because
+/// the actor is down, it answers `Unavailable`.
+pub(super) struct TakeSnapshot(Option<SnapshotRequest>);
 
-impl Snapshot {
+impl TakeSnapshot {
     pub(super) fn new(ask: SnapshotRequest) -> Self {
         Self(Some(ask))
     }
@@ -100,7 +101,7 @@ impl Snapshot {
     }
 }
 
-impl Drop for Snapshot {
+impl Drop for TakeSnapshot {
     fn drop(&mut self) {
         if let Some(ask) = self.0.take() {
             ask.reply.send(Err(Denied::Unavailable));
@@ -108,6 +109,6 @@ impl Drop for Snapshot {
     }
 }
 
-impl Message for Snapshot {
+impl Message for TakeSnapshot {
     type Result = ();
 }

@@ -1,34 +1,36 @@
-//! What can be set of devices.
+//! Configuration of the device actor.
 
 use std::time::Duration;
 
 use super::health::HealthRules;
 
-/// What the actor goes by.
+/// Rules by which the actor judges and bounds devices.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeviceRules {
+    /// Thresholds past which a device is degraded.
     pub health: HealthRules,
-    /// Intervals without a heartbeat after which a device is offline.
+    /// Number of heartbeat intervals without a heartbeat after which a device is offline.
     pub offline_after_intervals: u32,
-    /// At most one event of a device's coming and going in this time.
+    /// Time within which at most one change between online, degraded and offline is published for a device.
     pub flap_window: Duration,
-    /// What heartbeats say is written at most once in this time for each device.
+    /// Time within which the state that heartbeats report is stored at most once for each device.
     pub save_every: Duration,
-    /// Signs of two devices under one key, within ten minutes, that quarantine it. One may be a heartbeat that was
-    /// overtaken.
+    /// Number of signs, within ten minutes, that two devices use one key, after which the device is quarantined. A
+    /// single one may be a heartbeat that was overtaken by a later one.
     pub clone_strikes: usize,
-    /// Signatures under a device's name that do not verify, within an hour, that quarantine it; 0 is never. They are
-    /// counted, audited and told either way. Whoever knows a device's name can send them: with a threshold, strangers
-    /// can take devices off the network.
+    /// Number of invalid signatures under a device's identifier, within an hour, after which it is quarantined; 0 means
+    /// never. They are counted, audited and published in any case. Anyone who knows the identifier can send them: with
+    /// a threshold, strangers can take devices off the network.
     pub quarantine_at_bad_signatures: u32,
-    /// A command is handed out again after so long without an answer.
+    /// Time without an acknowledgement after which a command is delivered again.
     pub redeliver_after: Duration,
-    /// Commands that may wait for one device.
+    /// Largest number of unfinished commands of one device.
     pub max_open_commands: usize,
-    /// Metres that a device must move for `device.located` to be told.
+    /// Distance in metres that a device must move before `device.located` is published.
     pub located_metres: f64,
-    /// `device.located` is told at most once in this time for each device.
+    /// Time within which `device.located` is published at most once for each device.
     pub located_every: Duration,
+    /// Largest number of devices, retired ones included.
     pub max_devices: usize,
 }
 

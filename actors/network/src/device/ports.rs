@@ -1,88 +1,160 @@
-//! What other features see of devices, and what they may set.
+//! The interface of devices for other features of this crate.
 
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use tokio::sync::broadcast;
 
-use super::record::{DeviceKind, Firmware, FirmwareVersion, Slot, Status, Sync as InSync};
+use super::actions::WriteFirmware;
+use super::messages::ApplyChange;
+use super::record::{DeviceKind, Firmware, FirmwareSync as InSync, FirmwareVersion, Slot, Status};
+use super::service::Devices;
+use super::state::{Fleet, target};
 use muster_core::{Error, Millis};
 
-/// Which devices. Every part that is given must hold; nothing given is every device. Retired devices are never chosen
-/// but by their status.
+/// Filter of devices. All fields that are set must match; the empty filter matches every device. Retired devices match
+/// only by their status.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DeviceFilter {
+    /// Status.
     pub status: Option<Status>,
+    /// Kind.
     pub kind: Option<DeviceKind>,
+    /// Tag.
     pub tag: Option<String>,
+    /// Group.
     pub group: Option<String>,
+    /// Hardware class.
     pub hw_class: Option<String>,
-    /// Part of the name, serial or identifier, without regard to case.
+    /// Part of the name, serial number or identifier, ignoring case.
     pub q: Option<String>,
-    /// West, south, east, north, in degrees; west > east crosses the antimeridian.
+    /// Bounding box as west, south, east, north in degrees; west > east crosses the antimeridian.
     pub bbox: Option<[f64; 4]>,
 }
 
-/// What a rollout is aimed at.
+/// Selection of the devices of a rollout.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Select {
-    /// Those that exist; unknown ones are left out of the answer.
+pub enum DeviceSelection {
+    /// Devices by identifier; unknown ones are omitted from the result.
     Ids(Vec<Arc<str>>),
+    /// All devices of a group.
     Group(String),
+    /// All devices that match a filter.
     Query(DeviceFilter),
 }
 
-/// A device as a rollout sees it.
+/// Fields of a device that a rollout needs; see [`super::Device`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Target {
+pub struct RolloutTarget {
+    /// Identifier.
     pub id: Arc<str>,
+    /// Kind.
     pub kind: DeviceKind,
+    /// Manufacturer.
     pub vendor: Option<String>,
+    /// Hardware class.
     pub hw_class: Option<String>,
+    /// Hardware revision.
     pub hw_revision: Option<String>,
+    /// Operational status.
     pub status: Status,
+    /// Firmware versions.
     pub firmware: Firmware,
+    /// When the last heartbeat arrived.
     pub last_seen: Option<Millis>,
 }
 
-/// What is to be written into a device's `firmware`. `None` leaves a part as it is.
+/// Changes of a device's firmware state. `None` leaves a field as it is.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct SetFirmware {
+pub struct FirmwareStateUpdate {
+    /// Version that the device runs.
     pub current: Option<FirmwareVersion>,
-    /// `Some(None)` takes the wish away.
+    /// Version that the device should run; `Some(None)` clears it.
     pub desired: Option<Option<FirmwareVersion>>,
+    /// Version that the device ran before.
     pub previous: Option<FirmwareVersion>,
+    /// Active slot.
     pub slot: Option<Slot>,
+    /// Relation of the current to the desired version.
     pub sync: Option<InSync>,
 }
 
-/// A heartbeat, as those who wait for one are told. It is told once the device's record holds it.
+/// A heartbeat as it is broadcast inside the server, after the device's record holds it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Beat {
+pub struct ReceivedHeartbeat {
+    /// The device.
     pub device: Arc<str>,
+    /// When it arrived.
     pub at: Millis,
-    /// Changes with each start of the device, where it says so.
+    /// Identifier of the boot, if the device reports one.
     pub boot_id: Option<Arc<str>>,
-    /// What it says that it runs; `None` where it does not say.
+    /// Firmware version that the device reported; `None` if it reported none.
     pub firmware: Option<FirmwareVersion>,
-    /// After this heartbeat.
+    /// Status after this heartbeat.
     pub status: Status,
 }
 
-/// Devices, as firmware rollouts see them.
+/// Access to devices for firmware rollouts.
 pub trait FirmwareView: Send + std::marker::Sync + std::fmt::Debug {
-    /// The chosen devices, by identifier.
+    /// Returns the selected devices, ordered by identifier.
     ///
     /// # Errors
     /// `Unavailable` while the actor is down or overloaded.
-    fn select(&self, select: Select) -> BoxFuture<'static, Result<Vec<Target>, Error>>;
+    fn select(&self, select: DeviceSelection) -> BoxFuture<'static, Result<Vec<RolloutTarget>, Error>>;
 
-    /// Writes; durable when it resolves. Tells `device.updated`.
+    /// Updates the firmware state of a device and publishes `device.updated`; durable when it returns.
     ///
     /// # Errors
-    /// `NotFound`; `Conflict` of a retired device; `Unavailable`.
-    fn set_firmware(&self, id: Arc<str>, set: SetFirmware) -> BoxFuture<'static, Result<(), Error>>;
+    /// `NotFound`; `Conflict` for a retired device; `Unavailable`.
+    fn set_firmware(&self, id: Arc<str>, set: FirmwareStateUpdate) -> BoxFuture<'static, Result<(), Error>>;
 
-    /// Every heartbeat from now on. Who lags behind is told so by the channel, and selects anew.
-    fn beats(&self) -> broadcast::Receiver<Beat>;
+    /// Subscribes to all heartbeats from now on. A receiver that lags gets an error from the channel and must select
+    /// anew.
+    fn heartbeats(&self) -> broadcast::Receiver<ReceivedHeartbeat>;
+}
+
+impl Devices {
+    async fn targets(&self, filter: DeviceFilter) -> Result<Vec<RolloutTarget>, Error> {
+        let (mut all, mut after) = (Vec::new(), None::<Arc<str>>);
+        loop {
+            let (filter, from) = (filter.clone(), after.take());
+            let (targets, next) = self.see(move |fleet| fleet.targets(&filter, from.as_deref())).await?;
+            all.extend(targets);
+            after = next;
+            if after.is_none() {
+                return Ok(all);
+            }
+        }
+    }
+}
+
+impl FirmwareView for Devices {
+    fn select(&self, select: DeviceSelection) -> BoxFuture<'static, Result<Vec<RolloutTarget>, Error>> {
+        let devices = self.clone();
+        Box::pin(async move {
+            match select {
+                DeviceSelection::Ids(ids) => {
+                    let found = move |fleet: &Fleet| {
+                        let entries = ids.iter().filter_map(|id| fleet.entry(id));
+                        let present = entries.filter(|entry| entry.device.status != Status::Retired);
+                        present.map(|entry| target(&entry.device)).collect()
+                    };
+                    devices.see(found).await
+                }
+                DeviceSelection::Group(group) => {
+                    devices.targets(DeviceFilter { group: Some(group), ..DeviceFilter::default() }).await
+                }
+                DeviceSelection::Query(filter) => devices.targets(filter).await,
+            }
+        })
+    }
+
+    fn set_firmware(&self, id: Arc<str>, set: FirmwareStateUpdate) -> BoxFuture<'static, Result<(), Error>> {
+        let handle = self.handle.clone();
+        Box::pin(async move { handle.ask(ApplyChange(WriteFirmware { id, set })).await? })
+    }
+
+    fn heartbeats(&self) -> broadcast::Receiver<ReceivedHeartbeat> {
+        self.heartbeats.subscribe()
+    }
 }

@@ -1,4 +1,4 @@
-//! A device as it is shown, and the parts of it.
+//! The public record of a device and its parts.
 
 use std::sync::Arc;
 
@@ -8,40 +8,50 @@ use serde_json::{Map, Value};
 
 use muster_core::Millis;
 
-/// What a device is.
+/// Kind of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceKind {
+    /// Warning siren or other loudspeaker.
     Siren,
+    /// Instrument that reports readings.
     Sensor,
+    /// Gateway that connects other devices.
     Gateway,
+    /// Camera.
     Camera,
+    /// Unmanned aircraft.
     Drone,
+    /// Radio set or repeater.
     Radio,
+    /// Vehicle of a response unit.
     Vehicle,
+    /// Public information terminal.
     Kiosk,
 }
 
-/// How a device is.
+/// Operational status of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Known, not heard of yet.
+    /// Registered; no heartbeat has arrived yet.
     Provisioned,
+    /// Heartbeats arrive, and no health rule is broken.
     Online,
-    /// Heard of, and not well by a rule of health.
+    /// Heartbeats arrive, and a health rule is broken.
     Degraded,
-    /// Not heard of for three of its intervals.
+    /// No heartbeat for three heartbeat intervals (configurable).
     Offline,
-    /// Somebody works on it: whether it is heard of does not count.
+    /// Under maintenance: missing heartbeats are ignored.
     Maintenance,
-    /// Not trusted: its credentials are blocked, commands to it refused.
+    /// Not trusted: its credentials are blocked and commands to it are rejected.
     Quarantined,
-    /// Gone for good: its credentials are destroyed.
+    /// Removed permanently: its credentials are destroyed.
     Retired,
 }
 
 impl Status {
+    /// All statuses.
     pub const ALL: [Self; 7] = [
         Self::Provisioned,
         Self::Online,
@@ -52,6 +62,7 @@ impl Status {
         Self::Retired,
     ];
 
+    /// Returns the name of the status in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Provisioned => "provisioned",
@@ -65,107 +76,141 @@ impl Status {
     }
 }
 
-/// A firmware that a device has, had or is to have.
+/// A firmware version that a device runs, ran or should run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirmwareVersion {
-    /// `art_…`, where it came from this server.
+    /// Identifier of the artifact (`art_…`), if this server distributed it.
     #[serde(default)]
     pub artifact: Option<String>,
     /// Semantic version.
     pub version: String,
-    /// Never falls but by a downgrade that two people approved.
+    /// Anti-rollback sequence number. It decreases only by a downgrade that two people approved.
     #[serde(default)]
     pub sequence: u64,
 }
 
-/// The half of an A/B device that it runs from.
+/// Slot of an A/B device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Slot {
+    /// First slot.
     A,
+    /// Second slot.
     B,
 }
 
-/// Whether a device has the firmware that it is to have.
+/// State of a device's firmware relative to the desired version.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Sync {
+pub enum FirmwareSync {
+    /// Nothing is known of the running version.
     #[default]
     Unknown,
+    /// The device runs the desired version.
     InSync,
+    /// The device is to install the desired version.
     Pending,
+    /// The last installation failed.
     Error,
 }
 
-/// A device's firmware.
+/// Firmware versions of a device.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Firmware {
+    /// Version that the device runs.
     pub current: Option<FirmwareVersion>,
+    /// Version that the device should run; `None` if no rollout has set one.
     pub desired: Option<FirmwareVersion>,
+    /// Version that the device ran before.
     pub previous: Option<FirmwareVersion>,
+    /// Active slot of an A/B device.
     pub slot: Option<Slot>,
-    pub sync: Sync,
+    /// Relation of the current to the desired version.
+    pub sync: FirmwareSync,
 }
 
-/// What a device last said of itself.
+/// Health that a device last reported.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Health {
-    /// 0 to 100.
+    /// Battery charge in percent, 0 to 100.
     pub battery_pct: Option<f64>,
-    /// Decibels of a milliwatt.
+    /// Signal strength in dBm.
     pub signal_dbm: Option<f64>,
-    /// Degrees Celsius.
+    /// Temperature in degrees Celsius.
     pub temp_c: Option<f64>,
+    /// Seconds since the device started.
     pub uptime_s: Option<u64>,
-    /// What is wrong with it, in its own words.
+    /// The error that the device reported; empty or `None` if it has none.
     pub last_error: Option<String>,
 }
 
-/// The key that a device signs its tokens with; the key itself is not shown.
+/// Identification of the key with which a device signs its tokens; the key itself is not included.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Credentials {
     /// The JWK thumbprint (RFC 7638) of the key.
     pub kid: String,
-    /// The same, as proofs of possession name it.
+    /// The same thumbprint, under the name that proofs of possession use.
     pub jkt: String,
-    /// `EdDSA`.
+    /// Signature algorithm; always `EdDSA`.
     pub alg: String,
+    /// When this key became the current one.
     pub rotated_at: Millis,
 }
 
-/// A device. What it says of itself (`last_seen`, `health`, `location`) does not count up `version`.
+/// A device. What it reports of itself (`last_seen`, `health`, `location`) does not increment `version`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Device {
-    /// `dev_…`.
+    /// Identifier, `dev_…`.
     pub id: Arc<str>,
+    /// Name given by people.
     pub name: String,
+    /// Kind of the device.
     pub kind: DeviceKind,
+    /// Serial number.
     pub serial: Option<String>,
+    /// Manufacturer.
     pub vendor: Option<String>,
+    /// Hardware class, which firmware manifests name.
     pub hw_class: Option<String>,
+    /// Hardware revision.
     pub hw_revision: Option<String>,
+    /// Tags given by people.
     pub tags: Vec<String>,
+    /// Groups that the device belongs to; rollouts select by them.
     pub groups: Vec<String>,
+    /// Operational status.
     pub status: Status,
+    /// When the status last changed.
     pub status_since: Millis,
+    /// Last known location.
     pub location: Option<Point>,
+    /// Accuracy of the location in metres.
     pub location_accuracy_m: Option<f64>,
-    /// Of the location, 9 characters.
+    /// Geohash of the location, 9 characters.
     pub geohash: Option<String>,
-    /// The H3 cell of resolution 7 of the location.
+    /// H3 cell of the location, resolution 7.
     pub h3: Option<String>,
+    /// Firmware versions.
     pub firmware: Firmware,
+    /// Health that the device last reported.
     pub health: Health,
+    /// When the last heartbeat arrived.
     pub last_seen: Option<Millis>,
-    /// How often it is to be heard of.
+    /// Interval between heartbeats, in seconds.
     pub heartbeat_s: u32,
-    /// `None` of a retired device.
+    /// The current key; `None` for a retired device.
     pub credentials: Option<Credentials>,
+    /// Organisation that owns the device.
     pub owner_org: Option<String>,
+    /// Capabilities, for example the commands that the device accepts.
     pub capabilities: Vec<String>,
-    /// At most 8 KiB.
+    /// Free-form metadata, at most 8 KiB of JSON.
     pub metadata: Map<String, Value>,
+    /// Version of the record for `If-Match`; starts at 1.
     pub version: u64,
+    /// When the device was registered.
     pub created_at: Millis,
+    /// Principal that registered it.
     pub created_by: String,
+    /// When `version` was last incremented.
     pub updated_at: Millis,
 }

@@ -1,4 +1,4 @@
-//! Devices are registered and described.
+//! Registration of devices and changes of their descriptions.
 
 use std::sync::Arc;
 
@@ -6,53 +6,70 @@ use muster_auth::Secret;
 use muster_geo::Point;
 use serde_json::{Map, Value, json};
 
-use super::entry::{Entry, Live};
-use super::key::Given;
-use super::messages::Act;
+use super::credentials::NewKey;
+use super::entry::{DeviceEntry, DeviceRuntime};
+use super::messages::DeviceChange;
 use super::record::{Device, DeviceKind, Firmware, Health, Status};
+use super::transaction::{DeviceEdit, DeviceTransaction, device_event};
 use super::trust::Boots;
-use super::turn::{Edit, Turn, told};
 use muster_core::idempotency::Idempotency;
 use muster_core::precondition::IfMatch;
 use muster_core::{Error, Kind};
 use muster_identity::By;
 
-/// What a new device is to be.
+/// A device to be registered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewDevice {
+    /// Name given by people.
     pub name: String,
+    /// Kind of the device.
     pub kind: DeviceKind,
+    /// Descriptive fields.
     pub description: Description,
-    /// Its public key as a JWK; where there is none, the server makes a pair.
+    /// Public key as a JWK (Ed25519); without one the server generates a pair.
     pub public_key: Option<Value>,
 }
 
-/// What people say of a device.
+/// Descriptive fields of a new device; see [`Device`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Description {
+    /// Serial number.
     pub serial: Option<String>,
+    /// Manufacturer.
     pub vendor: Option<String>,
+    /// Hardware class, which firmware manifests name.
     pub hw_class: Option<String>,
+    /// Hardware revision.
     pub hw_revision: Option<String>,
+    /// Tags.
     pub tags: Vec<String>,
+    /// Groups that the device belongs to.
     pub groups: Vec<String>,
+    /// Location.
     pub location: Option<Point>,
+    /// Accuracy of the location in metres.
     pub location_accuracy_m: Option<f64>,
+    /// Interval between heartbeats in seconds; [`DEFAULT_HEARTBEAT_S`] without one.
     pub heartbeat_s: Option<u32>,
+    /// Organisation that owns the device.
     pub owner_org: Option<String>,
+    /// Capabilities, for example the commands that the device accepts.
     pub capabilities: Vec<String>,
+    /// Free-form metadata, at most 8 KiB of JSON.
     pub metadata: Map<String, Value>,
 }
 
-/// Seconds between heartbeats where nobody says otherwise.
-pub const DEFAULT_HEARTBEAT_S: u32 = 60;
+/// Default interval between heartbeats, in seconds.
+pub(super) const DEFAULT_HEARTBEAT_S: u32 = 60;
 
-/// A device was registered.
+/// Result of a registration.
 #[derive(Debug, Clone)]
 pub struct Registered {
+    /// The device as JSON; on replay the body of the first response.
     pub device: Value,
-    /// The private half of a key that the server made. It is shown this once.
+    /// The private key as a JWK, if the server generated it. It is returned only here, not on replay.
     pub private_key: Option<Secret<Value>>,
+    /// Whether this repeats the response to an earlier request with the same idempotency key.
     pub replayed: bool,
 }
 
@@ -61,28 +78,28 @@ pub struct Registered {
 pub(super) struct Register {
     pub(super) id: Arc<str>,
     pub(super) new: NewDevice,
-    pub(super) given: Given,
+    pub(super) new_key: NewKey,
     pub(super) by: By,
     pub(super) idempotency: Option<Idempotency>,
 }
 
-impl Act for Register {
-    type Answer = Registered;
+impl DeviceChange for Register {
+    type Output = Registered;
 
-    fn act(self, turn: &mut Turn<'_>) -> Result<Registered, Error> {
-        let Self { id, new, given, by, idempotency } = self;
-        if let Some(device) = turn.replay(idempotency.as_ref())? {
+    fn apply(self, transaction: &mut DeviceTransaction<'_>) -> Result<Registered, Error> {
+        let Self { id, new, new_key, by, idempotency } = self;
+        if let Some(device) = transaction.replay(idempotency.as_ref())? {
             return Ok(Registered { device, private_key: None, replayed: true });
         }
-        if turn.fleet.len() + turn.pending.len() >= turn.rules.max_devices {
+        if transaction.fleet.len() + transaction.pending.len() >= transaction.rules.max_devices {
             let full = format!(
                 "this server keeps at most {} devices: retire some, or raise the limit",
-                turn.rules.max_devices
+                transaction.rules.max_devices
             );
             return Err(Error::new(Kind::Conflict, full).coded("too_many_devices"));
         }
-        free(turn, &id, &given.key.kid)?;
-        let now = turn.now;
+        free(transaction, &id, &new_key.key.kid)?;
+        let now = transaction.now;
         let Description { serial, vendor, hw_class, hw_revision, tags, groups, location, .. } = new.description;
         let device = Device {
             id: Arc::clone(&id),
@@ -104,7 +121,7 @@ impl Act for Register {
             health: Health::default(),
             last_seen: None,
             heartbeat_s: new.description.heartbeat_s.unwrap_or(DEFAULT_HEARTBEAT_S),
-            credentials: Some(given.key.credentials(now)),
+            credentials: Some(new_key.key.credentials(now)),
             owner_org: new.description.owner_org,
             capabilities: new.description.capabilities,
             metadata: new.description.metadata,
@@ -113,35 +130,35 @@ impl Act for Register {
             created_by: by.id().to_owned(),
             updated_at: now,
         };
-        let entry = Entry {
-            told: device.status,
+        let entry = DeviceEntry {
+            published_status: device.status,
             device,
-            keys: vec![given.key],
+            keys: vec![new_key.key],
             boots: Boots::default(),
             history: 0,
             open: Vec::new(),
-            live: Live::default(),
+            runtime: DeviceRuntime::default(),
         };
-        let mut edit = Edit::of(entry, None);
+        let mut edit = DeviceEdit::of(entry, None);
         if let Some(place) = location {
             edit.entry.place(place, new.description.location_accuracy_m);
-            edit.entry.live.located = Some((place, now));
+            edit.entry.runtime.published_location = Some((place, now));
             edit.moved = Some(Some(place));
         }
         edit.note(now, by.id(), "registered", None)?;
         edit.audit(now, &by, "device.registered", json!({ "kid": edit.entry.keys.first().map(|key| &key.kid) }));
         let device = json!(edit.entry.device);
         let data = json!({ "id": id, "version": 1, "data": device });
-        edit.events.push(told("device.created", now, &edit.entry.device, &data));
+        edit.events.push(device_event("device.created", now, &edit.entry.device, &data));
         edit.answer = idempotency.map(|asked| (asked, device.clone()));
-        turn.save(edit)?;
-        Ok(Registered { device, private_key: given.private, replayed: false })
+        transaction.save(edit)?;
+        Ok(Registered { device, private_key: new_key.private, replayed: false })
     }
 }
 
-/// A key belongs to one device.
-pub(super) fn free(turn: &Turn<'_>, id: &str, kid: &str) -> Result<(), Error> {
-    let holder = turn.pending.holder(kid).or_else(|| turn.fleet.holder(kid));
+/// Checks that no other device holds a key.
+pub(super) fn free(transaction: &DeviceTransaction<'_>, id: &str, kid: &str) -> Result<(), Error> {
+    let holder = transaction.pending.holder(kid).or_else(|| transaction.fleet.holder(kid));
     match holder.filter(|holder| ***holder != *id) {
         None => Ok(()),
         Some(holder) => {
@@ -151,26 +168,40 @@ pub(super) fn free(turn: &Turn<'_>, id: &str, kid: &str) -> Result<(), Error> {
     }
 }
 
-/// What is to be changed in a description. `None` leaves a part as it is; `Some(None)` empties it.
+/// Changes of a device's description; see [`Device`]. `None` leaves a field as it is; `Some(None)` clears it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DevicePatch {
+    /// Name given by people.
     pub name: Option<String>,
+    /// Kind of the device.
     pub kind: Option<DeviceKind>,
+    /// Serial number.
     pub serial: Option<Option<String>>,
+    /// Manufacturer.
     pub vendor: Option<Option<String>>,
+    /// Hardware class.
     pub hw_class: Option<Option<String>>,
+    /// Hardware revision.
     pub hw_revision: Option<Option<String>>,
+    /// Tags; replaces all.
     pub tags: Option<Vec<String>>,
+    /// Groups; replaces all.
     pub groups: Option<Vec<String>>,
+    /// Location.
     pub location: Option<Option<Point>>,
+    /// Accuracy of the location in metres.
     pub location_accuracy_m: Option<Option<f64>>,
+    /// Interval between heartbeats, in seconds.
     pub heartbeat_s: Option<u32>,
+    /// Organisation that owns the device.
     pub owner_org: Option<Option<String>>,
+    /// Capabilities; replaces all.
     pub capabilities: Option<Vec<String>>,
+    /// Free-form metadata; replaces all of it.
     pub metadata: Option<Map<String, Value>>,
 }
 
-/// Changes a description.
+/// Changes the description of a device.
 #[derive(Debug)]
 pub(super) struct Describe {
     pub(super) id: String,
@@ -179,12 +210,12 @@ pub(super) struct Describe {
     pub(super) version: IfMatch,
 }
 
-impl Act for Describe {
-    type Answer = Device;
+impl DeviceChange for Describe {
+    type Output = Device;
 
-    fn act(self, turn: &mut Turn<'_>) -> Result<Device, Error> {
+    fn apply(self, transaction: &mut DeviceTransaction<'_>) -> Result<Device, Error> {
         let Self { id, patch, by, version } = self;
-        let mut edit = turn.edit(&id)?;
+        let mut edit = transaction.edit(&id)?;
         version.check(edit.entry.device.version)?;
         if edit.entry.device.status == Status::Retired {
             return Err(retired());
@@ -194,21 +225,21 @@ impl Act for Describe {
         if edit.entry.device == before {
             return Ok(before);
         }
-        edit.bump(turn.now);
+        edit.bump(transaction.now);
         if edit.entry.device.location != place {
             edit.moved = Some(edit.entry.device.location);
-            edit.entry.live.located = edit.entry.device.location.map(|place| (place, turn.now));
+            edit.entry.runtime.published_location = edit.entry.device.location.map(|place| (place, transaction.now));
         }
-        edit.watch(turn);
+        edit.watch(transaction);
         let more = Map::from_iter([("by".to_owned(), json!(by.id()))]);
-        edit.event("device.updated", turn.now, more);
+        edit.event("device.updated", transaction.now, more);
         let device = edit.entry.device.clone();
-        turn.save(edit)?;
+        transaction.save(edit)?;
         Ok(device)
     }
 }
 
-fn apply(edit: &mut Edit, patch: DevicePatch) {
+fn apply(edit: &mut DeviceEdit, patch: DevicePatch) {
     fn set<T>(to: &mut T, new: Option<T>) {
         if let Some(new) = new {
             *to = new;

@@ -1,4 +1,5 @@
-//! Handlers of the devices' actor. Changes are answered once durable; reads look at what is durable, and answer at once.
+//! Message handlers of the device actor, a file of their own because of their number. Changes are answered once they
+//! are durable; reads return durable state and are answered at once.
 
 use std::sync::Arc;
 
@@ -6,115 +7,118 @@ use actix::{Context, Handler, Message, MessageResult, ResponseFuture};
 use tokio::sync::oneshot;
 
 use super::actor::DeviceActor;
-use super::beat::{heard_of, quietly};
-use super::messages::{Act, Do, Handed, Heartbeat, Measured, Next, Readings, See, Snapshot};
-use super::orders::HandOut;
-use super::read;
+use super::command_changes::DeliverCommand;
+use super::heartbeat::{record_quietly, require_reporting};
+use super::messages::{
+    ApplyChange, DeviceChange, GetReadings, HandleHeartbeat, NextCommand, NextCommandReply, ReadFleet, RecordReadings,
+    TakeSnapshot,
+};
+use super::queries;
 use super::record::Status;
 use super::snapshot;
 use super::state::Fleet;
 use super::telemetry::Telemetry;
-use super::turn::no_device;
-use crate::journal::answer;
+use super::transaction::no_device;
 use muster_core::Error;
+use muster_core::journal::respond;
 
-impl<A: Act> Handler<Do<A>> for DeviceActor {
-    type Result = ResponseFuture<Result<A::Answer, Error>>;
+impl<A: DeviceChange> Handler<ApplyChange<A>> for DeviceActor {
+    type Result = ResponseFuture<Result<A::Output, Error>>;
 
-    fn handle(&mut self, act: Do<A>, context: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, act: ApplyChange<A>, context: &mut Context<Self>) -> Self::Result {
         let decided = self.decide(act.0);
-        answer(self, decided, context)
+        respond(self, decided, context)
     }
 }
 
-impl<R: 'static, F: FnOnce(&Fleet) -> R + 'static> Handler<See<R, F>> for DeviceActor {
-    type Result = MessageResult<See<R, F>>;
+impl<R: 'static, F: FnOnce(&Fleet) -> R + 'static> Handler<ReadFleet<R, F>> for DeviceActor {
+    type Result = MessageResult<ReadFleet<R, F>>;
 
-    fn handle(&mut self, see: See<R, F>, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, see: ReadFleet<R, F>, _: &mut Context<Self>) -> Self::Result {
         MessageResult(see.0(&self.fleet))
     }
 }
 
-impl Handler<Heartbeat> for DeviceActor {
-    type Result = ResponseFuture<<Heartbeat as Message>::Result>;
+impl Handler<HandleHeartbeat> for DeviceActor {
+    type Result = ResponseFuture<<HandleHeartbeat as Message>::Result>;
 
-    fn handle(&mut self, Heartbeat(hear): Heartbeat, context: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, HandleHeartbeat(request): HandleHeartbeat, context: &mut Context<Self>) -> Self::Result {
         let now = self.now();
-        if !self.pending.concerns(&hear.id)
-            && let Some(quiet) = quietly(&mut self.fleet, &hear, now, &self.parts.rules)
+        if !self.pending.concerns(&request.id)
+            && let Some(quiet) = record_quietly(&mut self.fleet, &request, now, &self.resources.rules)
         {
-            self.latest(&hear.id, "health", now, &quiet.vitals);
-            self.tell_beat(quiet.beat);
+            self.latest(&request.id, "health", now, &quiet.health_summary);
+            self.broadcast_heartbeat(quiet.received_heartbeat);
             if quiet.moved.is_some() {
-                self.observed(&hear.id, quiet.moved);
+                self.observed(&request.id, quiet.moved);
             }
-            return Box::pin(std::future::ready(Ok(quiet.answer)));
+            return Box::pin(std::future::ready(Ok(quiet.response)));
         }
-        let decided = self.decide(hear);
-        answer(self, decided, context)
+        let decided = self.decide(request);
+        respond(self, decided, context)
     }
 }
 
-impl Handler<Measured> for DeviceActor {
-    type Result = MessageResult<Measured>;
+impl Handler<RecordReadings> for DeviceActor {
+    type Result = MessageResult<RecordReadings>;
 
-    fn handle(&mut self, measured: Measured, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, measured: RecordReadings, _: &mut Context<Self>) -> Self::Result {
         MessageResult(self.measured(measured))
     }
 }
 
 impl DeviceActor {
-    fn measured(&mut self, measured: Measured) -> Result<Telemetry, Error> {
-        let Measured { device, values, by } = measured;
+    fn measured(&mut self, measured: RecordReadings) -> Result<Telemetry, Error> {
+        let RecordReadings { device, values, by } = measured;
         let present = self.fleet.entry(&device).ok_or_else(|| no_device(&device))?;
-        heard_of(present.device.status)?;
+        require_reporting(present.device.status)?;
         let (now, device) = (self.now(), Arc::clone(&present.device.id));
         let readings = self.readings(&device)?;
         readings.merge(&values, now)?;
         let readings = readings.clone();
-        self.unsaved(&device, self.parts.rules.save_every);
+        self.unsaved(&device, self.resources.rules.save_every);
         let data = serde_json::json!({ "id": device, "by": by.id(), "readings": readings.readings });
         self.latest(&device, "readings", now, &data);
         Ok(readings)
     }
 }
 
-impl Handler<Readings> for DeviceActor {
-    type Result = MessageResult<Readings>;
+impl Handler<GetReadings> for DeviceActor {
+    type Result = MessageResult<GetReadings>;
 
-    fn handle(&mut self, asked: Readings, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, asked: GetReadings, _: &mut Context<Self>) -> Self::Result {
         let present = self.fleet.entry(&asked.device).map(|entry| (Arc::clone(&entry.device.id), entry.device.status));
         MessageResult(match present {
             None => Err(no_device(&asked.device)),
-            // Those of a retired device are not kept in memory.
-            Some((id, Status::Retired)) => read::telemetry(&self.parts.store, &id).map_err(Error::from),
+            // Readings of a retired device are not kept in memory.
+            Some((id, Status::Retired)) => queries::telemetry(&self.resources.store, &id).map_err(Error::from),
             Some((id, _)) => self.readings(&id).map(|readings| readings.clone()),
         })
     }
 }
 
-impl Handler<Next> for DeviceActor {
-    type Result = ResponseFuture<Result<Handed, Error>>;
+impl Handler<NextCommand> for DeviceActor {
+    type Result = ResponseFuture<Result<NextCommandReply, Error>>;
 
-    fn handle(&mut self, next: Next, context: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, next: NextCommand, context: &mut Context<Self>) -> Self::Result {
         let device = Arc::clone(&next.device);
-        let handed = self.decide(HandOut { device: next.device }).map(|command| match command {
-            Some(command) => Handed::Command(Box::new(command)),
-            // Looked for and waited for in one turn: a command that is decided from now on wakes it.
+        let handed = self.decide(DeliverCommand { device: next.device }).map(|command| match command {
+            Some(command) => NextCommandReply::Command(Box::new(command)),
+            // The check and the registration happen in one message: a command decided from now on wakes the waiter.
             None => {
                 let (wake, woken) = oneshot::channel();
                 self.waiting.insert(device, wake);
-                Handed::Wait(woken)
+                NextCommandReply::Wait(woken)
             }
         });
-        answer(self, handed, context)
+        respond(self, handed, context)
     }
 }
 
-impl Handler<Snapshot> for DeviceActor {
+impl Handler<TakeSnapshot> for DeviceActor {
     type Result = ();
 
-    fn handle(&mut self, asked: Snapshot, _: &mut Context<Self>) {
+    fn handle(&mut self, asked: TakeSnapshot, _: &mut Context<Self>) {
         if let Some(ask) = asked.take() {
             let state = snapshot::state(self, &ask);
             ask.reply.send(state);

@@ -1,35 +1,36 @@
-//! The public face of devices.
+//! The service of devices.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::ArbiterHandle;
-use futures::future::BoxFuture;
 use muster_geo::{Point, Shape};
 use muster_store::StoreHandle;
 use serde_json::{Map, Value};
 use tokio::sync::{broadcast, watch};
 
-use super::actor::{DeviceActor, Parts};
-use super::beat::{Hear, HeartbeatAnswer};
-use super::changes::Changes;
-use super::command::{Answer, Command};
-use super::directory::{DeviceDirectory, Noted};
-use super::entry::Report;
+use super::actions::{ApplyAction, DeviceAction, Rotate, Rotated};
+use super::actor::{DeviceActor, DeviceResources};
+use super::command::{Command, CommandOutcome};
+use super::command_changes::{AcknowledgeCommand, NewCommand, QueueCommand, QueuedCommand};
+use super::credential_changes::CredentialChanges;
+use super::credentials::NewKey;
+use super::directory::{BadSignatureQueue, DeviceDirectory};
+use super::entry::Heartbeat;
+use super::heartbeat::{HeartbeatResponse, RecordHeartbeat};
 use super::history::{self, HistoryEntry};
-use super::key::Given;
-use super::messages::{Do, Handed, Heartbeat, Measured, Next, Readings, See, Snapshot};
+use super::messages::{
+    ApplyChange, GetReadings, HandleHeartbeat, NextCommand, NextCommandReply, ReadFleet, RecordReadings,
+};
 use super::options::DeviceRules;
-use super::orders::{Acknowledge, Give, NewCommand, Ordered};
-use super::ports::{Beat, DeviceFilter, FirmwareView, Select, SetFirmware, Target};
-use super::read;
-use super::record::{Device, Status};
+use super::ports::{DeviceFilter, ReceivedHeartbeat};
+use super::queries;
+use super::record::Device;
 use super::register::{Describe, DevicePatch, NewDevice, Register, Registered};
-use super::shift::{Deed, Rotate, Rotated, Shift, WriteFirmware};
-use super::state::{Fleet, target};
+use super::state::Fleet;
 use super::telemetry::Telemetry;
-use super::turn::no_device;
-use crate::geofence::Watcher;
+use super::transaction::no_device;
+use crate::geofence::LocationObserver;
 use crate::journal::Incarnations;
 use muster_core::event::Publisher;
 use muster_core::idempotency::Idempotency;
@@ -38,23 +39,26 @@ use muster_core::page::{Page, PageAsk};
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Clock, Error};
-use muster_feed::{SnapshotRequest, SnapshotSource};
 use muster_identity::By;
 
-/// Heartbeats that a slow receiver of [`FirmwareView::beats`] may lag behind.
+/// Number of heartbeats that a receiver of [`super::FirmwareView::heartbeats`] may lag behind.
 const BEATS: usize = 8_192;
-/// Calls that may wait at a time.
+/// Largest number of messages that may wait for the actor.
 const CALLS: usize = 8_192;
 
-/// What devices need.
+/// Dependencies and rules of [`Devices`].
 #[derive(Clone)]
 pub struct DeviceOptions {
+    /// Store of the records.
     pub store: StoreHandle,
+    /// Clock of the server.
     pub clock: Clock,
+    /// Publisher of the device events.
     pub publisher: Publisher,
+    /// Rules by which devices are judged and bounded.
     pub rules: DeviceRules,
-    /// Told where devices are.
-    pub watcher: Option<Arc<dyn Watcher>>,
+    /// Notified of the locations of devices.
+    pub location_observer: Option<Arc<dyn LocationObserver>>,
 }
 
 impl std::fmt::Debug for DeviceOptions {
@@ -63,12 +67,12 @@ impl std::fmt::Debug for DeviceOptions {
     }
 }
 
-/// The devices of the network. Cheap to clone.
+/// Service of the network's devices. Cheap to clone.
 #[derive(Clone)]
 pub struct Devices {
-    handle: Handle<DeviceActor>,
+    pub(super) handle: Handle<DeviceActor>,
     directory: DeviceDirectory,
-    beats: broadcast::Sender<Beat>,
+    pub(super) heartbeats: broadcast::Sender<ReceivedHeartbeat>,
     store: StoreHandle,
 }
 
@@ -79,59 +83,62 @@ impl std::fmt::Debug for Devices {
 }
 
 impl Devices {
-    /// Starts the actor. Nobody is let in until it runs: await [`Devices::up`] before serving.
+    /// Starts the actor. No device can authenticate until it runs: await [`Devices::up`] before serving.
     pub fn start(group: &Group, arbiter: ArbiterHandle, options: DeviceOptions) -> Self {
         let (directory, present) = watch::channel(Arc::default());
-        let (beats, _) = broadcast::channel(BEATS);
-        let (noted, changes) = (Arc::new(Noted::new()), Arc::new(Changes::new()));
-        let DeviceOptions { store, clock, publisher, rules, watcher } = options;
-        let parts = Parts {
+        let (heartbeats, _) = broadcast::channel(BEATS);
+        let (bad_signatures, changes) = (Arc::new(BadSignatureQueue::new()), Arc::new(CredentialChanges::new()));
+        let DeviceOptions { store, clock, publisher, rules, location_observer } = options;
+        let resources = DeviceResources {
             store: Arc::clone(&store),
             clock,
             publisher,
             rules,
             directory,
             changes: Arc::clone(&changes),
-            beats: beats.clone(),
-            noted: Arc::clone(&noted),
-            watcher,
+            heartbeats: heartbeats.clone(),
+            bad_signatures: Arc::clone(&bad_signatures),
+            location_observer,
             incarnations: Incarnations::default(),
         };
         let handle = group.start(
             ChildSpec::new("devices", arbiter, move |_| {
-                let parts = parts.clone();
-                async move { DeviceActor::load(parts).await }
+                let resources = resources.clone();
+                async move { DeviceActor::load(resources).await }
             })
             .capacity(CALLS),
         );
-        Self { handle, directory: DeviceDirectory::new(present, changes, noted), beats, store }
+        Self { handle, directory: DeviceDirectory::new(present, changes, bad_signatures), heartbeats, store }
     }
 
-    /// Waits until the records were read and the actor answers.
+    /// Waits until the actor has read its records and answers.
     pub async fn up(&self) {
         self.handle.up().await;
     }
 
-    /// Who is let in, for the guard.
+    /// Returns the view by which requests of devices are authenticated.
     pub fn directory(&self) -> &DeviceDirectory {
         &self.directory
     }
 
-    /// Registers a device; durable when this resolves.
+    /// Registers a device; durable when this returns.
     ///
     /// # Errors
-    /// `Invalid` key; `Conflict` where the key is another device's or there are too many; `IdempotencyConflict`.
+    /// `Invalid` for a malformed key; `Conflict` if another device holds the key or the number of devices is exhausted;
+    /// `IdempotencyConflict`.
     pub async fn register(
         &self,
         new: NewDevice,
         by: By,
         idempotency: Option<Idempotency>,
     ) -> Result<Registered, Error> {
-        let given = Given::take(new.public_key.as_ref())?;
+        let new_key = NewKey::from_jwk(new.public_key.as_ref())?;
         let id = new_id(IdKind::Device).into();
-        self.handle.ask(Do(Register { id, new, given, by, idempotency })).await?
+        self.handle.ask(ApplyChange(Register { id, new, new_key, by, idempotency })).await?
     }
 
+    /// Returns a device.
+    ///
     /// # Errors
     /// `NotFound`.
     pub async fn get(&self, id: &str) -> Result<Device, Error> {
@@ -140,7 +147,8 @@ impl Devices {
         found.ok_or_else(|| no_device(id))
     }
 
-    /// A page, newest first. A page may be short of its limit and still have a next one: a page looks at 20,000 devices.
+    /// Returns a page of the matching devices, newest first. A page may hold fewer devices than its limit and still
+    /// have a successor, because one page scans at most 20,000 devices.
     ///
     /// # Errors
     /// `Unavailable`.
@@ -148,7 +156,7 @@ impl Devices {
         self.see(move |fleet| fleet.list(&filter, &ask)).await
     }
 
-    /// The nearest devices, nearest first, with their distance in metres.
+    /// Returns the devices within `radius_m` metres of a point, nearest first, with their distance in metres.
     ///
     /// # Errors
     /// `Unavailable`.
@@ -156,7 +164,7 @@ impl Devices {
         self.see(move |fleet| fleet.near(&at, radius_m, limit)).await
     }
 
-    /// A page of the devices in a shape, newest first, and how many there are in all.
+    /// Returns a page of the devices in a shape, newest first, and how many there are in all.
     ///
     /// # Errors
     /// `Unavailable`.
@@ -164,119 +172,122 @@ impl Devices {
         self.see(move |fleet| fleet.within(&shape, &ask)).await
     }
 
-    /// Changes what people say of a device.
+    /// Changes the description of a device.
     ///
     /// # Errors
-    /// `NotFound`; `PreconditionFailed`; `Conflict` of a retired device.
+    /// `NotFound`; `PreconditionFailed` if `version` is not the current one; `Conflict` for a retired device.
     pub async fn describe(&self, id: String, patch: DevicePatch, by: By, version: IfMatch) -> Result<Device, Error> {
-        self.handle.ask(Do(Describe { id, patch, by, version })).await?
+        self.handle.ask(ApplyChange(Describe { id, patch, by, version })).await?
     }
 
-    /// Does something with a device.
+    /// Applies an action of an operator to a device.
     ///
     /// # Errors
-    /// `NotFound`; `PreconditionFailed`; `Conflict` with the allowed moves.
-    pub async fn shift(
+    /// `NotFound`; `PreconditionFailed`; `Conflict` with the allowed actions.
+    pub async fn apply_action(
         &self,
         id: String,
-        deed: Deed,
+        action: DeviceAction,
         reason: Option<String>,
         by: By,
         version: IfMatch,
     ) -> Result<Device, Error> {
-        self.handle.ask(Do(Shift { id, deed, reason, by, version })).await?
+        self.handle.ask(ApplyChange(ApplyAction { id, action, reason, by, version })).await?
     }
 
-    /// Gives a device another key: this public JWK, or a new pair. The old one is taken for `grace` yet.
+    /// Replaces the key of a device by this public JWK, or by a generated pair. The old key stays valid for `grace`.
     ///
     /// # Errors
-    /// `NotFound`; `Invalid` key; `Conflict` of a retired device or a key in use.
+    /// `NotFound`; `Invalid` for a malformed key; `Conflict` for a retired device or a key in use.
     pub async fn rotate(&self, id: String, jwk: Option<Value>, grace: Duration, by: By) -> Result<Rotated, Error> {
-        let given = Given::take(jwk.as_ref())?;
-        self.handle.ask(Do(Rotate { id, given, grace, by })).await?
+        let new_key = NewKey::from_jwk(jwk.as_ref())?;
+        self.handle.ask(ApplyChange(Rotate { id, new_key, grace, by })).await?
     }
 
-    /// A heartbeat.
+    /// Applies a heartbeat. What it changes is durable when this returns, except for `last_seen`, `health` and small
+    /// movements, which are stored within a minute.
     ///
     /// # Errors
-    /// `NotFound`; `Conflict` of a quarantined or retired device.
-    pub async fn heartbeat(&self, id: Arc<str>, report: Report, by: By) -> Result<HeartbeatAnswer, Error> {
-        self.handle.ask(Heartbeat(Hear { id, report: Arc::new(report), by })).await?
+    /// `NotFound`; `Conflict` for a quarantined or retired device.
+    pub async fn heartbeat(&self, id: Arc<str>, report: Heartbeat, by: By) -> Result<HeartbeatResponse, Error> {
+        self.handle.ask(HandleHeartbeat(RecordHeartbeat { id, report: Arc::new(report), by })).await?
     }
 
-    /// New readings; gives all of the device's. Written within a minute, not before this resolves.
+    /// Merges new readings and returns all readings of the device. They are stored within a minute, not before this
+    /// returns.
     ///
     /// # Errors
-    /// `NotFound`; `Invalid` names the reading; `Conflict` of a quarantined or retired device.
+    /// `NotFound`; `Invalid` with the reading; `Conflict` for a quarantined or retired device.
     pub async fn measured(&self, device: Arc<str>, values: Map<String, Value>, by: By) -> Result<Telemetry, Error> {
-        self.handle.ask(Measured { device, values, by }).await?
+        self.handle.ask(RecordReadings { device, values, by }).await?
     }
 
-    /// The latest readings.
+    /// Returns the latest readings of a device.
     ///
     /// # Errors
     /// `NotFound`.
     pub async fn telemetry(&self, device: String) -> Result<Telemetry, Error> {
-        self.handle.ask(Readings { device }).await?
+        self.handle.ask(GetReadings { device }).await?
     }
 
-    /// Gives a device something to do; durable when this resolves.
+    /// Queues a command for a device; durable when this returns.
     ///
     /// # Errors
-    /// `NotFound`; `Conflict` of a device that is not trusted or has too many; `IdempotencyConflict`.
+    /// `NotFound`; `Conflict` if the device is not trusted or has too many unfinished commands; `IdempotencyConflict`.
     pub async fn command(
         &self,
         device: String,
         new: NewCommand,
         by: By,
         idempotency: Option<Idempotency>,
-    ) -> Result<Ordered, Error> {
+    ) -> Result<QueuedCommand, Error> {
         let id = new_id(IdKind::Command);
-        self.handle.ask(Do(Give { id, device, new, by, idempotency })).await?
+        self.handle.ask(ApplyChange(QueueCommand { id, device, new, by, idempotency })).await?
     }
 
-    /// The next command of a device: at once where one waits, else as soon as one is given, `None` after `wait`.
+    /// Delivers the next command of a device: at once if one waits, otherwise as soon as one is queued, `None` after
+    /// `wait`.
     ///
     /// # Errors
     /// `Unavailable`.
     pub async fn next_command(&self, device: Arc<str>, wait: Duration) -> Result<Option<Command>, Error> {
         let deadline = tokio::time::Instant::now() + wait;
         loop {
-            match self.handle.ask(Next { device: Arc::clone(&device) }).await?? {
-                Handed::Command(command) => return Ok(Some(*command)),
-                Handed::Wait(woken) => match tokio::time::timeout_at(deadline, woken).await {
+            match self.handle.ask(NextCommand { device: Arc::clone(&device) }).await?? {
+                NextCommandReply::Command(command) => return Ok(Some(*command)),
+                NextCommandReply::Wait(woken) => match tokio::time::timeout_at(deadline, woken).await {
                     Ok(Ok(())) => {}
-                    // A later call of the device waits in its place, the actor is gone, or the time is over.
+                    // A later call of the device has replaced this one, the actor is gone, or the time is over.
                     Ok(Err(_)) | Err(_) => return Ok(None),
                 },
             }
         }
     }
 
-    /// A device's answer to a command. The same answer again is none.
+    /// Acknowledges a command. Repeating the same outcome changes nothing.
     ///
     /// # Errors
-    /// `NotFound`; `Conflict` where the command ended otherwise.
+    /// `NotFound`; `Conflict` if the command has finished with another outcome.
     pub async fn acknowledge(
         &self,
         device: Arc<str>,
         command: String,
-        answer: Answer,
+        answer: CommandOutcome,
         result: Option<Value>,
     ) -> Result<Command, Error> {
-        self.handle.ask(Do(Acknowledge { device, command, answer, result })).await?
+        self.handle.ask(ApplyChange(AcknowledgeCommand { device, command, answer, result })).await?
     }
 
-    /// A page of a device's commands, newest first.
+    /// Returns a page of the commands of a device, newest first.
     ///
     /// # Errors
     /// `NotFound`.
     pub async fn commands(&self, device: &str, ask: PageAsk) -> Result<Page<Command>, Error> {
         self.get(device).await?;
-        read::commands(&self.store, device, &ask)
+        queries::commands(&self.store, device, &ask)
     }
 
-    /// A page of what happened to a device, newest first.
+    /// Returns a page of the history of a device, newest first.
     ///
     /// # Errors
     /// `NotFound`.
@@ -285,59 +296,11 @@ impl Devices {
         history::read(&self.store, device, &ask)
     }
 
-    async fn see<R: Send + 'static>(&self, look: impl FnOnce(&Fleet) -> R + Send + 'static) -> Result<R, Error> {
-        Ok(self.handle.ask(See::new(look)).await?)
-    }
-
-    async fn targets(&self, filter: DeviceFilter) -> Result<Vec<Target>, Error> {
-        let (mut all, mut after) = (Vec::new(), None::<Arc<str>>);
-        loop {
-            let (filter, from) = (filter.clone(), after.take());
-            let (targets, next) = self.see(move |fleet| fleet.targets(&filter, from.as_deref())).await?;
-            all.extend(targets);
-            after = next;
-            if after.is_none() {
-                return Ok(all);
-            }
-        }
-    }
-}
-
-impl SnapshotSource for Devices {
-    fn request(&self, ask: SnapshotRequest) {
-        // One that is refused answers by its drop.
-        let _ = self.handle.try_send(Snapshot::new(ask));
-    }
-}
-
-impl FirmwareView for Devices {
-    fn select(&self, select: Select) -> BoxFuture<'static, Result<Vec<Target>, Error>> {
-        let devices = self.clone();
-        Box::pin(async move {
-            match select {
-                Select::Ids(ids) => {
-                    let found = move |fleet: &Fleet| {
-                        let entries = ids.iter().filter_map(|id| fleet.entry(id));
-                        let present = entries.filter(|entry| entry.device.status != Status::Retired);
-                        present.map(|entry| target(&entry.device)).collect()
-                    };
-                    devices.see(found).await
-                }
-                Select::Group(group) => {
-                    devices.targets(DeviceFilter { group: Some(group), ..DeviceFilter::default() }).await
-                }
-                Select::Query(filter) => devices.targets(filter).await,
-            }
-        })
-    }
-
-    fn set_firmware(&self, id: Arc<str>, set: SetFirmware) -> BoxFuture<'static, Result<(), Error>> {
-        let handle = self.handle.clone();
-        Box::pin(async move { handle.ask(Do(WriteFirmware { id, set })).await? })
-    }
-
-    fn beats(&self) -> broadcast::Receiver<Beat> {
-        self.beats.subscribe()
+    pub(super) async fn see<R: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Fleet) -> R + Send + 'static,
+    ) -> Result<R, Error> {
+        Ok(self.handle.ask(ReadFleet::new(look)).await?)
     }
 }
 

@@ -1,4 +1,4 @@
-//! All devices, and what is found of them. Pure.
+//! The durable state of all devices, with indexes by key and location. Pure.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -8,53 +8,54 @@ use muster_geo::{BBox, Point, PointIndex, Shape};
 
 use super::command::Command;
 use super::deadline::{Deadlines, Due};
-use super::entry::Entry;
+use super::entry::DeviceEntry;
 use super::options::DeviceRules;
-use super::ports::{DeviceFilter, Target};
+use super::ports::{DeviceFilter, RolloutTarget};
 use super::record::{Device, Status};
 use super::telemetry::Telemetry;
-use super::turn::Staged;
+use super::transaction::StagedChanges;
 use muster_core::Millis;
 use muster_core::page::{Page, PageAsk};
 
-/// Devices that one page of a list looks at: a filter that few match gives short pages, not a long wait.
-const LOOKED_AT: usize = 20_000;
+/// Largest number of devices that one page of a list scans: a filter with few matches yields short pages, not a long
+/// wait.
+const MAX_SCANNED: usize = 20_000;
 
-/// What durable decisions changed, for those outside.
+/// What a durable decision changed for waiters and for the published directory.
 #[derive(Debug, Default)]
 pub(super) struct Changed {
-    /// Devices that have new commands.
+    /// Devices that have undelivered commands.
     pub(super) wake: Vec<Arc<str>>,
-    /// Devices whose credential may be another.
+    /// Devices whose credential may have changed.
     pub(super) credentials: Vec<Arc<str>>,
 }
 
-/// A device's readings, as far as they are in memory.
+/// Readings of a device that are in memory.
 #[derive(Debug, Default)]
 pub(super) struct Readings {
     pub(super) telemetry: Telemetry,
-    /// When they are to be written, where they are not yet.
+    /// When unstored readings are to be stored.
     pub(super) save_at: Option<Millis>,
 }
 
-/// Every device.
+/// All devices.
 #[derive(Debug, Default)]
 pub(super) struct Fleet {
-    /// Since when somebody listens.
+    /// When the actor started to receive heartbeats.
     pub(super) up: Millis,
-    entries: BTreeMap<Arc<str>, Arc<Entry>>,
+    entries: BTreeMap<Arc<str>, Arc<DeviceEntry>>,
     open: HashMap<Arc<str>, Arc<Vec<Command>>>,
     pub(super) readings: HashMap<Arc<str>, Readings>,
-    /// Whose key it is, of every device.
+    /// Device that holds a key, by the key's thumbprint.
     kids: HashMap<Box<str>, Arc<str>>,
     places: PointIndex<Arc<str>>,
     pub(super) deadlines: Deadlines,
 }
 
 impl Fleet {
-    /// Of what was read back.
+    /// Builds the fleet from stored records.
     pub(super) fn read_back(
-        entries: Vec<Entry>,
+        entries: Vec<DeviceEntry>,
         open: HashMap<Arc<str>, Vec<Command>>,
         up: Millis,
         rules: &DeviceRules,
@@ -64,16 +65,16 @@ impl Fleet {
         let mut places = Vec::new();
         for mut entry in entries {
             let id = Arc::clone(&entry.device.id);
-            entry.live.flap = super::flap::Flap::read_back(entry.told, entry.device.status);
-            if entry.told != entry.device.status {
-                fleet.deadlines.push(up, Due::Tell(Arc::clone(&id)));
+            entry.runtime.flap = super::flap::FlapDamper::read_back(entry.published_status, entry.device.status);
+            if entry.published_status != entry.device.status {
+                fleet.deadlines.push(up, Due::PublishStatus(Arc::clone(&id)));
             }
             if let Some(at) = entry.silent_at(up, rules) {
-                entry.live.watched = true;
+                entry.runtime.watched = true;
                 fleet.deadlines.push(at, Due::Silent(Arc::clone(&id)));
             }
             if let Some(place) = entry.device.location.filter(|_| entry.device.status != Status::Retired) {
-                entry.live.located = Some((place, Millis(0)));
+                entry.runtime.published_location = Some((place, Millis(0)));
                 places.push((Arc::clone(&id), place));
             }
             fleet.kids.extend(entry.keys.iter().map(|key| (key.kid.as_str().into(), Arc::clone(&id))));
@@ -90,34 +91,34 @@ impl Fleet {
         self.entries.len()
     }
 
-    pub(super) fn entry(&self, id: &str) -> Option<&Entry> {
+    pub(super) fn entry(&self, id: &str) -> Option<&DeviceEntry> {
         self.entries.get(id).map(|entry| &**entry)
     }
 
-    pub(super) fn entry_mut(&mut self, id: &str) -> Option<&mut Entry> {
+    pub(super) fn entry_mut(&mut self, id: &str) -> Option<&mut DeviceEntry> {
         self.entries.get_mut(id).map(Arc::make_mut)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &DeviceEntry> {
         self.entries.values().map(|entry| &**entry)
     }
 
-    pub(super) fn newest(&self) -> impl Iterator<Item = &Entry> {
+    pub(super) fn newest(&self) -> impl Iterator<Item = &DeviceEntry> {
         self.entries.values().rev().map(|entry| &**entry)
     }
 
-    /// The commands of a device that are not finished.
+    /// Returns the unfinished commands of a device.
     pub(super) fn open(&self, id: &str) -> Option<&[Command]> {
         self.open.get(id).map(|open| open.as_slice())
     }
 
-    /// Whose key it is.
+    /// Returns the device that holds a key.
     pub(super) fn holder(&self, kid: &str) -> Option<&Arc<str>> {
         self.kids.get(kid)
     }
 
-    /// Takes over what is durable.
-    pub(super) fn take(&mut self, staged: &mut Staged) -> Changed {
+    /// Applies a durable decision.
+    pub(super) fn take(&mut self, staged: &mut StagedChanges) -> Changed {
         let mut changed = Changed::default();
         for (id, open) in std::mem::take(&mut staged.open) {
             if open.iter().any(|command| command.deliveries == 0) {
@@ -130,7 +131,7 @@ impl Fleet {
         }
         for (id, entry) in std::mem::take(&mut staged.entries) {
             let before = self.entries.get(&id);
-            let trusted = |entry: &Entry| entry.device.status.trusted();
+            let trusted = |entry: &DeviceEntry| entry.device.status.trusted();
             if before.is_none_or(|before| before.keys != entry.keys || trusted(before) != trusted(&entry)) {
                 for key in before.map(|before| before.keys.clone()).unwrap_or_default() {
                     self.kids.remove(key.kid.as_str());
@@ -149,7 +150,7 @@ impl Fleet {
         changed
     }
 
-    /// Sets where a device is found.
+    /// Updates the index of locations.
     pub(super) fn place(&mut self, id: &Arc<str>, place: Option<Point>) {
         match place {
             Some(place) => drop(self.places.insert(Arc::clone(id), place)),
@@ -157,33 +158,33 @@ impl Fleet {
         }
     }
 
-    /// A page of the devices that match, newest first; retired ones only where their status is asked for.
+    /// Returns a page of the matching devices, newest first; retired ones only if the filter names their status.
     pub(super) fn list(&self, filter: &DeviceFilter, ask: &PageAsk) -> Page<Device> {
         let filter = Matcher::of(filter);
         let end = ask.after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         let mut rest = self.entries.range::<str, _>((Bound::Unbounded, end)).rev();
-        let (mut items, mut looked_at, mut last) = (Vec::new(), 0, None::<&str>);
+        let (mut items, mut scanned, mut last) = (Vec::new(), 0, None::<&str>);
         loop {
-            if items.len() >= ask.limit || looked_at >= LOOKED_AT {
+            if items.len() >= ask.limit || scanned >= MAX_SCANNED {
                 let next = rest.next().and(last).map(str::to_owned);
                 return Page { items, next };
             }
             let Some((id, entry)) = rest.next() else { return Page { items, next: None } };
-            (looked_at, last) = (looked_at + 1, Some(&**id));
+            (scanned, last) = (scanned + 1, Some(&**id));
             if filter.matches(&entry.device) {
                 items.push(entry.device.clone());
             }
         }
     }
 
-    /// As [`Self::list`], as rollouts see them, oldest first; gives where to go on.
-    pub(super) fn targets(&self, filter: &DeviceFilter, after: Option<&str>) -> (Vec<Target>, Option<Arc<str>>) {
+    /// Returns the matching devices as rollout targets, oldest first, and where to continue.
+    pub(super) fn targets(&self, filter: &DeviceFilter, after: Option<&str>) -> (Vec<RolloutTarget>, Option<Arc<str>>) {
         let filter = Matcher::of(filter);
         let start = after.map_or(Bound::Unbounded, Bound::Excluded);
         let mut targets = Vec::new();
         let mut last = None;
         for (n, (id, entry)) in self.entries.range::<str, _>((start, Bound::Unbounded)).enumerate() {
-            if n == LOOKED_AT {
+            if n == MAX_SCANNED {
                 return (targets, last);
             }
             if filter.matches(&entry.device) {
@@ -194,13 +195,13 @@ impl Fleet {
         (targets, None)
     }
 
-    /// The nearest devices, with their distance in metres.
+    /// Returns the nearest devices with their distance in metres.
     pub(super) fn near(&self, at: &Point, radius_m: f64, limit: usize) -> Vec<(Device, f64)> {
         let found = self.places.near(at, radius_m, limit);
         found.iter().filter_map(|near| Some((self.entry(near.key)?.device.clone(), near.distance_m))).collect()
     }
 
-    /// A page of the devices in a shape, newest first, and how many there are in all.
+    /// Returns a page of the devices in a shape, newest first, and how many there are in all.
     pub(super) fn within(&self, shape: &Shape, ask: &PageAsk) -> (Page<Device>, usize) {
         let mut found: Vec<&Arc<str>> = self.places.within(shape).map(|(id, _)| id).collect();
         let total = found.len();
@@ -211,8 +212,8 @@ impl Fleet {
     }
 }
 
-pub(super) fn target(device: &Device) -> Target {
-    Target {
+pub(super) fn target(device: &Device) -> RolloutTarget {
+    RolloutTarget {
         id: Arc::clone(&device.id),
         kind: device.kind,
         vendor: device.vendor.clone(),
@@ -228,7 +229,7 @@ fn next_expiry(open: &[Command]) -> Option<Millis> {
     open.iter().map(|command| command.expires_at).min()
 }
 
-/// A filter, made ready to be asked often.
+/// A filter prepared for matching many devices.
 struct Matcher<'a> {
     filter: &'a DeviceFilter,
     q: Option<String>,

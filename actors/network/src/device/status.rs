@@ -1,6 +1,6 @@
-//! How a device's status moves. Pure: what happened comes in, the next status goes out.
+//! The state machine of a device's status. Pure.
 //!
-//! | from | heard, well | heard, ill | silent | maintain | resume | quarantine | release | retire |
+//! | from | heartbeat, healthy | heartbeat, unhealthy | silence | begin maintenance | end maintenance | quarantine | release | retire |
 //! |---|---|---|---|---|---|---|---|---|
 //! | provisioned | online | online | - | maintenance | | quarantined | | retired |
 //! | online | - | degraded | offline | maintenance | | quarantined | | retired |
@@ -10,53 +10,59 @@
 //! | quarantined | | | - | | | | provisioned | retired |
 //! | retired | | | | | | | | |
 //!
-//! `-` stays, an empty cell is refused. A device is heard as online first and as degraded from there, so that a rule of
-//! health never hides that it came back. Out of quarantine leads only a release, which needs a reason, never maintenance.
+//! `-` means no change, an empty cell that the trigger is rejected. The first heartbeat makes a device online, even an
+//! unhealthy one, and the next degraded, so that a health rule never hides that the device is back. Quarantine ends
+//! only by a release, which needs a reason, never by maintenance.
 
 use serde_json::json;
 
 use super::record::Status;
 use muster_core::{Error, Kind};
 
-/// What happened to a device.
+/// Trigger of a status transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Move {
-    /// An authenticated heartbeat, by which it is well.
-    Well,
-    /// An authenticated heartbeat, and a rule of health says that it is not.
-    Ill,
-    /// No heartbeat for three intervals.
-    Silent,
-    Maintain,
-    /// The end of maintenance, of a device that was heard of lately.
-    ResumeHeard,
-    /// The end of maintenance, of a device that was not.
-    ResumeSilent,
+pub enum StatusTrigger {
+    /// An authenticated heartbeat that breaks no health rule.
+    HealthyHeartbeat,
+    /// An authenticated heartbeat that breaks a health rule.
+    UnhealthyHeartbeat,
+    /// No heartbeat for three heartbeat intervals.
+    Silence,
+    /// Begin of maintenance.
+    BeginMaintenance,
+    /// End of maintenance of a device with recent heartbeats.
+    ResumeOnline,
+    /// End of maintenance of a device without recent heartbeats.
+    ResumeOffline,
+    /// Quarantine by an operator or by the server.
     Quarantine,
+    /// Release from quarantine.
     Release,
+    /// Permanent removal.
     Retire,
 }
 
-impl Move {
+impl StatusTrigger {
+    /// All triggers.
     pub const ALL: [Self; 9] = [
-        Self::Well,
-        Self::Ill,
-        Self::Silent,
-        Self::Maintain,
-        Self::ResumeHeard,
-        Self::ResumeSilent,
+        Self::HealthyHeartbeat,
+        Self::UnhealthyHeartbeat,
+        Self::Silence,
+        Self::BeginMaintenance,
+        Self::ResumeOnline,
+        Self::ResumeOffline,
         Self::Quarantine,
         Self::Release,
         Self::Retire,
     ];
 
-    /// As callers name it.
+    /// Returns the name of the trigger in the API.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Well | Self::Ill => "heartbeat",
-            Self::Silent => "silence",
-            Self::Maintain => "begin_maintenance",
-            Self::ResumeHeard | Self::ResumeSilent => "end_maintenance",
+            Self::HealthyHeartbeat | Self::UnhealthyHeartbeat => "heartbeat",
+            Self::Silence => "silence",
+            Self::BeginMaintenance => "begin_maintenance",
+            Self::ResumeOnline | Self::ResumeOffline => "end_maintenance",
             Self::Quarantine => "quarantine",
             Self::Release => "release",
             Self::Retire => "retire",
@@ -65,51 +71,65 @@ impl Move {
 }
 
 impl Status {
-    /// The status after a move; `None` where the move is refused.
-    pub const fn after(self, happened: Move) -> Option<Self> {
-        match (self, happened) {
+    /// Returns the status after a trigger; `None` if the trigger is rejected.
+    pub const fn after(self, trigger: StatusTrigger) -> Option<Self> {
+        match (self, trigger) {
             (Self::Retired, _)
-            | (Self::Quarantined, Move::Well | Move::Ill | Move::Maintain | Move::Quarantine)
-            | (Self::Maintenance, Move::Maintain) => None,
-            (_, Move::Retire) => Some(Self::Retired),
-            (_, Move::Quarantine) => Some(Self::Quarantined),
-            (_, Move::Maintain) => Some(Self::Maintenance),
-            (Self::Maintenance, Move::ResumeHeard) => Some(Self::Online),
-            (Self::Maintenance, Move::ResumeSilent) => Some(Self::Offline),
-            (Self::Quarantined, Move::Release) => Some(Self::Provisioned),
-            (_, Move::ResumeHeard | Move::ResumeSilent | Move::Release) => None,
-            (Self::Online | Self::Degraded, Move::Silent) => Some(Self::Offline),
-            (Self::Provisioned | Self::Offline | Self::Degraded, Move::Well)
-            | (Self::Provisioned | Self::Offline, Move::Ill) => Some(Self::Online),
-            (Self::Online, Move::Ill) => Some(Self::Degraded),
-            (stays, Move::Well | Move::Ill | Move::Silent) => Some(stays),
+            | (
+                Self::Quarantined,
+                StatusTrigger::HealthyHeartbeat
+                | StatusTrigger::UnhealthyHeartbeat
+                | StatusTrigger::BeginMaintenance
+                | StatusTrigger::Quarantine,
+            )
+            | (Self::Maintenance, StatusTrigger::BeginMaintenance) => None,
+            (_, StatusTrigger::Retire) => Some(Self::Retired),
+            (_, StatusTrigger::Quarantine) => Some(Self::Quarantined),
+            (_, StatusTrigger::BeginMaintenance) => Some(Self::Maintenance),
+            (Self::Maintenance, StatusTrigger::ResumeOnline) => Some(Self::Online),
+            (Self::Maintenance, StatusTrigger::ResumeOffline) => Some(Self::Offline),
+            (Self::Quarantined, StatusTrigger::Release) => Some(Self::Provisioned),
+            (_, StatusTrigger::ResumeOnline | StatusTrigger::ResumeOffline | StatusTrigger::Release) => None,
+            (Self::Online | Self::Degraded, StatusTrigger::Silence) => Some(Self::Offline),
+            (Self::Provisioned | Self::Offline | Self::Degraded, StatusTrigger::HealthyHeartbeat)
+            | (Self::Provisioned | Self::Offline, StatusTrigger::UnhealthyHeartbeat) => Some(Self::Online),
+            (Self::Online, StatusTrigger::UnhealthyHeartbeat) => Some(Self::Degraded),
+            (stays, StatusTrigger::HealthyHeartbeat | StatusTrigger::UnhealthyHeartbeat | StatusTrigger::Silence) => {
+                Some(stays)
+            }
         }
     }
 
-    /// What people may do to a device of this status.
+    /// Returns the names of the actions that operators may apply in this status.
     pub fn allowed(self) -> Vec<&'static str> {
-        let moves = [Move::Maintain, Move::ResumeHeard, Move::Quarantine, Move::Release, Move::Retire];
-        moves.into_iter().filter(|&happened| self.after(happened).is_some()).map(Move::name).collect()
+        let triggers = [
+            StatusTrigger::BeginMaintenance,
+            StatusTrigger::ResumeOnline,
+            StatusTrigger::Quarantine,
+            StatusTrigger::Release,
+            StatusTrigger::Retire,
+        ];
+        triggers.into_iter().filter(|&trigger| self.after(trigger).is_some()).map(StatusTrigger::name).collect()
     }
 
-    /// As [`Self::after`], for a caller who is told what would have been allowed.
+    /// Returns the status after a trigger.
     ///
     /// # Errors
-    /// `Conflict`, with the allowed moves.
-    pub fn moved(self, happened: Move) -> Result<Self, Error> {
-        self.after(happened).ok_or_else(|| {
-            let message = format!("a device that is {} does not take `{}`", self.name(), happened.name());
+    /// `Conflict` with the allowed actions.
+    pub fn transition(self, trigger: StatusTrigger) -> Result<Self, Error> {
+        self.after(trigger).ok_or_else(|| {
+            let message = format!("a device that is {} does not take `{}`", self.name(), trigger.name());
             let details = json!({ "status": self.name(), "allowed": self.allowed() });
             Error::new(Kind::Conflict, message).coded("illegal_transition").detailing(details)
         })
     }
 
-    /// Whether the server finds it out by itself, from heartbeats and their absence.
+    /// Returns whether the server determines this status by itself, from heartbeats and their absence.
     pub const fn automatic(self) -> bool {
         matches!(self, Self::Online | Self::Degraded | Self::Offline)
     }
 
-    /// Whether its credentials are let in.
+    /// Returns whether credentials and commands of the device are accepted.
     pub const fn trusted(self) -> bool {
         !matches!(self, Self::Quarantined | Self::Retired)
     }
@@ -125,7 +145,7 @@ mod tests {
     /// -> online; online|degraded -(silence)-> offline -(heartbeat)-> online; any -(operator)-> maintenance ->
     /// online|offline; any -> quarantined -> provisioned; any -> retired, which is terminal.
     #[test]
-    fn every_status_takes_every_move_as_the_contract_says() {
+    fn every_status_handles_every_trigger_as_the_contract_defines() {
         use Status::{Degraded as D, Maintenance as M, Offline as F, Online as O, Provisioned as P};
         use Status::{Quarantined as Q, Retired as R};
         let table: [(Status, [Option<Status>; 9]); 7] = [
@@ -138,44 +158,44 @@ mod tests {
             (R, [None; 9]),
         ];
         for (from, row) in table {
-            for (happened, expected) in Move::ALL.into_iter().zip(row) {
-                assert_eq!(from.after(happened), expected, "{from:?} {happened:?}");
+            for (trigger, expected) in StatusTrigger::ALL.into_iter().zip(row) {
+                assert_eq!(from.after(trigger), expected, "{from:?} {trigger:?}");
             }
         }
     }
 
     #[test]
-    fn a_refused_move_lists_what_is_allowed() {
-        let refused = Status::Quarantined.moved(Move::Maintain).unwrap_err();
+    fn a_rejected_transition_lists_the_allowed_actions() {
+        let refused = Status::Quarantined.transition(StatusTrigger::BeginMaintenance).unwrap_err();
         assert_eq!(refused.kind, Kind::Conflict);
         assert_eq!(*refused.details.unwrap(), json!({ "status": "quarantined", "allowed": ["release", "retire"] }));
     }
 
-    fn any_move() -> impl Strategy<Value = Move> {
-        prop::sample::select(&Move::ALL[..])
+    fn any_move() -> impl Strategy<Value = StatusTrigger> {
+        prop::sample::select(&StatusTrigger::ALL[..])
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(256))]
 
-        /// Whatever happens: quarantine is left only by release or retirement, retirement never.
+        /// For any sequence of triggers: quarantine ends only by release or retirement, retirement never.
         #[test]
-        fn trust_comes_back_only_by_release(moves in prop::collection::vec(any_move(), 0..60)) {
+        fn trust_is_restored_only_by_release(triggers in prop::collection::vec(any_move(), 0..60)) {
             let mut status = Status::Provisioned;
-            for happened in moves {
-                let next = status.after(happened).unwrap_or(status);
+            for trigger in triggers {
+                let next = status.after(trigger).unwrap_or(status);
                 if !status.trusted() && next != status {
-                    prop_assert!(matches!(happened, Move::Release | Move::Retire), "{status:?} {happened:?}");
+                    prop_assert!(matches!(trigger, StatusTrigger::Release | StatusTrigger::Retire), "{status:?} {trigger:?}");
                 }
                 prop_assert!(status != Status::Retired || next == Status::Retired);
                 status = next;
             }
         }
 
-        /// A heartbeat settles after two steps at most.
+        /// Repeating a heartbeat changes the status at most twice.
         #[test]
-        fn a_heartbeat_settles(from in prop::sample::select(&Status::ALL[..]), ill in any::<bool>()) {
-            let beat = if ill { Move::Ill } else { Move::Well };
+        fn a_heartbeat_settles(from in prop::sample::select(&Status::ALL[..]), unhealthy in any::<bool>()) {
+            let beat = if unhealthy { StatusTrigger::UnhealthyHeartbeat } else { StatusTrigger::HealthyHeartbeat };
             if let Some(second) = from.after(beat).and_then(|first| first.after(beat)) {
                 prop_assert_eq!(second.after(beat), Some(second));
             }

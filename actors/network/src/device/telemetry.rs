@@ -1,4 +1,4 @@
-//! The latest readings of a device. Pure.
+//! Latest readings of a device. Pure.
 
 use std::collections::BTreeMap;
 
@@ -8,22 +8,24 @@ use serde_json::{Map, Value, json};
 
 use muster_core::{Error, Kind, Millis};
 
-/// Readings kept of one device.
-pub const MAX_READINGS: usize = 64;
+/// Largest number of readings kept for one device.
+pub(super) const MAX_READINGS: usize = 64;
 const MAX_NAME: usize = 48;
 const MAX_TEXT: usize = 128;
 
 /// A reading.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
-    /// A number, a truth value or a text.
+    /// A number, a boolean or a string of at most 128 bytes.
     pub value: Value,
+    /// When it arrived.
     pub at: Millis,
 }
 
-/// The newest reading of each name.
+/// The newest reading of each name, at most 64.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Telemetry {
+    /// Readings by name.
     pub readings: BTreeMap<String, Reading>,
 }
 
@@ -34,15 +36,15 @@ impl Record for Telemetry {
 }
 
 impl Telemetry {
-    /// Where a device's readings are stored.
+    /// Returns the key of a device's readings in the store.
     pub fn key(device: &str) -> Vec<u8> {
         format!("{device}/t").into_bytes()
     }
 
-    /// Takes new readings over; null takes one away. All of them or none.
+    /// Merges new readings, all or none; null removes a reading.
     ///
     /// # Errors
-    /// `Invalid` names the first reading that does not fit.
+    /// `Invalid` with the first reading that violates a bound.
     pub fn merge(&mut self, values: &Map<String, Value>, at: Millis) -> Result<(), Error> {
         for (name, value) in values {
             check(name, value)?;
@@ -88,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_of_each_name_is_kept_and_null_takes_it_away() {
+    fn the_newest_reading_of_each_name_is_kept_and_null_removes_it() {
         let mut telemetry = Telemetry::default();
         telemetry.merge(&map(json!({ "water_cm": 3, "pump": true })), Millis(1)).unwrap();
         telemetry.merge(&map(json!({ "water_cm": 4.5, "pump": null, "note": "x" })), Millis(2)).unwrap();
@@ -97,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_bounded_and_a_refused_message_changes_nothing() {
+    fn readings_are_bounded_and_a_rejected_message_changes_nothing() {
         let mut telemetry = Telemetry::default();
         for bad in [json!({ "a b": 1 }), json!({ "": 1 }), json!({ "a": [] }), json!({ "a": "x".repeat(129) })] {
             assert_eq!(telemetry.merge(&map(bad), Millis(1)).unwrap_err().kind, Kind::Invalid);

@@ -1,10 +1,11 @@
-//! Whether one device speaks under a key, or two. Pure.
+//! Detection of two devices that use one key. Pure.
 //!
-//! A heartbeat may name its boot (`boot_id`, random at each start of the device) and its place in it (`seq`, rising).
-//! Only heartbeats whose token verifies under the device's own key are judged: a stranger has no say. A boot that was
-//! left for another never comes back, and within a boot the numbers never fall; each heartbeat against that is a strike.
-//! One may be a heartbeat that overtook another on its way, so only several within ten minutes are a clone: two devices
-//! that take turns under one key make a strike at each turn.
+//! A heartbeat may carry the identifier of its boot (`boot_id`, random at each start of the device) and a sequence
+//! number (`seq`, increasing within a boot). Only heartbeats whose token verifies under the device's own key are
+//! evaluated, so strangers have no influence. A boot that was followed by another never returns, and within a boot the
+//! numbers never decrease; each heartbeat that violates this is a strike. A single strike may be a heartbeat that
+//! overtook another one in transit, so only several within ten minutes count as a clone: two devices that alternate
+//! under one key cause a strike at each alternation.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,44 +14,50 @@ use serde::{Deserialize, Serialize};
 
 use muster_core::Millis;
 
-/// Boots that are remembered.
+/// Number of earlier boots that are remembered.
 const REMEMBERED: usize = 4;
 const STRIKES_WITHIN: Duration = Duration::from_secs(600);
 
-/// What a device's heartbeats said of its boots.
+/// Boots that a device's heartbeats have reported.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Boots {
+pub(super) struct Boots {
     boot: Option<Box<str>>,
     seq: Option<u64>,
     earlier: VecDeque<Box<str>>,
-    /// The times of strikes that still count.
+    /// Times of the strikes that still count.
     strikes: VecDeque<Millis>,
 }
 
-/// What a heartbeat says of who sent it.
+/// Relation of a heartbeat to earlier ones of the same key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Judged {
-    /// It follows what was heard before.
+pub(super) enum BootVerdict {
+    /// It follows the earlier ones.
     Fresh,
-    /// It was heard before: an answer that was lost.
-    Again,
-    /// It is older than what was heard: its readings do not count.
+    /// It repeats the last one, because the response was lost.
+    Repeated,
+    /// It is older than the last one: its content is ignored.
     Stale,
-    /// Two speak under one key.
+    /// Two devices use one key.
     Clone,
 }
 
 impl Boots {
-    /// Judges a heartbeat of `boot`; `strikes` within ten minutes are a clone.
-    pub fn judge(&mut self, boot: Option<&str>, seq: Option<u64>, now: Millis, strikes: usize) -> Judged {
-        let Some(boot) = boot else { return Judged::Fresh };
+    /// Evaluates a heartbeat of `boot`; `strikes` strikes within ten minutes are a clone.
+    pub(super) fn evaluate(
+        &mut self,
+        boot: Option<&str>,
+        seq: Option<u64>,
+        now: Millis,
+        strikes: usize,
+    ) -> BootVerdict {
+        let Some(boot) = boot else { return BootVerdict::Fresh };
         if self.boot.as_deref() == Some(boot) {
             return match (seq, self.seq) {
                 (Some(seq), Some(last)) if seq < last => self.strike(now, strikes),
-                (Some(seq), Some(last)) if seq == last => Judged::Again,
+                (Some(seq), Some(last)) if seq == last => BootVerdict::Repeated,
                 (seq, last) => {
                     self.seq = seq.or(last);
-                    Judged::Fresh
+                    BootVerdict::Fresh
                 }
             };
         }
@@ -61,17 +68,17 @@ impl Boots {
             self.earlier.truncate(REMEMBERED);
         }
         self.seq = seq;
-        if returned { self.strike(now, strikes) } else { Judged::Fresh }
+        if returned { self.strike(now, strikes) } else { BootVerdict::Fresh }
     }
 
-    fn strike(&mut self, now: Millis, strikes: usize) -> Judged {
+    fn strike(&mut self, now: Millis, strikes: usize) -> BootVerdict {
         self.strikes.retain(|at| now.since(*at) < STRIKES_WITHIN);
         self.strikes.push_back(now);
-        if self.strikes.len() >= strikes.max(1) { Judged::Clone } else { Judged::Stale }
+        if self.strikes.len() >= strikes.max(1) { BootVerdict::Clone } else { BootVerdict::Stale }
     }
 
-    /// Whether a heartbeat would be judged fresh, without taking it.
-    pub fn follows(&self, boot: Option<&str>, seq: Option<u64>) -> bool {
+    /// Returns whether a heartbeat would be [`BootVerdict::Fresh`], without recording it.
+    pub(super) fn follows(&self, boot: Option<&str>, seq: Option<u64>) -> bool {
         let Some(boot) = boot else { return true };
         if self.boot.as_deref() == Some(boot) {
             return seq.zip(self.seq).is_none_or(|(seq, last)| seq > last);
@@ -80,33 +87,33 @@ impl Boots {
     }
 }
 
-/// Signatures under a device's name that did not verify, of the last hour. Anyone who knows the name can send them.
+/// Invalid signatures under a device's identifier within the last hour. Anyone who knows the identifier can send them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BadSignatures {
+pub(super) struct BadSignatures {
     since: Option<Millis>,
     count: u32,
-    told: Option<Millis>,
+    reported_at: Option<Millis>,
 }
 
-const COUNTED_FOR: Duration = Duration::from_secs(3600);
-const TOLD_EVERY: Duration = Duration::from_secs(60);
+const COUNTING_PERIOD: Duration = Duration::from_secs(3600);
+const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 
 impl BadSignatures {
-    /// Those of the hour.
-    pub fn total(&self) -> u32 {
+    /// Returns the count of the current hour.
+    pub(super) fn total(&self) -> u32 {
         self.count
     }
 
-    /// Counts some; gives the hour's count where it is to be told now.
-    pub fn count(&mut self, more: u32, now: Millis) -> Option<u32> {
-        if self.since.is_none_or(|since| now.since(since) >= COUNTED_FOR) {
-            *self = Self { since: Some(now), count: 0, told: self.told };
+    /// Adds to the count and returns it if it is to be published now.
+    pub(super) fn count(&mut self, more: u32, now: Millis) -> Option<u32> {
+        if self.since.is_none_or(|since| now.since(since) >= COUNTING_PERIOD) {
+            *self = Self { since: Some(now), count: 0, reported_at: self.reported_at };
         }
         self.count = self.count.saturating_add(more);
-        if self.told.is_some_and(|told| now.since(told) < TOLD_EVERY) {
+        if self.reported_at.is_some_and(|reported_at| now.since(reported_at) < REPORT_INTERVAL) {
             return None;
         }
-        self.told = Some(now);
+        self.reported_at = Some(now);
         Some(self.count)
     }
 }
@@ -122,34 +129,37 @@ mod tests {
     }
 
     #[test]
-    fn two_that_take_turns_under_one_key_are_a_clone_at_the_third_turn_back() {
+    fn two_devices_alternating_under_one_key_are_a_clone_at_the_third_strike() {
         let mut boots = Boots::default();
-        let judged: Vec<_> = ["a", "b", "a", "b", "a"]
+        let verdict: Vec<_> = ["a", "b", "a", "b", "a"]
             .into_iter()
             .enumerate()
-            .map(|(n, boot)| boots.judge(Some(boot), Some(1), at(n as u64), 3))
+            .map(|(n, boot)| boots.evaluate(Some(boot), Some(1), at(n as u64), 3))
             .collect();
-        assert_eq!(judged, [Judged::Fresh, Judged::Fresh, Judged::Stale, Judged::Stale, Judged::Clone]);
+        assert_eq!(
+            verdict,
+            [BootVerdict::Fresh, BootVerdict::Fresh, BootVerdict::Stale, BootVerdict::Stale, BootVerdict::Clone]
+        );
     }
 
     #[test]
     fn a_lost_answer_and_one_heartbeat_overtaken_are_forgiven() {
         let mut boots = Boots::default();
-        let mut beat = |seq, s| boots.judge(Some("a"), Some(seq), at(s), 3);
-        assert_eq!(beat(1, 0), Judged::Fresh);
-        assert_eq!(beat(1, 1), Judged::Again);
-        assert_eq!(beat(3, 2), Judged::Fresh);
-        assert_eq!(beat(2, 3), Judged::Stale);
+        let mut beat = |seq, s| boots.evaluate(Some("a"), Some(seq), at(s), 3);
+        assert_eq!(beat(1, 0), BootVerdict::Fresh);
+        assert_eq!(beat(1, 1), BootVerdict::Repeated);
+        assert_eq!(beat(3, 2), BootVerdict::Fresh);
+        assert_eq!(beat(2, 3), BootVerdict::Stale);
         // Strikes are forgotten: one in ten minutes never makes a clone.
         for n in 1..10 {
-            assert_eq!(beat(2, 3 + 600 * n), Judged::Stale);
+            assert_eq!(beat(2, 3 + 600 * n), BootVerdict::Stale);
         }
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(128))]
 
-        /// One honest device, however often it starts anew and however often its answers are lost, is never a clone.
+        /// A single device is never a clone, however often it restarts and however often its responses are lost.
         #[test]
         fn an_honest_device_is_never_a_clone(beats in prop::collection::vec((0_u8..20, 0_u8..3), 1..100)) {
             let (mut boots, mut boot, mut seq) = (Boots::default(), 0, 0);
@@ -161,15 +171,15 @@ mod tests {
                 for again in 0..=repeats {
                     let name = format!("boot-{boot}");
                     prop_assert_eq!(boots.follows(Some(&name), Some(seq)), again == 0);
-                    let judged = boots.judge(Some(&name), Some(seq), at(n as u64), 3);
-                    prop_assert_eq!(judged, if again == 0 { Judged::Fresh } else { Judged::Again });
+                    let verdict = boots.evaluate(Some(&name), Some(seq), at(n as u64), 3);
+                    prop_assert_eq!(verdict, if again == 0 { BootVerdict::Fresh } else { BootVerdict::Repeated });
                 }
             }
         }
     }
 
     #[test]
-    fn bad_signatures_are_told_once_a_minute_and_counted_by_the_hour() {
+    fn bad_signatures_are_reported_once_a_minute_and_counted_by_the_hour() {
         let mut bad = BadSignatures::default();
         assert_eq!(bad.count(1, at(0)), Some(1));
         assert_eq!(bad.count(5, at(59)), None);

@@ -15,7 +15,7 @@ use super::snapshot::Ask;
 use super::state::State;
 use super::turn::{Turn, firmware_of};
 use super::{Options, SigningKey};
-use crate::device::{FirmwareView, SetFirmware};
+use crate::device::{FirmwareStateUpdate, FirmwareView};
 use crate::journal::Incarnations;
 use muster_core::event::{Event, Publisher};
 use muster_core::idempotency::PendingResponses;
@@ -55,7 +55,7 @@ impl From<Reply<()>> for FirmwareEffect {
 #[derive(Debug)]
 pub struct Announcement {
     events: Vec<Event>,
-    firmware: Vec<(Arc<str>, SetFirmware)>,
+    firmware: Vec<(Arc<str>, FirmwareStateUpdate)>,
     /// Devices that have something to take.
     woken: Vec<Arc<str>>,
 }
@@ -118,7 +118,7 @@ pub async fn load(options: Options, control: Control, incarnations: Incarnations
 }
 
 /// What devices run by jobs that may have ended with the server: written once more.
-fn unsettled(state: &State, now: Millis) -> Vec<(Arc<str>, SetFirmware)> {
+fn unsettled(state: &State, now: Millis) -> Vec<(Arc<str>, FirmwareStateUpdate)> {
     let recent = |at: Millis| now.since(at) < Duration::from_secs(3600);
     let jobs = state.jobs.values().filter(|rollout| !rollout.is_settled() || recent(rollout.job.updated_at));
     let all = jobs.flat_map(|rollout| rollout.executions().iter().map(move |execution| (rollout, execution)));
@@ -246,7 +246,7 @@ impl Actor for FirmwareActor {
         if let Some(forwarder) = self.forwarder.take() {
             context.spawn(forwarder.run(Arc::clone(&self.devices)).into_actor(self));
         }
-        beats(self.devices.beats(), context, self);
+        beats(self.devices.heartbeats(), context, self);
         let orphans = std::mem::take(&mut self.orphans);
         if self.admit().is_ok() {
             for ops in orphans {

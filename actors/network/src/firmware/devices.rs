@@ -10,7 +10,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::actor::{FirmwareActor, STEP};
 use super::rollout::Gate;
 use super::turn::Turn;
-use crate::device::{Beat, Select, Target};
+use crate::device::{DeviceSelection, ReceivedHeartbeat, RolloutTarget};
 use muster_core::Error;
 use muster_core::journal::Journalled;
 
@@ -40,7 +40,7 @@ impl FirmwareActor {
         }
         self.asking = true;
         let ids = asked.iter().flat_map(|(_, devices)| devices.iter().cloned()).collect();
-        let found = self.devices.select(Select::Ids(ids));
+        let found = self.devices.select(DeviceSelection::Ids(ids));
         context.spawn(found.into_actor(self).map(move |found, actor, context: &mut Context<Self>| {
             actor.asking = false;
             match found {
@@ -50,7 +50,7 @@ impl FirmwareActor {
         }));
     }
 
-    fn tell(&mut self, asked: &[(Arc<str>, Vec<Arc<str>>)], found: &[Target], context: &mut Context<Self>) {
+    fn tell(&mut self, asked: &[(Arc<str>, Vec<Arc<str>>)], found: &[RolloutTarget], context: &mut Context<Self>) {
         if self.admit().is_err() {
             return;
         }
@@ -61,17 +61,17 @@ impl FirmwareActor {
         self.record(turn, context);
     }
 
-    fn hear(&mut self, heard: Result<Beat, RecvError>, context: &mut Context<Self>) {
+    fn hear(&mut self, heard: Result<ReceivedHeartbeat, RecvError>, context: &mut Context<Self>) {
         match heard {
             Ok(beat) if self.state.job_in_hand(&beat.device).is_some() => self.beat(&beat, context),
             Err(RecvError::Lagged(missed)) => {
                 tracing::warn!(missed, "heartbeats were missed: reading what devices run");
-                let found = self.devices.select(Select::Ids(self.state.busy_devices()));
+                let found = self.devices.select(DeviceSelection::Ids(self.state.busy_devices()));
                 context.spawn(found.into_actor(self).map(|found, actor, context: &mut Context<Self>| {
                     for device in found.unwrap_or_default() {
                         let (firmware, at) = (device.firmware.current, device.last_seen.unwrap_or_default());
                         let (device, status) = (device.id, device.status);
-                        actor.beat(&Beat { device, at, boot_id: None, firmware, status }, context);
+                        actor.beat(&ReceivedHeartbeat { device, at, boot_id: None, firmware, status }, context);
                     }
                 }));
             }
@@ -79,7 +79,7 @@ impl FirmwareActor {
         }
     }
 
-    fn beat(&mut self, beat: &Beat, context: &mut Context<Self>) {
+    fn beat(&mut self, beat: &ReceivedHeartbeat, context: &mut Context<Self>) {
         let Some(firmware) = &beat.firmware else { return };
         // A beat that cannot be recorded is followed by the next.
         if self.admit().is_ok() {
@@ -96,7 +96,11 @@ impl FirmwareActor {
 }
 
 /// Heartbeats, one after another.
-pub(super) fn beats(mut from: broadcast::Receiver<Beat>, context: &mut Context<FirmwareActor>, actor: &FirmwareActor) {
+pub(super) fn beats(
+    mut from: broadcast::Receiver<ReceivedHeartbeat>,
+    context: &mut Context<FirmwareActor>,
+    actor: &FirmwareActor,
+) {
     let next = async move {
         let heard = from.recv().await;
         (heard, from)

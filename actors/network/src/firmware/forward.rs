@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::device::{FirmwareView, SetFirmware};
+use crate::device::{FirmwareStateUpdate, FirmwareView};
 use muster_core::Kind;
 
 /// How long until it is tried again where devices cannot be written.
 const AGAIN: Duration = Duration::from_secs(1);
 
-type Sets = Vec<(Arc<str>, SetFirmware)>;
+type Sets = Vec<(Arc<str>, FirmwareStateUpdate)>;
 
 /// The way to whoever writes.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct Forward(UnboundedSender<Sets>);
 #[derive(Debug)]
 pub struct Forwarder {
     from: UnboundedReceiver<Sets>,
-    waiting: BTreeMap<Arc<str>, SetFirmware>,
+    waiting: BTreeMap<Arc<str>, FirmwareStateUpdate>,
 }
 
 /// Both ends.

@@ -20,7 +20,7 @@ use super::record;
 use super::rollout::{Report, Rollout};
 use super::state::{Deed, DeviceJob, Hashed, NewArtifact, NewJob, Rules, State, public};
 use super::turn::{Turn, job_view};
-use crate::device::{DeviceFilter, FirmwareView, Select, Target};
+use crate::device::{DeviceFilter, DeviceSelection, FirmwareView, RolloutTarget};
 use crate::journal::Incarnations;
 use muster_core::event::Publisher;
 use muster_core::idempotency::Idempotency;
@@ -294,11 +294,11 @@ impl Firmwares {
         self.handle.ask(Create { change, request }).await?
     }
 
-    async fn resolve(&self, target: &JobTarget) -> Result<Vec<Target>, Error> {
+    async fn resolve(&self, target: &JobTarget) -> Result<Vec<RolloutTarget>, Error> {
         let select = match target {
-            JobTarget::DeviceIds(ids) => Select::Ids(ids.clone()),
-            JobTarget::Group(group) => Select::Group(group.clone()),
-            JobTarget::Query(query) => Select::Query(DeviceFilter {
+            JobTarget::DeviceIds(ids) => DeviceSelection::Ids(ids.clone()),
+            JobTarget::Group(group) => DeviceSelection::Group(group.clone()),
+            JobTarget::Query(query) => DeviceSelection::Query(DeviceFilter {
                 tag: query.tag.clone(),
                 group: query.group.clone(),
                 hw_class: query.hw_class.clone(),

@@ -10,7 +10,7 @@ use super::artifact::Artifact;
 use super::execution::{ExecState, Execution};
 use super::job::Job;
 use super::rollout::{Happened, Rollout};
-use crate::device::{FirmwareVersion, SetFirmware, Sync};
+use crate::device::{FirmwareStateUpdate, FirmwareSync, FirmwareVersion};
 use muster_core::Millis;
 use muster_core::audit::AuditEntry;
 use muster_core::event::Event;
@@ -28,7 +28,7 @@ pub struct Turn {
     /// Devices that have something to take.
     pub woken: Vec<Arc<str>>,
     /// What devices run, or are to run, now.
-    pub firmware: Vec<(Arc<str>, SetFirmware)>,
+    pub firmware: Vec<(Arc<str>, FirmwareStateUpdate)>,
     /// The answer to a request that names itself.
     pub answer: Option<(Idempotency, Value)>,
     fault: Option<StoreError>,
@@ -170,31 +170,33 @@ fn execution_event(execution: &Execution, now: Millis) -> Event {
 }
 
 /// What a device's record is to say of its firmware now.
-pub fn firmware_of(job: &Job, execution: &Execution) -> Option<SetFirmware> {
+pub fn firmware_of(job: &Job, execution: &Execution) -> Option<FirmwareStateUpdate> {
     if !job.kind.changes_firmware() || job.policy.mode == super::policy::Mode::DownloadOnly {
         return None;
     }
-    let wish = |version: &Option<FirmwareVersion>, sync| SetFirmware {
+    let wish = |version: &Option<FirmwareVersion>, sync| FirmwareStateUpdate {
         desired: Some(version.clone()),
         sync: Some(sync),
-        ..SetFirmware::default()
+        ..FirmwareStateUpdate::default()
     };
-    let runs = |now: &Option<FirmwareVersion>, before: &Option<FirmwareVersion>| SetFirmware {
+    let runs = |now: &Option<FirmwareVersion>, before: &Option<FirmwareVersion>| FirmwareStateUpdate {
         current: now.clone(),
         previous: before.clone(),
         desired: Some(None),
-        sync: Some(Sync::InSync),
-        ..SetFirmware::default()
+        sync: Some(FirmwareSync::InSync),
+        ..FirmwareStateUpdate::default()
     };
     match execution.state {
-        ExecState::Notified => Some(wish(&execution.to, Sync::Pending)),
-        ExecState::RollingBack => Some(wish(&execution.from, Sync::Pending)),
+        ExecState::Notified => Some(wish(&execution.to, FirmwareSync::Pending)),
+        ExecState::RollingBack => Some(wish(&execution.from, FirmwareSync::Pending)),
         ExecState::Succeeded => Some(runs(&execution.to, &execution.from)),
         ExecState::RolledBack => Some(runs(&execution.from, &execution.to)),
-        ExecState::AlreadyInstalled => Some(wish(&None, Sync::InSync)),
-        ExecState::Canceled if execution.times.contains_key(&ExecState::Notified) => Some(wish(&None, Sync::Unknown)),
+        ExecState::AlreadyInstalled => Some(wish(&None, FirmwareSync::InSync)),
+        ExecState::Canceled if execution.times.contains_key(&ExecState::Notified) => {
+            Some(wish(&None, FirmwareSync::Unknown))
+        }
         ExecState::Failed | ExecState::TimedOut | ExecState::Rejected => {
-            Some(SetFirmware { sync: Some(Sync::Error), ..SetFirmware::default() })
+            Some(FirmwareStateUpdate { sync: Some(FirmwareSync::Error), ..FirmwareStateUpdate::default() })
         }
         _ => None,
     }

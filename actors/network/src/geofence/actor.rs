@@ -11,7 +11,7 @@ use super::checks::check;
 use super::inbox::Inbox;
 use super::messages::Drain;
 use super::record::{FENCES, Fence, Member, Observation, Subject};
-use super::state::{Crossing, FenceState, Reason};
+use super::state::{Crossing, CrossingReason, FenceState};
 use crate::journal::Incarnations;
 use muster_core::event::{Event, Publisher};
 use muster_core::idempotency::PendingResponses;
@@ -19,18 +19,21 @@ use muster_core::journal::{Committed, Journal, Journalled, Reply};
 use muster_core::supervise::BuildError;
 use muster_core::{Clock, Error};
 
-/// Observations looked at, and subjects and events written, in one turn: requests are handled in between.
-const MAX_LOOKED_AT: usize = 2_000;
+/// Bounds of one message: observations processed, subjects and events written. Requests are handled in between.
+const MAX_OBSERVATIONS: usize = 2_000;
 const MAX_CROSSINGS: usize = 256;
 const MAX_EVENTS: usize = 1_000;
-/// How often the inbox is looked into without a notification: for what could not be announced, or not be written.
+/// Interval at which the inbox is read without a notification, for observations that could not be announced or stored.
 const TICK: Duration = Duration::from_secs(1);
 
-/// What the actor needs.
+/// Dependencies of [`super::Geofences`].
 #[derive(Clone)]
 pub struct GeofenceOptions {
+    /// Store of the records.
     pub store: StoreHandle,
+    /// Clock of the server.
     pub clock: Clock,
+    /// Publisher of the geofence events.
     pub publisher: Publisher,
 }
 
@@ -40,34 +43,36 @@ impl std::fmt::Debug for GeofenceOptions {
     }
 }
 
-/// What is done once a decision is durable.
+/// Effect of a durable decision.
 #[derive(Debug)]
-pub enum GeofenceEffect {
-    /// Somebody is answered.
-    Answer(Reply<()>),
-    /// Subjects entered and left: these events are published. Were they not stored, the observations are judged again.
+pub(super) enum GeofenceEffect {
+    /// A caller receives its response.
+    Reply(Reply<()>),
+    /// Subjects entered and left: the events are published. If they could not be stored, the observations are evaluated
+    /// again.
     Crossed { events: Vec<Event>, seen: Vec<Observation> },
 }
 
 impl From<Reply<()>> for GeofenceEffect {
     fn from(reply: Reply<()>) -> Self {
-        Self::Answer(reply)
+        Self::Reply(reply)
     }
 }
 
-/// Owns the geofences, and who is inside.
+/// Owns the geofences and memberships.
 #[derive(Debug)]
-pub struct GeofenceActor {
+pub(super) struct GeofenceActor {
     pub(super) options: GeofenceOptions,
     pub(super) state: FenceState,
     pub(super) journal: Journal<GeofenceEffect>,
     pub(super) answers: PendingResponses,
     inbox: Inbox,
-    /// Subjects to be judged again because fences changed.
+    /// Subjects to be evaluated again because fences changed.
     rechecks: VecDeque<Subject>,
 }
 
-/// Reads everything back. All who were inside are checked anew: a fence may have changed just before the end.
+/// Reads all records. All subjects inside a fence are evaluated again: a fence may have changed just before the
+/// shutdown.
 pub(super) async fn load(
     options: GeofenceOptions,
     inbox: Inbox,
@@ -94,7 +99,7 @@ fn read_all(store: &StoreHandle) -> Result<(FenceState, VecDeque<Subject>), Stor
     Ok((state, rechecks))
 }
 
-/// The writes of a crossing.
+/// Returns the writes of a crossing.
 fn ops(crossing: &Crossing) -> Result<Vec<Op>, StoreError> {
     let (member, tree) = (&crossing.member, Member::TREE);
     let key = Member::key(&member.seen.subject);
@@ -120,18 +125,18 @@ impl Journalled for GeofenceActor {
         self.answers.settle(committed.last);
         for effect in committed.effects {
             match effect {
-                GeofenceEffect::Answer(reply) => reply.send(),
+                GeofenceEffect::Reply(reply) => reply.send(),
                 GeofenceEffect::Crossed { events, .. } => self.options.publisher.publish(events),
             }
         }
     }
 
     fn on_failed(&mut self, effects: Vec<GeofenceEffect>, error: &Error) {
-        // The next incarnation judges everybody's place anew: in the store stands who was inside before.
+        // The next incarnation evaluates all locations again; the store holds the memberships from before.
         let mut seen: Vec<Observation> = self.state.last_seen().cloned().collect();
         for effect in effects {
             match effect {
-                GeofenceEffect::Answer(reply) => reply.fail(error),
+                GeofenceEffect::Reply(reply) => reply.fail(error),
                 GeofenceEffect::Crossed { seen: undurable, .. } => seen.extend(undurable),
             }
         }
@@ -145,27 +150,27 @@ impl GeofenceActor {
         context.notify(Drain);
     }
 
-    fn next(&mut self) -> Option<(Observation, Reason)> {
+    fn next(&mut self) -> Option<(Observation, CrossingReason)> {
         while let Some(subject) = self.rechecks.pop_front() {
             if let Some(seen) = self.state.seen(&subject) {
-                return Some((seen.clone(), Reason::FenceChanged));
+                return Some((seen.clone(), CrossingReason::FenceChanged));
             }
         }
-        self.inbox.pop().map(|observation| (observation, Reason::Moved))
+        self.inbox.pop().map(|observation| (observation, CrossingReason::Moved))
     }
 
-    /// Judges waiting observations, within the bounds of one turn, and takes over who enters and leaves.
+    /// Evaluates waiting observations within the bounds of one message and applies the crossings.
     fn cross(&mut self) {
         let (mut writes, mut events, mut seen) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..MAX_LOOKED_AT {
+        for _ in 0..MAX_OBSERVATIONS {
             if seen.len() >= MAX_CROSSINGS || events.len() >= MAX_EVENTS {
                 break;
             }
             let Some((observation, reason)) = self.next() else { break };
-            if !self.state.see(&observation) {
+            if !self.state.record(&observation) {
                 continue;
             }
-            let Some(crossing) = self.state.judge(&observation, reason, self.options.clock.now()) else { continue };
+            let Some(crossing) = self.state.evaluate(&observation, reason, self.options.clock.now()) else { continue };
             match ops(&crossing) {
                 Ok(ops) => writes.extend(ops),
                 Err(error) => {
@@ -177,7 +182,7 @@ impl GeofenceActor {
             if crossing.partial {
                 self.rechecks.push_back(observation.subject.clone());
             }
-            self.state.take(crossing.member);
+            self.state.apply(crossing.member);
             events.extend(crossing.events);
             seen.push(observation);
         }
@@ -186,7 +191,7 @@ impl GeofenceActor {
         }
     }
 
-    /// Handles what waits. A store that accepts no writes leaves it waiting: the tick tries again.
+    /// Processes waiting observations. If the store accepts no writes they stay queued and the tick tries again.
     fn drain(&mut self, context: &mut Context<Self>) {
         if self.admit().is_err() {
             return;

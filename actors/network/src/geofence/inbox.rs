@@ -1,4 +1,5 @@
-//! Where observations wait for the actor. It outlives the actor's incarnations, so that a death loses none that waits yet.
+//! Queue of observations for the actor. It outlives the actor's incarnations, so that a restart loses no waiting
+//! observation.
 
 use std::sync::Arc;
 
@@ -6,59 +7,62 @@ use crossbeam_queue::{ArrayQueue, SegQueue};
 
 use super::record::Observation;
 
-/// As many as 100,000 devices may send in the time of a restart, and more than they do.
+/// Largest number of waiting observations: more than 100,000 devices send during a restart.
 const CAPACITY: usize = 65_536;
 
-/// Shared by whoever observes and the actor.
+/// Queue shared by the actor and the features that report locations.
 #[derive(Debug, Clone)]
-pub(super) struct Inbox(Arc<Waiting>);
+pub(super) struct Inbox(Arc<Queues>);
 
 #[derive(Debug)]
-struct Waiting {
-    /// Bounded.
-    single: ArrayQueue<Observation>,
-    /// What features began with: as many lists as starts of theirs, taken apart one by one.
-    whole: SegQueue<Vec<Observation>>,
+struct Queues {
+    /// Single observations, bounded.
+    updates: ArrayQueue<Observation>,
+    /// Lists of locations at the start of features: one list for each start, consumed item by item.
+    initial: SegQueue<Vec<Observation>>,
 }
 
 impl Default for Inbox {
     fn default() -> Self {
-        Self(Arc::new(Waiting { single: ArrayQueue::new(CAPACITY), whole: SegQueue::new() }))
+        Self(Arc::new(Queues { updates: ArrayQueue::new(CAPACITY), initial: SegQueue::new() }))
     }
 }
 
 impl Inbox {
-    /// Whether it was empty before: the actor has to be told. Where two race for that, its next tick finds them.
+    /// Adds an observation; returns whether the inbox was empty before, so that the actor must be notified. If two
+    /// callers race, the actor's next tick finds both.
     pub fn push(&self, observation: Observation) -> bool {
         let idle = self.is_empty();
-        if let Some(lost) = self.0.single.force_push(observation) {
-            // Its subject's next place mends what this one would have told.
+        if let Some(lost) = self.0.updates.force_push(observation) {
+            // The subject's next observation corrects the membership.
             tracing::warn!(subject = %lost.subject.id, "geofences are behind: a place was not looked at");
         }
         idle
     }
 
+    /// Adds the locations of all subjects of a feature.
     pub fn push_all(&self, observations: Vec<Observation>) {
-        self.0.whole.push(observations);
+        self.0.initial.push(observations);
     }
 
-    /// What features began with comes first: what is newer of the same subject counts then.
+    /// Removes the next observation, locations at start first, so that a newer observation of the same subject wins.
     pub fn pop(&self) -> Option<Observation> {
-        while let Some(mut all) = self.0.whole.pop() {
+        while let Some(mut all) = self.0.initial.pop() {
             if let Some(one) = all.pop() {
-                self.0.whole.push(all);
+                self.0.initial.push(all);
                 return Some(one);
             }
         }
-        self.0.single.pop()
+        self.0.updates.pop()
     }
 
-    /// Single places that wait.
+    /// Returns the number of waiting single observations.
     pub fn waiting(&self) -> usize {
-        self.0.single.len()
+        self.0.updates.len()
     }
 
+    /// Returns whether nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.0.whole.is_empty() && self.0.single.is_empty()
+        self.0.initial.is_empty() && self.0.updates.is_empty()
     }
 }

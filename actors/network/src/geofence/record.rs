@@ -1,4 +1,4 @@
-//! Fences, who is seen where, and who is inside.
+//! Stored records: fences, observations and memberships.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,18 +9,22 @@ use serde::{Deserialize, Serialize};
 
 use muster_core::Millis;
 
-/// Whom a fence looks at.
+/// Kinds of subjects that a fence applies to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AppliesTo {
+    /// Devices only.
     #[default]
     Devices,
+    /// Incidents only.
     Incidents,
+    /// Devices and incidents.
     Both,
 }
 
 impl AppliesTo {
-    pub const fn takes(self, kind: SubjectKind) -> bool {
+    /// Returns whether subjects of a kind are included.
+    pub const fn matches(self, kind: SubjectKind) -> bool {
         matches!(
             (self, kind),
             (Self::Both, _) | (Self::Devices, SubjectKind::Device) | (Self::Incidents, SubjectKind::Incident)
@@ -28,31 +32,36 @@ impl AppliesTo {
     }
 }
 
-/// A fence.
+/// A geofence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fence {
-    /// `gf_…`.
+    /// Identifier, `gf_…`.
     pub id: String,
-    /// 1 to 200 characters.
+    /// Name, 1 to 200 characters.
     pub name: String,
-    /// What it is for, in the operators' own words, such as `evacuation`.
+    /// Purpose in the operators' own words, such as `evacuation`.
     pub kind: Option<String>,
+    /// Area.
     pub geometry: Geometry,
-    /// Derived from the geometry.
+    /// Bounding box, derived from the geometry.
     pub bbox: Option<BBox>,
+    /// Kinds of subjects.
     pub applies_to: AppliesTo,
-    /// Only subjects that have one of these; every subject where there are none.
+    /// Tags of which a subject must have one; if empty, the fence applies to every subject.
     pub tags: Vec<String>,
-    /// Whether anybody enters or leaves it.
+    /// Whether subjects enter and leave it.
     pub active: bool,
-    /// Counts up with each change.
+    /// Version of the record for `If-Match`; starts at 1.
     pub version: u64,
+    /// Principal that created it.
     pub created_by: String,
+    /// When it was created.
     pub created_at: Millis,
+    /// When it was last changed.
     pub updated_at: Millis,
 }
 
-/// Where fences stand in their tree; who is inside stands under [`Member::PREFIX`].
+/// Key prefix of fences; memberships are stored under [`Member::PREFIX`].
 pub(super) const FENCES: &[u8] = b"f/";
 
 impl Fence {
@@ -60,9 +69,9 @@ impl Fence {
         [FENCES, id.as_bytes()].concat()
     }
 
-    pub(super) fn takes(&self, observation: &Observation) -> bool {
+    pub(super) fn matches(&self, observation: &Observation) -> bool {
         let tagged = self.tags.is_empty() || self.tags.iter().any(|tag| observation.tags.contains(tag));
-        self.active && tagged && self.applies_to.takes(observation.subject.kind)
+        self.active && tagged && self.applies_to.matches(observation.subject.kind)
     }
 }
 
@@ -72,14 +81,18 @@ impl Record for Fence {
     const ENCODING: Encoding = Encoding::Json;
 }
 
+/// Kind of a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SubjectKind {
+    /// A device.
     Device,
+    /// An incident.
     Incident,
 }
 
 impl SubjectKind {
+    /// Returns the name of the kind in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Device => "device",
@@ -87,7 +100,7 @@ impl SubjectKind {
         }
     }
 
-    /// The channel of all of them.
+    /// Returns the channel of all subjects of the kind.
     const fn channel(self) -> &'static str {
         match self {
             Self::Device => "devices",
@@ -96,58 +109,65 @@ impl SubjectKind {
     }
 }
 
-/// Who enters and leaves.
+/// Something that enters and leaves fences.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Subject {
+    /// Kind.
     pub kind: SubjectKind,
-    /// `dev_…` or `inc_…`.
+    /// Identifier, `dev_…` or `inc_…`.
     pub id: Arc<str>,
 }
 
-/// Who may know where a subject is.
+/// Readers to whom the location of a subject may be disclosed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Audience {
-    /// Everybody who may read its kind.
+    /// All readers of its kind.
     #[default]
     All,
-    /// Only those who may read what is restricted.
+    /// Readers of restricted subjects only.
     Restricted,
-    /// Only those who may follow the subject itself: a private incident.
+    /// Followers of the subject itself only: a private incident.
     Own,
 }
 
-/// Where a subject is.
+/// Location of a subject at a time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
+    /// The subject.
     pub subject: Subject,
-    /// `None` where it is nowhere any more, such as a retired device or a closed incident.
+    /// Location; `None` for a subject that no longer has one, such as a retired device or a closed incident.
     pub point: Option<Point>,
+    /// Tags of the subject.
     pub tags: Arc<[String]>,
+    /// Readers to whom the location may be disclosed.
     pub audience: Audience,
-    /// One older than what was seen before is not looked at.
+    /// Time of the observation; one that is older than the last of its subject is ignored.
     pub at: Millis,
 }
 
 impl Observation {
+    /// Creates an observation without tags, for all readers.
     pub fn of(kind: SubjectKind, id: &Arc<str>, point: Option<Point>, at: Millis) -> Self {
         let subject = Subject { kind, id: Arc::clone(id) };
         Self { subject, point, tags: Arc::default(), audience: Audience::All, at }
     }
 
+    /// Sets the tags of the subject.
     #[must_use]
     pub fn tagged(mut self, tags: &[String]) -> Self {
         self.tags = tags.into();
         self
     }
 
+    /// Sets the readers to whom the location may be disclosed.
     #[must_use]
     pub fn to(mut self, audience: Audience) -> Self {
         self.audience = audience;
         self
     }
 
-    /// The subject's own channel, and that of all of its kind where all may know.
+    /// Returns the channels of events of the subject: its own, and that of its kind if all readers may know.
     pub(super) fn channels(&self) -> Vec<String> {
         let Subject { kind, id } = &self.subject;
         let own = format!("{}:{id}", kind.channel());
@@ -159,12 +179,12 @@ impl Observation {
     }
 }
 
-/// What a subject is inside of; stored while that is anything.
+/// Memberships of a subject; stored while there are any.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Member {
-    /// Where it was when it last entered or left.
+    /// Observation with which it last entered or left a fence.
     pub seen: Observation,
-    /// Since when, by fence.
+    /// Time of entry by fence.
     pub fences: BTreeMap<String, Millis>,
 }
 
@@ -184,10 +204,13 @@ impl Record for Member {
 
 /// A subject inside a fence.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Inside {
+pub struct SubjectInside {
+    /// The subject.
     pub subject: Subject,
+    /// When it entered.
     pub since: Millis,
-    /// Where it was last seen.
+    /// Last known location.
     pub point: Option<Point>,
+    /// Time of the last observation.
     pub seen_at: Millis,
 }

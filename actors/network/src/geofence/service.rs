@@ -1,4 +1,4 @@
-//! The public face of geofences.
+//! The service of geofences.
 
 use std::sync::Arc;
 
@@ -6,8 +6,10 @@ use actix_rt::ArbiterHandle;
 
 use super::actor::{GeofenceActor, GeofenceOptions, load};
 use super::inbox::Inbox;
-use super::messages::{Change, Create, Created, Drain, Get, List, NewFence, Remove, Update, WhoIsInside};
-use super::record::{Fence, Inside, Observation};
+use super::messages::{
+    CreateFence, CreatedFence, Drain, FencePatch, GetFence, ListFences, ListInside, NewFence, RemoveFence, UpdateFence,
+};
+use super::record::{Fence, Observation, SubjectInside};
 use crate::journal::Incarnations;
 use muster_core::Error;
 use muster_core::idempotency::Idempotency;
@@ -16,26 +18,27 @@ use muster_core::precondition::IfMatch;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_identity::By;
 
-/// Receives the positions of subjects. Never waits.
-pub trait Watcher: Send + Sync + std::fmt::Debug {
+/// Receives the locations of devices and incidents. Never waits.
+pub trait LocationObserver: Send + Sync + std::fmt::Debug {
+    /// Reports the location of one subject. If too many observations wait, the oldest one is dropped.
     fn observe(&self, observation: Observation);
 
-    /// Where all of a feature's subjects are, as it starts: who is inside by the store enters nothing again. However many
-    /// they are, none is lost, as single ones are where too many wait.
+    /// Reports the locations of all subjects of a feature at its start; subjects that are inside by the store do not
+    /// enter again. None of these observations is dropped.
     fn observe_all(&self, observations: Vec<Observation>);
 }
 
-/// The way to the geofences' actor.
+/// Service of the geofences. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Geofences {
     handle: Handle<GeofenceActor>,
     inbox: Inbox,
 }
 
-impl Watcher for Geofences {
+impl LocationObserver for Geofences {
     fn observe(&self, observation: Observation) {
         if self.inbox.push(observation) {
-            // An actor that is down or busy looks into its inbox by itself.
+            // An actor that is down or busy reads its inbox by itself.
             let _ = self.handle.try_send(Drain);
         }
     }
@@ -47,6 +50,7 @@ impl Watcher for Geofences {
 }
 
 impl Geofences {
+    /// Starts the actor.
     pub fn start(group: &Group, arbiter: ArbiterHandle, options: GeofenceOptions) -> Self {
         let (inbox, incarnations) = (Inbox::default(), Incarnations::default());
         let own = inbox.clone();
@@ -56,55 +60,56 @@ impl Geofences {
         Self { handle, inbox }
     }
 
-    /// Number of observations that were not looked at yet.
+    /// Returns the number of unprocessed observations.
     pub fn waiting(&self) -> usize {
         self.inbox.waiting()
     }
 
-    /// Waits until the records were read and the actor answers.
+    /// Waits until the actor has read its records and answers.
     pub async fn up(&self) {
         self.handle.up().await;
     }
 
-    /// Makes a fence; durable when it resolves.
+    /// Creates a fence; durable when this returns.
     ///
     /// # Errors
-    /// `Invalid`; `Conflict` where there are too many; `IdempotencyConflict`; `Unavailable`.
-    pub async fn create(&self, new: NewFence, by: By, idempotency: Option<Idempotency>) -> Result<Created, Error> {
-        self.handle.ask(Create { new, by, idempotency }).await?
+    /// `Invalid` with the field; `Conflict` if there are too many fences or positions; `IdempotencyConflict`;
+    /// `Unavailable`.
+    pub async fn create(&self, new: NewFence, by: By, idempotency: Option<Idempotency>) -> Result<CreatedFence, Error> {
+        self.handle.ask(CreateFence { new, by, idempotency }).await?
     }
 
     /// # Errors
     /// `NotFound`, `PreconditionFailed`, `Invalid`, `Unavailable`.
-    pub async fn update(&self, id: String, change: Change, if_match: IfMatch, by: By) -> Result<Arc<Fence>, Error> {
-        self.handle.ask(Update { id, change, if_match, by }).await?
+    pub async fn update(&self, id: String, change: FencePatch, if_match: IfMatch, by: By) -> Result<Arc<Fence>, Error> {
+        self.handle.ask(UpdateFence { id, change, if_match, by }).await?
     }
 
     /// # Errors
     /// `NotFound`, `PreconditionFailed`, `Unavailable`.
     pub async fn remove(&self, id: String, if_match: IfMatch, by: By) -> Result<(), Error> {
-        self.handle.ask(Remove { id, if_match, by }).await?
+        self.handle.ask(RemoveFence { id, if_match, by }).await?
     }
 
     /// # Errors
     /// `NotFound`, `Unavailable`.
     pub async fn get(&self, id: String) -> Result<Arc<Fence>, Error> {
-        self.handle.ask(Get { id }).await?
+        self.handle.ask(GetFence { id }).await?
     }
 
-    /// Newest first.
+    /// Returns a page of the fences, newest first.
     ///
     /// # Errors
     /// `Unavailable`.
     pub async fn list(&self, page: PageAsk) -> Result<Page<Arc<Fence>>, Error> {
-        self.handle.ask(List { page }).await?
+        self.handle.ask(ListFences { page }).await?
     }
 
-    /// Who is inside; restricted incidents are not shown.
+    /// Returns a page of the subjects inside a fence, without restricted incidents.
     ///
     /// # Errors
     /// `NotFound`, `Unavailable`.
-    pub async fn inside(&self, id: String, page: PageAsk) -> Result<Page<Inside>, Error> {
-        self.handle.ask(WhoIsInside { id, page }).await?
+    pub async fn inside(&self, id: String, page: PageAsk) -> Result<Page<SubjectInside>, Error> {
+        self.handle.ask(ListInside { id, page }).await?
     }
 }

@@ -1,4 +1,4 @@
-//! The fences and who is inside. Pure: time is an argument.
+//! Fences and memberships. Pure: time is an argument.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -7,50 +7,54 @@ use muster_geo::{PointIndex, Shape, ShapeIndex};
 use serde_json::json;
 
 use super::checks::check;
-use super::messages::{Change, NewFence};
-use super::record::{Fence, Inside, Member, Observation, Subject};
+use super::messages::{FencePatch, NewFence};
+use super::record::{Fence, Member, Observation, Subject, SubjectInside};
 use muster_core::event::{Event, EventAttributes};
 use muster_core::page::{Page, PageAsk};
 use muster_core::precondition::IfMatch;
 use muster_core::{Error, Kind, Millis};
 
 const MAX_FENCES: usize = 10_000;
-/// Most fences that a subject enters and leaves in one decision: each is an event to be stored.
+/// Largest number of fences that a subject enters and leaves in one decision: each causes a stored event.
 const MAX_CHANGES: usize = 1_000;
-/// Positions of all fences together: some 100 MB.
+/// Largest number of positions of all fences together, about 100 MB.
 const MAX_VERTICES: usize = 2_000_000;
 
-/// A fence that is to be, and its shape.
-pub(super) type Shaped = (Arc<Fence>, Arc<Shape>);
+/// A validated fence and its shape.
+pub(super) type ShapedFence = (Arc<Fence>, Arc<Shape>);
 
-/// Why somebody enters or leaves.
+/// Why a subject enters or leaves a fence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(super) enum CrossingReason {
+    /// The subject moved.
     Moved,
-    /// The fence was made, changed, switched or deleted, or the server found at its start that it had been.
+    /// The fence was created, changed, activated, deactivated or deleted, or the server found at its start that it had
+    /// been.
     FenceChanged,
 }
 
-/// What an observation changes: to be stored, and taken over with [`FenceState::take`].
+/// Changes caused by an observation: to be stored, and applied with [`FenceState::apply`].
 #[derive(Debug)]
 pub(super) struct Crossing {
     pub member: Member,
     pub events: Vec<Event>,
-    /// It enters or leaves more than fit in one decision: it has to be judged again.
+    /// Whether the subject enters or leaves more fences than fit in one decision and must be evaluated again.
     pub partial: bool,
 }
 
+/// All fences, memberships and last locations.
 #[derive(Debug, Default)]
 pub(super) struct FenceState {
     fences: BTreeMap<String, Arc<Fence>>,
-    /// Of fences that are switched on.
+    /// Shapes of active fences.
     shapes: ShapeIndex<String>,
-    /// Positions of all fences together.
+    /// Number of positions of all fences together.
     vertices: usize,
-    /// Only those who are inside of something.
+    /// Memberships of subjects that are inside at least one fence.
     members: HashMap<Subject, Member>,
     inside: HashMap<String, BTreeSet<Subject>>,
-    /// What was last seen of each subject. After a start only those are known who were inside, until they are seen.
+    /// Last observation of each subject. After a start only subjects that were inside a fence are known, until they are
+    /// observed again.
     seen: HashMap<Subject, Observation>,
     places: PointIndex<Subject>,
 }
@@ -67,23 +71,23 @@ impl FenceState {
         Page::of(older.map(|(_, fence)| Arc::clone(fence)), ask.limit, |fence| fence.id.clone())
     }
 
-    /// Those inside that all may know of. A cursor is `kind/id`.
-    pub fn inside(&self, id: &str, ask: &PageAsk) -> Result<Page<Inside>, Error> {
+    /// Returns a page of the unrestricted subjects inside a fence. A cursor is `kind/id`.
+    pub fn inside(&self, id: &str, ask: &PageAsk) -> Result<Page<SubjectInside>, Error> {
         self.get(id)?;
         let name = |subject: &Subject| format!("{}/{}", subject.kind.name(), subject.id);
         let subjects = self.inside.get(id).into_iter().flatten();
         let later = subjects.filter(|subject| ask.after.as_ref().is_none_or(|after| name(subject) > *after));
-        let shown = later.filter_map(|subject| {
+        let visible = later.filter_map(|subject| {
             let since = *self.members.get(subject)?.fences.get(id)?;
             let seen = self.seen.get(subject)?;
             let public = seen.audience == super::Audience::All;
-            public.then(|| Inside { subject: subject.clone(), since, point: seen.point, seen_at: seen.at })
+            public.then(|| SubjectInside { subject: subject.clone(), since, point: seen.point, seen_at: seen.at })
         });
-        Ok(Page::of(shown, ask.limit, |inside| name(&inside.subject)))
+        Ok(Page::of(visible, ask.limit, |inside| name(&inside.subject)))
     }
 
-    /// A new fence, or why it may not be made.
-    pub fn make(&self, new: NewFence, by: &str, id: String, now: Millis) -> Result<Shaped, Error> {
+    /// Validates a new fence.
+    pub fn make(&self, new: NewFence, by: &str, id: String, now: Millis) -> Result<ShapedFence, Error> {
         if self.fences.len() >= MAX_FENCES {
             let message = format!("there are {MAX_FENCES} geofences, the most there may be: delete some");
             return Err(Error::new(Kind::Conflict, message));
@@ -107,11 +111,11 @@ impl FenceState {
         self.shaped(fence)
     }
 
-    /// A fence as changed, or why it may not be.
-    pub fn change(&self, id: &str, change: Change, if_match: IfMatch, now: Millis) -> Result<Shaped, Error> {
+    /// Validates a change of a fence.
+    pub fn change(&self, id: &str, change: FencePatch, if_match: IfMatch, now: Millis) -> Result<ShapedFence, Error> {
         let before = self.get(id)?;
         if_match.check(before.version)?;
-        let Change { name, kind, geometry, applies_to, tags, active } = change;
+        let FencePatch { name, kind, geometry, applies_to, tags, active } = change;
         let before = Fence::clone(&before);
         self.shaped(Fence {
             name: name.unwrap_or(before.name),
@@ -126,7 +130,7 @@ impl FenceState {
         })
     }
 
-    fn shaped(&self, fence: Fence) -> Result<Shaped, Error> {
+    fn shaped(&self, fence: Fence) -> Result<ShapedFence, Error> {
         let shape = check(&fence)?;
         let before = self.fences.get(&fence.id).map_or(0, |fence| fence.geometry.vertices());
         if self.vertices - before + fence.geometry.vertices() > MAX_VERTICES {
@@ -138,21 +142,21 @@ impl FenceState {
         Ok((Arc::new(Fence { bbox, ..fence }), shape))
     }
 
-    /// Takes a fence over; gives those who may have to enter or leave.
-    pub fn put(&mut self, (fence, shape): Shaped) -> BTreeSet<Subject> {
+    /// Applies a fence; returns the subjects that may have to enter or leave.
+    pub fn put(&mut self, (fence, shape): ShapedFence) -> BTreeSet<Subject> {
         let id = fence.id.clone();
-        let mut concerned = self.forget(&id);
-        concerned.extend(self.places.within(&shape).map(|(subject, _)| subject.clone()));
+        let mut affected = self.remove_fence(&id);
+        affected.extend(self.places.within(&shape).map(|(subject, _)| subject.clone()));
         self.vertices += fence.geometry.vertices();
         if fence.active {
             self.shapes.insert(id.clone(), shape);
         }
         self.fences.insert(id, fence);
-        concerned
+        affected
     }
 
-    /// Forgets a fence; gives those who have to leave.
-    pub fn forget(&mut self, id: &str) -> BTreeSet<Subject> {
+    /// Removes a fence; returns the subjects that have to leave.
+    pub fn remove_fence(&mut self, id: &str) -> BTreeSet<Subject> {
         if let Some(fence) = self.fences.remove(id) {
             self.vertices -= fence.geometry.vertices();
         }
@@ -160,8 +164,8 @@ impl FenceState {
         self.inside.get(id).cloned().unwrap_or_default()
     }
 
-    /// Notes where a subject is. `false` where it was seen later already.
-    pub fn see(&mut self, observation: &Observation) -> bool {
+    /// Records the location of a subject; returns `false` if a later observation is known.
+    pub fn record(&mut self, observation: &Observation) -> bool {
         let subject = &observation.subject;
         if self.seen.get(subject).is_some_and(|seen| seen.at > observation.at) {
             return false;
@@ -173,7 +177,7 @@ impl FenceState {
             }
             None => {
                 self.places.remove(subject);
-                // What is nowhere stays known only until it has left: subjects come and go for ever.
+                // A subject without a location stays known only until it has left: subjects come and go for ever.
                 if self.members.contains_key(subject) {
                     self.seen.insert(subject.clone(), observation.clone());
                 } else {
@@ -188,12 +192,12 @@ impl FenceState {
         self.seen.get(subject)
     }
 
-    /// What a subject's place means: `None` where it enters and leaves nothing.
-    pub fn judge(&self, seen: &Observation, reason: Reason, now: Millis) -> Option<Crossing> {
+    /// Determines which fences a subject enters and leaves; `None` if none.
+    pub fn evaluate(&self, seen: &Observation, reason: CrossingReason, now: Millis) -> Option<Crossing> {
         let none = BTreeMap::new();
         let before = self.members.get(&seen.subject).map_or(&none, |member| &member.fences);
         let around = seen.point.map(|point| self.shapes.containing(&point)).unwrap_or_default();
-        let around = around.into_iter().filter_map(|id| self.fences.get(id)).filter(|fence| fence.takes(seen));
+        let around = around.into_iter().filter_map(|id| self.fences.get(id)).filter(|fence| fence.matches(seen));
         let around: BTreeMap<&str, &Arc<Fence>> = around.map(|fence| (fence.id.as_str(), fence)).collect();
         let left: Vec<&String> = before.keys().filter(|id| !around.contains_key(id.as_str())).collect();
         let entered: Vec<_> = around.iter().filter(|(id, _)| !before.contains_key(**id)).collect();
@@ -210,13 +214,13 @@ impl FenceState {
         (!events.is_empty()).then(|| Crossing { member: Member { seen: seen.clone(), fences }, events, partial })
     }
 
-    /// Where each subject was last seen.
+    /// Returns the last observation of each subject.
     pub fn last_seen(&self) -> impl Iterator<Item = &Observation> {
         self.seen.values()
     }
 
-    /// Takes over what a subject is inside of.
-    pub fn take(&mut self, member: Member) {
+    /// Applies the memberships of a subject.
+    pub fn apply(&mut self, member: Member) {
         let subject = member.seen.subject.clone();
         let before = self.members.remove(&subject).map(|member| member.fences).unwrap_or_default();
         for id in before.keys().filter(|id| !member.fences.contains_key(*id)) {
@@ -239,20 +243,27 @@ impl FenceState {
         }
     }
 
-    /// Reads back who was inside, as of when it was stored.
+    /// Restores stored memberships and the observation they were stored with.
     pub fn restore(&mut self, member: Member) -> Subject {
         let (subject, seen) = (member.seen.subject.clone(), member.seen.clone());
-        self.take(member);
-        self.see(&seen);
+        self.apply(member);
+        self.record(&seen);
         subject
     }
 }
 
-fn event(name: &str, id: &str, fence: Option<&Arc<Fence>>, seen: &Observation, reason: Reason, now: Millis) -> Event {
+fn event(
+    name: &str,
+    id: &str,
+    fence: Option<&Arc<Fence>>,
+    seen: &Observation,
+    reason: CrossingReason,
+    now: Millis,
+) -> Event {
     let reason = match (reason, seen.point) {
         (_, None) => "gone",
-        (Reason::Moved, _) => "moved",
-        (Reason::FenceChanged, _) => "geofence_changed",
+        (CrossingReason::Moved, _) => "moved",
+        (CrossingReason::FenceChanged, _) => "geofence_changed",
     };
     let data = json!({
         "geofence_id": id,

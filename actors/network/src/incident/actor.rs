@@ -7,17 +7,17 @@ use std::time::Duration;
 use actix::{Actor, AsyncContext, Context};
 use muster_store::{Op, PageRequest, StoreError, StoreHandle};
 
-use super::act::Changed;
-use super::messages::Snapshot;
-use super::places;
+use super::locations;
+use super::messages::TakeSnapshot;
 use super::plan::Plan;
 use super::record::Incident;
-use super::settings::Settings;
-use super::sight;
-use super::state::Network;
-use super::write::{events, ops};
+use super::restrictions;
+use super::settings::IncidentSettings;
+use super::state::IncidentRegistry;
+use super::transition::IncidentChange;
+use super::write_handlers::{events, ops};
 use crate::alert::AlertRecord;
-use crate::geofence::{Observation, Watcher};
+use crate::geofence::{LocationObserver, Observation};
 use crate::journal::Incarnations;
 use muster_core::event::{ChannelRestriction, Event, Publisher};
 use muster_core::idempotency::PendingResponses;
@@ -26,47 +26,51 @@ use muster_core::supervise::BuildError;
 use muster_core::{Clock, Error, Millis};
 use muster_feed::{Denied, StateItem};
 
-/// How often changes that are due by time are looked for.
+/// Interval of the check for changes that are due by time.
 const TICK: Duration = Duration::from_secs(1);
 
-/// What the actor needs.
+/// Dependencies and settings of [`super::Incidents`].
 #[derive(Clone)]
-pub struct Options {
+pub struct IncidentOptions {
+    /// Store of the records.
     pub store: StoreHandle,
+    /// Clock of the server.
     pub clock: Clock,
+    /// Publisher of the events.
     pub publisher: Publisher,
-    /// Receives where incidents are.
-    pub watcher: Option<Arc<dyn Watcher>>,
-    pub settings: Settings,
+    /// Notified of the locations of incidents.
+    pub location_observer: Option<Arc<dyn LocationObserver>>,
+    /// Settings.
+    pub settings: IncidentSettings,
 }
 
-impl std::fmt::Debug for Options {
+impl std::fmt::Debug for IncidentOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Options").field("settings", &self.settings).finish_non_exhaustive()
     }
 }
 
-/// What is done once a decision is durable.
+/// Effect of a durable decision.
 #[derive(Debug)]
 pub enum IncidentEffect {
-    /// Somebody is answered.
-    Answer(Reply<()>),
+    /// A caller receives its response.
+    Reply(Reply<()>),
     /// A change is announced.
-    Changed(Announcement),
-    /// The state of a channel is sent, as it was when it was asked for. Dropped, it is answered as unavailable.
-    State(Snapshot, Result<Vec<StateItem>, Denied>),
+    IncidentChange(Announcement),
+    /// A snapshot, taken at its request, is sent. If it is dropped, the caller gets `Unavailable`.
+    TakeSnapshot(TakeSnapshot, Result<Vec<StateItem>, Denied>),
 }
 
 impl From<Reply<()>> for IncidentEffect {
     fn from(reply: Reply<()>) -> Self {
-        Self::Answer(reply)
+        Self::Reply(reply)
     }
 }
 
-/// What a change means for others.
+/// What a change means for subscribers and geofences.
 #[derive(Debug)]
 pub struct Announcement {
-    reviews: Vec<ChannelRestriction>,
+    restrictions: Vec<ChannelRestriction>,
     moved: Vec<Observation>,
     events: Vec<Event>,
 }
@@ -74,29 +78,29 @@ pub struct Announcement {
 /// Owns incidents and alerts together: an alert and its incident change in one decision.
 #[derive(Debug)]
 pub struct IncidentActor {
-    pub(super) options: Options,
-    /// Everything that was decided, durable or not.
-    pub(super) network: Network,
+    pub(super) options: IncidentOptions,
+    /// State including undurable decisions.
+    pub(super) registry: IncidentRegistry,
     pub(super) journal: Journal<IncidentEffect>,
     pub(super) answers: PendingResponses,
-    /// The last undurable decision of an incident: what the store has of it is older.
+    /// Last undurable decision of each incident, whose stored record is older.
     undurable: HashMap<String, u64>,
 }
 
-/// Reads everything back.
-pub(super) async fn load(options: Options, incarnations: Incarnations) -> Result<IncidentActor, BuildError> {
+/// Reads all records and builds the actor.
+pub(super) async fn load(options: IncidentOptions, incarnations: Incarnations) -> Result<IncidentActor, BuildError> {
     let journal = incarnations.open(&options.store).await;
     let (store, settings, now) = (Arc::clone(&options.store), options.settings.clone(), options.clock.now());
-    let network = tokio::task::spawn_blocking(move || {
+    let registry = tokio::task::spawn_blocking(move || {
         let incidents = store.records::<Incident>("inc_", PageRequest::default()).values();
         let incidents = incidents.collect::<Result<Vec<_>, StoreError>>()?;
         let alerts = store.records::<AlertRecord>("alr_", PageRequest::default()).values();
-        let mut network = Network::new(settings, incidents, alerts.collect::<Result<_, StoreError>>()?);
-        network.archive(now, |_| false);
-        Ok::<_, StoreError>(network)
+        let mut registry = IncidentRegistry::new(settings, incidents, alerts.collect::<Result<_, StoreError>>()?);
+        registry.archive(now, |_| false);
+        Ok::<_, StoreError>(registry)
     });
-    let network = network.await??;
-    Ok(IncidentActor { options, network, journal, answers: PendingResponses::default(), undurable: HashMap::new() })
+    let registry = registry.await??;
+    Ok(IncidentActor { options, registry, journal, answers: PendingResponses::default(), undurable: HashMap::new() })
 }
 
 impl Journalled for IncidentActor {
@@ -115,16 +119,16 @@ impl Journalled for IncidentActor {
         self.undurable.retain(|_, decision| *decision > committed.last);
         for effect in committed.effects {
             match effect {
-                IncidentEffect::Answer(reply) => reply.send(),
-                IncidentEffect::Changed(change) => self.announce(change),
-                IncidentEffect::State(snapshot, state) => snapshot.answer(state),
+                IncidentEffect::Reply(reply) => reply.send(),
+                IncidentEffect::IncidentChange(change) => self.announce(change),
+                IncidentEffect::TakeSnapshot(snapshot, state) => snapshot.answer(state),
             }
         }
     }
 
     fn on_failed(&mut self, effects: Vec<IncidentEffect>, error: &Error) {
         for effect in effects {
-            if let IncidentEffect::Answer(reply) = effect {
+            if let IncidentEffect::Reply(reply) = effect {
                 reply.fail(error);
             }
         }
@@ -136,39 +140,40 @@ impl IncidentActor {
         self.options.clock.now()
     }
 
-    /// Takes a change over and records it in the journal.
-    pub(super) fn take(&mut self, plan: &Plan, ops: Vec<Op>, events: Vec<Event>) {
-        self.network.take(plan);
-        let reviews = plan.incidents.iter().filter_map(sight::review).collect();
-        let moved = plan.incidents.iter().filter_map(places::moved).collect();
-        let decision = self.journal.push(ops, IncidentEffect::Changed(Announcement { reviews, moved, events }));
-        let id = |changed: &Changed| (changed.after.id.clone(), decision);
+    /// Applies a change and records it in the journal.
+    pub(super) fn record(&mut self, plan: &Plan, ops: Vec<Op>, events: Vec<Event>) {
+        self.registry.apply(plan);
+        let restrictions = plan.incidents.iter().filter_map(restrictions::restriction).collect();
+        let moved = plan.incidents.iter().filter_map(locations::moved).collect();
+        let decision =
+            self.journal.push(ops, IncidentEffect::IncidentChange(Announcement { restrictions, moved, events }));
+        let id = |changed: &IncidentChange| (changed.after.id.clone(), decision);
         self.undurable.extend(plan.incidents.iter().map(id));
     }
 
-    fn announce(&self, Announcement { reviews, moved, events }: Announcement) {
-        // Before the events: who may no longer see the incident does not get what comes then.
-        reviews.into_iter().for_each(|review| self.options.publisher.restrict(review));
-        if let Some(watcher) = &self.options.watcher {
-            moved.into_iter().for_each(|place| watcher.observe(place));
+    fn announce(&self, Announcement { restrictions, moved, events }: Announcement) {
+        // Before the events, so that subscribers that may no longer see the incident do not get them.
+        restrictions.into_iter().for_each(|restriction| self.options.publisher.restrict(restriction));
+        if let Some(location_observer) = &self.options.location_observer {
+            moved.into_iter().for_each(|place| location_observer.observe(place));
         }
         if !events.is_empty() {
             self.options.publisher.publish(events);
         }
     }
 
-    /// Makes the changes that are due by time.
+    /// Applies the changes that are due by time.
     fn tick(&mut self, context: &mut Context<Self>) {
         let (now, undurable) = (self.now(), &self.undurable);
-        self.network.archive(now, |id| undurable.contains_key(id));
-        let plan = self.network.tick(now);
-        // While the store accepts no writes they stay due.
+        self.registry.archive(now, |id| undurable.contains_key(id));
+        let plan = self.registry.tick(now);
+        // They stay due while the store accepts no writes.
         if plan.is_empty() || self.admit().is_err() {
             return;
         }
         let events = events(&plan);
         match ops(&plan, &events) {
-            Ok(ops) => self.take(&plan, ops, events),
+            Ok(ops) => self.record(&plan, ops, events),
             Err(error) => tracing::error!(%error, "changes of incidents by time cannot be stored"),
         }
         self.flush(context);
@@ -180,8 +185,8 @@ impl Actor for IncidentActor {
 
     fn started(&mut self, context: &mut Context<Self>) {
         context.run_interval(TICK, |actor, context| actor.tick(context));
-        if let Some(watcher) = &self.options.watcher {
-            watcher.observe_all(self.network.all().map(|incident| places::of(incident)).collect());
+        if let Some(location_observer) = &self.options.location_observer {
+            location_observer.observe_all(self.registry.all().map(|incident| locations::of(incident)).collect());
         }
     }
 }

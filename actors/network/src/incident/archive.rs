@@ -1,4 +1,4 @@
-//! What has long been over: in the store, and read from there.
+//! Incidents that finished long ago, read from the store.
 
 use std::sync::Arc;
 
@@ -6,48 +6,48 @@ use muster_store::{PageRequest, Record, StoreError, StoreHandle, Tree};
 
 use super::access::visible;
 use super::record::Incident;
-use super::state::{Filter, Network};
+use super::state::{IncidentFilter, IncidentRegistry};
 use muster_core::page::{Page, PageAsk};
 use muster_identity::By;
 
-/// Rows read at a time, and looked at for one page: a page may be short of its limit and still have a next one.
+/// Records read at a time, and scanned for one page: a page may be short of its limit and still have a successor.
 const ROWS: usize = 200;
-const MAX_LOOKED_AT: usize = 5_000;
+const MAX_SCANNED: usize = 5_000;
 
-/// An incident that is not in memory.
+/// Reads an incident that is not in memory.
 pub(super) fn read(store: &StoreHandle, id: &str) -> Result<Option<Incident>, StoreError> {
     if id.starts_with("inc_") { store.record(id.as_bytes()) } else { Ok(None) }
 }
 
-/// A page of everything, newest first, of which what is in memory counts as it is there.
+/// Returns a page of all incidents, newest first; an incident in memory supersedes its stored record.
 pub(super) fn list(
     store: &StoreHandle,
-    network: &Network,
-    filter: &Filter,
+    registry: &IncidentRegistry,
+    filter: &IncidentFilter,
     ask: &PageAsk,
     by: &By,
 ) -> Result<Page<Arc<Incident>>, StoreError> {
     let from = ask.after.as_ref().map(|after| after.clone().into_bytes());
-    let (mut items, mut looked_at) = (Vec::new(), 0);
+    let (mut items, mut scanned) = (Vec::new(), 0);
     for entry in store.entries(Tree::Incidents, "inc_", PageRequest::of(ROWS).starting_at(from).descending()) {
         let (key, rec) = entry?;
         let id = String::from_utf8_lossy(&key);
         if ask.after.as_deref() == Some(&*id) {
             continue;
         }
-        looked_at += 1;
-        let incident = match network.get(&id) {
+        scanned += 1;
+        let incident = match registry.get(&id) {
             Some(known) => Arc::clone(known),
             None => Arc::new(Incident::decode(&rec)?),
         };
-        if visible(&incident, by) && filter.lets(&incident) {
+        if visible(&incident, by) && filter.matches(&incident) {
             if items.len() == ask.limit {
                 let next = items.last().map(|last: &Arc<Incident>| last.id.clone());
                 return Ok(Page { items, next });
             }
             items.push(incident);
         }
-        if looked_at >= MAX_LOOKED_AT {
+        if scanned >= MAX_SCANNED {
             return Ok(Page { items, next: Some(id.into_owned()) });
         }
     }

@@ -1,52 +1,63 @@
-//! Changes of an incident that is there, and what follows for its alerts. Pure.
+//! Changes of an existing incident and what they mean for its alerts. Pure.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::access::require_write;
-use super::act::{self, Changed, Move, World, entry};
+use super::alert_builder::{AlertBuilder, is_material};
 use super::checks::Checks;
-use super::edit::Edit;
-use super::moves::Action;
+use super::edit::IncidentEdit;
+use super::lifecycle::Action;
 use super::plan::Plan;
 use super::record::Incident;
 use super::resources::{self, NewResource, ResourceChange};
-use super::state::{Asked, Network};
-use super::warn::{Teller, is_material};
+use super::state::{IncidentRegistry, RequestContext};
+use super::transition::{self, IncidentChange, IncidentTransition, TransitionContext, entry};
 use crate::alert::{AlertChange, AlertRecord, AlertState};
 use muster_core::audit::AuditEntry;
 use muster_core::ids::IdKind;
 use muster_core::precondition::IfMatch;
 use muster_core::{Error, Kind};
 
-/// Entries of one timeline; what is over takes no note beyond them.
+/// Largest number of entries of one timeline; a full timeline accepts no notes.
 pub const MAX_TIMELINE: u64 = 50_000;
 
-/// What is done to the resources of an incident.
+/// A change of the resources of an incident.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ResourceAct {
+pub enum ResourceRequest {
+    /// Adds a resource.
     Add(NewResource),
+    /// Changes a resource.
     Change(ResourceChange),
 }
 
-impl Network {
+impl IncidentRegistry {
     /// # Errors
-    /// As [`act::act`]; `PreconditionFailed` where another version is present.
-    pub(super) fn act(&self, id: &str, if_match: IfMatch, asked: Asked<'_>, mv: Move) -> Result<Plan, Error> {
-        let incident = self.find(id, asked.by)?;
-        require_write(incident, asked.by)?;
+    /// As [`transition::transition`]; `PreconditionFailed` if the version is not the current one.
+    pub(super) fn transition(
+        &self,
+        id: &str,
+        if_match: IfMatch,
+        context: RequestContext<'_>,
+        transition: IncidentTransition,
+    ) -> Result<Plan, Error> {
+        let incident = self.find(id, context.by)?;
+        require_write(incident, context.by)?;
         if_match.check(incident.version)?;
-        let original = mv.more.duplicate_of.as_deref().and_then(|id| self.find(id, asked.by).ok());
-        let world =
-            World { now: asked.now, ack_for: self.settings.ack_for, original: original.map(|original| &**original) };
-        let action = mv.action;
-        let changed = act::act(incident, mv, asked.by, &world)?;
+        let original = transition.details.duplicate_of.as_deref().and_then(|id| self.find(id, context.by).ok());
+        let transition_context = TransitionContext {
+            now: context.now,
+            ack_for: self.settings.ack_for,
+            original: original.map(|original| &**original),
+        };
+        let action = transition.action;
+        let changed = transition::transition(incident, transition, context.by, &transition_context)?;
         let details = json!({ "version": changed.after.version, "from": incident.state, "to": changed.after.state });
-        let audit = AuditEntry::new(asked.now, asked.by.id(), &format!("incident.{}", action.name()), id, details);
+        let audit = AuditEntry::new(context.now, context.by.id(), &format!("incident.{}", action.name()), id, details);
         let mut plan = Plan::of(changed);
         plan.audit.push(audit);
-        self.follow(&mut plan, action, asked);
+        self.update_alerts(&mut plan, action, context);
         Ok(plan)
     }
 
@@ -56,14 +67,14 @@ impl Network {
         &self,
         id: &str,
         if_match: IfMatch,
-        asked: Asked<'_>,
-        edit: Edit,
+        context: RequestContext<'_>,
+        edit: IncidentEdit,
         note: Option<String>,
     ) -> Result<Plan, Error> {
-        let (incident, mut next) = self.begin(id, if_match, Action::Edit, asked)?;
-        edit.apply(&mut next, asked.by)?;
-        let mut plan = Plan::of(done(incident, next, asked, "edit", note, Value::Null, "incident.updated"));
-        self.follow(&mut plan, Action::Edit, asked);
+        let (incident, mut next) = self.begin(id, if_match, Action::Edit, context)?;
+        edit.apply(&mut next, context.by)?;
+        let mut plan = Plan::of(record_change(incident, next, context, "edit", note, Value::Null, "incident.updated"));
+        self.update_alerts(&mut plan, Action::Edit, context);
         Ok(plan)
     }
 
@@ -73,36 +84,44 @@ impl Network {
         &self,
         id: &str,
         if_match: IfMatch,
-        asked: Asked<'_>,
-        what: ResourceAct,
+        context: RequestContext<'_>,
+        what: ResourceRequest,
     ) -> Result<Plan, Error> {
-        let (incident, mut next) = self.begin(id, if_match, Action::Resources, asked)?;
+        let (incident, mut next) = self.begin(id, if_match, Action::Resources, context)?;
         check_resource(&what)?;
         let (kind, resource) = match what {
-            ResourceAct::Add(new) => ("resource_added", resources::add(&mut next.resources, new, asked.now)?),
-            ResourceAct::Change(change) => {
+            ResourceRequest::Add(new) => ("resource_added", resources::add(&mut next.resources, new, context.now)?),
+            ResourceRequest::Change(change) => {
                 let id = change.id;
-                resources::change(&mut next.resources, change, asked.now)?;
+                resources::change(&mut next.resources, change, context.now)?;
                 ("resource_changed", id)
             }
         };
         let resource = next.resources.iter().find(|known| known.id == resource).cloned();
-        Ok(Plan::of(done(incident, next, asked, kind, None, json!({ "resource": resource }), "incident.updated")))
+        Ok(Plan::of(record_change(
+            incident,
+            next,
+            context,
+            kind,
+            None,
+            json!({ "resource": resource }),
+            "incident.updated",
+        )))
     }
 
-    /// Adds a note, in every state and without a version: a timeline is only appended to.
+    /// Adds a note, in every state and without a version, because a timeline is only appended to.
     ///
     /// # Errors
-    /// `Forbidden`, `Invalid`; `Conflict` where the timeline is full.
-    pub(super) fn note(&self, id: &str, asked: Asked<'_>, text: String, data: Value) -> Result<Plan, Error> {
-        let (incident, next) = self.begin(id, IfMatch::Any, Action::Note, asked)?;
+    /// `Forbidden`; `Invalid`; `Conflict` if the timeline is full.
+    pub(super) fn note(&self, id: &str, context: RequestContext<'_>, text: String, data: Value) -> Result<Plan, Error> {
+        let (incident, next) = self.begin(id, IfMatch::Any, Action::Note, context)?;
         let mut checks = Checks::default();
         checks.text("text", &text);
         checks.done()?;
         if incident.timeline_seq >= MAX_TIMELINE {
             return Err(Error::new(Kind::Conflict, format!("the timeline has {MAX_TIMELINE} entries: it is full")));
         }
-        Ok(Plan::of(done(incident, next, asked, "note", Some(text), data, "incident.noted")))
+        Ok(Plan::of(record_change(incident, next, context, "note", Some(text), data, "incident.noted")))
     }
 
     pub(super) fn begin(
@@ -110,17 +129,17 @@ impl Network {
         id: &str,
         if_match: IfMatch,
         action: Action,
-        asked: Asked<'_>,
+        context: RequestContext<'_>,
     ) -> Result<(&Arc<Incident>, Incident), Error> {
-        let incident = self.find(id, asked.by)?;
-        require_write(incident, asked.by)?;
+        let incident = self.find(id, context.by)?;
+        require_write(incident, context.by)?;
         if_match.check(incident.version)?;
         incident.state.require(action)?;
-        Ok((incident, incident.advanced(asked.now)))
+        Ok((incident, incident.next_version(context.now)))
     }
 
-    /// What an incident's change means for the alerts that tell of it.
-    pub(super) fn follow(&self, plan: &mut Plan, action: Action, asked: Asked<'_>) {
+    /// Updates, cancels or withdraws the alerts of a changed incident.
+    pub(super) fn update_alerts(&self, plan: &mut Plan, action: Action, context: RequestContext<'_>) {
         let Some(changed) = plan.incidents.last() else { return };
         let Some(before) = changed.before.clone() else { return };
         let (after, note) = (changed.after.clone(), changed.entry.as_ref().and_then(|entry| entry.note.clone()));
@@ -129,18 +148,18 @@ impl Network {
             return;
         }
         if let Some(pending) = self.alerts.pending(&after.id) {
-            plan.alerts.push(withdrawn(pending, asked));
+            plan.alerts.push(withdrawn(pending, context));
         }
         let Some(live) = self.alerts.live(&after.id) else { return };
-        let id = (asked.new_id)(IdKind::Alert);
-        let teller = Teller { by: asked.by, now: asked.now, settings: &self.settings, id };
+        let id = (context.new_id)(IdKind::Alert);
+        let builder = AlertBuilder { by: context.by, now: context.now, settings: &self.settings, id };
         match action {
-            Action::Resolve => plan.publish(teller.all_clear(&after, live), Some(live), "alert.updated"),
-            _ if ends => plan.publish(teller.cancel(&after, live, note), Some(live), "alert.canceled"),
+            Action::Resolve => plan.publish(builder.all_clear(&after, live), Some(live), "alert.updated"),
+            _ if ends => plan.publish(builder.cancel(&after, live, note), Some(live), "alert.canceled"),
             _ => {
-                let update = teller.update(&before, &after, live);
-                if teller.needs_second(&update) {
-                    plan.alerts.push(teller.propose(update));
+                let update = builder.update(&before, &after, live);
+                if builder.needs_confirmation(&update) {
+                    plan.alerts.push(builder.propose(update));
                 } else {
                     plan.publish(update, Some(live), "alert.updated");
                 }
@@ -149,16 +168,16 @@ impl Network {
     }
 }
 
-fn withdrawn(pending: &AlertRecord, asked: Asked<'_>) -> AlertChange {
-    let mut change = AlertChange::moved(pending, AlertState::Withdrawn, asked.now, Some("alert.withdrawn"));
+fn withdrawn(pending: &AlertRecord, context: RequestContext<'_>) -> AlertChange {
+    let mut change = AlertChange::moved(pending, AlertState::Withdrawn, context.now, Some("alert.withdrawn"));
     change.after.reason = Some("the incident changed before it was confirmed".to_owned());
     change
 }
 
-fn check_resource(what: &ResourceAct) -> Result<(), Error> {
+fn check_resource(what: &ResourceRequest) -> Result<(), Error> {
     let (kind, qty, note) = match what {
-        ResourceAct::Add(new) => (Some(&new.kind), Some(new.qty), &new.note),
-        ResourceAct::Change(change) => (None, change.qty, &change.note),
+        ResourceRequest::Add(new) => (Some(&new.kind), Some(new.qty), &new.note),
+        ResourceRequest::Change(change) => (None, change.qty, &change.note),
     };
     let mut checks = Checks::default();
     kind.into_iter().for_each(|kind| checks.line("type", kind));
@@ -167,16 +186,16 @@ fn check_resource(what: &ResourceAct) -> Result<(), Error> {
     checks.done()
 }
 
-/// A change of a record that moves no state.
-pub(super) fn done(
+/// Builds a change that leaves the state of the incident as it is.
+pub(super) fn record_change(
     before: &Arc<Incident>,
     after: Incident,
-    asked: Asked<'_>,
+    context: RequestContext<'_>,
     kind: &str,
     note: Option<String>,
     data: Value,
     event: &'static str,
-) -> Changed {
-    let entry = Some(entry(before, &after, asked.by, kind, note, data));
-    Changed { before: Some(Arc::clone(before)), after, entry, event }
+) -> IncidentChange {
+    let entry = Some(entry(before, &after, context.by, kind, note, data));
+    IncidentChange { before: Some(Arc::clone(before)), after, entry, event }
 }

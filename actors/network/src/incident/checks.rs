@@ -1,14 +1,14 @@
-//! Bounds on what is said of an incident, with every failed check told at once.
+//! Validation of an incident's fields; all failed checks are reported at once.
 
 use serde_json::Value;
 
 use muster_core::{Error, FieldError, Kind, Millis};
 
-/// Most characters of a line, such as a title.
+/// Largest number of characters of a line, such as a title.
 pub const LINE: usize = 200;
-/// Most characters of a text, such as a note.
+/// Largest number of characters of a text, such as a note.
 pub const TEXT: usize = 10_000;
-/// Most items of a list.
+/// Largest number of items of a list.
 pub const LIST: usize = 100;
 
 /// Collects failed checks.
@@ -28,30 +28,30 @@ impl Checks {
         }
     }
 
-    /// 1 to 200 characters, none of them a control character.
+    /// Requires 1 to 200 characters without control characters.
     pub(crate) fn line(&mut self, field: &str, text: &str) {
-        let unsaid = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
-        let fits = !text.trim().is_empty() && text.chars().count() <= LINE && !text.chars().any(unsaid);
+        let forbidden = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+        let fits = !text.trim().is_empty() && text.chars().count() <= LINE && !text.chars().any(forbidden);
         self.that(fits, field, "must be 1 to 200 characters, on one line");
     }
 
-    /// 1 to 10,000 characters.
+    /// Requires 1 to 10,000 characters.
     pub(crate) fn text(&mut self, field: &str, text: &str) {
         self.that(!text.trim().is_empty(), field, "must not be empty");
         self.that(text.chars().count() <= TEXT, field, "must be at most 10,000 characters");
-        // CAP is XML, which cannot say them.
-        let unsaid =
+        // CAP is XML, which cannot represent them.
+        let forbidden =
             |c: char| (c.is_control() && !matches!(c, '\n' | '\r' | '\t')) || matches!(c, '\u{fffe}' | '\u{ffff}');
-        self.that(!text.chars().any(unsaid), field, "must hold no control characters");
+        self.that(!text.chars().any(forbidden), field, "must hold no control characters");
     }
 
-    /// At most 100 lines.
+    /// Requires at most 100 lines.
     pub(crate) fn lines(&mut self, field: &str, list: &[String]) {
         self.that(list.len() <= LIST, field, "must be at most 100");
         list.iter().take(LIST).for_each(|item| self.line(field, item));
     }
 
-    /// At most 100 identifiers with a prefix.
+    /// Requires at most 100 identifiers with a prefix.
     pub(crate) fn ids(&mut self, field: &str, prefix: &str, list: &[String]) {
         self.that(list.len() <= LIST, field, "must be at most 100");
         list.iter().take(LIST).for_each(|item| self.id(field, prefix, item));
@@ -62,7 +62,7 @@ impl Checks {
         self.that(fits, field, &format!("must be an id that begins with {prefix}"));
     }
 
-    /// The first does not come after the second, where both are there.
+    /// Requires that the first time is not after the second, if both are set.
     pub(crate) fn ordered(&mut self, field: &str, first: Option<Millis>, second: Option<Millis>) {
         let ordered = first.zip(second).is_none_or(|(first, second)| first <= second);
         self.that(ordered, field, "must not be before onset or effective");
@@ -79,10 +79,10 @@ impl Checks {
     }
 }
 
-/// A required text of a request.
+/// Requires a text of a request.
 ///
 /// # Errors
-/// `Invalid` where it is left out, empty or too long.
+/// `Invalid` if it is missing, empty or too long.
 pub(crate) fn required(field: &str, text: Option<String>, why: &str) -> Result<String, Error> {
     let Some(text) = text else {
         let mut error = Error::field(Kind::Invalid, &["body", field], format!("is required: {why}"), Value::Null);

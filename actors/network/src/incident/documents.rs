@@ -1,8 +1,8 @@
-//! Alerts as documents: CAP in and out, the Atom feed.
+//! Alerts as documents: import and export of CAP, and the Atom feed.
 
 use muster_cap::{CapError, Entry, Feed};
 
-use super::messages::{AlertFilter, Answer, What};
+use super::messages::{AlertFilter, IncidentRequest, IncidentResponse};
 use super::service::Incidents;
 use crate::alert::{AlertRecord, from_cap, to_xml};
 use muster_core::ids::{IdKind, new_id};
@@ -10,23 +10,23 @@ use muster_core::page::PageAsk;
 use muster_core::{Error, Kind};
 use muster_identity::By;
 
-/// Most entries of the feed: the newest.
+/// Largest number of entries of the feed, the newest.
 const MAX_ENTRIES: usize = 200;
 
 impl Incidents {
-    /// Takes a CAP document. Idempotent by its identifier, sender and time.
+    /// Imports a CAP document. Idempotent by its identifier, sender and time.
     ///
     /// # Errors
-    /// `Invalid` names the element; `Forbidden`; `Conflict` where it refers to another sender's message.
-    pub async fn import(&self, by: By, document: &[u8]) -> Result<Answer, Error> {
-        let alert = muster_cap::parse(document).map_err(|error| refused(&error))?;
+    /// `Invalid` with the element; `Forbidden`; `Conflict` if it refers to another sender's message.
+    pub async fn import(&self, by: By, document: &[u8]) -> Result<IncidentResponse, Error> {
+        let alert = muster_cap::parse(document).map_err(|error| invalid_cap(&error))?;
         // It was parsed, so it is UTF-8.
         let xml = String::from_utf8_lossy(document).into_owned();
         let message = Box::new(from_cap(alert, new_id(IdKind::Alert), by.id(), self.clock.now()));
-        self.write(by, None, What::Import { message, xml }).await
+        self.write(by, None, IncidentRequest::Import { message, xml }).await
     }
 
-    /// An alert's document: an imported one as it was received.
+    /// Returns the document of an alert; an imported one as it was received.
     ///
     /// # Errors
     /// `NotFound`.
@@ -35,7 +35,7 @@ impl Incidents {
         self.written(&alert)
     }
 
-    /// The newest document of an incident; where none was sent, one with the status Draft, which nobody acts on.
+    /// Returns the newest document of an incident; if none was sent, one with the status Draft.
     ///
     /// # Errors
     /// `NotFound`.
@@ -44,7 +44,7 @@ impl Incidents {
         self.written(&alert)
     }
 
-    /// The public's alerts that say what is to be done now, as an Atom feed. `base` is the server's address.
+    /// Returns the active public alerts as an Atom feed. `base` is the address of the server.
     ///
     /// # Errors
     /// `Unavailable`.
@@ -68,14 +68,14 @@ impl Incidents {
             return Ok(xml);
         }
         to_xml(alert).map_err(|error| {
-            tracing::error!(alert = %alert.id, %error, "an alert is no CAP document");
-            Error::new(Kind::Internal, format!("the alert cannot be said in CAP: {error}"))
+            tracing::error!(alert = %alert.id, %error, "an alert cannot be written as CAP");
+            Error::new(Kind::Internal, format!("the alert cannot be expressed in CAP: {error}"))
         })
     }
 }
 
-/// A document that is no CAP alert.
-fn refused(error: &CapError) -> Error {
+/// Returns the error for a document that is not a CAP alert.
+fn invalid_cap(error: &CapError) -> Error {
     Error::field(Kind::Invalid, &["body", &error.place], error.why.clone(), serde_json::Value::Null)
         .coded("invalid_cap")
 }

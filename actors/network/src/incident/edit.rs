@@ -1,47 +1,70 @@
-//! What may be said of an incident, at its report and later. A field that is left out stays as it is.
+//! Editable fields of an incident, in its report and later.
 
 use muster_geo::Geometry;
 
 use super::access::require_operator;
 use super::checks::Checks;
+use super::fields::{Attachment, Casualties, Geocode, PriorityOverride, Visibility};
+use super::geometry;
 use super::kind::IncidentKind;
-use super::parts::{Attachment, Casualties, Geocode, PriorityOverride, Visibility};
 use super::record::Incident;
-use super::shape;
 use crate::alert::{Category, Certainty, Severity, Urgency};
 use muster_core::{Error, Millis};
 use muster_identity::By;
 
-/// Of a field that may be cleared: left out, cleared, or set.
-pub type Set<T> = Option<Option<T>>;
+/// Change of a clearable field: left as it is, cleared or set.
+pub type Clearable<T> = Option<Option<T>>;
 
-/// Changes of an incident's fields.
+/// Changes of an incident's fields; see [`Incident`]. `None` leaves a field as it is.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Edit {
+pub struct IncidentEdit {
+    /// Title, one line.
     pub title: Option<String>,
+    /// Summary.
     pub summary: Option<String>,
+    /// Kind.
     pub kind: Option<IncidentKind>,
+    /// CAP categories, 1 to 12.
     pub category: Option<Vec<Category>>,
+    /// Severity.
     pub severity: Option<Severity>,
+    /// Urgency.
     pub urgency: Option<Urgency>,
+    /// Certainty.
     pub certainty: Option<Certainty>,
+    /// ICS type, 5 (least) to 1.
     pub ics_type: Option<u8>,
-    /// Cleared, the priority is computed again.
-    pub priority: Set<PriorityOverride>,
+    /// Priority set by a person; if cleared, it is computed.
+    pub priority: Clearable<PriorityOverride>,
+    /// Visibility.
     pub visibility: Option<Visibility>,
+    /// Users that may see a private incident.
     pub addresses: Option<Vec<String>>,
-    pub geometry: Set<Geometry>,
-    pub area_desc: Set<String>,
+    /// Area or point.
+    pub geometry: Clearable<Geometry>,
+    /// Description of the area.
+    pub area_desc: Clearable<String>,
+    /// Codes of the area.
     pub geocodes: Option<Vec<Geocode>>,
-    pub onset: Set<Millis>,
-    pub effective: Set<Millis>,
-    pub expires: Set<Millis>,
-    pub instruction: Set<String>,
+    /// Expected onset.
+    pub onset: Clearable<Millis>,
+    /// Start of validity.
+    pub effective: Clearable<Millis>,
+    /// End of validity.
+    pub expires: Clearable<Millis>,
+    /// Instruction for the people affected.
+    pub instruction: Clearable<String>,
+    /// Organisations involved.
     pub organisations: Option<Vec<String>>,
+    /// Devices concerned.
     pub device_ids: Option<Vec<String>>,
-    pub parent_id: Set<String>,
+    /// Incident of which this one is a part.
+    pub parent_id: Clearable<String>,
+    /// Casualties.
     pub casualties: Option<Casualties>,
+    /// Tags; replaces all.
     pub tags: Option<Vec<String>>,
+    /// Attachments; replaces all.
     pub attachments: Option<Vec<Attachment>>,
 }
 
@@ -51,11 +74,11 @@ fn put<T>(field: &mut T, value: Option<T>) {
     }
 }
 
-impl Edit {
-    /// Sets the fields of a record. A category that is not said follows from the kind.
+impl IncidentEdit {
+    /// Applies the changes. A category that is not set follows from the kind.
     ///
     /// # Errors
-    /// `Invalid` with every failed check; `Forbidden` where one may not say who sees it.
+    /// `Invalid` with every failed check; `Forbidden` if the caller may not change the visibility.
     pub(super) fn apply(self, incident: &mut Incident, by: &By) -> Result<(), Error> {
         if self.visibility.is_some() || self.addresses.is_some() {
             require_operator(by)?;
@@ -63,7 +86,7 @@ impl Edit {
         let mut checks = Checks::default();
         self.check(&mut checks);
         if let Some(set) = &self.geometry {
-            shape::set(incident, set.clone(), &mut checks);
+            geometry::set(incident, set.clone(), &mut checks);
         }
         if let Some(kind) = self.kind
             && self.category.is_none()
@@ -145,6 +168,6 @@ impl Edit {
     }
 }
 
-fn flat<T>(set: &Set<T>) -> Option<&T> {
+fn flat<T>(set: &Clearable<T>) -> Option<&T> {
     set.as_ref().and_then(Option::as_ref)
 }

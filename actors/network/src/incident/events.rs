@@ -1,20 +1,20 @@
-//! What the feed is told of incidents and alerts, and on which channels.
+//! Events of incidents and alerts and their channels.
 
 use serde_json::{Map, Value, json};
 
-use super::act::Changed;
 use super::record::{Audience, Incident};
+use super::transition::IncidentChange;
 use crate::alert::{AlertChange, AlertRecord, Scope, Severity};
 use muster_core::event::{Event, EventAttributes};
 
-/// What those who may see every public incident follow.
+/// Channel of all public incidents.
 pub const PUBLIC: &str = "incidents";
-/// What those who may write incidents follow besides.
+/// Channel of restricted incidents.
 pub const RESTRICTED: &str = "incidents.restricted";
-/// What everybody who may read alerts follows: nothing but actual ones for the public.
+/// Channel of actual public alerts.
 pub const ALERTS: &str = "alerts";
 
-/// The channel of one incident.
+/// Returns the channel of one incident.
 pub fn own(id: &str) -> String {
     format!("incidents:{id}")
 }
@@ -27,12 +27,13 @@ const fn shared(audience: Audience) -> Option<&'static str> {
     }
 }
 
-/// The events of a change. Where its audience changes, the old one is told that it is gone, the new one all of it.
-pub fn of(changed: &Changed) -> Vec<Event> {
+/// Returns the events of a change. If the audience changes, the old channel gets a withdrawal and the new one the full
+/// record.
+pub fn of(changed: &IncidentChange) -> Vec<Event> {
     let after = &changed.after;
     let now = shared(after.audience());
     let Some(before) = &changed.before else {
-        return vec![event("incident.created", after, &[now], &whole(after))];
+        return vec![event("incident.created", after, &[now], &full_record(after))];
     };
     let then = shared(before.audience());
     let patch =
@@ -46,9 +47,9 @@ pub fn of(changed: &Changed) -> Vec<Event> {
         events.push(Event::new("incident.withdrawn", after.updated_at, channels(None, &[then]), &gone));
     }
     if now.is_some() {
-        events.push(silent(
+        events.push(with_attributes(
             after,
-            Event::new("incident.created", after.updated_at, channels(None, &[now]), &whole(after)),
+            Event::new("incident.created", after.updated_at, channels(None, &[now]), &full_record(after)),
         ));
     }
     events.push(event(changed.event, after, &[None], &patch));
@@ -60,11 +61,11 @@ fn channels(own: Option<String>, shared: &[Option<&str>]) -> Vec<String> {
 }
 
 fn event(name: &str, incident: &Incident, shared: &[Option<&str>], data: &Value) -> Event {
-    silent(incident, Event::new(name, incident.updated_at, channels(Some(own(&incident.id)), shared), data))
+    with_attributes(incident, Event::new(name, incident.updated_at, channels(Some(own(&incident.id)), shared), data))
 }
 
-/// Says what filters look at. A silenced incident is never urgent.
-fn silent(incident: &Incident, event: Event) -> Event {
+/// Adds the attributes that subscriptions filter by. A silenced incident is never urgent.
+fn with_attributes(incident: &Incident, event: Event) -> Event {
     let severity = incident.severity.map(Severity::rank);
     let event = event.with(EventAttributes {
         bbox: incident.bbox.map(muster_geo::BBox::to_array),
@@ -76,18 +77,18 @@ fn silent(incident: &Incident, event: Event) -> Event {
     if urgent && !silenced { event.urgent() } else { event }
 }
 
-fn whole(incident: &Incident) -> Value {
+fn full_record(incident: &Incident) -> Value {
     json!({ "id": incident.id, "version": incident.version, "data": incident })
 }
 
-/// The fields that differ, as they are now.
+/// Returns the fields that differ, with their new values.
 fn patch(before: &Incident, after: &Incident) -> Map<String, Value> {
     let (Value::Object(before), Value::Object(after)) = (json!(before), json!(after)) else { return Map::new() };
     after.into_iter().filter(|(field, value)| before.get(field) != Some(value)).collect()
 }
 
-/// The event of an alert's change. What waits for a second person, and what is not for the public, is told to those
-/// who work on it only.
+/// Returns the event of an alert's change. Proposals and alerts that are not public go to the writers of the incident
+/// only.
 pub fn of_alert(change: &AlertChange) -> Option<Event> {
     let alert = &change.after;
     let name = change.event?;
@@ -98,12 +99,12 @@ pub fn of_alert(change: &AlertChange) -> Option<Event> {
         Scope::Private => channels(own, &[]),
     };
     let data = json!({ "id": alert.id, "version": alert.version, "data": alert, "supersedes": change.supersedes });
-    let event = Event::new(name, change.at, channels, &data).with(traits(alert));
+    let event = Event::new(name, change.at, channels, &data).with(alert_attributes(alert));
     let urgent = alert.is_public() && alert.severity() == Some(Severity::Extreme);
     Some(if urgent { event.urgent() } else { event })
 }
 
-fn traits(alert: &AlertRecord) -> EventAttributes {
+fn alert_attributes(alert: &AlertRecord) -> EventAttributes {
     EventAttributes {
         bbox: alert.bbox().map(muster_geo::BBox::to_array),
         severity: alert.severity().map(Severity::rank),

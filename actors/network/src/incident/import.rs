@@ -1,116 +1,124 @@
-//! CAP messages from elsewhere: kept once each, and what they mean for incidents. Pure.
+//! Import of CAP messages: stored once each and applied to incidents. Pure.
 //!
-//! What is imported is never published again from here: it reaches neither the public's channel nor its feed.
+//! Imported messages are never published from here: they reach neither the public channel nor the feed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::act::Changed;
-use super::change::done;
-use super::edit::Edit;
+use super::change::record_change;
+use super::edit::IncidentEdit;
+use super::fields::ReportedVia;
 use super::kind::IncidentKind;
-use super::moves::{Action, State};
-use super::parts::Via;
+use super::lifecycle::{Action, State};
 use super::plan::Plan;
 use super::record::Incident;
-use super::report::{Report, attach};
-use super::state::{Asked, Network};
+use super::report::{NewReport, attach};
+use super::state::{IncidentRegistry, RequestContext};
+use super::transition::IncidentChange;
 use crate::alert::{AlertChange, AlertInfo, AlertRecord, AlertState, MAX_PARKED, MsgType, Status};
 use muster_core::principal::Permission;
 use muster_core::{Error, Kind};
 use muster_identity::By;
 
-/// What came of an import.
+/// Outcome of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
-    /// It opened an incident, or changed one.
-    Taken,
-    /// It is kept and changes nothing.
+pub enum ImportOutcome {
+    /// The message opened or changed an incident.
+    #[serde(rename = "taken")]
+    Applied,
+    /// The message is stored and changes nothing.
     Stored,
-    /// It waits for the message that it refers to.
+    /// The message waits for one that it refers to.
     Parked,
-    /// It was here already.
-    Known,
+    /// The message was imported before.
+    #[serde(rename = "known")]
+    AlreadyImported,
 }
 
-impl Network {
-    /// Takes a message. `message` is a record with an id of its own, not yet in a state; gives the id that it is kept by.
+impl IncidentRegistry {
+    /// Imports a message. `message` is a record with an identifier of its own and no state yet; returns the identifier
+    /// under which it is stored.
     ///
     /// # Errors
-    /// `Forbidden`; `Invalid` of an Update or Cancel that refers to nothing; `Conflict` where it refers to another
-    /// sender's message, or too much waits already.
+    /// `Forbidden`; `Invalid` for an Update or Cancel without references; `Conflict` if it refers to another sender's
+    /// message or too many messages are parked.
     pub(super) fn import(
         &self,
         message: AlertRecord,
         xml: String,
-        asked: Asked<'_>,
-    ) -> Result<(Plan, String, Fate), Error> {
-        asked.by.require(Permission::IncidentsWrite)?;
+        context: RequestContext<'_>,
+    ) -> Result<(Plan, String, ImportOutcome), Error> {
+        context.by.require(Permission::IncidentsWrite)?;
         let known = self.alerts.named(&message.reference());
         if let Some(known) = known.filter(|known| known.state != AlertState::Lapsed) {
-            return Ok((Plan::default(), known.id.clone(), Fate::Known));
+            return Ok((Plan::default(), known.id.clone(), ImportOutcome::AlreadyImported));
         }
         let id = message.id.clone();
         let mut plan = Plan::default();
-        let fate = match message.msg_type {
-            MsgType::Alert => self.opened(message, &mut plan, asked)?,
-            MsgType::Update | MsgType::Cancel => self.referring(message, &mut plan, asked)?,
-            MsgType::Ack | MsgType::Error => self.stored(message, &mut plan, asked),
+        let outcome = match message.msg_type {
+            MsgType::Alert => self.import_alert(message, &mut plan, context)?,
+            MsgType::Update | MsgType::Cancel => self.import_reference(message, &mut plan, context)?,
+            MsgType::Ack | MsgType::Error => self.store_only(message, &mut plan, context),
         };
         if let Some(own) = plan.alerts.iter_mut().find(|change| change.after.id == id) {
             own.document = Some(xml);
         }
-        Ok((plan, id, fate))
+        Ok((plan, id, outcome))
     }
 
-    fn stored(&self, mut message: AlertRecord, plan: &mut Plan, asked: Asked<'_>) -> Fate {
+    fn store_only(&self, mut message: AlertRecord, plan: &mut Plan, context: RequestContext<'_>) -> ImportOutcome {
         message.state = AlertState::Stored;
-        plan.alerts.push(AlertChange::new(message, asked.now, None));
-        Fate::Stored
+        plan.alerts.push(AlertChange::new(message, context.now, None));
+        ImportOutcome::Stored
     }
 
-    /// An Alert: an incident where it is an actual one; and whatever waited for it follows.
-    fn opened(&self, mut message: AlertRecord, plan: &mut Plan, asked: Asked<'_>) -> Result<Fate, Error> {
-        let mut fate = Fate::Stored;
+    /// Imports an Alert: opens an incident if it is actual, and applies the messages that waited for it.
+    fn import_alert(
+        &self,
+        mut message: AlertRecord,
+        plan: &mut Plan,
+        context: RequestContext<'_>,
+    ) -> Result<ImportOutcome, Error> {
+        let mut outcome = ImportOutcome::Stored;
         if message.status == Status::Actual {
-            let named = message.incidents.iter().find_map(|name| self.open_of(name, asked.by));
+            let named = message.incidents.iter().find_map(|name| self.open_of(name, context.by));
             let changed = match named {
-                Some(open) => attached(open, &message, asked),
-                None => self.triaged(&message, asked)?,
+                Some(open) => attach_message(open, &message, context),
+                None => self.create_triaged(&message, context)?,
             };
             message.incident_id = Some(changed.after.id.clone());
             plan.incidents.push(changed);
-            fate = Fate::Taken;
+            outcome = ImportOutcome::Applied;
         }
         let waiting = self.alerts.waiting_for(&message.reference());
         message.state = AlertState::Stored;
         let sender = message.sender.clone();
         let (incident, status) = (message.incident_id.clone(), message.status);
-        plan.alerts.push(AlertChange::new(message, asked.now, None));
+        plan.alerts.push(AlertChange::new(message, context.now, None));
         for parked in waiting.iter().filter(|parked| parked.sender == sender) {
-            let mut change = AlertChange::moved(parked, AlertState::Stored, asked.now, None);
+            let mut change = AlertChange::moved(parked, AlertState::Stored, context.now, None);
             change.after.incident_id.clone_from(&incident);
             if parked.status == status {
-                adopt(plan, parked, asked);
+                apply_message(plan, parked, context);
             }
             plan.alerts.push(change);
         }
-        Ok(fate)
+        Ok(outcome)
     }
 
-    fn triaged(&self, message: &AlertRecord, asked: Asked<'_>) -> Result<Changed, Error> {
-        let said = message.info.as_ref().map(edit_of).unwrap_or_default();
-        let report = Report {
-            said,
-            via: Some(Via::Cap),
+    fn create_triaged(&self, message: &AlertRecord, context: RequestContext<'_>) -> Result<IncidentChange, Error> {
+        let fields = message.info.as_ref().map(edit_from).unwrap_or_default();
+        let report = NewReport {
+            fields,
+            via: Some(ReportedVia::Cap),
             source_ref: Some(message.identifier.chars().take(200).collect()),
-            ..Report::default()
+            ..NewReport::default()
         };
-        let mut changed = self.create(report, asked)?;
-        let now = asked.now;
+        let mut changed = self.create(report, context)?;
+        let now = context.now;
         changed.after.enter(State::Triaged, now);
-        link(&mut changed, message);
+        link_cap(&mut changed, message);
         if let Some(entry) = &mut changed.entry {
             entry.kind = "import".to_owned();
             entry.to = Some(State::Triaged);
@@ -119,8 +127,13 @@ impl Network {
         Ok(changed)
     }
 
-    /// An Update or Cancel: of the first message that it refers to and that is here.
-    fn referring(&self, mut message: AlertRecord, plan: &mut Plan, asked: Asked<'_>) -> Result<Fate, Error> {
+    /// Imports an Update or Cancel of the first known message that it refers to.
+    fn import_reference(
+        &self,
+        mut message: AlertRecord,
+        plan: &mut Plan,
+        context: RequestContext<'_>,
+    ) -> Result<ImportOutcome, Error> {
         if message.references.is_empty() {
             return Err(Error::field(Kind::Invalid, &["body", "references"], "must name what it follows", "".into()));
         }
@@ -130,35 +143,39 @@ impl Network {
                 return Err(Error::new(Kind::Conflict, message).coded("cap_unreferenced"));
             }
             message.state = AlertState::Parked;
-            message.waits_until = Some(asked.now.plus(self.settings.parked_for));
-            plan.alerts.push(AlertChange::new(message, asked.now, None));
-            return Ok(Fate::Parked);
+            message.waits_until = Some(context.now.plus(self.settings.parked_for));
+            plan.alerts.push(AlertChange::new(message, context.now, None));
+            return Ok(ImportOutcome::Parked);
         };
         if referred.sender != message.sender {
             let message = "it refers to another sender's message: only who sent one updates or cancels it";
             return Err(Error::new(Kind::Conflict, message).coded("cap_foreign_reference"));
         }
-        // An exercise never moves what is actual.
+        // An exercise never changes an actual incident.
         let applies = referred.status == message.status && message.status == Status::Actual;
         let incident = referred.incident_id.as_deref().filter(|_| applies).and_then(|id| self.get(id));
-        let Some(incident) = incident else { return Ok(self.stored(message, plan, asked)) };
+        let Some(incident) = incident else { return Ok(self.store_only(message, plan, context)) };
         message.incident_id = Some(incident.id.clone());
-        let next = incident.advanced(asked.now);
-        plan.incidents.push(done(incident, next, asked, "import", None, json!({}), "incident.updated"));
-        let canceled = adopt(plan, &message, asked) == Some(State::Canceled) && incident.state.is_open();
-        self.follow(plan, if canceled { Action::Cancel } else { Action::Edit }, asked);
-        self.stored(message, plan, asked);
-        Ok(Fate::Taken)
+        let next = incident.next_version(context.now);
+        plan.incidents.push(record_change(incident, next, context, "import", None, json!({}), "incident.updated"));
+        let canceled = apply_message(plan, &message, context) == Some(State::Canceled) && incident.state.is_open();
+        self.update_alerts(plan, if canceled { Action::Cancel } else { Action::Edit }, context);
+        self.store_only(message, plan, context);
+        Ok(ImportOutcome::Applied)
     }
 }
 
-/// An Alert that names an open incident by its `dedup_key` is one more report of it.
-fn attached(open: &std::sync::Arc<Incident>, message: &AlertRecord, asked: Asked<'_>) -> Changed {
-    let said = message.info.as_ref().map(edit_of).unwrap_or_default();
+/// Attaches an Alert that names an open incident by its `dedup_key` as a further report.
+fn attach_message(
+    open: &std::sync::Arc<Incident>,
+    message: &AlertRecord,
+    context: RequestContext<'_>,
+) -> IncidentChange {
+    let fields = message.info.as_ref().map(edit_from).unwrap_or_default();
     let source_ref = Some(message.identifier.chars().take(200).collect());
-    let mut changed = attach(open, Report { said, source_ref, ..Report::default() }, asked);
+    let mut changed = attach(open, NewReport { fields, source_ref, ..NewReport::default() }, context);
     if changed.after.cap.identifier.is_none() {
-        link(&mut changed, message);
+        link_cap(&mut changed, message);
     }
     if let Some(entry) = &mut changed.entry {
         entry.kind = "import".to_owned();
@@ -167,28 +184,28 @@ fn attached(open: &std::sync::Arc<Incident>, message: &AlertRecord, asked: Asked
     changed
 }
 
-/// Lets a message change the incident that a plan changes last; gives the state that it is left in.
-fn adopt(plan: &mut Plan, message: &AlertRecord, asked: Asked<'_>) -> Option<State> {
+/// Applies a message to the incident that a plan changed last; returns the resulting state.
+fn apply_message(plan: &mut Plan, message: &AlertRecord, context: RequestContext<'_>) -> Option<State> {
     let changed = plan.incidents.last_mut()?;
     let incident = &mut changed.after;
     let open = incident.state.is_open();
     if open && message.msg_type == MsgType::Update {
-        // What CAP says badly is left as it was: the sender's message is kept whole beside it.
+        // Invalid content is ignored; the sender's message is stored as a whole.
         let mut next = incident.clone();
-        if message.info.as_ref().is_some_and(|info| edit_of(info).apply(&mut next, &By::System).is_ok()) {
+        if message.info.as_ref().is_some_and(|info| edit_from(info).apply(&mut next, &By::System).is_ok()) {
             *incident = next;
         }
     }
     if open && message.msg_type == MsgType::Cancel {
         incident.ack = None;
-        incident.closed_at = Some(asked.now);
-        incident.enter(State::Canceled, asked.now);
+        incident.closed_at = Some(context.now);
+        incident.enter(State::Canceled, context.now);
         changed.event = if changed.before.is_some() { "incident.canceled" } else { changed.event };
     }
     let state = incident.state;
-    // What is over is only annotated.
+    // A finished incident is only annotated.
     if open {
-        link(changed, message);
+        link_cap(changed, message);
     }
     if let Some(entry) = &mut changed.entry {
         entry.from = changed.before.as_ref().map(|before| before.state).filter(|from| *from != state);
@@ -198,7 +215,7 @@ fn adopt(plan: &mut Plan, message: &AlertRecord, asked: Asked<'_>) -> Option<Sta
     Some(state)
 }
 
-fn link(changed: &mut Changed, message: &AlertRecord) {
+fn link_cap(changed: &mut IncidentChange, message: &AlertRecord) {
     let cap = &mut changed.after.cap;
     cap.identifier = Some(message.identifier.clone());
     cap.sender = Some(message.sender.clone());
@@ -206,8 +223,8 @@ fn link(changed: &mut Changed, message: &AlertRecord) {
     cap.last_msg_type = Some(message.msg_type);
 }
 
-/// What an imported message says of an incident, within an incident's bounds.
-fn edit_of(info: &AlertInfo) -> Edit {
+/// Returns the fields of an imported message, cut to an incident's bounds.
+fn edit_from(info: &AlertInfo) -> IncidentEdit {
     let cut = |text: &str, most: usize| -> String {
         text.chars().filter(|c| !c.is_control() || *c == '\n').take(most).collect()
     };
@@ -216,7 +233,7 @@ fn edit_of(info: &AlertInfo) -> Edit {
     let text = |text: &Option<String>| {
         text.as_deref().map(|text| cut(text, super::checks::TEXT)).filter(|t| !t.trim().is_empty())
     };
-    Edit {
+    IncidentEdit {
         title: Some(line(title)),
         summary: text(&info.description),
         kind: Some(IncidentKind::of(&info.event, &info.category)),
@@ -230,6 +247,6 @@ fn edit_of(info: &AlertInfo) -> Edit {
         effective: info.effective.map(Some),
         expires: info.expires.map(Some),
         instruction: text(&info.instruction).map(Some),
-        ..Edit::default()
+        ..IncidentEdit::default()
     }
 }

@@ -1,29 +1,41 @@
-//! What kind of incident it is, and the categories of CAP that follow from it where none are said.
+//! Kinds of incidents, and the CAP categories that follow from them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::alert::Category;
 
-/// After the OASIS Event Terms List, as far as the network tells them apart.
+/// Kind of an incident, a subset of the OASIS Event Terms List.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IncidentKind {
+    /// Flood.
     Flood,
+    /// Wildfire.
     Wildfire,
+    /// Earthquake.
     Earthquake,
+    /// Storm, hurricane or tornado.
     Storm,
+    /// Landslide.
     Landslide,
+    /// Release of hazardous material.
     Hazmat,
+    /// Outage of a utility or service.
     Outage,
+    /// Epidemic.
     Epidemic,
+    /// Event with many casualties.
     MassCasualty,
+    /// Missing person.
     MissingPerson,
+    /// Failure of infrastructure.
     Infrastructure,
+    /// Any other incident.
     Other,
 }
 
 impl IncidentKind {
-    /// How people say it: CAP's `event`.
+    /// Returns the CAP `event`.
     pub const fn event(self) -> &'static str {
         match self {
             Self::Flood => "Flood",
@@ -41,7 +53,7 @@ impl IncidentKind {
         }
     }
 
-    /// CAP's categories of such an incident.
+    /// Returns the default CAP categories.
     pub const fn categories(self) -> &'static [Category] {
         match self {
             Self::Flood | Self::Storm => &[Category::Met],
@@ -55,7 +67,8 @@ impl IncidentKind {
         }
     }
 
-    /// What an imported alert is about, by its first category; an event that names one of ours says it better.
+    /// Returns the kind of an imported alert by its event, or by its first category if the event names none of the
+    /// kinds.
     pub fn of(event: &str, categories: &[Category]) -> Self {
         const NAMED: [(&str, IncidentKind); 9] = [
             ("flood", IncidentKind::Flood),

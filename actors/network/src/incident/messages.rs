@@ -1,4 +1,4 @@
-//! Requests to the actor of incidents and alerts, and its answers.
+//! Messages of the incident actor and their responses.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use muster_geo::BBox;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::act::Move;
-use super::change::ResourceAct;
-use super::edit::Edit;
-use super::import::Fate;
+use super::alert_builder::Draft;
+use super::change::ResourceRequest;
+use super::edit::IncidentEdit;
+use super::import::ImportOutcome;
 use super::record::Incident;
-use super::report::Report;
-use super::state::Filter;
-use super::warn::Draft;
+use super::report::NewReport;
+use super::state::IncidentFilter;
+use super::transition::IncidentTransition;
 use crate::alert::{AlertRecord, Severity};
 use muster_core::Error;
 use muster_core::idempotency::Idempotency;
@@ -23,13 +23,13 @@ use muster_core::precondition::IfMatch;
 use muster_feed::{Denied, SnapshotRequest, StateItem};
 use muster_identity::By;
 
-/// A change.
+/// A requested change of incidents or alerts.
 #[derive(Debug)]
-pub(super) enum What {
-    Report(Box<Report>),
-    Act { id: String, if_match: IfMatch, mv: Box<Move> },
-    Edit { id: String, if_match: IfMatch, edit: Box<Edit>, note: Option<String> },
-    Resources { id: String, if_match: IfMatch, what: ResourceAct },
+pub(super) enum IncidentRequest {
+    Report(Box<NewReport>),
+    Transition { id: String, if_match: IfMatch, transition: Box<IncidentTransition> },
+    Edit { id: String, if_match: IfMatch, edit: Box<IncidentEdit>, note: Option<String> },
+    Resources { id: String, if_match: IfMatch, what: ResourceRequest },
     Note { id: String, text: String, data: Value },
     Publish { id: String, draft: Box<Draft> },
     Confirm { alert: String },
@@ -37,11 +37,11 @@ pub(super) enum What {
     Import { message: Box<AlertRecord>, xml: String },
 }
 
-impl What {
-    /// The incident that it names.
+impl IncidentRequest {
+    /// Returns the incident that the request names.
     pub(super) fn incident(&self) -> Option<&str> {
         match self {
-            Self::Act { id, .. }
+            Self::Transition { id, .. }
             | Self::Edit { id, .. }
             | Self::Resources { id, .. }
             | Self::Note { id, .. }
@@ -51,46 +51,50 @@ impl What {
     }
 }
 
-/// Changes something; answered when it is durable.
+/// Applies a change; answered when it is durable.
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Answer, Error>")]
-pub(super) struct Write {
+#[rtype(result = "Result<IncidentResponse, Error>")]
+pub(super) struct WriteIncident {
     pub by: By,
     pub idempotency: Option<Idempotency>,
-    pub what: What,
+    pub what: IncidentRequest,
 }
 
-/// What became of a change.
+/// Response to a change.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
-    /// The incident as it is now.
+pub struct IncidentResponse {
+    /// The incident after the change.
     pub incident: Option<Arc<Incident>>,
-    /// The alert that it was about.
+    /// The alert concerned.
     pub alert: Option<Arc<AlertRecord>>,
-    /// The report was one more of an incident that was there.
+    /// Whether the report was attached to an existing incident.
     pub attached: bool,
-    /// Of an import.
-    pub fate: Option<Fate>,
-    /// This answer was given before, to the same `Idempotency-Key`.
+    /// Outcome of an import.
+    #[serde(rename = "fate")]
+    pub outcome: Option<ImportOutcome>,
+    /// Whether this repeats the response to an earlier request with the same idempotency key.
     #[serde(skip)]
     pub replayed: bool,
 }
 
+/// Returns an incident.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Arc<Incident>, Error>")]
-pub(super) struct Get {
+pub(super) struct GetIncident {
     pub id: String,
     pub by: By,
 }
 
+/// Returns a page of incidents.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Page<Arc<Incident>>, Error>")]
-pub(super) struct List {
-    pub filter: Filter,
+pub(super) struct ListIncidents {
+    pub filter: IncidentFilter,
     pub page: PageAsk,
     pub by: By,
 }
 
+/// Returns an alert.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Arc<AlertRecord>, Error>")]
 pub(super) struct GetAlert {
@@ -98,19 +102,22 @@ pub(super) struct GetAlert {
     pub by: By,
 }
 
-/// Which alerts a list shows.
+/// Filter of alerts; all fields that are set must match.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AlertFilter {
-    /// Says what is to be done now, or does not.
+    /// Whether the alert is in force.
     pub active: Option<bool>,
-    /// This or graver.
+    /// Least severity.
     pub severity: Option<Severity>,
+    /// Bounding box that the alert's area must touch.
     pub bbox: Option<BBox>,
+    /// Incident.
     pub incident: Option<String>,
-    /// What the public's feed shows, and nothing else.
+    /// Whether the alert is on the public feed.
     pub public: Option<bool>,
 }
 
+/// Returns a page of alerts.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Page<Arc<AlertRecord>>, Error>")]
 pub(super) struct ListAlerts {
@@ -119,20 +126,20 @@ pub(super) struct ListAlerts {
     pub by: By,
 }
 
-/// The newest message of an incident; a draft of one where there is none.
+/// Returns the newest message of an incident, or a draft if there is none.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Arc<AlertRecord>, Error>")]
-pub(super) struct Newest {
+pub(super) struct GetNewestAlert {
     pub id: String,
     pub by: By,
 }
 
-/// A request for the state of a channel. Dropped unanswered, it answers `Unavailable`.
+/// Takes a snapshot of the state behind a channel. If it is dropped unanswered, it answers `Unavailable`.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-pub struct Snapshot(pub(super) Option<SnapshotRequest>);
+pub struct TakeSnapshot(pub(super) Option<SnapshotRequest>);
 
-impl Snapshot {
+impl TakeSnapshot {
     pub(super) fn answer(mut self, state: Result<Vec<StateItem>, Denied>) {
         if let Some(ask) = self.0.take() {
             ask.reply.send(state);
@@ -140,7 +147,7 @@ impl Snapshot {
     }
 }
 
-impl Drop for Snapshot {
+impl Drop for TakeSnapshot {
     fn drop(&mut self) {
         if let Some(ask) = self.0.take() {
             ask.reply.send(Err(Denied::Unavailable));

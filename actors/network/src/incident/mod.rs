@@ -1,58 +1,58 @@
-//! Incidents, from their report to their end, and the alerts that tell of them.
+//! Incidents, from their report to their closure, and the alerts published for them.
 //!
-//! One actor owns both: what changes an incident may publish, update or cancel its alert, in one batch.
+//! One actor owns both, because a change of an incident may publish, update or cancel its alert in the same batch.
 
 mod access;
-mod act;
 mod actor;
-mod alerts;
+mod alert_builder;
+mod alert_queries;
 mod archive;
 mod change;
 mod checks;
 mod documents;
 mod edit;
 mod events;
+mod expiry;
+mod fields;
+mod geometry;
 mod import;
 mod kind;
+mod lifecycle;
+mod locations;
 mod messages;
-mod moves;
-mod parts;
-mod places;
 mod plan;
 mod priority;
 mod publish;
-mod read;
+mod read_handlers;
 mod record;
 mod report;
 mod resources;
+mod restrictions;
 mod service;
 mod settings;
-mod shape;
-mod sight;
 mod snapshot;
 mod state;
 #[cfg(test)]
 mod tests;
-mod tick;
 mod timeline;
-mod warn;
-mod write;
+mod transition;
+mod write_handlers;
 
-pub use act::{CLOSE_AFTER, MAX_SILENCE, More, Move, REOPEN_WITHIN};
-pub use actor::{IncidentActor, Options};
-pub use change::{MAX_TIMELINE, ResourceAct};
-pub use edit::{Edit, Set};
-pub use import::Fate;
+pub use actor::{IncidentActor, IncidentOptions};
+pub use alert_builder::Draft;
+pub use change::{MAX_TIMELINE, ResourceRequest};
+pub use edit::{Clearable, IncidentEdit};
+pub use fields::{Ack, Attachment, CapLink, Casualties, Geocode, PriorityOverride, ReportedVia, Visibility};
+pub use import::ImportOutcome;
 pub use kind::IncidentKind;
-pub use messages::{AlertFilter, Answer};
-pub use moves::{Action, State};
-pub use parts::{Ack, Attachment, CapLink, Casualties, Geocode, PriorityOverride, Via, Visibility};
+pub use lifecycle::{Action, State};
+pub use messages::{AlertFilter, IncidentResponse};
 pub use priority::priority;
 pub use record::{Audience, Incident};
-pub use report::Report;
+pub use report::NewReport;
 pub use resources::{MAX_RESOURCES, NewResource, Resource, ResourceChange, ResourceStatus};
 pub use service::Incidents;
-pub use settings::Settings;
-pub use state::Filter;
-pub use timeline::Entry;
-pub use warn::Draft;
+pub use settings::IncidentSettings;
+pub use state::IncidentFilter;
+pub use timeline::TimelineEntry;
+pub use transition::{CLOSE_AFTER, IncidentTransition, MAX_SILENCE, REOPEN_WITHIN, TransitionDetails};

@@ -1,20 +1,20 @@
-//! What one request changes: committed as one batch, then taken over and told.
+//! The changes of one request: committed as one batch, then applied and published.
 
-use super::act::Changed;
+use super::transition::IncidentChange;
 use crate::alert::{AlertChange, AlertRecord, AlertState};
 use muster_core::audit::AuditEntry;
 
 /// Changes that become durable together.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// In the order in which they are told; at most one of each incident.
-    pub(super) incidents: Vec<Changed>,
+    /// In the order of their events; at most one of each incident.
+    pub(super) incidents: Vec<IncidentChange>,
     pub(super) alerts: Vec<AlertChange>,
     pub(super) audit: Vec<AuditEntry>,
 }
 
 impl Plan {
-    pub(super) fn of(changed: Changed) -> Self {
+    pub(super) fn of(changed: IncidentChange) -> Self {
         Self { incidents: vec![changed], ..Self::default() }
     }
 
@@ -22,7 +22,7 @@ impl Plan {
         self.incidents.is_empty() && self.alerts.is_empty()
     }
 
-    /// Publishes a message: it takes the place of the one that stood, and its incident's record tells of it.
+    /// Publishes a message: it supersedes the current one, and the incident's record refers to it.
     pub(super) fn publish(&mut self, alert: AlertRecord, live: Option<&AlertRecord>, event: &'static str) {
         let at = alert.made_at.max(alert.sent);
         if let Some(changed) = self.incidents.last_mut() {

@@ -1,4 +1,4 @@
-//! What comes first: severity × urgency × certainty, 0 to 100, each factor in percent.
+//! Priority of an incident: severity × urgency × certainty, 0 to 100, each factor in percent.
 //!
 //! | severity | % | urgency | % | certainty | % |
 //! |---|---|---|---|---|---|
@@ -8,11 +8,11 @@
 //! | Minor | 25 | Past | 10 | Unlikely | 20 |
 //! | Unknown | 40 | Unknown | 50 | Unknown | 50 |
 //!
-//! What is not assessed yet counts as unknown.
+//! Values that are not assessed yet count as unknown.
 
 use crate::alert::{Certainty, Severity, Urgency};
 
-/// 0 to 100, rounded to the nearest.
+/// Computes the priority, 0 to 100, rounded to the nearest integer.
 pub fn priority(severity: Option<Severity>, urgency: Option<Urgency>, certainty: Option<Certainty>) -> u8 {
     let severity = match severity.unwrap_or(Severity::Unknown) {
         Severity::Extreme => 100,

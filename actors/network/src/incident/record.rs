@@ -1,102 +1,140 @@
-//! What is stored of an incident, and shown of it.
+//! The stored and public record of an incident.
 
 use muster_geo::{BBox, Geometry};
 use muster_store::{Encoding, Record, Tree};
 use serde::{Deserialize, Serialize};
 
+use super::fields::{Ack, Attachment, CapLink, Casualties, Geocode, PriorityOverride, ReportedVia, Visibility};
 use super::kind::IncidentKind;
-use super::moves::State;
-use super::parts::{Ack, Attachment, CapLink, Casualties, Geocode, PriorityOverride, Via, Visibility};
+use super::lifecycle::State;
 use super::priority::priority;
 use super::resources::Resource;
 use crate::alert::{Category, Certainty, Severity, Status, Urgency};
 use muster_core::Millis;
 
-/// An incident. Its timeline is kept beside it.
+/// An incident. Its timeline is stored separately.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Incident {
+    /// Identifier, `inc_…`.
     pub id: String,
-    /// For people: year and number within it, such as `2026-000123`.
+    /// Number for people: year and number within the year, such as `2026-000123`.
     pub number: String,
-    /// Reports with the key of an open incident attach to it.
+    /// Key by which further reports of the open incident are attached to it.
     pub dedup_key: Option<String>,
+    /// Title, one line.
     pub title: String,
+    /// Summary.
     pub summary: String,
+    /// Kind.
     pub kind: IncidentKind,
+    /// CAP categories.
     pub category: Vec<Category>,
-    /// `None` until it is assessed.
+    /// Severity; `None` until it is assessed.
     pub severity: Option<Severity>,
+    /// Urgency; `None` until it is assessed.
     pub urgency: Option<Urgency>,
+    /// Certainty; `None` until it is assessed.
     pub certainty: Option<Certainty>,
-    /// FEMA's incident type: 5 (one or two resources) to 1 (national).
+    /// FEMA incident type: 5 (one or two resources) to 1 (national).
     pub ics_type: u8,
-    /// 0 to 100, computed or set.
+    /// Priority, 0 to 100, computed or set.
     pub priority: u8,
+    /// Priority set by a person.
     pub priority_override: Option<PriorityOverride>,
+    /// CAP status: actual, exercise, test …
     pub status: Status,
+    /// State.
     pub state: State,
+    /// Time of the last change of state.
     pub state_since: Millis,
+    /// Readers.
     pub visibility: Visibility,
-    /// Who may see a private one besides those at work on it: `usr_…`.
+    /// Users (`usr_…`) that may see a private incident besides those assigned to it.
     pub addresses: Vec<String>,
+    /// Area or point.
     pub geometry: Option<Geometry>,
+    /// Description of the area.
     pub area_desc: Option<String>,
+    /// Codes of the area.
     pub geocodes: Vec<Geocode>,
-    /// West, south, east, north; derived.
+    /// Bounding box, derived from the geometry.
     pub bbox: Option<BBox>,
-    /// Cells of H3 that the geometry touches; derived.
+    /// H3 cells that the geometry touches, derived from it.
     pub h3: Vec<String>,
+    /// Expected onset.
     pub onset: Option<Millis>,
+    /// Start of validity.
     pub effective: Option<Millis>,
+    /// End of validity.
     pub expires: Option<Millis>,
-    /// What those concerned are to do.
+    /// Instruction for the people affected.
     pub instruction: Option<String>,
+    /// Principal that reported it.
     pub reported_by: String,
-    pub reported_via: Via,
-    /// What the reporter calls it.
+    /// How it was reported.
+    pub reported_via: ReportedVia,
+    /// Identifier in the reporter's system.
     pub source_ref: Option<String>,
-    /// Reports that came of it.
+    /// Number of reports.
     pub reports: u64,
+    /// Commander, `usr_…`.
     pub commander: Option<String>,
+    /// Assignees, `usr_…`.
     pub assignees: Vec<String>,
+    /// Organisations involved.
     pub organisations: Vec<String>,
+    /// Resources.
     pub resources: Vec<Resource>,
+    /// Devices concerned.
     pub device_ids: Vec<String>,
+    /// Incident of which this one is a part.
     pub parent_id: Option<String>,
+    /// Incident of which this one is a duplicate.
     pub duplicate_of: Option<String>,
+    /// Chain of its CAP messages.
     pub cap: CapLink,
+    /// Casualties.
     pub casualties: Casualties,
+    /// Tags.
     pub tags: Vec<String>,
+    /// Attachments.
     pub attachments: Vec<Attachment>,
+    /// Current acknowledgement.
     pub ack: Option<Ack>,
-    /// A flag: it notifies nobody until then.
+    /// End of the silence: until then its events are not urgent.
     pub silenced_until: Option<Millis>,
-    /// The `seq` of the timeline's last entry.
+    /// Sequence number of the last timeline entry.
     pub timeline_seq: u64,
-    /// One more with each change.
+    /// Version of the record for `If-Match`; starts at 1.
     pub version: u64,
+    /// Time of creation.
     pub created_at: Millis,
+    /// Time of the last change.
     pub updated_at: Millis,
+    /// Time at which it was closed or ended otherwise.
     pub closed_at: Option<Millis>,
 }
 
 impl Record for Incident {
     const TREE: Tree = Tree::Incidents;
     const SCHEMA: u16 = 1;
-    // A person may have to read what happened; and fields are added over the years.
+    // JSON, so that people can read the records and fields can be added over the years.
     const ENCODING: Encoding = Encoding::Json;
 }
 
-/// Who gets to know of it at all.
+/// Readers of an incident, by visibility and status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
+    /// Everyone who may read incidents.
     Public,
+    /// Everyone who may write incidents.
     Restricted,
+    /// The users named in it.
     Private,
 }
 
 impl Incident {
-    /// What is no actual incident is never for the public, whatever its visibility says.
+    /// Returns the readers. An incident that is not actual is never public, whatever its visibility.
     pub fn audience(&self) -> Audience {
         match (self.visibility, self.status) {
             (Visibility::Private, _) => Audience::Private,
@@ -106,18 +144,18 @@ impl Incident {
         }
     }
 
-    /// Whether somebody is named in it: at work on it, or addressed by it.
-    pub fn names(&self, id: &str) -> bool {
-        self.works(id) || self.reported_by == id || self.addresses.iter().any(|named| named == id)
+    /// Returns whether a user is named in it: assigned, addressed or its reporter.
+    pub fn mentions(&self, id: &str) -> bool {
+        self.is_assigned(id) || self.reported_by == id || self.addresses.iter().any(|named| named == id)
     }
 
-    /// Whether it is assigned to somebody.
-    pub fn works(&self, id: &str) -> bool {
+    /// Returns whether it is assigned to, or commanded by, a user.
+    pub fn is_assigned(&self, id: &str) -> bool {
         self.commander.as_deref() == Some(id) || self.assignees.iter().any(|named| named == id)
     }
 
-    /// The copy that a change starts from: one version and one entry of the timeline on.
-    pub(super) fn advanced(&self, now: Millis) -> Self {
+    /// Returns the copy that a change starts from, with the next version and timeline number.
+    pub(super) fn next_version(&self, now: Millis) -> Self {
         let mut next = self.clone();
         next.version += 1;
         next.timeline_seq += 1;
@@ -125,7 +163,7 @@ impl Incident {
         next
     }
 
-    /// Computes the priority anew, unless a person set it.
+    /// Computes the priority unless a person set it.
     pub(super) fn prioritize(&mut self) {
         let computed = priority(self.severity, self.urgency, self.certainty);
         self.priority = self.priority_override.as_ref().map_or(computed, |set| set.value);

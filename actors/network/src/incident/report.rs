@@ -1,86 +1,96 @@
-//! Reports: a new incident, or one more report of an open one. Pure.
+//! Reports: a new incident, or a further report of an open one. Pure.
 
 use serde_json::json;
 
-use super::act::{Changed, entry};
 use super::checks::Checks;
-use super::edit::Edit;
+use super::edit::IncidentEdit;
+use super::fields::{CapLink, Casualties, ReportedVia, Visibility};
 use super::kind::IncidentKind;
-use super::moves::State;
-use super::parts::{CapLink, Casualties, Via, Visibility};
+use super::lifecycle::State;
 use super::plan::Plan;
 use super::record::Incident;
-use super::state::{Asked, Network};
-use super::timeline::Entry;
+use super::state::{IncidentRegistry, RequestContext};
+use super::timeline::TimelineEntry;
+use super::transition::{IncidentChange, entry};
 use crate::alert::Status;
 use muster_core::Error;
 use muster_core::ids::IdKind;
 use muster_core::principal::Permission;
 use muster_identity::By;
 
-/// Reports of one incident that its timeline keeps; those beyond are only counted.
-const MAX_TOLD: u64 = 1_000;
+/// Largest number of reports in one timeline; further ones are only counted.
+const MAX_TIMELINE_REPORTS: u64 = 1_000;
 
-/// An incident as it is reported.
+/// A report of an incident.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Report {
-    /// Title and kind are needed.
-    pub said: Edit,
+pub struct NewReport {
+    /// Fields; title and kind are required.
+    pub fields: IncidentEdit,
+    /// Key by which further reports attach to the open incident.
     pub dedup_key: Option<String>,
+    /// CAP status; actual by default.
     pub status: Option<Status>,
-    pub via: Option<Via>,
+    /// How it was reported; devices cannot set it.
+    pub via: Option<ReportedVia>,
+    /// Identifier in the reporter's system.
     pub source_ref: Option<String>,
+    /// Commander, `usr_…`.
     pub commander: Option<String>,
+    /// Assignees, `usr_…`.
     pub assignees: Vec<String>,
 }
 
-/// What came of a report.
+/// Outcome of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reported {
+pub(super) struct ReportOutcome {
     pub(super) id: String,
-    /// It is one more report of an incident that was there.
+    /// Whether it was attached to an existing incident.
     pub(super) attached: bool,
 }
 
-impl Network {
+impl IncidentRegistry {
     /// # Errors
     /// `Forbidden`, or `Invalid` with every failed check.
-    pub(super) fn report(&self, report: Report, asked: Asked<'_>) -> Result<(Plan, Reported), Error> {
-        if let By::Person(_) = asked.by {
-            asked.by.require(Permission::IncidentsWrite)?;
+    pub(super) fn report(
+        &self,
+        report: NewReport,
+        context: RequestContext<'_>,
+    ) -> Result<(Plan, ReportOutcome), Error> {
+        if let By::Person(_) = context.by {
+            context.by.require(Permission::IncidentsWrite)?;
         }
         check(&report)?;
-        let open = report.dedup_key.as_deref().and_then(|key| self.open_of(key, asked.by));
+        let open = report.dedup_key.as_deref().and_then(|key| self.open_of(key, context.by));
         let (changed, attached) = match open {
-            Some(open) => (attach(open, report, asked), true),
-            None => (self.create(report, asked)?, false),
+            Some(open) => (attach(open, report, context), true),
+            None => (self.create(report, context)?, false),
         };
-        let reported = Reported { id: changed.after.id.clone(), attached };
+        let reported = ReportOutcome { id: changed.after.id.clone(), attached };
         Ok((Plan::of(changed), reported))
     }
 
-    pub(super) fn create(&self, report: Report, asked: Asked<'_>) -> Result<Changed, Error> {
-        let by = asked.by.id();
-        let mut incident = blank((asked.new_id)(IdKind::Incident), self.number(asked.now), asked);
+    pub(super) fn create(&self, report: NewReport, context: RequestContext<'_>) -> Result<IncidentChange, Error> {
+        let by = context.by.id();
+        let mut incident = blank((context.new_id)(IdKind::Incident), self.number(context.now), context);
         incident.dedup_key = report.dedup_key;
         incident.status = report.status.unwrap_or(Status::Actual);
-        // A device cannot pass for another source.
-        if !matches!(asked.by, By::Device(_)) {
+        // A device cannot claim another source.
+        if !matches!(context.by, By::Device(_)) {
             incident.reported_via = report.via.unwrap_or(incident.reported_via);
         }
         incident.source_ref = report.source_ref;
         incident.commander = report.commander;
         incident.assignees = report.assignees;
-        // Who may only write to what is assigned to it goes on with what it reported.
-        if matches!(asked.by, By::Person(person) if person.role == muster_core::principal::UserRole::Responder)
-            && !incident.works(by)
+        // A responder may write only to assigned incidents, so it is assigned to what it reports.
+        if matches!(context.by, By::Person(person) if person.role == muster_core::principal::UserRole::Responder)
+            && !incident.is_assigned(by)
         {
             incident.assignees.push(by.to_owned());
         }
-        report.said.apply(&mut incident, &By::System)?;
-        let entry = Entry {
+        report.fields.apply(&mut incident, &By::System)?;
+        let entry = TimelineEntry {
             seq: 1,
-            at: asked.now,
+            at: context.now,
             actor: by.to_owned(),
             kind: "report".to_owned(),
             from: None,
@@ -88,27 +98,31 @@ impl Network {
             note: None,
             data: json!({ "via": incident.reported_via, "source_ref": incident.source_ref }),
         };
-        Ok(Changed { before: None, after: incident, entry: Some(entry), event: "incident.created" })
+        Ok(IncidentChange { before: None, after: incident, entry: Some(entry), event: "incident.created" })
     }
 }
 
-/// One more report of an incident: told in its timeline and counted, nothing else of it changes.
-pub(super) fn attach(open: &std::sync::Arc<Incident>, report: Report, asked: Asked<'_>) -> Changed {
-    let mut after = open.advanced(asked.now);
+/// Attaches a further report to an incident: an entry in its timeline and its count, nothing else changes.
+pub(super) fn attach(
+    open: &std::sync::Arc<Incident>,
+    report: NewReport,
+    context: RequestContext<'_>,
+) -> IncidentChange {
+    let mut after = open.next_version(context.now);
     after.reports += 1;
-    let told = after.reports <= MAX_TOLD;
-    if !told {
+    let listed = after.reports <= MAX_TIMELINE_REPORTS;
+    if !listed {
         after.timeline_seq = open.timeline_seq;
     }
-    let data = json!({ "title": report.said.title, "source_ref": report.source_ref, "reports": after.reports });
-    let entry = told.then(|| entry(open, &after, asked.by, "attach", report.said.summary, data));
-    Changed { before: Some(open.clone()), after, entry, event: "incident.attached" }
+    let data = json!({ "title": report.fields.title, "source_ref": report.source_ref, "reports": after.reports });
+    let entry = listed.then(|| entry(open, &after, context.by, "attach", report.fields.summary, data));
+    IncidentChange { before: Some(open.clone()), after, entry, event: "incident.attached" }
 }
 
-fn check(report: &Report) -> Result<(), Error> {
+fn check(report: &NewReport) -> Result<(), Error> {
     let mut checks = Checks::default();
-    checks.that(report.said.title.is_some(), "title", "is required");
-    checks.that(report.said.kind.is_some(), "kind", "is required");
+    checks.that(report.fields.title.is_some(), "title", "is required");
+    checks.that(report.fields.kind.is_some(), "kind", "is required");
     for (field, line) in [("dedup_key", &report.dedup_key), ("source_ref", &report.source_ref)] {
         line.iter().for_each(|line| checks.line(field, line));
     }
@@ -117,11 +131,11 @@ fn check(report: &Report) -> Result<(), Error> {
     checks.done()
 }
 
-fn blank(id: String, number: String, asked: Asked<'_>) -> Incident {
-    let via = match asked.by {
-        By::Person(_) => Via::Operator,
-        By::Device(_) => Via::Device,
-        By::Key(_) | By::System => Via::Agent,
+fn blank(id: String, number: String, context: RequestContext<'_>) -> Incident {
+    let via = match context.by {
+        By::Person(_) => ReportedVia::Operator,
+        By::Device(_) => ReportedVia::Device,
+        By::Key(_) | By::System => ReportedVia::Agent,
     };
     Incident {
         id,
@@ -139,7 +153,7 @@ fn blank(id: String, number: String, asked: Asked<'_>) -> Incident {
         priority_override: None,
         status: Status::Actual,
         state: State::Reported,
-        state_since: asked.now,
+        state_since: context.now,
         visibility: Visibility::Public,
         addresses: Vec::new(),
         geometry: None,
@@ -151,7 +165,7 @@ fn blank(id: String, number: String, asked: Asked<'_>) -> Incident {
         effective: None,
         expires: None,
         instruction: None,
-        reported_by: asked.by.id().to_owned(),
+        reported_by: context.by.id().to_owned(),
         reported_via: via,
         source_ref: None,
         reports: 1,
@@ -170,8 +184,8 @@ fn blank(id: String, number: String, asked: Asked<'_>) -> Incident {
         silenced_until: None,
         timeline_seq: 1,
         version: 1,
-        created_at: asked.now,
-        updated_at: asked.now,
+        created_at: context.now,
+        updated_at: context.now,
         closed_at: None,
     }
 }

@@ -1,27 +1,33 @@
-//! What is sent to an incident: people, vehicles, material, each with moves of its own.
+//! Resources of an incident: people, vehicles and material, each with a status of its own.
 
 use serde::{Deserialize, Serialize};
 
 use muster_core::{Error, Kind, Millis};
 
-/// Most resources of one incident.
+/// Largest number of resources of one incident.
 pub const MAX_RESOURCES: usize = 200;
 
-/// Where a resource stands.
+/// Status of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResourceStatus {
+    /// Requested.
     Requested,
+    /// Committed by its owner.
     Committed,
+    /// On the way.
     EnRoute,
+    /// At the scene.
     OnScene,
+    /// Released; final.
     Released,
 }
 
 impl ResourceStatus {
+    /// All statuses, in order.
     pub const ALL: [Self; 5] = [Self::Requested, Self::Committed, Self::EnRoute, Self::OnScene, Self::Released];
 
-    /// Where it may go: one step on, or released from anywhere.
+    /// Returns the statuses that may follow: the next one, or released.
     pub const fn next(self) -> &'static [Self] {
         match self {
             Self::Requested => &[Self::Committed, Self::Released],
@@ -33,7 +39,7 @@ impl ResourceStatus {
     }
 
     /// # Errors
-    /// `Conflict`, with where it may go.
+    /// `Conflict` with the statuses that may follow.
     pub fn step(self, to: Self) -> Result<Self, Error> {
         if self == to || self.next().contains(&to) {
             return Ok(to);
@@ -44,44 +50,55 @@ impl ResourceStatus {
     }
 }
 
-/// Something that is needed at, or on its way to, an incident.
+/// A resource of an incident.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resource {
-    /// Unique within its incident, from 1.
+    /// Identifier, unique within its incident, from 1.
     pub id: u32,
-    /// Such as `ambulance`.
+    /// Type, such as `ambulance`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// At least 1.
+    /// Quantity, at least 1.
     pub qty: u32,
+    /// Status.
     pub status: ResourceStatus,
+    /// Note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Time of the last change.
     pub updated_at: Millis,
 }
 
-/// A new resource; a status that was left out is `requested`.
+/// A resource to be added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewResource {
+    /// Type.
     pub kind: String,
+    /// Quantity, at least 1.
     pub qty: u32,
+    /// Status; requested by default.
     pub status: Option<ResourceStatus>,
+    /// Note.
     pub note: Option<String>,
 }
 
-/// A change of a resource.
+/// A change of a resource; `None` leaves a field as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResourceChange {
+    /// The resource.
     pub id: u32,
+    /// Quantity.
     pub qty: Option<u32>,
+    /// Status.
     pub status: Option<ResourceStatus>,
+    /// Note.
     pub note: Option<String>,
 }
 
-/// Adds one to a list.
+/// Adds a resource to a list; returns its identifier.
 ///
 /// # Errors
-/// `Conflict` where the list is full.
+/// `Conflict` if the list is full.
 pub fn add(list: &mut Vec<Resource>, new: NewResource, at: Millis) -> Result<u32, Error> {
     if list.len() >= MAX_RESOURCES {
         return Err(Error::new(Kind::Conflict, format!("an incident has at most {MAX_RESOURCES} resources")));
@@ -92,10 +109,10 @@ pub fn add(list: &mut Vec<Resource>, new: NewResource, at: Millis) -> Result<u32
     Ok(id)
 }
 
-/// Changes one of a list.
+/// Changes a resource of a list.
 ///
 /// # Errors
-/// `NotFound`, or `Conflict` where it may not go there.
+/// `NotFound`; `Conflict` if the status may not follow the current one.
 pub fn change(list: &mut [Resource], change: ResourceChange, at: Millis) -> Result<(), Error> {
     let found = list.iter_mut().find(|resource| resource.id == change.id);
     let resource = found.ok_or_else(|| {

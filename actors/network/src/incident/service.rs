@@ -1,4 +1,4 @@
-//! The public face of incidents and alerts.
+//! The service of incidents and alerts.
 
 use std::sync::Arc;
 
@@ -6,16 +6,19 @@ use actix_rt::ArbiterHandle;
 use muster_store::StoreHandle;
 use serde_json::Value;
 
-use super::act::Move;
-use super::actor::{IncidentActor, Options, load};
-use super::change::ResourceAct;
-use super::edit::Edit;
-use super::messages::{AlertFilter, Answer, Get, GetAlert, List, ListAlerts, Newest, Snapshot, What, Write};
+use super::actor::{IncidentActor, IncidentOptions, load};
+use super::alert_builder::Draft;
+use super::change::ResourceRequest;
+use super::edit::IncidentEdit;
+use super::messages::{
+    AlertFilter, GetAlert, GetIncident, GetNewestAlert, IncidentRequest, IncidentResponse, ListAlerts, ListIncidents,
+    TakeSnapshot, WriteIncident,
+};
 use super::record::Incident;
-use super::report::Report;
-use super::state::Filter;
-use super::timeline::{self, Entry};
-use super::warn::Draft;
+use super::report::NewReport;
+use super::state::IncidentFilter;
+use super::timeline::{self, TimelineEntry};
+use super::transition::IncidentTransition;
 use crate::alert::{AlertRecord, Document, Origin};
 use crate::journal::Incarnations;
 use muster_core::idempotency::Idempotency;
@@ -26,7 +29,7 @@ use muster_core::{Clock, Error};
 use muster_feed::{SnapshotRequest, SnapshotSource};
 use muster_identity::By;
 
-/// Incidents and alerts. Cheap to clone.
+/// Service of incidents and alerts. Cheap to clone.
 #[derive(Clone)]
 pub struct Incidents {
     handle: Handle<IncidentActor>,
@@ -42,8 +45,8 @@ impl std::fmt::Debug for Incidents {
 }
 
 impl Incidents {
-    /// Starts the actor: await [`Incidents::up`] before serving.
-    pub fn start(group: &Group, arbiter: ArbiterHandle, options: Options) -> Self {
+    /// Starts the actor; await [`Incidents::up`] before serving.
+    pub fn start(group: &Group, arbiter: ArbiterHandle, options: IncidentOptions) -> Self {
         let (store, clock) = (Arc::clone(&options.store), options.clock.clone());
         let sender_name = options.settings.sender_name.as_str().into();
         let incarnations = Incarnations::default();
@@ -52,59 +55,75 @@ impl Incidents {
         Self { handle, store, clock, sender_name }
     }
 
-    /// Waits until the records were read and the actor answers.
+    /// Waits until the actor has read its records and answers.
     pub async fn up(&self) {
         self.handle.up().await;
     }
 
-    pub(super) async fn write(&self, by: By, idempotency: Option<Idempotency>, what: What) -> Result<Answer, Error> {
-        self.handle.ask(Write { by, idempotency, what }).await?
+    pub(super) async fn write(
+        &self,
+        by: By,
+        idempotency: Option<Idempotency>,
+        what: IncidentRequest,
+    ) -> Result<IncidentResponse, Error> {
+        self.handle.ask(WriteIncident { by, idempotency, what }).await?
     }
 
-    /// Reports an incident; one more report of what is open already attaches to it.
+    /// Reports an incident. A report whose `dedup_key` names an open incident is attached to that incident.
     ///
     /// # Errors
     /// `Forbidden`, `Invalid`, `IdempotencyConflict`.
-    pub async fn report(&self, by: By, idempotency: Option<Idempotency>, report: Report) -> Result<Answer, Error> {
-        self.write(by, idempotency, What::Report(Box::new(report))).await
+    pub async fn report(
+        &self,
+        by: By,
+        idempotency: Option<Idempotency>,
+        report: NewReport,
+    ) -> Result<IncidentResponse, Error> {
+        self.write(by, idempotency, IncidentRequest::Report(Box::new(report))).await
     }
 
-    /// Makes a transition.
+    /// Applies a transition.
     ///
     /// # Errors
-    /// `Forbidden`, `NotFound`, `PreconditionFailed`, `Invalid`; `Conflict` with what would be allowed.
-    pub async fn act(&self, by: By, id: String, if_match: IfMatch, mv: Move) -> Result<Answer, Error> {
-        self.write(by, None, What::Act { id, if_match, mv: Box::new(mv) }).await
+    /// `Forbidden`; `NotFound`; `PreconditionFailed`; `Invalid`; `Conflict` with the allowed actions.
+    pub async fn transition(
+        &self,
+        by: By,
+        id: String,
+        if_match: IfMatch,
+        transition: IncidentTransition,
+    ) -> Result<IncidentResponse, Error> {
+        self.write(by, None, IncidentRequest::Transition { id, if_match, transition: Box::new(transition) }).await
     }
 
-    /// Changes what is known of it.
+    /// Changes fields of an incident.
     ///
     /// # Errors
-    /// As [`Incidents::act`].
+    /// As [`Incidents::transition`].
     pub async fn edit(
         &self,
         by: By,
         id: String,
         if_match: IfMatch,
-        edit: Edit,
+        edit: IncidentEdit,
         note: Option<String>,
-    ) -> Result<Answer, Error> {
-        self.write(by, None, What::Edit { id, if_match, edit: Box::new(edit), note }).await
+    ) -> Result<IncidentResponse, Error> {
+        self.write(by, None, IncidentRequest::Edit { id, if_match, edit: Box::new(edit), note }).await
     }
 
     /// Adds or changes a resource.
     ///
     /// # Errors
-    /// As [`Incidents::act`].
+    /// As [`Incidents::transition`].
     pub async fn resources(
         &self,
         by: By,
         idempotency: Option<Idempotency>,
         id: String,
         if_match: IfMatch,
-        what: ResourceAct,
-    ) -> Result<Answer, Error> {
-        self.write(by, idempotency, What::Resources { id, if_match, what }).await
+        what: ResourceRequest,
+    ) -> Result<IncidentResponse, Error> {
+        self.write(by, idempotency, IncidentRequest::Resources { id, if_match, what }).await
     }
 
     /// Appends a note to the timeline.
@@ -118,34 +137,34 @@ impl Incidents {
         id: String,
         text: String,
         data: Value,
-    ) -> Result<Answer, Error> {
-        self.write(by, idempotency, What::Note { id, text, data }).await
+    ) -> Result<IncidentResponse, Error> {
+        self.write(by, idempotency, IncidentRequest::Note { id, text, data }).await
     }
 
     /// # Errors
-    /// `NotFound`: it is not there, or not for the asker to see.
+    /// `NotFound` if it does not exist or the caller may not see it.
     pub async fn get(&self, by: By, id: String) -> Result<Arc<Incident>, Error> {
-        self.handle.ask(Get { id, by }).await?
+        self.handle.ask(GetIncident { id, by }).await?
     }
 
-    /// A page of what somebody may see, newest first.
+    /// Returns a page of the incidents that the caller may see, newest first.
     ///
     /// # Errors
     /// `Unavailable`.
-    pub async fn list(&self, by: By, filter: Filter, page: PageAsk) -> Result<Page<Arc<Incident>>, Error> {
-        self.handle.ask(List { filter, page, by }).await?
+    pub async fn list(&self, by: By, filter: IncidentFilter, page: PageAsk) -> Result<Page<Arc<Incident>>, Error> {
+        self.handle.ask(ListIncidents { filter, page, by }).await?
     }
 
-    /// A page of an incident's timeline, oldest first.
+    /// Returns a page of an incident's timeline, oldest first.
     ///
     /// # Errors
-    /// `NotFound`; `Invalid` names a cursor that is none.
-    pub async fn timeline(&self, by: By, id: String, page: PageAsk) -> Result<Page<Entry>, Error> {
+    /// `NotFound`; `Invalid` for a malformed cursor.
+    pub async fn timeline(&self, by: By, id: String, page: PageAsk) -> Result<Page<TimelineEntry>, Error> {
         let incident = self.get(by, id).await?;
         timeline::read(&self.store, &incident.id, &page)
     }
 
-    /// Publishes an alert of an incident, or proposes it to a second person.
+    /// Publishes an alert of an incident, or proposes it if a second person has to confirm it.
     ///
     /// # Errors
     /// `Forbidden`, `NotFound`, `Invalid`, `Conflict`.
@@ -155,34 +174,34 @@ impl Incidents {
         idempotency: Option<Idempotency>,
         id: String,
         draft: Draft,
-    ) -> Result<Answer, Error> {
-        self.write(by, idempotency, What::Publish { id, draft: Box::new(draft) }).await
+    ) -> Result<IncidentResponse, Error> {
+        self.write(by, idempotency, IncidentRequest::Publish { id, draft: Box::new(draft) }).await
     }
 
-    /// The second person says yes.
+    /// Confirms a proposed alert as the second person.
     ///
     /// # Errors
-    /// `Forbidden` to who proposed it; `NotFound`, `Conflict`.
-    pub async fn confirm(&self, by: By, alert: String) -> Result<Answer, Error> {
-        self.write(by, None, What::Confirm { alert }).await
+    /// `Forbidden` to the person who proposed it; `NotFound`; `Conflict`.
+    pub async fn confirm(&self, by: By, alert: String) -> Result<IncidentResponse, Error> {
+        self.write(by, None, IncidentRequest::Confirm { alert }).await
     }
 
-    /// A person says no.
+    /// Rejects a proposed alert.
     ///
     /// # Errors
-    /// `Forbidden`, `NotFound`, `Conflict`, `Invalid` without a reason.
-    pub async fn reject(&self, by: By, alert: String, reason: Option<String>) -> Result<Answer, Error> {
+    /// `Forbidden`; `NotFound`; `Conflict`; `Invalid` without a reason.
+    pub async fn reject(&self, by: By, alert: String, reason: Option<String>) -> Result<IncidentResponse, Error> {
         let reason = super::checks::required("reason", reason, "say what is wrong with it")?;
-        self.write(by, None, What::Reject { alert, reason }).await
+        self.write(by, None, IncidentRequest::Reject { alert, reason }).await
     }
 
     /// # Errors
-    /// `NotFound`: it is not there, or not for the asker to see.
+    /// `NotFound` if it does not exist or the caller may not see it.
     pub async fn alert(&self, by: By, id: String) -> Result<Arc<AlertRecord>, Error> {
         self.handle.ask(GetAlert { id, by }).await?
     }
 
-    /// A page of the alerts that somebody may see, newest first.
+    /// Returns a page of the alerts that the caller may see, newest first.
     ///
     /// # Errors
     /// `Unavailable`.
@@ -190,15 +209,15 @@ impl Incidents {
         self.handle.ask(ListAlerts { filter, page, by }).await?
     }
 
-    /// The newest message of an incident; where none was sent, a Draft of one.
+    /// Returns the newest message of an incident; if none was sent, a message with the status Draft.
     ///
     /// # Errors
     /// `NotFound`.
     pub async fn newest(&self, by: By, id: String) -> Result<Arc<AlertRecord>, Error> {
-        self.handle.ask(Newest { id, by }).await?
+        self.handle.ask(GetNewestAlert { id, by }).await?
     }
 
-    /// An imported message as it was received; `None` of one that was made here.
+    /// Returns an imported message as it was received; `None` for a message published here.
     pub(super) fn received(&self, alert: &AlertRecord) -> Result<Option<String>, Error> {
         if alert.origin == Origin::Published {
             return Ok(None);
@@ -209,7 +228,7 @@ impl Incidents {
 
 impl SnapshotSource for Incidents {
     fn request(&self, ask: SnapshotRequest) {
-        // A message that cannot be sent is dropped, and says so to the asker as it goes.
-        let _ = self.handle.try_send(Snapshot(Some(ask)));
+        // A message that cannot be sent is dropped and answers as it is dropped.
+        let _ = self.handle.try_send(TakeSnapshot(Some(ask)));
     }
 }

@@ -1,34 +1,34 @@
-//! What an operator sets of incidents and alerts.
+//! Settings of incidents and alerts.
 
 use std::time::Duration;
 
 /// Settings of incidents and alerts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
-    /// How long an acknowledgement counts without activation.
+pub struct IncidentSettings {
+    /// Time after which an acknowledgement without activation expires.
     pub ack_for: Duration,
-    /// How long a proposed alert waits for a second person.
+    /// Time after which an unconfirmed proposal lapses.
     pub confirm_within: Duration,
-    /// How long an imported message waits for one that it refers to.
+    /// Time after which an imported message that refers to an unknown one is dropped.
     pub parked_for: Duration,
-    /// How long an alert is in force where nothing else is said.
+    /// Default validity of an alert.
     pub alert_for: Duration,
-    /// How long what is over stays in memory: from then on it is read from the store.
-    pub keep_over: Duration,
-    /// CAP's `sender`: who publishes here, unique in the world, such as an e-mail address.
+    /// Time for which finished incidents stay in memory; later they are read from the store.
+    pub keep_finished: Duration,
+    /// CAP `sender`: globally unique name of this publisher, such as an e-mail address.
     pub sender: String,
-    /// For people.
+    /// Name of the publisher for people.
     pub sender_name: String,
 }
 
-impl Default for Settings {
+impl Default for IncidentSettings {
     fn default() -> Self {
         Self {
             ack_for: Duration::from_secs(30 * 60),
             confirm_within: Duration::from_secs(30 * 60),
             parked_for: Duration::from_secs(7 * 24 * 3600),
             alert_for: Duration::from_secs(24 * 3600),
-            keep_over: Duration::from_secs(90 * 24 * 3600),
+            keep_finished: Duration::from_secs(90 * 24 * 3600),
             sender: "alerts@muster.local".to_owned(),
             sender_name: "Muster".to_owned(),
         }

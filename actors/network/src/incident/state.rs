@@ -1,5 +1,5 @@
-//! All incidents and alerts, and the ways in which they are found. Pure: a request makes a [`Plan`], which the actor has it
-//! take over and records in its journal.
+//! All incidents and alerts with their indexes. Pure: a request makes a [`Plan`], which the actor applies and records
+//! in its journal.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
@@ -9,47 +9,51 @@ use muster_geo::BBox;
 
 use super::access::{not_found, visible};
 use super::kind::IncidentKind;
-use super::moves::State;
+use super::lifecycle::State;
 use super::plan::Plan;
 use super::record::Incident;
-use super::settings::Settings;
-use crate::alert::{AlertBook, AlertRecord, Severity};
+use super::settings::IncidentSettings;
+use crate::alert::{AlertIndex, AlertRecord, Severity};
 use muster_core::ids::IdKind;
 use muster_core::page::{Page, PageAsk};
 use muster_core::{Error, Millis};
 use muster_identity::By;
 
-/// Who asks, when, and where new identifiers come from.
+/// Caller, time and source of identifiers of a request.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct RequestContext<'a> {
     pub(super) by: &'a By,
     pub(super) now: Millis,
     pub(super) new_id: &'a dyn Fn(IdKind) -> String,
 }
 
-/// Which incidents a list shows.
+/// Filter of incidents; all fields that are set must match.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Filter {
-    /// Any of these; all where empty.
+pub struct IncidentFilter {
+    /// Any of these states; empty matches all.
     pub states: Vec<State>,
+    /// Kind.
     pub kind: Option<IncidentKind>,
+    /// Least severity.
     pub min_severity: Option<Severity>,
+    /// Bounding box that the incident must touch.
     pub bbox: Option<BBox>,
-    /// Changed at or after.
+    /// Earliest time of the last change.
     pub since: Option<Millis>,
-    /// Assigned to, or commanded by.
+    /// User to whom it is assigned, or who commands it.
     pub assignee: Option<String>,
+    /// Tag.
     pub tag: Option<String>,
 }
 
-impl Filter {
-    /// Whether it may show what is over.
-    pub(super) fn looks_back(&self) -> bool {
-        let goes_on = |state: &State| state.is_open() || *state == State::Resolved;
-        self.states.is_empty() || !self.states.iter().all(goes_on)
+impl IncidentFilter {
+    /// Returns whether finished incidents may match.
+    pub(super) fn includes_finished(&self) -> bool {
+        let is_current = |state: &State| state.is_open() || *state == State::Resolved;
+        self.states.is_empty() || !self.states.iter().all(is_current)
     }
 
-    pub(super) fn lets(&self, incident: &Incident) -> bool {
+    pub(super) fn matches(&self, incident: &Incident) -> bool {
         let state = self.states.is_empty() || self.states.contains(&incident.state);
         let kind = self.kind.is_none_or(|kind| kind == incident.kind);
         let severe = |least: Severity| incident.severity.is_some_and(|severity| severity.rank() >= least.rank());
@@ -59,54 +63,54 @@ impl Filter {
             && self.min_severity.is_none_or(severe)
             && self.bbox.is_none_or(near)
             && self.since.is_none_or(|since| incident.updated_at >= since)
-            && self.assignee.as_ref().is_none_or(|id| incident.works(id))
+            && self.assignee.as_ref().is_none_or(|id| incident.is_assigned(id))
             && self.tag.as_ref().is_none_or(|tag| incident.tags.contains(tag))
     }
 }
 
-/// The network's incidents and alerts.
+/// All incidents and alerts.
 #[derive(Debug, Default)]
-pub(super) struct Network {
-    pub(super) settings: Settings,
+pub(super) struct IncidentRegistry {
+    pub(super) settings: IncidentSettings,
     incidents: BTreeMap<String, Arc<Incident>>,
-    /// The open incident of a key.
+    /// Open incident by `dedup_key`.
     open: HashMap<String, String>,
     acks: BTreeSet<(Millis, String)>,
-    /// What is over, by when it ended.
-    over: BTreeSet<(Millis, String)>,
-    /// Some of what is over is in the store only.
+    /// Finished incidents by time of their end.
+    finished: BTreeSet<(Millis, String)>,
+    /// Whether some finished incidents are in the store only.
     pub(super) archived: bool,
-    /// The last number of each year.
+    /// Last number of each year.
     numbers: HashMap<String, u64>,
-    pub(super) alerts: AlertBook,
+    pub(super) alerts: AlertIndex,
 }
 
-impl Network {
-    pub(super) fn new(settings: Settings, incidents: Vec<Incident>, alerts: Vec<AlertRecord>) -> Self {
-        let mut network = Self { settings, ..Self::default() };
-        incidents.into_iter().for_each(|incident| network.put(Arc::new(incident)));
-        alerts.into_iter().for_each(|alert| network.alerts.put(Arc::new(alert)));
-        network
+impl IncidentRegistry {
+    pub(super) fn new(settings: IncidentSettings, incidents: Vec<Incident>, alerts: Vec<AlertRecord>) -> Self {
+        let mut registry = Self { settings, ..Self::default() };
+        incidents.into_iter().for_each(|incident| registry.put(Arc::new(incident)));
+        alerts.into_iter().for_each(|alert| registry.alerts.put(Arc::new(alert)));
+        registry
     }
 
-    /// Takes over a change that was decided.
-    pub(super) fn take(&mut self, plan: &Plan) {
+    /// Applies a decided change.
+    pub(super) fn apply(&mut self, plan: &Plan) {
         plan.incidents.iter().for_each(|changed| self.put(Arc::new(changed.after.clone())));
         plan.alerts.iter().for_each(|change| self.alerts.put(Arc::new(change.after.clone())));
     }
 
-    /// Drops what has been over for so long that its place is the store. One of which the store has an older version yet
-    /// stays, and those that ended after it.
+    /// Removes incidents from memory that finished long ago, which are then read from the store. One whose stored
+    /// record is older stays, and so do those that finished after it.
     pub(super) fn archive(&mut self, now: Millis, is_undurable: impl Fn(&str) -> bool) {
-        while let Some((ended, id)) = self.over.first()
-            && now.since(*ended) >= self.settings.keep_over
+        while let Some((ended, id)) = self.finished.first()
+            && now.since(*ended) >= self.settings.keep_finished
             && !is_undurable(id)
         {
-            self.archived |= self.over.pop_first().is_some_and(|(_, id)| self.incidents.remove(&id).is_some());
+            self.archived |= self.finished.pop_first().is_some_and(|(_, id)| self.incidents.remove(&id).is_some());
         }
     }
 
-    /// Takes or brings back what is stored.
+    /// Inserts or restores an incident.
     pub(super) fn put(&mut self, incident: Arc<Incident>) {
         let id = incident.id.clone();
         let before = self.incidents.get(&id).and_then(|before| before.ack.as_ref());
@@ -114,9 +118,9 @@ impl Network {
             self.acks.remove(&(ack.expires_at, id.clone()));
         }
         if let Some(ended) = self.incidents.get(&id).and_then(|before| before.closed_at) {
-            self.over.remove(&(ended, id.clone()));
+            self.finished.remove(&(ended, id.clone()));
         }
-        self.over.extend(incident.closed_at.map(|ended| (ended, id.clone())));
+        self.finished.extend(incident.closed_at.map(|ended| (ended, id.clone())));
         self.acks.extend(incident.ack.iter().map(|ack| (ack.expires_at, id.clone())));
         if let Some(key) = &incident.dedup_key {
             if incident.state.is_open() {
@@ -132,7 +136,7 @@ impl Network {
         self.incidents.insert(id, incident);
     }
 
-    /// The next number of the year.
+    /// Returns the next number of the year.
     pub(super) fn number(&self, now: Millis) -> String {
         let stamp = now.rfc3339();
         let year = stamp.get(..4).unwrap_or_default();
@@ -144,12 +148,12 @@ impl Network {
     }
 
     /// # Errors
-    /// `NotFound`: it is not there, or not for the asker to see.
+    /// `NotFound` if it does not exist or the caller may not see it.
     pub(super) fn find(&self, id: &str, by: &By) -> Result<&Arc<Incident>, Error> {
         self.incidents.get(id).filter(|incident| visible(incident, by)).ok_or_else(|| not_found(id))
     }
 
-    /// The open incident of a key that a report of the asker's attaches to.
+    /// Returns the open incident of a key to which a report of the caller attaches.
     pub(super) fn open_of(&self, key: &str, by: &By) -> Option<&Arc<Incident>> {
         self.incidents.get(self.open.get(key)?).filter(|incident| visible(incident, by))
     }
@@ -158,16 +162,17 @@ impl Network {
         self.incidents.values()
     }
 
-    /// A page of what somebody may see, newest first; the cursor is the last id of the page before.
-    pub(super) fn list(&self, filter: &Filter, page: &PageAsk, by: &By) -> Page<Arc<Incident>> {
+    /// Returns a page of the incidents that the caller may see, newest first; the cursor is the last identifier of the
+    /// page before.
+    pub(super) fn list(&self, filter: &IncidentFilter, page: &PageAsk, by: &By) -> Page<Arc<Incident>> {
         let end = page.after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         let newest_first = self.incidents.range::<str, _>((Bound::Unbounded, end)).rev().map(|(_, incident)| incident);
-        let shown = newest_first.filter(|incident| visible(incident, by) && filter.lets(incident));
-        Page::of(shown.cloned(), page.limit, |incident| incident.id.clone())
+        let visible_incidents = newest_first.filter(|incident| visible(incident, by) && filter.matches(incident));
+        Page::of(visible_incidents.cloned(), page.limit, |incident| incident.id.clone())
     }
 
-    /// Acknowledgements that ran out, oldest first.
-    pub(super) fn unkept(&self, now: Millis) -> impl Iterator<Item = &Arc<Incident>> {
+    /// Returns incidents with expired acknowledgements, oldest first.
+    pub(super) fn expired_acknowledgements(&self, now: Millis) -> impl Iterator<Item = &Arc<Incident>> {
         self.acks.iter().take_while(move |(at, _)| *at <= now).filter_map(|(_, id)| self.incidents.get(id))
     }
 }

@@ -1,30 +1,35 @@
-//! What happened to an incident: append-only entries beside its record, numbered without gaps.
+//! Timeline of an incident: append-only entries beside its record, numbered without gaps.
 
 use muster_store::{Encoding, Op, PageRequest, Record, StoreError, StoreHandle, Tree};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::moves::State;
+use super::lifecycle::State;
 use muster_core::page::{Page, PageAsk};
 use muster_core::{Error, Kind, Millis};
 
-/// One thing that happened.
+/// An entry of a timeline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
-    /// From 1, gapless within its incident.
+pub struct TimelineEntry {
+    /// Sequence number within the incident, from 1, without gaps.
     pub seq: u64,
+    /// Time.
     pub at: Millis,
-    /// `usr_…`, `dev_…` or `system`.
+    /// Principal that caused it: `usr_…`, `dev_…` or `system`.
     pub actor: String,
-    /// Such as `acknowledge` or `note`.
+    /// Kind, such as `acknowledge` or `note`.
     pub kind: String,
+    /// State before, if it changed.
     pub from: Option<State>,
+    /// State after, if it changed.
     pub to: Option<State>,
+    /// Note or reason.
     pub note: Option<String>,
+    /// Further data by kind.
     pub data: Value,
 }
 
-impl Record for Entry {
+impl Record for TimelineEntry {
     const TREE: Tree = Tree::Timeline;
     const SCHEMA: u16 = 1;
     const ENCODING: Encoding = Encoding::Json;
@@ -35,21 +40,21 @@ fn place(incident: &str, seq: u64) -> Vec<u8> {
     format!("{incident}/{seq:020}").into_bytes()
 }
 
-impl Entry {
-    /// The write that belongs into the batch of the incident's.
+impl TimelineEntry {
+    /// Returns the write of the entry for the batch of its incident.
     ///
     /// # Errors
-    /// It is too large to be stored.
+    /// The entry is too large to be stored.
     pub fn op(&self, incident: &str) -> Result<Op, StoreError> {
         Ok(Op::Put { tree: Tree::Timeline, key: place(incident, self.seq), rec: self.encode()? })
     }
 }
 
-/// A page of an incident's timeline, oldest first; the cursor is the last `seq` of the page before.
+/// Returns a page of a timeline, oldest first; the cursor is the last `seq` of the page before.
 ///
 /// # Errors
-/// `Invalid` names a cursor that is none; the store refuses.
-pub fn read(store: &StoreHandle, incident: &str, ask: &PageAsk) -> Result<Page<Entry>, Error> {
+/// `Invalid` for a malformed cursor; errors of the store.
+pub fn read(store: &StoreHandle, incident: &str, ask: &PageAsk) -> Result<Page<TimelineEntry>, Error> {
     let after = ask.after.as_deref().map(str::parse::<u64>).transpose();
     let after = after.map_err(|_| {
         let input = Value::from(ask.after.clone());
@@ -57,8 +62,8 @@ pub fn read(store: &StoreHandle, incident: &str, ask: &PageAsk) -> Result<Page<E
     })?;
     let from = after.map(|seq| place(incident, seq.saturating_add(1)));
     let request = PageRequest::of(ask.limit).starting_at(from);
-    let page = store.record_page::<Entry>(format!("{incident}/"), request)?;
-    let items: Vec<Entry> = page.items.into_iter().map(|(_, entry)| entry).collect();
+    let page = store.record_page::<TimelineEntry>(format!("{incident}/"), request)?;
+    let items: Vec<TimelineEntry> = page.items.into_iter().map(|(_, entry)| entry).collect();
     let next = page.next.and_then(|_| items.last().map(|entry| entry.seq.to_string()));
     Ok(Page { items, next })
 }

@@ -7,25 +7,32 @@ use muster_engines::Engine;
 use serde_json::Value;
 
 use super::binding::Binding;
-use super::catalogue::{self, Mistakes};
+use super::catalogue::{self, CatalogueErrors};
 use super::parameter::{self, Parameter};
 use super::reference::Reference;
 
 /// An agent: a persona with a toolbox and a plan.
 #[derive(Debug)]
 pub struct Agent {
+    /// Identifier, in kebab-case.
     pub id: String,
+    /// Name for people; unique.
     pub name: String,
     /// Identifier of its category.
     pub category: String,
+    /// One sentence for people.
     pub summary: String,
+    /// Capabilities, in words; never empty.
     pub capabilities: Vec<String>,
-    pub parameters: Vec<Parameter>,
+    /// Parameters of a run, in the catalogue's order.
+    pub(crate) parameters: Vec<Parameter>,
     /// Engines that a model may call.
     pub toolbox: Vec<&'static Engine>,
+    /// System prompt of a model that plans or writes for the agent.
     pub system_prompt: String,
     /// Steps in order, used if no model plans.
     pub plan: Vec<PlanStep>,
+    /// Sections of the result, in order.
     pub writeup: Vec<Section>,
 }
 
@@ -34,6 +41,7 @@ pub struct Agent {
 pub struct PlanStep {
     /// Name by which later steps and the write-up refer to it.
     pub name: String,
+    /// Engine that the step calls.
     pub engine: &'static Engine,
     /// Inputs by name.
     pub bind: Vec<(String, Binding)>,
@@ -44,14 +52,18 @@ pub struct PlanStep {
 /// A section of a result.
 #[derive(Debug)]
 pub struct Section {
+    /// Heading.
     pub title: String,
+    /// Value of the section.
     pub from: Reference,
 }
 
 /// A category of agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Category {
+    /// Identifier, to which agents refer.
     pub id: String,
+    /// Name for people.
     pub name: String,
 }
 
@@ -91,7 +103,7 @@ impl Agents {
     /// # Errors
     ///
     /// Returns all mistakes in the catalogue: the server must not start.
-    pub fn built_in(engines: &[&'static Engine]) -> Result<Self, Mistakes> {
+    pub fn built_in(engines: &[&'static Engine]) -> Result<Self, CatalogueErrors> {
         Self::parse(include_str!("catalogue.toml"), engines)
     }
 
@@ -100,7 +112,7 @@ impl Agents {
     /// # Errors
     ///
     /// As for [`Self::built_in`].
-    pub fn with_own(own: &[String], engines: &[&'static Engine]) -> Result<Self, Mistakes> {
+    pub fn with_own(own: &[String], engines: &[&'static Engine]) -> Result<Self, CatalogueErrors> {
         let built_in = include_str!("catalogue.toml");
         let text = own.iter().fold(built_in.to_owned(), |text, file| text + "\n" + file);
         Self::parse(&text, engines)
@@ -111,10 +123,10 @@ impl Agents {
     /// # Errors
     ///
     /// Returns all mistakes in it.
-    pub fn parse(text: &str, engines: &[&'static Engine]) -> Result<Self, Mistakes> {
-        let catalogue::Read { categories, agents, warnings } = catalogue::read(text, engines)?;
+    pub(crate) fn parse(text: &str, engines: &[&'static Engine]) -> Result<Self, CatalogueErrors> {
+        let catalogue::CheckedCatalogue { categories, agents, warnings } = catalogue::read(text, engines)?;
         for warning in &warnings {
-            tracing::warn!(warning, "agents are not all there");
+            tracing::warn!(warning, "an agent is not complete in this build");
         }
         let agents: Vec<_> = agents.into_iter().map(Arc::new).collect();
         let by_id = agents.iter().enumerate().map(|(at, agent)| (agent.id.clone(), at)).collect();
@@ -126,10 +138,12 @@ impl Agents {
         &self.0.agents
     }
 
+    /// Returns an agent by its identifier.
     pub fn get(&self, id: &str) -> Option<&Arc<Agent>> {
         self.0.agents.get(*self.0.by_id.get(id)?)
     }
 
+    /// Returns the agents of a category, in the catalogue's order.
     pub fn by_category<'a>(&'a self, category: &'a str) -> impl Iterator<Item = &'a Arc<Agent>> {
         self.0.agents.iter().filter(move |agent| agent.category == category)
     }

@@ -7,10 +7,13 @@ use super::reference::{Reference, Scope};
 /// A value that may contain references.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Binding {
+    /// The referenced value.
     Reference(Reference),
     /// A value without references.
     Literal(Value),
+    /// An array with at least one reference.
     Array(Vec<Self>),
+    /// An object with at least one reference, in the order of its keys.
     Object(Vec<(String, Self)>),
 }
 

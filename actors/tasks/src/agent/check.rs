@@ -8,15 +8,15 @@ use serde_json::Value;
 
 use super::agents::{Agent, PlanStep, Section};
 use super::binding::Binding;
-use super::catalogue::Built;
-use super::parameter::{Given, Parameter};
+use super::catalogue::AvailableEngines;
+use super::parameter::{Parameter, ParameterDefault};
 use super::reference::{Head, Known, Reference, is_name};
 use super::rows::{AgentRow, StepRow};
 
 /// Allowed numbers of steps in a plan.
 const STEPS: std::ops::RangeInclusive<usize> = 0..=24;
 
-pub(super) fn agent(row: &AgentRow, built: &Built) -> Result<Agent, Vec<String>> {
+pub(super) fn agent(row: &AgentRow, built: &AvailableEngines) -> Result<Agent, Vec<String>> {
     let mut check = Check { row, built, mistakes: Vec::new(), used: HashSet::new() };
     check.texts();
     let parameters = check.parameters();
@@ -48,14 +48,14 @@ pub(super) fn agent(row: &AgentRow, built: &Built) -> Result<Agent, Vec<String>>
 
 struct Check<'a> {
     row: &'a AgentRow,
-    built: &'a Built,
+    built: &'a AvailableEngines,
     mistakes: Vec<String>,
     /// Names of parameters, and of steps as `step.`, to which something refers.
     used: HashSet<String>,
 }
 
-/// What is known at a step of the plan.
-struct Before<'a> {
+/// Parameters and earlier steps to which a step of the plan may refer.
+struct StepContext<'a> {
     parameters: &'a [Parameter],
     steps: Vec<(&'a str, &'static Engine)>,
     /// Earlier steps that may be skipped.
@@ -63,8 +63,8 @@ struct Before<'a> {
 }
 
 impl<'a> Check<'a> {
-    fn wrong(&mut self, what: impl std::fmt::Display) {
-        self.mistakes.push(format!("agent {}: {what}", self.row.id));
+    fn report(&mut self, problem: impl std::fmt::Display) {
+        self.mistakes.push(format!("agent {}: {problem}", self.row.id));
     }
 
     fn texts(&mut self) {
@@ -75,18 +75,18 @@ impl<'a> Check<'a> {
                 && id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
         };
         if !kebab(&row.id) {
-            self.wrong("its id is not in kebab-case");
+            self.report("its id is not in kebab-case");
         }
         for (what, text) in [("name", &row.name), ("summary", &row.summary), ("system_prompt", &row.system_prompt)] {
             if text.trim().is_empty() {
-                self.wrong(format_args!("its {what} is empty"));
+                self.report(format_args!("its {what} is empty"));
             }
         }
         if row.capabilities.is_empty() {
-            self.wrong("it has no capability");
+            self.report("it has no capability");
         }
         if row.writeup.is_empty() {
-            self.wrong("its write-up has no section");
+            self.report("its write-up has no section");
         }
     }
 
@@ -95,10 +95,10 @@ impl<'a> Check<'a> {
         for text in &self.row.parameters {
             match Parameter::parse(text) {
                 Ok(parameter) if parameters.iter().any(|other| other.name == parameter.name) => {
-                    self.wrong(format_args!("the parameter {} is there twice", parameter.name));
+                    self.report(format_args!("the parameter {} is defined twice", parameter.name));
                 }
                 Ok(parameter) => parameters.push(parameter),
-                Err(mistake) => self.wrong(mistake),
+                Err(mistake) => self.report(mistake),
             }
         }
         parameters
@@ -109,11 +109,11 @@ impl<'a> Check<'a> {
         let mut seen = HashSet::new();
         for id in &row.engines {
             if !seen.insert(id.as_str()) {
-                self.wrong(format_args!("its toolbox has {id} twice"));
+                self.report(format_args!("its toolbox has {id} twice"));
             }
             let in_plan = row.plan.iter().any(|step| step.engine == *id);
             if self.built.get(id).is_none() && self.built.feature(id).is_none() && !in_plan {
-                self.wrong(format_args!("its toolbox has {id:?}, which is no engine"));
+                self.report(format_args!("its toolbox has {id:?}, which is not an engine"));
             }
         }
         row.engines.iter().filter_map(|id| self.built.get(id)).collect()
@@ -124,19 +124,24 @@ impl<'a> Check<'a> {
         let unknown = |id: &str| self.built.get(id).is_none() && self.built.feature(id).is_none();
         let unknown: Vec<_> = row.plan.iter().filter(|step| unknown(&step.engine)).collect();
         for step in unknown {
-            self.wrong(format_args!("step {}: {:?} is no engine", step.name, step.engine));
+            self.report(format_args!("step {}: {:?} is not an engine", step.name, step.engine));
         }
     }
 
     fn plan(&mut self, parameters: &[Parameter]) -> Vec<PlanStep> {
         let row = self.row;
         if !STEPS.contains(&row.plan.len()) {
-            self.wrong(format_args!("its plan has {} steps, not {} to {}", row.plan.len(), STEPS.start(), STEPS.end()));
+            self.report(format_args!(
+                "its plan has {} steps, not {} to {}",
+                row.plan.len(),
+                STEPS.start(),
+                STEPS.end()
+            ));
         }
         if !row.plan.is_empty() && row.plan.iter().all(|step| step.when.is_some()) {
-            self.wrong("every step of its plan may be left out");
+            self.report("every step of its plan may be skipped");
         }
-        let mut before = Before { parameters, steps: Vec::new(), guarded: HashSet::new() };
+        let mut before = StepContext { parameters, steps: Vec::new(), guarded: HashSet::new() };
         let mut plan = Vec::new();
         for step in &row.plan {
             plan.extend(self.step(step, &mut before));
@@ -144,25 +149,25 @@ impl<'a> Check<'a> {
         plan
     }
 
-    fn step<'p>(&mut self, row: &'a StepRow, before: &mut Before<'p>) -> Option<PlanStep>
+    fn step<'p>(&mut self, row: &'a StepRow, before: &mut StepContext<'p>) -> Option<PlanStep>
     where
         'a: 'p,
     {
         let at = format!("step {}", row.name);
         if !is_name(&row.name) {
-            self.wrong(format_args!("{at}: it is no name (small letters, digits, underscores)"));
+            self.report(format_args!("{at}: it is not a valid name (lower-case letters, digits, underscores)"));
         }
         if before.steps.iter().any(|(name, _)| *name == row.name) {
-            self.wrong(format_args!("{at}: it is there twice"));
+            self.report(format_args!("{at}: it is defined twice"));
         }
         let engine = self.built.get(&row.engine)?;
         if !self.row.engines.contains(&row.engine) {
-            self.wrong(format_args!("{at}: {} is not in its toolbox", row.engine));
+            self.report(format_args!("{at}: {} is not in its toolbox", row.engine));
         }
         let when = row.when.as_deref().and_then(|text| self.reference(text, before, &at));
         for field in &engine.fields().inputs {
             if field.need == Need::Required && !row.bind.contains_key(&field.name) {
-                self.wrong(format_args!("{at}: {} needs the input {}, which is not bound", engine.id, field.name));
+                self.report(format_args!("{at}: {} needs the input {}, which is not bound", engine.id, field.name));
             }
         }
         let inputs = row
@@ -177,20 +182,20 @@ impl<'a> Check<'a> {
         Some(PlanStep { name: row.name.clone(), engine, bind, when })
     }
 
-    fn reference(&mut self, text: &str, before: &Before<'_>, at: &str) -> Option<Reference> {
-        let reference = Reference::parse(text).map_err(|mistake| self.wrong(format_args!("{at}: {mistake}"))).ok()?;
+    fn reference(&mut self, text: &str, before: &StepContext<'_>, at: &str) -> Option<Reference> {
+        let reference = Reference::parse(text).map_err(|mistake| self.report(format_args!("{at}: {mistake}"))).ok()?;
         self.resolve(&reference, before, at).map(|_| reference)
     }
 
     /// Returns the type of a reference, and marks it as used.
-    fn resolve(&mut self, reference: &Reference, before: &Before<'_>, at: &str) -> Option<grammar::Type> {
+    fn resolve(&mut self, reference: &Reference, before: &StepContext<'_>, at: &str) -> Option<grammar::Type> {
         match &reference.head {
             Head::Param(name) => self.used.insert(name.clone()),
             Head::Step { name, .. } => self.used.insert(format!("{name}.")),
             Head::Task | Head::Now => false,
         };
         let known = Known { params: before.parameters, steps: &before.steps };
-        reference.kind(known).map_err(|mistake| self.wrong(format_args!("{at}: {mistake}"))).ok()
+        reference.kind(known).map_err(|mistake| self.report(format_args!("{at}: {mistake}"))).ok()
     }
 
     fn input(
@@ -199,21 +204,21 @@ impl<'a> Check<'a> {
         engine: &'static Engine,
         name: &str,
         value: &Value,
-        before: &Before<'_>,
+        before: &StepContext<'_>,
     ) -> Option<Binding> {
         let at = format!("step {}, input {name}", row.name);
         let Some(field) = engine.fields().inputs.iter().find(|field| field.name == name) else {
             let has: Vec<&str> = engine.fields().inputs.iter().map(|field| field.name.as_str()).collect();
-            self.wrong(format_args!("{at}: {} has no such input; it has {}", engine.id, has.join(", ")));
+            self.report(format_args!("{at}: {} has no such input; it has {}", engine.id, has.join(", ")));
             return None;
         };
-        let binding = Binding::parse(value).map_err(|mistake| self.wrong(format_args!("{at}: {mistake}"))).ok()?;
+        let binding = Binding::parse(value).map_err(|mistake| self.report(format_args!("{at}: {mistake}"))).ok()?;
         match &binding {
             Binding::Reference(reference) => self.bound(row, field, reference, before, &at),
             Binding::Literal(value) => {
                 for problem in grammar::check(&field.kind, field.range, value) {
                     let place = problem.loc.join(".");
-                    self.wrong(format_args!("{at}: the literal {value} {place} {}", problem.message));
+                    self.report(format_args!("{at}: the literal {value} {place} {}", problem.message));
                 }
             }
             nested => {
@@ -225,22 +230,25 @@ impl<'a> Check<'a> {
         Some(binding)
     }
 
-    fn bound(&mut self, row: &StepRow, field: &Field, reference: &Reference, before: &Before<'_>, at: &str) {
+    fn bound(&mut self, row: &StepRow, field: &Field, reference: &Reference, before: &StepContext<'_>, at: &str) {
         let Some(kind) = self.resolve(reference, before, at) else { return };
         if let Some(problem) = assignable(&kind, &field.kind) {
-            self.wrong(format_args!("{at}: {reference} does not fit: {problem}"));
+            self.report(format_args!("{at}: {reference} does not fit: {problem}"));
         }
         if field.need != Need::Required || row.when.is_some() {
             return;
         }
         match &reference.head {
             Head::Param(name)
-                if before.parameters.iter().any(|param| param.name == *name && param.given == Given::Optional) =>
+                if before
+                    .parameters
+                    .iter()
+                    .any(|param| param.name == *name && param.default == ParameterDefault::Optional) =>
             {
-                self.wrong(format_args!("{at}: it is required, and {reference} may be null: add `when`"));
+                self.report(format_args!("{at}: it is required, and {reference} may be null: add `when`"));
             }
             Head::Step { name, .. } if before.guarded.contains(name.as_str()) => {
-                self.wrong(format_args!("{at}: it is required, and the step {name} may be left out: add `when`"));
+                self.report(format_args!("{at}: it is required, and the step {name} may be skipped: add `when`"));
             }
             _ => {}
         }
@@ -249,7 +257,7 @@ impl<'a> Check<'a> {
     fn writeup(&mut self, parameters: &[Parameter], plan: &[PlanStep]) -> Vec<Section> {
         let row = self.row;
         let steps = plan.iter().map(|step| (step.name.as_str(), step.engine)).collect();
-        let before = Before { parameters, steps, guarded: HashSet::new() };
+        let before = StepContext { parameters, steps, guarded: HashSet::new() };
         let section = |section: &super::rows::SectionRow| {
             let from = self.reference(&section.from, &before, &format!("section {:?}", section.title))?;
             Some(Section { title: section.title.clone(), from })
@@ -260,12 +268,12 @@ impl<'a> Check<'a> {
     fn unused(&mut self, parameters: &[Parameter], plan: &[PlanStep]) {
         for step in plan {
             if !self.used.contains(&format!("{}.", step.name)) {
-                self.wrong(format_args!("step {}: nothing uses its outputs", step.name));
+                self.report(format_args!("step {}: nothing uses its outputs", step.name));
             }
         }
         for parameter in parameters {
             if !self.used.contains(&parameter.name) {
-                self.wrong(format_args!("nothing uses the parameter {}", parameter.name));
+                self.report(format_args!("nothing uses the parameter {}", parameter.name));
             }
         }
     }

@@ -15,7 +15,7 @@ pub(super) fn broken(detail: impl Into<String>) -> StepError {
 /// Converts an engine's error. Engines are deterministic: only failures of their environment are retried.
 pub(super) fn engine(step: &str, label: &str, error: Error) -> StepError {
     let (code, retry) = match error.kind {
-        Kind::Unavailable | Kind::RateLimited => ("ENGINE_BUSY", again(&error)),
+        Kind::Unavailable | Kind::RateLimited => ("ENGINE_BUSY", retry_of(&error)),
         Kind::Internal => ("ENGINE_FAILED", Retry::Soon),
         Kind::TimedOut => ("ENGINE_TIMED_OUT", Retry::Never),
         Kind::TooLarge => ("ENGINE_TOO_LARGE", Retry::Never),
@@ -28,7 +28,7 @@ pub(super) fn engine(step: &str, label: &str, error: Error) -> StepError {
 
 /// Returns whether a failure is reported to the model that called the engine: all failures except those that are
 /// retried.
-pub(super) fn is_told(error: &StepError) -> bool {
+pub(super) fn is_reported(error: &StepError) -> bool {
     error.retry == Retry::Never
 }
 
@@ -36,7 +36,7 @@ pub(super) fn is_told(error: &StepError) -> bool {
 pub(super) fn provider(error: Error, usage: Usage) -> StepError {
     let (code, retry) = match error.kind {
         Kind::ProviderFailed | Kind::Unavailable | Kind::RateLimited | Kind::TimedOut => {
-            ("PROVIDER_FAILED", again(&error))
+            ("PROVIDER_FAILED", retry_of(&error))
         }
         Kind::BudgetExhausted | Kind::QuotaExceeded => ("BUDGET_EXHAUSTED", Retry::Never),
         Kind::ContextLengthExceeded => ("CONTEXT_LENGTH_EXCEEDED", Retry::Never),
@@ -45,6 +45,6 @@ pub(super) fn provider(error: Error, usage: Usage) -> StepError {
     StepError { usage, ..StepError::new(code, error.message, retry) }
 }
 
-fn again(error: &Error) -> Retry {
+fn retry_of(error: &Error) -> Retry {
     error.retry_after.map_or(Retry::Soon, Retry::After)
 }

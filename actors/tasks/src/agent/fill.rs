@@ -109,27 +109,27 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_is_an_object_gives_its_params() {
+    fn a_task_that_is_an_object_provides_its_params() {
         let accepted = filled(&["a:integer:required", "b:any:required"], r#"{"params": {"a": 3, "b": [1]}}"#);
         assert_eq!(Value::Object(accepted.params), json!({ "a": 3, "b": [1] }));
         assert!(accepted.missing.is_empty());
     }
 
     #[test]
-    fn a_block_labelled_with_a_name_gives_that_text() {
+    fn a_block_labelled_with_a_name_provides_that_text() {
         let task = "Review this.\n```patch\n--- a\n+++ b\n```\nand\n```source\nfn f() {}\n```\n";
         let accepted = filled(&["patch:string:required", "source:string:required"], task);
         assert_eq!(Value::Object(accepted.params), json!({ "patch": "--- a\n+++ b\n", "source": "fn f() {}\n" }));
     }
 
     #[test]
-    fn the_only_block_gives_the_only_missing_text() {
+    fn the_only_block_provides_the_only_missing_text() {
         let accepted = filled(&["config:string:required"], "Check it:\n```yaml\na: 1\n```");
         assert_eq!(Value::Object(accepted.params), json!({ "config": "a: 1\n" }));
     }
 
     #[test]
-    fn prose_and_misfits_give_nothing() {
+    fn prose_and_invalid_values_provide_nothing() {
         for task in ["Check my configuration", "{\"a\": \"three\"}", "```\n{\"a\": null}\n```", "```a\nnever closed"] {
             assert_eq!(filled(&["a:integer:required"], task).missing, ["a"], "{task}");
         }

@@ -10,19 +10,19 @@ use sha2::{Digest, Sha256};
 
 use super::failure::broken;
 use crate::engine::EngineAnswer;
-use crate::task::{StepError, View};
+use crate::task::{StepError, TaskView};
 
 /// A finished step.
 #[derive(Debug)]
-pub(super) enum Past<'a> {
-    Ran(Ran<'a>),
-    Asked(Asked),
-    Wrote(Wrote<'a>),
+pub(super) enum HistoryStep<'a> {
+    Engine(EngineStep<'a>),
+    Model(ModelStep),
+    Result(ResultStep<'a>),
 }
 
 /// A call of an engine.
 #[derive(Debug, Clone)]
-pub(super) struct Ran<'a> {
+pub(super) struct EngineStep<'a> {
     /// The agent that called it.
     pub(super) agent: &'a str,
     /// The plan's name of the step, or one derived from the engine's.
@@ -46,9 +46,9 @@ pub(super) struct CallRef {
     pub(super) call: usize,
 }
 
-/// An answer of a model that was asked what comes next.
+/// An answer of a model that plans.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct ModelStep {
     /// Index among the task's steps.
     pub(super) index: u32,
     pub(super) agent: String,
@@ -60,14 +60,14 @@ pub(super) struct Asked {
 
 /// A result.
 #[derive(Debug)]
-pub(super) struct Wrote<'a> {
+pub(super) struct ResultStep<'a> {
     pub(super) agent: &'a str,
     /// Number of instructions that it took into account.
     pub(super) instructions: usize,
     pub(super) result: &'a Value,
 }
 
-impl Ran<'_> {
+impl EngineStep<'_> {
     /// Returns a label, such as `q187 repo-tree`.
     pub(super) fn label(&self) -> String {
         format!("q{} {}", self.number, self.engine)
@@ -79,8 +79,8 @@ impl Ran<'_> {
 /// # Errors
 ///
 /// Fails if a step has an unknown format.
-pub(super) fn read(view: &View) -> Result<Vec<Past<'_>>, StepError> {
-    view.done.iter().map(|step| past(step.index, &step.output).ok_or_else(|| unreadable(step.index))).collect()
+pub(super) fn read(view: &TaskView) -> Result<Vec<HistoryStep<'_>>, StepError> {
+    view.done.iter().map(|step| decode(step.index, &step.output).ok_or_else(|| unreadable(step.index))).collect()
 }
 
 fn unreadable(index: u32) -> StepError {
@@ -88,7 +88,7 @@ fn unreadable(index: u32) -> StepError {
 }
 
 #[derive(Deserialize)]
-struct RanRow<'a> {
+struct EngineStepRow<'a> {
     agent: &'a str,
     #[serde(rename = "as")]
     name: &'a str,
@@ -102,7 +102,7 @@ struct RanRow<'a> {
 }
 
 #[derive(Deserialize)]
-struct AskedRow {
+struct ModelStepRow {
     agent: String,
     text: String,
     calls: Vec<CallRow>,
@@ -117,17 +117,17 @@ struct CallRow {
 }
 
 #[derive(Deserialize)]
-struct WroteRow<'a> {
+struct ResultStepRow<'a> {
     agent: &'a str,
     instructions: usize,
 }
 
-fn past(index: u32, value: &Arc<Value>) -> Option<Past<'_>> {
+fn decode(index: u32, value: &Arc<Value>) -> Option<HistoryStep<'_>> {
     let value: &Value = value;
     match value.get("did")?.as_str()? {
         "ran" => {
-            let row = RanRow::deserialize(value).ok()?;
-            Some(Past::Ran(Ran {
+            let row = EngineStepRow::deserialize(value).ok()?;
+            Some(HistoryStep::Engine(EngineStep {
                 agent: row.agent,
                 name: row.name,
                 engine: row.engine,
@@ -140,31 +140,31 @@ fn past(index: u32, value: &Arc<Value>) -> Option<Past<'_>> {
             }))
         }
         "asked" => {
-            let AskedRow { agent, text, calls, instructions } = AskedRow::deserialize(value).ok()?;
+            let ModelStepRow { agent, text, calls, instructions } = ModelStepRow::deserialize(value).ok()?;
             let call = |row: CallRow| ToolCall { id: row.id, name: row.name, arguments: row.arguments };
             let calls = calls.into_iter().map(call).collect();
-            Some(Past::Asked(Asked { index, agent, text, calls, instructions }))
+            Some(HistoryStep::Model(ModelStep { index, agent, text, calls, instructions }))
         }
         "wrote" => {
-            let row = WroteRow::deserialize(value).ok()?;
+            let row = ResultStepRow::deserialize(value).ok()?;
             let (agent, instructions) = (row.agent, row.instructions);
-            Some(Past::Wrote(Wrote { agent, instructions, result: value.get("result")? }))
+            Some(HistoryStep::Result(ResultStep { agent, instructions, result: value.get("result")? }))
         }
         _ => None,
     }
 }
 
-/// The origin of an engine's call.
+/// Agent, step name and model call from which an engine's call originates.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Caller<'a> {
+pub(super) struct EngineCallOrigin<'a> {
     pub(super) agent: &'a str,
     pub(super) name: &'a str,
     pub(super) call: Option<CallRef>,
 }
 
 /// Encodes an engine's call for the journal. `Err` is a failure that is reported to the model.
-pub(super) fn ran(
-    caller: Caller<'_>,
+pub(super) fn encode_engine_step(
+    origin: EngineCallOrigin<'_>,
     engine: &Engine,
     input_sha256: &str,
     answer: Result<EngineAnswer, String>,
@@ -172,12 +172,12 @@ pub(super) fn ran(
     let mut row = Map::new();
     let mut put = |key: &str, value: Value| row.insert(key.to_owned(), value);
     put("did", "ran".into());
-    put("agent", caller.agent.into());
-    put("as", caller.name.into());
+    put("agent", origin.agent.into());
+    put("as", origin.name.into());
     put("engine", engine.id.into());
     put("number", engine.number.into());
     put("input_sha256", input_sha256.into());
-    if let Some(CallRef { step, call }) = caller.call {
+    if let Some(CallRef { step, call }) = origin.call {
         put("call", json!({ "step": step, "call": call }));
     }
     match answer {
@@ -195,7 +195,13 @@ pub(super) fn ran(
 }
 
 /// Encodes a model's answer for the journal.
-pub(super) fn asked(agent: &str, model: &str, text: &str, calls: &[ToolCall], instructions: usize) -> Value {
+pub(super) fn encode_model_step(
+    agent: &str,
+    model: &str,
+    text: &str,
+    calls: &[ToolCall],
+    instructions: usize,
+) -> Value {
     let call = |call: &ToolCall| json!({ "id": call.id, "name": call.name, "arguments": call.arguments });
     let calls: Vec<Value> = calls.iter().map(call).collect();
     json!({
@@ -204,7 +210,7 @@ pub(super) fn asked(agent: &str, model: &str, text: &str, calls: &[ToolCall], in
 }
 
 /// Encodes a result for the journal.
-pub(super) fn wrote(agent: &str, instructions: usize, result: Value) -> Value {
+pub(super) fn encode_result_step(agent: &str, instructions: usize, result: Value) -> Value {
     let mut row = Map::from_iter([
         ("did".to_owned(), "wrote".into()),
         ("agent".to_owned(), agent.into()),

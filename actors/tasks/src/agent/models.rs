@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-use futures::future::{BoxFuture, ready};
+use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use muster_providers::{ChatEvent, ProviderKind};
 
-use muster_core::{Error, Kind};
+use muster_core::Error;
 use muster_gateway::{AnswerStream, Chain, ChainError, GatewayChatRequest, Settlement};
 
 /// Callback that is called exactly once per stream, however it ends: before its `Done` or its error is returned, or
 /// when it is dropped.
-pub type Settle = Box<dyn FnOnce(Settlement) + Send>;
+pub type SettleCallback = Box<dyn FnOnce(Settlement) + Send>;
 
 /// The models available to agents.
 pub trait Models: Send + Sync + fmt::Debug {
@@ -26,26 +26,33 @@ pub trait Models: Send + Sync + fmt::Debug {
     }
 
     /// Starts a model's answer. Dropping the future or the stream ends the provider's work.
-    fn stream(&self, ask: GatewayChatRequest, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>>;
+    fn stream(
+        &self,
+        request: GatewayChatRequest,
+        settle: SettleCallback,
+    ) -> BoxFuture<'static, Result<ModelStream, ChainError>>;
 }
 
 /// A streamed answer: deltas, followed by exactly one `Done` or one error.
-pub struct Speech {
+pub struct ModelStream {
+    /// Identifier of the model that replies.
     pub model_id: String,
+    /// Identifier of its provider.
     pub provider_id: String,
+    /// The events; dropping the stream ends the call.
     pub events: BoxStream<'static, Result<ChatEvent, Error>>,
 }
 
-impl fmt::Debug for Speech {
+impl fmt::Debug for ModelStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Speech")
+        f.debug_struct("ModelStream")
             .field("model_id", &self.model_id)
             .field("provider_id", &self.provider_id)
             .finish_non_exhaustive()
     }
 }
 
-impl From<AnswerStream> for Speech {
+impl From<AnswerStream> for ModelStream {
     fn from(streaming: AnswerStream) -> Self {
         let (model_id, provider_id) = (streaming.model_id.clone(), streaming.provider_id.clone());
         Self { model_id, provider_id, events: streaming.boxed() }
@@ -56,6 +63,7 @@ impl From<AnswerStream> for Speech {
 pub struct ChainModels<F>(F);
 
 impl<F: Fn() -> Chain> ChainModels<F> {
+    /// Creates an accessor; `chain` returns the current chain and is called for each use.
     pub fn new(chain: F) -> Self {
         Self(chain)
     }
@@ -89,29 +97,18 @@ impl<F: Fn() -> Chain + Send + Sync> Models for ChainModels<F> {
             .map(|(_, id)| id)
     }
 
-    fn stream(&self, mut ask: GatewayChatRequest, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
+    fn stream(
+        &self,
+        mut request: GatewayChatRequest,
+        settle: SettleCallback,
+    ) -> BoxFuture<'static, Result<ModelStream, ChainError>> {
         // A single model would be followed by the rest of the chain, including the embedded one, which cannot plan; two
         // models limit the chain.
-        if let [only] = ask.models.as_slice() {
+        if let [only] = request.models.as_slice() {
             let only = only.clone();
-            ask.models.push(only);
+            request.models.push(only);
         }
         let chain = (self.0)();
-        async move { Ok(chain.stream(ask, settle).await?.into()) }.boxed()
-    }
-}
-
-/// No models: agents follow their plans.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoModels;
-
-impl Models for NoModels {
-    fn planner(&self) -> Option<String> {
-        None
-    }
-
-    fn stream(&self, _: GatewayChatRequest, _: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
-        let error = Error::new(Kind::ModelUnconfigured, "agents have no model to speak with");
-        ready(Err(ChainError { error, attempts: Vec::new() })).boxed()
+        async move { Ok(chain.stream(request, settle).await?.into()) }.boxed()
     }
 }

@@ -12,21 +12,25 @@ const MAX_PROBLEMS: usize = 50;
 
 /// A parameter.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Parameter {
-    pub name: String,
-    pub kind: Type,
-    pub given: Given,
+pub(crate) struct Parameter {
+    /// Name: lower-case letters, digits and underscores.
+    pub(crate) name: String,
+    /// Type of the value.
+    pub(crate) kind: Type,
+    /// Value used if a caller provides none.
+    pub(crate) default: ParameterDefault,
 }
 
 /// The value used if a caller provides none.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Given {
+pub(crate) enum ParameterDefault {
     /// None: the parameter is required.
     Required,
     /// `null`.
     Optional,
     /// The text of the instruction.
     Task,
+    /// This value.
     Default(Value),
 }
 
@@ -52,32 +56,34 @@ impl Parameter {
         let (name, rest) = text.split_once(':').ok_or_else(wrong)?;
         let (kind, default) = rest.split_once(':').ok_or_else(wrong)?;
         if !is_name(name) {
-            return Err(format!("parameter {text:?}: {name:?} is no name (small letters, digits, underscores)"));
+            return Err(format!(
+                "parameter {text:?}: {name:?} is not a valid name (lower-case letters, digits, underscores)"
+            ));
         }
         let kind = grammar::parse_type(kind).map_err(|error| format!("parameter {text:?}: {error}"))?;
-        let given = match default {
-            "required" => Given::Required,
-            "null" => Given::Optional,
+        let default = match default {
+            "required" => ParameterDefault::Required,
+            "null" => ParameterDefault::Optional,
             other => {
                 let value: Value = serde_json::from_str(other)
                     .map_err(|_| format!("parameter {text:?}: its default is not JSON, null or required"))?;
-                if value == "$task" { Given::Task } else { Given::Default(value) }
+                if value == "$task" { ParameterDefault::Task } else { ParameterDefault::Default(value) }
             }
         };
-        if let Given::Default(value) = &given
+        if let ParameterDefault::Default(value) = &default
             && let Some(problem) = grammar::check(&kind, Range::default(), value).first()
         {
             return Err(format!("parameter {text:?}: its default {}", problem.message));
         }
-        Ok(Self { name: name.to_owned(), kind, given })
+        Ok(Self { name: name.to_owned(), kind, default })
     }
 
-    fn default(&self, task: &str) -> Option<Value> {
-        match &self.given {
-            Given::Required => None,
-            Given::Optional => Some(Value::Null),
-            Given::Task => Some(task.into()),
-            Given::Default(value) => Some(value.clone()),
+    fn value_if_absent(&self, task: &str) -> Option<Value> {
+        match &self.default {
+            ParameterDefault::Required => None,
+            ParameterDefault::Optional => Some(Value::Null),
+            ParameterDefault::Task => Some(task.into()),
+            ParameterDefault::Default(value) => Some(value.clone()),
         }
     }
 }
@@ -86,23 +92,23 @@ impl Parameter {
 pub(super) fn schema(parameters: &[Parameter]) -> Value {
     let property = |parameter: &Parameter| {
         let schema = grammar::type_schema(&parameter.kind, Range::default());
-        let with = |mut schema: Value, default: Value| {
+        let with = |mut schema: Value, value: Value| {
             if let Some(object) = schema.as_object_mut() {
-                object.insert("default".to_owned(), default);
+                object.insert("default".to_owned(), value);
             }
             schema
         };
-        let schema = match &parameter.given {
-            Given::Required => schema,
-            Given::Optional => with(json!({ "anyOf": [schema, { "type": "null" }] }), Value::Null),
-            Given::Task => with(schema, "$task".into()),
-            Given::Default(value) => with(schema, value.clone()),
+        let schema = match &parameter.default {
+            ParameterDefault::Required => schema,
+            ParameterDefault::Optional => with(json!({ "anyOf": [schema, { "type": "null" }] }), Value::Null),
+            ParameterDefault::Task => with(schema, "$task".into()),
+            ParameterDefault::Default(value) => with(schema, value.clone()),
         };
         (parameter.name.clone(), schema)
     };
     let properties: Map<String, Value> = parameters.iter().map(property).collect();
     let required: Vec<&str> =
-        parameters.iter().filter(|p| p.given == Given::Required).map(|p| p.name.as_str()).collect();
+        parameters.iter().filter(|p| p.default == ParameterDefault::Required).map(|p| p.name.as_str()).collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "properties": properties,
         "required": required, "additionalProperties": false,
@@ -113,18 +119,18 @@ pub(super) fn schema(parameters: &[Parameter]) -> Value {
 /// missing params are returned separately: the caller decides whether a missing one is an error.
 pub(super) fn accept(parameters: &[Parameter], params: Value, task: &str) -> Accepted {
     let mut accepted = Accepted::default();
-    let given = match params {
+    let provided = match params {
         Value::Null => Map::new(),
-        Value::Object(given) => given,
+        Value::Object(provided) => provided,
         other => {
-            let shown = if other.is_array() { Value::Null } else { other };
-            accepted.problems.push(problem("type_error", &[], "must be an object of the agent's parameters", shown));
+            let input = if other.is_array() { Value::Null } else { other };
+            accepted.problems.push(problem("type_error", &[], "must be an object of the agent's parameters", input));
             return accepted;
         }
     };
     for parameter in parameters {
-        match given.get(&parameter.name) {
-            None | Some(Value::Null) => match parameter.default(task) {
+        match provided.get(&parameter.name) {
+            None | Some(Value::Null) => match parameter.value_if_absent(task) {
                 Some(default) => {
                     accepted.params.insert(parameter.name.clone(), default);
                 }
@@ -136,7 +142,7 @@ pub(super) fn accept(parameters: &[Parameter], params: Value, task: &str) -> Acc
             }
         }
     }
-    for name in given.keys().filter(|name| !parameters.iter().any(|parameter| parameter.name == **name)) {
+    for name in provided.keys().filter(|name| !parameters.iter().any(|parameter| parameter.name == **name)) {
         let known: Vec<&str> = parameters.iter().map(|parameter| parameter.name.as_str()).collect();
         let message = match known.as_slice() {
             [] => "is not known: this agent takes no params".to_owned(),
@@ -165,7 +171,7 @@ pub(super) fn problems_of(parameter: &Parameter, value: &Value) -> Vec<FieldErro
 
 /// Returns the error for a missing required param.
 pub(super) fn missing(name: &str) -> FieldError {
-    problem("missing", &[name], "is required, and the task does not hold it", Value::Null)
+    problem("missing", &[name], "is required, and the task does not contain it", Value::Null)
 }
 
 fn problem(kind: &'static str, place: &[&str], message: impl Into<String>, input: Value) -> FieldError {

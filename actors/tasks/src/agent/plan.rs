@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::agents::{Agent, PlanStep};
-use super::history::{Past, Ran, digest};
+use super::history::{EngineStep, HistoryStep, digest};
 use super::reference::{Scope, is_empty};
-use super::steer::Steered;
-use crate::task::View;
+use super::steer::SteeredParams;
+use crate::task::TaskView;
 
 /// Progress of a plan.
 #[derive(Debug)]
-pub(super) struct Walked<'a> {
+pub(super) struct PlanProgress<'a> {
     /// Outputs in the plan's order: those of this agent, and those of another agent for the same engine and input.
-    pub(super) outputs: Vec<(&'a PlanStep, Ran<'a>)>,
+    pub(super) outputs: Vec<(&'a PlanStep, EngineStep<'a>)>,
     /// Skipped steps.
     pub(super) skipped: Vec<&'a PlanStep>,
     /// The next step; `None` if all are finished.
@@ -23,13 +23,17 @@ pub(super) struct Walked<'a> {
     pub(super) ahead: usize,
 }
 
-impl<'a> Walked<'a> {
-    pub(super) fn scope<'s>(&'s self, view: &'s View, steered: &'s Steered) -> Scope<'s> {
-        scope(view, steered, self.outputs.iter().map(|(step, ran)| (step.name.as_str(), ran.output)))
+impl<'a> PlanProgress<'a> {
+    pub(super) fn scope<'s>(&'s self, view: &'s TaskView, steered: &'s SteeredParams) -> Scope<'s> {
+        scope(view, steered, self.outputs.iter().map(|(step, engine_step)| (step.name.as_str(), engine_step.output)))
     }
 }
 
-fn scope<'s>(view: &'s View, steered: &'s Steered, outputs: impl Iterator<Item = (&'s str, &'s Value)>) -> Scope<'s> {
+fn scope<'s>(
+    view: &'s TaskView,
+    steered: &'s SteeredParams,
+    outputs: impl Iterator<Item = (&'s str, &'s Value)>,
+) -> Scope<'s> {
     Scope {
         task: &view.task,
         now: view.created_at.rfc3339(),
@@ -38,49 +42,69 @@ fn scope<'s>(view: &'s View, steered: &'s Steered, outputs: impl Iterator<Item =
     }
 }
 
-pub(super) fn walk<'a>(agent: &'a Agent, view: &'a View, past: &[Past<'a>], steered: &Steered) -> Walked<'a> {
-    let mut walked = Walked { outputs: Vec::new(), skipped: Vec::new(), next: None, ahead: 0 };
+pub(super) fn progress<'a>(
+    agent: &'a Agent,
+    view: &'a TaskView,
+    past: &[HistoryStep<'a>],
+    steered: &SteeredParams,
+) -> PlanProgress<'a> {
+    let mut progress = PlanProgress { outputs: Vec::new(), skipped: Vec::new(), next: None, ahead: 0 };
     for (at, step) in agent.plan.iter().enumerate() {
-        if let Some(ran) = own(agent, past, step) {
-            walked.outputs.push((step, ran));
+        if let Some(engine_step) = own(agent, past, step) {
+            progress.outputs.push((step, engine_step));
             continue;
         }
-        let scope = scope(view, steered, walked.outputs.iter().map(|(step, ran)| (step.name.as_str(), ran.output)));
+        let scope = scope(
+            view,
+            steered,
+            progress.outputs.iter().map(|(step, engine_step)| (step.name.as_str(), engine_step.output)),
+        );
         if step.when.as_ref().is_some_and(|when| is_empty(&when.value(&scope))) {
-            walked.skipped.push(step);
+            progress.skipped.push(step);
             continue;
         }
         match inherited(agent, past, step, &scope) {
-            Some(ran) => walked.outputs.push((step, ran)),
+            Some(engine_step) => progress.outputs.push((step, engine_step)),
             None => {
                 let later = agent.plan.iter().skip(at + 1).filter(|later| !certainly_skipped(later, &scope));
-                walked.ahead = 1 + later.count();
-                walked.next = Some(step);
+                progress.ahead = 1 + later.count();
+                progress.next = Some(step);
                 break;
             }
         }
     }
-    walked
+    progress
 }
 
-fn own<'a>(agent: &Agent, past: &[Past<'a>], step: &PlanStep) -> Option<Ran<'a>> {
-    runs(past).find(|ran| ran.agent == agent.id && ran.call.is_none() && ran.name == step.name).cloned()
+fn own<'a>(agent: &Agent, past: &[HistoryStep<'a>], step: &PlanStep) -> Option<EngineStep<'a>> {
+    runs(past)
+        .find(|engine_step| {
+            engine_step.agent == agent.id && engine_step.call.is_none() && engine_step.name == step.name
+        })
+        .cloned()
 }
 
 /// Returns the output of another agent's identical step.
-fn inherited<'a>(agent: &Agent, past: &[Past<'a>], step: &PlanStep, scope: &Scope<'_>) -> Option<Ran<'a>> {
+fn inherited<'a>(
+    agent: &Agent,
+    past: &[HistoryStep<'a>],
+    step: &PlanStep,
+    scope: &Scope<'_>,
+) -> Option<EngineStep<'a>> {
     let mut like = runs(past)
-        .filter(|ran| ran.agent != agent.id && ran.engine == step.engine.id && ran.error.is_none())
+        .filter(|engine_step| {
+            engine_step.agent != agent.id && engine_step.engine == step.engine.id && engine_step.error.is_none()
+        })
         .peekable();
     like.peek()?;
     let wanted = digest(&input(step, scope));
-    like.find(|ran| ran.input_sha256 == wanted).cloned()
+    like.find(|engine_step| engine_step.input_sha256 == wanted).cloned()
 }
 
-fn runs<'s, 'a>(past: &'s [Past<'a>]) -> impl Iterator<Item = &'s Ran<'a>> {
+fn runs<'s, 'a>(past: &'s [HistoryStep<'a>]) -> impl Iterator<Item = &'s EngineStep<'a>> {
     past.iter().filter_map(|past| match past {
-        Past::Ran(ran) => Some(ran),
-        Past::Asked(_) | Past::Wrote(_) => None,
+        HistoryStep::Engine(engine_step) => Some(engine_step),
+        HistoryStep::Model(_) | HistoryStep::Result(_) => None,
     })
 }
 

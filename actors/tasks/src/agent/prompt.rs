@@ -5,11 +5,11 @@ use std::sync::Arc;
 use muster_providers::{ChatRequest, Message, Role, Tool, Usage};
 use serde_json::Value;
 
-use crate::task::View;
+use crate::task::TaskView;
 use muster_gateway::{GatewayChatRequest, Spend};
 
 /// Maximum number of bytes of the instruction and of the params, each, that a model sees.
-const MAX_GIVEN: usize = 64 * 1024;
+const MAX_TEXT: usize = 64 * 1024;
 /// Rather over- than underestimates the tokens to reserve.
 const BYTES_PER_TOKEN: usize = 3;
 
@@ -23,14 +23,14 @@ pub(super) fn cut(text: &str, most: usize) -> String {
 }
 
 /// Returns the first message, which describes the task.
-pub(super) fn task(view: &View, params: &Value) -> Message {
-    let params = cut(&params.to_string(), MAX_GIVEN);
-    Message::text(Role::User, format!("Task:\n{}\n\nParams:\n{params}", cut(&view.task, MAX_GIVEN)))
+pub(super) fn task(view: &TaskView, params: &Value) -> Message {
+    let params = cut(&params.to_string(), MAX_TEXT);
+    Message::text(Role::User, format!("Task:\n{}\n\nParams:\n{params}", cut(&view.task, MAX_TEXT)))
 }
 
 /// A request to a model.
 #[derive(Debug)]
-pub(super) struct Question {
+pub(super) struct ModelPrompt {
     pub(super) model: String,
     pub(super) messages: Vec<Message>,
     pub(super) tools: Vec<Tool>,
@@ -41,8 +41,8 @@ pub(super) struct Question {
 }
 
 /// Returns the request for the chain, charged to the task's owner.
-pub(super) fn ask(view: &View, question: Question) -> GatewayChatRequest {
-    let Question { model, messages, tools, max_tokens, request_id } = question;
+pub(super) fn gateway_request(view: &TaskView, prompt: ModelPrompt) -> GatewayChatRequest {
+    let ModelPrompt { model, messages, tools, max_tokens, request_id } = prompt;
     let texts = messages.iter().map(|message| {
         message.content.texts().map(str::len).sum::<usize>()
             + message.tool_calls.iter().map(|call| call.arguments.len()).sum::<usize>()

@@ -12,20 +12,26 @@ use super::parameter::Parameter;
 /// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
+    /// The value from which the access starts.
     pub head: Head,
+    /// Accesses into that value, in order.
     pub hops: Vec<Hop>,
 }
 
+/// Start of a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Head {
     /// The instruction.
     Task,
     /// Creation time of the task: the same for all steps and attempts.
     Now,
+    /// A parameter, by its name.
     Param(String),
     /// An output of an earlier step.
     Step {
+        /// Name of the step.
         name: String,
+        /// Name of the output.
         output: String,
     },
 }
@@ -35,6 +41,7 @@ pub enum Head {
 pub enum Hop {
     /// A field; for an array, that of each item.
     Field(String),
+    /// The item at this index.
     Index(usize),
     /// All items.
     Each,
@@ -82,7 +89,9 @@ impl Reference {
     /// Returns what is wrong with it.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         Self::read(text).ok_or_else(|| {
-            format!("{text:?} is no reference: write $task, $now, $params.name or $steps.as.output, with .field or [0]")
+            format!(
+                "{text:?} is not a reference: write $task, $now, $params.name or $steps.as.output, with .field or [0]"
+            )
         })
     }
 
@@ -131,7 +140,7 @@ impl Reference {
 
     fn output(&self, known: Known<'_>, name: &str, output: &str) -> Result<Type, String> {
         let step = known.steps.iter().find(|(step, _)| *step == name);
-        let (_, engine) = step.ok_or_else(|| format!("{self}: {name} is no earlier step"))?;
+        let (_, engine) = step.ok_or_else(|| format!("{self}: {name} is not an earlier step"))?;
         let outputs = &engine.fields().outputs;
         let field = outputs.iter().find(|field| field.name == output);
         field.map(|field| field.kind.clone()).ok_or_else(|| {
@@ -144,7 +153,7 @@ impl Reference {
         match (kind, hop) {
             (Type::Prim(Prim::Any), _) | (Type::Array(_), Hop::Each) => Ok(kind.clone()),
             (Type::Array(item), Hop::Index(_)) => Ok((**item).clone()),
-            (_, Hop::Index(_) | Hop::Each) => Err(format!("{self}: {kind} is no array")),
+            (_, Hop::Index(_) | Hop::Each) => Err(format!("{self}: {kind} is not an array")),
             (Type::Array(item), Hop::Field(name)) => self.field(item, name).map(|field| Type::Array(Box::new(field))),
             (kind, Hop::Field(name)) => self.field(kind, name),
         }
@@ -164,16 +173,16 @@ impl Reference {
     /// Returns the referenced value; `null` if it does not exist.
     pub(super) fn value(&self, scope: &Scope<'_>) -> Value {
         let head = match &self.head {
-            Head::Task => return walk(&Value::String(scope.task.to_owned()), &self.hops),
-            Head::Now => return walk(&Value::String(scope.now.clone()), &self.hops),
+            Head::Task => return follow(&Value::String(scope.task.to_owned()), &self.hops),
+            Head::Now => return follow(&Value::String(scope.now.clone()), &self.hops),
             Head::Param(name) => scope.params.get(name),
             Head::Step { name, output } => scope.outputs.get(name.as_str()).and_then(|step| step.get(output)),
         };
-        head.map_or(Value::Null, |head| walk(head, &self.hops))
+        head.map_or(Value::Null, |head| follow(head, &self.hops))
     }
 }
 
-fn walk(value: &Value, hops: &[Hop]) -> Value {
+fn follow(value: &Value, hops: &[Hop]) -> Value {
     let Some((hop, rest)) = hops.split_first() else { return value.clone() };
     let next = match (value, hop) {
         (_, Hop::Each) => Some(value),
@@ -181,11 +190,11 @@ fn walk(value: &Value, hops: &[Hop]) -> Value {
         (Value::Object(object), Hop::Field(name)) => object.get(name),
         (Value::Array(items), Hop::Field(name)) => {
             let fields = items.iter().map(|item| item.get(name).cloned().unwrap_or_default()).collect();
-            return walk(&Value::Array(fields), rest);
+            return follow(&Value::Array(fields), rest);
         }
         _ => None,
     };
-    next.map_or(Value::Null, |next| walk(next, rest))
+    next.map_or(Value::Null, |next| follow(next, rest))
 }
 
 /// Returns whether a value causes a step to be skipped.

@@ -21,8 +21,12 @@ const MAX_OUTPUTS: usize = 4 * 1024 * 1024;
 pub(super) fn text(material: &Material<'_>) -> String {
     let mut text = String::new();
     for part in &material.parts {
-        let section =
-            format!("## {}\nFrom engine {}\n\n{}\n\n", part.title, part.source, cut(&shown(&part.value), MAX_SECTION));
+        let section = format!(
+            "## {}\nFrom engine {}\n\n{}\n\n",
+            part.title,
+            part.source,
+            cut(&value_text(&part.value), MAX_SECTION)
+        );
         if text.len() + section.len() > MAX_TEXT {
             text.push_str("(further sections are in the outputs only)\n\n");
             break;
@@ -55,7 +59,7 @@ fn list<'a>(text: &mut String, title: &str, items: impl Iterator<Item = &'a str>
     text.push('\n');
 }
 
-fn shown(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     match value {
         Value::Null => "–".to_owned(),
         Value::String(line) if !line.contains('\n') => line.clone(),
@@ -112,7 +116,7 @@ pub(super) fn result(agent: &str, mut material: Material<'_>, text: String, writ
     let notes = notes.iter().map(|note| json!({ "instruction": note.text, "effect": note.effect }));
     let engines: Vec<Value> = uses
         .iter()
-        .map(|used| json!({ "as": used.name, "number": used.ran.number, "engine": used.ran.engine, "by": used.ran.agent }))
+        .map(|used| json!({ "as": used.name, "number": used.engine_step.number, "engine": used.engine_step.engine, "by": used.engine_step.agent }))
         .collect();
     json!({
         "agent": agent, "text": text, "written_by": written_by, "sections": sections, "outputs": outputs,
@@ -133,7 +137,7 @@ fn section(part: &Part) -> Value {
 /// Returns the outputs by name. If they are too large together, the largest are omitted with a note.
 fn outputs(material: &mut Material<'_>) -> Map<String, Value> {
     let mut sizes: Vec<(usize, usize)> =
-        material.uses.iter().enumerate().map(|(at, used)| (used.ran.output.to_string().len(), at)).collect();
+        material.uses.iter().enumerate().map(|(at, used)| (used.engine_step.output.to_string().len(), at)).collect();
     let mut all: usize = sizes.iter().map(|(bytes, _)| bytes).sum();
     sizes.sort_unstable();
     let mut left_out = Vec::new();
@@ -147,7 +151,7 @@ fn outputs(material: &mut Material<'_>) -> Map<String, Value> {
     for (at, used) in material.uses.iter().enumerate() {
         let output = match left_out.iter().find(|(left, _)| *left == at) {
             Some((_, bytes)) => json!({ "left_out": true, "bytes": bytes }),
-            None => used.ran.output.clone(),
+            None => used.engine_step.output.clone(),
         };
         outputs.insert(used.name.clone(), output);
     }

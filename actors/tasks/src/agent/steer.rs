@@ -4,12 +4,12 @@ use serde_json::{Map, Value};
 
 use super::agents::Agent;
 use super::fill;
-use super::parameter::{Accepted, Given, Parameter, accept, problems_of};
-use crate::task::View;
+use super::parameter::{Accepted, Parameter, ParameterDefault, accept, problems_of};
+use crate::task::TaskView;
 
 /// A task's params after all redirects.
 #[derive(Debug, Default)]
-pub(super) struct Steered {
+pub(super) struct SteeredParams {
     pub(super) params: Map<String, Value>,
     /// Required params that are still missing.
     pub(super) missing: Vec<String>,
@@ -26,7 +26,7 @@ pub(super) struct Note {
 
 /// Applies instructions to params. An instruction changes params if it is a JSON object `{"params": {...}}`; others are
 /// left to a model, and noted.
-pub(super) fn steered(agent: &Agent, view: &View) -> Steered {
+pub(super) fn steered_params(agent: &Agent, view: &TaskView) -> SteeredParams {
     let Accepted { mut params, .. } = accept(&agent.parameters, fitting(agent, &view.params), &view.task);
     let mut notes = Vec::new();
     for instruction in &view.instructions {
@@ -38,7 +38,7 @@ pub(super) fn steered(agent: &Agent, view: &View) -> Steered {
     }
     let lacks = |parameter: &&Parameter| !params.contains_key(&parameter.name);
     let missing = agent.parameters.iter().filter(lacks).map(|parameter| parameter.name.clone()).collect();
-    Steered { params, missing, notes }
+    SteeredParams { params, missing, notes }
 }
 
 /// Returns the params that this agent has as well: a reassigned task has those of another agent.
@@ -62,10 +62,10 @@ fn apply(parameters: &[Parameter], params: &mut Map<String, Value>, changes: Map
     let (mut applied, mut refused) = (Vec::new(), Vec::new());
     for (name, value) in changes {
         let Some(parameter) = parameters.iter().find(|parameter| parameter.name == name) else {
-            refused.push(format!("{name} is no parameter of this agent"));
+            refused.push(format!("{name} is not a parameter of this agent"));
             continue;
         };
-        let reset = value.is_null() && parameter.given == Given::Optional;
+        let reset = value.is_null() && parameter.default == ParameterDefault::Optional;
         match problems_of(parameter, &value).first().filter(|_| !reset) {
             Some(problem) => refused.push(format!("{name} {}", problem.msg)),
             None => {

@@ -6,21 +6,21 @@ use muster_providers::{Message, Role};
 use serde_json::{Map, Value};
 
 use super::agents::Agent;
+use super::answer::collect_answer;
+use super::executor::AgentOptions;
 use super::ground::{Facts, check};
-use super::history::{Past, wrote};
+use super::history::{HistoryStep, encode_result_step};
 use super::material::Material;
 use super::models::Models;
-use super::prompt::{COMMON_RULES, Question, ask, cut, task};
+use super::prompt::{COMMON_RULES, ModelPrompt, cut, gateway_request, task};
 use super::render;
-use super::speech::listen;
-use super::steer::Steered;
-use super::work::AgentOptions;
-use crate::task::{Level, Retry, StepAsk, StepError, StepOutput, StepSink, Usage};
+use super::steer::SteeredParams;
+use crate::task::{Level, Retry, StepError, StepOutput, StepRequest, StepSink, Usage};
 
 /// Maximum number of drafts: prose that fails its check is written once more.
 const DRAFTS: usize = 2;
 /// Number of attempts of the step after which the sections are used, since all outputs are available.
-const PATIENCE: u32 = 3;
+const MAX_ATTEMPTS: u32 = 3;
 /// Maximum number of reasons for a rejection that are reported to the model.
 const MAX_REASONS: usize = 12;
 
@@ -33,19 +33,19 @@ struct Written {
 
 pub(super) async fn write(
     agent: &Agent,
-    step: &StepAsk,
-    past: &[Past<'_>],
-    steered: &Steered,
+    step: &StepRequest,
+    past: &[HistoryStep<'_>],
+    steered: &SteeredParams,
     models: Arc<dyn Models>,
     options: AgentOptions,
-    desk: &StepSink,
+    sink: &StepSink,
 ) -> Result<StepOutput, StepError> {
     let mut material = Material::gather(agent, &step.view, past, steered);
     let sections = render::text(&material);
     let (text, written_by, usage) = match models.writer() {
         None => (sections, None, Usage::default()),
         Some(model) => {
-            let written = prose(agent, step, &material, steered, &sections, (&*models, model), options, desk).await?;
+            let written = prose(agent, step, &material, steered, &sections, (&*models, model), options, sink).await?;
             material.warnings.extend(written.warnings);
             match written.text {
                 Some((text, model)) => (text, Some(model), written.usage),
@@ -54,26 +54,26 @@ pub(super) async fn write(
         }
     };
     let result = render::result(&agent.id, material, text, written_by.as_deref());
-    Ok(StepOutput { value: wrote(&agent.id, step.view.instructions.len(), result), usage })
+    Ok(StepOutput { value: encode_result_step(&agent.id, step.view.instructions.len(), result), usage })
 }
 
-#[expect(clippy::too_many_arguments, reason = "each is one part of what is written from")]
+#[expect(clippy::too_many_arguments, reason = "each is an independent input of the text")]
 async fn prose(
     agent: &Agent,
-    step: &StepAsk,
+    step: &StepRequest,
     material: &Material<'_>,
-    steered: &Steered,
+    steered: &SteeredParams,
     sections: &str,
     (models, model): (&dyn Models, String),
     options: AgentOptions,
-    desk: &StepSink,
+    sink: &StepSink,
 ) -> Result<Written, StepError> {
     let facts = Facts::of(agent, material, &steered.params, &step.view.task);
     let mut messages = opening(agent, step, material, &steered.params, sections, options);
     let mut usage = Usage::default();
     let mut reasons = Vec::new();
     for draft in 1..=DRAFTS {
-        let question = Question {
+        let prompt = ModelPrompt {
             model: model.clone(),
             messages: messages.clone(),
             tools: Vec::new(),
@@ -81,37 +81,37 @@ async fn prose(
             // The second draft is a different request.
             request_id: if draft == 1 { step.key.to_string() } else { format!("{}/{draft}", step.key) },
         };
-        let heard = match listen(models, ask(&step.view, question), desk).await {
-            Ok(heard) => heard,
-            Err(failed) => return given_up(failed, usage, step.attempt),
+        let answer = match collect_answer(models, gateway_request(&step.view, prompt), sink).await {
+            Ok(answer) => answer,
+            Err(failed) => return without_model(failed, usage, step.attempt),
         };
-        add(&mut usage, heard.usage);
-        reasons = check(&facts, &heard.text);
+        add(&mut usage, answer.usage);
+        reasons = check(&facts, &answer.text);
         if reasons.is_empty() {
-            return Ok(Written { text: Some((heard.text, heard.model_id)), warnings: Vec::new(), usage });
+            return Ok(Written { text: Some((answer.text, answer.model_id)), warnings: Vec::new(), usage });
         }
-        desk.log(Level::Warn, &format!("draft {draft} is refused: {}", reasons.join("; ")));
+        sink.log(Level::Warn, &format!("draft {draft} is rejected: {}", reasons.join("; ")));
         // Clients have received it already.
-        desk.delta("\n\n(refused: the outputs do not bear it out)\n\n");
+        sink.delta("\n\n(refused: the outputs do not bear it out)\n\n");
         let listed: Vec<&str> = reasons.iter().map(String::as_str).take(MAX_REASONS).collect();
-        messages.push(Message::text(Role::Assistant, heard.text));
+        messages.push(Message::text(Role::Assistant, answer.text));
         messages.push(Message::text(
             Role::User,
             format!("The outputs do not bear this out:\n- {}\nWrite it anew without that.", listed.join("\n- ")),
         ));
     }
     let first = reasons.first().map_or("", String::as_str);
-    let warning = format!("the model's text was refused, and the sections stand in its place: {first}");
+    let warning = format!("the text of the model was refused and is replaced by the sections: {first}");
     Ok(Written { text: None, warnings: vec![warning], usage })
 }
 
 /// Handles an unavailable model: it is retried for a while, then the sections are used.
-fn given_up(failed: StepError, mut usage: Usage, attempt: u32) -> Result<Written, StepError> {
+fn without_model(failed: StepError, mut usage: Usage, attempt: u32) -> Result<Written, StepError> {
     add(&mut usage, failed.usage);
-    if failed.retry != Retry::Never && attempt < PATIENCE {
+    if failed.retry != Retry::Never && attempt < MAX_ATTEMPTS {
         return Err(StepError { usage, ..failed });
     }
-    let warning = format!("no model wrote the result up, and the sections stand as they are: {}", failed.detail);
+    let warning = format!("no model wrote the result, which consists of the sections: {}", failed.detail);
     Ok(Written { text: None, warnings: vec![warning], usage })
 }
 
@@ -123,7 +123,7 @@ fn add(usage: &mut Usage, more: Usage) {
 
 fn opening(
     agent: &Agent,
-    step: &StepAsk,
+    step: &StepRequest,
     material: &Material<'_>,
     params: &Map<String, Value>,
     sections: &str,
@@ -144,12 +144,12 @@ fn opening(
     let mut left = options.prompt_bytes;
     let mut outputs = String::new();
     for used in &material.uses {
-        let text = match used.ran.error {
+        let text = match used.engine_step.error {
             Some(error) => format!("error: {error}"),
-            None => cut(&used.ran.output.to_string(), left.min(options.output_bytes)),
+            None => cut(&used.engine_step.output.to_string(), left.min(options.output_bytes)),
         };
         left = left.saturating_sub(text.len());
-        outputs.push_str(&format!("{} as {}:\n{text}\n\n", used.ran.label(), used.name));
+        outputs.push_str(&format!("{} as {}:\n{text}\n\n", used.engine_step.label(), used.name));
     }
     messages.push(Message::text(
         Role::User,

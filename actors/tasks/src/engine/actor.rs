@@ -24,7 +24,7 @@ use muster_core::{Error, Kind};
 pub(super) struct Run {
     pub(super) call: EngineCall,
     /// Cancelled when the caller no longer waits for the answer.
-    pub(super) gone: CancellationToken,
+    pub(super) cancelled: CancellationToken,
 }
 
 /// Counters of the pool.
@@ -42,7 +42,7 @@ pub(super) struct Counts {
 
 /// Owns the idle processes, and starts others when there are too few.
 #[derive(Debug)]
-pub struct PoolActor {
+pub(crate) struct PoolActor {
     options: Arc<EngineOptions>,
     counts: Arc<Counts>,
     /// One permit for each process that may run a call.
@@ -60,7 +60,8 @@ impl PoolActor {
     }
 
     fn end_idle(&mut self, context: &mut Context<Self>) {
-        let expired = |process: &mut Process| process.idle_since.elapsed() >= self.options.idle || !process.lives();
+        let expired =
+            |process: &mut Process| process.idle_since.elapsed() >= self.options.idle || !process.is_running();
         let expired: Vec<Process> = self.idle.extract_if(.., expired).collect();
         self.count();
         for process in expired {
@@ -85,9 +86,9 @@ impl Handler<Run> for PoolActor {
     type Result = ResponseActFuture<Self, Result<EngineAnswer, Error>>;
 
     fn handle(&mut self, run: Run, _: &mut Context<Self>) -> Self::Result {
-        let (slots, gone) = (Arc::clone(&self.slots), run.gone.clone());
+        let (slots, cancelled) = (Arc::clone(&self.slots), run.cancelled.clone());
         // A caller that leaves the queue cancels its call.
-        let slot = async move { gone.run_until_cancelled(slots.acquire_owned()).await }.into_actor(self);
+        let slot = async move { cancelled.run_until_cancelled(slots.acquire_owned()).await }.into_actor(self);
         Box::pin(slot.then(move |slot, pool, _| {
             let process = pool.idle.pop();
             pool.counts.running.fetch_add(1, Ordering::Relaxed);
@@ -120,35 +121,35 @@ async fn serve(
     options: Arc<EngineOptions>,
     run: Run,
 ) -> (Option<Process>, Result<EngineAnswer, Error>) {
-    let Run { call: EngineCall { engine, input, .. }, gone } = run;
+    let Run { call: EngineCall { engine, input, .. }, cancelled } = run;
     let input = match encode(&input) {
         Ok(input) => input,
         Err(error) => return (process, Err(error)),
     };
-    let call = Call { engine, input, gone, options };
+    let call = PoolCall { engine, input, cancelled, options };
     match call.attempt(process).await {
         // Engines have no side effects: a call interrupted by a signal from outside can be repeated.
-        (_, Err(Broken::FromOutside(_))) => {
+        (_, Err(CallFailure::FromOutside(_))) => {
             let (process, answer) = call.attempt(None).await;
-            (process, answer.map_err(Broken::refusal))
+            (process, answer.map_err(CallFailure::refusal))
         }
-        (process, answer) => (process, answer.map_err(Broken::refusal)),
+        (process, answer) => (process, answer.map_err(CallFailure::refusal)),
     }
 }
 
-struct Call {
+struct PoolCall {
     engine: &'static Engine,
     input: Vec<u8>,
-    gone: CancellationToken,
+    cancelled: CancellationToken,
     options: Arc<EngineOptions>,
 }
 
-enum Broken {
+enum CallFailure {
     FromOutside(Error),
     Otherwise(Error),
 }
 
-impl Broken {
+impl CallFailure {
     fn refusal(self) -> Error {
         match self {
             Self::FromOutside(error) | Self::Otherwise(error) => error,
@@ -156,22 +157,22 @@ impl Broken {
     }
 }
 
-impl Call {
-    async fn attempt(&self, process: Option<Process>) -> (Option<Process>, Result<EngineAnswer, Broken>) {
-        let refused = |error: Error| (None, Err(Broken::Otherwise(error)));
+impl PoolCall {
+    async fn attempt(&self, process: Option<Process>) -> (Option<Process>, Result<EngineAnswer, CallFailure>) {
+        let refused = |error: Error| (None, Err(CallFailure::Otherwise(error)));
         let mut process = match self.process(process) {
             Ok(process) => process,
             Err(error) => return refused(error),
         };
-        let said = tokio::select! {
+        let result = tokio::select! {
             biased;
-            () = self.gone.cancelled() => {
+            () = self.cancelled.cancelled() => {
                 process.kill().await;
                 return refused(Error::new(Kind::Unavailable, "the caller no longer waits for this call"));
             }
-            said = timeout(self.options.time, process.call(self.engine.number, &self.input)) => said,
+            result = timeout(self.options.time, process.call(self.engine.number, &self.input)) => result,
         };
-        match said {
+        match result {
             Err(_) => {
                 process.kill().await;
                 let (id, seconds) = (self.engine.id, self.options.time.as_secs());
@@ -180,14 +181,14 @@ impl Call {
             }
             Ok(Err(error)) => {
                 tracing::debug!(engine = self.engine.id, %error, "a process of an engine ended during a call");
-                let death = process.bury().await;
-                let refusal = death.refusal(self.engine.id, self.options.memory_mib);
+                let exit = process.collect_exit().await;
+                let refusal = exit.refusal(self.engine.id, self.options.memory_mib);
                 (
                     None,
-                    Err(if death.ended_from_outside() {
-                        Broken::FromOutside(refusal)
+                    Err(if exit.ended_from_outside() {
+                        CallFailure::FromOutside(refusal)
                     } else {
-                        Broken::Otherwise(refusal)
+                        CallFailure::Otherwise(refusal)
                     }),
                 )
             }
@@ -199,14 +200,14 @@ impl Call {
                     process.idle_since = Instant::now();
                     Some(process)
                 };
-                (reusable, decode(self.engine.id, head, &output).map_err(Broken::Otherwise))
+                (reusable, decode(self.engine.id, head, &output).map_err(CallFailure::Otherwise))
             }
         }
     }
 
-    /// Returns the given process if it is alive, otherwise a new one.
+    /// Returns `process` if it is running, otherwise a new one.
     fn process(&self, process: Option<Process>) -> Result<Process, Error> {
-        let living = process.and_then(|mut process| process.lives().then_some(process));
+        let living = process.and_then(|mut process| process.is_running().then_some(process));
         living.map_or_else(|| Process::start(&self.options.worker), Ok).map_err(|error| {
             let program = self.options.worker.program.display();
             tracing::error!(%error, %program, "could not start a process for an engine");

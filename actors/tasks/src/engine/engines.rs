@@ -19,7 +19,7 @@ use muster_core::supervise::{CallErrorKind, ChildSpec, Group, Handle};
 use muster_core::{Error, Kind};
 
 /// Time limit of a call including its wait for a process.
-const PATIENCE: Duration = Duration::from_secs(600);
+const CALL_LIMIT: Duration = Duration::from_secs(600);
 
 /// Runs engines in processes. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -40,14 +40,15 @@ pub struct EngineStats {
     pub waiting: usize,
     /// Calls that were answered.
     pub calls: u64,
+    /// Calls that exceeded their time limit.
     pub timed_out: u64,
     /// Calls whose engine or process failed.
     pub broken: u64,
 }
 
 impl Engines {
-    /// Starts the pool; processes are started by the first calls. Inputs and outputs are serialized on the given
-    /// arbiter, which latency-sensitive actors should not share.
+    /// Starts the pool; processes are started by the first calls. Inputs and outputs are serialized on `arbiter`,
+    /// which latency-sensitive actors should not share.
     pub fn start(group: &Group, arbiter: ArbiterHandle, options: EngineOptions) -> Self {
         let options = Arc::new(EngineOptions { workers: options.workers.max(1), ..options });
         let counts = Arc::<Counts>::default();
@@ -59,10 +60,12 @@ impl Engines {
         Self { pool: group.start(spec.capacity(options.workers + options.queue)), options, counts }
     }
 
+    /// Waits until the pool is running.
     pub async fn up(&self) {
         self.pool.up().await;
     }
 
+    /// Returns current figures without calling the pool.
     pub fn stats(&self) -> EngineStats {
         let running = self.counts.running.load(Ordering::Relaxed);
         EngineStats {
@@ -77,32 +80,32 @@ impl Engines {
 
     /// Runs a call, and writes an audit entry if a path leaves the workspace folder.
     async fn audited(&self, call: EngineCall) -> Result<EngineAnswer, Error> {
-        let (engine, behalf) = (call.engine, call.behalf.clone());
-        let answer = self.ask(call).await;
+        let (engine, caller) = (call.engine, call.caller.clone());
+        let answer = self.call_pool(call).await;
         if let Err(error) = &answer
             && error.code == Some("path_outside_workspace")
         {
             let mut details = json!({ "engine": engine.id, "why": error.message });
-            if let (Some(details), Some(task)) = (details.as_object_mut(), behalf.task) {
+            if let (Some(details), Some(task)) = (details.as_object_mut(), caller.task) {
                 details.insert("task_id".to_owned(), task.into());
             }
             let now = self.options.clock.now();
-            let entry = AuditEntry::new(now, &behalf.actor, "workspace_escape_refused", &engine.path(), details);
+            let entry = AuditEntry::new(now, &caller.actor, "workspace_escape_refused", &engine.path(), details);
             let batch = Batch { ops: vec![entry.op()?], ..Batch::default() };
             self.options.store.commit(batch).await?;
         }
         answer
     }
 
-    async fn ask(&self, call: EngineCall) -> Result<EngineAnswer, Error> {
-        let gone = tokio_util::sync::CancellationToken::new();
-        let _leaving = gone.clone().drop_guard();
+    async fn call_pool(&self, call: EngineCall) -> Result<EngineAnswer, Error> {
+        let cancelled = tokio_util::sync::CancellationToken::new();
+        let _cancel_on_drop = cancelled.clone().drop_guard();
         let _pending = Pending::enter(&self.counts);
-        match self.pool.ask_within(PATIENCE, Run { call, gone }).await {
+        match self.pool.ask_within(CALL_LIMIT, Run { call, cancelled }).await {
             Ok(answer) => answer,
             Err(refused) if refused.kind == CallErrorKind::Busy => {
                 let message =
-                    format!("{} engine calls are waiting already, which is the maximum: try again", self.options.queue);
+                    format!("{} engine calls are queued already, which is the maximum: try again", self.options.queue);
                 Err(Error::new(Kind::Unavailable, message).coded("engines_busy").retry_in(refused.retry_after))
             }
             Err(refused) => Err(refused.into()),

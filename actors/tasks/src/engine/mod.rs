@@ -5,16 +5,15 @@
 //! even a `kill -9` of the server leaves one behind.
 
 mod actor;
-mod death;
 mod engines;
+mod exit;
 mod options;
 mod process;
 mod runner;
 mod wire;
 mod worker;
 
-pub use actor::PoolActor;
 pub use engines::{EngineStats, Engines};
 pub use options::{EngineOptions, Worker};
-pub use runner::{Behalf, EngineAnswer, EngineCall, EngineRunner, InProcess, refusal};
-pub use worker::{Bounds, work};
+pub use runner::{EngineAnswer, EngineCall, EngineCaller, EngineRunner};
+pub use worker::{WorkerLimits, run_worker};

@@ -8,16 +8,19 @@ use muster_store::StoreHandle;
 
 use muster_core::Clock;
 
-/// The program that runs engines, by calling [`work`](super::work).
+/// The program that runs engines, by calling [`run_worker`](super::run_worker).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worker {
+    /// Path of the program.
     pub program: PathBuf,
+    /// Arguments with which it serves calls.
     pub args: Vec<OsString>,
 }
 
 /// How engines are run.
 #[derive(Clone)]
 pub struct EngineOptions {
+    /// Program of the processes.
     pub worker: Worker,
     /// Maximum number of processes.
     pub workers: usize,
@@ -31,6 +34,7 @@ pub struct EngineOptions {
     pub idle: Duration,
     /// Store for audit entries about paths that leave the workspace folder.
     pub store: StoreHandle,
+    /// Source of the times in audit entries.
     pub clock: Clock,
 }
 

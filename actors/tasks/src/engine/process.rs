@@ -9,14 +9,14 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use super::death::Death;
+use super::exit::ProcessExit;
 use super::options::Worker;
 use super::wire::{self, Head};
 
 /// Number of bytes kept from the end of a process's standard error.
-const LAST_WORDS: usize = 4 << 10;
+const STDERR_TAIL: usize = 4 << 10;
 /// Time limit for a failed process to exit, and for reading the end of its standard error.
-const BURIAL: Duration = Duration::from_secs(1);
+const EXIT_LIMIT: Duration = Duration::from_secs(1);
 
 /// A running process, which is killed on drop.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(super) struct Process {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
-    words: JoinHandle<String>,
+    stderr: JoinHandle<String>,
     pub(super) idle_since: Instant,
 }
 
@@ -46,12 +46,12 @@ impl Process {
         let missing = || io::Error::other("a pipe is missing");
         let input = child.stdin.take().ok_or_else(missing)?;
         let output = BufReader::new(child.stdout.take().ok_or_else(missing)?);
-        let words = actix_rt::spawn(listen(child.stderr.take().ok_or_else(missing)?));
-        Ok(Self { child, input, output, words, idle_since: Instant::now() })
+        let stderr = actix_rt::spawn(read_tail(child.stderr.take().ok_or_else(missing)?));
+        Ok(Self { child, input, output, stderr, idle_since: Instant::now() })
     }
 
     /// Returns whether the process is running.
-    pub(super) fn lives(&mut self) -> bool {
+    pub(super) fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
@@ -72,27 +72,27 @@ impl Process {
     }
 
     /// Collects how a failed process ended.
-    pub(super) async fn bury(mut self) -> Death {
+    pub(super) async fn collect_exit(mut self) -> ProcessExit {
         drop(self.input);
-        let status = match timeout(BURIAL, self.child.wait()).await {
+        let status = match timeout(EXIT_LIMIT, self.child.wait()).await {
             Ok(status) => status.ok(),
             Err(_) => {
                 let _ = self.child.kill().await;
                 None
             }
         };
-        let last_words = timeout(BURIAL, self.words).await.ok().and_then(Result::ok).unwrap_or_default();
-        Death { status, last_words }
+        let stderr_tail = timeout(EXIT_LIMIT, self.stderr).await.ok().and_then(Result::ok).unwrap_or_default();
+        ProcessExit { status, stderr_tail }
     }
 }
 
 /// Reads standard error until it closes; returns its end.
-async fn listen(mut from: ChildStderr) -> String {
+async fn read_tail(mut from: ChildStderr) -> String {
     let (mut kept, mut chunk) = (Vec::new(), [0; 1024]);
     while let Ok(read @ 1..) = from.read(&mut chunk).await {
         kept.extend_from_slice(chunk.get(..read).unwrap_or_default());
-        if kept.len() > 2 * LAST_WORDS {
-            kept.drain(..kept.len() - LAST_WORDS);
+        if kept.len() > 2 * STDERR_TAIL {
+            kept.drain(..kept.len() - STDERR_TAIL);
         }
     }
     String::from_utf8_lossy(&kept).into_owned()

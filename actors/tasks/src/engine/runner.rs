@@ -1,12 +1,10 @@
 //! The interface through which engines are run.
 
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use futures::FutureExt;
 use futures::future::BoxFuture;
 use muster_engines::context::Wrong;
-use muster_engines::{Context, Engine, Failure};
+use muster_engines::{Engine, Failure};
 use serde_json::Value;
 
 use muster_core::{Error, FieldError, Kind};
@@ -15,22 +13,25 @@ use muster_identity::By;
 /// A call of an engine.
 #[derive(Debug, Clone)]
 pub struct EngineCall {
+    /// Engine to run.
     pub engine: &'static Engine,
+    /// Input, validated by the engine.
     pub input: Value,
     /// Principal and task on whose behalf the call is made, for audit entries.
-    pub behalf: Behalf,
+    pub caller: EngineCaller,
 }
 
 /// The principal and task on whose behalf something is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Behalf {
+pub struct EngineCaller {
     /// `usr_…`, `key_…` or `system`.
     pub actor: String,
     /// The task, if there is one.
     pub task: Option<String>,
 }
 
-impl Behalf {
+impl EngineCaller {
+    /// Creates the caller for a principal, without a task.
     pub fn of(by: &By) -> Self {
         Self { actor: by.id().to_owned(), task: None }
     }
@@ -39,7 +40,9 @@ impl Behalf {
 /// Result of an engine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EngineAnswer {
+    /// Output of the engine.
     pub output: Value,
+    /// Warnings of the engine, for people.
     pub warnings: Vec<String>,
     /// Duration of the engine itself, without waiting.
     pub took: Duration,
@@ -56,30 +59,13 @@ pub trait EngineRunner: Send + Sync + std::fmt::Debug {
     fn run(&self, call: EngineCall) -> BoxFuture<'static, Result<EngineAnswer, Error>>;
 }
 
-/// Runs engines in the calling process without bounds, for tests.
-#[derive(Debug, Clone, Default)]
-pub struct InProcess {
-    pub workspace: Option<PathBuf>,
-}
-
-impl EngineRunner for InProcess {
-    fn run(&self, call: EngineCall) -> BoxFuture<'static, Result<EngineAnswer, Error>> {
-        let context = self.workspace.clone().map_or_else(Context::default, Context::with_workspace);
-        async move {
-            let begun = Instant::now();
-            let output = call.engine.run(call.input, &context).map_err(refusal)?;
-            Ok(EngineAnswer { output, warnings: context.into_warnings(), took: begun.elapsed() })
-        }
-        .boxed()
-    }
-}
-
 /// Converts an engine's failure into an error.
-pub fn refusal(failure: Failure) -> Error {
-    let said = failure.to_string();
+pub(super) fn refusal(failure: Failure) -> Error {
+    let message = failure.to_string();
     match failure {
         Failure::Invalid { problems } => {
-            let message = problems.first().map_or(said, |first| format!("{}: {}", first.loc.join("."), first.message));
+            let message =
+                problems.first().map_or(message, |first| format!("{}: {}", first.loc.join("."), first.message));
             let fields = problems.into_iter().map(|problem| FieldError {
                 kind: match problem.kind {
                     Wrong::Missing => "missing",
@@ -92,10 +78,10 @@ pub fn refusal(failure: Failure) -> Error {
             });
             Error { fields: fields.collect(), ..Error::new(Kind::Invalid, message) }
         }
-        Failure::Outside { .. } => Error::new(Kind::Forbidden, said).coded("path_outside_workspace"),
-        Failure::NotFound { .. } => Error::new(Kind::NotFound, said),
-        Failure::NoWorkspace => Error::new(Kind::Forbidden, said).coded("no_workspace"),
-        Failure::TooLarge { .. } => Error::new(Kind::TooLarge, said),
-        Failure::Internal { .. } => Error::new(Kind::Internal, said),
+        Failure::Outside { .. } => Error::new(Kind::Forbidden, message).coded("path_outside_workspace"),
+        Failure::NotFound { .. } => Error::new(Kind::NotFound, message),
+        Failure::NoWorkspace => Error::new(Kind::Forbidden, message).coded("no_workspace"),
+        Failure::TooLarge { .. } => Error::new(Kind::TooLarge, message),
+        Failure::Internal { .. } => Error::new(Kind::Internal, message),
     }
 }

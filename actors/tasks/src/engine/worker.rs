@@ -25,7 +25,7 @@ const MAX_OUTPUT: usize = 8 << 20;
 
 /// Bounds of a process.
 #[derive(Debug, Clone)]
-pub struct Bounds {
+pub struct WorkerLimits {
     /// Memory limit of a call.
     pub memory_mib: u64,
     /// The folder that `workspace` engines may read, if any.
@@ -33,7 +33,7 @@ pub struct Bounds {
 }
 
 /// A received call.
-struct Call {
+struct WorkerCall {
     number: u16,
     input: Vec<u8>,
 }
@@ -43,8 +43,8 @@ struct Call {
 /// # Errors
 ///
 /// Fails if a thread cannot be started.
-pub fn work(
-    bounds: Bounds,
+pub fn run_worker(
+    limits: WorkerLimits,
     engines: fn(u16) -> Option<&'static Engine>,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
@@ -61,36 +61,36 @@ pub fn work(
                 break;
             }
         }
-        // The server is gone, so nobody waits for an answer.
+        // The server has exited, so no caller waits for a reply.
         process::exit(0);
     })?;
     let engine = thread::Builder::new().name("engine".to_owned()).stack_size(STACK);
     let engine = engine.spawn(move || {
         // Memory allocated at the start of the thread exists before the process is measured and limited.
         reader_is_up.recv().map_err(io::Error::other)?;
-        serve(&bounds, engines, &calls, output)
+        serve(&limits, engines, &calls, output)
     })?;
     engine.join().unwrap_or_else(|_| Err(io::Error::other("the engines' thread panicked")))
 }
 
-fn read_call(input: &mut impl Read) -> io::Result<Call> {
+fn read_call(input: &mut impl Read) -> io::Result<WorkerCall> {
     let number = <[u8; 2]>::try_from(wire::read(input)?).map_err(|_| io::Error::other("no number of an engine"))?;
-    Ok(Call { number: u16::from_be_bytes(number), input: wire::read(input)? })
+    Ok(WorkerCall { number: u16::from_be_bytes(number), input: wire::read(input)? })
 }
 
 fn serve(
-    bounds: &Bounds,
+    limits: &WorkerLimits,
     engines: fn(u16) -> Option<&'static Engine>,
-    calls: &Receiver<Call>,
+    calls: &Receiver<WorkerCall>,
     output: impl Write,
 ) -> io::Result<()> {
     let mut output = BufWriter::new(output);
-    let allowed = bounds.memory_mib << 20;
+    let allowed = limits.memory_mib << 20;
     let base = confine()?;
     let memory = Memory { most: base.map(|base| base + allowed) };
     memory.bound(0)?;
     for call in calls {
-        let (mut head, out) = answer(bounds, memory, engines(call.number), &call.input);
+        let (mut head, out) = run_engine(limits, memory, engines(call.number), &call.input);
         drop(call);
         let grown = size().zip(base).is_some_and(|(now, base)| now > base + allowed / 4);
         head.retire |= grown;
@@ -134,7 +134,7 @@ fn size() -> Option<u64> {
 }
 
 /// Runs the engine; returns the head of the answer and the output.
-fn answer(bounds: &Bounds, memory: Memory, engine: Option<&'static Engine>, input: &[u8]) -> (Head, Vec<u8>) {
+fn run_engine(limits: &WorkerLimits, memory: Memory, engine: Option<&'static Engine>, input: &[u8]) -> (Head, Vec<u8>) {
     let failed =
         |failure: Failure, retire: bool| (Head { failure: Some(failure), retire, ..Head::default() }, Vec::new());
     let Some(engine) = engine else {
@@ -144,7 +144,7 @@ fn answer(bounds: &Bounds, memory: Memory, engine: Option<&'static Engine>, inpu
         Ok(input) => input,
         Err(error) => return failed(Failure::internal(error), false),
     };
-    let context = bounds.workspace.clone().map_or_else(Context::default, Context::with_workspace);
+    let context = limits.workspace.clone().map_or_else(Context::default, Context::with_workspace);
     // If the limit cannot be changed, starting the thread fails, and the engine reports it.
     let context = context.with_stacks(move |bytes| drop(memory.bound(bytes as u64)));
     let begun = Instant::now();
@@ -159,7 +159,7 @@ fn answer(bounds: &Bounds, memory: Memory, engine: Option<&'static Engine>, inpu
     let mut bounded = Bounded(Vec::new());
     if serde_json::to_writer(&mut bounded, &output).is_err() {
         let most = MAX_OUTPUT >> 20;
-        return failed(Failure::too_large(format!("the output is larger than {most} MiB: ask for less")), false);
+        return failed(Failure::too_large(format!("the output is larger than {most} MiB: request less")), false);
     }
     (Head { failure: None, warnings: context.into_warnings(), took_us, retire: false }, bounded.0)
 }

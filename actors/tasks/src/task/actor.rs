@@ -1,6 +1,6 @@
 //! The actor that owns live tasks: connects their state machine, the queue and the journal.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,17 +11,19 @@ use muster_store::StoreHandle;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::create::AcceptedTask;
 use super::effect::Effect;
+use super::executor::TaskExecutor;
 use super::jobs::{JobReports, Runner};
 use super::kill_latency::KillLatency;
 use super::live_tasks::LiveTasks;
-use super::operate::PendingReply;
+use super::operate::FirstReply;
 use super::output_publisher;
 use super::rate::Rate;
 use super::settings::{TaskSettings, TaskStats};
 use super::step_output::OutputBuffers;
-use super::work::Work;
 use muster_core::event::Publisher;
+use muster_core::idempotency::PendingResponses;
 use muster_core::journal::{Committed, Journal, Journalled};
 use muster_core::supervise::BuildError;
 use muster_core::{Clock, Error, Millis};
@@ -34,10 +36,15 @@ const REPORTS: usize = 128;
 /// Dependencies and settings of tasks.
 #[derive(Clone)]
 pub struct TaskOptions {
+    /// Store of tasks, their steps and their journals.
     pub store: StoreHandle,
+    /// Source of time.
     pub clock: Clock,
+    /// Receives the feed events of tasks.
     pub publisher: Publisher,
-    pub work: Arc<dyn Work>,
+    /// Plans and executes steps.
+    pub executor: Arc<dyn TaskExecutor>,
+    /// Limits and time limits.
     pub settings: TaskSettings,
     /// Runtime for steps; `None` for the actor's own. A runtime with threads of its own prevents busy steps from
     /// delaying controls.
@@ -71,10 +78,10 @@ pub(super) struct TaskActor {
     pub(super) stats: watch::Sender<TaskStats>,
     /// Agents whose run times changed since they were stored.
     pub(super) stale_times: HashSet<String>,
-    /// Replies to controls that are not durable yet, by principal and request.
-    pub(super) answers: HashMap<(String, String), PendingReply>,
-    /// First replies to run requests that are not durable yet.
-    pub(super) creating: HashMap<(String, String), ([u8; 32], String)>,
+    /// First replies to controls.
+    pub(super) replies: PendingResponses<FirstReply>,
+    /// First replies to run requests.
+    pub(super) accepted: PendingResponses<AcceptedTask>,
     pub(super) jobs: u64,
     pub(super) draining: Option<DrainState>,
     /// Stops the publishing of step output with the actor.
@@ -106,7 +113,7 @@ pub(super) async fn load(options: TaskOptions, shared: Shared) -> Result<TaskAct
         tracing::info!(live = live.entries.len(), "tasks were restored");
     }
     let runner = Runner {
-        work: Arc::clone(&options.work),
+        executor: Arc::clone(&options.executor),
         store: Arc::clone(&options.store),
         clock: options.clock.clone(),
         reports: Arc::new(JobReports::default()),
@@ -121,8 +128,8 @@ pub(super) async fn load(options: TaskOptions, shared: Shared) -> Result<TaskAct
         rate: Rate::default(),
         stats: shared.stats,
         stale_times: HashSet::new(),
-        answers: HashMap::new(),
-        creating: HashMap::new(),
+        replies: PendingResponses::default(),
+        accepted: PendingResponses::default(),
         jobs: 0,
         draining: None,
         output_publisher: None,
@@ -144,11 +151,11 @@ impl Actor for TaskActor {
             actor.flush(context);
         });
         let (publisher, clock) = (self.options.publisher.clone(), self.options.clock.clone());
-        let (publishing, life) =
+        let (publishing, publisher_token) =
             (output_publisher::run(Arc::clone(&self.runner.buffers), publisher, clock), CancellationToken::new());
-        self.output_publisher = Some(life.clone().drop_guard());
+        self.output_publisher = Some(publisher_token.clone().drop_guard());
         // Outside of the actor: step output must not delay controls.
-        self.runner.runtime.spawn(async move { life.run_until_cancelled(publishing).await });
+        self.runner.runtime.spawn(async move { publisher_token.run_until_cancelled(publishing).await });
     }
 }
 
@@ -164,6 +171,8 @@ impl Journalled for TaskActor {
     }
 
     fn on_committed(&mut self, committed: Committed<Vec<Effect>>, _: &mut Context<Self>) {
+        self.replies.settle(committed.last);
+        self.accepted.settle(committed.last);
         committed.effects.into_iter().flatten().for_each(|effect| self.perform(effect));
     }
 
@@ -181,7 +190,7 @@ impl TaskActor {
         self.options.clock.now()
     }
 
-    /// The store takes no more: nothing begins.
+    /// Returns whether the store rejects writes, in which case no step begins.
     pub(super) fn read_only(&self) -> bool {
         self.options.store.writable().is_err()
     }
@@ -207,16 +216,12 @@ impl TaskActor {
     }
 
     /// Performs an effect of a decision that has become durable.
-    fn perform(&mut self, then: Effect) {
-        match then {
+    fn perform(&mut self, effect: Effect) {
+        match effect {
             Effect::Abort(job) => drop(job),
             Effect::Publish(events) => self.options.publisher.publish_transient(events),
             Effect::Reply(reply) => reply(Ok(())),
             Effect::Forget(id) => drop(self.live.remove(&id)),
-            Effect::Answered(key) => {
-                self.answers.remove(&key);
-                self.creating.remove(&key);
-            }
             Effect::Begin(begin) => {
                 let job = self.live.entries.get(&begin.id).and_then(|entry| entry.job.as_ref());
                 // A later decision may have dropped the job before it began.

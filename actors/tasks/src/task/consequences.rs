@@ -7,13 +7,13 @@ use tokio_util::sync::CancellationToken;
 use super::actor::TaskActor;
 use super::effect::Effect;
 use super::events;
-use super::jobs::{Begin, Job, JobKind, JobOutcome, JobReport, Read};
+use super::executor::{NextAction, Retry, StepError, StepRequest, StepSpec, TaskView};
+use super::jobs::{Begin, Job, JobKind, JobOutcome, JobReport, ReadSteps};
 use super::live_tasks::Placement;
 use super::record::Status;
 use super::state::Event;
 use super::stored::StoredStep;
 use super::transaction::Transaction;
-use super::work::{Next, Retry, StepAsk, StepError, StepSpec, View};
 
 /// Maximum size of a result, in bytes as JSON.
 const MAX_RESULT: usize = 2 << 20;
@@ -99,7 +99,7 @@ impl TaskActor {
         let Some(entry) = self.live.entries.get_mut(id) else { return };
         if let Some(next) = entry.first.take()
             && entry.task.record.instructions.is_empty()
-            && entry.task.inner.hand.is_none()
+            && entry.task.inner.current_step.is_none()
         {
             let view = entry.view.take().unwrap_or_else(|| Arc::new(entry.bare_view()));
             return self.proceed(id, view, Ok(*next), transaction);
@@ -113,10 +113,10 @@ impl TaskActor {
         let read = match entry.view.take() {
             Some(known) => {
                 view.done.clone_from(&known.done);
-                Read::Nothing
+                ReadSteps::No
             }
-            None if done == 0 => Read::Nothing,
-            None => Read::Steps,
+            None if done == 0 => ReadSteps::No,
+            None => ReadSteps::Yes,
         };
         let job = self.new_job(view.revision, JobKind::Plan);
         self.runner.plan(Arc::clone(id), &job, view, read);
@@ -129,21 +129,23 @@ impl TaskActor {
     fn proceed(
         &mut self,
         id: &Arc<str>,
-        view: Arc<View>,
-        next: Result<Next, StepError>,
+        view: Arc<TaskView>,
+        next: Result<NextAction, StepError>,
         transaction: &mut Transaction,
     ) {
         let Some(entry) = self.live.entries.get_mut(id) else { return };
         if self.draining.is_some() {
             return;
         }
-        if entry.task.instructed() || view.revision != entry.task.record.revision && entry.task.inner.hand.is_none() {
+        if entry.task.instructed()
+            || view.revision != entry.task.record.revision && entry.task.inner.current_step.is_none()
+        {
             // It was planned without a later instruction.
             entry.view = Some(view);
             return self.plan(id, transaction);
         }
         let next = next.and_then(bounded);
-        let spec = if let Ok(Next::Step(spec)) = &next { Some(spec.clone()) } else { None };
+        let spec = if let Ok(NextAction::Step(spec)) = &next { Some(spec.clone()) } else { None };
         let event = next.map_or_else(Event::Unplanned, Event::Next);
         if let Err(illegal) = self.apply_event(id, transaction, event) {
             tracing::error!(task = %id, status = illegal.0.name(), "a task that is not running was planned");
@@ -155,14 +157,14 @@ impl TaskActor {
     }
 
     /// Starts the current step once its start is durable.
-    fn begin(&mut self, id: &Arc<str>, view: Arc<View>, spec: StepSpec, transaction: &mut Transaction) {
+    fn begin(&mut self, id: &Arc<str>, view: Arc<TaskView>, spec: StepSpec, transaction: &mut Transaction) {
         let Some(entry) = self.live.entries.get(id) else { return };
         let (Some(doing), Some(key)) = (entry.task.doing(), entry.task.key()) else { return };
         let (index, attempt, owner) = (doing.index, doing.attempt, Arc::clone(&entry.owner));
         let job = self.new_job(entry.task.record.revision, JobKind::Step { index, attempt });
         self.runner.buffers.of(id, &owner).open(index);
-        let ask = StepAsk { key, attempt, spec, view };
-        transaction.begins.push(Effect::Begin(Box::new(Begin { id: Arc::clone(id), job: job.number, ask })));
+        let request = StepRequest { key, attempt, spec, view };
+        transaction.begins.push(Effect::Begin(Box::new(Begin { id: Arc::clone(id), job: job.number, request })));
         if let Some(entry) = self.live.entries.get_mut(id) {
             entry.job = Some(job);
         }
@@ -211,8 +213,8 @@ impl TaskActor {
 }
 
 /// Checks the size of a result.
-fn bounded(next: Next) -> Result<Next, StepError> {
-    let Next::Done(result) = &next else { return Ok(next) };
+fn bounded(next: NextAction) -> Result<NextAction, StepError> {
+    let NextAction::Done(result) = &next else { return Ok(next) };
     let bytes = serde_json::to_vec(result).map_or(usize::MAX, |bytes| bytes.len());
     if bytes > MAX_RESULT {
         let detail = format!("the result has {bytes} bytes, more than the maximum of {MAX_RESULT}: request less");

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use actix::{Context, Handler, Message, ResponseFuture};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::actor::TaskActor;
-use super::effect::Effect;
+use super::executor::NextAction;
 use super::live_tasks::Entry;
 use super::record::{Estimate, TaskRecord};
 use super::state::{Event, Inner, Task};
 use super::stored;
-use super::transaction::{Transaction, Write, answer};
-use super::work::Next;
+use super::transaction::{Transaction, Write, deferred_reply};
 use muster_core::idempotency::Idempotency;
 use muster_core::journal::Journalled;
 use muster_core::{Error, Kind};
@@ -24,7 +24,7 @@ pub(super) struct Create {
     pub(super) record: Box<TaskRecord>,
     pub(super) default_seconds: u32,
     /// The first step.
-    pub(super) first: Option<Box<Next>>,
+    pub(super) first: Option<Box<NextAction>>,
     pub(super) idempotency: Option<Idempotency>,
 }
 
@@ -36,8 +36,11 @@ pub(super) enum Accepted {
     Before(String),
 }
 
-/// Field stored for an `Idempotency-Key`.
-const ANSWER: &str = "task_id";
+/// First reply to a run request, stored for its `Idempotency-Key`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct AcceptedTask {
+    task_id: String,
+}
 
 impl TaskActor {
     /// Checks whether a task can be accepted.
@@ -65,19 +68,6 @@ impl TaskActor {
         Ok(())
     }
 
-    /// Returns the task accepted for the same key, durable or not yet.
-    fn created_before(&self, asked: &Idempotency) -> Result<Option<(String, bool)>, Error> {
-        if let Some((digest, id)) = self.creating.get(&(asked.principal.clone(), asked.key.clone())) {
-            if *digest != asked.digest {
-                let message = "this Idempotency-Key was used with another body: use a new key";
-                return Err(Error::new(Kind::IdempotencyConflict, message));
-            }
-            return Ok(Some((id.clone(), true)));
-        }
-        let answer = asked.replay(&self.options.store, self.now())?;
-        Ok(answer.and_then(|answer| answer.get(ANSWER)?.as_str().map(str::to_owned)).map(|id| (id, false)))
-    }
-
     /// Estimates the duration: from history if there are enough runs, otherwise from the agent's defaults.
     pub(super) fn estimate(&self, agent: &str, owner: &str, default_seconds: u32) -> Estimate {
         let default = u64::from(default_seconds.max(1));
@@ -96,20 +86,19 @@ impl TaskActor {
 
     fn create(&mut self, create: Create, transaction: &mut Transaction) -> Result<Accepted, Error> {
         let Create { mut record, default_seconds, first, idempotency } = create;
-        if let Some(asked) = &idempotency
-            && let Some((id, _)) = self.created_before(asked)?
+        if let Some(request) = &idempotency
+            && let Some(first) = self.accepted.replay(request, &self.options.store, self.now())?
         {
-            return Ok(Accepted::Before(id));
+            return Ok(Accepted::Before(first.task_id));
         }
         self.check_capacity(&record.owner.id)?;
         record.estimate = self.estimate(&record.agent, &record.owner.id, default_seconds);
         let args_apart = stored::args_are_large(&record);
         stored::first_ops(&record, args_apart, &mut transaction.ops)?;
-        if let Some(asked) = idempotency {
-            transaction.ops.push(asked.op(self.now(), json!({ ANSWER: record.id }))?);
-            let key = (asked.principal, asked.key);
-            self.creating.insert(key.clone(), (asked.digest, record.id.clone()));
-            transaction.replies.push(Effect::Answered(key));
+        if let Some(request) = idempotency {
+            let first = AcceptedTask { task_id: record.id.clone() };
+            transaction.ops.push(request.op(self.now(), json!(first))?);
+            self.accepted.insert(&request, first, self.journal.next_number());
         }
         let task = Task { record: *record, inner: Inner { default_seconds, ..Inner::default() } };
         let mut entry = Entry::new(task, args_apart);
@@ -145,7 +134,7 @@ impl Handler<Create> for TaskActor {
             // Nothing was started.
             Err(refused) => return Box::pin(futures::future::ready(Err(refused))),
         };
-        let (reply, answered) = answer(accepted);
+        let (reply, answered) = deferred_reply(accepted);
         transaction.reply(reply);
         self.seal(transaction);
         self.flush(context);

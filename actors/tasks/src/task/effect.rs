@@ -17,8 +17,6 @@ pub(super) enum Effect {
     Reply(Reply),
     /// Removes an ended task from memory.
     Forget(Arc<str>),
-    /// Removes a reply that is in the store by now.
-    Answered((String, String)),
 }
 
 pub(super) type Reply = Box<dyn FnOnce(Result<(), Error>) + Send>;

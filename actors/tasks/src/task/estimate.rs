@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fewer_than_five_runs_give_no_estimate_and_old_ones_lose_weight() {
+    fn fewer_than_five_runs_yield_no_estimate_and_old_ones_lose_weight() {
         let mut times = RunTimes::default();
         (0..4).for_each(|_| times.add(60_000));
         assert_eq!(times.quantile_ms(0.5), None);

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use muster_store::{Batch, MAX_PAGE, Op, PageRequest, StoreError, StoreHandle, Tree};
 
-use super::messages::{Asker, Filter, Reach};
+use super::messages::{Filter, Reach, Requester};
 use super::record::TaskRecord;
 use super::stored::{self, DONE};
 use muster_core::Millis;
 use muster_core::ids::IdKind;
 
 /// Maximum number of records examined for one page. A selective filter may yield a short page with a cursor.
-const MOST: usize = 2_000;
+const MAX_EXAMINED: usize = 2_000;
 /// Number of records read at a time.
 const PAGE: usize = 200;
 /// Ended tasks that one sweep looks at.
@@ -29,7 +29,7 @@ pub(super) fn id_at(at: Millis) -> String {
 pub(super) struct Found {
     pub(super) records: Vec<TaskRecord>,
     /// The last identifier examined, if more may follow.
-    pub(super) looked_to: Option<String>,
+    pub(super) examined_to: Option<String>,
 }
 
 /// Returns ended tasks that match a filter and are older than `before`. Blocking.
@@ -40,19 +40,19 @@ pub(super) struct Found {
 pub(super) fn list(
     store: &StoreHandle,
     filter: &Filter,
-    asker: &Asker,
+    requester: &Requester,
     before: Option<&str>,
     limit: usize,
 ) -> Result<Found, StoreError> {
-    let prefix = match asker.sees {
+    let prefix = match requester.reads {
         Reach::All => DONE.to_owned(),
-        Reach::Own => stored::by_owner(asker.by.id()),
+        Reach::Own => stored::by_owner(requester.by.id()),
     };
     // Times restrict the range of keys: an identifier begins with its task's `created_at`.
     let upper = filter.to.map(id_at);
     let upper = [before.map(str::to_owned), upper].into_iter().flatten().min();
     let lower = filter.from.map(id_at);
-    let (mut found, mut looked) = (Found::default(), 0);
+    let (mut found, mut examined) = (Found::default(), 0);
     let from = upper.as_ref().map(|id| format!("{prefix}{id}").into_bytes());
     let page = PageRequest::of(PAGE).starting_at(from).descending();
     for entry in store.entries(Tree::Tasks, prefix.as_str(), page) {
@@ -64,19 +64,19 @@ pub(super) fn list(
         if lower.as_ref().is_some_and(|lower| id < *lower) {
             break;
         }
-        looked += 1;
-        let task = match asker.sees {
+        examined += 1;
+        let task = match requester.reads {
             Reach::All => Some(stored::decode(store, &rec)?.0),
-            // One that lives is not there: it is read from memory.
+            // A live task is not among them: it is read from memory.
             Reach::Own => stored::ended(store, &id)?,
         };
         found.records.extend(task.map(|task| task.record).filter(|record| filter.matches(record)));
-        found.looked_to = Some(id);
-        if found.records.len() >= limit || looked >= MOST {
+        found.examined_to = Some(id);
+        if found.records.len() >= limit || examined >= MAX_EXAMINED {
             return Ok(found);
         }
     }
-    Ok(Found { looked_to: None, ..found })
+    Ok(Found { examined_to: None, ..found })
 }
 
 /// Deletes tasks that ended longer ago than `keep`, some of the oldest at a time; returns their number.

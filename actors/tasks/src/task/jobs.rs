@@ -10,12 +10,12 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::executor::{NextAction, Retry, StepError, StepOutput, StepRequest, StepSink, TaskExecutor, TaskView};
 use super::kill_latency::Stopwatch;
 use super::record::Usage;
 use super::slot::{Ended, Slot};
 use super::step_output::{OutputBuffers, StepOutputBuffer};
 use super::stored::{self, StoredStep};
-use super::work::{Next, Retry, StepAsk, StepError, StepOutput, StepSink, View, Work};
 use muster_core::Clock;
 
 /// Maximum size of a step's output, in bytes as JSON.
@@ -58,7 +58,7 @@ impl Drop for Job {
 pub(super) struct Begin {
     pub(super) id: Arc<str>,
     pub(super) job: u64,
-    pub(super) ask: StepAsk,
+    pub(super) request: StepRequest,
 }
 
 /// Result of a job.
@@ -72,8 +72,8 @@ pub(super) struct JobReport {
 #[derive(Debug)]
 pub(super) enum JobOutcome {
     Planned {
-        view: Arc<View>,
-        next: Result<Next, StepError>,
+        view: Arc<TaskView>,
+        next: Result<NextAction, StepError>,
     },
     Done {
         /// The encoded output.
@@ -81,8 +81,8 @@ pub(super) enum JobOutcome {
         usage: Usage,
         ms: u64,
         /// The task including this step, and what comes next.
-        view: Arc<View>,
-        next: Result<Next, StepError>,
+        view: Arc<TaskView>,
+        next: Result<NextAction, StepError>,
     },
     Failed {
         error: StepError,
@@ -121,7 +121,7 @@ impl JobReports {
 /// Dependencies of jobs. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Runner {
-    pub(super) work: Arc<dyn Work>,
+    pub(super) executor: Arc<dyn TaskExecutor>,
     pub(super) store: StoreHandle,
     pub(super) clock: Clock,
     pub(super) reports: Arc<JobReports>,
@@ -130,8 +130,8 @@ pub(super) struct Runner {
 }
 
 /// Determines what comes next; a panic is converted into a failure.
-pub(super) fn next_of(work: &dyn Work, view: &View) -> Result<Next, StepError> {
-    std::panic::catch_unwind(AssertUnwindSafe(|| work.next(view))).unwrap_or_else(|_| {
+pub(super) fn next_of(executor: &dyn TaskExecutor, view: &TaskView) -> Result<NextAction, StepError> {
+    std::panic::catch_unwind(AssertUnwindSafe(|| executor.next(view))).unwrap_or_else(|_| {
         tracing::error!(task = %view.task_id, agent = %view.agent, "planning panicked");
         Err(StepError::new("AGENT_EXECUTION_ERROR", "the next step could not be determined", Retry::Never))
     })
@@ -144,18 +144,18 @@ fn unreadable(error: &muster_store::StoreError) -> StepError {
 
 impl Runner {
     /// Determines what comes next. `view` lacks the outputs of finished steps if `read` is `Steps`.
-    pub(super) fn plan(&self, id: Arc<str>, job: &Job, mut view: View, read: Read) {
+    pub(super) fn plan(&self, id: Arc<str>, job: &Job, mut view: TaskView, read: ReadSteps) {
         let (runner, number, cancel) = (self.clone(), job.number, job.cancel.clone());
         self.runtime.spawn(async move {
             if cancel.is_cancelled() {
                 return;
             }
             let read = match read {
-                Read::Steps => stored::steps(&runner.store, &id).map(|done| view.done = done),
-                Read::Nothing => Ok(()),
+                ReadSteps::Yes => stored::steps(&runner.store, &id).map(|done| view.done = done),
+                ReadSteps::No => Ok(()),
             };
             let next = match read {
-                Ok(()) => next_of(&*runner.work, &view),
+                Ok(()) => next_of(&*runner.executor, &view),
                 Err(error) => Err(unreadable(&error)),
             };
             runner.reports.put(JobReport {
@@ -174,20 +174,20 @@ impl Runner {
         cancel: CancellationToken,
         slot: Arc<StepSlot>,
     ) {
-        let Begin { id, job, ask } = begin;
+        let Begin { id, job, request } = begin;
         let (runner, buffer) = (self.clone(), Arc::clone(buffer));
-        let desk = {
+        let sink = {
             let (buffers, buffer, clock) = (Arc::clone(&self.buffers), Arc::clone(&buffer), self.clock.clone());
             StepSink::new(cancel.clone(), move |event| buffers.add(&buffer, event, clock.now()))
         };
         self.runtime.spawn(async move {
             let begun = Instant::now();
-            let (index, revision, spec) = (ask.key.index, ask.key.revision, ask.spec.clone());
-            let view = Arc::clone(&ask.view);
+            let (index, revision, spec) = (request.key.index, request.key.revision, request.spec.clone());
+            let view = Arc::clone(&request.view);
             let outcome = {
-                let work = Arc::clone(&runner.work);
+                let executor = Arc::clone(&runner.executor);
                 // Created inside the future, so that a panic before its first await also fails the step.
-                slot.fill(AssertUnwindSafe(async move { work.run(ask, desk).await }).catch_unwind().boxed());
+                slot.fill(AssertUnwindSafe(async move { executor.run(request, sink).await }).catch_unwind().boxed());
                 tokio::select! {
                     biased;
                     () = cancel.cancelled() => return,
@@ -203,7 +203,7 @@ impl Runner {
                 Ok((step, rec, usage)) => {
                     let mut view = Arc::unwrap_or_clone(view);
                     view.done.push(step.finished());
-                    let next = next_of(&*runner.work, &view);
+                    let next = next_of(&*runner.executor, &view);
                     JobOutcome::Done { rec, usage, ms, view: Arc::new(view), next }
                 }
                 Err(error) => JobOutcome::Failed { error, ms },
@@ -215,15 +215,15 @@ impl Runner {
 
 /// Whether finished steps must be read from the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Read {
-    Steps,
-    Nothing,
+pub(super) enum ReadSteps {
+    Yes,
+    No,
 }
 
 fn stored_step(
     index: u32,
     revision: u32,
-    spec: &super::work::StepSpec,
+    spec: &super::executor::StepSpec,
     output: StepOutput,
 ) -> Result<(StoredStep, Rec, Usage), StepError> {
     let StepOutput { value, usage } = output;

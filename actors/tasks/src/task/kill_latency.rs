@@ -15,32 +15,32 @@ impl KillLatency {
         Self(Some(Arc::new(observe)))
     }
 
-    /// Starts a stopwatch for a kill received at `asked`.
-    pub(super) fn since(&self, asked: Instant) -> Option<Stopwatch> {
-        self.0.clone().map(|observe| Stopwatch { asked, observe })
+    /// Starts a stopwatch for a kill received at `received_at`.
+    pub(super) fn since(&self, received_at: Instant) -> Option<Stopwatch> {
+        self.0.clone().map(|observe| Stopwatch { received_at, observe })
     }
 }
 
 impl std::fmt::Debug for KillLatency {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("KillTimes").field(&self.0.is_some()).finish()
+        f.debug_tuple("KillLatency").field(&self.0.is_some()).finish()
     }
 }
 
 /// Measures until the step is dropped. Dropping the stopwatch reports nothing: there was no step to drop.
 pub(super) struct Stopwatch {
-    asked: Instant,
+    received_at: Instant,
     observe: Arc<dyn Fn(Duration) + Send + Sync>,
 }
 
 impl Stopwatch {
     pub(super) fn stop(self) {
-        (self.observe)(self.asked.elapsed());
+        (self.observe)(self.received_at.elapsed());
     }
 }
 
 impl std::fmt::Debug for Stopwatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Stopwatch").field("asked", &self.asked).finish_non_exhaustive()
+        f.debug_struct("Stopwatch").field("received_at", &self.received_at).finish_non_exhaustive()
     }
 }

@@ -7,13 +7,13 @@ use muster_store::{PageRequest, StoreError, StoreHandle};
 use tokio::sync::oneshot;
 
 use super::estimate::RunTimes;
+use super::executor::{NextAction, TaskView};
 use super::jobs::Job;
 use super::queue::Queue;
 use super::record::{Status, TaskRecord};
 use super::settings::TaskSettings;
 use super::state::Task;
 use super::stored;
-use super::work::{Next, View};
 use muster_core::Millis;
 
 /// Placement of a task with regard to slots.
@@ -32,9 +32,9 @@ pub(super) struct Entry {
     pub(super) placement: Placement,
     pub(super) job: Option<Job>,
     /// The view from which it was last planned, while it has a slot.
-    pub(super) view: Option<Arc<View>>,
+    pub(super) view: Option<Arc<TaskView>>,
     /// The first step, if it is known already.
-    pub(super) first: Option<Box<Next>>,
+    pub(super) first: Option<Box<NextAction>>,
     pub(super) due: Option<Millis>,
     /// Number of the decision that its current state depends on.
     pub(super) decided: u64,
@@ -62,7 +62,7 @@ impl Entry {
     }
 
     /// Returns the record with elapsed times included.
-    pub(super) fn shown(&self, now: Millis) -> TaskRecord {
+    pub(super) fn record_at(&self, now: Millis) -> TaskRecord {
         let mut task = Task { record: self.task.record.clone(), inner: self.task.inner.clone() };
         if !task.record.status.ended() {
             task.progressed(None, now);
@@ -73,10 +73,10 @@ impl Entry {
         task.record
     }
 
-    /// Returns the task as [`Work`](super::Work) sees it, without the outputs of finished steps.
-    pub(super) fn bare_view(&self) -> View {
+    /// Returns the task as [`TaskExecutor`](super::TaskExecutor) sees it, without the outputs of finished steps.
+    pub(super) fn bare_view(&self) -> TaskView {
         let record = &self.task.record;
-        View {
+        TaskView {
             task_id: record.id.clone(),
             agent: record.agent.clone(),
             task: record.task.clone(),

@@ -1,8 +1,8 @@
 //! Agents' runs as durable tasks: accepted once, executed step by step, and controlled while they run.
 //!
-//! One actor owns every live task. A task's steps run outside of it: a runner asks [`Work`] what comes next and has it
-//! executed. Each finished step is durable before the next begins. Controls reach a runner by its cancellation token,
-//! bypassing the mailbox.
+//! One actor owns every live task. A task's steps run outside of it: a runner requests the next step from
+//! [`TaskExecutor`] and executes it. Each finished step is durable before the next begins. Controls reach a runner by
+//! its cancellation token, bypassing the mailbox.
 
 mod actor;
 mod consequences;
@@ -10,6 +10,7 @@ mod create;
 mod effect;
 mod estimate;
 mod events;
+mod executor;
 mod history;
 mod jobs;
 mod kill_latency;
@@ -33,22 +34,21 @@ mod tasks;
 mod tests;
 mod tick;
 mod transaction;
-mod work;
 
 pub use actor::TaskOptions;
+pub use executor::{
+    Admission, FinishedStep, Instruction, Level, NextAction, Retry, StepError, StepEvent, StepKey, StepOutput,
+    StepRequest, StepSink, StepSpec, TaskExecutor, TaskView,
+};
 pub use kill_latency::KillLatency;
 pub use messages::{
-    Abort, Asker, BulkOutcome, BulkReply, Control, ControlReply, DryRun, Effective, Filter, FirstPhase, NewTask,
-    Outcome, Reach, RedirectMode, Verb,
+    Abort, BulkOutcome, BulkReply, Control, ControlReply, DryRun, Effective, Filter, FirstPhase, NewTask, Outcome,
+    Reach, RedirectMode, Requester, Verb,
 };
 pub use record::{
     Basis, ControlRecord, Estimate, JournalEntry, Owner, Priority, Progress, Status, StepKind, StepRecord, StepStatus,
     TaskError, TaskRecord, Usage, Waiting,
 };
-pub use settings::{Pulse, TaskSettings, TaskStats};
+pub use settings::{TaskLatency, TaskSettings, TaskStats};
 pub use step_output::LogLine;
 pub use tasks::Tasks;
-pub use work::{
-    Admission, Finished, Instruction, Level, Next, Retry, StepAsk, StepError, StepEvent, StepKey, StepOutput, StepSink,
-    StepSpec, View, Work,
-};

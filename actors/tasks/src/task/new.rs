@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::{Value, json};
 use ulid::Ulid;
 
-use super::messages::{Asker, Control, NewTask, Verb};
+use super::executor::{Admission, TaskView};
+use super::messages::{Control, NewTask, Requester, Verb};
 use super::record::{Basis, Estimate, Owner, Progress, Status, TaskRecord, Usage};
-use super::work::{Admission, View};
 use muster_core::ids::IdKind;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::By;
@@ -92,7 +92,7 @@ pub(super) fn mint(last: &AtomicU64, now: Millis) -> (String, Millis) {
 /// A new task, and its view.
 pub(super) struct NewRecord {
     pub(super) record: TaskRecord,
-    pub(super) view: View,
+    pub(super) view: TaskView,
 }
 
 /// Returns a key's monthly budget in billionths of a US dollar.
@@ -105,10 +105,10 @@ pub(super) fn new_record(
     id: String,
     created_at: Millis,
     new: NewTask,
-    asker: &Asker,
+    requester: &Requester,
     admission: &Admission,
 ) -> NewRecord {
-    let owner = Owner { id: asker.by.id().to_owned(), budget_nanos: budget_nanos(&asker.by) };
+    let owner = Owner { id: requester.by.id().to_owned(), budget_nanos: budget_nanos(&requester.by) };
     let record = TaskRecord {
         id,
         agent: new.agent,
@@ -147,7 +147,7 @@ pub(super) fn new_record(
         recovered: false,
         usage: Usage::default(),
     };
-    let view = View {
+    let view = TaskView {
         task_id: record.id.clone(),
         agent: record.agent.clone(),
         task: record.task.clone(),

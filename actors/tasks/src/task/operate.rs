@@ -10,13 +10,12 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::actor::TaskActor;
-use super::effect::Effect;
-use super::messages::{Asker, Control, ControlReply, Verb};
+use super::executor::Admission;
+use super::messages::{Control, ControlReply, Requester, Verb};
 use super::record::Status;
-use super::state::{Refused, Task, Transition};
+use super::state::{ControlRejection, Task, Transition};
 use super::stored;
-use super::transaction::{Transaction, Write, answer};
-use super::work::Admission;
+use super::transaction::{Transaction, Write, deferred_reply};
 use muster_core::audit::AuditEntry;
 use muster_core::idempotency::Idempotency;
 use muster_core::journal::Journalled;
@@ -28,11 +27,11 @@ use muster_core::{Error, Kind};
 pub(super) struct Operate {
     pub(super) id: String,
     pub(super) control: Control,
-    pub(super) asker: Asker,
+    pub(super) requester: Requester,
     /// Admission by the new agent, if the task is reassigned.
     pub(super) admission: Option<Admission>,
     /// Time at which the request was received.
-    pub(super) asked: Instant,
+    pub(super) received_at: Instant,
 }
 
 /// A control of several tasks.
@@ -41,27 +40,20 @@ pub(super) struct Operate {
 pub(super) struct OperateMany {
     pub(super) ids: Vec<String>,
     pub(super) control: Control,
-    pub(super) asker: Asker,
-    pub(super) asked: Instant,
+    pub(super) requester: Requester,
+    pub(super) received_at: Instant,
 }
 
-/// First reply to a control, repeated for 24 h.
+/// FirstReply reply to a control, repeated for 24 h.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum First {
+pub(super) enum FirstReply {
     ControlOutcome(ControlReply),
     Refused { status: Status, seq: u64, why: String },
 }
 
-/// A reply that is not durable yet.
-#[derive(Debug)]
-pub(super) struct PendingReply {
-    digest: [u8; 32],
-    first: First,
-}
-
-impl First {
-    fn answer(self, id: &str) -> Result<ControlReply, Error> {
+impl FirstReply {
+    fn into_result(self, id: &str) -> Result<ControlReply, Error> {
         match self {
             Self::ControlOutcome(reply) => Ok(reply),
             Self::Refused { status, seq, why } => {
@@ -81,7 +73,7 @@ fn digest(control: &Control) -> [u8; 32] {
 
 fn idempotency(operate: &Operate) -> Idempotency {
     Idempotency {
-        principal: operate.asker.by.id().to_owned(),
+        principal: operate.requester.by.id().to_owned(),
         key: format!("{}/{}", operate.id, operate.control.request_id),
         digest: digest(&operate.control),
     }
@@ -94,7 +86,7 @@ impl TaskActor {
     ///
     /// Fails if the task does not exist or is not visible to the principal; if the principal may not control it; if the
     /// request identifier was used for another control; or if the store fails.
-    fn operate(&mut self, operate: Operate, transaction: &mut Transaction) -> Result<First, Error> {
+    fn operate(&mut self, operate: Operate, transaction: &mut Transaction) -> Result<FirstReply, Error> {
         let live = self.live.id(&operate.id);
         let ended = match &live {
             Some(_) => None,
@@ -103,14 +95,14 @@ impl TaskActor {
         let task = live.as_ref().and_then(|id| self.live.entries.get(id)).map(|entry| &entry.task).or(ended.as_ref());
         let owner = task.map(|task| task.record.owner.id.as_str());
         allowed(&operate, owner)?;
-        let asked = idempotency(&operate);
-        if let Some(first) = self.answered(&asked)? {
+        let request = idempotency(&operate);
+        if let Some(first) = self.first_reply(&request)? {
             return Ok(first);
         }
-        // However much waits for the store, a control is taken.
+        // A control is accepted however many decisions wait for the store.
         self.options.store.writable()?;
         if self.draining.as_ref().is_some_and(|drain| drain.over) {
-            return Err(Error::new(Kind::Unavailable, "the server is about to end: no control is accepted"));
+            return Err(Error::new(Kind::Unavailable, "the server is shutting down: no control is accepted"));
         }
         let first = match (live, ended) {
             (Some(id), _) => self.operate_live(&id, &operate, transaction),
@@ -121,19 +113,19 @@ impl TaskActor {
             }
             (None, None) => return Err(missing(&operate.id)),
         };
-        self.remember(&operate, asked, &first, transaction)?;
+        self.remember(&operate, &request, &first, transaction)?;
         Ok(first)
     }
 
-    fn operate_live(&mut self, id: &Arc<str>, operate: &Operate, transaction: &mut Transaction) -> First {
+    fn operate_live(&mut self, id: &Arc<str>, operate: &Operate, transaction: &mut Transaction) -> FirstReply {
         let first =
             self.change(id, transaction, Write::IfNoted, |task, transition| first_of(task, operate, transition));
         if operate.control.verb == Verb::Kill {
-            transaction.time_kills(|| self.options.kill_latency.since(operate.asked));
+            transaction.time_kills(|| self.options.kill_latency.since(operate.received_at));
         }
         self.settle(id, transaction);
         self.dispatch(transaction);
-        first.unwrap_or_else(|| First::Refused {
+        first.unwrap_or_else(|| FirstReply::Refused {
             status: Status::Killed,
             seq: 0,
             why: "it no longer exists".to_owned(),
@@ -141,35 +133,29 @@ impl TaskActor {
     }
 
     /// Returns the first reply to the same request, durable or not yet.
-    fn answered(&self, asked: &Idempotency) -> Result<Option<First>, Error> {
-        if let Some(kept) = self.answers.get(&(asked.principal.clone(), asked.key.clone())) {
-            return if kept.digest == asked.digest {
-                Ok(Some(kept.first.clone()))
-            } else {
+    fn first_reply(&self, request: &Idempotency) -> Result<Option<FirstReply>, Error> {
+        self.replies.replay(request, &self.options.store, self.now()).map_err(|error| match error.kind {
+            Kind::IdempotencyConflict => {
                 let message = "this request_id was used with another control: use a new request_id";
-                Err(Error::new(Kind::IdempotencyConflict, message))
-            };
-        }
-        let Some(answer) = asked.replay(&self.options.store, self.now())? else { return Ok(None) };
-        let read = serde_json::from_value(answer).map_err(|error| {
-            tracing::error!(%error, "a stored reply could not be decoded");
-            Error::new(Kind::Internal, "the first reply could not be decoded")
-        });
-        read.map(Some)
+                Error::new(Kind::IdempotencyConflict, message)
+            }
+            _ => error,
+        })
     }
 
+    /// Adds the reply, by which a repeated request is answered, and the audit entry to the transaction.
     fn remember(
         &mut self,
         operate: &Operate,
-        asked: Idempotency,
-        first: &First,
+        request: &Idempotency,
+        first: &FirstReply,
         transaction: &mut Transaction,
     ) -> Result<(), StoreError> {
         let now = self.now();
-        transaction.ops.push(asked.op(now, json!(first))?);
+        transaction.ops.push(request.op(now, json!(first))?);
         let phase = match first {
-            First::ControlOutcome(reply) => json!(reply.phase),
-            First::Refused { .. } => json!("refused"),
+            FirstReply::ControlOutcome(reply) => json!(reply.phase),
+            FirstReply::Refused { .. } => json!("refused"),
         };
         let details = json!({
             "request_id": operate.control.request_id, "phase": phase, "reason": operate.control.reason,
@@ -181,10 +167,8 @@ impl TaskActor {
             Verb::Kill => "task_kill",
             Verb::Redirect { .. } => "task_redirect",
         };
-        transaction.ops.push(AuditEntry::new(now, operate.asker.by.id(), action, &operate.id, details).op()?);
-        let key = (asked.principal, asked.key);
-        self.answers.insert(key.clone(), PendingReply { digest: asked.digest, first: first.clone() });
-        transaction.replies.push(Effect::Answered(key));
+        transaction.ops.push(AuditEntry::new(now, operate.requester.by.id(), action, &operate.id, details).op()?);
+        self.replies.insert(request, first.clone(), self.journal.next_number());
         Ok(())
     }
 }
@@ -194,8 +178,8 @@ fn missing(id: &str) -> Error {
 }
 
 fn allowed(operate: &Operate, owner: Option<&str>) -> Result<(), Error> {
-    let owner = owner.filter(|owner| operate.asker.may_see(owner)).ok_or_else(|| missing(&operate.id))?;
-    if operate.asker.may_control(owner) {
+    let owner = owner.filter(|owner| operate.requester.may_read(owner)).ok_or_else(|| missing(&operate.id))?;
+    if operate.requester.may_control(owner) {
         return Ok(());
     }
     let message =
@@ -203,11 +187,12 @@ fn allowed(operate: &Operate, owner: Option<&str>) -> Result<(), Error> {
     Err(Error::new(Kind::Forbidden, message).coded("permission_denied"))
 }
 
-fn first_of(task: &mut Task, operate: &Operate, transition: &mut Transition<'_>) -> First {
-    let control_outcome = task.control(&operate.control, operate.asker.by.id(), operate.admission.as_ref(), transition);
+fn first_of(task: &mut Task, operate: &Operate, transition: &mut Transition<'_>) -> FirstReply {
+    let control_outcome =
+        task.control(&operate.control, operate.requester.by.id(), operate.admission.as_ref(), transition);
     let (status, seq) = (task.record.status, task.record.seq);
     match control_outcome {
-        Ok(control_outcome) => First::ControlOutcome(ControlReply {
+        Ok(control_outcome) => FirstReply::ControlOutcome(ControlReply {
             task_id: task.record.id.clone(),
             request_id: operate.control.request_id.clone(),
             phase: control_outcome.phase,
@@ -216,10 +201,10 @@ fn first_of(task: &mut Task, operate: &Operate, transition: &mut Transition<'_>)
             seq,
             abort: control_outcome.abort,
         }),
-        Err(Refused::Here(why)) => First::Refused { status, seq, why: why.to_owned() },
-        Err(Refused::Moved) => {
-            let why = "it has changed since the given `if_seq`: read it again".to_owned();
-            First::Refused { status, seq, why }
+        Err(ControlRejection::NotPossible(why)) => FirstReply::Refused { status, seq, why: why.to_owned() },
+        Err(ControlRejection::SeqMismatch) => {
+            let why = "it has changed since the requested `if_seq`: read it again".to_owned();
+            FirstReply::Refused { status, seq, why }
         }
     }
 }
@@ -233,11 +218,11 @@ impl Handler<Operate> for TaskActor {
             Ok(first) => first,
             Err(refused) => return Box::pin(futures::future::ready(Err(refused))),
         };
-        let (reply, answered) = answer(first);
+        let (reply, answered) = deferred_reply(first);
         transaction.reply(reply);
         self.seal(transaction);
         self.flush(context);
-        Box::pin(async move { answered.await?.answer(&id) })
+        Box::pin(async move { answered.await?.into_result(&id) })
     }
 }
 
@@ -245,18 +230,18 @@ impl Handler<OperateMany> for TaskActor {
     type Result = ResponseFuture<Result<Vec<(String, Result<ControlReply, Error>)>, Error>>;
 
     fn handle(&mut self, many: OperateMany, context: &mut Context<Self>) -> Self::Result {
-        let OperateMany { ids, control, asker, asked } = many;
+        let OperateMany { ids, control, requester, received_at } = many;
         let mut outcomes = Vec::with_capacity(ids.len());
         for id in ids {
-            let (control, asker) = (control.clone(), asker.clone());
+            let (control, requester) = (control.clone(), requester.clone());
             let mut transaction = Transaction::default();
-            let operate = Operate { id: id.clone(), control, asker, admission: None, asked };
+            let operate = Operate { id: id.clone(), control, requester, admission: None, received_at };
             let outcome = self.operate(operate, &mut transaction);
             self.seal(transaction);
-            outcomes.push((id.clone(), outcome.and_then(|first| first.answer(&id))));
+            outcomes.push((id.clone(), outcome.and_then(|first| first.into_result(&id))));
         }
         // Queued behind all of them: once it is durable, so are they.
-        let (reply, answered) = answer(outcomes);
+        let (reply, answered) = deferred_reply(outcomes);
         let mut transaction = Transaction::default();
         transaction.reply(reply);
         self.seal(transaction);

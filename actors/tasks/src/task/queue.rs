@@ -48,7 +48,7 @@ pub(super) struct Queue {
     lines: HashMap<Arc<str>, OwnerQueue>,
     /// The first task of each owner below its limit.
     heads: BTreeSet<(QueuePosition, Arc<str>)>,
-    places: HashMap<Arc<str>, (Arc<str>, QueuePosition)>,
+    positions: HashMap<Arc<str>, (Arc<str>, QueuePosition)>,
 }
 
 impl Queue {
@@ -61,7 +61,7 @@ impl Queue {
             waiting: 0,
             lines: HashMap::new(),
             heads: BTreeSet::new(),
-            places: HashMap::new(),
+            positions: HashMap::new(),
         }
     }
 
@@ -77,29 +77,29 @@ impl Queue {
 
     /// Returns the arrival time of the task that is served next.
     pub(super) fn oldest(&self) -> Option<Millis> {
-        self.heads.first().map(|(place, _)| place.since)
+        self.heads.first().map(|(position, _)| position.since)
     }
 
     /// Adds a task. One that is queued already keeps its position.
     pub(super) fn push(&mut self, id: &Arc<str>, owner: &Arc<str>, priority: Priority, first_queued_at: Millis) {
-        if self.places.contains_key(id) {
+        if self.positions.contains_key(id) {
             return;
         }
         self.number += 1;
         let deadline = first_queued_at.plus(slack(priority));
-        let place = QueuePosition { deadline, number: self.number, id: Arc::clone(id), since: first_queued_at };
+        let position = QueuePosition { deadline, number: self.number, id: Arc::clone(id), since: first_queued_at };
         self.change(owner, |line| {
-            line.waiting.insert(place.clone());
+            line.waiting.insert(position.clone());
         });
-        self.places.insert(Arc::clone(id), (Arc::clone(owner), place));
+        self.positions.insert(Arc::clone(id), (Arc::clone(owner), position));
         self.waiting += 1;
     }
 
     /// Removes a task; returns whether it was queued.
     pub(super) fn remove(&mut self, id: &str) -> bool {
-        let Some((owner, place)) = self.places.remove(id) else { return false };
+        let Some((owner, position)) = self.positions.remove(id) else { return false };
         self.change(&owner, |line| {
-            line.waiting.remove(&place);
+            line.waiting.remove(&position);
         });
         self.waiting -= 1;
         true
@@ -110,10 +110,10 @@ impl Queue {
         if self.taken >= self.slots {
             return None;
         }
-        let (place, owner) = self.heads.first().cloned()?;
-        self.remove(&place.id);
+        let (position, owner) = self.heads.first().cloned()?;
+        self.remove(&position.id);
         self.occupy(&owner);
-        Some(place.id)
+        Some(position.id)
     }
 
     /// Takes a slot for a task that was not queued because it ran before a restart.
@@ -149,11 +149,11 @@ impl Queue {
         let after = head(line);
         let gone = line.running == 0 && line.waiting.is_empty();
         if before != after {
-            if let Some(place) = before {
-                self.heads.remove(&(place, Arc::clone(owner)));
+            if let Some(position) = before {
+                self.heads.remove(&(position, Arc::clone(owner)));
             }
-            if let Some(place) = after {
-                self.heads.insert((place, Arc::clone(owner)));
+            if let Some(position) = after {
+                self.heads.insert((position, Arc::clone(owner)));
             }
         }
         if gone {
@@ -234,9 +234,9 @@ mod tests {
             let mut queue = Queue::new(slots, per);
             let mut list: Vec<(Millis, u64, usize)> = Vec::new();
             let mut running: Vec<usize> = Vec::new();
-            for (number, perform) in operations.into_iter().enumerate() {
+            for (number, operation) in operations.into_iter().enumerate() {
                 let number = number as u64;
-                match perform {
+                match operation {
                     Operation::Push { owner, priority } => {
                         let at = Millis(number * 7_000);
                         queue.push(&arc(number.to_string()), &arc(owner.to_string()), priority, at);

@@ -9,9 +9,9 @@ use super::actor::TaskActor;
 use super::effect::Effect;
 use super::events::AGENTS;
 use super::live_tasks::Entry;
-use super::messages::{Asker, Filter, Reach};
+use super::messages::{Filter, Reach, Requester};
 use super::record::TaskRecord;
-use super::transaction::{Transaction, answer};
+use super::transaction::{Transaction, deferred_reply};
 use muster_core::journal::Journalled;
 use muster_core::principal::Permission;
 use muster_core::principal::Viewer;
@@ -39,7 +39,7 @@ pub(super) struct Watch {
     pub(super) id: String,
     /// A change that happened before counts as well.
     pub(super) after_seq: Option<u64>,
-    pub(super) asker: Asker,
+    pub(super) requester: Requester,
 }
 
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub(super) enum Watched {
 #[rtype(result = "Result<Vec<TaskRecord>, Error>")]
 pub(super) struct ListLive {
     pub(super) filter: Filter,
-    pub(super) asker: Asker,
+    pub(super) requester: Requester,
     pub(super) before: Option<String>,
     pub(super) limit: usize,
 }
@@ -63,9 +63,9 @@ pub(super) struct ListLive {
 /// Requests the identifiers of live tasks that match a filter and that the principal controls.
 #[derive(Message)]
 #[rtype(result = "Vec<String>")]
-pub(super) struct Match {
+pub(super) struct MatchLive {
     pub(super) filter: Filter,
-    pub(super) asker: Asker,
+    pub(super) requester: Requester,
     pub(super) limit: usize,
 }
 
@@ -111,7 +111,7 @@ impl TaskActor {
     }
 
     /// Replies once everything in the reply is durable.
-    fn answer_at<T: Send + 'static>(
+    fn reply_when_durable<T: Send + 'static>(
         &mut self,
         decided: u64,
         value: T,
@@ -120,7 +120,7 @@ impl TaskActor {
         if self.journal.is_durable(decided) {
             return Box::pin(ready(Ok(value)));
         }
-        let (reply, answered) = answer(value);
+        let (reply, answered) = deferred_reply(value);
         let mut transaction = Transaction::default();
         transaction.reply(reply);
         self.seal(transaction);
@@ -135,15 +135,15 @@ impl TaskActor {
         if channel == AGENTS || agent.is_some() {
             let reach = if all { Reach::All } else { Reach::Own };
             let of_it = |record: &TaskRecord| agent.is_none_or(|agent| record.agent == agent);
-            let shown = |entry: &&Entry| !entry.task.status().ended() && of_it(&entry.task.record);
-            let seen = self.within(reach, &viewer.id, None).filter(shown);
-            return Ok(seen.take(MAX_ITEMS).map(|entry| item(&summary(&entry.shown(now)))).collect());
+            let visible = |entry: &&Entry| !entry.task.status().ended() && of_it(&entry.task.record);
+            let seen = self.within(reach, &viewer.id, None).filter(visible);
+            return Ok(seen.take(MAX_ITEMS).map(|entry| item(&summary(&entry.record_at(now)))).collect());
         }
         let Some(rest) = channel.strip_prefix("tasks:") else { return Ok(Vec::new()) };
         let id = rest.strip_suffix(":logs").unwrap_or(rest);
         let ended = |id: &str| super::stored::ended(&self.options.store, id).map_err(|_| Denied::Unavailable);
         let record = match self.live.entries.get(id) {
-            Some(entry) => entry.shown(now),
+            Some(entry) => entry.record_at(now),
             None => ended(id)?.ok_or(Denied::NotFound)?.record,
         };
         if !all && record.owner.id != *viewer.id {
@@ -190,8 +190,8 @@ impl Handler<Get> for TaskActor {
 
     fn handle(&mut self, get: Get, context: &mut Context<Self>) -> Self::Result {
         let Some(entry) = self.live.entries.get(get.id.as_str()) else { return Box::pin(ready(Ok(None))) };
-        let (decided, record) = (entry.decided, Box::new(entry.shown(self.now())));
-        self.answer_at(decided, Some(record), context)
+        let (decided, record) = (entry.decided, Box::new(entry.record_at(self.now())));
+        self.reply_when_durable(decided, Some(record), context)
     }
 }
 
@@ -204,17 +204,17 @@ impl Handler<Watch> for TaskActor {
             return Box::pin(ready(Ok(Watched::Gone)));
         };
         let record = &entry.task.record;
-        if !watch.asker.may_see(&record.owner.id) {
+        if !watch.requester.may_read(&record.owner.id) {
             return Box::pin(ready(Err(Error::new(Kind::NotFound, format!("there is no task {:?}", watch.id)))));
         }
         if record.status.ended() || watch.after_seq.is_some_and(|seq| record.seq > seq) {
-            let (decided, record) = (entry.decided, Box::new(entry.shown(now)));
-            return self.answer_at(decided, Watched::Now(record), context);
+            let (decided, record) = (entry.decided, Box::new(entry.record_at(now)));
+            return self.reply_when_durable(decided, Watched::Now(record), context);
         }
         let seq = record.seq;
         entry.waiters.retain(|waiter| !waiter.is_closed());
         if entry.waiters.len() >= MAX_WAITERS {
-            let message = format!("{MAX_WAITERS} wait for this task already: subscribe to its channel instead");
+            let message = format!("{MAX_WAITERS} callers wait for this task already: subscribe to its channel instead");
             return Box::pin(ready(Err(Error::new(Kind::Unavailable, message))));
         }
         let (waiter, change) = oneshot::channel();
@@ -227,27 +227,27 @@ impl Handler<ListLive> for TaskActor {
     type Result = ResponseFuture<Result<Vec<TaskRecord>, Error>>;
 
     fn handle(&mut self, list: ListLive, context: &mut Context<Self>) -> Self::Result {
-        let ListLive { filter, asker, before, limit } = list;
+        let ListLive { filter, requester, before, limit } = list;
         let now = self.now();
         let found = self
-            .within(asker.sees, asker.by.id(), before.as_deref())
+            .within(requester.reads, requester.by.id(), before.as_deref())
             .filter(|entry| filter.matches(&entry.task.record));
         let (mut decided, mut records) = (0, Vec::new());
         for entry in found.take(limit) {
             decided = decided.max(entry.decided);
-            records.push(entry.shown(now));
+            records.push(entry.record_at(now));
         }
-        self.answer_at(decided, records, context)
+        self.reply_when_durable(decided, records, context)
     }
 }
 
-impl Handler<Match> for TaskActor {
-    type Result = MessageResult<Match>;
+impl Handler<MatchLive> for TaskActor {
+    type Result = MessageResult<MatchLive>;
 
-    fn handle(&mut self, ask: Match, _: &mut Context<Self>) -> Self::Result {
-        let live = self.within(ask.asker.controls, ask.asker.by.id(), None);
-        let matched = live.filter(|entry| !entry.task.status().ended() && ask.filter.matches(&entry.task.record));
-        MessageResult(matched.take(ask.limit).map(|entry| entry.task.record.id.clone()).collect())
+    fn handle(&mut self, request: MatchLive, _: &mut Context<Self>) -> Self::Result {
+        let live = self.within(request.requester.controls, request.requester.by.id(), None);
+        let matched = live.filter(|entry| !entry.task.status().ended() && request.filter.matches(&entry.task.record));
+        MessageResult(matched.take(request.limit).map(|entry| entry.task.record.id.clone()).collect())
     }
 }
 
@@ -255,12 +255,12 @@ impl Handler<Snapshot> for TaskActor {
     type Result = ();
 
     fn handle(&mut self, mut snapshot: Snapshot, context: &mut Context<Self>) {
-        let Some(ask) = snapshot.0.take() else { return };
-        let state = self.items(&ask.channel, &ask.viewer);
+        let Some(request) = snapshot.0.take() else { return };
+        let state = self.items(&request.channel, &request.viewer);
         // Queued behind every event about what the reply contains, and before every later one.
         let mut transaction = Transaction::default();
         transaction.replies.push(Effect::Reply(Box::new(move |stored| {
-            ask.reply.send(if stored.is_ok() { state } else { Err(Denied::Unavailable) });
+            request.reply.send(if stored.is_ok() { state } else { Err(Denied::Unavailable) });
         })));
         self.seal(transaction);
         self.flush(context);

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::actor::{DrainState, TaskActor};
 use super::record::{Status, TaskError};
 use super::state::Event;
-use super::transaction::{Transaction, Write, answer};
+use super::transaction::{Transaction, Write, deferred_reply};
 use muster_core::Error;
 use muster_core::journal::Journalled;
 
@@ -59,7 +59,7 @@ impl TaskActor {
         if record.status != Status::Pending {
             return;
         }
-        let event = match self.options.work.admit(&record.agent, &record.task, record.params.clone()) {
+        let event = match self.options.executor.admit(&record.agent, &record.task, record.params.clone()) {
             Ok(_) => Event::Admitted,
             Err(refused) => Event::Vetoed(TaskError { error_code: "REJECTED".to_owned(), detail: refused.message }),
         };
@@ -125,7 +125,7 @@ impl Handler<Shutdown> for TaskActor {
 
     fn handle(&mut self, end: Shutdown, context: &mut Context<Self>) -> Self::Result {
         if self.draining.as_ref().is_some_and(|drain| drain.over) || self.read_only() {
-            let (reply, answered) = answer(());
+            let (reply, answered) = deferred_reply(());
             let mut transaction = Transaction::default();
             transaction.reply(reply);
             self.seal(transaction);
@@ -141,7 +141,7 @@ impl Handler<Shutdown> for TaskActor {
         self.finish_drain_if_idle();
         self.flush(context);
         Box::pin(async move {
-            let gone = || Error::new(muster_core::Kind::Unavailable, "tasks could not be brought to an end in order");
+            let gone = || Error::new(muster_core::Kind::Unavailable, "tasks could not be shut down in an orderly way");
             waits.await.map_err(|_| gone())
         })
     }

@@ -51,7 +51,7 @@ impl Default for TaskSettings {
 
 /// Responsiveness of tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pulse {
+pub struct TaskLatency {
     /// Time from a message to the actor's reply.
     pub actor: Duration,
     /// Time from when a step may begin to when it does.
@@ -75,12 +75,17 @@ impl TaskStats {
 /// Figures for status, metrics and monitors, at most a quarter of a second old.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TaskStats {
+    /// Tasks being admitted.
     pub pending: usize,
+    /// Tasks waiting for a slot.
     pub queued: usize,
     /// Includes those that pause at their next boundary.
     pub running: usize,
+    /// Paused tasks.
     pub paused: usize,
+    /// Tasks waiting for an approval, input or an operator.
     pub waiting: usize,
+    /// Tasks backing off after a failure.
     pub retrying: usize,
     /// Number of slots, taken or free.
     pub workers: usize,
@@ -88,6 +93,7 @@ pub struct TaskStats {
     pub per_second: f64,
     /// Run time of recently ended tasks.
     pub p50_ms: u64,
+    /// Run time that 99 of 100 recently ended tasks did not exceed, in milliseconds.
     pub p99_ms: u64,
     /// Tokens written by models, over the last 10 s.
     pub tokens_per_s: f64,

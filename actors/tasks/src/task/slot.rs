@@ -13,9 +13,9 @@ use super::kill_latency::Stopwatch;
 
 /// A future that is dropped once, when it ends or by [`Slot::empty`]. The lock is never held while it is polled or
 /// dropped.
-pub(super) struct Slot<T>(Mutex<State<T>>);
+pub(super) struct Slot<T>(Mutex<SlotState<T>>);
 
-enum State<T> {
+enum SlotState<T> {
     /// Not filled yet.
     Awaited,
     Waiting(BoxFuture<'static, T>),
@@ -26,7 +26,7 @@ enum State<T> {
 
 impl<T> Default for Slot<T> {
     fn default() -> Self {
-        Self(Mutex::new(State::Awaited))
+        Self(Mutex::new(SlotState::Awaited))
     }
 }
 
@@ -37,15 +37,15 @@ impl<T> std::fmt::Debug for Slot<T> {
 }
 
 impl<T> Slot<T> {
-    fn state(&self) -> MutexGuard<'_, State<T>> {
+    fn state(&self) -> MutexGuard<'_, SlotState<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stores the future, unless the slot was emptied already.
     pub(super) fn fill(&self, future: BoxFuture<'static, T>) {
         let mut state = self.state();
-        if matches!(*state, State::Awaited) {
-            *state = State::Waiting(future);
+        if matches!(*state, SlotState::Awaited) {
+            *state = SlotState::Waiting(future);
         }
     }
 
@@ -53,13 +53,13 @@ impl<T> Slot<T> {
     pub(super) fn empty(&self, watch: Option<Stopwatch>) {
         let (dropped, watch) = {
             let mut state = self.state();
-            match std::mem::replace(&mut *state, State::Gone(None)) {
-                State::Waiting(future) => (future, watch),
-                State::Polled => {
-                    *state = State::Gone(watch);
+            match std::mem::replace(&mut *state, SlotState::Gone(None)) {
+                SlotState::Waiting(future) => (future, watch),
+                SlotState::Polled => {
+                    *state = SlotState::Gone(watch);
                     return;
                 }
-                State::Awaited | State::Gone(_) => return,
+                SlotState::Awaited | SlotState::Gone(_) => return,
             }
         };
         // A panic while the future is dropped is ignored.
@@ -72,8 +72,8 @@ impl<T> Slot<T> {
     fn poll(&self, context: &mut Context<'_>) -> Poll<T> {
         let mut future = {
             let mut state = self.state();
-            match std::mem::replace(&mut *state, State::Polled) {
-                State::Waiting(future) => future,
+            match std::mem::replace(&mut *state, SlotState::Polled) {
+                SlotState::Waiting(future) => future,
                 other => {
                     *state = other;
                     return Poll::Pending;
@@ -83,17 +83,17 @@ impl<T> Slot<T> {
         let polled = future.as_mut().poll(context);
         let mut state = self.state();
         match (polled, &mut *state) {
-            (Poll::Ready(output), State::Polled) => {
-                *state = State::Gone(None);
+            (Poll::Ready(output), SlotState::Polled) => {
+                *state = SlotState::Gone(None);
                 Poll::Ready(output)
             }
-            (Poll::Pending, State::Polled) => {
-                *state = State::Waiting(future);
+            (Poll::Pending, SlotState::Polled) => {
+                *state = SlotState::Waiting(future);
                 Poll::Pending
             }
             // Emptied meanwhile: the result is ignored.
             (_, other) => {
-                let watch = if let State::Gone(watch) = other { watch.take() } else { None };
+                let watch = if let SlotState::Gone(watch) = other { watch.take() } else { None };
                 drop(state);
                 drop(future);
                 watch.into_iter().for_each(Stopwatch::stop);
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(Ended(&slot).now_or_never(), None);
         assert!(!dropped.load(Ordering::Acquire));
         slot.empty(None);
-        assert!(dropped.load(Ordering::Acquire), "nobody polled it again");
+        assert!(dropped.load(Ordering::Acquire), "it was not polled again");
     }
 
     #[test]
@@ -189,8 +189,8 @@ mod tests {
         assert!(stopped(&slot, dropped).load(Ordering::Acquire));
 
         let (slot, (dropped, hangs)) = (Arc::<Slot<u8>>::default(), hanging());
-        let (own, published_count) = (Arc::clone(&slot), Arc::<Mutex<Vec<Arc<AtomicBool>>>>::default());
-        let seen = Arc::clone(&published_count);
+        let (own, observed) = (Arc::clone(&slot), Arc::<Mutex<Vec<Arc<AtomicBool>>>>::default());
+        let seen = Arc::clone(&observed);
         slot.fill(
             async move {
                 let watched = stopped(&own, dropped);
@@ -201,7 +201,7 @@ mod tests {
             .boxed(),
         );
         assert_eq!(Ended(&slot).now_or_never(), None);
-        assert!(published_count.lock().unwrap()[0].load(Ordering::Acquire));
+        assert!(observed.lock().unwrap()[0].load(Ordering::Acquire));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::work::{Level, StepEvent};
+use super::executor::{Level, StepEvent};
 use muster_core::Millis;
 
 /// Maximum number of lines kept per task: the newest.
@@ -29,8 +29,11 @@ pub struct LogLine {
     pub n: u64,
     /// Index of the step.
     pub step: u32,
+    /// Level of the line.
     pub level: Level,
+    /// The line, at most 4 KiB.
     pub text: String,
+    /// Time at which it was written.
     pub at: Millis,
 }
 
@@ -141,7 +144,7 @@ impl BufferState {
 /// Outputs of live and recently ended tasks.
 #[derive(Debug, Default)]
 pub(super) struct OutputBuffers {
-    known: Mutex<Known>,
+    known: Mutex<KnownBuffers>,
     /// Tasks with unpublished output.
     listed: crossbeam_queue::SegQueue<Arc<StepOutputBuffer>>,
     /// Notified when there is unpublished output.
@@ -149,13 +152,13 @@ pub(super) struct OutputBuffers {
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownBuffers {
     buffers: HashMap<Arc<str>, Arc<StepOutputBuffer>>,
     retired: VecDeque<Arc<str>>,
 }
 
 impl OutputBuffers {
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownBuffers> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

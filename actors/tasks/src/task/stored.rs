@@ -11,9 +11,9 @@ use muster_store::{Encoding, Op, PageRequest, Rec, Record, StoreError, StoreHand
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::executor::FinishedStep;
 use super::record::{JournalEntry, StepKind, TaskRecord};
 use super::state::{Inner, Task};
-use super::work::Finished;
 
 /// Size in bytes beyond which a part is stored beside the record.
 const LARGE: usize = 2 << 10;
@@ -23,7 +23,7 @@ pub(super) const DONE: &str = "done/";
 
 /// A record as stored under `live/` and `done/`.
 #[derive(Debug, Serialize, Deserialize)]
-struct Hot {
+struct StoredTask {
     record: TaskRecord,
     inner: Inner,
     /// `task` and `params` are stored under `args/`.
@@ -32,49 +32,49 @@ struct Hot {
     out: bool,
 }
 
-/// [`Hot`] for serialization, without copying the record.
+/// [`StoredTask`] for serialization, without copying the record.
 #[derive(Serialize)]
-struct HotRef<'a> {
+struct StoredTaskRef<'a> {
     record: &'a TaskRecord,
     inner: &'a Inner,
     args: bool,
     out: bool,
 }
 
-impl Record for Hot {
+impl Record for StoredTask {
     const TREE: Tree = Tree::Tasks;
     const SCHEMA: u16 = 1;
     const ENCODING: Encoding = Encoding::Json;
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Args {
+struct StoredArgs {
     task: String,
     params: Value,
 }
 
-impl Record for Args {
+impl Record for StoredArgs {
     const TREE: Tree = Tree::Tasks;
     const SCHEMA: u16 = 1;
     const ENCODING: Encoding = Encoding::Json;
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Out {
+struct StoredOutcome {
     result: Option<Value>,
     partial: Option<String>,
 }
 
-impl Record for Out {
+impl Record for StoredOutcome {
     const TREE: Tree = Tree::Tasks;
     const SCHEMA: u16 = 1;
     const ENCODING: Encoding = Encoding::Json;
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Entries(Vec<JournalEntry>);
+struct StoredEntries(Vec<JournalEntry>);
 
-impl Record for Entries {
+impl Record for StoredEntries {
     const TREE: Tree = Tree::TaskLog;
     const SCHEMA: u16 = 1;
     const ENCODING: Encoding = Encoding::Json;
@@ -101,9 +101,9 @@ impl StoredStep {
         Op::Put { tree: Tree::Steps, key: format!("{id}/{index:08x}").into_bytes(), rec }
     }
 
-    pub(super) fn finished(self) -> Finished {
+    pub(super) fn finished(self) -> FinishedStep {
         let Self { index, name, kind, revision, output } = self;
-        Finished { index, name, kind, revision, output }
+        FinishedStep { index, name, kind, revision, output }
     }
 }
 
@@ -139,7 +139,7 @@ pub(super) fn first_ops(record: &TaskRecord, args_apart: bool, ops: &mut Vec<Op>
 ///
 /// Fails if they are too large to be stored.
 pub(super) fn args_op(record: &TaskRecord, ops: &mut Vec<Op>) -> Result<(), StoreError> {
-    let rec = Args { task: record.task.clone(), params: record.params.clone() }.encode()?;
+    let rec = StoredArgs { task: record.task.clone(), params: record.params.clone() }.encode()?;
     ops.push(Op::Put { tree: Tree::Tasks, key: key("args/", &record.id), rec });
     Ok(())
 }
@@ -157,23 +157,23 @@ pub(super) fn ops(
 ) -> Result<(), StoreError> {
     let id = task.record.id.clone();
     let ended = task.record.status.ended();
-    let rec = hot(task, args_apart, ops)?;
+    let rec = encode_task(task, args_apart, ops)?;
     ops.push(Op::Put { tree: Tree::Tasks, key: key(if ended { DONE } else { LIVE }, &id), rec });
     if ended {
         ops.push(Op::Delete { tree: Tree::Tasks, key: key(LIVE, &id) });
     }
     if let Some(first) = entries.first().map(|entry| entry.seq) {
-        let rec = Entries(entries).encode()?;
+        let rec = StoredEntries(entries).encode()?;
         ops.push(Op::Put { tree: Tree::TaskLog, key: log_key(&id, first), rec });
     }
     Ok(())
 }
 
 /// Encodes the record without the parts stored beside it, which are restored before this returns.
-fn hot(task: &mut Task, args_apart: bool, ops: &mut Vec<Op>) -> Result<Rec, StoreError> {
+fn encode_task(task: &mut Task, args_apart: bool, ops: &mut Vec<Op>) -> Result<Rec, StoreError> {
     let record = &mut task.record;
     let args = args_apart.then(|| (std::mem::take(&mut record.task), std::mem::take(&mut record.params)));
-    let out = Out { result: record.result.take(), partial: record.partial.take() };
+    let out = StoredOutcome { result: record.result.take(), partial: record.partial.take() };
     let mut apart = false;
     let encoded = if out.result.is_some() || out.partial.is_some() {
         out.encode().map(|rec| {
@@ -186,19 +186,19 @@ fn hot(task: &mut Task, args_apart: bool, ops: &mut Vec<Op>) -> Result<Rec, Stor
         Ok(())
     };
     let mut out = Some(out);
-    if !apart && let Some(Out { result, partial }) = out.take() {
+    if !apart && let Some(StoredOutcome { result, partial }) = out.take() {
         (record.result, record.partial) = (result, partial);
     }
-    let whole = HotRef { record, inner: &task.inner, args: args_apart, out: apart };
+    let whole = StoredTaskRef { record, inner: &task.inner, args: args_apart, out: apart };
     let bytes = serde_json::to_vec(&whole).map_err(|why| StoreError::BadRequest(format!("tasks: {why}")));
     if let Some((text, params)) = args {
         (record.task, record.params) = (text, params);
     }
-    if let Some(Out { result, partial }) = out {
+    if let Some(StoredOutcome { result, partial }) = out {
         (record.result, record.partial) = (result, partial);
     }
     encoded?;
-    Ok(Rec { schema: Hot::SCHEMA, bytes: bytes? })
+    Ok(Rec { schema: StoredTask::SCHEMA, bytes: bytes? })
 }
 
 /// Decodes a record with the parts stored beside it.
@@ -207,12 +207,12 @@ fn hot(task: &mut Task, args_apart: bool, ops: &mut Vec<Op>) -> Result<Rec, Stor
 ///
 /// Fails if they cannot be read.
 pub(super) fn decode(store: &StoreHandle, rec: &Rec) -> Result<(Task, bool), StoreError> {
-    let Hot { mut record, inner, args, out } = Hot::decode(rec)?;
+    let StoredTask { mut record, inner, args, out } = StoredTask::decode(rec)?;
     if args && let Some(rec) = store.get(Tree::Tasks, &key("args/", &record.id))? {
-        Args { task: record.task, params: record.params } = Args::decode(&rec)?;
+        StoredArgs { task: record.task, params: record.params } = StoredArgs::decode(&rec)?;
     }
     if out && let Some(rec) = store.get(Tree::Tasks, &key("out/", &record.id))? {
-        Out { result: record.result, partial: record.partial } = Out::decode(&rec)?;
+        StoredOutcome { result: record.result, partial: record.partial } = StoredOutcome::decode(&rec)?;
     }
     Ok((Task { record, inner }, args))
 }
@@ -247,7 +247,9 @@ pub(super) fn entries(
     let before = PageRequest::of(1).starting_at(Some(log_key(id, after.saturating_add(1)))).descending();
     let first = store.entries(Tree::TaskLog, prefix.clone(), before).next().transpose()?.map(|(key, _)| key);
     let mut found = Vec::new();
-    for entries in store.records::<Entries>(prefix, PageRequest::of(limit.clamp(1, 200)).starting_at(first)).values() {
+    for entries in
+        store.records::<StoredEntries>(prefix, PageRequest::of(limit.clamp(1, 200)).starting_at(first)).values()
+    {
         found.extend(entries?.0.into_iter().filter(|entry| entry.seq > after));
         if found.len() >= limit {
             break;
@@ -262,7 +264,7 @@ pub(super) fn entries(
 /// # Errors
 ///
 /// Fails if they cannot be read.
-pub(super) fn steps(store: &StoreHandle, id: &str) -> Result<Vec<Finished>, StoreError> {
+pub(super) fn steps(store: &StoreHandle, id: &str) -> Result<Vec<FinishedStep>, StoreError> {
     let steps = store.records::<StoredStep>(format!("{id}/"), PageRequest::of(200)).values();
     steps.map(|step| step.map(StoredStep::finished)).collect()
 }

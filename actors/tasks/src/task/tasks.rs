@@ -10,20 +10,20 @@ use tokio::time::Instant;
 
 use super::actor::{Shared, TaskActor, TaskOptions, load};
 use super::create::{Accepted, Create};
+use super::executor::Admission;
 use super::history;
 use super::jobs::next_of;
 use super::messages::{
-    Asker, BulkOutcome, BulkReply, Control, ControlReply, DryRun, Filter, NewTask, RedirectMode, Verb,
+    BulkOutcome, BulkReply, Control, ControlReply, DryRun, Filter, NewTask, RedirectMode, Requester, Verb,
 };
 use super::new::{self, NewRecord};
 use super::operate::{Operate, OperateMany};
-use super::reads::{Get, ListLive, Match, Snapshot, Watch, Watched};
+use super::reads::{Get, ListLive, MatchLive, Snapshot, Watch, Watched};
 use super::record::{JournalEntry, Status, TaskRecord};
 use super::recovery::Shutdown;
-use super::settings::{Pulse, TaskStats};
+use super::settings::{TaskLatency, TaskStats};
 use super::step_output::{LogLine, OutputBuffers};
 use super::stored;
-use super::work::Admission;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageAsk};
 use muster_core::supervise::{ChildSpec, Group, Handle};
@@ -35,13 +35,13 @@ pub(super) const CALLS: usize = 8_192;
 /// Controls that may wait for it beside them.
 const CONTROLS: usize = 1_024;
 /// Time limit of a call, which includes waiting for the disk.
-const PATIENCE: Duration = Duration::from_secs(15);
+const CALL_LIMIT: Duration = Duration::from_secs(15);
 /// Maximum number of tasks of a bulk control.
 const MAX_BULK: usize = 10_000;
 /// Number of tasks of a bulk control per message: others are processed in between.
-const BULK_TURN: usize = 64;
+const BULK_CHUNK: usize = 64;
 /// Time to wait before calling an actor that is down again.
-const REST: Duration = Duration::from_millis(50);
+const RETRY_PAUSE: Duration = Duration::from_millis(50);
 /// Maximum time to wait for a change.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
@@ -86,7 +86,7 @@ impl Tasks {
     /// Begins the drain that [`Tasks::drain`] waits for. If the message cannot be sent now, that call does it.
     pub fn begin_drain(&self, grace: Duration) {
         if let Err(error) = self.handle.try_send(Shutdown { grace }) {
-            tracing::warn!(%error, "tasks go on until the server stops");
+            tracing::warn!(%error, "tasks continue until the server stops");
         }
     }
 
@@ -98,7 +98,7 @@ impl Tasks {
     ///
     /// `Unavailable`: running tasks were not recorded, and will count as lost by a crash.
     pub async fn drain(&self, grace: Duration) -> Result<(), Error> {
-        self.handle.control_within(grace + PATIENCE, Shutdown { grace }).await?
+        self.handle.control_within(grace + CALL_LIMIT, Shutdown { grace }).await?
     }
 
     /// Returns figures that are at most a quarter of a second old, without calling the actor.
@@ -111,15 +111,15 @@ impl Tasks {
     /// # Errors
     ///
     /// `Unavailable` if either is not available.
-    pub async fn pulse(&self) -> Result<Pulse, Error> {
+    pub async fn latency(&self) -> Result<TaskLatency, Error> {
         let begun = Instant::now();
-        self.handle.ask_within(PATIENCE, Get { id: String::new() }).await??;
+        self.handle.ask_within(CALL_LIMIT, Get { id: String::new() }).await??;
         let (actor, begun) = (begun.elapsed(), Instant::now());
         if let Some(runtime) = &self.options.runtime {
-            let gone = |_| Error::new(Kind::Unavailable, "the threads that steps run on are gone");
+            let gone = |_| Error::new(Kind::Unavailable, "the threads of steps are not available");
             runtime.spawn(async {}).await.map_err(gone)?;
         }
-        Ok(Pulse { actor, threads: begun.elapsed() })
+        Ok(TaskLatency { actor, threads: begun.elapsed() })
     }
 
     /// Accepts a task, which is durable when this resolves.
@@ -131,18 +131,18 @@ impl Tasks {
     pub async fn run(
         &self,
         new: NewTask,
-        asker: &Asker,
+        requester: &Requester,
         idempotency: Option<Idempotency>,
     ) -> Result<TaskRecord, Error> {
         new::check(&new)?;
-        let admission = self.options.work.admit(&new.agent, &new.task, new.params.clone())?;
+        let admission = self.options.executor.admit(&new.agent, &new.task, new.params.clone())?;
         let (id, created_at) = new::mint(&self.last_id, self.options.clock.now());
-        let NewRecord { record, view } = new::new_record(id, created_at, new, asker, &admission);
+        let NewRecord { record, view } = new::new_record(id, created_at, new, requester, &admission);
         // The first step is determined here, outside of the actor's thread. A failure is reported when the task runs.
-        let first = next_of(&*self.options.work, &view).ok().map(Box::new);
+        let first = next_of(&*self.options.executor, &view).ok().map(Box::new);
         let default_seconds = admission.default_seconds;
         let create = Create { record: Box::new(record), default_seconds, first, idempotency };
-        match self.handle.ask_within(PATIENCE, create).await?? {
+        match self.handle.ask_within(CALL_LIMIT, create).await?? {
             Accepted::New(record) => Ok(*record),
             // The first reply again: the task as it was accepted.
             Accepted::Before(id) => {
@@ -153,7 +153,7 @@ impl Tasks {
     }
 
     async fn find(&self, id: &str) -> Result<Option<TaskRecord>, Error> {
-        if let Some(record) = self.handle.ask_within(PATIENCE, Get { id: id.to_owned() }).await?? {
+        if let Some(record) = self.handle.ask_within(CALL_LIMIT, Get { id: id.to_owned() }).await?? {
             return Ok(Some(*record));
         }
         Ok(stored::ended(&self.options.store, id)?.map(|task| task.record))
@@ -164,9 +164,9 @@ impl Tasks {
     /// # Errors
     ///
     /// `NotFound` if it does not exist or is not visible to the principal.
-    pub async fn get(&self, id: &str, asker: &Asker) -> Result<TaskRecord, Error> {
+    pub async fn get(&self, id: &str, requester: &Requester) -> Result<TaskRecord, Error> {
         let record = self.find(id).await?;
-        record.filter(|record| asker.may_see(&record.owner.id)).ok_or_else(|| missing(id))
+        record.filter(|record| requester.may_read(&record.owner.id)).ok_or_else(|| missing(id))
     }
 
     /// Waits for a task's next change: the first one after `after_seq` or, without it, after now. When the time is up
@@ -178,17 +178,17 @@ impl Tasks {
     pub async fn wait(
         &self,
         id: &str,
-        asker: &Asker,
+        requester: &Requester,
         after_seq: Option<u64>,
         time: Duration,
     ) -> Result<TaskRecord, Error> {
         let until = Instant::now() + time.min(MAX_WAIT);
         let mut after_seq = after_seq;
         loop {
-            let watch = Watch { id: id.to_owned(), after_seq, asker: asker.clone() };
-            let change = match self.handle.ask_within(PATIENCE, watch).await {
+            let watch = Watch { id: id.to_owned(), after_seq, requester: requester.clone() };
+            let change = match self.handle.ask_within(CALL_LIMIT, watch).await {
                 Ok(watched) => match watched? {
-                    Watched::Gone => return self.get(id, asker).await,
+                    Watched::Gone => return self.get(id, requester).await,
                     Watched::Now(record) => return Ok(*record),
                     Watched::Later(change, seq) => {
                         // If the actor dies meanwhile, changes made by its successor are not missed.
@@ -196,17 +196,17 @@ impl Tasks {
                         change
                     }
                 },
-                Err(down) if Instant::now() + REST >= until => return Err(down.into()),
+                Err(down) if Instant::now() + RETRY_PAUSE >= until => return Err(down.into()),
                 // The actor is being restarted.
                 Err(_) => {
-                    tokio::time::sleep(REST).await;
+                    tokio::time::sleep(RETRY_PAUSE).await;
                     continue;
                 }
             };
             match tokio::time::timeout_at(until, change).await {
                 Ok(Ok(record)) => return Ok(*record),
                 Ok(Err(_)) => {}
-                Err(_) => return self.get(id, asker).await,
+                Err(_) => return self.get(id, requester).await,
             }
         }
     }
@@ -217,27 +217,29 @@ impl Tasks {
     /// # Errors
     ///
     /// `Unavailable`.
-    pub async fn list(&self, filter: Filter, page: PageAsk, asker: &Asker) -> Result<Page<TaskRecord>, Error> {
+    pub async fn list(&self, filter: Filter, page: PageAsk, requester: &Requester) -> Result<Page<TaskRecord>, Error> {
         let limit = page.limit.clamp(1, 200);
         let before = page.after;
-        let ask = ListLive { filter: filter.clone(), asker: asker.clone(), before: before.clone(), limit: limit + 1 };
-        let mut found = self.handle.ask_within(PATIENCE, ask).await??;
-        let (store, asker, all) = (Arc::clone(&self.options.store), asker.clone(), limit + 1);
-        let read = move || history::list(&store, &filter, &asker, before.as_deref(), all);
-        let ended =
-            tokio::task::spawn_blocking(read).await.map_err(|_| Error::new(Kind::Internal, "the list broke off"))??;
+        let request =
+            ListLive { filter: filter.clone(), requester: requester.clone(), before: before.clone(), limit: limit + 1 };
+        let mut found = self.handle.ask_within(CALL_LIMIT, request).await??;
+        let (store, requester, all) = (Arc::clone(&self.options.store), requester.clone(), limit + 1);
+        let read = move || history::list(&store, &filter, &requester, before.as_deref(), all);
+        let ended = tokio::task::spawn_blocking(read)
+            .await
+            .map_err(|_| Error::new(Kind::Internal, "the list could not be read completely"))??;
         // Records that were not examined may be newer than the oldest live tasks.
-        let looked_to = ended.looked_to.filter(|_| ended.records.len() < limit + 1);
+        let examined_to = ended.examined_to.filter(|_| ended.records.len() < limit + 1);
         let live: std::collections::HashSet<String> = found.iter().map(|record| record.id.clone()).collect();
         // A task that ended between the two queries is in both.
         found.extend(ended.records.into_iter().filter(|record| !live.contains(&record.id)));
         found.sort_unstable_by(|a, b| b.id.cmp(&a.id));
-        if let Some(looked_to) = &looked_to {
-            found.retain(|record| record.id >= *looked_to);
+        if let Some(examined_to) = &examined_to {
+            found.retain(|record| record.id >= *examined_to);
         }
         let more = found.len() > limit;
         found.truncate(limit);
-        let next = if more { found.last().map(|record| record.id.clone()) } else { looked_to };
+        let next = if more { found.last().map(|record| record.id.clone()) } else { examined_to };
         Ok(Page { items: found, next })
     }
 
@@ -246,8 +248,14 @@ impl Tasks {
     /// # Errors
     ///
     /// As for [`Tasks::get`].
-    pub async fn events(&self, id: &str, asker: &Asker, after: u64, limit: usize) -> Result<Vec<JournalEntry>, Error> {
-        self.get(id, asker).await?;
+    pub async fn events(
+        &self,
+        id: &str,
+        requester: &Requester,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<JournalEntry>, Error> {
+        self.get(id, requester).await?;
         Ok(stored::entries(&self.options.store, id, after, limit.clamp(1, 1_000))?)
     }
 
@@ -257,26 +265,26 @@ impl Tasks {
     /// # Errors
     ///
     /// As for [`Tasks::get`].
-    pub async fn logs(&self, id: &str, asker: &Asker, after: u64, limit: usize) -> Result<Vec<LogLine>, Error> {
-        self.get(id, asker).await?;
+    pub async fn logs(&self, id: &str, requester: &Requester, after: u64, limit: usize) -> Result<Vec<LogLine>, Error> {
+        self.get(id, requester).await?;
         Ok(self.buffers.find(id).map(|buffer| buffer.lines(after, limit)).unwrap_or_default())
     }
 
     /// Returns the admission by the agent to which a task is to be reassigned.
-    async fn readmit(&self, id: &str, control: &Control, asker: &Asker) -> Result<Option<Admission>, Error> {
+    async fn readmit(&self, id: &str, control: &Control, requester: &Requester) -> Result<Option<Admission>, Error> {
         let Verb::Redirect { mode: RedirectMode::Agent, instruction, agent } = &control.verb else { return Ok(None) };
         let needed = || {
-            let (loc, msg) = (["body", "agent"], "is needed to give the task to another agent");
+            let (loc, msg) = (["body", "agent"], "is required to reassign the task to another agent");
             Error::field(Kind::Invalid, &loc, msg, serde_json::Value::Null)
         };
         let agent = agent.as_deref().ok_or_else(needed)?;
-        let live = self.handle.control_within(PATIENCE, Get { id: id.to_owned() }).await??;
+        let live = self.handle.control_within(CALL_LIMIT, Get { id: id.to_owned() }).await??;
         let record = match live {
             Some(record) => Some(*record),
             None => stored::ended(&self.options.store, id)?.map(|task| task.record),
         };
-        let record = record.filter(|record| asker.may_see(&record.owner.id)).ok_or_else(|| missing(id))?;
-        Ok(Some(self.options.work.admit(agent, instruction, record.params)?))
+        let record = record.filter(|record| requester.may_read(&record.owner.id)).ok_or_else(|| missing(id))?;
+        Ok(Some(self.options.executor.admit(agent, instruction, record.params)?))
     }
 
     /// Applies a control; the first phase of the reply is durable when this resolves.
@@ -285,12 +293,12 @@ impl Tasks {
     ///
     /// `NotFound`, `Forbidden`; `Conflict` with the current status; `IdempotencyConflict` for another control under the
     /// same `request_id`; `Invalid`; `Unavailable`.
-    pub async fn control(&self, id: &str, control: Control, asker: &Asker) -> Result<ControlReply, Error> {
-        let asked = Instant::now();
+    pub async fn control(&self, id: &str, control: Control, requester: &Requester) -> Result<ControlReply, Error> {
+        let received_at = Instant::now();
         new::check_control(&control)?;
-        let admission = self.readmit(id, &control, asker).await?;
-        let operate = Operate { id: id.to_owned(), control, asker: asker.clone(), admission, asked };
-        self.handle.control_within(PATIENCE, operate).await?
+        let admission = self.readmit(id, &control, requester).await?;
+        let operate = Operate { id: id.to_owned(), control, requester: requester.clone(), admission, received_at };
+        self.handle.control_within(CALL_LIMIT, operate).await?
     }
 
     /// Applies a control to the live tasks that match the filter and that the principal controls, at most 10,000. A dry
@@ -304,34 +312,40 @@ impl Tasks {
         filter: Filter,
         control: Control,
         dry_run: DryRun,
-        asker: &Asker,
+        requester: &Requester,
     ) -> Result<BulkReply, Error> {
         new::check_control(&control)?;
-        let ask = Match { filter, asker: asker.clone(), limit: MAX_BULK };
-        let ids = self.handle.control_within(PATIENCE, ask).await?;
+        let request = MatchLive { filter, requester: requester.clone(), limit: MAX_BULK };
+        let ids = self.handle.control_within(CALL_LIMIT, request).await?;
         let (matched, mut outcomes) = (ids.len(), Vec::new());
         if dry_run == DryRun::Yes {
             let outcomes = ids.into_iter().map(|task_id| BulkOutcome { task_id, phase: None, refused: None }).collect();
             return Ok(BulkReply { matched, outcomes });
         }
-        for chunk in ids.chunks(BULK_TURN) {
-            outcomes.extend(self.control_chunk(chunk, &control, asker).await?);
+        for chunk in ids.chunks(BULK_CHUNK) {
+            outcomes.extend(self.control_chunk(chunk, &control, requester).await?);
         }
         Ok(BulkReply { matched, outcomes })
     }
 
-    async fn control_chunk(&self, ids: &[String], control: &Control, asker: &Asker) -> Result<Vec<BulkOutcome>, Error> {
+    async fn control_chunk(
+        &self,
+        ids: &[String],
+        control: &Control,
+        requester: &Requester,
+    ) -> Result<Vec<BulkOutcome>, Error> {
         if matches!(control.verb, Verb::Redirect { mode: RedirectMode::Agent, .. }) {
             let mut outcomes = Vec::new();
             for id in ids {
-                let outcome = self.control(id, control.clone(), asker).await;
+                let outcome = self.control(id, control.clone(), requester).await;
                 outcomes.push(BulkOutcome::of(id.clone(), outcome));
             }
             return Ok(outcomes);
         }
-        let asked = Instant::now();
-        let many = OperateMany { ids: ids.to_vec(), control: control.clone(), asker: asker.clone(), asked };
-        let answered = self.handle.control_within(PATIENCE, many).await??;
+        let received_at = Instant::now();
+        let many =
+            OperateMany { ids: ids.to_vec(), control: control.clone(), requester: requester.clone(), received_at };
+        let answered = self.handle.control_within(CALL_LIMIT, many).await??;
         Ok(answered.into_iter().map(|(id, outcome)| BulkOutcome::of(id, outcome)).collect())
     }
 
@@ -347,16 +361,16 @@ impl Tasks {
 }
 
 impl SnapshotSource for Tasks {
-    fn request(&self, ask: SnapshotRequest) {
+    fn request(&self, request: SnapshotRequest) {
         // A message that cannot be sent is dropped, which replies to the caller with an error.
-        let _ = self.handle.try_send(Snapshot(Some(ask)));
+        let _ = self.handle.try_send(Snapshot(Some(request)));
     }
 }
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        if let Some(ask) = self.0.take() {
-            ask.reply.send(Err(Denied::Unavailable));
+        if let Some(request) = self.0.take() {
+            request.reply.send(Err(Denied::Unavailable));
         }
     }
 }

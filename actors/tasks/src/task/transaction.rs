@@ -128,7 +128,7 @@ impl TaskActor {
         if transaction.is_empty() {
             return;
         }
-        let mut then = std::mem::take(&mut transaction.aborts);
+        let mut effects = std::mem::take(&mut transaction.aborts);
         let touched = std::mem::take(&mut transaction.touched);
         let ids: Vec<Arc<str>> = touched.keys().cloned().collect();
         let mut forget = Vec::new();
@@ -136,12 +136,12 @@ impl TaskActor {
             self.seal_task(id, each, &mut transaction, &mut forget);
         }
         if !transaction.published_events.is_empty() {
-            then.push(Effect::Publish(transaction.published_events));
+            effects.push(Effect::Publish(transaction.published_events));
         }
-        then.extend(transaction.begins);
-        then.extend(transaction.replies);
-        then.extend(forget);
-        let number = self.journal.push(transaction.ops, then);
+        effects.extend(transaction.begins);
+        effects.extend(transaction.replies);
+        effects.extend(forget);
+        let number = self.journal.push(transaction.ops, effects);
         for id in ids {
             if let Some(entry) = self.live.entries.get_mut(&id) {
                 entry.decided = number;
@@ -166,11 +166,11 @@ impl TaskActor {
             self.journal.fail(error);
         }
         if !entry.waiters.is_empty() {
-            let record = entry.shown(now);
+            let record = entry.record_at(now);
             for waiter in std::mem::take(&mut entry.waiters) {
                 let record = Box::new(record.clone());
                 transaction.reply(Box::new(move |stored| {
-                    // The waiter may be gone; one that gets no reply asks again.
+                    // The waiter may be gone; one that receives no reply sends its request again.
                     let _ = stored.map(|()| waiter.send(record));
                 }));
             }
@@ -186,7 +186,7 @@ impl TaskActor {
 }
 
 /// Creates a reply that is sent once a transaction is durable, and the future that receives it.
-pub(super) fn answer<T: Send + 'static>(
+pub(super) fn deferred_reply<T: Send + 'static>(
     value: T,
 ) -> (Reply, impl Future<Output = Result<T, muster_core::Error>> + Send + use<T>) {
     let (to, from) = oneshot::channel();

@@ -11,12 +11,12 @@
 )]
 
 mod bad;
+mod fixture;
 mod tests;
-mod world;
 
 use std::io::{stdin, stdout};
 
-use muster_tasks::engine::{Bounds, work};
+use muster_tasks::engine::{WorkerLimits, run_worker};
 
 /// First argument of a process.
 const WORKER: &str = "engine-worker";
@@ -27,13 +27,13 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let has = |flag: &str| args.iter().any(|arg| arg == flag);
     if has(WORKER) {
-        work(Bounds { memory_mib: MEMORY, workspace: None }, bad::by_number, stdin(), stdout()).unwrap();
+        run_worker(WorkerLimits { memory_mib: MEMORY, workspace: None }, bad::by_number, stdin(), stdout()).unwrap();
         return;
     }
     // The arguments with which cargo-nextest and `cargo test` query a test program.
     if has("--list") {
-        let shown = if has("--ignored") { &[] } else { tests::ALL };
-        shown.iter().for_each(|(name, _)| println!("{name}: test"));
+        let listed = if has("--ignored") { &[] } else { tests::ALL };
+        listed.iter().for_each(|(name, _)| println!("{name}: test"));
         return;
     }
     let wanted: Vec<&String> = args.iter().filter(|arg| !arg.starts_with("--")).collect();

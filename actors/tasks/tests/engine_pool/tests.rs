@@ -14,25 +14,25 @@ use crate::bad::{
     ABORTS, BOMB, CLIMBS, CLIMBS_GREEDILY, DEEP, ECHO, FITS, FOREVER, GREEDY, LARGE, LEAKS, NESTS, PANICS, PROCESS,
     WRITES,
 };
-use crate::world::{call, children, kill, pid, run, until, with};
+use crate::fixture::{call, children, kill, pid, run, until, with};
 
 type Test = fn();
 
 pub const ALL: &[(&str, Test)] = &[
-    ("a_thousand_calls_come_back_with_their_own_answers", a_thousand_calls),
-    ("a_call_past_its_time_is_stopped_and_its_process_replaced", past_its_time),
-    ("a_call_past_its_memory_is_told_the_bound", past_its_memory),
-    ("the_bound_is_the_one_that_is_told_with_a_large_stack_and_without", exact),
-    ("a_stack_that_overflows_takes_nothing_along", overflow),
-    ("a_panic_and_an_abort_are_faults_of_ours", broken),
-    ("an_output_past_its_bounds_is_refused", outputs),
+    ("a_thousand_calls_receive_their_own_results", a_thousand_calls),
+    ("a_call_beyond_its_time_limit_is_stopped_and_its_process_replaced", past_its_time),
+    ("a_call_beyond_its_memory_limit_reports_the_limit", past_its_memory),
+    ("the_reported_memory_limit_is_exact_with_and_without_a_large_stack", exact),
+    ("a_stack_overflow_affects_only_its_call", overflow),
+    ("a_panic_and_an_abort_are_internal_errors", broken),
+    ("an_output_beyond_its_limit_is_rejected", outputs),
     ("a_dropped_call_ends_its_process_at_once", dropped),
-    ("one_who_leaves_the_queue_takes_the_call_along", left_the_queue),
+    ("a_caller_that_leaves_the_queue_cancels_its_call", left_the_queue),
     ("a_process_killed_from_outside_is_replaced", killed),
-    ("a_full_queue_refuses", full),
+    ("a_full_queue_rejects_calls", full),
     ("an_idle_process_ends", idle),
-    ("a_process_that_keeps_memory_is_replaced", leaks),
-    ("a_process_knows_no_environment_and_writes_no_file", confined),
+    ("a_process_that_leaks_memory_is_replaced", leaks),
+    ("a_process_has_no_environment_and_cannot_write_files", confined),
     ("a_process_ends_when_its_input_closes_while_an_engine_runs", orphan),
     ("the_tree_s_end_ends_processes_that_are_busy", stopped_busy),
 ];
@@ -66,7 +66,7 @@ fn past_its_time() {
             let refused = run(&engines, &FOREVER).await.unwrap_err();
             assert_eq!(refused.kind, Kind::TimedOut);
             assert!(refused.message.contains("1 s"), "{refused}");
-            assert!(children().is_empty(), "killed and buried before the answer");
+            assert!(children().is_empty(), "killed and reaped before the reply");
             assert_ne!(pid(&engines).await, old);
             assert_eq!(engines.stats().timed_out, 1);
         },
@@ -100,7 +100,7 @@ fn exact() {
             for engine in [&GREEDY, &CLIMBS_GREEDILY] {
                 let old = pid(&engines).await;
                 run(&engines, &CLIMBS).await.unwrap();
-                assert_eq!(pid(&engines).await, old, "a stack that is gone is no memory that is kept");
+                assert_eq!(pid(&engines).await, old, "a released stack does not count as memory in use");
                 let refused = run(&engines, engine).await.unwrap_err();
                 assert_eq!((refused.kind, refused.code), (Kind::TooLarge, Some("memory_exceeded")), "{refused}");
             }
@@ -158,11 +158,11 @@ fn dropped() {
         |engines| async move {
             let begun = Instant::now();
             {
-                let asked = run(&engines, &FOREVER);
+                let running = run(&engines, &FOREVER);
                 let seen = until(|| !children().is_empty());
-                futures::pin_mut!(asked, seen);
+                futures::pin_mut!(running, seen);
                 assert!(
-                    matches!(futures::future::select(asked, seen).await, futures::future::Either::Right(_)),
+                    matches!(futures::future::select(running, seen).await, futures::future::Either::Right(_)),
                     "it runs for ever"
                 );
             }
@@ -279,7 +279,7 @@ fn confined() {
     );
 }
 
-/// Run manually: what a killed pool leaves behind in the middle of a call.
+/// Starts a process manually: a killed pool leaves one behind in the middle of a call.
 fn orphan() {
     let program = std::env::current_exe().unwrap();
     let mut child = Command::new(program).arg(WORKER).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

@@ -87,8 +87,8 @@ pub fn check(proof: &str, expected: Expected<'_>, now: u64) -> Result<Proof, Pro
     key.verify(&parts)?;
     // Checked last: only a client whose proof is otherwise valid should retry with a nonce.
     if let Some(nonces) = expected.nonces {
-        let given = claims.get("nonce").and_then(Value::as_str).ok_or(ProofError::UseNonce)?;
-        if !nonces.accepts(given, now) {
+        let nonce = claims.get("nonce").and_then(Value::as_str).ok_or(ProofError::UseNonce)?;
+        if !nonces.accepts(nonce, now) {
             return Err(ProofError::UseNonce);
         }
     }
@@ -101,7 +101,7 @@ fn matches(claims: &Map<String, Value>, expected: Expected<'_>, now: u64) -> Res
         return Err(ProofError::WrongMethod);
     }
     match (normalize(text(claims, "htu")?), normalize(expected.htu)) {
-        (Some(given), Some(wanted)) if given == wanted => {}
+        (Some(sent), Some(expected)) if sent == expected => {}
         _ => return Err(ProofError::WrongAddress),
     }
     let iat = claims.get("iat").and_then(Value::as_u64).ok_or(TokenError::Malformed("iat is missing"))?;

@@ -102,7 +102,7 @@ impl KeySet {
 
     /// Returns the key of a token issued at `iat` and verified at `now` (seconds). Rejects a next key before its use, a
     /// retired key for tokens issued after its retirement, and a retired key whose tokens have all expired. The current
-    /// key is accepted whatever the clock says: the clock may have been set back since the key was created.
+    /// key is accepted regardless of the clock, which may have been set back since the key was created.
     pub(crate) fn in_use(&self, kid: &str, iat: u64, now: u64) -> Result<&SigningKey, TokenError> {
         let key = self.all().find(|key| key.kid == kid).ok_or(TokenError::UnknownKey)?;
         let early = !Arc::ptr_eq(key, &self.current) && now.min(iat).saturating_add(LEEWAY) < key.use_from;

@@ -45,8 +45,8 @@ fn a_device_token_is_valid_for_at_most_five_minutes() {
     let read = |claims: &Value| device::verify(&forge(&key, claims), &key.public(), "dev_1", NOW);
     assert!(read(&claims()).is_ok());
     assert_eq!(read(&long), Err(TokenError::TooLongLived));
-    let asked = device::sign(&key, "dev_1", NOW, 86_400).unwrap();
-    assert_eq!(device::verify(&asked, &key.public(), "dev_1", NOW).unwrap().exp, NOW + 300);
+    let token = device::sign(&key, "dev_1", NOW, 86_400).unwrap();
+    assert_eq!(device::verify(&token, &key.public(), "dev_1", NOW).unwrap().exp, NOW + 300);
     for name in ["sub", "aud", "iat", "exp", "jti"] {
         let mut without = claims();
         without.as_object_mut().unwrap().remove(name);

@@ -62,11 +62,11 @@ fn a_proof_is_valid_for_its_request() {
 #[test]
 fn urls_are_compared_after_normalization() {
     let key = PrivateKey::generate().unwrap();
-    let same = |given: &str, wanted: &str| {
-        let proof = sign_proof(&key, "GET", given, None, None, NOW).unwrap();
-        check(&proof, Expected { htu: wanted, ..expected(None) }, NOW).is_ok()
+    let same = |sent: &str, requested: &str| {
+        let proof = sign_proof(&key, "GET", sent, None, None, NOW).unwrap();
+        check(&proof, Expected { htu: requested, ..expected(None) }, NOW).is_ok()
     };
-    for (given, wanted) in [
+    for (sent, requested) in [
         ("HTTPS://Muster.TEST/a", "https://muster.test/a"),
         ("https://muster.test:443/a", "https://muster.test/a"),
         ("http://muster.test:80", "http://muster.test/"),
@@ -74,9 +74,9 @@ fn urls_are_compared_after_normalization() {
         ("https://[2001:DB8::1]:8443/a", "https://[2001:db8::1]:8443/a?x=/y"),
         ("https://muster.test", "https://muster.test/?q"),
     ] {
-        assert!(same(given, wanted), "{given} {wanted}");
+        assert!(same(sent, requested), "{sent} {requested}");
     }
-    for (given, wanted) in [
+    for (sent, requested) in [
         ("https://muster.test/A", "https://muster.test/a"),
         ("http://muster.test/a", "https://muster.test/a"),
         ("https://muster.test:8443/a", "https://muster.test/a"),
@@ -91,7 +91,7 @@ fn urls_are_compared_after_normalization() {
         ("/a", "/a"),
         ("https:///a", "https:///a"),
     ] {
-        assert!(!same(given, wanted), "{given} {wanted}");
+        assert!(!same(sent, requested), "{sent} {requested}");
     }
 }
 

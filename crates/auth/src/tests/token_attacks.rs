@@ -36,7 +36,7 @@ fn a01_unsigned_tokens_are_rejected_in_every_spelling_of_none() {
     assert_eq!(read(&issuer, &format!("{rest}.{}", b64::encode([0; 64]))), Err(TokenError::BadSignature));
 }
 
-/// Creates a token with the server's header and claims, signed by HS256 with the given secret.
+/// Creates a token with the server's header and claims, signed by HS256 with `secret`.
 fn hs256(issuer: &TestIssuer, alg: &str, secret: &[u8]) -> String {
     let mut header = issuer.header();
     header["alg"] = alg.into();

@@ -4,7 +4,7 @@ use super::tables::Engine;
 use crate::{Batch, Rec, StoreError, Tree};
 
 /// Key in `Tree::Meta` that identifies the restore that created this store. A component with state beside the store
-/// (such as the feed's epochs) must start anew if the value differs from the one it knows: clients may have seen events
+/// (such as the feed's epochs) must start again if the value differs from the one it knows: clients may have seen events
 /// that the backup does not contain.
 pub const RESTORE_MARK: &[u8] = b"store/restored";
 

@@ -125,7 +125,7 @@ impl Engine {
                 Ok(())
             });
             // Past an unreadable page, the remaining records of the tree cannot be distinguished from lost ones: the
-            // report says so, and the next tree is read.
+            // report contains it, and the next tree is read.
             if let Err(why) = found {
                 name(&mut report, format!("{}/: {why}", tree.name()));
             }

@@ -319,9 +319,9 @@ mod tests {
         let writer = Writer { shared: Arc::default(), queue: RwLock::new(Some(queue)), thread: Mutex::new(None) };
         let accepted = writer.submit(put("a"), 2).unwrap();
         drop(requests);
-        let gone = Err(StoreError::Poisoned("the writer thread has ended".into()));
-        assert_eq!(accepted.await, gone);
-        assert_eq!(writer.submit(put("b"), 2).err(), gone.err());
+        let ended = Err(StoreError::Poisoned("the writer thread has ended".into()));
+        assert_eq!(accepted.await, ended);
+        assert_eq!(writer.submit(put("b"), 2).err(), ended.err());
     }
 
     #[test]

@@ -237,7 +237,7 @@ impl Journal {
 
     /// Removes everything up to this number: files without later frames are deleted. Blocks.
     pub fn remove_through(&self, through: u64) {
-        let gone: Vec<Closed> = {
+        let removed: Vec<Closed> = {
             let mut inner = self.lock();
             while inner.waiting.front().is_some_and(|(number, _)| *number <= through) {
                 inner.waiting.pop_front();
@@ -248,7 +248,7 @@ impl Journal {
             let count = count.min(inner.closed.len());
             inner.closed.drain(..count).collect()
         };
-        for segment in gone {
+        for segment in removed {
             if let Err(error) = fs::remove_file(&segment.path) {
                 tracing::warn!(path = %segment.path.display(), %error, "could not remove a journal file");
             }

@@ -89,7 +89,7 @@ async fn large_values_are_files_that_are_removed_when_unreferenced() {
 }
 
 #[test]
-fn a_second_store_on_the_folder_is_refused_until_the_first_is_dropped() {
+fn a_second_store_on_the_folder_is_rejected_until_the_first_is_dropped() {
     let home = tempfile::tempdir().unwrap();
     let first = SledStore::open(Options::new(home.path())).unwrap();
     let refused = SledStore::open(Options::new(home.path())).unwrap_err();

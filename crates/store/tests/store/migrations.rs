@@ -46,7 +46,7 @@ fn format_1(home: &Path) {
     db.flush().unwrap();
     fs::create_dir(live.join("blobs.d")).unwrap();
     fs::write(live.join("blobs.d").join(BIG_NAME), BIG).unwrap();
-    fs::write(live.join("blobs.d").join("0".repeat(64)), "nobody refers to this").unwrap();
+    fs::write(live.join("blobs.d").join("0".repeat(64)), "unreferenced").unwrap();
 }
 
 fn hex(text: &str) -> Vec<u8> {
@@ -136,9 +136,9 @@ async fn an_interrupted_migration_resumes() {
 async fn invalid_migrations_and_newer_records_are_rejected() {
     let store = MemStore::default();
     store.commit(Batch::put(Tree::Keys, "k", rec("x"))).await.unwrap();
-    let refused = |found: Result<Vec<MigratedTree>, StoreError>, says: &str| {
+    let refused = |found: Result<Vec<MigratedTree>, StoreError>, message: &str| {
         let Err(StoreError::BadRequest(why)) = found else { panic!("{found:?}") };
-        assert!(why.contains(says), "{why}");
+        assert!(why.contains(message), "{why}");
     };
     refused(migrate(&store, &STEPS[1..]).await, "keys: no migration from schema 1");
     refused(migrate(&store, &[Migration { to: 1, ..STEPS[0] }]).await, "invalid migration of");

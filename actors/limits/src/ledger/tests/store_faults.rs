@@ -1,5 +1,6 @@
-//! A store or a disk that rejects writes. Reservations and posts are durable in the journal, so they continue while only
-//! the store fails; without the journal a reservation is rejected with a retry time. Nothing is lost in either case.
+//! A store or a disk that rejects writes. Reservations and posts are durable in the journal, so they continue while
+//! only the store fails; without the journal a reservation is rejected with a retry time. Nothing is lost in either
+//! case.
 
 use std::fs;
 use std::time::Duration;

@@ -1,9 +1,9 @@
-//! The actor in its own world, on paused time.
+//! Tests of the device actor with an in-memory store and paused time.
 
 mod commands;
 mod faults;
 mod heartbeats;
-mod looks;
+mod queries;
 mod trust;
 
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use muster_core::supervise::Tree;
 use muster_core::{Clock, test_world};
 use muster_identity::By;
 
-/// A world with devices in it.
-struct World {
+/// A device service with its store, clock and recorded events.
+struct DeviceWorld {
     tree: Tree,
     store: Arc<MemStore>,
     feed: Arc<RecordingPublisher>,
@@ -29,13 +29,13 @@ struct World {
     devices: Devices,
 }
 
-/// A device, and the key that it signs with.
-struct Unit {
+/// A device and the key that it signs with.
+struct TestDevice {
     id: Arc<str>,
     key: PrivateKey,
 }
 
-impl World {
+impl DeviceWorld {
     async fn start(tree: Tree) -> Self {
         Self::start_with(tree, Arc::default(), DeviceRules::default()).await
     }
@@ -47,57 +47,59 @@ impl World {
             clock: clock.clone(),
             publisher: Arc::clone(&feed) as _,
             rules,
-            watcher: None,
+            location_observer: None,
         };
         let devices = Devices::start(&tree.group("devices"), Arbiter::current(), options);
         devices.up().await;
         Self { tree, store, feed, clock, devices }
     }
 
-    async fn unit(&self) -> Unit {
+    async fn device(&self) -> TestDevice {
         let key = PrivateKey::generate().unwrap();
         let new = NewDevice { public_key: Some(key.public().to_jwk()), ..new_device() };
         let made = self.devices.register(new, By::System, None).await.unwrap();
-        Unit { id: made.device["id"].as_str().unwrap().into(), key }
+        TestDevice { id: made.device["id"].as_str().unwrap().into(), key }
     }
 
-    /// A device that was heard of.
-    async fn online(&self) -> Unit {
-        let unit = self.unit().await;
-        self.beat(&unit, Report::default()).await.unwrap();
+    /// Registers a device that has sent a heartbeat.
+    async fn online(&self) -> TestDevice {
+        let device = self.device().await;
+        self.heartbeat(&device, Heartbeat::default()).await.unwrap();
         self.feed.take();
-        unit
+        device
     }
 
-    fn token(&self, unit: &Unit) -> String {
-        muster_auth::device::sign(&unit.key, &unit.id, self.clock.now().seconds(), 60).unwrap()
+    fn token(&self, device: &TestDevice) -> String {
+        muster_auth::device::sign(&device.key, &device.id, self.clock.now().seconds(), 60).unwrap()
     }
 
-    fn let_in(&self, unit: &Unit) -> Result<Arc<str>, muster_core::Error> {
-        self.devices.directory().authenticate(&self.token(unit), self.clock.now())
+    fn authenticate(&self, device: &TestDevice) -> Result<Arc<str>, muster_core::Error> {
+        self.devices.directory().authenticate(&self.token(device), self.clock.now())
     }
 
-    async fn beat(&self, unit: &Unit, report: Report) -> Result<HeartbeatAnswer, muster_core::Error> {
-        self.devices.heartbeat(Arc::clone(&unit.id), report, By::Device(Arc::clone(&unit.id))).await
+    async fn heartbeat(&self, device: &TestDevice, report: Heartbeat) -> Result<HeartbeatResponse, muster_core::Error> {
+        self.devices.heartbeat(Arc::clone(&device.id), report, By::Device(Arc::clone(&device.id))).await
     }
 
-    async fn status(&self, unit: &Unit) -> Status {
-        self.devices.get(&unit.id).await.unwrap().status
+    async fn status(&self, device: &TestDevice) -> Status {
+        self.devices.get(&device.id).await.unwrap().status
     }
 
-    async fn shift(&self, unit: &Unit, deed: Deed) -> Result<Device, muster_core::Error> {
+    async fn apply(&self, device: &TestDevice, action: DeviceAction) -> Result<Device, muster_core::Error> {
         let reason = Some("test".to_owned());
-        self.devices.shift(unit.id.to_string(), deed, reason, By::System, muster_core::precondition::IfMatch::Any).await
+        self.devices
+            .apply_action(device.id.to_string(), action, reason, By::System, muster_core::precondition::IfMatch::Any)
+            .await
     }
 
-    /// The names and data of what was published since it was last asked.
-    fn told(&self) -> Vec<(String, Value)> {
+    /// Takes the names and data of the events published since the last call.
+    fn published(&self) -> Vec<(String, Value)> {
         let events = self.feed.take();
         events.into_iter().map(|event| (event.name, serde_json::from_str(event.data.get()).unwrap())).collect()
     }
 
-    fn names(&self) -> Vec<String> {
-        self.told().into_iter().map(|(name, _)| name).collect()
+    fn published_names(&self) -> Vec<String> {
+        self.published().into_iter().map(|(name, _)| name).collect()
     }
 
     fn commits(&self) -> u64 {
@@ -109,15 +111,15 @@ fn new_device() -> NewDevice {
     NewDevice { name: "Siren 7".into(), kind: DeviceKind::Siren, description: Description::default(), public_key: None }
 }
 
-fn ill() -> Report {
-    Report { health: Some(Health { battery_pct: Some(1.0), ..Health::default() }), ..Report::default() }
+fn unhealthy() -> Heartbeat {
+    Heartbeat { health: Some(Health { battery_pct: Some(1.0), ..Health::default() }), ..Heartbeat::default() }
 }
 
-fn well() -> Report {
-    Report { health: Some(Health { battery_pct: Some(90.0), ..Health::default() }), ..Report::default() }
+fn healthy() -> Heartbeat {
+    Heartbeat { health: Some(Health { battery_pct: Some(90.0), ..Health::default() }), ..Heartbeat::default() }
 }
 
-fn order(name: &str) -> NewCommand {
+fn new_command(name: &str) -> NewCommand {
     NewCommand { name: name.into(), args: Map::new(), timeout: Duration::from_secs(300) }
 }
 

@@ -1,44 +1,45 @@
-//! Who is let in, and who no more.
+//! Authentication, quarantine, key rotation and retirement.
 
 use super::*;
 use muster_core::Kind;
 
 #[test]
-fn a_device_is_let_in_by_a_token_that_it_signs_itself() {
+fn a_device_authenticates_with_a_token_that_it_signs() {
     test_world::run(|tree| async move {
-        let world = World::start(tree).await;
-        let (unit, other) = (world.unit().await, world.unit().await);
-        assert_eq!(world.let_in(&unit).unwrap(), unit.id);
-        let token = world.token(&unit);
+        let world = DeviceWorld::start(tree).await;
+        let (device, other) = (world.device().await, world.device().await);
+        assert_eq!(world.authenticate(&device).unwrap(), device.id);
+        let token = world.token(&device);
         assert!(world.devices.directory().authenticate(&token, world.clock.now()).is_ok(), "twice, from the cache");
         let late = world.clock.now().plus(SECOND * 120);
         assert_eq!(world.devices.directory().authenticate(&token, late).unwrap_err().kind, Kind::Unauthenticated);
-        let stolen = Unit { id: Arc::clone(&unit.id), key: other.key };
-        assert_eq!(world.let_in(&stolen).unwrap_err().kind, Kind::Unauthenticated);
+        let stolen = TestDevice { id: Arc::clone(&device.id), key: other.key };
+        assert_eq!(world.authenticate(&stolen).unwrap_err().kind, Kind::Unauthenticated);
     });
 }
 
 #[test]
-fn a_server_made_key_is_shown_once() {
+fn a_generated_private_key_is_returned_once_and_never_stored() {
     test_world::run(|tree| async move {
-        let world = World::start(tree).await;
+        let world = DeviceWorld::start(tree).await;
         let made = world.devices.register(new_device(), By::System, None).await.unwrap();
         let key = PrivateKey::from_jwk(made.private_key.unwrap().expose()).unwrap();
-        let unit = Unit { id: made.device["id"].as_str().unwrap().into(), key };
-        assert!(world.let_in(&unit).is_ok());
-        let stored = muster_store::Store::get(&*world.store, muster_store::Tree::Devices, unit.id.as_bytes()).unwrap();
+        let device = TestDevice { id: made.device["id"].as_str().unwrap().into(), key };
+        assert!(world.authenticate(&device).is_ok());
+        let stored =
+            muster_store::Store::get(&*world.store, muster_store::Tree::Devices, device.id.as_bytes()).unwrap();
         let text = String::from_utf8(stored.unwrap().bytes).unwrap();
-        let secret = unit.key.to_jwk().expose()["d"].as_str().unwrap().to_owned();
-        assert!(text.contains(&unit.key.public().x()) && !text.contains(&secret));
+        let secret = device.key.to_jwk().expose()["d"].as_str().unwrap().to_owned();
+        assert!(text.contains(&device.key.public().x()) && !text.contains(&secret));
     });
 }
 
 #[test]
 fn a_key_belongs_to_one_device() {
     test_world::run(|tree| async move {
-        let world = World::start(tree).await;
-        let unit = world.unit().await;
-        let new = NewDevice { public_key: Some(unit.key.public().to_jwk()), ..new_device() };
+        let world = DeviceWorld::start(tree).await;
+        let device = world.device().await;
+        let new = NewDevice { public_key: Some(device.key.public().to_jwk()), ..new_device() };
         let refused = world.devices.register(new, By::System, None).await.unwrap_err();
         assert_eq!((refused.kind, refused.code), (Kind::Conflict, Some("key_in_use")));
     });
@@ -47,23 +48,23 @@ fn a_key_belongs_to_one_device() {
 #[test]
 fn quarantine_blocks_credentials_and_commands_until_a_release() {
     test_world::run(|tree| async move {
-        let world = World::start(tree).await;
-        let unit = world.online().await;
-        let id = unit.id.to_string();
-        world.devices.command(id.clone(), order("siren.on"), By::System, None).await.unwrap();
-        world.shift(&unit, Deed::Quarantine).await.unwrap();
+        let world = DeviceWorld::start(tree).await;
+        let device = world.online().await;
+        let id = device.id.to_string();
+        world.devices.command(id.clone(), new_command("siren.on"), By::System, None).await.unwrap();
+        world.apply(&device, DeviceAction::Quarantine).await.unwrap();
         assert_eq!(
-            world.names(),
+            world.published_names(),
             ["device.command_queued", "device.command_acked", "device.quarantined"],
             "what waits is refused"
         );
-        assert_eq!(world.let_in(&unit).unwrap_err().code, Some("device_quarantined"));
-        assert_eq!(world.beat(&unit, well()).await.unwrap_err().kind, Kind::Conflict);
-        let refused = world.devices.command(id.clone(), order("siren.on"), By::System, None).await.unwrap_err();
+        assert_eq!(world.authenticate(&device).unwrap_err().code, Some("device_quarantined"));
+        assert_eq!(world.heartbeat(&device, healthy()).await.unwrap_err().kind, Kind::Conflict);
+        let refused = world.devices.command(id.clone(), new_command("siren.on"), By::System, None).await.unwrap_err();
         assert_eq!(refused.code, Some("device_not_trusted"));
-        assert_eq!(world.shift(&unit, Deed::BeginMaintenance).await.unwrap_err().kind, Kind::Conflict);
-        assert_eq!(world.shift(&unit, Deed::Release).await.unwrap().status, Status::Provisioned);
-        assert!(world.let_in(&unit).is_ok());
+        assert_eq!(world.apply(&device, DeviceAction::BeginMaintenance).await.unwrap_err().kind, Kind::Conflict);
+        assert_eq!(world.apply(&device, DeviceAction::Release).await.unwrap().status, Status::Provisioned);
+        assert!(world.authenticate(&device).is_ok());
         let commands = world.devices.commands(&id, Default::default()).await.unwrap();
         assert_eq!(commands.items[0].state, CommandState::Refused);
     });
@@ -72,44 +73,44 @@ fn quarantine_blocks_credentials_and_commands_until_a_release() {
 #[test]
 fn two_devices_under_one_key_are_quarantined_and_an_honest_one_never() {
     test_world::run(|tree| async move {
-        let world = World::start(tree).await;
-        let unit = world.online().await;
-        let boot = |name: &str, seq| Report { boot_id: Some(name.into()), seq: Some(seq), ..Report::default() };
+        let world = DeviceWorld::start(tree).await;
+        let device = world.online().await;
+        let boot = |name: &str, seq| Heartbeat { boot_id: Some(name.into()), seq: Some(seq), ..Heartbeat::default() };
         for (name, seq) in [("a", 1), ("a", 2), ("a", 2), ("b", 1), ("a", 3), ("b", 2)] {
-            assert_eq!(world.beat(&unit, boot(name, seq)).await.unwrap().status, Status::Online, "{name} {seq}");
+            assert_eq!(world.heartbeat(&device, boot(name, seq)).await.unwrap().status, Status::Online, "{name} {seq}");
         }
-        assert_eq!(world.beat(&unit, boot("a", 4)).await.unwrap_err().code, Some("device_quarantined"));
-        assert_eq!(world.status(&unit).await, Status::Quarantined);
-        let (name, data) = world.told().remove(0);
+        assert_eq!(world.heartbeat(&device, boot("a", 4)).await.unwrap_err().code, Some("device_quarantined"));
+        assert_eq!(world.status(&device).await, Status::Quarantined);
+        let (name, data) = world.published().remove(0);
         assert_eq!((name.as_str(), &data["by"]), ("device.quarantined", &"system".into()));
-        assert!(world.let_in(&unit).is_err());
+        assert!(world.authenticate(&device).is_err());
     });
 }
 
-/// Sends a token under the device's name and key id that another key signed.
-fn forged(world: &World, unit: &Unit) -> String {
-    let token = world.token(unit);
+/// Returns a token with the device's identifier and key id but an invalid signature.
+fn forged(world: &DeviceWorld, device: &TestDevice) -> String {
+    let token = world.token(device);
     let (signed, signature) = token.rsplit_once('.').unwrap();
-    // Another signature of the right length: its first character is another.
+    // A different signature of the right length: its first character is changed.
     let first = if signature.starts_with('A') { "B" } else { "A" };
     format!("{signed}.{first}{}", &signature[1..])
 }
 
 #[test]
-fn bad_signatures_are_counted_audited_and_told_but_take_no_device_off_the_network() {
+fn bad_signatures_are_counted_audited_and_published_but_take_no_device_off_the_network() {
     test_world::run(|tree| async move {
-        let world = World::start(tree).await;
-        let unit = world.online().await;
+        let world = DeviceWorld::start(tree).await;
+        let device = world.online().await;
         for _ in 0..500 {
             let refused =
-                world.devices.directory().authenticate(&forged(&world, &unit), world.clock.now()).unwrap_err();
+                world.devices.directory().authenticate(&forged(&world, &device), world.clock.now()).unwrap_err();
             assert_eq!((refused.kind, refused.code), (Kind::Unauthenticated, None));
         }
         test_world::after(SECOND * 2).await;
-        let told = world.told();
-        assert_eq!((told.len(), &told[0].1["security"]["bad_signatures"]), (1, &500.into()));
-        assert_eq!(world.status(&unit).await, Status::Online);
-        assert!(world.let_in(&unit).is_ok());
+        let published = world.published();
+        assert_eq!((published.len(), &published[0].1["security"]["bad_signatures"]), (1, &500.into()));
+        assert_eq!(world.status(&device).await, Status::Online);
+        assert!(world.authenticate(&device).is_ok());
         let audit = muster_store::Scan { limit: 10, ..Default::default() };
         let audit = muster_store::Store::scan(&*world.store, muster_store::Tree::Audit, &audit).unwrap();
         let last = String::from_utf8(audit.items.last().unwrap().1.bytes.clone()).unwrap();
@@ -118,49 +119,56 @@ fn bad_signatures_are_counted_audited_and_told_but_take_no_device_off_the_networ
 }
 
 #[test]
-fn bad_signatures_quarantine_where_the_operator_wants_it() {
+fn bad_signatures_quarantine_at_the_configured_threshold() {
     test_world::run(|tree| async move {
         let rules = DeviceRules { quarantine_at_bad_signatures: 10, ..DeviceRules::default() };
-        let world = World::start_with(tree, Arc::default(), rules).await;
-        let unit = world.online().await;
+        let world = DeviceWorld::start_with(tree, Arc::default(), rules).await;
+        let device = world.online().await;
         for _ in 0..10 {
-            world.devices.directory().authenticate(&forged(&world, &unit), world.clock.now()).unwrap_err();
+            world.devices.directory().authenticate(&forged(&world, &device), world.clock.now()).unwrap_err();
         }
         test_world::after(SECOND * 2).await;
-        assert_eq!(world.status(&unit).await, Status::Quarantined);
+        assert_eq!(world.status(&device).await, Status::Quarantined);
     });
 }
 
 #[test]
-fn a_rotated_key_and_the_one_before_are_both_taken_for_the_grace() {
+fn the_rotated_and_the_previous_key_are_both_accepted_for_the_grace() {
     test_world::run(|tree| async move {
-        let world = World::start(tree).await;
-        let unit = world.unit().await;
+        let world = DeviceWorld::start(tree).await;
+        let device = world.device().await;
         let new = PrivateKey::generate().unwrap();
         let grace = SECOND * 3600;
         let jwk = Some(new.public().to_jwk());
-        let rotated = world.devices.rotate(unit.id.to_string(), jwk, grace, By::System).await.unwrap();
+        let rotated = world.devices.rotate(device.id.to_string(), jwk, grace, By::System).await.unwrap();
         assert_eq!(rotated.device.credentials.unwrap().kid, new.public().thumbprint());
-        let renewed = Unit { id: Arc::clone(&unit.id), key: new };
-        assert!(world.let_in(&unit).is_ok() && world.let_in(&renewed).is_ok());
+        let renewed = TestDevice { id: Arc::clone(&device.id), key: new };
+        assert!(world.authenticate(&device).is_ok() && world.authenticate(&renewed).is_ok());
         test_world::after(grace).await;
-        assert!(world.let_in(&unit).is_err() && world.let_in(&renewed).is_ok());
+        assert!(world.authenticate(&device).is_err() && world.authenticate(&renewed).is_ok());
     });
 }
 
 #[test]
-fn retirement_destroys_the_credentials_and_is_the_end() {
+fn retirement_destroys_the_credentials_and_is_final() {
     test_world::run(|tree| async move {
-        let world = World::start(tree).await;
-        let unit = world.online().await;
-        let gone = world.shift(&unit, Deed::Retire).await.unwrap();
+        let world = DeviceWorld::start(tree).await;
+        let device = world.online().await;
+        let gone = world.apply(&device, DeviceAction::Retire).await.unwrap();
         assert_eq!((gone.status, gone.credentials), (Status::Retired, None));
-        assert_eq!(world.names(), ["device.retired"]);
-        assert_eq!(world.let_in(&unit).unwrap_err().code, None, "as if it had never been");
-        let stored = muster_store::Store::get(&*world.store, muster_store::Tree::Devices, unit.id.as_bytes()).unwrap();
-        assert!(!String::from_utf8(stored.unwrap().bytes).unwrap().contains(&unit.key.public().x()));
-        for deed in [Deed::Quarantine, Deed::Release, Deed::BeginMaintenance, Deed::EndMaintenance, Deed::Retire] {
-            assert_eq!(world.shift(&unit, deed).await.unwrap_err().kind, Kind::Conflict);
+        assert_eq!(world.published_names(), ["device.retired"]);
+        assert_eq!(world.authenticate(&device).unwrap_err().code, None, "as if it had never been");
+        let stored =
+            muster_store::Store::get(&*world.store, muster_store::Tree::Devices, device.id.as_bytes()).unwrap();
+        assert!(!String::from_utf8(stored.unwrap().bytes).unwrap().contains(&device.key.public().x()));
+        for action in [
+            DeviceAction::Quarantine,
+            DeviceAction::Release,
+            DeviceAction::BeginMaintenance,
+            DeviceAction::EndMaintenance,
+            DeviceAction::Retire,
+        ] {
+            assert_eq!(world.apply(&device, action).await.unwrap_err().kind, Kind::Conflict);
         }
         assert_eq!(world.devices.list(DeviceFilter::default(), Default::default()).await.unwrap().items, []);
     });

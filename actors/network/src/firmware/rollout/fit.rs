@@ -1,6 +1,6 @@
 //! Whether an image is for a device: hardware, and the bar against going back.
 
-use crate::device::{Status, Target};
+use crate::device::{RolloutTarget, Status};
 use crate::firmware::artifact::Manifest;
 use crate::firmware::job::JobKind;
 use crate::firmware::threat::Threat;
@@ -17,7 +17,7 @@ pub enum Fit {
 }
 
 /// `manifest` is `None` where nothing is installed.
-pub fn fit(kind: JobKind, manifest: Option<&Manifest>, device: &Target) -> Fit {
+pub fn fit(kind: JobKind, manifest: Option<&Manifest>, device: &RolloutTarget) -> Fit {
     match device.status {
         Status::Retired => return Fit::Gone("device_retired", "the device is retired".to_owned()),
         Status::Quarantined => return Fit::Gone("device_quarantined", "the device is quarantined".to_owned()),
@@ -50,7 +50,7 @@ pub fn fit(kind: JobKind, manifest: Option<&Manifest>, device: &Target) -> Fit {
 
 /// A device whose class is not known fits nothing; a vendor and a revision that are not known are taken for right only
 /// where the manifest does not narrow them.
-fn mismatch(manifest: &Manifest, device: &Target) -> Option<String> {
+fn mismatch(manifest: &Manifest, device: &RolloutTarget) -> Option<String> {
     if device.hw_class.as_deref() != Some(&manifest.hw_class) {
         let has = device.hw_class.as_deref().unwrap_or("unknown");
         return Some(format!("the image is for hw_class `{}`, the device is `{has}`", manifest.hw_class));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Fit, Happened, Rollout, fit};
-use crate::device::{FirmwareVersion, Target};
+use crate::device::{FirmwareVersion, RolloutTarget};
 use crate::firmware::artifact::Manifest;
 use crate::firmware::execution::ExecState;
 use crate::firmware::job::{After, GroupState, JobState};
@@ -64,7 +64,7 @@ impl Rollout {
     }
 
     /// Tells the devices that were `asked` about. Who is not among `found` is gone.
-    pub fn tell(&mut self, asked: &[Arc<str>], found: &[Target], manifest: Option<&Manifest>, now: Millis) {
+    pub fn tell(&mut self, asked: &[Arc<str>], found: &[RolloutTarget], manifest: Option<&Manifest>, now: Millis) {
         if self.job.state != JobState::RollingOut {
             return;
         }
@@ -81,7 +81,7 @@ impl Rollout {
         }
     }
 
-    fn tell_one(&mut self, at: u32, device: &Target, manifest: Option<&Manifest>, now: Millis) {
+    fn tell_one(&mut self, at: u32, device: &RolloutTarget, manifest: Option<&Manifest>, now: Millis) {
         let to = self.job.image.as_ref().map(super::super::job::Image::as_version);
         match fit(self.job.kind, manifest, device) {
             Fit::Fits => self.notify(at, device.firmware.current.clone(), to, now),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::State;
-use crate::device::{FirmwareVersion, Target};
+use crate::device::{FirmwareVersion, RolloutTarget};
 use crate::firmware::artifact::Manifest;
 use crate::firmware::execution::{ExecError, ExecState, Execution};
 use crate::firmware::job::{Act, GroupRun, GroupState, Image, Job, JobKind, JobState, JobTarget};
@@ -88,7 +88,14 @@ impl State {
     ///
     /// # Errors
     /// The artifact cannot be rolled out; a named device is not there or does not fit; no or too many devices.
-    pub fn plan(&self, id: Arc<str>, new: NewJob, found: &[Target], by: &By, now: Millis) -> Result<Plan, Error> {
+    pub fn plan(
+        &self,
+        id: Arc<str>,
+        new: NewJob,
+        found: &[RolloutTarget],
+        by: &By,
+        now: Millis,
+    ) -> Result<Plan, Error> {
         new.policy.check()?;
         let artifact = match (&new.artifact_id, new.kind) {
             (None, JobKind::Reboot) => None,
@@ -155,7 +162,7 @@ impl State {
         &self,
         id: &Arc<str>,
         new: &NewJob,
-        found: &[Target],
+        found: &[RolloutTarget],
         manifest: Option<&Manifest>,
         now: Millis,
     ) -> Result<Vec<Execution>, Error> {
@@ -321,7 +328,7 @@ impl State {
     }
 
     /// Tells the devices that were asked about, as they are now.
-    pub fn tell(&mut self, id: &str, asked: &[Arc<str>], found: &[Target], turn: &mut Turn, now: Millis) {
+    pub fn tell(&mut self, id: &str, asked: &[Arc<str>], found: &[RolloutTarget], turn: &mut Turn, now: Millis) {
         let artifact = self.jobs.get(id).and_then(|rollout| rollout.job.artifact_id.clone());
         if let Some(refused) = artifact.as_ref().and_then(|artifact| self.deployable(artifact, now).err()) {
             let why = format!("{}: {}", refused.code.unwrap_or("artifact"), refused.message);
@@ -376,7 +383,7 @@ fn first_execution(
     job: &Arc<str>,
     kind: JobKind,
     manifest: Option<&Manifest>,
-    device: &Target,
+    device: &RolloutTarget,
     chosen: Chosen,
     now: Millis,
 ) -> Result<Execution, Error> {

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::broadcast;
 
 use super::*;
-use crate::device::{Beat, FirmwareView, Select, SetFirmware};
+use crate::device::{DeviceSelection, FirmwareStateUpdate, FirmwareView, ReceivedHeartbeat};
 use crate::firmware::{Artifact, DeviceJob, Firmwares, MANIFEST_TYP, Manifest, NewArtifact, Options, View};
 use muster_core::event::RecordingPublisher;
 use muster_core::precondition::IfMatch;
@@ -23,8 +23,8 @@ use muster_core::{Clock, Error, Kind};
 /// Devices without a network.
 #[derive(Debug)]
 pub(super) struct Fleet {
-    pub devices: Mutex<BTreeMap<Arc<str>, Target>>,
-    beats: broadcast::Sender<Beat>,
+    pub devices: Mutex<BTreeMap<Arc<str>, RolloutTarget>>,
+    beats: broadcast::Sender<ReceivedHeartbeat>,
 }
 
 impl Fleet {
@@ -33,7 +33,7 @@ impl Fleet {
         Arc::new(Self { devices: Mutex::new(devices), beats: broadcast::channel(64).0 })
     }
 
-    pub fn change(&self, id: &str, change: impl FnOnce(&mut Target)) {
+    pub fn change(&self, id: &str, change: impl FnOnce(&mut RolloutTarget)) {
         change(self.devices.lock().unwrap().get_mut(id).unwrap());
     }
 
@@ -43,22 +43,22 @@ impl Fleet {
 
     pub fn beat(&self, id: &str, firmware: FirmwareVersion) {
         let (device, firmware) = (Arc::from(id), Some(firmware));
-        let beat = Beat { device, at: START, boot_id: None, firmware, status: Status::Online };
+        let beat = ReceivedHeartbeat { device, at: START, boot_id: None, firmware, status: Status::Online };
         self.beats.send(beat).unwrap();
     }
 }
 
 impl FirmwareView for Fleet {
-    fn select(&self, select: Select) -> BoxFuture<'static, Result<Vec<Target>, Error>> {
+    fn select(&self, select: DeviceSelection) -> BoxFuture<'static, Result<Vec<RolloutTarget>, Error>> {
         let devices = self.devices.lock().unwrap();
         let found = match select {
-            Select::Ids(ids) => ids.iter().filter_map(|id| devices.get(id)).cloned().collect(),
-            Select::Group(_) | Select::Query(_) => devices.values().cloned().collect(),
+            DeviceSelection::Ids(ids) => ids.iter().filter_map(|id| devices.get(id)).cloned().collect(),
+            DeviceSelection::Group(_) | DeviceSelection::Query(_) => devices.values().cloned().collect(),
         };
         Box::pin(std::future::ready(Ok(found)))
     }
 
-    fn set_firmware(&self, id: Arc<str>, set: SetFirmware) -> BoxFuture<'static, Result<(), Error>> {
+    fn set_firmware(&self, id: Arc<str>, set: FirmwareStateUpdate) -> BoxFuture<'static, Result<(), Error>> {
         self.change(&id, |device| {
             let firmware = &mut device.firmware;
             firmware.current = set.current.or(firmware.current.take());
@@ -69,7 +69,7 @@ impl FirmwareView for Fleet {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn beats(&self) -> broadcast::Receiver<Beat> {
+    fn heartbeats(&self) -> broadcast::Receiver<ReceivedHeartbeat> {
         self.beats.subscribe()
     }
 }

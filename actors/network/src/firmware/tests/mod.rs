@@ -15,7 +15,7 @@ use super::policy::{GroupPolicy, Policy};
 use super::rollout::{Report, Rollout};
 use super::state::{NewJob, Rules, State, Stored};
 use super::{JobKind, JobTarget};
-use crate::device::{DeviceKind, Firmware, FirmwareVersion, Status, Target};
+use crate::device::{DeviceKind, Firmware, FirmwareVersion, RolloutTarget, Status};
 use muster_core::principal::{Permissions, UserRole};
 use muster_core::{Millis, test_world};
 use muster_identity::{By, Person};
@@ -36,8 +36,8 @@ fn version(sequence: u64) -> FirmwareVersion {
     FirmwareVersion { artifact: None, version: format!("1.{sequence}.0"), sequence }
 }
 
-fn device(n: usize) -> Target {
-    Target {
+fn device(n: usize) -> RolloutTarget {
+    RolloutTarget {
         id: format!("dev_{n:05}").into(),
         kind: DeviceKind::Siren,
         vendor: Some("acme".into()),
@@ -74,7 +74,7 @@ fn rollout(devices: usize, policy: Policy) -> Rollout {
 /// Tells every device that may be told.
 fn tell(rollout: &mut Rollout, now: Millis) {
     let asked = rollout.candidates(now, 1000, &|_| true);
-    let found: Vec<_> = asked.iter().map(|id| Target { id: Arc::clone(id), ..device(0) }).collect();
+    let found: Vec<_> = asked.iter().map(|id| RolloutTarget { id: Arc::clone(id), ..device(0) }).collect();
     rollout.tell(&asked, &found, None, now);
 }
 

@@ -1,11 +1,11 @@
-//! The actor: durable before it is told, back after a death, and moved by time.
+//! Tests of the incident actor: durability before publication, restarts, and changes by time.
 
 use actix_rt::Arbiter;
 use muster_store::{MemStore, Order, Scan, Store, StoreError, StoreHandle, Tree};
 
 use super::*;
 use crate::alert::AlertState;
-use crate::{geofence::Audience as Seen, geofence::Observation, geofence::Watcher};
+use crate::{geofence::Audience as GeofenceAudience, geofence::LocationObserver, geofence::Observation};
 use muster_core::event::RecordingPublisher;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::PageAsk;
@@ -14,17 +14,17 @@ use muster_core::supervise::Tree as Actors;
 use muster_core::{Clock, Kind, test_world};
 use muster_feed::{Denied, SnapshotReply, SnapshotRequest, SnapshotSource, StateItem};
 
-pub(super) struct House {
+pub(super) struct IncidentServer {
     pub(super) store: Arc<MemStore>,
-    pub(super) told: Arc<RecordingPublisher>,
+    pub(super) recorder: Arc<RecordingPublisher>,
     pub(super) incidents: Incidents,
 }
 
-/// Keeps what it is told of places.
+/// Records the observed locations.
 #[derive(Debug, Default)]
-struct Map(std::sync::Mutex<Vec<Observation>>);
+struct RecordedLocations(std::sync::Mutex<Vec<Observation>>);
 
-impl Watcher for Map {
+impl LocationObserver for RecordedLocations {
     fn observe(&self, observation: Observation) {
         self.0.lock().unwrap().push(observation);
     }
@@ -34,171 +34,178 @@ impl Watcher for Map {
     }
 }
 
-impl Map {
+impl RecordedLocations {
     fn take(&self) -> Vec<Observation> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 }
 
-pub(super) async fn house(tree: &Actors, store: &Arc<MemStore>) -> House {
-    watched(tree, store, &Arc::default()).await
+pub(super) async fn server(tree: &Actors, store: &Arc<MemStore>) -> IncidentServer {
+    start_observed(tree, store, &Arc::default()).await
 }
 
-async fn watched(tree: &Actors, store: &Arc<MemStore>, map: &Arc<Map>) -> House {
-    with(tree, store, map, Settings::default()).await
+async fn start_observed(tree: &Actors, store: &Arc<MemStore>, recorded: &Arc<RecordedLocations>) -> IncidentServer {
+    with(tree, store, recorded, IncidentSettings::default()).await
 }
 
-async fn with(tree: &Actors, store: &Arc<MemStore>, map: &Arc<Map>, settings: Settings) -> House {
-    let told = Arc::new(RecordingPublisher::default());
-    let options = Options {
+async fn with(
+    tree: &Actors,
+    store: &Arc<MemStore>,
+    recorded: &Arc<RecordedLocations>,
+    settings: IncidentSettings,
+) -> IncidentServer {
+    let recorder = Arc::new(RecordingPublisher::default());
+    let options = IncidentOptions {
         store: Arc::clone(store) as StoreHandle,
         clock: Clock::tokio(START),
-        publisher: Arc::clone(&told) as _,
-        watcher: Some(Arc::clone(map) as _),
+        publisher: Arc::clone(&recorder) as _,
+        location_observer: Some(Arc::clone(recorded) as _),
         settings,
     };
     let incidents = Incidents::start(&tree.group("disaster"), Arbiter::current(), options);
     incidents.up().await;
-    House { store: Arc::clone(store), told, incidents }
+    IncidentServer { store: Arc::clone(store), recorder, incidents }
 }
 
-impl House {
+impl IncidentServer {
     pub(super) async fn report(&self) -> Arc<Incident> {
         self.incidents.report(operator(), None, flood(Severity::Minor)).await.unwrap().incident.unwrap()
     }
 
-    pub(super) async fn act(&self, incident: &Incident, action: Action) -> Result<Arc<Incident>, Error> {
-        let mv =
-            Move { more: More { commander: Some("usr_commander".to_owned()), ..More::default() }, ..Move::new(action) };
+    pub(super) async fn transition(&self, incident: &Incident, action: Action) -> Result<Arc<Incident>, Error> {
+        let transition = IncidentTransition {
+            details: TransitionDetails { commander: Some("usr_commander".to_owned()), ..TransitionDetails::default() },
+            ..IncidentTransition::new(action)
+        };
         let at = IfMatch::Version(incident.version);
-        Ok(self.incidents.act(commander(), incident.id.clone(), at, mv).await?.incident.unwrap())
+        Ok(self.incidents.transition(commander(), incident.id.clone(), at, transition).await?.incident.unwrap())
     }
 
     pub(super) async fn get(&self, id: &str) -> Arc<Incident> {
         self.incidents.get(operator(), id.to_owned()).await.unwrap()
     }
 
-    pub(super) fn told(&self) -> Vec<String> {
-        self.told.take().into_iter().map(|event| event.name).collect()
+    pub(super) fn published(&self) -> Vec<String> {
+        self.recorder.take().into_iter().map(|event| event.name).collect()
     }
 }
 
 #[test]
-fn an_acknowledgement_without_activation_runs_out_after_30_minutes() {
+fn an_acknowledgement_without_activation_expires_after_30_minutes() {
     test_world::run(|tree| async move {
-        let house = house(&tree, &Arc::default()).await;
-        let kept = house.report().await;
-        let kept = house.act(&kept, Action::Acknowledge).await.unwrap();
-        house.act(&kept, Action::Activate).await.unwrap();
-        let left = house.report().await;
-        house.act(&left, Action::Acknowledge).await.unwrap();
-        house.told();
+        let server = server(&tree, &Arc::default()).await;
+        let kept = server.report().await;
+        let kept = server.transition(&kept, Action::Acknowledge).await.unwrap();
+        server.transition(&kept, Action::Activate).await.unwrap();
+        let left = server.report().await;
+        server.transition(&left, Action::Acknowledge).await.unwrap();
+        server.published();
         test_world::after(30 * MINUTE - Duration::from_secs(2)).await;
-        assert_eq!(house.get(&left.id).await.state, State::Acknowledged);
+        assert_eq!(server.get(&left.id).await.state, State::Acknowledged);
         test_world::after(Duration::from_secs(4)).await;
-        let left = house.get(&left.id).await;
+        let left = server.get(&left.id).await;
         assert_eq!((left.state, left.version, left.ack.as_ref()), (State::Triaged, 3, None));
-        assert_eq!(house.get(&kept.id).await.state, State::Active);
-        assert_eq!(house.told(), ["incident.unacknowledged"]);
+        assert_eq!(server.get(&kept.id).await.state, State::Active);
+        assert_eq!(server.published(), ["incident.unacknowledged"]);
     });
 }
 
 #[test]
 fn an_alert_expires_and_a_proposal_lapses_by_themselves() {
     test_world::run(|tree| async move {
-        let house = house(&tree, &Arc::default()).await;
-        let incident = house.report().await;
-        let incident = house.act(&incident, Action::Triage).await.unwrap();
+        let server = server(&tree, &Arc::default()).await;
+        let incident = server.report().await;
+        let incident = server.transition(&incident, Action::Triage).await.unwrap();
         let draft = Draft { expires: Some(START.plus(HOUR)), ..Draft::default() };
-        let sent = house.incidents.publish(commander(), None, incident.id.clone(), draft).await.unwrap();
+        let sent = server.incidents.publish(commander(), None, incident.id.clone(), draft).await.unwrap();
         let sent = sent.alert.unwrap();
         test_world::after(HOUR + Duration::from_secs(2)).await;
-        let sent = house.incidents.alert(viewer(), sent.id.clone()).await.unwrap();
+        let sent = server.incidents.alert(viewer(), sent.id.clone()).await.unwrap();
         assert_eq!(sent.state, AlertState::Expired);
-        assert!(house.told().ends_with(&["alert.expired".to_owned()]));
+        assert!(server.published().ends_with(&["alert.expired".to_owned()]));
     });
 }
 
 #[test]
-fn what_was_answered_is_there_after_a_death_and_nothing_else_is() {
+fn acknowledged_changes_survive_a_restart_and_failed_ones_leave_no_trace() {
     test_world::run(|tree| async move {
-        let house = house(&tree, &Arc::default()).await;
-        let kept = house.report().await;
-        let kept = house.act(&kept, Action::Triage).await.unwrap();
-        let sent = house.incidents.publish(commander(), None, kept.id.clone(), Draft::default()).await.unwrap();
+        let server = server(&tree, &Arc::default()).await;
+        let kept = server.report().await;
+        let kept = server.transition(&kept, Action::Triage).await.unwrap();
+        let sent = server.incidents.publish(commander(), None, kept.id.clone(), Draft::default()).await.unwrap();
         let (kept, alert) = (sent.incident.unwrap(), sent.alert.unwrap());
-        house.told();
+        server.published();
 
-        house.store.fail_commits(Some(StoreError::Poisoned("disk".into())));
-        let refused = house.act(&kept, Action::Cancel).await;
-        assert_eq!(refused.unwrap_err().kind, Kind::Invalid, "without a reason");
-        let refused = house.act(&kept, Action::Acknowledge).await.unwrap_err();
-        assert_eq!(refused.kind, Kind::Unavailable);
-        assert_eq!(house.get(&kept.id).await, kept, "what was not stored is not seen");
-        assert_eq!(house.told(), [""; 0], "nor told");
-        house.store.fail_commits(None);
+        server.store.fail_commits(Some(StoreError::Poisoned("disk".into())));
+        let error = server.transition(&kept, Action::Cancel).await;
+        assert_eq!(error.unwrap_err().kind, Kind::Invalid, "without a reason");
+        let error = server.transition(&kept, Action::Acknowledge).await.unwrap_err();
+        assert_eq!(error.kind, Kind::Unavailable);
+        assert_eq!(server.get(&kept.id).await, kept, "a change that was not stored is not visible");
+        assert_eq!(server.published(), [""; 0], "nor published");
+        server.store.fail_commits(None);
 
         assert!(tree.inject_panic("disaster/incidents"));
         test_world::until(|| tree.snapshot()[0].restarts == 1).await;
-        house.incidents.up().await;
-        assert_eq!(house.get(&kept.id).await, kept);
-        assert_eq!(house.incidents.alert(viewer(), alert.id.clone()).await.unwrap(), alert);
-        let next = house.report().await;
+        server.incidents.up().await;
+        assert_eq!(server.get(&kept.id).await, kept);
+        assert_eq!(server.incidents.alert(viewer(), alert.id.clone()).await.unwrap(), alert);
+        let next = server.report().await;
         assert_eq!(next.number, "2026-000002", "numbers go on");
-        house.act(&kept, Action::Acknowledge).await.unwrap();
+        server.transition(&kept, Action::Acknowledge).await.unwrap();
     });
 }
 
 #[test]
-fn a_kill_while_a_change_is_written_leaves_all_of_it_or_none() {
+fn a_kill_during_a_write_leaves_the_whole_change_or_none() {
     test_world::run(|tree| async move {
         let store = Arc::default();
-        let house_before = house(&tree, &store).await;
-        let incident = house_before.report().await;
+        let first_server = server(&tree, &store).await;
+        let incident = first_server.report().await;
         store.hold_commits();
-        let (incidents, id) = (house_before.incidents.clone(), incident.id.clone());
-        let asked = actix_rt::spawn(async move {
-            incidents.act(commander(), id, IfMatch::Version(1), Move::new(Action::Triage)).await
+        let (incidents, id) = (first_server.incidents.clone(), incident.id.clone());
+        let context = actix_rt::spawn(async move {
+            incidents.transition(commander(), id, IfMatch::Version(1), IncidentTransition::new(Action::Triage)).await
         });
         store.held(1).await;
-        // What another process finds: before the write is durable, and after.
+        // What another process reads: before the write is durable, and after.
         for (version, state, entries) in [(1, State::Reported, vec![1]), (2, State::Triaged, vec![1, 2])] {
-            let found = house(&tree, &store).await;
+            let found = server(&tree, &store).await;
             let after = found.get(&incident.id).await;
             let page = found.incidents.timeline(operator(), incident.id.clone(), PageAsk::default()).await.unwrap();
             let seqs: Vec<u64> = page.items.iter().map(|entry| entry.seq).collect();
             assert_eq!((after.version, after.state, seqs), (version, state, entries));
             store.release();
         }
-        assert_eq!(asked.await.unwrap().unwrap().incident.unwrap().version, 2);
+        assert_eq!(context.await.unwrap().unwrap().incident.unwrap().version, 2);
     });
 }
 
 #[test]
-fn events_are_in_the_outbox_of_the_batch_that_they_tell_of() {
+fn events_are_in_the_outbox_of_the_batch_of_their_change() {
     test_world::run(|tree| async move {
-        let house = house(&tree, &Arc::default()).await;
-        let incident = house.report().await;
-        house.act(&incident, Action::Triage).await.unwrap();
-        let told: Vec<String> = house.told.take().into_iter().map(|event| event.id).collect();
+        let server = server(&tree, &Arc::default()).await;
+        let incident = server.report().await;
+        server.transition(&incident, Action::Triage).await.unwrap();
+        let published: Vec<String> = server.recorder.take().into_iter().map(|event| event.id).collect();
         let scan = Scan { limit: 100, order: Order::Ascending, ..Scan::default() };
-        let stored = house.store.scan(Tree::Outbox, &scan).unwrap().items;
+        let stored = server.store.scan(Tree::Outbox, &scan).unwrap().items;
         let mut stored: Vec<String> = stored.into_iter().map(|(key, _)| String::from_utf8(key).unwrap()).collect();
-        stored.sort_by_key(|id| told.iter().position(|told| told == id));
-        assert_eq!(stored, told);
+        stored.sort_by_key(|id| published.iter().position(|published| published == id));
+        assert_eq!(stored, published);
     });
 }
 
 #[test]
-fn the_same_key_gives_the_same_answer_and_makes_nothing_twice() {
+fn the_same_idempotency_key_returns_the_same_response_and_creates_nothing_twice() {
     test_world::run(|tree| async move {
-        let house = house(&tree, &Arc::default()).await;
+        let server = server(&tree, &Arc::default()).await;
         let named = Idempotency { principal: "usr_operator".into(), key: "k".into(), digest: [1; 32] };
-        let ask = || house.incidents.report(operator(), Some(named.clone()), flood(Severity::Minor));
+        let ask = || server.incidents.report(operator(), Some(named.clone()), flood(Severity::Minor));
         let (first, again) = (ask().await.unwrap(), ask().await.unwrap());
         assert!(again.replayed && !first.replayed);
         assert_eq!(again.incident, first.incident);
-        let all = house.incidents.list(operator(), Filter::default(), PageAsk::default()).await.unwrap();
+        let all = server.incidents.list(operator(), IncidentFilter::default(), PageAsk::default()).await.unwrap();
         assert_eq!(all.items.len(), 1);
     });
 }
@@ -206,13 +213,13 @@ fn the_same_key_gives_the_same_answer_and_makes_nothing_twice() {
 #[test]
 fn a_timeline_is_paged_in_order() {
     test_world::run(|tree| async move {
-        let house = house(&tree, &Arc::default()).await;
-        let incident = house.report().await;
+        let server = server(&tree, &Arc::default()).await;
+        let incident = server.report().await;
         for n in 0..4 {
             let text = format!("note {n}");
-            house.incidents.note(operator(), None, incident.id.clone(), text, serde_json::Value::Null).await.unwrap();
+            server.incidents.note(operator(), None, incident.id.clone(), text, serde_json::Value::Null).await.unwrap();
         }
-        let page = |after| house.incidents.timeline(operator(), incident.id.clone(), PageAsk { limit: 3, after });
+        let page = |after| server.incidents.timeline(operator(), incident.id.clone(), PageAsk { limit: 3, after });
         let first = page(None).await.unwrap();
         let rest = page(first.next.clone()).await.unwrap();
         let seqs: Vec<u64> = first.items.iter().chain(&rest.items).map(|entry| entry.seq).collect();
@@ -220,7 +227,7 @@ fn a_timeline_is_paged_in_order() {
     });
 }
 
-/// Asks for a channel's state as somebody of a role.
+/// Requests the snapshot of a channel as a user with a role.
 pub(super) async fn state(
     incidents: &Incidents,
     channel: &str,
@@ -235,28 +242,29 @@ pub(super) async fn state(
 }
 
 #[test]
-fn a_channel_begins_with_what_goes_on_and_only_for_those_who_may_see_it() {
+fn a_channel_snapshot_holds_current_incidents_that_the_viewer_may_see() {
     test_world::run(|tree| async move {
-        let house = house(&tree, &Arc::default()).await;
-        let open = house.report().await;
-        let over = house.report().await;
-        let canceled = Move { reason: Some("a drill".to_owned()), ..Move::new(Action::Cancel) };
-        house.incidents.act(operator(), over.id.clone(), IfMatch::Any, canceled).await.unwrap();
-        let hidden = Report {
-            said: Edit { visibility: Some(Visibility::Restricted), ..flood(Severity::Minor).said },
-            ..Report::default()
+        let server = server(&tree, &Arc::default()).await;
+        let open = server.report().await;
+        let finished = server.report().await;
+        let canceled =
+            IncidentTransition { reason: Some("a drill".to_owned()), ..IncidentTransition::new(Action::Cancel) };
+        server.incidents.transition(operator(), finished.id.clone(), IfMatch::Any, canceled).await.unwrap();
+        let hidden = NewReport {
+            fields: IncidentEdit { visibility: Some(Visibility::Restricted), ..flood(Severity::Minor).fields },
+            ..NewReport::default()
         };
-        let hidden = house.incidents.report(operator(), None, hidden).await.unwrap().incident.unwrap();
+        let hidden = server.incidents.report(operator(), None, hidden).await.unwrap().incident.unwrap();
         let ids = |items: Vec<StateItem>| items.into_iter().map(|item| item.id).collect::<Vec<_>>();
         let ask = |channel: String, role| {
-            let incidents = house.incidents.clone();
+            let incidents = server.incidents.clone();
             async move { state(&incidents, &channel, "usr_other", role).await.map(ids) }
         };
         assert_eq!(ask("incidents".into(), UserRole::Viewer).await, Ok(vec![open.id.clone()]));
         assert_eq!(ask("incidents.restricted".into(), UserRole::Operator).await, Ok(vec![hidden.id.clone()]));
         assert_eq!(ask("incidents.restricted".into(), UserRole::Viewer).await, Err(Denied::NotFound));
         assert_eq!(ask(events::own(&hidden.id), UserRole::Viewer).await, Err(Denied::NotFound));
-        assert_eq!(ask(events::own(&over.id), UserRole::Viewer).await, Ok(vec![over.id.clone()]));
+        assert_eq!(ask(events::own(&finished.id), UserRole::Viewer).await, Ok(vec![finished.id.clone()]));
         assert_eq!(ask("alerts".into(), UserRole::Viewer).await, Ok(vec![]));
         tree.stop().await;
         assert_eq!(ask("incidents".into(), UserRole::Viewer).await, Err(Denied::Unavailable));
@@ -264,74 +272,91 @@ fn a_channel_begins_with_what_goes_on_and_only_for_those_who_may_see_it() {
 }
 
 #[test]
-fn geofences_are_told_where_an_open_incident_is_and_that_it_is_over() {
+fn geofences_are_notified_of_the_location_and_the_end_of_an_incident() {
     test_world::run(|tree| async move {
-        let (store, map) = (Arc::default(), Arc::default());
-        let house = watched(&tree, &store, &map).await;
+        let (store, recorded) = (Arc::default(), Arc::default());
+        let server = start_observed(&tree, &store, &recorded).await;
         let square = [(6.0, 50.0), (8.0, 50.0), (8.0, 52.0), (6.0, 52.0), (6.0, 50.0)];
         let square = Geometry::Polygon(vec![square.map(|(lon, lat)| Point::new(lon, lat)).to_vec()]);
-        let said = Edit { geometry: Some(Some(square)), ..flood(Severity::Minor).said };
-        let asked = Report { said, ..Report::default() };
-        let open = house.incidents.report(operator(), None, asked).await.unwrap().incident.unwrap();
-        let seen = map.take();
+        let fields = IncidentEdit { geometry: Some(Some(square)), ..flood(Severity::Minor).fields };
+        let context = NewReport { fields, ..NewReport::default() };
+        let open = server.incidents.report(operator(), None, context).await.unwrap().incident.unwrap();
+        let seen = recorded.take();
         assert_eq!((seen.len(), &*seen[0].subject.id), (1, open.id.as_str()));
-        assert_eq!((seen[0].point, seen[0].audience), (Some(Point::new(7.0, 51.0)), Seen::All));
-        let edit = |edit| house.incidents.edit(operator(), open.id.clone(), IfMatch::Any, edit, None);
-        edit(Edit { title: Some("Flood".to_owned()), ..Edit::default() }).await.unwrap();
-        assert_eq!(map.take(), [], "nothing of it moved");
-        for (visibility, audience) in [(Visibility::Restricted, Seen::Restricted), (Visibility::Private, Seen::Own)] {
-            edit(Edit { visibility: Some(visibility), ..Edit::default() }).await.unwrap();
-            assert_eq!(map.take().pop().map(|seen| seen.audience), Some(audience));
+        assert_eq!((seen[0].point, seen[0].audience), (Some(Point::new(7.0, 51.0)), GeofenceAudience::All));
+        let edit = |edit| server.incidents.edit(operator(), open.id.clone(), IfMatch::Any, edit, None);
+        edit(IncidentEdit { title: Some("Flood".to_owned()), ..IncidentEdit::default() }).await.unwrap();
+        assert_eq!(recorded.take(), [], "nothing of it moved");
+        for (visibility, audience) in
+            [(Visibility::Restricted, GeofenceAudience::Restricted), (Visibility::Private, GeofenceAudience::Own)]
+        {
+            edit(IncidentEdit { visibility: Some(visibility), ..IncidentEdit::default() }).await.unwrap();
+            assert_eq!(recorded.take().pop().map(|seen| seen.audience), Some(audience));
         }
-        let over = house.report().await;
-        let canceled = Move { reason: Some("a drill".to_owned()), ..Move::new(Action::Cancel) };
-        house.incidents.act(operator(), over.id.clone(), IfMatch::Any, canceled).await.unwrap();
-        assert_eq!(map.take().pop().map(|seen| seen.point), Some(None));
+        let finished = server.report().await;
+        let canceled =
+            IncidentTransition { reason: Some("a drill".to_owned()), ..IncidentTransition::new(Action::Cancel) };
+        server.incidents.transition(operator(), finished.id.clone(), IfMatch::Any, canceled).await.unwrap();
+        assert_eq!(recorded.take().pop().map(|seen| seen.point), Some(None));
 
-        watched(&tree, &store, &map).await;
-        let again: Vec<_> = map.take().into_iter().map(|seen| (seen.subject.id.to_string(), seen.point)).collect();
-        assert_eq!(again, [(open.id.clone(), Some(Point::new(7.0, 51.0))), (over.id.clone(), None)], "once at a start");
+        start_observed(&tree, &store, &recorded).await;
+        let again: Vec<_> = recorded.take().into_iter().map(|seen| (seen.subject.id.to_string(), seen.point)).collect();
+        assert_eq!(
+            again,
+            [(open.id.clone(), Some(Point::new(7.0, 51.0))), (finished.id.clone(), None)],
+            "once at a start"
+        );
     });
 }
 
 #[test]
-fn whoever_loses_sight_of_an_incident_stops_following_it() {
+fn a_viewer_that_loses_access_to_an_incident_is_unsubscribed() {
     test_world::run(|tree| async move {
-        let house = house(&tree, &Arc::default()).await;
-        let incident = house.report().await;
-        let looks = |role: UserRole, id: &str| Viewer { id: id.into(), permissions: role.permissions() };
-        let (viewer, operator_too) = (looks(UserRole::Viewer, "usr_v"), looks(UserRole::Operator, "usr_o"));
-        let edit = |edit| house.incidents.edit(operator(), incident.id.clone(), IfMatch::Any, edit, None);
-        edit(Edit { title: Some("Flood".to_owned()), ..Edit::default() }).await.unwrap();
-        assert!(house.told.take_restrictions().is_empty(), "all who could see it still can");
-        edit(Edit { visibility: Some(Visibility::Restricted), ..Edit::default() }).await.unwrap();
-        let reviews = house.told.take_restrictions();
-        assert_eq!((reviews.len(), &*reviews[0].channel), (1, events::own(&incident.id).as_str()));
-        assert_eq!((reviews[0].allows(&viewer), reviews[0].allows(&operator_too)), (false, true));
+        let server = server(&tree, &Arc::default()).await;
+        let incident = server.report().await;
+        let viewer_of = |role: UserRole, id: &str| Viewer { id: id.into(), permissions: role.permissions() };
+        let (viewer, operator_too) = (viewer_of(UserRole::Viewer, "usr_v"), viewer_of(UserRole::Operator, "usr_o"));
+        let edit = |edit| server.incidents.edit(operator(), incident.id.clone(), IfMatch::Any, edit, None);
+        edit(IncidentEdit { title: Some("Flood".to_owned()), ..IncidentEdit::default() }).await.unwrap();
+        assert!(server.recorder.take_restrictions().is_empty(), "all who could see it still can");
+        edit(IncidentEdit { visibility: Some(Visibility::Restricted), ..IncidentEdit::default() }).await.unwrap();
+        let restrictions = server.recorder.take_restrictions();
+        assert_eq!((restrictions.len(), &*restrictions[0].channel), (1, events::own(&incident.id).as_str()));
+        assert_eq!((restrictions[0].allows(&viewer), restrictions[0].allows(&operator_too)), (false, true));
         let addresses = Some(vec!["usr_v".to_owned()]);
-        edit(Edit { visibility: Some(Visibility::Private), addresses, ..Edit::default() }).await.unwrap();
-        let reviews = house.told.take_restrictions();
-        assert_eq!((reviews[0].allows(&viewer), reviews[0].allows(&operator_too)), (true, false), "only who is named");
+        edit(IncidentEdit { visibility: Some(Visibility::Private), addresses, ..IncidentEdit::default() })
+            .await
+            .unwrap();
+        let restrictions = server.recorder.take_restrictions();
+        assert_eq!(
+            (restrictions[0].allows(&viewer), restrictions[0].allows(&operator_too)),
+            (true, false),
+            "only who is named"
+        );
     });
 }
 
 #[test]
-fn a_devices_report_attaches_to_what_is_public_and_says_nothing_of_what_is_not() {
+fn a_report_of_a_device_attaches_to_public_incidents_and_discloses_no_others() {
     test_world::run(|tree| async move {
-        let house = house(&tree, &Arc::default()).await;
+        let server = server(&tree, &Arc::default()).await;
         let report = |by: By, visibility| {
-            let said = Edit { visibility, ..flood(Severity::Minor).said };
-            let via = Some(Via::Operator);
-            let asked = Report { said, via, dedup_key: Some("gauge-7".to_owned()), ..Report::default() };
-            house.incidents.report(by, None, asked)
+            let fields = IncidentEdit { visibility, ..flood(Severity::Minor).fields };
+            let via = Some(ReportedVia::Operator);
+            let context = NewReport { fields, via, dedup_key: Some("gauge-7".to_owned()), ..NewReport::default() };
+            server.incidents.report(by, None, context)
         };
         let device = |id: &str| By::Device(id.into());
         let first = report(device("dev_1"), None).await.unwrap().incident.unwrap();
-        assert_eq!((first.reported_via, first.reported_by.as_str()), (Via::Device, "dev_1"), "whatever it says");
+        assert_eq!(
+            (first.reported_via, first.reported_by.as_str()),
+            (ReportedVia::Device, "dev_1"),
+            "whatever it says"
+        );
         let other = report(device("dev_2"), None).await.unwrap();
         assert!(other.attached && other.incident.unwrap().id == first.id);
-        let hide = Edit { visibility: Some(Visibility::Restricted), ..Edit::default() };
-        house.incidents.edit(operator(), first.id.clone(), IfMatch::Any, hide, None).await.unwrap();
+        let hide = IncidentEdit { visibility: Some(Visibility::Restricted), ..IncidentEdit::default() };
+        server.incidents.edit(operator(), first.id.clone(), IfMatch::Any, hide, None).await.unwrap();
         assert!(report(device("dev_1"), None).await.unwrap().attached, "its own");
         let anew = report(device("dev_2"), None).await.unwrap();
         assert!(!anew.attached && anew.incident.unwrap().id != first.id);
@@ -339,46 +364,49 @@ fn a_devices_report_attaches_to_what_is_public_and_says_nothing_of_what_is_not()
 }
 
 #[test]
-fn what_has_long_been_over_is_read_from_the_store_and_nothing_else_changes() {
+fn long_finished_incidents_are_read_from_the_store_and_behave_alike() {
     test_world::run(|tree| async move {
         let store = Arc::default();
         let start = || async {
-            let settings = Settings { keep_over: MINUTE, ..Settings::default() };
+            let settings = IncidentSettings { keep_finished: MINUTE, ..IncidentSettings::default() };
             with(&tree, &store, &Arc::default(), settings).await
         };
-        let house = start().await;
+        let server = start().await;
         let mut ids = Vec::new();
         for n in 0..5 {
-            let incident = house.report().await;
+            let incident = server.report().await;
             if n % 2 == 0 {
-                let canceled = Move { reason: Some("a drill".to_owned()), ..Move::new(Action::Cancel) };
-                house.incidents.act(operator(), incident.id.clone(), IfMatch::Any, canceled).await.unwrap();
+                let canceled = IncidentTransition {
+                    reason: Some("a drill".to_owned()),
+                    ..IncidentTransition::new(Action::Cancel)
+                };
+                server.incidents.transition(operator(), incident.id.clone(), IfMatch::Any, canceled).await.unwrap();
             }
             ids.push(incident.id.clone());
         }
         ids.reverse();
         test_world::after(2 * MINUTE).await;
-        for found in [&house, &start().await] {
+        for found in [&server, &start().await] {
             let list = |states: Vec<State>, limit, after| {
-                let filter = Filter { states, ..Filter::default() };
-                let asked = found.incidents.list(operator(), filter, PageAsk { limit, after });
+                let filter = IncidentFilter { states, ..IncidentFilter::default() };
+                let context = found.incidents.list(operator(), filter, PageAsk { limit, after });
                 async move {
-                    let page = asked.await.unwrap();
+                    let page = context.await.unwrap();
                     (page.items.iter().map(|item| item.id.clone()).collect::<Vec<_>>(), page.next)
                 }
             };
-            let over = [ids[0].clone(), ids[2].clone(), ids[4].clone()];
+            let finished = [ids[0].clone(), ids[2].clone(), ids[4].clone()];
             assert_eq!(list(vec![], 10, None).await, (ids.clone(), None));
-            assert_eq!(list(vec![State::Canceled], 10, None).await, (over.to_vec(), None));
+            assert_eq!(list(vec![State::Canceled], 10, None).await, (finished.to_vec(), None));
             let (first, next) = list(vec![State::Canceled], 2, None).await;
-            assert_eq!((first, next.as_deref()), (over[..2].to_vec(), Some(over[1].as_str())));
-            assert_eq!(list(vec![State::Canceled], 2, next).await, (over[2..].to_vec(), None));
+            assert_eq!((first, next.as_deref()), (finished[..2].to_vec(), Some(finished[1].as_str())));
+            assert_eq!(list(vec![State::Canceled], 2, next).await, (finished[2..].to_vec(), None));
             assert_eq!(list(vec![State::Reported], 10, None).await.0, [ids[1].clone(), ids[3].clone()]);
-            assert_eq!(found.get(&over[0]).await.state, State::Canceled);
-            assert!(state(&found.incidents, &events::own(&over[1]), "usr_x", UserRole::Viewer).await.is_ok());
+            assert_eq!(found.get(&finished[0]).await.state, State::Canceled);
+            assert!(state(&found.incidents, &events::own(&finished[1]), "usr_x", UserRole::Viewer).await.is_ok());
         }
-        let noted = house.incidents.note(operator(), None, ids[0].clone(), "bill".to_owned(), serde_json::Value::Null);
+        let noted = server.incidents.note(operator(), None, ids[0].clone(), "bill".to_owned(), serde_json::Value::Null);
         assert_eq!(noted.await.unwrap().incident.unwrap().timeline_seq, 3, "it is annotated still");
-        assert_eq!(house.report().await.number, "2026-000006", "numbers go on");
+        assert_eq!(server.report().await.number, "2026-000006", "numbers go on");
     });
 }

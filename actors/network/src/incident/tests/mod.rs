@@ -1,11 +1,11 @@
-//! What incidents and alerts promise, checked on the pure network and on the actor.
+//! Tests of incidents and alerts, on the pure registry and on the actor.
 
 mod actor;
 mod alerts;
 mod durability;
 mod imports;
+mod lifecycle;
 mod properties;
-mod table;
 mod visibility;
 
 use std::cell::Cell;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use muster_geo::{Geometry, Point};
 
-use super::state::{Asked, Network};
+use super::state::{IncidentRegistry, RequestContext};
 use super::*;
 use crate::alert::{Certainty, Severity, Urgency};
 use muster_core::ids::IdKind;
@@ -54,9 +54,9 @@ fn viewer() -> By {
     person("viewer", UserRole::Viewer)
 }
 
-/// A flood in Mainz, assessed.
-fn flood(severity: Severity) -> Report {
-    let said = Edit {
+/// Returns the report of an assessed flood in Mainz.
+fn flood(severity: Severity) -> NewReport {
+    let fields = IncidentEdit {
         title: Some("Flood at the Rhine".to_owned()),
         summary: Some("The water stands at the quay.".to_owned()),
         kind: Some(IncidentKind::Flood),
@@ -65,94 +65,95 @@ fn flood(severity: Severity) -> Report {
         certainty: Some(Certainty::Observed),
         geometry: Some(Some(Geometry::Circle { center: Point::new(8.27, 50.0), radius_m: 2_000.0 })),
         area_desc: Some(Some("Mainz, the old town".to_owned())),
-        ..Edit::default()
+        ..IncidentEdit::default()
     };
-    Report { said, ..Report::default() }
+    NewReport { fields, ..NewReport::default() }
 }
 
-/// A network with a clock of its own and identifiers in order.
-struct Site {
-    network: Network,
+/// A registry with a clock of its own and sequential identifiers.
+struct RegistryFixture {
+    registry: IncidentRegistry,
     now: Millis,
     ids: Cell<u32>,
-    /// Every event so far: its name and its channels.
-    told: Vec<(String, Vec<String>)>,
+    /// Name and channels of every event so far.
+    published: Vec<(String, Vec<String>)>,
 }
 
-impl Site {
+impl RegistryFixture {
     fn new() -> Self {
-        let network = Network::new(Settings::default(), Vec::new(), Vec::new());
-        Self { network, now: START, ids: Cell::new(0), told: Vec::new() }
+        let registry = IncidentRegistry::new(IncidentSettings::default(), Vec::new(), Vec::new());
+        Self { registry, now: START, ids: Cell::new(0), published: Vec::new() }
     }
 
-    fn ask<T>(&self, by: &By, ask: impl FnOnce(&Network, Asked<'_>) -> T) -> T {
+    fn decide<T>(&self, by: &By, ask: impl FnOnce(&IncidentRegistry, RequestContext<'_>) -> T) -> T {
         let new_id = |kind: IdKind| {
             self.ids.set(self.ids.get() + 1);
             format!("{}_{:06}", kind.prefix(), self.ids.get())
         };
-        ask(&self.network, Asked { by, now: self.now, new_id: &new_id })
+        ask(&self.registry, RequestContext { by, now: self.now, new_id: &new_id })
     }
 
-    fn take(&mut self, plan: &plan::Plan) {
-        let told = plan.incidents.iter().flat_map(events::of).chain(plan.alerts.iter().filter_map(events::of_alert));
-        self.told.extend(told.map(|event| (event.name, event.channels)));
-        self.network.take(plan);
+    fn apply(&mut self, plan: &plan::Plan) {
+        let published =
+            plan.incidents.iter().flat_map(events::of).chain(plan.alerts.iter().filter_map(events::of_alert));
+        self.published.extend(published.map(|event| (event.name, event.channels)));
+        self.registry.apply(plan);
     }
 
-    fn report(&mut self, by: &By, report: Report) -> String {
-        let (plan, reported) = self.ask(by, |network, asked| network.report(report, asked)).unwrap();
-        self.take(&plan);
+    fn report(&mut self, by: &By, report: NewReport) -> String {
+        let (plan, reported) = self.decide(by, |registry, context| registry.report(report, context)).unwrap();
+        self.apply(&plan);
         reported.id
     }
 
-    fn act(&mut self, by: &By, id: &str, mv: Move) -> Result<(), Error> {
-        let plan = self.ask(by, |network, asked| network.act(id, IfMatch::Any, asked, mv))?;
-        self.take(&plan);
+    fn transition(&mut self, by: &By, id: &str, transition: IncidentTransition) -> Result<(), Error> {
+        let plan = self.decide(by, |registry, context| registry.transition(id, IfMatch::Any, context, transition))?;
+        self.apply(&plan);
         Ok(())
     }
 
-    fn edit(&mut self, by: &By, id: &str, edit: Edit) -> Result<(), Error> {
-        let plan = self.ask(by, |network, asked| network.edit(id, IfMatch::Any, asked, edit, None))?;
-        self.take(&plan);
+    fn edit(&mut self, by: &By, id: &str, edit: IncidentEdit) -> Result<(), Error> {
+        let plan = self.decide(by, |registry, context| registry.edit(id, IfMatch::Any, context, edit, None))?;
+        self.apply(&plan);
         Ok(())
     }
 
     fn publish(&mut self, by: &By, id: &str, draft: Draft) -> Result<String, Error> {
-        let (plan, alert) = self.ask(by, |network, asked| network.publish(id, draft, asked))?;
-        self.take(&plan);
+        let (plan, alert) = self.decide(by, |registry, context| registry.publish(id, draft, context))?;
+        self.apply(&plan);
         Ok(alert)
     }
 
     fn confirm(&mut self, by: &By, alert: &str) -> Result<(), Error> {
-        let plan = self.ask(by, |network, asked| network.confirm(alert, asked))?;
-        self.take(&plan);
+        let plan = self.decide(by, |registry, context| registry.confirm(alert, context))?;
+        self.apply(&plan);
         Ok(())
     }
 
     fn get(&self, id: &str) -> &Arc<Incident> {
-        self.network.get(id).unwrap()
+        self.registry.get(id).unwrap()
     }
 
-    fn pass(&mut self, time: Duration) {
+    fn advance(&mut self, time: Duration) {
         self.now = self.now.plus(time);
-        let plan = self.network.tick(self.now);
-        self.take(&plan);
+        let plan = self.registry.tick(self.now);
+        self.apply(&plan);
     }
 
-    /// The names of the events on a channel.
-    fn on(&self, channel: &str) -> Vec<&str> {
-        let told = self.told.iter().filter(|(_, channels)| channels.iter().any(|named| named == channel));
-        told.map(|(name, _)| name.as_str()).collect()
+    /// Returns the names of the events on a channel.
+    fn published_on(&self, channel: &str) -> Vec<&str> {
+        let published = self.published.iter().filter(|(_, channels)| channels.iter().any(|named| named == channel));
+        published.map(|(name, _)| name.as_str()).collect()
     }
 }
 
-/// A transition with everything that any of them may need.
-fn full(action: Action, other: &str, now: Millis) -> Move {
-    Move {
+/// Returns a transition with every parameter that any action needs.
+fn complete_transition(action: Action, other: &str, now: Millis) -> IncidentTransition {
+    IncidentTransition {
         action,
         note: Some("noted".to_owned()),
         reason: Some("with reason".to_owned()),
-        more: More {
+        details: TransitionDetails {
             severity: Some(Severity::Moderate),
             urgency: Some(Urgency::Expected),
             certainty: Some(Certainty::Likely),

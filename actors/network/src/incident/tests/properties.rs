@@ -1,4 +1,4 @@
-//! Whatever is asked in whatever order, what the records promise holds.
+//! Invariants of the records under any sequence of actions.
 
 use proptest::prelude::*;
 
@@ -8,28 +8,31 @@ fn actions() -> impl Strategy<Value = Vec<(Action, u64)>> {
     prop::collection::vec((prop::sample::select(Action::ALL), 0..50_u64), 1..60)
 }
 
-/// Does it, whether it is taken or not.
-fn any(site: &mut Site, id: &str, other: &str, action: Action) -> Result<(), Error> {
+/// Applies any action, whether it is allowed or not.
+fn apply_any(fixture: &mut RegistryFixture, id: &str, other: &str, action: Action) -> Result<(), Error> {
     let by = commander();
     match action {
-        Action::Edit => site.edit(&by, id, Edit { severity: Some(Severity::Severe), ..Edit::default() }),
-        Action::Publish => site.publish(&by, id, Draft::default()).map(drop),
+        Action::Edit => {
+            fixture.edit(&by, id, IncidentEdit { severity: Some(Severity::Severe), ..IncidentEdit::default() })
+        }
+        Action::Publish => fixture.publish(&by, id, Draft::default()).map(drop),
         Action::Note => {
-            let noted =
-                site.ask(&by, |network, asked| network.note(id, asked, "n".to_owned(), serde_json::Value::Null))?;
-            site.take(&noted);
+            let noted = fixture
+                .decide(&by, |registry, context| registry.note(id, context, "n".to_owned(), serde_json::Value::Null))?;
+            fixture.apply(&noted);
             Ok(())
         }
         Action::Resources => {
             let new = NewResource { kind: "boat".to_owned(), qty: 1, status: None, note: None };
-            let plan =
-                site.ask(&by, |network, asked| network.resources(id, IfMatch::Any, asked, ResourceAct::Add(new)))?;
-            site.take(&plan);
+            let plan = fixture.decide(&by, |registry, context| {
+                registry.resources(id, IfMatch::Any, context, ResourceRequest::Add(new))
+            })?;
+            fixture.apply(&plan);
             Ok(())
         }
         action => {
-            let mv = full(action, other, site.now);
-            site.act(&by, id, mv)
+            let transition = complete_transition(action, other, fixture.now);
+            fixture.transition(&by, id, transition)
         }
     }
 }
@@ -38,16 +41,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn any_sequence_keeps_versions_timelines_and_what_is_closed(sequence in actions()) {
-        let mut site = Site::new();
-        let other = site.report(&commander(), flood(Severity::Minor));
-        let id = site.report(&commander(), flood(Severity::Moderate));
+    fn any_sequence_keeps_versions_timelines_and_finished_incidents(sequence in actions()) {
+        let mut fixture = RegistryFixture::new();
+        let other = fixture.report(&commander(), flood(Severity::Minor));
+        let id = fixture.report(&commander(), flood(Severity::Moderate));
         for (action, minutes) in sequence {
-            site.pass(MINUTE * u32::try_from(minutes).unwrap());
-            let before = Arc::clone(site.get(&id));
+            fixture.advance(MINUTE * u32::try_from(minutes).unwrap());
+            let before = Arc::clone(fixture.get(&id));
             let allowed = before.state.allowed().contains(&action);
-            let done = any(&mut site, &id, &other, action);
-            let after = Arc::clone(site.get(&id));
+            let done = apply_any(&mut fixture, &id, &other, action);
+            let after = Arc::clone(fixture.get(&id));
             if done.is_ok() {
                 prop_assert!(allowed, "{:?} took {:?}", before.state, action);
                 prop_assert_eq!(after.version, before.version + 1);
@@ -55,8 +58,8 @@ proptest! {
             } else {
                 prop_assert_eq!(&after, &before);
             }
-            let over = matches!(before.state, State::Closed | State::Duplicate | State::FalseAlarm | State::Canceled);
-            if over && action != Action::Reopen {
+            let finished = matches!(before.state, State::Closed | State::Duplicate | State::FalseAlarm | State::Canceled);
+            if finished && action != Action::Reopen {
                 let noted = Incident {
                     version: after.version,
                     timeline_seq: after.timeline_seq,
@@ -66,7 +69,7 @@ proptest! {
                 prop_assert_eq!(&*after, &noted, "what is over is only annotated");
             }
             prop_assert_eq!(after.ack.is_some(), after.state == State::Acknowledged);
-            let live = site.network.alerts.of_incident(&id).filter(|alert| alert.is_live()).count();
+            let live = fixture.registry.alerts.of_incident(&id).filter(|alert| alert.is_live()).count();
             prop_assert!(live <= 1, "one warning stands at a time");
             prop_assert!(live == 0 || after.state.is_open(), "no warning outlives its incident");
         }

@@ -69,7 +69,7 @@ fn describe(failure: &Failure) -> String {
 }
 
 /// Assigns identifiers, which relate answers to calls, where they are missing or duplicated.
-pub(super) fn give_ids(calls: &mut [ToolCall], step: u32) {
+pub(super) fn assign_ids(calls: &mut [ToolCall], step: u32) {
     let mut seen = HashSet::new();
     for (at, call) in calls.iter_mut().enumerate() {
         if call.id.is_empty() || !seen.insert(call.id.clone()) {

@@ -5,24 +5,24 @@ use serde_json::Value;
 
 use super::calls::{Verdict, verdict};
 use crate::agent::agents::Agent;
-use crate::agent::history::{Asked, Past, Ran};
+use crate::agent::executor::AgentOptions;
+use crate::agent::history::{EngineStep, HistoryStep, ModelStep};
 use crate::agent::prompt::{COMMON_RULES, cut, task};
-use crate::agent::steer::Steered;
-use crate::agent::work::AgentOptions;
-use crate::task::View;
+use crate::agent::steer::SteeredParams;
+use crate::task::TaskView;
 
 /// Maximum number of bytes of an instruction that a model sees.
 const MAX_INSTRUCTION: usize = 16 * 1024;
 
 pub(super) fn build(
     agent: &Agent,
-    view: &View,
-    past: &[Past<'_>],
-    steered: &Steered,
+    view: &TaskView,
+    past: &[HistoryStep<'_>],
+    steered: &SteeredParams,
     options: AgentOptions,
     steps_left: usize,
 ) -> Vec<Message> {
-    let mut talk = Talk {
+    let mut conversation = Conversation {
         agent,
         view,
         messages: vec![
@@ -35,19 +35,20 @@ pub(super) fn build(
     };
     for (at, past) in past.iter().enumerate() {
         match past {
-            Past::Asked(asked) if asked.agent == agent.id => {
-                talk.close();
-                talk.instructions(at);
-                talk.round = Some(Round { asked: asked.clone(), answers: vec![None; asked.calls.len()] });
+            HistoryStep::Model(model_step) if model_step.agent == agent.id => {
+                conversation.close();
+                conversation.instructions(at);
+                conversation.round =
+                    Some(Round { model_step: model_step.clone(), answers: vec![None; model_step.calls.len()] });
             }
-            Past::Ran(ran) if ran.agent == agent.id => talk.answer(at, ran),
-            Past::Ran(ran) => talk.inherit(at, ran),
-            Past::Asked(_) | Past::Wrote(_) => {}
+            HistoryStep::Engine(engine_step) if engine_step.agent == agent.id => conversation.answer(at, engine_step),
+            HistoryStep::Engine(engine_step) => conversation.inherit(at, engine_step),
+            HistoryStep::Model(_) | HistoryStep::Result(_) => {}
         }
     }
-    talk.close();
-    talk.instructions(usize::MAX);
-    talk.messages
+    conversation.close();
+    conversation.instructions(usize::MAX);
+    conversation.messages
 }
 
 fn system(agent: &Agent, steps_left: usize) -> String {
@@ -63,9 +64,9 @@ fn system(agent: &Agent, steps_left: usize) -> String {
     )
 }
 
-struct Talk<'a> {
+struct Conversation<'a> {
     agent: &'a Agent,
-    view: &'a View,
+    view: &'a TaskView,
     messages: Vec<Message>,
     /// The model's last answer, until all its calls are answered.
     round: Option<Round>,
@@ -76,46 +77,54 @@ struct Talk<'a> {
 }
 
 struct Round {
-    asked: Asked,
+    model_step: ModelStep,
     answers: Vec<Option<String>>,
 }
 
-impl Talk<'_> {
+impl Conversation<'_> {
     fn text(&mut self, at: usize) -> String {
         self.texts.get_mut(at).and_then(Option::take).unwrap_or_default()
     }
 
-    fn answer(&mut self, at: usize, ran: &Ran<'_>) {
+    fn answer(&mut self, at: usize, engine_step: &EngineStep<'_>) {
         let text = self.text(at);
-        let round = self.round.as_mut().filter(|round| ran.call.is_some_and(|call| call.step == round.asked.index));
-        let slot = round.and_then(|round| round.answers.get_mut(ran.call?.call));
+        let round = self
+            .round
+            .as_mut()
+            .filter(|round| engine_step.call.is_some_and(|call| call.step == round.model_step.index));
+        let slot = round.and_then(|round| round.answers.get_mut(engine_step.call?.call));
         match slot {
             Some(slot) => *slot = Some(text),
-            None => self.note(ran, &text),
+            None => self.note(engine_step, &text),
         }
     }
 
-    fn inherit(&mut self, at: usize, ran: &Ran<'_>) {
+    fn inherit(&mut self, at: usize, engine_step: &EngineStep<'_>) {
         self.close();
         let text = self.text(at);
-        self.note(ran, &text);
+        self.note(engine_step, &text);
     }
 
-    fn note(&mut self, ran: &Ran<'_>, text: &str) {
-        let note = format!("Finished before by {}: {} ({}) gave\n{text}", ran.agent, ran.name, ran.label());
+    fn note(&mut self, engine_step: &EngineStep<'_>, text: &str) {
+        let note = format!(
+            "Finished before by {}: {} ({}) gave\n{text}",
+            engine_step.agent,
+            engine_step.name,
+            engine_step.label()
+        );
         self.messages.push(Message::text(Role::User, note));
     }
 
     /// Adds the model's answer followed by the results of its calls: providers accept them only together.
     fn close(&mut self) {
-        let Some(Round { asked, answers }) = self.round.take() else { return };
-        if asked.text.is_empty() && asked.calls.is_empty() {
+        let Some(Round { model_step, answers }) = self.round.take() else { return };
+        if model_step.text.is_empty() && model_step.calls.is_empty() {
             return;
         }
-        let mut turn = Message::text(Role::Assistant, asked.text);
-        turn.tool_calls.clone_from(&asked.calls);
+        let mut turn = Message::text(Role::Assistant, model_step.text);
+        turn.tool_calls.clone_from(&model_step.calls);
         self.messages.push(turn);
-        for (call, answer) in asked.calls.iter().zip(answers) {
+        for (call, answer) in model_step.calls.iter().zip(answers) {
             let text = answer.unwrap_or_else(|| self.unanswered(call));
             self.messages.push(Message {
                 content: Content::Text(text),
@@ -148,16 +157,16 @@ impl Talk<'_> {
 }
 
 /// Returns the text of each output, each within its limit, the newest first within the total limit.
-fn outputs(past: &[Past<'_>], options: AgentOptions) -> Vec<Option<String>> {
+fn outputs(past: &[HistoryStep<'_>], options: AgentOptions) -> Vec<Option<String>> {
     let mut left = options.prompt_bytes;
     let mut texts: Vec<Option<String>> = past
         .iter()
         .rev()
         .map(|past| {
-            let Past::Ran(ran) = past else { return None };
-            let whole = match ran.error {
+            let HistoryStep::Engine(engine_step) = past else { return None };
+            let whole = match engine_step.error {
                 Some(error) => format!("error: {error}"),
-                None => ran.output.to_string(),
+                None => engine_step.output.to_string(),
             };
             let text = cut(&whole, left.min(options.output_bytes));
             left = left.saturating_sub(text.len());

@@ -1,7 +1,7 @@
 //! Free planning: a model chooses the engines, one bounded step after another.
 //!
-//! One step asks the model; each engine that it calls is a step of its own. The conversation is rebuilt from the
-//! finished steps every time, so nothing of it is lost with a runner.
+//! One step calls the model; each engine that the model calls is a step of its own. The conversation is rebuilt from
+//! the finished steps every time, so nothing of it is lost with a runner.
 
 mod calls;
 mod conversation;
@@ -12,49 +12,55 @@ use muster_engines::Engine;
 use muster_providers::ToolCall;
 
 use super::agents::Agent;
-use super::history::{Asked, CallRef, Past, asked};
+use super::answer::collect_answer;
+use super::executor::AgentOptions;
+use super::history::{CallRef, HistoryStep, ModelStep, encode_model_step};
 use super::models::Models;
-use super::prompt::{Question, ask};
-use super::speech::listen;
-use super::steer::Steered;
-use super::work::AgentOptions;
-use crate::task::{Level, StepAsk, StepError, StepOutput, StepSink, View};
+use super::prompt::{ModelPrompt, gateway_request};
+use super::steer::SteeredParams;
+use crate::task::{Level, StepError, StepOutput, StepRequest, StepSink, TaskView};
 
 pub(super) use calls::{FINISH, Verdict, verdict};
 
 /// The next action of a task planned by a model.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Move {
-    AskModel,
+pub(super) enum FreeAction {
+    CallModel,
     Call { at: CallRef, name: String },
     WriteUp,
 }
 
-/// Returns whether a model plans this agent's part of the task: it does if it was asked before.
-pub(super) fn begun(agent: &Agent, past: &[Past<'_>]) -> Option<Begun> {
+/// Returns how this agent's part of the task is planned, if it has begun: a task continues as it began.
+pub(super) fn planning_mode(agent: &Agent, past: &[HistoryStep<'_>]) -> Option<PlanningMode> {
     past.iter().find_map(|past| match past {
-        Past::Asked(asked) if asked.agent == agent.id => Some(Begun::Freely),
-        Past::Ran(ran) if ran.agent == agent.id => Some(Begun::ByPlan),
+        HistoryStep::Model(model_step) if model_step.agent == agent.id => Some(PlanningMode::ByModel),
+        HistoryStep::Engine(engine_step) if engine_step.agent == agent.id => Some(PlanningMode::ByPlan),
         _ => None,
     })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Begun {
-    Freely,
+pub(super) enum PlanningMode {
+    ByModel,
     ByPlan,
 }
 
-pub(super) fn next(agent: &Agent, view: &View, past: &[Past<'_>], options: AgentOptions, has_model: HasModel) -> Move {
+pub(super) fn next(
+    agent: &Agent,
+    view: &TaskView,
+    past: &[HistoryStep<'_>],
+    options: AgentOptions,
+    has_model: HasModel,
+) -> FreeAction {
     let steps = past.iter().filter(|past| is_own(agent, past)).count();
     if steps >= options.max_steps {
-        return Move::WriteUp;
+        return FreeAction::WriteUp;
     }
-    let ask = if has_model == HasModel::Yes { Move::AskModel } else { Move::WriteUp };
-    let Some(last) = last_asked(agent, past) else { return ask };
+    let call_model = if has_model == HasModel::Yes { FreeAction::CallModel } else { FreeAction::WriteUp };
+    let Some(last) = last_model_step(agent, past) else { return call_model };
     // After a redirect, earlier calls are no longer executed.
     if view.instructions.len() > last.instructions {
-        return ask;
+        return call_model;
     }
     let open = last.calls.iter().enumerate().find_map(|(call, tool)| {
         let at = CallRef { step: last.index, call };
@@ -62,9 +68,9 @@ pub(super) fn next(agent: &Agent, view: &View, past: &[Past<'_>], options: Agent
         due.then_some((at, tool))
     });
     match open {
-        Some((at, tool)) => Move::Call { at, name: name_for(past, &tool.name) },
-        None if last.calls.is_empty() || last.calls.iter().any(|call| call.name == FINISH) => Move::WriteUp,
-        None => ask,
+        Some((at, tool)) => FreeAction::Call { at, name: name_for(past, &tool.name) },
+        None if last.calls.is_empty() || last.calls.iter().any(|call| call.name == FINISH) => FreeAction::WriteUp,
+        None => call_model,
     }
 }
 
@@ -75,28 +81,31 @@ pub(super) enum HasModel {
     No,
 }
 
-fn is_own(agent: &Agent, past: &Past<'_>) -> bool {
+fn is_own(agent: &Agent, past: &HistoryStep<'_>) -> bool {
     match past {
-        Past::Ran(ran) => ran.agent == agent.id,
-        Past::Asked(asked) => asked.agent == agent.id,
-        Past::Wrote(_) => false,
+        HistoryStep::Engine(engine_step) => engine_step.agent == agent.id,
+        HistoryStep::Model(model_step) => model_step.agent == agent.id,
+        HistoryStep::Result(_) => false,
     }
 }
 
-fn last_asked<'s>(agent: &Agent, past: &'s [Past<'_>]) -> Option<&'s Asked> {
+fn last_model_step<'s>(agent: &Agent, past: &'s [HistoryStep<'_>]) -> Option<&'s ModelStep> {
     past.iter().rev().find_map(|past| match past {
-        Past::Asked(asked) if asked.agent == agent.id => Some(asked),
+        HistoryStep::Model(model_step) if model_step.agent == agent.id => Some(model_step),
         _ => None,
     })
 }
 
-fn is_done(past: &[Past<'_>], at: CallRef) -> bool {
-    past.iter().any(|past| matches!(past, Past::Ran(ran) if ran.call == Some(at)))
+fn is_done(past: &[HistoryStep<'_>], at: CallRef) -> bool {
+    past.iter().any(|past| matches!(past, HistoryStep::Engine(engine_step) if engine_step.call == Some(at)))
 }
 
 /// Returns a name for a call's output: the engine's name, with a number if it was called before.
-fn name_for(past: &[Past<'_>], engine: &str) -> String {
-    let before = past.iter().filter(|past| matches!(past, Past::Ran(ran) if ran.engine == engine)).count();
+fn name_for(past: &[HistoryStep<'_>], engine: &str) -> String {
+    let before = past
+        .iter()
+        .filter(|past| matches!(past, HistoryStep::Engine(engine_step) if engine_step.engine == engine))
+        .count();
     let name = engine.replace('-', "_");
     if before == 0 { name } else { format!("{name}_{}", before + 1) }
 }
@@ -104,51 +113,51 @@ fn name_for(past: &[Past<'_>], engine: &str) -> String {
 /// Returns the engine and the input of a call in the history.
 pub(super) fn called<'s>(
     agent: &Agent,
-    past: &'s [Past<'_>],
+    past: &'s [HistoryStep<'_>],
     at: CallRef,
 ) -> Option<(&'static Engine, serde_json::Value, &'s ToolCall)> {
-    let asked = past.iter().find_map(|past| match past {
-        Past::Asked(asked) if asked.index == at.step => Some(asked),
+    let model_step = past.iter().find_map(|past| match past {
+        HistoryStep::Model(model_step) if model_step.index == at.step => Some(model_step),
         _ => None,
     })?;
-    let call = asked.calls.get(at.call)?;
+    let call = model_step.calls.get(at.call)?;
     match verdict(agent, call) {
         Verdict::Runs(engine, input) => Some((engine, input, call)),
         Verdict::Finish | Verdict::Refused(_) => None,
     }
 }
 
-/// Asks the model what comes next.
-pub(super) async fn ask_model(
+/// Calls the model, which determines what comes next.
+pub(super) async fn call_model(
     agent: &Agent,
-    step: &StepAsk,
-    steered: Steered,
+    step: &StepRequest,
+    steered: SteeredParams,
     model: String,
     models: Arc<dyn Models>,
     options: AgentOptions,
-    desk: &StepSink,
+    sink: &StepSink,
 ) -> Result<StepOutput, StepError> {
     let past = super::history::read(&step.view)?;
     let steps = past.iter().filter(|past| is_own(agent, past)).count();
     let left = options.max_steps.saturating_sub(steps);
     let messages = conversation::build(agent, &step.view, &past, &steered, options, left);
     drop(past);
-    let question = Question {
+    let prompt = ModelPrompt {
         model,
         messages,
         tools: calls::tools(agent),
         max_tokens: options.answer_tokens,
         request_id: step.key.to_string(),
     };
-    let mut heard = listen(&*models, ask(&step.view, question), desk).await?;
-    calls::give_ids(&mut heard.calls, step.key.index);
-    let names: Vec<&str> = heard.calls.iter().map(|call| call.name.as_str()).collect();
-    desk.log(Level::Info, &format!("{} asks for {}", heard.model_id, or_nothing(&names.join(", "))));
+    let mut answer = collect_answer(&*models, gateway_request(&step.view, prompt), sink).await?;
+    calls::assign_ids(&mut answer.calls, step.key.index);
+    let names: Vec<&str> = answer.calls.iter().map(|call| call.name.as_str()).collect();
+    sink.log(Level::Info, &format!("{} requests {}", answer.model_id, or_no_tool(&names.join(", "))));
     let instructions = step.view.instructions.len();
-    let value = asked(&agent.id, &heard.model_id, &heard.text, &heard.calls, instructions);
-    Ok(StepOutput { value, usage: heard.usage })
+    let value = encode_model_step(&agent.id, &answer.model_id, &answer.text, &answer.calls, instructions);
+    Ok(StepOutput { value, usage: answer.usage })
 }
 
-fn or_nothing(names: &str) -> &str {
+fn or_no_tool(names: &str) -> &str {
     if names.is_empty() { "no tool" } else { names }
 }

@@ -55,7 +55,7 @@ fn contradicted(words: &[String], name: &str, fact: &Fact, choices: &[String], l
         .filter(|(_, window)| window.iter().zip(&name_words).all(|(word, name)| word == name));
     for (at, _) in places {
         let (before, after) = (words.get(..at)?, words.get(at + name_words.len()..)?);
-        let said = match fact {
+        let stated = match fact {
             Fact::Number(number) => denied(before, *number)
                 .or_else(|| tied(after, *number))
                 .or_else(|| counted(before).filter(|(figure, _)| !figure.states(*number)).map(|(_, word)| word)),
@@ -66,13 +66,13 @@ fn contradicted(words: &[String], name: &str, fact: &Fact, choices: &[String], l
             Fact::Truth(truth) => other_truth(before, *truth),
             Fact::Word(word) => other_word(after, word, choices),
         };
-        if let Some(said) = said {
+        if let Some(stated) = stated {
             let is = match fact {
                 Fact::Number(number) | Fact::Count(number) => number.to_string(),
                 Fact::Truth(truth) => truth.to_string(),
                 Fact::Word(word) => word.clone(),
             };
-            return Some(format!("`{said}` contradicts {label}, whose {name} is {is}"));
+            return Some(format!("`{stated}` contradicts {label}, whose {name} is {is}"));
         }
     }
     None
@@ -121,7 +121,7 @@ fn other_truth(before: &[String], truth: bool) -> Option<String> {
 
 fn other_word(after: &[String], word: &str, choices: &[String]) -> Option<String> {
     let tied = linked(after);
-    let said = tied.first().filter(|_| tied.len() < after.len())?;
-    let is_choice = choices.iter().any(|choice| choice.eq_ignore_ascii_case(said));
-    (is_choice && said != word).then(|| said.clone())
+    let stated = tied.first().filter(|_| tied.len() < after.len())?;
+    let is_choice = choices.iter().any(|choice| choice.eq_ignore_ascii_case(stated));
+    (is_choice && stated != word).then(|| stated.clone())
 }

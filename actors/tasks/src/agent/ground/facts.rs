@@ -50,7 +50,7 @@ pub(super) enum Fact {
 pub(in crate::agent) struct Facts {
     pub(super) sources: Vec<Source>,
     /// Params and the texts of the task: names from them may be mentioned, and numbers of the params.
-    pub(super) given: Source,
+    pub(super) inputs: Source,
     /// Words by which engines and the agent are referred to, in lower case.
     own: String,
 }
@@ -65,18 +65,18 @@ impl Facts {
         let mut sources: Vec<Source> = Vec::new();
         let mut own = format!("{} {} {}", agent.name, agent.summary, agent.id);
         for used in &material.uses {
-            let label = used.ran.label();
+            let label = used.engine_step.label();
             let at = sources.iter().position(|source| source.label == label).unwrap_or_else(|| {
-                let names = vec![format!("q{}", used.ran.number), used.ran.engine.to_lowercase()];
+                let names = vec![format!("q{}", used.engine_step.number), used.engine_step.engine.to_lowercase()];
                 sources.push(Source { label: label.clone(), names, ..Source::default() });
                 sources.len() - 1
             });
             let Some(source) = sources.get_mut(at) else { continue };
-            source.take(used.ran.output);
-            source.read(&used.ran.warnings.join("\n"));
-            source.read(used.ran.error.unwrap_or_default());
+            source.take(used.engine_step.output);
+            source.read(&used.engine_step.warnings.join("\n"));
+            source.read(used.engine_step.error.unwrap_or_default());
             own.push_str(&format!(" {label} {}", used.name));
-            if let Some(engine) = agent.engine(used.ran.engine) {
+            if let Some(engine) = agent.engine(used.engine_step.engine) {
                 own.push_str(&format!(" {} {} {}", engine.name, engine.summary, engine.method));
                 for field in &engine.fields().outputs {
                     if let Type::Enum(values) = &field.kind {
@@ -86,12 +86,12 @@ impl Facts {
             }
         }
         sources.iter_mut().for_each(Source::close);
-        let mut given = Source { label: "the params".to_owned(), ..Source::default() };
-        params.values().for_each(|value| given.values(value));
+        let mut inputs = Source { label: "the params".to_owned(), ..Source::default() };
+        params.values().for_each(|value| inputs.values(value));
         // From the instruction only names are taken: its figures are assumptions of its author.
-        given.note(task);
-        given.close();
-        Self { sources, given, own: own.to_lowercase() }
+        inputs.note(task);
+        inputs.close();
+        Self { sources, inputs, own: own.to_lowercase() }
     }
 
     /// Returns the sources that a text names.
@@ -121,7 +121,7 @@ impl Facts {
 
 impl Source {
     /// Returns whether the source contains the claim.
-    pub(super) fn bears(&self, claim: &Claim) -> bool {
+    pub(super) fn supports(&self, claim: &Claim) -> bool {
         match claim {
             Claim::Number { figure, .. } => self.has_number(*figure),
             Claim::Value { words } => self.has_value(words),

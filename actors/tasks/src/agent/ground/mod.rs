@@ -39,7 +39,7 @@ pub(super) fn check(facts: &Facts, prose: &str) -> Vec<String> {
             heading.clone_from(&named);
         }
         let named = if named.is_empty() { heading.clone() } else { named };
-        judge(facts, &block, &named, &mut reasons);
+        check_block(facts, &block, &named, &mut reasons);
         if reasons.len() >= MAX_REASONS {
             break;
         }
@@ -48,7 +48,7 @@ pub(super) fn check(facts: &Facts, prose: &str) -> Vec<String> {
     reasons
 }
 
-fn judge(facts: &Facts, block: &Block<'_>, named: &[usize], reasons: &mut Vec<String>) {
+fn check_block(facts: &Facts, block: &Block<'_>, named: &[usize], reasons: &mut Vec<String>) {
     let claims = claims::read(block.text);
     let sources: Vec<&Source> = named.iter().filter_map(|at| facts.sources.get(*at)).collect();
     let mut reported = BTreeSet::new();
@@ -60,11 +60,11 @@ fn judge(facts: &Facts, block: &Block<'_>, named: &[usize], reasons: &mut Vec<St
         if facts.is_own_word(claim) || !reported.insert(claim.words().to_owned()) {
             continue;
         }
-        let here = sources.iter().any(|source| source.bears(claim));
-        if here || facts.given.bears(claim) {
+        let here = sources.iter().any(|source| source.supports(claim));
+        if here || facts.inputs.supports(claim) {
             continue;
         }
-        match facts.sources.iter().find(|source| source.bears(claim)) {
+        match facts.sources.iter().find(|source| source.supports(claim)) {
             None => reasons.push(format!("{} is in no output", claim.words())),
             Some(source) if sources.is_empty() => {
                 unnamed.get_or_insert_with(|| (claim.words().to_owned(), source.label.clone()));

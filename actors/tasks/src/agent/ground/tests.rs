@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::facts::Source;
 use super::{Facts, check};
 use crate::agent::agents::Agent;
-use crate::agent::history::Ran;
+use crate::agent::history::EngineStep;
 use crate::agent::material::{Material, Use};
 
 fn agent() -> Agent {
@@ -30,7 +30,7 @@ fn validate() -> &'static Engine {
 /// The outputs of q187 and q202 for a task with the param `minimum` of 80.
 fn facts(tree: &Value, report: &Value) -> Facts {
     let used = |number: u16, engine: &'static str, output| {
-        let ran = Ran {
+        let engine_step = EngineStep {
             agent: "mapper",
             name: engine,
             engine,
@@ -41,7 +41,7 @@ fn facts(tree: &Value, report: &Value) -> Facts {
             warnings: Vec::new(),
             error: None,
         };
-        Use { name: engine.to_owned(), ran }
+        Use { name: engine.to_owned(), engine_step }
     };
     let uses = vec![used(187, "repo-tree", tree), used(202, "test-report", report)];
     let material = Material { uses, parts: Vec::new(), skipped: Vec::new(), notes: Vec::new(), warnings: Vec::new() };
@@ -97,7 +97,7 @@ fn prose_that_keeps_to_the_outputs_is_accepted() {
 }
 
 #[test]
-fn what_no_output_has_is_refused() {
+fn a_value_in_no_output_is_rejected() {
     for (prose, word) in [
         ("q187 repo-tree: 13 files of Rust.", "13 is in no output"),
         ("q187: 12,346 lines.", "12,346 is in no output"),
@@ -124,7 +124,7 @@ fn what_no_output_has_is_refused() {
 }
 
 #[test]
-fn figures_stand_beside_their_engine() {
+fn figures_must_name_their_engine() {
     for (prose, word) in [
         ("7 tests failed.", "the paragraph with 7 does not name the engine that it is from (q202 test-report)"),
         ("By q187 repo-tree, 131 passed.", "131 is not from the engine named beside it, but from q202 test-report"),
@@ -137,7 +137,7 @@ fn figures_stand_beside_their_engine() {
 }
 
 #[test]
-fn a_field_is_not_given_another_value() {
+fn a_statement_that_contradicts_a_field_is_rejected() {
     for (prose, word) in [
         ("q202: coverage is 80 %.", "`80` contradicts q202 test-report, whose coverage is 63.4"),
         ("q202: coverage: 80.", "whose coverage is 63.4"),
@@ -170,7 +170,7 @@ proptest! {
 
     /// A figure of the output is accepted in every notation.
     #[test]
-    fn every_form_of_a_fact_is_accepted(whole in 0_u32..10_000_000, cents in 0_u32..100, form in 0..5) {
+    fn every_notation_of_a_fact_is_accepted(whole in 0_u32..10_000_000, cents in 0_u32..100, form in 0..5) {
         let number = f64::from(whole) + f64::from(cents) / 100.0;
         let written = match form {
             0 => number.to_string(),
@@ -185,27 +185,27 @@ proptest! {
 
     /// A figure that differs by more than its last digit from all facts is rejected.
     #[test]
-    fn another_figure_is_refused(fact in 100_i64..1_000_000, off in 1_i64..1_000_000) {
+    fn a_different_figure_is_rejected(fact in 100_i64..1_000_000, off in 1_i64..1_000_000) {
         let prose = format!("By q187 repo-tree, it is {}.", fact + off);
         prop_assert_eq!(check(&one(&json!({ "n": fact })), &prose).is_empty(), false, "{}", prose);
     }
 
     #[test]
-    fn an_identifier_stands_only_where_it_is_whole(name in "[a-z]{3,8}_[a-z]{3,8}", more in "[a-z0-9_]{1,4}") {
+    fn an_identifier_is_supported_only_as_a_whole_word(name in "[a-z]{3,8}_[a-z]{3,8}", more in "[a-z0-9_]{1,4}") {
         let facts = one(&json!({ "names": [name.clone()] }));
-        let says = |name: &str| check(&facts, &format!("q187 repo-tree finds {name} there.")).is_empty();
+        let accepted = |name: &str| check(&facts, &format!("q187 repo-tree finds {name} there.")).is_empty();
         let longer = format!("{name}{more}");
-        prop_assert!(says(&name));
-        prop_assert!(!says(&longer));
+        prop_assert!(accepted(&name));
+        prop_assert!(!accepted(&longer));
     }
 
     #[test]
-    fn any_prose_is_judged(prose in "(?s).{0,300}", output in "(?s).{0,60}") {
+    fn any_prose_is_checked_without_panic(prose in "(?s).{0,300}", output in "(?s).{0,60}") {
         check(&one(&json!({ "text": output })), &prose);
     }
 
     #[test]
-    fn prose_of_marks_is_judged(prose in "[-`\"“”0-9.,%/:#*()\\n q187aA_+−–~k]{0,120}") {
+    fn prose_of_punctuation_is_checked_without_panic(prose in "[-`\"“”0-9.,%/:#*()\\n q187aA_+−–~k]{0,120}") {
         check(&one(&json!({ "a": [1, 2.5, "x"] })), &prose);
     }
 }
@@ -223,7 +223,7 @@ fn grouped(number: u64) -> String {
 }
 
 #[test]
-fn names_of_fields_are_taken_as_words() {
+fn field_names_are_split_into_words() {
     let mut source = Source::default();
     source.take(&json!({ "maxDepth": 3, "nested": { "is_open": true } }));
     let mut names: Vec<&str> = source.fields.keys().map(String::as_str).collect();

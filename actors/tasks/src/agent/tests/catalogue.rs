@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use serde_json::json;
 
 use super::{agents, declared};
-use crate::agent::{Agents, Mistakes};
+use crate::agent::{Agents, CatalogueErrors};
 
 const TWELVE: [&str; 12] = [
     "code-explorer",
@@ -21,7 +21,7 @@ const TWELVE: [&str; 12] = [
 ];
 
 #[test]
-fn the_first_twelve_stand_over_the_engines_as_declared() {
+fn the_first_twelve_agents_match_the_declared_engines() {
     let agents = agents();
     let ids: Vec<&str> = agents.list().iter().map(|agent| agent.id.as_str()).collect();
     assert_eq!(ids, TWELVE);
@@ -33,16 +33,16 @@ fn the_first_twelve_stand_over_the_engines_as_declared() {
 
 /// With the engines of this build: only a disabled cargo feature may cause an agent to be omitted.
 #[test]
-fn the_catalogue_stands_over_the_engines_of_this_build() {
+fn the_catalogue_matches_the_engines_of_this_build() {
     let engines: Vec<_> = muster_engines::all().collect();
     let agents = Agents::built_in(&engines).unwrap();
     let built: HashSet<&str> = engines.iter().map(|engine| engine.id).collect();
     for engine in declared() {
-        let stands = built.contains(engine.id) || agents.warnings().iter().any(|warning| warning.contains(engine.id));
-        let asked_for = self::agents().list().iter().any(|agent| agent.toolbox.iter().any(|tool| tool.id == engine.id));
-        assert!(stands || !asked_for, "{} is neither built nor said to be missing", engine.id);
+        let known = built.contains(engine.id) || agents.warnings().iter().any(|warning| warning.contains(engine.id));
+        let required = self::agents().list().iter().any(|agent| agent.toolbox.iter().any(|tool| tool.id == engine.id));
+        assert!(known || !required, "{} is neither built nor reported as missing", engine.id);
     }
-    let left_out = agents.warnings().iter().filter(|warning| warning.contains("is left out")).count();
+    let left_out = agents.warnings().iter().filter(|warning| warning.contains("is omitted")).count();
     assert_eq!(agents.list().len() + left_out, TWELVE.len(), "{:?}", agents.warnings());
 }
 
@@ -74,15 +74,13 @@ fn params_have_the_schema_of_the_catalogue() {
 }
 
 #[test]
-fn an_agent_without_an_optional_engine_of_its_plan_is_left_out_with_a_warning() {
+fn an_agent_whose_plan_lacks_an_optional_engine_is_omitted_with_a_warning() {
     let without: Vec<_> = declared().iter().copied().filter(|engine| engine.id != "table-query").collect();
     let agents = Agents::built_in(&without).unwrap();
     assert!(agents.get("database-reviewer").is_none());
     let warnings = agents.warnings().join("\n");
-    assert!(
-        warnings.contains("agent database-reviewer is left out: its plan needs table-query (cargo feature tables)")
-    );
-    assert!(warnings.contains("agent json-wrangler goes without table-query"), "{warnings}");
+    assert!(warnings.contains("agent database-reviewer is omitted: its plan needs table-query (cargo feature tables)"));
+    assert!(warnings.contains("agent json-wrangler lacks table-query"), "{warnings}");
     assert!(agents.get("json-wrangler").unwrap().toolbox.iter().all(|engine| engine.id != "table-query"));
 }
 
@@ -91,24 +89,24 @@ fn an_optional_engine_hides_no_mistake() {
     let gone = ["contact-normalise", "record-linkage"];
     let without: Vec<_> = declared().iter().copied().filter(|engine| !gone.contains(&engine.id)).collect();
     let mistakes = Agents::built_in(&without).unwrap_err();
-    assert_eq!(mistakes.0, ["agent data-cleaner: step dups: \"record-linkage\" is no engine"]);
+    assert_eq!(mistakes.0, ["agent data-cleaner: step dups: \"record-linkage\" is not an engine"]);
 }
 
 #[test]
-fn an_engine_that_no_feature_brings_keeps_the_server_from_starting() {
+fn an_engine_that_no_feature_includes_prevents_the_start() {
     let without: Vec<_> = declared().iter().copied().filter(|engine| engine.id != "json-query").collect();
     let mistakes = Agents::built_in(&without).unwrap_err().to_string();
-    assert!(mistakes.contains("agent json-wrangler: step pick: \"json-query\" is no engine"), "{mistakes}");
+    assert!(mistakes.contains("agent json-wrangler: step pick: \"json-query\" is not an engine"), "{mistakes}");
 }
 
 /// The agent of `benches/tasks`: no plan, and the instruction as its result.
 #[test]
-fn an_operators_own_agent_stands_behind_those_that_are_built_in() {
+fn an_operators_own_agent_follows_the_built_in_ones() {
     let own = include_str!("../../../../../benches/tasks/agents.toml").to_owned();
     let engines: Vec<_> = muster_engines::all().collect();
     let agents = Agents::with_own(&[own], &engines).unwrap();
     assert_eq!(agents.list().last().map(|agent| agent.id.as_str()), Some("no-op"));
     let twice = include_str!("../../../../../benches/tasks/agents.toml").repeat(2);
-    let Mistakes(mistakes) = Agents::with_own(&[twice], &engines).unwrap_err();
+    let CatalogueErrors(mistakes) = Agents::with_own(&[twice], &engines).unwrap_err();
     assert!(mistakes.iter().any(|mistake| mistake.contains("no-op")), "{mistakes:?}");
 }

@@ -10,8 +10,8 @@ use muster_providers::{ChatEvent, Delta, FinishReason, ToolDelta, Usage};
 use serde_json::{Value, json};
 
 use super::sample;
-use crate::agent::{Models, Settle, Speech};
-use crate::engine::{Behalf, EngineAnswer, EngineCall, EngineRunner};
+use crate::agent::{ModelStream, Models, SettleCallback};
+use crate::engine::{EngineAnswer, EngineCall, EngineCaller, EngineRunner};
 use muster_core::{Error, Kind};
 use muster_gateway::{ChainError, GatewayChatRequest, Settlement, StreamEnd};
 
@@ -19,13 +19,13 @@ type Answers = HashMap<&'static str, VecDeque<Result<Value, Error>>>;
 
 /// Returns scripted outputs, or a sample for other calls. Rejects the input that the engine would reject.
 #[derive(Debug, Default)]
-pub(super) struct Bench {
+pub(super) struct ScriptedEngines {
     answers: Mutex<Answers>,
     calls: Mutex<Vec<(&'static str, Value)>>,
-    behalf: Mutex<Option<Behalf>>,
+    last_caller: Mutex<Option<EngineCaller>>,
 }
 
-impl Bench {
+impl ScriptedEngines {
     pub(super) fn with_answer(self, engine: &'static str, answer: Result<Value, Error>) -> Self {
         self.answers.lock().unwrap().entry(engine).or_default().push_back(answer);
         self
@@ -36,35 +36,35 @@ impl Bench {
         self.calls.lock().unwrap().clone()
     }
 
-    pub(super) fn engines(&self) -> Vec<&'static str> {
+    pub(super) fn called_ids(&self) -> Vec<&'static str> {
         self.calls().into_iter().map(|(engine, _)| engine).collect()
     }
 
     /// On whose behalf the last call was made.
-    pub(super) fn behalf(&self) -> Option<Behalf> {
-        self.behalf.lock().unwrap().clone()
+    pub(super) fn last_caller(&self) -> Option<EngineCaller> {
+        self.last_caller.lock().unwrap().clone()
     }
 
-    fn answer(&self, call: EngineCall) -> Result<EngineAnswer, Error> {
+    fn run_scripted(&self, call: EngineCall) -> Result<EngineAnswer, Error> {
         self.calls.lock().unwrap().push((call.engine.id, call.input.clone()));
-        *self.behalf.lock().unwrap() = Some(call.behalf);
+        *self.last_caller.lock().unwrap() = Some(call.caller);
         call.engine.accept(call.input).map_err(refused)?;
-        let with_answer = self.answers.lock().unwrap().get_mut(call.engine.id).and_then(VecDeque::pop_front);
+        let scripted = self.answers.lock().unwrap().get_mut(call.engine.id).and_then(VecDeque::pop_front);
         let outputs = || call.engine.fields().outputs.iter().map(|field| (field.name.clone(), sample(&field.kind)));
-        let output = with_answer.unwrap_or_else(|| Ok(Value::Object(outputs().collect())))?;
+        let output = scripted.unwrap_or_else(|| Ok(Value::Object(outputs().collect())))?;
         Ok(EngineAnswer { output, warnings: Vec::new(), took: Duration::from_millis(2) })
     }
 }
 
-impl EngineRunner for Bench {
+impl EngineRunner for ScriptedEngines {
     fn run(&self, call: EngineCall) -> BoxFuture<'static, Result<EngineAnswer, Error>> {
-        ready(self.answer(call)).boxed()
+        ready(self.run_scripted(call)).boxed()
     }
 }
 
 /// An answer of a model.
 #[derive(Debug, Clone)]
-pub(super) enum Say {
+pub(super) enum ModelReply {
     /// Text, followed by tool calls by name and arguments.
     Turn(&'static str, Vec<(&'static str, String)>),
     Text(String),
@@ -74,7 +74,7 @@ pub(super) enum Say {
     Break(&'static str),
 }
 
-impl Say {
+impl ModelReply {
     pub(super) fn call(tool: &'static str, arguments: &Value) -> Self {
         Self::Turn("", vec![(tool, arguments.to_string())])
     }
@@ -85,29 +85,29 @@ impl Say {
 }
 
 #[derive(Debug, Default)]
-struct Facts {
-    script: Mutex<VecDeque<Say>>,
-    asks: Mutex<Vec<GatewayChatRequest>>,
+struct ScriptState {
+    script: Mutex<VecDeque<ModelReply>>,
+    requests: Mutex<Vec<GatewayChatRequest>>,
 }
 
 /// A model with support for tool calls that follows a script. Each answer uses 100 prompt tokens and 10 completion
 /// tokens, and costs 7 billionths of a US dollar.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Talker(Arc<Facts>);
+pub(super) struct ScriptedModel(Arc<ScriptState>);
 
-impl Talker {
-    pub(super) fn saying(script: impl IntoIterator<Item = Say>) -> Self {
-        let talker = Self::default();
-        talker.0.script.lock().unwrap().extend(script);
-        talker
+impl ScriptedModel {
+    pub(super) fn replying(script: impl IntoIterator<Item = ModelReply>) -> Self {
+        let scripted = Self::default();
+        scripted.0.script.lock().unwrap().extend(script);
+        scripted
     }
 
-    pub(super) fn asks(&self) -> Vec<GatewayChatRequest> {
-        self.0.asks.lock().unwrap().clone()
+    pub(super) fn requests(&self) -> Vec<GatewayChatRequest> {
+        self.0.requests.lock().unwrap().clone()
     }
 
-    fn next(&self) -> Say {
-        self.0.script.lock().unwrap().pop_front().unwrap_or_else(Say::finish)
+    fn next(&self) -> ModelReply {
+        self.0.script.lock().unwrap().pop_front().unwrap_or_else(ModelReply::finish)
     }
 }
 
@@ -124,36 +124,40 @@ fn settlement(end: StreamEnd) -> Settlement {
     }
 }
 
-impl Models for Talker {
+impl Models for ScriptedModel {
     fn planner(&self) -> Option<String> {
         Some("far-1".to_owned())
     }
 
-    fn stream(&self, ask: GatewayChatRequest, settle: Settle) -> BoxFuture<'static, Result<Speech, ChainError>> {
-        self.0.asks.lock().unwrap().push(ask);
-        let said = self.next();
+    fn stream(
+        &self,
+        request: GatewayChatRequest,
+        settle: SettleCallback,
+    ) -> BoxFuture<'static, Result<ModelStream, ChainError>> {
+        self.0.requests.lock().unwrap().push(request);
+        let reply = self.next();
         async move {
             let mut events: Vec<Result<ChatEvent, Error>> = Vec::new();
             let mut text = |text: &str| {
                 events.extend(text.split_inclusive(' ').map(|word| Ok(ChatEvent::text(word))));
             };
             let done = Ok(ChatEvent::Done { finish: FinishReason::Stop, usage: Some(USED) });
-            match said {
-                Say::Refuse(error) => {
+            match reply {
+                ModelReply::Refuse(error) => {
                     settle(Settlement { usage: Usage::default(), cost_nanos: None, ..settlement(StreamEnd::Failed) });
                     return Err(ChainError { error, attempts: Vec::new() });
                 }
-                Say::Break(words) => {
+                ModelReply::Break(words) => {
                     text(words);
                     settle(settlement(StreamEnd::Failed));
                     events.push(Err(Error::new(Kind::ProviderFailed, "far broke off its answer")));
                 }
-                Say::Text(words) => {
+                ModelReply::Text(words) => {
                     text(&words);
                     settle(settlement(StreamEnd::Done));
                     events.push(done);
                 }
-                Say::Turn(words, calls) => {
+                ModelReply::Turn(words, calls) => {
                     text(words);
                     for (index, (name, arguments)) in calls.into_iter().enumerate() {
                         let index = u32::try_from(index).unwrap();
@@ -168,7 +172,7 @@ impl Models for Talker {
                 }
             }
             let (model_id, provider_id) = ("far-1".to_owned(), "far".to_owned());
-            Ok(Speech { model_id, provider_id, events: stream::iter(events).boxed() })
+            Ok(ModelStream { model_id, provider_id, events: stream::iter(events).boxed() })
         }
         .boxed()
     }
@@ -176,4 +180,19 @@ impl Models for Talker {
 
 fn refused(failure: muster_engines::Failure) -> Error {
     Error::new(Kind::Invalid, format!("{failure}: {failure:?}"))
+}
+
+/// No models: agents follow their plans.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct NoModels;
+
+impl Models for NoModels {
+    fn planner(&self) -> Option<String> {
+        None
+    }
+
+    fn stream(&self, _: GatewayChatRequest, _: SettleCallback) -> BoxFuture<'static, Result<ModelStream, ChainError>> {
+        let error = Error::new(Kind::ModelUnconfigured, "no model is configured for agents");
+        ready(Err(ChainError { error, attempts: Vec::new() })).boxed()
+    }
 }

@@ -5,15 +5,16 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::double::Bench;
-use crate::agent::{AgentOptions, AgentWork, Agents, Models};
+use super::double::ScriptedEngines;
+use crate::agent::{AgentExecutor, AgentOptions, Agents, Models};
 use crate::task::{
-    Finished, Instruction, Next, Owner, StepAsk, StepError, StepEvent, StepKey, StepSink, Usage, View, Waiting, Work,
+    FinishedStep, Instruction, NextAction, Owner, StepError, StepEvent, StepKey, StepRequest, StepSink, TaskExecutor,
+    TaskView, Usage, Waiting,
 };
 use muster_core::Millis;
 
 /// More steps than any task may have.
-const MOST: usize = 64;
+const MAX_STEPS: usize = 64;
 
 /// Outcome of a task.
 #[derive(Debug)]
@@ -25,26 +26,26 @@ pub(super) enum End {
 
 #[derive(Debug)]
 pub(super) struct Driver {
-    pub(super) work: AgentWork,
-    pub(super) view: View,
+    pub(super) executor: AgentExecutor,
+    pub(super) view: TaskView,
     /// Names of the executed steps.
     pub(super) steps: Vec<String>,
     pub(super) usage: Usage,
     /// Streamed text, and the log.
-    pub(super) heard: String,
+    pub(super) streamed: String,
     pub(super) attempt: u32,
 }
 
 impl Driver {
-    pub(super) fn over(
+    pub(super) fn new(
         agents: Agents,
-        bench: &Arc<Bench>,
+        engines: &Arc<ScriptedEngines>,
         models: impl Models + 'static,
         options: AgentOptions,
     ) -> Self {
-        let engines: Arc<Bench> = Arc::clone(bench);
-        let work = AgentWork::new(agents, engines, Arc::new(models), options);
-        let view = View {
+        let engines: Arc<ScriptedEngines> = Arc::clone(engines);
+        let executor = AgentExecutor::new(agents, engines, Arc::new(models), options);
+        let view = TaskView {
             task_id: "task_1".to_owned(),
             agent: String::new(),
             task: String::new(),
@@ -55,12 +56,12 @@ impl Driver {
             instructions: Vec::new(),
             done: Vec::new(),
         };
-        Self { work, view, steps: Vec::new(), usage: Usage::default(), heard: String::new(), attempt: 1 }
+        Self { executor, view, steps: Vec::new(), usage: Usage::default(), streamed: String::new(), attempt: 1 }
     }
 
     /// Admits a task.
     pub(super) fn start(mut self, agent: &str, task: &str, params: Value) -> Self {
-        let admission = self.work.admit(agent, task, params).unwrap();
+        let admission = self.executor.admit(agent, task, params).unwrap();
         (self.view.agent, self.view.task, self.view.params) = (agent.to_owned(), task.to_owned(), admission.params);
         self
     }
@@ -94,12 +95,12 @@ impl Driver {
     }
 
     pub(super) async fn end(&mut self) -> End {
-        for _ in 0..MOST {
+        for _ in 0..MAX_STEPS {
             if let Some(end) = self.step().await {
                 return end;
             }
         }
-        panic!("no end after {MOST} steps: {:?}", self.steps);
+        panic!("no end after {MAX_STEPS} steps: {:?}", self.steps);
     }
 
     pub(super) async fn result(&mut self) -> Value {
@@ -110,29 +111,29 @@ impl Driver {
     }
 
     async fn step(&mut self) -> Option<End> {
-        let next = match self.work.next(&self.view) {
+        let next = match self.executor.next(&self.view) {
             Ok(next) => next,
             Err(error) => return Some(End::Failed(error)),
         };
-        assert_eq!(self.work.next(&self.view).as_ref(), Ok(&next), "the same view, another step");
+        assert_eq!(self.executor.next(&self.view).as_ref(), Ok(&next), "the same view, another step");
         let spec = match next {
-            Next::Step(spec) => spec,
-            Next::Done(result) => return Some(End::Done(result)),
-            Next::Wait(waiting) => return Some(End::Waits(waiting)),
+            NextAction::Step(spec) => spec,
+            NextAction::Done(result) => return Some(End::Done(result)),
+            NextAction::Wait(waiting) => return Some(End::Waits(waiting)),
         };
         let index = u32::try_from(self.view.done.len()).unwrap();
         let (name, kind) = (spec.name.clone(), spec.kind);
         let key = StepKey { task_id: self.view.task_id.clone(), revision: self.view.revision, index };
-        let ask = StepAsk { key, attempt: self.attempt, spec, view: Arc::new(self.view.clone()) };
-        let heard: Arc<Mutex<String>> = Arc::default();
-        let ear = Arc::clone(&heard);
-        let desk = StepSink::new(CancellationToken::new(), move |with_answer| {
-            if let StepEvent::Delta(text) = with_answer {
-                ear.lock().unwrap().push_str(text);
+        let request = StepRequest { key, attempt: self.attempt, spec, view: Arc::new(self.view.clone()) };
+        let streamed: Arc<Mutex<String>> = Arc::default();
+        let receiver = Arc::clone(&streamed);
+        let sink = StepSink::new(CancellationToken::new(), move |event| {
+            if let StepEvent::Delta(text) = event {
+                receiver.lock().unwrap().push_str(text);
             }
         });
-        let done = self.work.run(ask, desk).await;
-        self.heard.push_str(&heard.lock().unwrap());
+        let done = self.executor.run(request, sink).await;
+        self.streamed.push_str(&streamed.lock().unwrap());
         match done {
             Ok(output) => {
                 self.usage.prompt += output.usage.prompt;
@@ -140,7 +141,7 @@ impl Driver {
                 self.usage.cost_nanos += output.usage.cost_nanos;
                 self.steps.push(name.clone());
                 let (revision, output) = (self.view.revision, Arc::new(output.value));
-                self.view.done.push(Finished { index, name, kind, revision, output });
+                self.view.done.push(FinishedStep { index, name, kind, revision, output });
                 None
             }
             Err(error) => Some(End::Failed(error)),

@@ -5,38 +5,41 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::double::Bench;
+use super::double::{NoModels, ScriptedEngines};
 use super::driver::{Driver, End};
 use super::{agents, sample};
-use crate::agent::{Agent, AgentOptions, Given, NoModels};
-use crate::engine::Behalf;
+use crate::agent::{Agent, AgentOptions, ParameterDefault};
+use crate::engine::EngineCaller;
 use crate::task::{Retry, StepKind};
 use muster_core::{Error, Kind};
 
-fn driver(bench: &Arc<Bench>) -> Driver {
-    Driver::over(agents(), bench, NoModels, AgentOptions::default())
+fn driver(engines: &Arc<ScriptedEngines>) -> Driver {
+    Driver::new(agents(), engines, NoModels, AgentOptions::default())
 }
 
-/// Whether optional params are given as well.
+/// The params to provide: the required ones, or all.
 #[derive(Clone, Copy, PartialEq)]
-enum Give {
+enum SampleParams {
     Required,
     All,
 }
 
-fn params(agent: &Agent, give: Give) -> Value {
-    let given = agent.parameters.iter().filter(|parameter| give == Give::All || parameter.given == Given::Required);
-    Value::Object(given.map(|parameter| (parameter.name.clone(), sample(&parameter.kind))).collect())
+fn params(agent: &Agent, which: SampleParams) -> Value {
+    let provided = agent
+        .parameters
+        .iter()
+        .filter(|parameter| which == SampleParams::All || parameter.default == ParameterDefault::Required);
+    Value::Object(provided.map(|parameter| (parameter.name.clone(), sample(&parameter.kind))).collect())
 }
 
 #[tokio::test]
-async fn every_plan_runs_whole_where_everything_is_given() {
+async fn every_plan_runs_completely_if_all_params_are_provided() {
     for agent in agents().list() {
-        let bench = Arc::new(Bench::default());
-        let mut driver = driver(&bench).start(&agent.id, "do it", params(agent, Give::All));
+        let engines = Arc::new(ScriptedEngines::default());
+        let mut driver = driver(&engines).start(&agent.id, "do it", params(agent, SampleParams::All));
         let result = driver.result().await;
         let planned: Vec<&str> = agent.plan.iter().map(|step| step.engine.id).collect();
-        assert_eq!(bench.engines(), planned, "{}", agent.id);
+        assert_eq!(engines.called_ids(), planned, "{}", agent.id);
         assert_eq!(driver.view.done.last().unwrap().kind, StepKind::Writeup);
         let names: Vec<&str> = agent.plan.iter().map(|step| step.name.as_str()).collect();
         let outputs = result["outputs"].as_object().unwrap();
@@ -53,21 +56,21 @@ async fn every_plan_runs_whole_where_everything_is_given() {
 }
 
 #[tokio::test]
-async fn an_engine_is_called_in_the_name_of_the_tasks_owner() {
-    let bench = Arc::new(Bench::default());
-    driver(&bench).start("code-explorer", "look", Value::Null).result().await;
-    let behalf = Behalf { actor: "key_1".to_owned(), task: Some("task_1".to_owned()) };
-    assert_eq!(bench.behalf(), Some(behalf));
+async fn an_engine_is_called_on_behalf_of_the_tasks_owner() {
+    let engines = Arc::new(ScriptedEngines::default());
+    driver(&engines).start("code-explorer", "look", Value::Null).result().await;
+    let caller = EngineCaller { actor: "key_1".to_owned(), task: Some("task_1".to_owned()) };
+    assert_eq!(engines.last_caller(), Some(caller));
 }
 
 #[tokio::test]
-async fn steps_whose_reference_is_empty_are_left_out() {
+async fn steps_whose_reference_is_empty_are_skipped() {
     for agent in agents().list() {
-        let bench = Arc::new(Bench::default());
-        let result = driver(&bench).start(&agent.id, "do it", params(agent, Give::Required)).result().await;
+        let engines = Arc::new(ScriptedEngines::default());
+        let result = driver(&engines).start(&agent.id, "do it", params(agent, SampleParams::Required)).result().await;
         let planned: Vec<&str> =
             agent.plan.iter().filter(|step| step.when.is_none()).map(|step| step.engine.id).collect();
-        assert_eq!(bench.engines(), planned, "{}", agent.id);
+        assert_eq!(engines.called_ids(), planned, "{}", agent.id);
         let skipped = agent.plan.len() - planned.len();
         assert_eq!(result["skipped"].as_array().unwrap().len(), skipped, "{}", agent.id);
     }
@@ -75,30 +78,31 @@ async fn steps_whose_reference_is_empty_are_left_out() {
 
 #[tokio::test]
 async fn outputs_are_bound_to_later_steps() {
-    let bench = Arc::new(
-        Bench::default().with_answer("json-schema-infer", Ok(json!({ "schema": { "type": "object" }, "fields": [] }))),
+    let engines = Arc::new(
+        ScriptedEngines::default()
+            .with_answer("json-schema-infer", Ok(json!({ "schema": { "type": "object" }, "fields": [] }))),
     );
-    let given = json!({ "openapi": { "openapi": "3.1.0" }, "samples": [{ "a": 1 }], "example": { "a": 2 } });
-    driver(&bench).start("api-designer", "x", given).result().await;
-    let calls = bench.calls();
+    let provided = json!({ "openapi": { "openapi": "3.1.0" }, "samples": [{ "a": 1 }], "example": { "a": 2 } });
+    driver(&engines).start("api-designer", "x", provided).result().await;
+    let calls = engines.calls();
     assert_eq!(calls[2], ("json-schema-validate", json!({ "schema": { "type": "object" }, "document": { "a": 2 } })));
 }
 
 #[tokio::test]
 async fn literals_and_params_are_bound() {
-    let bench = Arc::new(Bench::default());
-    let given = json!({ "path": "src", "search": "fn main" });
-    driver(&bench).start("code-explorer", "x", given).result().await;
+    let engines = Arc::new(ScriptedEngines::default());
+    let provided = json!({ "path": "src", "search": "fn main" });
+    driver(&engines).start("code-explorer", "x", provided).result().await;
     let wanted = [
         ("repo-tree", json!({ "path": "src", "depth": 3, "output_format": "markdown" })),
         ("code-search", json!({ "pattern": "fn main", "path": "src", "literal": true })),
         ("code-search", json!({ "pattern": "TODO|FIXME|HACK", "path": "src", "max_results": 50 })),
     ];
-    assert_eq!(bench.calls(), wanted);
+    assert_eq!(engines.calls(), wanted);
 }
 
 #[tokio::test]
-async fn refusals_of_engines_become_failures_of_steps() {
+async fn rejections_by_engines_become_failures_of_steps() {
     let busy = Error::new(Kind::Unavailable, "queue full").retry_in(Duration::from_secs(3));
     for (error, code, retry) in [
         (busy, "ENGINE_BUSY", Retry::After(Duration::from_secs(3))),
@@ -109,8 +113,8 @@ async fn refusals_of_engines_become_failures_of_steps() {
         (Error::new(Kind::Forbidden, "x"), "ENGINE_FORBIDDEN", Retry::Never),
         (Error::new(Kind::NotFound, "x"), "AGENT_EXECUTION_ERROR", Retry::Never),
     ] {
-        let bench = Arc::new(Bench::default().with_answer("repo-tree", Err(error)));
-        let End::Failed(failed) = driver(&bench).start("code-explorer", "x", Value::Null).end().await else {
+        let engines = Arc::new(ScriptedEngines::default().with_answer("repo-tree", Err(error)));
+        let End::Failed(failed) = driver(&engines).start("code-explorer", "x", Value::Null).end().await else {
             panic!("no failure with {code}")
         };
         assert_eq!((failed.error_code, failed.retry), (code, retry));
@@ -119,12 +123,12 @@ async fn refusals_of_engines_become_failures_of_steps() {
 }
 
 #[tokio::test]
-async fn a_journal_of_somebody_else_fails_the_task() {
-    let bench = Arc::new(Bench::default());
-    let mut driver = driver(&bench).start("code-explorer", "x", Value::Null);
+async fn a_journal_with_unknown_content_fails_the_task() {
+    let engines = Arc::new(ScriptedEngines::default());
+    let mut driver = driver(&engines).start("code-explorer", "x", Value::Null);
     driver.steps(1).await.unwrap();
     driver.view.done[0].output = Arc::new(json!({ "did": "ran" }));
-    let End::Failed(failed) = driver.end().await else { panic!("it went on") };
+    let End::Failed(failed) = driver.end().await else { panic!("the task continued") };
     assert_eq!(failed.retry, Retry::Never);
 }
 
@@ -132,9 +136,9 @@ async fn a_journal_of_somebody_else_fails_the_task() {
 async fn a_result_is_bounded() {
     let long = "x".repeat(5 * 1024 * 1024);
     let many: Vec<Value> = (0..100).map(|n| json!({ "path": format!("f{n}.rs"), "line": n, "text": "t" })).collect();
-    let bench = Bench::default().with_answer("repo-tree", Ok(json!({ "output": long, "languages": [] })));
-    let bench = Arc::new(bench.with_answer("code-search", Ok(json!({ "matches": many }))));
-    let result = driver(&bench).start("code-explorer", "x", Value::Null).result().await;
+    let engines = ScriptedEngines::default().with_answer("repo-tree", Ok(json!({ "output": long, "languages": [] })));
+    let engines = Arc::new(engines.with_answer("code-search", Ok(json!({ "matches": many }))));
+    let result = driver(&engines).start("code-explorer", "x", Value::Null).result().await;
     assert!(result.to_string().len() < 1024 * 1024);
     assert_eq!(result["outputs"]["tree"]["left_out"], json!(true));
     assert!(result["warnings"][0].as_str().unwrap().contains("the output tree is left out"), "{}", result["warnings"]);
@@ -144,10 +148,11 @@ async fn a_result_is_bounded() {
 
 #[tokio::test]
 async fn a_result_names_its_engines_and_warnings() {
-    let bench = Arc::new(
-        Bench::default().with_answer("repo-tree", Ok(json!({ "output": "src/\n  main.rs", "languages": [] }))),
+    let engines = Arc::new(
+        ScriptedEngines::default()
+            .with_answer("repo-tree", Ok(json!({ "output": "src/\n  main.rs", "languages": [] }))),
     );
-    let result = driver(&bench).start("code-explorer", "x", Value::Null).result().await;
+    let result = driver(&engines).start("code-explorer", "x", Value::Null).result().await;
     assert_eq!(
         result["engines"][0],
         json!({ "as": "tree", "number": 187, "engine": "repo-tree", "by": "code-explorer" })
@@ -164,9 +169,9 @@ async fn a_result_names_its_engines_and_warnings() {
 #[test]
 fn params_of_a_sample_fit_their_own_schema() {
     for agent in agents().list() {
-        let work = driver(&Arc::new(Bench::default())).work;
-        use crate::task::Work as _;
-        let admission = work.admit(&agent.id, "t", params(agent, Give::All)).unwrap();
+        let executor = driver(&Arc::new(ScriptedEngines::default())).executor;
+        use crate::task::TaskExecutor as _;
+        let admission = executor.admit(&agent.id, "t", params(agent, SampleParams::All)).unwrap();
         assert_eq!(admission.params.as_object().map(Map::len), Some(agent.parameters.len()), "{}", agent.id);
     }
 }

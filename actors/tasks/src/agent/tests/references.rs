@@ -48,7 +48,7 @@ fn references_reach_into_values() {
 }
 
 #[test]
-fn what_is_no_reference_is_refused() {
+fn invalid_references_are_rejected() {
     for text in [
         "$",
         "$tasks",
@@ -103,7 +103,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn any_text_is_read_or_refused(text in "\\$?[a-z.\\[\\]0-9_$ é]{0,30}") {
+    fn any_text_is_parsed_or_rejected(text in "\\$?[a-z.\\[\\]0-9_$ é]{0,30}") {
         if let Ok(reference) = Reference::parse(&text) {
             prop_assert_eq!(Reference::parse(&reference.to_string()), Ok(reference));
         }

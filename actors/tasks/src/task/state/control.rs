@@ -1,9 +1,9 @@
 //! The four controls: their effect in each status.
 
-use super::{Again, Task, Transition};
+use super::{RunAgain, Task, Transition};
+use crate::task::executor::{Admission, Instruction};
 use crate::task::messages::{Abort, Control, Effective, FirstPhase, Outcome, RedirectMode, Verb};
 use crate::task::record::{ControlRecord, Status};
-use crate::task::work::{Admission, Instruction};
 
 /// Maximum number of redirect instructions of a task.
 const MAX_INSTRUCTIONS: usize = 256;
@@ -21,16 +21,17 @@ pub(in crate::task) struct ControlOutcome {
 
 /// Why a control is rejected. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::task) enum Refused {
+pub(in crate::task) enum ControlRejection {
     /// The task is at a different `seq` than the request requires.
-    Moved,
+    SeqMismatch,
     /// The control is not possible in this status; the reason is for people.
-    Here(&'static str),
+    NotPossible(&'static str),
 }
 
 const ALREADY: ControlOutcome = ControlOutcome { phase: FirstPhase::Already, effective: Effective::Now, abort: None };
 
 impl Verb {
+    /// Returns the name used in the API.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Pause { .. } => "pause",
@@ -42,7 +43,7 @@ impl Verb {
 }
 
 /// Returns the size of a text as JSON.
-fn written(text: &str) -> usize {
+fn json_size(text: &str) -> usize {
     serde_json::to_vec(text).map_or(text.len(), |bytes| bytes.len())
 }
 
@@ -62,9 +63,9 @@ impl Task {
         by: &str,
         admission: Option<&Admission>,
         transition: &mut Transition<'_>,
-    ) -> Result<ControlOutcome, Refused> {
+    ) -> Result<ControlOutcome, ControlRejection> {
         if control.if_seq.is_some_and(|seq| seq != self.record.seq) {
-            return Err(Refused::Moved);
+            return Err(ControlRejection::SeqMismatch);
         }
         match &control.verb {
             Verb::Pause { now: false } => self.pause(control, by, transition),
@@ -78,7 +79,7 @@ impl Task {
         }
     }
 
-    fn take(&mut self, control: &Control, by: &str, transition: &mut Transition<'_>) {
+    fn record_control(&mut self, control: &Control, by: &str, transition: &mut Transition<'_>) {
         let (request_id, verb) = (control.request_id.clone(), control.verb.clone());
         self.accept(
             ControlRecord { request_id, verb, by: by.to_owned(), at: transition.now, outcome: None },
@@ -87,7 +88,7 @@ impl Task {
     }
 
     /// Drops the step in progress, if any, and returns how.
-    fn drop_step(&mut self, again: Again, transition: &mut Transition<'_>) -> Option<Abort> {
+    fn drop_step(&mut self, again: RunAgain, transition: &mut Transition<'_>) -> Option<Abort> {
         let dropped = self.doing().map(|_| Abort::Dropped);
         self.abort(again, transition);
         dropped
@@ -98,11 +99,11 @@ impl Task {
         control: &Control,
         by: &str,
         transition: &mut Transition<'_>,
-    ) -> Result<ControlOutcome, Refused> {
+    ) -> Result<ControlOutcome, ControlRejection> {
         match self.record.status {
             Status::Pausing | Status::Paused => Ok(ALREADY),
             Status::Running if self.doing().is_some() => {
-                self.take(control, by, transition);
+                self.record_control(control, by, transition);
                 self.change_status(Status::Pausing, "pause", transition);
                 Ok(accepted(Effective::Boundary, None))
             }
@@ -115,17 +116,17 @@ impl Task {
         control: &Control,
         by: &str,
         transition: &mut Transition<'_>,
-    ) -> Result<ControlOutcome, Refused> {
+    ) -> Result<ControlOutcome, ControlRejection> {
         match self.record.status {
             Status::Paused => Ok(ALREADY),
             Status::Running | Status::Pausing => {
                 self.settle(Outcome::Superseded, transition, |each| matches!(each.verb, Verb::Pause { .. }));
-                self.take(control, by, transition);
-                let abort = self.drop_step(Again::Yes, transition);
+                self.record_control(control, by, transition);
+                let abort = self.drop_step(RunAgain::Yes, transition);
                 if self.record.status == Status::Running {
                     self.change_status(Status::Pausing, "pause", transition);
                 }
-                self.pause_if_asked(transition);
+                self.pause_if_requested(transition);
                 Ok(accepted(Effective::Now, abort))
             }
             _ => self.pause_at_once(control, by, transition),
@@ -138,15 +139,15 @@ impl Task {
         control: &Control,
         by: &str,
         transition: &mut Transition<'_>,
-    ) -> Result<ControlOutcome, Refused> {
+    ) -> Result<ControlOutcome, ControlRejection> {
         let back = match self.record.status {
             Status::Queued | Status::Running => None,
             Status::Retrying => Some(Status::Retrying),
             Status::Waiting => Some(Status::Waiting),
-            Status::Pending => return Err(Refused::Here("it is being admitted: ask again in a moment")),
-            _ => return Err(Refused::Here("it has ended")),
+            Status::Pending => return Err(ControlRejection::NotPossible("it is being admitted: try again shortly")),
+            _ => return Err(ControlRejection::NotPossible("it has ended")),
         };
-        self.take(control, by, transition);
+        self.record_control(control, by, transition);
         self.inner.back = back;
         self.change_status(Status::Paused, "pause", transition);
         self.settle_one(&control.request_id, Outcome::Applied, transition);
@@ -158,7 +159,7 @@ impl Task {
         control: &Control,
         by: &str,
         transition: &mut Transition<'_>,
-    ) -> Result<ControlOutcome, Refused> {
+    ) -> Result<ControlOutcome, ControlRejection> {
         let to = match self.record.status {
             Status::Pending | Status::Queued | Status::Running | Status::Retrying => return Ok(ALREADY),
             Status::Pausing => Status::Running,
@@ -169,10 +170,10 @@ impl Task {
                 Some(Status::Retrying) if self.inner.retry_at.is_some_and(|at| at > transition.now) => Status::Retrying,
                 _ => Status::Queued,
             },
-            _ => return Err(Refused::Here("it has ended")),
+            _ => return Err(ControlRejection::NotPossible("it has ended")),
         };
         self.settle(Outcome::Superseded, transition, |each| matches!(each.verb, Verb::Pause { .. }));
-        self.take(control, by, transition);
+        self.record_control(control, by, transition);
         self.inner.back = None;
         self.change_status(to, "resume", transition);
         self.settle_one(&control.request_id, Outcome::Applied, transition);
@@ -184,15 +185,15 @@ impl Task {
         control: &Control,
         by: &str,
         transition: &mut Transition<'_>,
-    ) -> Result<ControlOutcome, Refused> {
+    ) -> Result<ControlOutcome, ControlRejection> {
         match self.record.status {
             Status::Killed => Ok(ALREADY),
-            status if status.ended() => Err(Refused::Here("it has ended")),
+            status if status.ended() => Err(ControlRejection::NotPossible("it has ended")),
             _ => {
                 self.settle_all(Outcome::Superseded, transition);
-                self.take(control, by, transition);
+                self.record_control(control, by, transition);
                 self.settle_one(&control.request_id, Outcome::Applied, transition);
-                let abort = self.drop_step(Again::No, transition);
+                let abort = self.drop_step(RunAgain::No, transition);
                 self.end(Status::Killed, control.reason.as_deref().unwrap_or("kill"), Outcome::Missed, transition);
                 Ok(accepted(Effective::Now, abort))
             }
@@ -205,21 +206,25 @@ impl Task {
         by: &str,
         (mode, instruction, agent): (RedirectMode, &str, Option<(&str, &Admission)>),
         transition: &mut Transition<'_>,
-    ) -> Result<ControlOutcome, Refused> {
+    ) -> Result<ControlOutcome, ControlRejection> {
         if self.record.status.ended() {
-            return Err(Refused::Here("it has ended"));
+            return Err(ControlRejection::NotPossible("it has ended"));
         }
         if self.record.instructions.len() >= MAX_INSTRUCTIONS {
-            return Err(Refused::Here("it was redirected as often as a task may be: run a new one"));
+            return Err(ControlRejection::NotPossible(
+                "it has the maximum number of redirect instructions: run a new task",
+            ));
         }
-        let total = self.record.instructions.iter().map(|each| written(&each.text)).sum::<usize>();
-        if total + written(instruction) > MAX_INSTRUCTIONS_BYTES {
-            return Err(Refused::Here("its redirects say as much as a task may hold: run a new one"));
+        let total = self.record.instructions.iter().map(|each| json_size(&each.text)).sum::<usize>();
+        if total + json_size(instruction) > MAX_INSTRUCTIONS_BYTES {
+            return Err(ControlRejection::NotPossible(
+                "its redirect instructions have the maximum total size: run a new task",
+            ));
         }
         if mode == RedirectMode::Agent && agent.is_none() {
-            return Err(Refused::Here("no agent is named that could take it"));
+            return Err(ControlRejection::NotPossible("no agent is named to which it can be reassigned"));
         }
-        self.take(control, by, transition);
+        self.record_control(control, by, transition);
         self.record.revision += 1;
         self.record.progress.percent = None;
         self.record.instructions.push(Instruction {
@@ -233,10 +238,10 @@ impl Task {
         self.change_status(status, "redirect", transition);
         let abort = match mode {
             RedirectMode::Steer => {
-                self.give_up_paused_step(transition);
+                self.abandon_paused_step(transition);
                 None
             }
-            RedirectMode::Interrupt => self.drop_step(Again::No, transition),
+            RedirectMode::Interrupt => self.drop_step(RunAgain::No, transition),
             RedirectMode::Agent => {
                 if let Some((agent, admission)) = agent {
                     agent.clone_into(&mut self.record.agent);
@@ -244,7 +249,7 @@ impl Task {
                     self.record.progress.total_steps = admission.total_steps;
                     self.inner.default_seconds = admission.default_seconds;
                 }
-                self.drop_step(Again::No, transition)
+                self.drop_step(RunAgain::No, transition)
             }
         };
         let effective = self.redirect_status(mode, transition);
@@ -254,9 +259,11 @@ impl Task {
 
     /// Plans a step dropped by an immediate pause again if an instruction arrived meanwhile; otherwise it would run
     /// unchanged although the operator paused in order to redirect.
-    fn give_up_paused_step(&mut self, transition: &mut Transition<'_>) {
-        if self.record.status == Status::Paused && self.inner.hand.as_ref().is_some_and(|hand| hand.repeatable) {
-            self.abort(Again::No, transition);
+    fn abandon_paused_step(&mut self, transition: &mut Transition<'_>) {
+        if self.record.status == Status::Paused
+            && self.inner.current_step.as_ref().is_some_and(|current_step| current_step.repeatable)
+        {
+            self.abort(RunAgain::No, transition);
         }
     }
 
@@ -266,7 +273,7 @@ impl Task {
         match self.record.status {
             // The step is dropped, which is the boundary that the pause waited for.
             Status::Pausing if !steer => {
-                self.pause_if_asked(transition);
+                self.pause_if_requested(transition);
                 Effective::Resume
             }
             Status::Paused if !steer => {

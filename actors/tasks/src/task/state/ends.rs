@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use super::{Again, Task, Transition};
+use super::{RunAgain, Task, Transition};
 use crate::task::messages::Outcome;
 use crate::task::record::{ControlRecord, Status, TaskError};
 use muster_core::Millis;
 
 /// Time for which a settled control is kept in the record.
-const SHOWN_MS: u64 = 24 * 3_600 * 1_000;
+const KEPT_MS: u64 = 24 * 3_600 * 1_000;
 /// Maximum number of settled controls in the record: the newest.
 const MAX_SETTLED: usize = 32;
 
@@ -21,7 +21,7 @@ impl Task {
 
     /// Ends the task: nothing of it runs any more, and every pending control ends too.
     pub(super) fn end(&mut self, to: Status, reason: &str, outcome: Outcome, transition: &mut Transition<'_>) {
-        self.abort(Again::No, transition);
+        self.abort(RunAgain::No, transition);
         self.settle_all(outcome, transition);
         self.inner.back = None;
         self.change_status(to, reason, transition);
@@ -31,7 +31,7 @@ impl Task {
 
     /// Records an accepted control.
     pub(super) fn accept(&mut self, control: ControlRecord, now: Millis) {
-        let old = |each: &ControlRecord| each.outcome.is_some() && now.0.saturating_sub(each.at.0) >= SHOWN_MS;
+        let old = |each: &ControlRecord| each.outcome.is_some() && now.0.saturating_sub(each.at.0) >= KEPT_MS;
         self.record.controls.retain(|each| !old(each));
         while self.record.controls.iter().filter(|each| each.outcome.is_some()).count() >= MAX_SETTLED {
             let Some(oldest) = self.record.controls.iter().position(|each| each.outcome.is_some()) else { break };

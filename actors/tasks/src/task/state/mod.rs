@@ -15,11 +15,11 @@ mod time;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-pub(super) use control::Refused;
+pub(super) use control::ControlRejection;
 
+use super::executor::{NextAction, StepError, StepKey};
 use super::record::{JournalEntry, Status, StepStatus, TaskError, TaskRecord, Usage};
 use super::settings::TaskSettings;
-use super::work::{Next, StepError, StepKey};
 use muster_core::Millis;
 
 /// A task with its internal state.
@@ -35,7 +35,8 @@ pub(super) struct Inner {
     /// Status in which a pause found it, if resuming returns there.
     pub(super) back: Option<Status>,
     /// The step that was started and is not finished.
-    pub(super) hand: Option<InHand>,
+    #[serde(rename = "hand")]
+    pub(super) current_step: Option<CurrentStep>,
     /// Start of the current run period.
     pub(super) clock: Option<Millis>,
     pub(super) paused_at: Option<Millis>,
@@ -49,7 +50,7 @@ pub(super) struct Inner {
 
 /// A step that was started and is not finished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct InHand {
+pub(super) struct CurrentStep {
     pub(super) index: u32,
     /// The revision in which it was started: part of its key, even after a redirect that did not affect it.
     pub(super) revision: u32,
@@ -58,12 +59,12 @@ pub(super) struct InHand {
     pub(super) failures: u32,
     pub(super) crashes: u32,
     pub(super) repeatable: bool,
-    pub(super) doing: Doing,
+    pub(super) doing: StepActivity,
 }
 
 /// Whether the step is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Doing {
+pub(super) enum StepActivity {
     Now,
     /// It was aborted, failed or lost, and is to be run again.
     Again,
@@ -77,8 +78,8 @@ pub(super) enum Event {
     /// The task is at a boundary: pending instructions take effect in their order.
     Boundary,
     /// The task has a slot, and this comes next.
-    Next(Next),
-    /// What comes next could not be determined.
+    Next(NextAction),
+    /// The next action could not be determined.
     Unplanned(StepError),
     StepDone {
         usage: Usage,
@@ -143,19 +144,19 @@ impl Task {
     }
 
     /// Returns the running step.
-    pub(super) fn doing(&self) -> Option<&InHand> {
-        self.inner.hand.as_ref().filter(|hand| hand.doing == Doing::Now)
+    pub(super) fn doing(&self) -> Option<&CurrentStep> {
+        self.inner.current_step.as_ref().filter(|current_step| current_step.doing == StepActivity::Now)
     }
 
     /// Returns the key of the current step.
     pub(super) fn key(&self) -> Option<StepKey> {
-        let hand = self.inner.hand.as_ref()?;
-        Some(StepKey { task_id: self.record.id.clone(), revision: hand.revision, index: hand.index })
+        let current_step = self.inner.current_step.as_ref()?;
+        Some(StepKey { task_id: self.record.id.clone(), revision: current_step.revision, index: current_step.index })
     }
 
     /// Returns whether an instruction is pending.
     pub(super) fn instructed(&self) -> bool {
-        self.inner.hand.is_none() && self.record.instructions.iter().any(|each| each.joined_after.is_none())
+        self.inner.current_step.is_none() && self.record.instructions.iter().any(|each| each.joined_after.is_none())
     }
 
     fn illegal(&self) -> Result<(), Illegal> {
@@ -193,8 +194,8 @@ impl Task {
 
     /// Sets the status of the current step, and adds a journal entry.
     fn set_step_status(&mut self, status: StepStatus, ms: Option<u64>, transition: &mut Transition<'_>) {
-        let Some(hand) = &self.inner.hand else { return };
-        let (index, attempt) = (hand.index, hand.attempt);
+        let Some(current_step) = &self.inner.current_step else { return };
+        let (index, attempt) = (current_step.index, current_step.attempt);
         let Some(step) = self.record.steps.get_mut(index as usize) else { return };
         step.status = status;
         step.ms = ms;
@@ -206,20 +207,20 @@ impl Task {
     }
 
     /// Aborts the running step; `again` states whether it is to be run again.
-    fn abort(&mut self, again: Again, transition: &mut Transition<'_>) {
+    fn abort(&mut self, again: RunAgain, transition: &mut Transition<'_>) {
         if self.doing().is_some() {
             self.set_step_status(StepStatus::Aborted, None, transition);
         }
-        match (&mut self.inner.hand, again) {
-            (Some(hand), Again::Yes) => hand.doing = Doing::Again,
-            (hand, _) => *hand = None,
+        match (&mut self.inner.current_step, again) {
+            (Some(current_step), RunAgain::Yes) => current_step.doing = StepActivity::Again,
+            (current_step, _) => *current_step = None,
         }
     }
 }
 
 /// Whether an aborted step is to be run again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Again {
+enum RunAgain {
     Yes,
     No,
 }

@@ -1,6 +1,6 @@
 //! Effect of a crash and of an orderly shutdown on a task.
 
-use super::{Again, Illegal, Task, Transition};
+use super::{Illegal, RunAgain, Task, Transition};
 use crate::task::record::Status;
 
 impl Task {
@@ -16,19 +16,20 @@ impl Task {
         if self.doing().is_none() {
             return Ok(());
         }
-        self.abort(Again::Yes, transition);
-        let Some(hand) = &mut self.inner.hand else { return Ok(()) };
-        hand.crashes += 1;
-        let (crashes, repeatable) = (hand.crashes, hand.repeatable);
+        self.abort(RunAgain::Yes, transition);
+        let Some(current_step) = &mut self.inner.current_step else { return Ok(()) };
+        current_step.crashes += 1;
+        let (crashes, repeatable) = (current_step.crashes, current_step.repeatable);
         self.record.recovered = true;
         if crashes >= transition.rules.crash_limit {
-            let detail =
-                format!("the server died {crashes} times while this step ran: mend the step, then run the task anew");
+            let detail = format!(
+                "the server crashed {crashes} times while this step ran: correct the step, then run the task again"
+            );
             self.fail(Status::Failed, "CRASH_LOOP", detail, transition);
         } else if !repeatable {
-            self.ask_operator("was under way when the server died", transition);
+            self.wait_for_operator("was in progress when the server crashed", transition);
         } else if self.record.status == Status::Pausing {
-            self.pause_if_asked(transition);
+            self.pause_if_requested(transition);
         } else {
             self.change_status(self.record.status, "recovered", transition);
         }
@@ -41,12 +42,12 @@ impl Task {
             return self.illegal();
         }
         if self.doing().is_some() {
-            let repeatable = self.inner.hand.as_ref().is_some_and(|hand| hand.repeatable);
-            self.abort(Again::Yes, transition);
+            let repeatable = self.inner.current_step.as_ref().is_some_and(|current_step| current_step.repeatable);
+            self.abort(RunAgain::Yes, transition);
             if repeatable {
-                self.pause_if_asked(transition);
+                self.pause_if_requested(transition);
             } else {
-                self.ask_operator("was under way when the server had to end", transition);
+                self.wait_for_operator("was in progress when the server shut down", transition);
             }
         }
         self.stop_clock(transition.now);

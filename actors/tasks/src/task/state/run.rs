@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Doing, Event, Illegal, InHand, Task, Transition};
+use super::{CurrentStep, Event, Illegal, StepActivity, Task, Transition};
+use crate::task::executor::{NextAction, Retry, StepError, StepSpec};
 use crate::task::messages::{Outcome, Verb};
 use crate::task::record::{Status, StepRecord, StepStatus, TaskError, Usage, Waiting};
-use crate::task::work::{Next, Retry, StepError, StepSpec};
 
 impl Task {
     /// Accepts the task, which creates the first entry of its journal.
@@ -42,7 +42,7 @@ impl Task {
     }
 
     pub(super) fn boundary(&mut self, transition: &mut Transition<'_>) -> Result<(), Illegal> {
-        if !self.plans() || self.inner.hand.is_some() {
+        if !self.plans() || self.inner.current_step.is_some() {
             return self.illegal();
         }
         let done = self.done();
@@ -54,16 +54,16 @@ impl Task {
         Ok(())
     }
 
-    pub(super) fn next(&mut self, next: Next, transition: &mut Transition<'_>) -> Result<(), Illegal> {
+    pub(super) fn next(&mut self, next: NextAction, transition: &mut Transition<'_>) -> Result<(), Illegal> {
         if !self.plans() {
             return self.illegal();
         }
         // A repeated step was planned before: the same view yields the same step.
         match next {
-            Next::Step(spec) => self.start(&spec, transition),
-            Next::Done(result) => self.succeed(result, transition),
-            Next::Wait(waiting) => {
-                self.inner.hand = None;
+            NextAction::Step(spec) => self.start(&spec, transition),
+            NextAction::Done(result) => self.succeed(result, transition),
+            NextAction::Wait(waiting) => {
+                self.inner.current_step = None;
                 self.wait(waiting, transition);
             }
         }
@@ -71,27 +71,27 @@ impl Task {
     }
 
     fn start(&mut self, spec: &StepSpec, transition: &mut Transition<'_>) {
-        if self.inner.hand.is_none() && self.record.steps.len() >= transition.rules.max_steps as usize {
-            let detail = format!("its plan has more than {} steps: give it less to do", transition.rules.max_steps);
+        if self.inner.current_step.is_none() && self.record.steps.len() >= transition.rules.max_steps as usize {
+            let detail = format!("its plan has more than {} steps: reduce the task", transition.rules.max_steps);
             return self.fail(Status::Failed, "STEP_LIMIT", detail, transition);
         }
         if self.record.status != Status::Running {
             self.change_status(Status::Running, "started", transition);
         }
         let (next_index, revision) = (u32::try_from(self.record.steps.len()).unwrap_or(u32::MAX), self.record.revision);
-        let hand = self.inner.hand.get_or_insert(InHand {
+        let current_step = self.inner.current_step.get_or_insert(CurrentStep {
             index: next_index,
             revision,
             attempt: 0,
             failures: 0,
             crashes: 0,
             repeatable: spec.repeatable,
-            doing: Doing::Again,
+            doing: StepActivity::Again,
         });
-        hand.attempt += 1;
-        hand.doing = Doing::Now;
-        self.record.attempt = hand.attempt;
-        if hand.index == next_index {
+        current_step.attempt += 1;
+        current_step.doing = StepActivity::Now;
+        self.record.attempt = current_step.attempt;
+        if current_step.index == next_index {
             self.record.steps.push(StepRecord {
                 index: next_index,
                 name: spec.name.clone(),
@@ -144,11 +144,11 @@ impl Task {
         }
         self.add_usage(usage);
         self.set_step_status(StepStatus::Succeeded, Some(ms), transition);
-        self.inner.hand = None;
+        self.inner.current_step = None;
         self.record.partial = None;
         self.record.progress.completed_steps += 1;
         self.progressed(None, transition.now);
-        self.pause_if_asked(transition);
+        self.pause_if_requested(transition);
         Ok(())
     }
 
@@ -158,11 +158,11 @@ impl Task {
         ms: u64,
         transition: &mut Transition<'_>,
     ) -> Result<(), Illegal> {
-        let Some(hand) = self.doing().cloned() else { return self.illegal() };
+        let Some(current_step) = self.doing().cloned() else { return self.illegal() };
         self.add_usage(error.usage);
         self.set_step_status(StepStatus::Failed, Some(ms), transition);
-        let failures = hand.failures + 1;
-        self.inner.hand = Some(InHand { failures, doing: Doing::Again, ..hand.clone() });
+        let failures = current_step.failures + 1;
+        self.inner.current_step = Some(CurrentStep { failures, doing: StepActivity::Again, ..current_step.clone() });
         let wait = match error.retry {
             Retry::Never => None,
             Retry::Soon => Some(transition.rules.backoff(failures)),
@@ -170,8 +170,8 @@ impl Task {
         };
         match wait.filter(|_| failures <= transition.rules.retries) {
             None => self.fail(Status::Failed, error.error_code, error.detail, transition),
-            Some(_) if !hand.repeatable => {
-                self.ask_operator(&format!("failed: {}", error.detail), transition);
+            Some(_) if !current_step.repeatable => {
+                self.wait_for_operator(&format!("failed: {}", error.detail), transition);
             }
             Some(wait) => self.retry_in(wait, error.error_code, transition),
         }
@@ -182,7 +182,7 @@ impl Task {
         let at = Some(transition.now.plus(wait));
         if self.record.status == Status::Pausing {
             self.inner.back = Some(Status::Retrying);
-            self.pause_if_asked(transition);
+            self.pause_if_requested(transition);
         } else {
             self.change_status(Status::Retrying, code, transition);
         }
@@ -190,8 +190,9 @@ impl Task {
     }
 
     /// Waits for an operator: a step that cannot safely be repeated may have taken effect.
-    pub(super) fn ask_operator(&mut self, kind: &str, transition: &mut Transition<'_>) {
-        let detail = format!("the step cannot be repeated safely and {kind}. Resume to do it again, or kill the task");
+    pub(super) fn wait_for_operator(&mut self, kind: &str, transition: &mut Transition<'_>) {
+        let detail =
+            format!("the step cannot be repeated safely and {kind}. Resume the task to run it again, or kill the task");
         // A requested pause has been reached: nothing of the task runs.
         self.settle(Outcome::Applied, transition, |each| matches!(each.verb, Verb::Pause { .. }));
         self.record.waiting = Some(Waiting { reason: "operator".to_owned(), detail });
@@ -199,7 +200,7 @@ impl Task {
     }
 
     /// Applies a requested pause at a boundary.
-    pub(super) fn pause_if_asked(&mut self, transition: &mut Transition<'_>) {
+    pub(super) fn pause_if_requested(&mut self, transition: &mut Transition<'_>) {
         if self.record.status == Status::Pausing {
             self.change_status(Status::Paused, "boundary", transition);
             self.settle(Outcome::Applied, transition, |each| matches!(each.verb, Verb::Pause { .. }));
@@ -214,8 +215,8 @@ impl Task {
     }
 }
 
-impl From<Next> for Event {
-    fn from(next: Next) -> Self {
+impl From<NextAction> for Event {
+    fn from(next: NextAction) -> Self {
         Self::Next(next)
     }
 }

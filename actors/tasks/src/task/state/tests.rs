@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::task::executor::{Admission, Retry, StepSpec};
 use crate::task::messages::{Control, FirstPhase, RedirectMode, Verb};
 use crate::task::record::{Basis, Estimate, Owner, Priority, Progress, StepKind, Waiting};
-use crate::task::work::{Admission, Retry, StepSpec};
 
 const NOW: Millis = Millis(1_767_225_600_000);
 
@@ -61,7 +61,7 @@ fn new_record() -> Task {
 }
 
 fn step(repeatable: bool) -> Event {
-    Event::Next(Next::Step(StepSpec {
+    Event::Next(NextAction::Step(StepSpec {
         name: "s".to_owned(),
         kind: StepKind::Engine,
         input: json!({}),
@@ -92,7 +92,7 @@ fn apply_event(task: &mut Task, event: Event) -> Result<(), Illegal> {
     task.apply(event, &mut Transition::new(NOW, &rules))
 }
 
-fn operate(task: &mut Task, control: Control) -> Result<super::control::ControlOutcome, Refused> {
+fn operate(task: &mut Task, control: Control) -> Result<super::control::ControlOutcome, ControlRejection> {
     let rules = rules();
     task.control(&control, "key_1", Some(&admission()), &mut Transition::new(NOW, &rules))
 }
@@ -111,9 +111,9 @@ fn at(status: Status) -> Task {
         Status::Retrying => events(&mut task, vec![Admitted, step(true), failure(Retry::Soon)]),
         Status::Waiting => {
             let waiting = Waiting { reason: "input".to_owned(), detail: "x".to_owned() };
-            events(&mut task, vec![Admitted, Event::Next(Next::Wait(waiting))]);
+            events(&mut task, vec![Admitted, Event::Next(NextAction::Wait(waiting))]);
         }
-        Status::Succeeded => events(&mut task, vec![Admitted, Event::Next(Next::Done(json!(1)))]),
+        Status::Succeeded => events(&mut task, vec![Admitted, Event::Next(NextAction::Done(json!(1)))]),
         Status::Failed => events(&mut task, vec![Admitted, step(true), failure(Retry::Never)]),
         Status::TimedOut => events(&mut task, vec![Admitted, QueueTimeUp]),
         Status::Rejected => {
@@ -156,14 +156,14 @@ fn leads(from: Status, event: &str) -> Option<Status> {
 }
 
 #[test]
-fn events_lead_where_the_table_says() {
+fn events_match_the_table_in_every_status() {
     let wait = || Waiting { reason: "approval".to_owned(), detail: "x".to_owned() };
     let events: Vec<(&str, Event)> = vec![
         ("admitted", Event::Admitted),
         ("vetoed", Event::Vetoed(TaskError { error_code: "NO".to_owned(), detail: "no".to_owned() })),
         ("step", step(true)),
-        ("last", Event::Next(Next::Done(json!({})))),
-        ("wait", Event::Next(Next::Wait(wait()))),
+        ("last", Event::Next(NextAction::Done(json!({})))),
+        ("wait", Event::Next(NextAction::Wait(wait()))),
         ("unplanned", Event::Unplanned(StepError::new("X", "x", Retry::Never))),
         ("queue time up", Event::QueueTimeUp),
         ("run time up", Event::TimeUp),
@@ -210,7 +210,7 @@ fn expected(from: Status, verb: &str) -> Expected {
         ("resume", Paused | Waiting) => To(Queued),
         ("resume", Pausing) => To(Running),
         ("resume", _) => Already,
-        // It has been given what it waited for.
+        // It has received what it waited for.
         (_, Waiting) => To(Queued),
         // The step was dropped, which is the boundary that the pause waits for.
         ("interrupt" | "agent", Pausing) => To(Paused),
@@ -257,7 +257,7 @@ fn a_control_for_another_seq_is_rejected() {
     let mut task = at(Status::Running);
     let before = task.clone();
     let late = Control { if_seq: Some(task.record.seq - 1), ..verb(Verb::Kill, "r") };
-    assert_eq!(operate(&mut task, late), Err(Refused::Moved));
+    assert_eq!(operate(&mut task, late), Err(ControlRejection::SeqMismatch));
     assert_eq!(task, before);
     let exact = Control { if_seq: Some(task.record.seq), ..verb(Verb::Kill, "r") };
     assert!(operate(&mut task, exact).is_ok());
@@ -321,8 +321,8 @@ fn operations(crashes: bool) -> impl Strategy<Value = Vec<Operation>> {
     let mut events = vec![
         (6, step(true)),
         (1, step(false)),
-        (1, Event::Next(Next::Done(json!("r")))),
-        (1, Event::Next(Next::Wait(waiting))),
+        (1, Event::Next(NextAction::Done(json!("r")))),
+        (1, Event::Next(NextAction::Wait(waiting))),
         (6, Event::StepDone { usage: Usage { prompt: 1, ..Usage::default() }, ms: 1 }),
         (2, failure(Retry::Soon)),
         (1, failure(Retry::Never)),
@@ -374,11 +374,11 @@ proptest! {
                 Operation::Control(kind) => {
                     let request = format!("r{number}");
                     let control_outcome = task.control(&verb(kind, &request), "key_1", Some(&admission()), &mut transition);
-                    let taken = control_outcome.is_ok_and(|control_outcome| control_outcome.phase == FirstPhase::Accepted);
-                    if taken {
+                    let accepted_now = control_outcome.is_ok_and(|control_outcome| control_outcome.phase == FirstPhase::Accepted);
+                    if accepted_now {
                         accepted.push(request);
                     }
-                    taken
+                    accepted_now
                 }
                 Operation::Pass(ms) => {
                     now = now.plus(Duration::from_millis(ms));
@@ -399,7 +399,7 @@ proptest! {
                 }
             }
             let running = task.record.steps.iter().filter(|step| step.status == StepStatus::Running).count();
-            prop_assert_eq!(running, usize::from(task.doing().is_some()), "one step at most, and it is the one in hand");
+            prop_assert_eq!(running, usize::from(task.doing().is_some()), "one step at most, and it is the current one");
             if task.doing().is_some() {
                 prop_assert!(matches!(task.status(), Status::Running | Status::Pausing));
             }
@@ -414,7 +414,7 @@ proptest! {
         prop_assert!(task.status().ended());
         prop_assert!(task.record.controls.iter().all(|each| each.outcome.is_some()));
         for request in &accepted {
-            prop_assert_eq!(ends.get(request), Some(&1), "{} ended so often", request);
+            prop_assert_eq!(ends.get(request), Some(&1), "{} ended a different number of times", request);
         }
         prop_assert_eq!(ends.len(), accepted.len());
     }

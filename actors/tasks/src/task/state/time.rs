@@ -87,7 +87,7 @@ impl Task {
             return self.illegal();
         }
         let detail = format!(
-            "it ran for its {} s: give it a larger timeout_seconds, or less to do",
+            "it ran for {} s, its time limit: increase timeout_seconds, or reduce the task",
             self.record.timeout_seconds
         );
         self.fail(Status::TimedOut, "TASK_TIMEOUT", detail, transition);
@@ -98,7 +98,7 @@ impl Task {
         if self.record.status != Status::Queued {
             return self.illegal();
         }
-        let detail = "no slot came free in time: run fewer tasks at once, or try again later".to_owned();
+        let detail = "no slot became free in time: run fewer tasks concurrently, or try again later".to_owned();
         self.fail(Status::TimedOut, "QUEUE_TIMEOUT", detail, transition);
         Ok(())
     }

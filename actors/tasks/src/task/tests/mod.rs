@@ -23,30 +23,30 @@ use muster_identity::By;
 use muster_identity::keys::KeyRecord;
 
 /// Test environment.
-struct Bench {
+struct TaskFixture {
     tree: Tree,
     tasks: Tasks,
-    work: Arc<Script>,
+    executor: Arc<Script>,
     feed: Arc<RecordingPublisher>,
     store: Arc<MemStore>,
     clock: Clock,
     settings: TaskSettings,
-    me: Asker,
+    owner: Requester,
     /// Latency of each kill that dropped a step.
     kills: Arc<Mutex<Vec<Duration>>>,
 }
 
-fn key(id: &str) -> Asker {
-    Asker::of(By::Key(Arc::new(KeyRecord::without_secret(id, "a test's"))))
+fn key(id: &str) -> Requester {
+    Requester::of(By::Key(Arc::new(KeyRecord::without_secret(id, "a test's"))))
 }
 
-impl Bench {
+impl TaskFixture {
     async fn new(tree: &Tree, settings: TaskSettings) -> Self {
         Self::on(tree, Arc::default(), Clock::tokio(test_world::START), settings).await
     }
 
     /// Ends the server without a shutdown, and starts another one on the stored state.
-    async fn again(self) -> Self {
+    async fn restart(self) -> Self {
         self.tree.stop().await;
         let tree = Tree::new(Arbiter::current(), self.clock.clone());
         Self::on(&tree, self.store, self.clock, self.settings).await
@@ -54,7 +54,7 @@ impl Bench {
 
     /// Starts on a store with existing records.
     async fn on(tree: &Tree, store: Arc<MemStore>, clock: Clock, settings: TaskSettings) -> Self {
-        let (work, feed) = (Arc::new(Script::default()), Arc::new(RecordingPublisher::default()));
+        let (executor, feed) = (Arc::new(Script::default()), Arc::new(RecordingPublisher::default()));
         let kills: Arc<Mutex<Vec<Duration>>> = Arc::default();
         let noted = Arc::clone(&kills);
         let handle: StoreHandle = Arc::<MemStore>::clone(&store);
@@ -62,14 +62,14 @@ impl Bench {
             store: handle,
             clock: clock.clone(),
             publisher: Arc::<RecordingPublisher>::clone(&feed),
-            work: Arc::<Script>::clone(&work),
+            executor: Arc::<Script>::clone(&executor),
             settings: settings.clone(),
             runtime: None,
             kill_latency: KillLatency::new(move |took| noted.lock().unwrap().push(took)),
         };
         let tasks = Tasks::start(&tree.group("agents"), Arbiter::current(), options);
         tasks.up().await;
-        Self { tree: tree.clone(), tasks, work, feed, store, clock, settings, me: key("key_me"), kills }
+        Self { tree: tree.clone(), tasks, executor, feed, store, clock, settings, owner: key("key_me"), kills }
     }
 
     /// Accepts a task with these steps.
@@ -78,11 +78,11 @@ impl Bench {
     }
 
     async fn try_run(&self, steps: Value) -> Result<TaskRecord, muster_core::Error> {
-        self.tasks.run(new(steps), &self.me, None).await
+        self.tasks.run(new(steps), &self.owner, None).await
     }
 
     async fn get(&self, id: &str) -> TaskRecord {
-        self.tasks.get(id, &self.me).await.unwrap()
+        self.tasks.get(id, &self.owner).await.unwrap()
     }
 
     /// Returns the task once the condition holds, advancing virtual time.
@@ -92,18 +92,18 @@ impl Bench {
             if holds(&record) {
                 return record;
             }
-            record = self.tasks.wait(id, &self.me, Some(record.seq), Duration::from_secs(60)).await.unwrap();
+            record = self.tasks.wait(id, &self.owner, Some(record.seq), Duration::from_secs(60)).await.unwrap();
         }
         panic!("timed out waiting for the condition: {record:?}");
     }
 
-    async fn is(&self, id: &str, status: Status) -> TaskRecord {
+    async fn reaches(&self, id: &str, status: Status) -> TaskRecord {
         self.until(id, |record| record.status == status).await
     }
 
     async fn control(&self, id: &str, verb: Verb) -> Result<ControlReply, muster_core::Error> {
         let request_id = muster_core::ids::new_id(muster_core::ids::IdKind::Request);
-        self.tasks.control(id, Control { verb, request_id, if_seq: None, reason: None }, &self.me).await
+        self.tasks.control(id, Control { verb, request_id, if_seq: None, reason: None }, &self.owner).await
     }
 }
 

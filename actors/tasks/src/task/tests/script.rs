@@ -1,4 +1,4 @@
-//! Work scripted by a task's params.
+//! TaskExecutor scripted by a task's params.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use muster_core::{Error, Kind};
 /// hangs; `panic` panics; `wait` waits for input. `once` marks a step that may not be repeated. An instruction `stop`
 /// ends the plan, any other adds a step that returns it.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Script(std::sync::Arc<BufferState>);
+pub(super) struct Script(std::sync::Arc<ScriptState>);
 
 #[derive(Debug, Default)]
-struct BufferState {
+struct ScriptState {
     /// Keys and attempts, as steps began.
     begun: Mutex<Vec<(String, u32)>>,
     /// Keys, as steps were dropped before their end.
@@ -54,8 +54,8 @@ impl Script {
         self.0.dropped.lock().unwrap().clone()
     }
 
-    async fn perform(&self, ask: &StepAsk, desk: &StepSink) -> Result<StepOutput, StepError> {
-        let step = &ask.spec.input;
+    async fn perform(&self, request: &StepRequest, sink: &StepSink) -> Result<StepOutput, StepError> {
+        let step = &request.spec.input;
         let ms = |field: &str| step[field].as_u64().map(Duration::from_millis);
         match step["do"].as_str().unwrap_or_default() {
             "sleep" => {
@@ -65,28 +65,28 @@ impl Script {
             "gate" => self.0.gate.notified().await,
             "hang" => std::future::pending().await,
             "stream" => {
-                desk.delta(step["text"].as_str().unwrap_or_default());
-                desk.log(Level::Info, "wrote");
+                sink.delta(step["text"].as_str().unwrap_or_default());
+                sink.log(Level::Info, "wrote");
                 std::future::pending().await
             }
             "panic" => panic!("a step's own"),
-            "fail" if u64::from(ask.attempt) <= step["times"].as_u64().unwrap_or(u64::MAX) => {
+            "fail" if u64::from(request.attempt) <= step["times"].as_u64().unwrap_or(u64::MAX) => {
                 let retry = match (step["never"].as_bool(), ms("after")) {
                     (Some(true), _) => Retry::Never,
                     (_, Some(after)) => Retry::After(after),
                     _ => Retry::Soon,
                 };
                 let usage = Usage { prompt: 1, ..Usage::default() };
-                return Err(StepError { usage, ..StepError::new("AGENT_EXECUTION_ERROR", "as told", retry) });
+                return Err(StepError { usage, ..StepError::new("AGENT_EXECUTION_ERROR", "scripted", retry) });
             }
             _ => {}
         }
         let usage = Usage { prompt: 3, completion: 2, cost_nanos: 5 };
-        Ok(StepOutput { value: json!({ "n": ask.key.index, "said": step["say"] }), usage })
+        Ok(StepOutput { value: json!({ "n": request.key.index, "echo": step["echo"] }), usage })
     }
 }
 
-impl Work for Script {
+impl TaskExecutor for Script {
     fn admit(&self, agent: &str, _: &str, params: Value) -> Result<Admission, Error> {
         let total = params["steps"].as_array().map(|steps| steps.len() as u32);
         match agent {
@@ -95,7 +95,7 @@ impl Work for Script {
         }
     }
 
-    fn next(&self, view: &View) -> Result<Next, StepError> {
+    fn next(&self, view: &TaskView) -> Result<NextAction, StepError> {
         let mut steps = view.params["steps"].as_array().cloned().unwrap_or_default();
         for instruction in &view.instructions {
             if instruction.text == "stop" {
@@ -103,20 +103,20 @@ impl Work for Script {
             } else {
                 // Inserted between the steps finished when it was applied and the remaining ones.
                 let at = (instruction.joined_after.unwrap_or(0) as usize).min(steps.len());
-                steps.insert(at, json!({ "do": "ok", "say": instruction.text }));
+                steps.insert(at, json!({ "do": "ok", "echo": instruction.text }));
             }
         }
         let Some(step) = steps.get(view.done.len()) else {
             let outputs: Vec<Value> = view.done.iter().map(|step| (*step.output).clone()).collect();
-            return Ok(Next::Done(json!({ "agent": view.agent, "outputs": outputs })));
+            return Ok(NextAction::Done(json!({ "agent": view.agent, "outputs": outputs })));
         };
         if step["do"] == "wait" {
-            return Ok(Next::Wait(Waiting { reason: "input".to_owned(), detail: "say something".to_owned() }));
+            return Ok(NextAction::Wait(Waiting { reason: "input".to_owned(), detail: "input is needed".to_owned() }));
         }
         if step["do"] == "unplanned" {
             return Err(StepError::new("AGENT_PARAMS_MISSING", "x is missing", Retry::Never));
         }
-        Ok(Next::Step(StepSpec {
+        Ok(NextAction::Step(StepSpec {
             name: format!("step {}", view.done.len()),
             kind: StepKind::Engine,
             input: step.clone(),
@@ -125,13 +125,13 @@ impl Work for Script {
         }))
     }
 
-    fn run(&self, ask: StepAsk, desk: StepSink) -> BoxFuture<'static, Result<StepOutput, StepError>> {
-        let key = ask.key.to_string();
-        self.0.begun.lock().unwrap().push((key.clone(), ask.attempt));
+    fn run(&self, request: StepRequest, sink: StepSink) -> BoxFuture<'static, Result<StepOutput, StepError>> {
+        let key = request.key.to_string();
+        self.0.begun.lock().unwrap().push((key.clone(), request.attempt));
         let script = self.clone();
         Box::pin(async move {
             let mut guard = Guard { script: &script, key: Some(key) };
-            let done = script.perform(&ask, &desk).await;
+            let done = script.perform(&request, &sink).await;
             guard.key = None;
             done
         })

@@ -196,8 +196,8 @@ mod tests {
         assert_eq!(fs::read_to_string(folder.join("replaced-x/feed/1")).unwrap(), "old");
         assert!(!folder.join("feed").exists());
         assert!(has(&folder.join("replaced-x"), "old"));
-        for gone in ["replace.ready", "live/journals", "live/replaced-to"] {
-            assert!(!folder.join(gone).exists(), "{gone}");
+        for path in ["replace.ready", "live/journals", "live/replaced-to"] {
+            assert!(!folder.join(path).exists(), "{path}");
         }
     }
 

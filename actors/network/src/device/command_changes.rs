@@ -1,4 +1,4 @@
-//! Commands are given, handed out and answered.
+//! Changes of commands: queueing, delivery, acknowledgement.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,30 +6,32 @@ use std::time::Duration;
 use muster_store::{Op, PageRequest, StoreError, Tree};
 use serde_json::{Map, Value, json};
 
-use super::command::{Acked, Answer, Command, CommandState};
-use super::messages::Act;
+use super::command::{AcknowledgementKind, Command, CommandOutcome, CommandState};
+use super::messages::DeviceChange;
 use super::record::Status;
-use super::turn::{Edit, Turn};
+use super::transaction::{DeviceEdit, DeviceTransaction};
 use muster_core::event::Event;
 use muster_core::idempotency::Idempotency;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::By;
 
-/// Commands kept of one device, finished ones too.
+/// Number of commands kept for one device, including finished ones.
 const MAX_KEPT: usize = 200;
 
-/// What a device is to do.
+/// A command to be queued.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewCommand {
+    /// Name of the command, which the device interprets.
     pub name: String,
+    /// Arguments, at most 8 KiB of JSON.
     pub args: Map<String, Value>,
-    /// How long it waits for its answer.
+    /// Time that the device has to acknowledge it.
     pub timeout: Duration,
 }
 
-/// Gives a command.
+/// Queues a command.
 #[derive(Debug)]
-pub(super) struct Give {
+pub(super) struct QueueCommand {
     pub(super) id: String,
     pub(super) device: String,
     pub(super) new: NewCommand,
@@ -37,30 +39,32 @@ pub(super) struct Give {
     pub(super) idempotency: Option<Idempotency>,
 }
 
-/// A command was given: its record, and whether it is told again.
+/// Result of queueing a command.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ordered {
+pub struct QueuedCommand {
+    /// The command as JSON; on replay the body of the first response.
     pub command: Value,
+    /// Whether this repeats the response to an earlier request with the same idempotency key.
     pub replayed: bool,
 }
 
-impl Act for Give {
-    type Answer = Ordered;
+impl DeviceChange for QueueCommand {
+    type Output = QueuedCommand;
 
-    fn act(self, turn: &mut Turn<'_>) -> Result<Ordered, Error> {
+    fn apply(self, transaction: &mut DeviceTransaction<'_>) -> Result<QueuedCommand, Error> {
         let Self { id, device, new, by, idempotency } = self;
-        if let Some(command) = turn.replay(idempotency.as_ref())? {
-            return Ok(Ordered { command, replayed: true });
+        if let Some(command) = transaction.replay(idempotency.as_ref())? {
+            return Ok(QueuedCommand { command, replayed: true });
         }
-        let mut edit = turn.edit(&device)?;
-        let now = turn.now;
-        commanded(edit.entry.device.status)?;
-        let mut open = turn.open(&device).to_vec();
-        if open.len() >= turn.rules.max_open_commands {
+        let mut edit = transaction.edit(&device)?;
+        let now = transaction.now;
+        require_trusted(edit.entry.device.status)?;
+        let mut open = transaction.open(&device).to_vec();
+        if open.len() >= transaction.rules.max_open_commands {
             let message = format!("{} commands wait for this device already: let it answer some first", open.len());
             return Err(Error::new(Kind::Conflict, message).coded("too_many_commands"));
         }
-        forget(turn, &mut edit, &open)?;
+        delete_oldest_finished(transaction, &mut edit, &open)?;
         let command = Command {
             id,
             device_id: Arc::clone(&edit.entry.device.id),
@@ -78,17 +82,17 @@ impl Act for Give {
         edit.put(&Command::key(&command.device_id, &command.id), &command)?;
         edit.note(now, by.id(), "command", Some(format!("{} {} queued", command.id, command.name)))?;
         edit.audit(now, &by, "device.command", json!({ "command": command.id, "name": command.name }));
-        edit.events.push(told("device.command_queued", now, &command));
+        edit.events.push(command_event("device.command_queued", now, &command));
         let answer = json!(command);
         edit.answer = idempotency.map(|asked| (asked, answer.clone()));
         open.push(command);
         edit.open = Some(open);
-        turn.save(edit)?;
-        Ok(Ordered { command: answer, replayed: false })
+        transaction.save(edit)?;
+        Ok(QueuedCommand { command: answer, replayed: false })
     }
 }
 
-fn commanded(status: Status) -> Result<(), Error> {
+fn require_trusted(status: Status) -> Result<(), Error> {
     if status.trusted() {
         return Ok(());
     }
@@ -97,10 +101,14 @@ fn commanded(status: Status) -> Result<(), Error> {
     Err(Error::new(Kind::Conflict, message).coded("device_not_trusted").detailing(details))
 }
 
-/// Deletes the oldest finished commands of a device that has had many.
-fn forget(turn: &Turn<'_>, edit: &mut Edit, open: &[Command]) -> Result<(), Error> {
+/// Deletes the oldest finished commands of a device past the number kept.
+fn delete_oldest_finished(
+    transaction: &DeviceTransaction<'_>,
+    edit: &mut DeviceEdit,
+    open: &[Command],
+) -> Result<(), Error> {
     let prefix = format!("{}/", edit.entry.device.id);
-    let kept = turn.store.entries(Tree::Commands, prefix, PageRequest::of(MAX_KEPT + 1)).take(MAX_KEPT + 1);
+    let kept = transaction.store.entries(Tree::Commands, prefix, PageRequest::of(MAX_KEPT + 1)).take(MAX_KEPT + 1);
     let kept = kept.map(|entry| Ok(entry?.0)).collect::<Result<Vec<_>, StoreError>>()?;
     if kept.len() < MAX_KEPT {
         return Ok(());
@@ -111,74 +119,75 @@ fn forget(turn: &Turn<'_>, edit: &mut Edit, open: &[Command]) -> Result<(), Erro
     Ok(())
 }
 
-/// A command as it is told: on the device's own channel, for it may hold what not every viewer of all devices needs.
-fn told(name: &str, now: Millis, command: &Command) -> Event {
+/// Builds an event of a command for the device's own channel only, because it may hold what not every reader of all
+/// devices needs.
+fn command_event(name: &str, now: Millis, command: &Command) -> Event {
     let data = json!({ "id": command.device_id, "command": command });
     Event::new(name, now, vec![format!("devices:{}", command.device_id)], &data)
 }
 
-/// Leaves the end of a command in a change: its record, its event, its place in the history.
-pub(super) fn ended(edit: &mut Edit, command: &Command, now: Millis) -> Result<(), Error> {
+/// Adds the end of a command to an edit: its record, its event and its history entry.
+pub(super) fn record_end(edit: &mut DeviceEdit, command: &Command, now: Millis) -> Result<(), Error> {
     edit.put(&Command::key(&command.device_id, &command.id), command)?;
     edit.finished.push(command.clone());
-    edit.events.push(told("device.command_acked", now, command));
+    edit.events.push(command_event("device.command_acked", now, command));
     let note = format!("{} {} {}", command.id, command.name, command.state.name());
     let actor = if command.state == CommandState::Expired { "system" } else { &*command.device_id };
     edit.note(now, actor, "command", Some(note))
 }
 
-/// Hands out the next command of a device.
+/// Delivers the next command of a device.
 #[derive(Debug)]
-pub(super) struct HandOut {
+pub(super) struct DeliverCommand {
     pub(super) device: Arc<str>,
 }
 
-impl Act for HandOut {
-    type Answer = Option<Command>;
+impl DeviceChange for DeliverCommand {
+    type Output = Option<Command>;
 
-    fn act(self, turn: &mut Turn<'_>) -> Result<Option<Command>, Error> {
-        let (now, again) = (turn.now, turn.rules.redeliver_after);
-        let mut open = turn.open(&self.device).to_vec();
+    fn apply(self, transaction: &mut DeviceTransaction<'_>) -> Result<Option<Command>, Error> {
+        let (now, again) = (transaction.now, transaction.rules.redeliver_after);
+        let mut open = transaction.open(&self.device).to_vec();
         let Some(command) = open.iter_mut().find(|command| command.ready(now, again)) else { return Ok(None) };
         command.send(now);
         let command = command.clone();
-        let mut edit = turn.edit(&self.device)?;
+        let mut edit = transaction.edit(&self.device)?;
         edit.put(&Command::key(&command.device_id, &command.id), &command)?;
-        edit.events.push(told("device.command_sent", now, &command));
+        edit.events.push(command_event("device.command_sent", now, &command));
         edit.open = Some(open);
-        turn.save(edit)?;
+        transaction.save(edit)?;
         Ok(Some(command))
     }
 }
 
-/// The device's answer to a command.
+/// Acknowledges a command.
 #[derive(Debug)]
-pub(super) struct Acknowledge {
+pub(super) struct AcknowledgeCommand {
     pub(super) device: Arc<str>,
     pub(super) command: String,
-    pub(super) answer: Answer,
+    pub(super) answer: CommandOutcome,
     pub(super) result: Option<Value>,
 }
 
-impl Act for Acknowledge {
-    type Answer = Command;
+impl DeviceChange for AcknowledgeCommand {
+    type Output = Command;
 
-    fn act(self, turn: &mut Turn<'_>) -> Result<Command, Error> {
+    fn apply(self, transaction: &mut DeviceTransaction<'_>) -> Result<Command, Error> {
         let Self { device, command: id, answer, result } = self;
-        let mut open = turn.open(&device).to_vec();
+        let mut open = transaction.open(&device).to_vec();
         let Some(place) = open.iter().position(|command| command.id == id) else {
-            let mut ended = turn.finished(&device, &id)?;
-            ended.ack(answer, result, turn.now)?;
-            return Ok(ended);
+            let mut record_end = transaction.finished(&device, &id)?;
+            record_end.ack(answer, result, transaction.now)?;
+            return Ok(record_end);
         };
         let mut command = open.remove(place);
-        let mut edit = turn.edit(&device)?;
-        // One that nobody handed out was told by the feed.
-        if command.ack(answer, result, turn.now)? == Acked::First {
-            ended(&mut edit, &command, turn.now)?;
+        let mut edit = transaction.edit(&device)?;
+        // A command that was never polled was delivered by the feed.
+        if command.ack(answer, result, transaction.now)? == AcknowledgementKind::First {
+            record_end(&mut edit, &command, transaction.now)?;
         }
         edit.open = Some(open);
-        turn.save(edit)?;
+        transaction.save(edit)?;
         Ok(command)
     }
 }

@@ -8,33 +8,33 @@ use muster_core::{Error, Kind};
 
 /// How a process ended, and the end of its standard error.
 #[derive(Debug)]
-pub(super) struct Death {
+pub(super) struct ProcessExit {
     pub(super) status: Option<ExitStatus>,
-    pub(super) last_words: String,
+    pub(super) stderr_tail: String,
 }
 
 /// SIGHUP, SIGINT, SIGKILL, SIGTERM: signals sent by others.
 const FROM_OUTSIDE: [i32; 4] = [1, 2, 9, 15];
 
-impl Death {
+impl ProcessExit {
     /// Returns whether the process was ended by a signal that the kernel does not send for what a program does.
     pub(super) fn ended_from_outside(&self) -> bool {
-        self.last_words.is_empty()
+        self.stderr_tail.is_empty()
             && self.status.and_then(|status| status.signal()).is_some_and(|signal| FROM_OUTSIDE.contains(&signal))
     }
 
     /// Returns the error for the caller. Rust's allocator, tree-sitter's allocator and the stack overflow handler all
     /// print why they abort.
     pub(super) fn refusal(&self, engine: &str, memory_mib: u64) -> Error {
-        let said = |any: &[&str]| any.iter().any(|words| self.last_words.contains(words));
-        if said(&["memory allocation", "failed to allocate", "out of memory", "annot allocate memory"]) {
+        let mentions = |any: &[&str]| any.iter().any(|words| self.stderr_tail.contains(words));
+        if mentions(&["memory allocation", "failed to allocate", "out of memory", "annot allocate memory"]) {
             let message = format!(
                 "{engine} needs more than {memory_mib} MiB of memory for this input, the limit of one call: \
                  send less"
             );
             return Error::new(Kind::TooLarge, message).coded("memory_exceeded");
         }
-        if said(&["overflowed its stack", "stack overflow"]) {
+        if mentions(&["overflowed its stack", "stack overflow"]) {
             let message = "the input is nested too deeply for this engine: send a flatter one";
             return Error::field(Kind::Invalid, &["body"], message, serde_json::Value::Null);
         }
@@ -43,7 +43,7 @@ impl Death {
             let message = "the process that ran this engine was ended by a signal: try again";
             return Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1));
         }
-        tracing::error!(engine, status = ?self.status, said = %self.last_words, "an engine's process died");
+        tracing::error!(engine, status = ?self.status, stderr = %self.stderr_tail, "an engine's process died");
         Error::new(Kind::Internal, format!("{engine} failed on this input: this is a fault of the server"))
     }
 }
@@ -52,9 +52,9 @@ impl Death {
 mod tests {
     use super::*;
 
-    fn kind(raw: i32, last_words: &str) -> Kind {
+    fn kind(raw: i32, stderr_tail: &str) -> Kind {
         let status = Some(ExitStatus::from_raw(raw));
-        Death { status, last_words: last_words.to_owned() }.refusal("e", 64).kind
+        ProcessExit { status, stderr_tail: stderr_tail.to_owned() }.refusal("e", 64).kind
     }
 
     /// Messages as printed by the standard library and tree-sitter; 6 is SIGABRT, 9 SIGKILL, 11 SIGSEGV.

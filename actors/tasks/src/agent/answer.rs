@@ -19,7 +19,7 @@ pub(super) const MAX_CALLS: usize = 16;
 
 /// A complete answer.
 #[derive(Debug)]
-pub(super) struct Heard {
+pub(super) struct CollectedAnswer {
     pub(super) model_id: String,
     pub(super) text: String,
     pub(super) calls: Vec<ToolCall>,
@@ -27,31 +27,35 @@ pub(super) struct Heard {
 }
 
 /// Sends the request and collects the answer. Dropping the future closes the provider's connection.
-pub(super) async fn listen(models: &dyn Models, ask: GatewayChatRequest, desk: &StepSink) -> Result<Heard, StepError> {
+pub(super) async fn collect_answer(
+    models: &dyn Models,
+    request: GatewayChatRequest,
+    sink: &StepSink,
+) -> Result<CollectedAnswer, StepError> {
     let settled: Arc<OnceLock<Settlement>> = Arc::default();
     let settle = {
         let settled = Arc::clone(&settled);
         Box::new(move |end| drop(settled.set(end)))
     };
     let refused = |error: Error| failure::provider(error, used(&settled));
-    let mut speech = models.stream(ask, settle).await.map_err(|error| refused(error.error))?;
-    let mut heard = Heard {
-        model_id: std::mem::take(&mut speech.model_id),
+    let mut stream = models.stream(request, settle).await.map_err(|error| refused(error.error))?;
+    let mut answer = CollectedAnswer {
+        model_id: std::mem::take(&mut stream.model_id),
         text: String::new(),
         calls: Vec::new(),
         usage: Usage::default(),
     };
-    while let Some(event) = speech.events.next().await {
+    while let Some(event) = stream.events.next().await {
         match event.map_err(refused)? {
-            ChatEvent::Delta(Delta::Tool { choice: 0, call }) => join(&mut heard.calls, call),
+            ChatEvent::Delta(Delta::Tool { choice: 0, call }) => join(&mut answer.calls, call),
             ChatEvent::Delta(delta) => {
                 if let Some(text) = delta.text() {
-                    desk.delta(&text);
-                    heard.text.push_str(&text);
+                    sink.delta(&text);
+                    answer.text.push_str(&text);
                 }
             }
             ChatEvent::Done { usage, .. } => {
-                heard.usage = match (settled.get(), usage) {
+                answer.usage = match (settled.get(), usage) {
                     (None, Some(reported)) => Usage {
                         prompt: reported.prompt_tokens.into(),
                         completion: reported.completion_tokens.into(),
@@ -59,22 +63,22 @@ pub(super) async fn listen(models: &dyn Models, ask: GatewayChatRequest, desk: &
                     },
                     _ => used(&settled),
                 };
-                return Ok(heard);
+                return Ok(answer);
             }
         }
-        if too_long(&heard) {
+        if too_long(&answer) {
             // The stream is dropped first, so that only what was delivered is charged.
-            drop(speech);
-            let detail = "the model's answer is longer than an agent takes";
+            drop(stream);
+            let detail = "the answer of the model exceeds the maximum size";
             return Err(StepError { usage: used(&settled), ..StepError::new(EXECUTION, detail, Retry::Never) });
         }
     }
-    Err(refused(Error::new(Kind::ProviderFailed, "the model's answer ended without an end")))
+    Err(refused(Error::new(Kind::ProviderFailed, "the answer of the model ended without a final event")))
 }
 
-fn too_long(heard: &Heard) -> bool {
-    let arguments: usize = heard.calls.iter().map(|call| call.arguments.len()).sum();
-    heard.text.len() > MAX_TEXT || arguments > MAX_ARGUMENTS || heard.calls.len() > MAX_CALLS
+fn too_long(answer: &CollectedAnswer) -> bool {
+    let arguments: usize = answer.calls.iter().map(|call| call.arguments.len()).sum();
+    answer.text.len() > MAX_TEXT || arguments > MAX_ARGUMENTS || answer.calls.len() > MAX_CALLS
 }
 
 fn join(calls: &mut Vec<ToolCall>, piece: ToolDelta) {

@@ -1,4 +1,4 @@
-//! Records that are read from the store, beside the actor.
+//! Reads of stored records that bypass the actor.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,18 +6,18 @@ use std::sync::Arc;
 use muster_store::{PageRequest, StoreError, StoreHandle};
 
 use super::command::Command;
-use super::entry::Entry;
+use super::entry::DeviceEntry;
 use super::telemetry::Telemetry;
 use muster_core::page::{Page, PageAsk};
 use muster_core::{Error, Kind};
 
-/// A command of a device, finished or not.
+/// Returns a command of a device, finished or not.
 pub(super) fn command(store: &StoreHandle, device: &str, id: &str) -> Result<Command, Error> {
     let found = store.record(&Command::key(device, id))?;
     found.ok_or_else(|| Error::new(Kind::NotFound, "this device has no such command"))
 }
 
-/// A page of a device's commands, newest first.
+/// Returns a page of the commands of a device, newest first.
 pub(super) fn commands(store: &StoreHandle, device: &str, ask: &PageAsk) -> Result<Page<Command>, Error> {
     let from = ask.after.as_deref().map(|after| Command::key(device, after));
     let request = PageRequest::of(ask.limit + 2).starting_at(from).descending();
@@ -27,22 +27,22 @@ pub(super) fn commands(store: &StoreHandle, device: &str, ask: &PageAsk) -> Resu
     Ok(Page::of(rest, ask.limit, |command| command.id.clone()))
 }
 
-/// A device's readings, as they were last written.
+/// Returns the stored readings of a device.
 pub(super) fn telemetry(store: &StoreHandle, device: &str) -> Result<Telemetry, StoreError> {
     Ok(store.record(&Telemetry::key(device))?.unwrap_or_default())
 }
 
-/// Every device, and its open commands.
+/// All devices and their open commands.
 #[derive(Debug, Default)]
-pub(super) struct Everything {
-    pub(super) entries: Vec<Entry>,
+pub(super) struct StoredDevices {
+    pub(super) entries: Vec<DeviceEntry>,
     pub(super) open: HashMap<Arc<str>, Vec<Command>>,
 }
 
-/// Reads every device back.
-pub(super) fn everything(store: &StoreHandle) -> Result<Everything, StoreError> {
-    let mut all = Everything::default();
-    for entry in store.records::<Entry>([], PageRequest::default()).values() {
+/// Reads all devices.
+pub(super) fn load_all(store: &StoreHandle) -> Result<StoredDevices, StoreError> {
+    let mut all = StoredDevices::default();
+    for entry in store.records::<DeviceEntry>([], PageRequest::default()).values() {
         all.entries.push(entry?);
     }
     for entry in all.entries.iter().filter(|entry| !entry.open.is_empty()) {

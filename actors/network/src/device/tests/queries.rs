@@ -1,4 +1,4 @@
-//! What is read of devices.
+//! Queries of devices and snapshots of their channels.
 
 use muster_geo::{BBox, Geometry, Point};
 use tokio::sync::oneshot;
@@ -10,7 +10,7 @@ use muster_core::principal::Viewer;
 use muster_core::principal::{Permission, Permissions};
 use muster_feed::{Denied, SnapshotReply, SnapshotRequest, SnapshotSource, StateItem};
 
-async fn at(world: &World, name: &str, lon: f64) -> Arc<str> {
+async fn at(world: &DeviceWorld, name: &str, lon: f64) -> Arc<str> {
     let description = Description {
         location: Some(Point::new(lon, 50.0)),
         tags: vec!["river".into()],
@@ -23,9 +23,9 @@ async fn at(world: &World, name: &str, lon: f64) -> Arc<str> {
 }
 
 #[test]
-fn devices_are_found_by_what_they_are_and_where() {
+fn devices_are_found_by_attributes_and_location() {
     test_world::run(|tree| async move {
-        let world = World::start(tree).await;
+        let world = DeviceWorld::start(tree).await;
         let (a, b) = (at(&world, "a", 9.0).await, at(&world, "b", 9.01).await);
         let c = at(&world, "c", -170.0).await;
         let list = async |filter: DeviceFilter| -> Vec<Arc<str>> {
@@ -58,7 +58,7 @@ fn devices_are_found_by_what_they_are_and_where() {
 #[test]
 fn pages_follow_one_another_without_gap_or_repeat() {
     test_world::run(|tree| async move {
-        let world = World::start(tree).await;
+        let world = DeviceWorld::start(tree).await;
         let mut made = Vec::new();
         for n in 0..7 {
             made.push(at(&world, &n.to_string(), 1.0).await);
@@ -78,54 +78,63 @@ fn pages_follow_one_another_without_gap_or_repeat() {
 }
 
 #[test]
-fn a_description_is_changed_by_whoever_read_it() {
+fn a_description_changes_only_with_the_current_version() {
     test_world::run(|tree| async move {
-        let world = World::start(tree).await;
+        let world = DeviceWorld::start(tree).await;
         let id = at(&world, "a", 9.0).await.to_string();
         world.feed.take();
         let patch = DevicePatch { name: Some("b".into()), location: Some(None), ..DevicePatch::default() };
         let change = |version| world.devices.describe(id.clone(), patch.clone(), By::System, version);
         let changed = change(IfMatch::Version(1)).await.unwrap();
         assert_eq!((changed.name.as_str(), changed.version, changed.geohash), ("b", 2, None));
-        let (name, data) = world.told().remove(0);
+        let (name, data) = world.published().remove(0);
         assert_eq!((name.as_str(), &data["patch"]["name"]), ("device.updated", &"b".into()));
         assert_eq!(change(IfMatch::Version(1)).await.unwrap_err().kind, muster_core::Kind::PreconditionFailed);
         assert_eq!(change(IfMatch::Version(2)).await.unwrap().version, 2, "nothing changed");
-        assert_eq!(world.names(), [""; 0]);
+        assert_eq!(world.published_names(), [""; 0]);
         assert_eq!(world.devices.near(Point::new(9.0, 50.0), 1e6, 10).await.unwrap(), []);
     });
 }
 
 #[test]
-fn rollouts_choose_devices_and_hear_their_heartbeats() {
+fn rollouts_select_devices_and_receive_their_heartbeats() {
     test_world::run(|tree| async move {
-        let world = World::start(tree).await;
-        let unit = world.online().await;
-        let gone = world.unit().await;
-        world.shift(&gone, Deed::Retire).await.unwrap();
-        let mut beats = world.devices.beats();
-        let ids = vec![Arc::clone(&unit.id), gone.id, "dev_nobody".into()];
-        let chosen = world.devices.select(Select::Ids(ids)).await.unwrap();
-        assert_eq!((chosen.len(), chosen[0].id.clone(), chosen[0].status), (1, unit.id.clone(), Status::Online));
+        let world = DeviceWorld::start(tree).await;
+        let device = world.online().await;
+        let gone = world.device().await;
+        world.apply(&gone, DeviceAction::Retire).await.unwrap();
+        let mut heartbeats = world.devices.heartbeats();
+        let ids = vec![Arc::clone(&device.id), gone.id, "dev_nobody".into()];
+        let chosen = world.devices.select(DeviceSelection::Ids(ids)).await.unwrap();
+        assert_eq!((chosen.len(), chosen[0].id.clone(), chosen[0].status), (1, device.id.clone(), Status::Online));
         let version = |text: &str| FirmwareVersion { artifact: None, version: text.into(), sequence: 1 };
-        let set =
-            SetFirmware { desired: Some(Some(version("2.0.0"))), sync: Some(Sync::Pending), ..Default::default() };
-        world.devices.set_firmware(Arc::clone(&unit.id), set).await.unwrap();
-        let report = |text| Report { firmware: Some(version(text)), boot_id: Some("b".into()), ..Report::default() };
-        assert_eq!(world.beat(&unit, report("1.0.0")).await.unwrap().desired, Some(version("2.0.0")));
-        let heard = beats.recv().await.unwrap();
-        assert_eq!((heard.device, heard.firmware), (Arc::clone(&unit.id), Some(version("1.0.0"))));
-        assert_eq!(world.devices.get(&unit.id).await.unwrap().firmware.sync, Sync::Pending);
-        world.beat(&unit, report("2.0.0")).await.unwrap();
-        let firmware = world.devices.get(&unit.id).await.unwrap().firmware;
-        assert_eq!((firmware.sync, firmware.previous), (Sync::InSync, Some(version("1.0.0"))));
-        let query = Select::Query(DeviceFilter { status: Some(Status::Online), ..DeviceFilter::default() });
+        let set = FirmwareStateUpdate {
+            desired: Some(Some(version("2.0.0"))),
+            sync: Some(FirmwareSync::Pending),
+            ..Default::default()
+        };
+        world.devices.set_firmware(Arc::clone(&device.id), set).await.unwrap();
+        let report =
+            |text| Heartbeat { firmware: Some(version(text)), boot_id: Some("b".into()), ..Heartbeat::default() };
+        assert_eq!(world.heartbeat(&device, report("1.0.0")).await.unwrap().desired, Some(version("2.0.0")));
+        let outcome = heartbeats.recv().await.unwrap();
+        assert_eq!((outcome.device, outcome.firmware), (Arc::clone(&device.id), Some(version("1.0.0"))));
+        assert_eq!(world.devices.get(&device.id).await.unwrap().firmware.sync, FirmwareSync::Pending);
+        world.heartbeat(&device, report("2.0.0")).await.unwrap();
+        let firmware = world.devices.get(&device.id).await.unwrap().firmware;
+        assert_eq!((firmware.sync, firmware.previous), (FirmwareSync::InSync, Some(version("1.0.0"))));
+        let query = DeviceSelection::Query(DeviceFilter { status: Some(Status::Online), ..DeviceFilter::default() });
         assert_eq!(world.devices.select(query).await.unwrap()[0].firmware.current, Some(version("2.0.0")));
-        assert_eq!(world.devices.select(Select::Group("none".into())).await.unwrap(), []);
+        assert_eq!(world.devices.select(DeviceSelection::Group("none".into())).await.unwrap(), []);
     });
 }
 
-async fn state(world: &World, channel: &str, viewer: &str, list: &[Permission]) -> Result<Vec<StateItem>, Denied> {
+async fn state(
+    world: &DeviceWorld,
+    channel: &str,
+    viewer: &str,
+    list: &[Permission],
+) -> Result<Vec<StateItem>, Denied> {
     let (to, from) = oneshot::channel();
     let viewer = Viewer { id: viewer.into(), permissions: Permissions::of(list) };
     let reply = SnapshotReply::new(move |state| drop(to.send(state)));
@@ -134,19 +143,19 @@ async fn state(world: &World, channel: &str, viewer: &str, list: &[Permission]) 
 }
 
 #[test]
-fn the_state_of_a_channel_is_shown_to_who_may_read_it() {
+fn a_channel_snapshot_requires_read_permission() {
     test_world::run(|tree| async move {
-        let world = World::start(tree).await;
-        let (unit, gone) = (world.online().await, world.unit().await);
-        world.shift(&gone, Deed::Retire).await.unwrap();
+        let world = DeviceWorld::start(tree).await;
+        let (device, gone) = (world.online().await, world.device().await);
+        world.apply(&gone, DeviceAction::Retire).await.unwrap();
         let mut readings = Map::new();
         readings.insert("water_cm".into(), 12.into());
-        world.devices.measured(Arc::clone(&unit.id), readings, By::System).await.unwrap();
+        world.devices.measured(Arc::clone(&device.id), readings, By::System).await.unwrap();
         let read = [Permission::DevicesRead];
         let all = state(&world, "devices", "usr_1", &read).await.unwrap();
-        assert_eq!((all.len(), all[0].id.as_str(), all[0].version), (1, &*unit.id, 2));
-        let own = format!("devices:{}", unit.id);
-        assert_eq!(state(&world, &own, &unit.id, &[]).await.unwrap().len(), 1, "a device sees itself");
+        assert_eq!((all.len(), all[0].id.as_str(), all[0].version), (1, &*device.id, 2));
+        let own = format!("devices:{}", device.id);
+        assert_eq!(state(&world, &own, &device.id, &[]).await.unwrap().len(), 1, "a device sees itself");
         assert_eq!(state(&world, &own, "dev_other", &[]).await.unwrap_err(), Denied::NotFound);
         assert_eq!(state(&world, "devices:dev_nobody", "usr_1", &read).await.unwrap_err(), Denied::NotFound);
         let telemetry = state(&world, &format!("{own}:telemetry"), "usr_1", &read).await.unwrap();

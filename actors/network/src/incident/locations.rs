@@ -1,11 +1,11 @@
-//! Where incidents are, as geofences are told. Pure.
+//! Locations of incidents for the geofences. Pure.
 
-use super::act::Changed;
 use super::record::{Audience, Incident};
+use super::transition::IncidentChange;
 use crate::geofence;
 use crate::geofence::{Observation, SubjectKind};
 
-/// Where an incident is: the centroid of its geometry while it is open, nowhere once it is over.
+/// Returns the location of an incident: the centroid of its geometry while it is open, none once it is finished.
 pub(super) fn of(incident: &Incident) -> Observation {
     let point =
         incident.geometry.as_ref().filter(|_| incident.state.is_open()).and_then(muster_geo::Geometry::centroid);
@@ -18,8 +18,8 @@ pub(super) fn of(incident: &Incident) -> Observation {
     Observation::of(SubjectKind::Incident, &id, point, incident.updated_at).tagged(&incident.tags).to(audience)
 }
 
-/// What a change means for who is inside; `None` where it means nothing.
-pub(super) fn moved(changed: &Changed) -> Option<Observation> {
+/// Returns the location after a change; `None` if the change does not affect it.
+pub(super) fn moved(changed: &IncidentChange) -> Option<Observation> {
     let after = of(&changed.after);
     let Some(before) = changed.before.as_deref().map(of) else { return after.point.is_some().then_some(after) };
     let same = before.point == after.point && before.tags == after.tags && before.audience == after.audience;

@@ -1,4 +1,4 @@
-//! What the devices' actor does by time: looks at what is due, writes what heartbeats and readings left unwritten.
+//! Periodic work of the device actor: processes deadlines and stores what heartbeats and readings deferred.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,30 +6,30 @@ use std::time::Duration;
 use actix::{AsyncContext, Context, Handler, Message};
 use muster_store::{Op, Record};
 
+use super::actions::CountBad;
 use super::actor::{DeviceActor, DeviceEffect};
-use super::beat::Look;
 use super::deadline::Due;
-use super::shift::CountBad;
+use super::heartbeat::ProcessDue;
 use super::telemetry::Telemetry;
 use muster_core::Millis;
 use muster_core::journal::Journalled;
 
-/// Looked at in one tick at most; the rest waits for the next.
-const DUE_IN_A_TICK: usize = 20_000;
-/// Looked at in one decision. Requests are handled between two.
-const DUE_AT_ONCE: usize = 200;
-/// What could not be done is tried again after so long.
-const AGAIN: Duration = Duration::from_secs(5);
+/// Largest number of deadlines processed in one tick; the rest waits for the next.
+const MAX_DUE_PER_TICK: usize = 20_000;
+/// Largest number of deadlines in one decision. Requests are handled between two decisions.
+const MAX_DUE_PER_DECISION: usize = 200;
+/// Time after which a failed check is repeated.
+const RETRY_AFTER: Duration = Duration::from_secs(5);
 
-/// Looks at the next of what is due, at most so many.
+/// Continues with at most this many deadlines.
 #[derive(Message)]
 #[rtype(result = "()")]
-struct LookOn(usize);
+struct ContinueProcessing(usize);
 
-impl Handler<LookOn> for DeviceActor {
+impl Handler<ContinueProcessing> for DeviceActor {
     type Result = ();
 
-    fn handle(&mut self, LookOn(most): LookOn, context: &mut Context<Self>) {
+    fn handle(&mut self, ContinueProcessing(most): ContinueProcessing, context: &mut Context<Self>) {
         self.look(most, context);
     }
 }
@@ -37,15 +37,15 @@ impl Handler<LookOn> for DeviceActor {
 impl DeviceActor {
     pub(super) fn tick(&mut self, context: &mut Context<Self>) {
         if self.admit().is_err() {
-            // What is due stays due.
+            // Deadlines stay due.
             return;
         }
-        for (device, more) in self.parts.noted.take() {
+        for (device, more) in self.resources.bad_signatures.take() {
             if let Err(error) = self.decide(CountBad { device, more }) {
                 tracing::warn!(%error, "bad signatures of a device were not counted");
             }
         }
-        self.look(DUE_IN_A_TICK, context);
+        self.look(MAX_DUE_PER_TICK, context);
     }
 
     fn look(&mut self, most: usize, context: &mut Context<Self>) {
@@ -53,38 +53,38 @@ impl DeviceActor {
             return;
         }
         let (now, mut due) = (self.now(), Vec::new());
-        let bound = most.min(DUE_AT_ONCE);
-        let mut looked_at = 0;
-        while looked_at < bound
+        let bound = most.min(MAX_DUE_PER_DECISION);
+        let mut scanned = 0;
+        while scanned < bound
             && let Some(next) = self.fleet.deadlines.pop(now)
         {
-            looked_at += 1;
+            scanned += 1;
             match &next {
                 Due::Readings(id) => self.save_readings(&Arc::clone(id), now),
-                Due::Silent(id) if !self.pending.concerns(id) && self.heard_since(&Arc::clone(id), now) => {}
+                Due::Silent(id) if !self.pending.concerns(id) && self.postpone_silence_check(&Arc::clone(id), now) => {}
                 _ => due.push(next),
             }
         }
         if !due.is_empty()
-            && let Err(error) = self.decide(Look(due.clone()))
+            && let Err(error) = self.decide(ProcessDue(due.clone()))
         {
             tracing::warn!(%error, "what was due was not done: trying again");
-            due.into_iter().for_each(|due| self.fleet.deadlines.push(now.plus(AGAIN), due));
+            due.into_iter().for_each(|due| self.fleet.deadlines.push(now.plus(RETRY_AFTER), due));
         }
         self.flush(context);
-        if looked_at == bound && most > bound {
-            context.notify(LookOn(most - bound));
+        if scanned == bound && most > bound {
+            context.notify(ContinueProcessing(most - bound));
         }
     }
 
-    /// Whether a device was heard of since its silence was to be looked at: then that is put off.
-    fn heard_since(&mut self, device: &Arc<str>, now: Millis) -> bool {
-        let (up, rules) = (self.fleet.up, &self.parts.rules);
+    /// Postpones the silence check of a device whose heartbeat arrived meanwhile; returns whether it did.
+    fn postpone_silence_check(&mut self, device: &Arc<str>, now: Millis) -> bool {
+        let (up, rules) = (self.fleet.up, &self.resources.rules);
         let Some(entry) = self.fleet.entry_mut(device) else { return true };
         match entry.silent_at(up, rules) {
             Some(at) if at <= now => return false,
             Some(at) => self.fleet.deadlines.push(at, Due::Silent(Arc::clone(device))),
-            None => entry.live.watched = false,
+            None => entry.runtime.watched = false,
         }
         true
     }
@@ -104,7 +104,7 @@ impl DeviceActor {
         }
     }
 
-    /// Has a device's readings written after a while, with whatever comes until then.
+    /// Schedules the storage of a device's readings after `after`, together with all readings until then.
     pub(super) fn unsaved(&mut self, device: &Arc<str>, after: Duration) {
         let at = self.now().plus(after);
         if let Some(readings) = self.fleet.readings.get_mut(device).filter(|readings| readings.save_at.is_none()) {

@@ -1,4 +1,4 @@
-//! Implementation of [`Work`] for agents.
+//! Implementation of [`TaskExecutor`] for agents.
 
 use std::sync::Arc;
 
@@ -9,15 +9,16 @@ use serde_json::Value;
 
 use super::agents::{Agent, Agents};
 use super::failure::{self, PARAMS_MISSING, broken};
-use super::free::{self, Begun, HasModel, Move};
-use super::history::{self, CallRef, Caller, Past, digest, ran};
+use super::free::{self, FreeAction, HasModel, PlanningMode};
+use super::history::{self, CallRef, EngineCallOrigin, HistoryStep, digest, encode_engine_step};
 use super::models::Models;
 use super::parameter::{accept, missing};
-use super::steer::{Steered, steered};
+use super::steer::{SteeredParams, steered_params};
 use super::{fill, plan, writeup};
-use crate::engine::{Behalf, EngineCall, EngineRunner};
+use crate::engine::{EngineCall, EngineCaller, EngineRunner};
 use crate::task::{
-    Admission, Level, Next, StepAsk, StepError, StepKind, StepOutput, StepSink, StepSpec, Usage, View, Waiting, Work,
+    Admission, Level, NextAction, StepError, StepKind, StepOutput, StepRequest, StepSink, StepSpec, TaskExecutor,
+    TaskView, Usage, Waiting,
 };
 use muster_core::{Error, Kind};
 
@@ -32,6 +33,7 @@ pub struct AgentOptions {
     pub max_steps: usize,
     /// Maximum size of an output, and of all outputs, in a prompt, in bytes.
     pub output_bytes: usize,
+    /// Maximum size of all outputs in a prompt, in bytes.
     pub prompt_bytes: usize,
     /// Maximum tokens of an answer.
     pub answer_tokens: u32,
@@ -45,7 +47,7 @@ impl Default for AgentOptions {
 
 /// Executes the tasks of agents. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct AgentWork {
+pub struct AgentExecutor {
     agents: Agents,
     engines: Arc<dyn EngineRunner>,
     models: Arc<dyn Models>,
@@ -56,13 +58,15 @@ pub struct AgentWork {
 /// durable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
-enum Duty {
+enum StepOperation {
     /// A step of the plan.
     Plan {
         #[serde(rename = "as")]
         name: String,
     },
-    AskModel,
+    /// A call of the model that plans.
+    #[serde(rename = "ask_model")]
+    CallModel,
     /// An engine called by a model.
     Call {
         at: CallRef,
@@ -72,7 +76,7 @@ enum Duty {
     WriteUp,
 }
 
-impl Work for AgentWork {
+impl TaskExecutor for AgentExecutor {
     fn admit(&self, agent: &str, task: &str, params: Value) -> Result<Admission, Error> {
         let agent = self.agents.get(agent).ok_or_else(|| unknown(agent))?;
         let mut accepted = accept(&agent.parameters, params, task);
@@ -91,48 +95,54 @@ impl Work for AgentWork {
         Ok(Admission { params: Value::Object(accepted.params), default_seconds, total_steps })
     }
 
-    fn next(&self, view: &View) -> Result<Next, StepError> {
+    fn next(&self, view: &TaskView) -> Result<NextAction, StepError> {
         let agent = self.agent(&view.agent)?;
         let past = history::read(view)?;
         if let Some(result) = result(agent, view, &past) {
-            return Ok(Next::Done(result));
+            return Ok(NextAction::Done(result));
         }
         // A task continues in the way it began, whatever the current settings are.
-        let begun = free::begun(agent, &past);
-        if begun == Some(Begun::ByPlan) {
+        let mode = free::planning_mode(agent, &past);
+        if mode == Some(PlanningMode::ByPlan) {
             return Ok(by_plan(agent, view, &past));
         }
         let has_model = if self.models.planner().is_some() { HasModel::Yes } else { HasModel::No };
-        Ok(match (begun, has_model) {
+        Ok(match (mode, has_model) {
             (None, HasModel::No) => by_plan(agent, view, &past),
             _ => self.freely(agent, view, &past, has_model),
         })
     }
 
-    fn run(&self, ask: StepAsk, desk: StepSink) -> BoxFuture<'static, Result<StepOutput, StepError>> {
-        let work = self.clone();
-        async move { work.step(ask, desk).await }.boxed()
+    fn run(&self, request: StepRequest, sink: StepSink) -> BoxFuture<'static, Result<StepOutput, StepError>> {
+        let executor = self.clone();
+        async move { executor.step(request, sink).await }.boxed()
     }
 }
 
-impl AgentWork {
+impl AgentExecutor {
+    /// Creates an executor for the agents of a catalogue.
     pub fn new(agents: Agents, engines: Arc<dyn EngineRunner>, models: Arc<dyn Models>, options: AgentOptions) -> Self {
         Self { agents, engines, models, options }
     }
 
+    /// Returns the catalogue of agents.
     pub fn agents(&self) -> &Agents {
         &self.agents
     }
 
     fn agent(&self, id: &str) -> Result<&Arc<Agent>, StepError> {
-        self.agents.get(id).ok_or_else(|| broken(format!("this server has no agent {id:?} any more")))
+        self.agents.get(id).ok_or_else(|| broken(format!("the agent {id:?} no longer exists on this server")))
     }
 
-    fn freely(&self, agent: &Agent, view: &View, past: &[Past<'_>], has_model: HasModel) -> Next {
+    fn freely(&self, agent: &Agent, view: &TaskView, past: &[HistoryStep<'_>], has_model: HasModel) -> NextAction {
         match free::next(agent, view, past, self.options, has_model) {
-            Move::AskModel => spec("plan", StepKind::Model, &Duty::AskModel, None),
-            Move::Call { at, name } => spec(&name, StepKind::Engine, &Duty::Call { at, name: name.clone() }, None),
-            Move::WriteUp => spec("write-up", StepKind::Writeup, &Duty::WriteUp, u32::try_from(past.len() + 1).ok()),
+            FreeAction::CallModel => spec("plan", StepKind::Model, &StepOperation::CallModel, None),
+            FreeAction::Call { at, name } => {
+                spec(&name, StepKind::Engine, &StepOperation::Call { at, name: name.clone() }, None)
+            }
+            FreeAction::WriteUp => {
+                spec("write-up", StepKind::Writeup, &StepOperation::WriteUp, u32::try_from(past.len() + 1).ok())
+            }
         }
     }
 
@@ -147,30 +157,30 @@ impl AgentWork {
         u32::try_from(steps).unwrap_or(u32::MAX)
     }
 
-    async fn step(&self, ask: StepAsk, desk: StepSink) -> Result<StepOutput, StepError> {
-        let view = Arc::clone(&ask.view);
+    async fn step(&self, request: StepRequest, sink: StepSink) -> Result<StepOutput, StepError> {
+        let view = Arc::clone(&request.view);
         let agent = Arc::clone(self.agent(&view.agent)?);
-        let duty = Duty::deserialize(&ask.spec.input)
+        let operation = StepOperation::deserialize(&request.spec.input)
             .map_err(|_| broken("the journal's step is not one of an agent: start the task again"))?;
-        let steered = steered(&agent, &view);
-        match duty {
-            Duty::AskModel => {
+        let steered = steered_params(&agent, &view);
+        match operation {
+            StepOperation::CallModel => {
                 let model = self.models.planner().ok_or_else(|| {
                     StepError::new(
                         "PROVIDER_FAILED",
-                        "no model that can call tools is there now",
+                        "no model that supports tool calls is available",
                         crate::task::Retry::Soon,
                     )
                 })?;
                 let models = Arc::clone(&self.models);
-                free::ask_model(&agent, &ask, steered, model, models, self.options, &desk).await
+                free::call_model(&agent, &request, steered, model, models, self.options, &sink).await
             }
-            Duty::Plan { name } => self.plan_step(&agent, &view, &steered, &name, &desk).await,
-            Duty::Call { at, name } => self.called(&agent, &view, at, &name, &desk).await,
-            Duty::WriteUp => {
+            StepOperation::Plan { name } => self.plan_step(&agent, &view, &steered, &name, &sink).await,
+            StepOperation::Call { at, name } => self.called(&agent, &view, at, &name, &sink).await,
+            StepOperation::WriteUp => {
                 let past = history::read(&view)?;
                 let models = Arc::clone(&self.models);
-                writeup::write(&agent, &ask, &past, &steered, models, self.options, &desk).await
+                writeup::write(&agent, &request, &past, &steered, models, self.options, &sink).await
             }
         }
     }
@@ -178,17 +188,17 @@ impl AgentWork {
     async fn plan_step(
         &self,
         agent: &Agent,
-        view: &View,
-        steered: &Steered,
+        view: &TaskView,
+        steered: &SteeredParams,
         name: &str,
-        desk: &StepSink,
+        sink: &StepSink,
     ) -> Result<StepOutput, StepError> {
         let (engine, input) = {
             let past = history::read(view)?;
-            let walked = plan::walk(agent, view, &past, steered);
-            let step = walked.next.filter(|step| step.name == name);
+            let progress = plan::progress(agent, view, &past, steered);
+            let step = progress.next.filter(|step| step.name == name);
             let step = step.ok_or_else(|| broken(format!("the plan of {} has no step {name} now", agent.id)))?;
-            let input = plan::input(step, &walked.scope(view, steered));
+            let input = plan::input(step, &progress.scope(view, steered));
             (step.engine, input)
         };
         let lacks =
@@ -196,51 +206,60 @@ impl AgentWork {
                 field.need == muster_engines::grammar::Need::Required && input.get(&field.name).is_none()
             });
         if let Some(field) = lacks {
-            let detail = format!("step {name}: what its input {} is bound to is empty", field.name);
+            let detail = format!("step {name}: the value bound to its required input {} is empty", field.name);
             return Err(StepError::new(PARAMS_MISSING, detail, crate::task::Retry::Never));
         }
-        let caller = Caller { agent: &agent.id, name, call: None };
-        self.run_engine(EngineCall { engine, input, behalf: behalf(view) }, caller, desk).await
+        let origin = EngineCallOrigin { agent: &agent.id, name, call: None };
+        self.run_engine(EngineCall { engine, input, caller: engine_caller(view) }, origin, sink).await
     }
 
     async fn called(
         &self,
         agent: &Agent,
-        view: &View,
+        view: &TaskView,
         at: CallRef,
         name: &str,
-        desk: &StepSink,
+        sink: &StepSink,
     ) -> Result<StepOutput, StepError> {
         let found = {
             let past = history::read(view)?;
-            free::called(agent, &past, at).map(|(engine, input, _)| EngineCall { engine, input, behalf: behalf(view) })
+            free::called(agent, &past, at).map(|(engine, input, _)| EngineCall {
+                engine,
+                input,
+                caller: engine_caller(view),
+            })
         };
         let call = found.ok_or_else(|| broken(format!("the model's call {name} is not in the journal")))?;
-        let caller = Caller { agent: &agent.id, name, call: Some(at) };
+        let origin = EngineCallOrigin { agent: &agent.id, name, call: Some(at) };
         let (engine, input_sha256) = (call.engine, digest(&call.input));
-        match self.run_engine(call, caller, desk).await {
-            Err(failed) if failure::is_told(&failed) => {
-                let value = ran(caller, engine, &input_sha256, Err(failed.detail));
+        match self.run_engine(call, origin, sink).await {
+            Err(failed) if failure::is_reported(&failed) => {
+                let value = encode_engine_step(origin, engine, &input_sha256, Err(failed.detail));
                 Ok(StepOutput { value, usage: Usage::default() })
             }
             done => done,
         }
     }
 
-    async fn run_engine(&self, call: EngineCall, caller: Caller<'_>, desk: &StepSink) -> Result<StepOutput, StepError> {
+    async fn run_engine(
+        &self,
+        call: EngineCall,
+        origin: EngineCallOrigin<'_>,
+        sink: &StepSink,
+    ) -> Result<StepOutput, StepError> {
         let (engine, label) = (call.engine, format!("q{} {}", call.engine.number, call.engine.id));
         let input_sha256 = digest(&call.input);
-        desk.log(Level::Info, &format!("{} calls engine {label}", caller.name));
+        sink.log(Level::Info, &format!("{} calls engine {label}", origin.name));
         match self.engines.run(call).await {
             Ok(answer) => {
-                answer.warnings.iter().for_each(|warning| desk.log(Level::Warn, &format!("{label}: {warning}")));
-                desk.log(Level::Info, &format!("engine {label} took {} ms", answer.took.as_millis()));
-                let value = ran(caller, engine, &input_sha256, Ok(answer));
+                answer.warnings.iter().for_each(|warning| sink.log(Level::Warn, &format!("{label}: {warning}")));
+                sink.log(Level::Info, &format!("engine {label} took {} ms", answer.took.as_millis()));
+                let value = encode_engine_step(origin, engine, &input_sha256, Ok(answer));
                 Ok(StepOutput { value, usage: Usage::default() })
             }
             Err(refused) => {
-                let failed = failure::engine(caller.name, &label, refused);
-                desk.log(Level::Error, &failed.detail);
+                let failed = failure::engine(origin.name, &label, refused);
+                sink.log(Level::Error, &failed.detail);
                 Err(failed)
             }
         }
@@ -248,49 +267,51 @@ impl AgentWork {
 }
 
 /// Returns the owner of the task, on whose behalf engines are called.
-fn behalf(view: &View) -> Behalf {
-    Behalf { actor: view.owner.id.clone(), task: Some(view.task_id.clone()) }
+fn engine_caller(view: &TaskView) -> EngineCaller {
+    EngineCaller { actor: view.owner.id.clone(), task: Some(view.task_id.clone()) }
 }
 
-fn by_plan(agent: &Agent, view: &View, past: &[Past<'_>]) -> Next {
-    let steered = steered(agent, view);
+fn by_plan(agent: &Agent, view: &TaskView, past: &[HistoryStep<'_>]) -> NextAction {
+    let steered = steered_params(agent, view);
     if !steered.missing.is_empty() {
         let names = steered.missing.join(", ");
         let detail = format!(
             "the agent {} needs {names}: redirect the task with {{\"params\": {{…}}}} as its instruction",
             agent.id
         );
-        return Next::Wait(Waiting { reason: "input".to_owned(), detail });
+        return NextAction::Wait(Waiting { reason: "input".to_owned(), detail });
     }
-    let walked = plan::walk(agent, view, past, &steered);
-    let total = u32::try_from(past.len() + walked.ahead + 1).ok();
-    match walked.next {
+    let progress = plan::progress(agent, view, past, &steered);
+    let total = u32::try_from(past.len() + progress.ahead + 1).ok();
+    match progress.next {
         Some(step) => {
-            let duty = Duty::Plan { name: step.name.clone() };
-            spec(&step.name, StepKind::Engine, &duty, total)
+            let operation = StepOperation::Plan { name: step.name.clone() };
+            spec(&step.name, StepKind::Engine, &operation, total)
         }
-        None => spec("write-up", StepKind::Writeup, &Duty::WriteUp, total),
+        None => spec("write-up", StepKind::Writeup, &StepOperation::WriteUp, total),
     }
 }
 
 /// Returns the result, if it was written after the last instruction.
-fn result(agent: &Agent, view: &View, past: &[Past<'_>]) -> Option<Value> {
+fn result(agent: &Agent, view: &TaskView, past: &[HistoryStep<'_>]) -> Option<Value> {
     past.iter().rev().find_map(|past| match past {
-        Past::Wrote(wrote) if wrote.agent == agent.id && wrote.instructions >= view.instructions.len() => {
-            Some(wrote.result.clone())
+        HistoryStep::Result(result_step)
+            if result_step.agent == agent.id && result_step.instructions >= view.instructions.len() =>
+        {
+            Some(result_step.result.clone())
         }
         _ => None,
     })
 }
 
 /// Engines are deterministic, and models are called with the step's key: every step may be repeated.
-fn spec(name: &str, kind: StepKind, duty: &Duty, total_steps: Option<u32>) -> Next {
-    let input = serde_json::to_value(duty).unwrap_or_default();
-    Next::Step(StepSpec { name: name.to_owned(), kind, input, repeatable: true, total_steps })
+fn spec(name: &str, kind: StepKind, operation: &StepOperation, total_steps: Option<u32>) -> NextAction {
+    let input = serde_json::to_value(operation).unwrap_or_default();
+    NextAction::Step(StepSpec { name: name.to_owned(), kind, input, repeatable: true, total_steps })
 }
 
 fn unknown(agent: &str) -> Error {
-    Error::new(Kind::NotFound, format!("there is no agent {agent:?}: GET /api/v1/agents lists those that there are"))
+    Error::new(Kind::NotFound, format!("there is no agent {agent:?}: GET /api/v1/agents lists the available agents"))
 }
 
 fn invalid(fields: Vec<muster_core::FieldError>) -> Error {

@@ -1,7 +1,7 @@
-//! A decision about devices in the making.
+//! One decision about devices while it is being made, and the changes that it stages.
 //!
-//! It sees what was decided before it, though that may not be durable yet, and nobody else does. A request leaves its whole
-//! change in it, or none. Once the decision is durable the actor takes all of it over.
+//! A transaction sees earlier decisions even if they are not durable yet; readers do not. A change stages everything or
+//! nothing. Once the decision is durable the actor applies all of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use serde_json::{Map, Value, json};
 
 use super::command::Command;
 use super::deadline::Due;
-use super::entry::Entry;
-use super::flap::Tell;
+use super::entry::DeviceEntry;
+use super::flap::StatusPublication;
 use super::history::HistoryEntry;
 use super::options::DeviceRules;
-use super::pending::Pending;
-use super::ports::Beat;
+use super::pending::PendingChanges;
+use super::ports::ReceivedHeartbeat;
 use super::record::{Device, Status};
 use super::state::Fleet;
 use muster_core::audit::AuditEntry;
@@ -26,54 +26,54 @@ use muster_core::idempotency::{Idempotency, PendingResponses};
 use muster_core::{Error, Kind, Millis};
 use muster_identity::By;
 
-/// What a decision changes: recorded by its writes, taken over once they are durable.
+/// Changes of a decision: written to the store first, applied once they are durable.
 #[derive(Debug, Default)]
-pub struct Staged {
-    pub(super) entries: BTreeMap<Arc<str>, Arc<Entry>>,
-    /// The open commands of a device.
+pub(super) struct StagedChanges {
+    pub(super) entries: BTreeMap<Arc<str>, Arc<DeviceEntry>>,
+    /// Unfinished commands by device.
     pub(super) open: BTreeMap<Arc<str>, Arc<Vec<Command>>>,
-    /// Commands that end.
+    /// Commands that the decision finishes.
     pub(super) finished: Vec<Command>,
     pub(super) answer: Option<(Idempotency, Value)>,
     pub(super) ops: Vec<Op>,
     pub(super) events: Vec<Event>,
-    pub(super) beats: Vec<Beat>,
+    pub(super) heartbeats: Vec<ReceivedHeartbeat>,
     pub(super) moved: Vec<(Arc<str>, Option<Point>)>,
     pub(super) due: Vec<(Millis, Due)>,
 }
 
-impl Staged {
+impl StagedChanges {
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.ops.is_empty()
     }
 
-    /// Adds what a later decision changes.
+    /// Adds the changes of a later decision.
     pub(super) fn append(&mut self, later: Self) {
-        let Self { entries, open, finished, answer: _, ops, events, beats, moved, due } = later;
+        let Self { entries, open, finished, answer: _, ops, events, heartbeats, moved, due } = later;
         self.entries.extend(entries);
         self.open.extend(open);
         self.finished.extend(finished);
         self.ops.extend(ops);
         self.events.extend(events);
-        self.beats.extend(beats);
+        self.heartbeats.extend(heartbeats);
         self.moved.extend(moved);
         self.due.extend(due);
     }
 }
 
-/// A decision in the making.
-pub(super) struct Turn<'a> {
+/// A decision while it is being made.
+pub(super) struct DeviceTransaction<'a> {
     pub(super) fleet: &'a Fleet,
-    pub(super) pending: &'a Pending,
+    pub(super) pending: &'a PendingChanges,
     pub(super) answers: &'a PendingResponses,
     pub(super) store: &'a StoreHandle,
     pub(super) rules: &'a DeviceRules,
     pub(super) now: Millis,
-    pub(super) staged: Staged,
+    pub(super) staged: StagedChanges,
 }
 
-impl Turn<'_> {
-    pub(super) fn present(&self, id: &str) -> Option<&Entry> {
+impl DeviceTransaction<'_> {
+    pub(super) fn present(&self, id: &str) -> Option<&DeviceEntry> {
         let staged = self.staged.entries.get(id).map(|entry| &**entry);
         staged.or_else(|| self.pending.entry(id)).or_else(|| self.fleet.entry(id))
     }
@@ -83,42 +83,42 @@ impl Turn<'_> {
         staged.or_else(|| self.pending.open(id)).or_else(|| self.fleet.open(id)).unwrap_or_default()
     }
 
-    /// A change of a device, to be saved or dropped.
+    /// Starts an edit of a device, to be saved or dropped.
     ///
     /// # Errors
     /// `NotFound`.
-    pub(super) fn edit(&self, id: &str) -> Result<Edit, Error> {
+    pub(super) fn edit(&self, id: &str) -> Result<DeviceEdit, Error> {
         let entry = self.present(id).ok_or_else(|| no_device(id))?;
-        Ok(Edit::of(entry.clone(), Some(entry.device.clone())))
+        Ok(DeviceEdit::of(entry.clone(), Some(entry.device.clone())))
     }
 
-    /// A command of a device that is not open any more.
+    /// Returns a finished command of a device.
     ///
     /// # Errors
     /// `NotFound`.
     pub(super) fn finished(&self, device: &str, id: &str) -> Result<Command, Error> {
-        self.pending.finished(device, id).cloned().map_or_else(|| super::read::command(self.store, device, id), Ok)
+        self.pending.finished(device, id).cloned().map_or_else(|| super::queries::command(self.store, device, id), Ok)
     }
 
-    /// The first answer to the same request, where there is one.
+    /// Returns the first response to the same idempotent request, if there is one.
     pub(super) fn replay(&self, request: Option<&Idempotency>) -> Result<Option<Value>, Error> {
         let first = request.map(|request| self.answers.replay(request, self.store, self.now));
         Ok(first.transpose()?.flatten())
     }
 
-    /// Leaves a change in the turn.
+    /// Stages an edit.
     ///
     /// # Errors
-    /// Something is too large to be stored; nothing of the change is left then.
-    pub(super) fn save(&mut self, mut edit: Edit) -> Result<(), Error> {
+    /// A record is too large to be stored; nothing of the edit is staged then.
+    pub(super) fn save(&mut self, mut edit: DeviceEdit) -> Result<(), Error> {
         let id = Arc::clone(&edit.entry.device.id);
         if let Some(open) = &edit.open {
             edit.entry.open = open.iter().map(|command| command.id.clone()).collect();
         }
-        if edit.write == Write::Now {
-            edit.entry.live.save_at = None;
-            edit.entry.told = edit.entry.live.flap.told(edit.entry.device.status);
-            edit.ops.push(Op::Put { tree: Entry::TREE, key: id.as_bytes().to_vec(), rec: edit.entry.encode()? });
+        if edit.write == WriteMode::Immediate {
+            edit.entry.runtime.save_at = None;
+            edit.entry.published_status = edit.entry.runtime.flap.published(edit.entry.device.status);
+            edit.ops.push(Op::Put { tree: DeviceEntry::TREE, key: id.as_bytes().to_vec(), rec: edit.entry.encode()? });
         }
         for event in &edit.events {
             edit.ops.push(event.op()?);
@@ -134,7 +134,7 @@ impl Turn<'_> {
         staged.events.append(&mut edit.events);
         staged.finished.append(&mut edit.finished);
         staged.answer = edit.answer.or(staged.answer.take());
-        staged.beats.extend(edit.beat);
+        staged.heartbeats.extend(edit.heartbeat);
         staged.moved.extend(edit.moved.map(|place| (Arc::clone(&id), place)));
         staged.due.append(&mut edit.due);
         if let Some(open) = edit.open {
@@ -145,34 +145,34 @@ impl Turn<'_> {
     }
 }
 
-/// When a change is written.
+/// Whether an edit is stored with its decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Write {
-    Now,
-    /// Some time, with others.
-    Later,
+pub(super) enum WriteMode {
+    Immediate,
+    /// Applied in memory only; stored later together with others.
+    Deferred,
 }
 
-/// A change of one device.
+/// An edit of one device.
 #[derive(Debug)]
-pub(super) struct Edit {
-    pub(super) entry: Box<Entry>,
+pub(super) struct DeviceEdit {
+    pub(super) entry: Box<DeviceEntry>,
     before: Option<Device>,
     pub(super) open: Option<Vec<Command>>,
     pub(super) ops: Vec<Op>,
     pub(super) events: Vec<Event>,
     pub(super) audits: Vec<AuditEntry>,
-    /// Commands that end.
+    /// Commands that the edit finishes.
     pub(super) finished: Vec<Command>,
     pub(super) answer: Option<(Idempotency, Value)>,
-    pub(super) beat: Option<Beat>,
+    pub(super) heartbeat: Option<ReceivedHeartbeat>,
     pub(super) moved: Option<Option<Point>>,
     pub(super) due: Vec<(Millis, Due)>,
-    pub(super) write: Write,
+    pub(super) write: WriteMode,
 }
 
-impl Edit {
-    pub(super) fn of(entry: Entry, before: Option<Device>) -> Self {
+impl DeviceEdit {
+    pub(super) fn of(entry: DeviceEntry, before: Option<Device>) -> Self {
         Self {
             entry: Box::new(entry),
             before,
@@ -182,26 +182,26 @@ impl Edit {
             audits: Vec::new(),
             finished: Vec::new(),
             answer: None,
-            beat: None,
+            heartbeat: None,
             moved: None,
             due: Vec::new(),
-            write: Write::Now,
+            write: WriteMode::Immediate,
         }
     }
 
-    /// Adds a write of a record.
+    /// Adds the write of a record.
     pub(super) fn put<R: Record>(&mut self, key: &[u8], record: &R) -> Result<(), Error> {
         self.ops.push(Op::Put { tree: R::TREE, key: key.to_vec(), rec: record.encode()? });
         Ok(())
     }
 
-    /// Counts the change of the record.
+    /// Increments the version of the record.
     pub(super) fn bump(&mut self, now: Millis) {
         self.entry.device.version += 1;
         self.entry.device.updated_at = now;
     }
 
-    /// Adds an entry to the device's history.
+    /// Adds an entry to the history of the device.
     pub(super) fn note(&mut self, now: Millis, actor: &str, kind: &str, note: Option<String>) -> Result<(), Error> {
         self.history(now, actor, kind, (None, None), note)
     }
@@ -221,9 +221,15 @@ impl Edit {
         Ok(())
     }
 
-    /// Moves the device through these statuses, and tells the last of them as far as flapping allows.
-    pub(super) fn step(&mut self, path: &[Status], by: &str, why: Option<&str>, turn: &Turn<'_>) -> Result<(), Error> {
-        let (now, from) = (turn.now, self.entry.device.status);
+    /// Moves the device through these statuses and publishes the last one as far as flap damping allows.
+    pub(super) fn step(
+        &mut self,
+        path: &[Status],
+        by: &str,
+        why: Option<&str>,
+        transaction: &DeviceTransaction<'_>,
+    ) -> Result<(), Error> {
+        let (now, from) = (transaction.now, self.entry.device.status);
         for &to in path {
             let from = std::mem::replace(&mut self.entry.device.status, to);
             self.history(now, by, "status", (Some(from), Some(to)), why.map(str::to_owned))?;
@@ -234,28 +240,28 @@ impl Edit {
         }
         self.entry.device.status_since = now;
         self.bump(now);
-        let tell = self.entry.live.flap.changed(from, to, now, turn.rules.flap_window);
-        self.tell(tell, by, why, now);
-        self.watch(turn);
+        let publication = self.entry.runtime.flap.changed(from, to, now, transaction.rules.flap_window);
+        self.publish_status(publication, by, why, now);
+        self.watch(transaction);
         Ok(())
     }
 
-    /// Sees to it that somebody looks when it falls silent.
-    pub(super) fn watch(&mut self, turn: &Turn<'_>) {
-        if let Some(at) = self.entry.silent_at(turn.fleet.up, turn.rules)
-            && !self.entry.live.watched
+    /// Schedules the check for silence unless it is scheduled.
+    pub(super) fn watch(&mut self, transaction: &DeviceTransaction<'_>) {
+        if let Some(at) = self.entry.silent_at(transaction.fleet.up, transaction.rules)
+            && !self.entry.runtime.watched
         {
-            self.entry.live.watched = true;
+            self.entry.runtime.watched = true;
             self.due.push((at, Due::Silent(Arc::clone(&self.entry.device.id))));
         }
     }
 
-    /// Tells a change of status now, or sees to it that it is told later.
-    pub(super) fn tell(&mut self, tell: Tell, by: &str, why: Option<&str>, now: Millis) {
-        match tell {
-            Tell::At(at) => self.due.push((at, Due::Tell(Arc::clone(&self.entry.device.id)))),
-            Tell::Now { from, .. } if from == self.entry.device.status => {}
-            Tell::Now { from, suppressed } => {
+    /// Publishes a status change now, or schedules its publication.
+    pub(super) fn publish_status(&mut self, publication: StatusPublication, by: &str, why: Option<&str>, now: Millis) {
+        match publication {
+            StatusPublication::At(at) => self.due.push((at, Due::PublishStatus(Arc::clone(&self.entry.device.id)))),
+            StatusPublication::Now { from, .. } if from == self.entry.device.status => {}
+            StatusPublication::Now { from, suppressed } => {
                 let name = match self.entry.device.status {
                     Status::Quarantined => "device.quarantined",
                     Status::Retired => "device.retired",
@@ -274,7 +280,7 @@ impl Edit {
         }
     }
 
-    /// Adds an event with what changed since the edit began, and the status.
+    /// Adds an event with the fields that changed since the edit began, and the status.
     pub(super) fn event(&mut self, name: &str, now: Millis, mut more: Map<String, Value>) {
         let device = &self.entry.device;
         let mut patch = self.before.as_ref().map(|before| difference(before, device)).unwrap_or_default();
@@ -285,24 +291,24 @@ impl Edit {
         more.insert("id".to_owned(), json!(device.id));
         more.insert("version".to_owned(), json!(device.version));
         more.insert("patch".to_owned(), Value::Object(patch));
-        self.events.push(told(name, now, device, &more));
+        self.events.push(device_event(name, now, device, &more));
     }
 
-    /// Audits what a person did, or the server by itself.
+    /// Adds an audit entry.
     pub(super) fn audit(&mut self, now: Millis, by: &By, action: &str, details: Value) {
         let entry = AuditEntry::new(now, by.id(), action, &self.entry.device.id, details);
         self.audits.push(entry);
     }
 }
 
-/// An event of a device on its channels.
-pub(super) fn told(name: &str, now: Millis, device: &Device, data: &impl serde::Serialize) -> Event {
+/// Builds an event of a device for its channels.
+pub(super) fn device_event(name: &str, now: Millis, device: &Device, data: &impl serde::Serialize) -> Event {
     let channels = vec!["devices".to_owned(), format!("devices:{}", device.id)];
     let bbox = device.location.map(|at| [at.lon, at.lat, at.lon, at.lat]);
     Event::new(name, now, channels, data).with(EventAttributes { bbox, ..EventAttributes::default() })
 }
 
-/// The fields that differ, as they are now.
+/// Returns the fields that differ, with their new values.
 fn difference(before: &Device, after: &Device) -> Map<String, Value> {
     let object = |device: &Device| match serde_json::to_value(device) {
         Ok(Value::Object(fields)) => fields,

@@ -1,20 +1,23 @@
-//! What time alone does: acknowledgements run out, alerts end, proposals and what is parked lapse. Pure.
+//! Changes due by time: expiry of acknowledgements, alerts, proposals and parked messages. Pure.
 
-use super::act::unacknowledge;
 use super::plan::Plan;
-use super::state::Network;
+use super::state::IncidentRegistry;
+use super::transition::unacknowledge;
 use crate::alert::{AlertChange, AlertState};
 use muster_core::Millis;
 
-/// Most changes of one batch; the next tick goes on.
-const MAX_AT_ONCE: usize = 200;
+/// Largest number of changes in one batch; the next tick continues.
+const MAX_PER_TICK: usize = 200;
 
-impl Network {
-    /// Everything that is due, within the bounds of a batch.
+impl IncidentRegistry {
+    /// Returns the changes that are due, within the bounds of a batch.
     pub(super) fn tick(&self, now: Millis) -> Plan {
-        let incidents =
-            self.unkept(now).take(MAX_AT_ONCE).filter_map(|incident| unacknowledge(incident, now)).collect();
-        let due = self.alerts.overdue(now).take(MAX_AT_ONCE);
+        let incidents = self
+            .expired_acknowledgements(now)
+            .take(MAX_PER_TICK)
+            .filter_map(|incident| unacknowledge(incident, now))
+            .collect();
+        let due = self.alerts.overdue(now).take(MAX_PER_TICK);
         let alerts = due.filter_map(|alert| {
             let (state, event) = match alert.state {
                 AlertState::PendingSecond => (AlertState::Lapsed, Some("alert.lapsed")),

@@ -1,15 +1,15 @@
-//! Who loses sight of an incident by a change. Pure.
+//! Restriction of an incident's channel after a change of its readers. Pure.
 
 use std::sync::Arc;
 
-use super::access::sees;
-use super::act::Changed;
+use super::access::can_see;
 use super::events::own;
 use super::record::Incident;
+use super::transition::IncidentChange;
 use muster_core::event::ChannelRestriction;
 
-/// Who may follow the incident's own channel from now on; `None` where that is who could before.
-pub(super) fn review(changed: &Changed) -> Option<ChannelRestriction> {
+/// Returns the new restriction of the incident's own channel; `None` if its readers did not change.
+pub(super) fn restriction(changed: &IncidentChange) -> Option<ChannelRestriction> {
     let (before, after) = (changed.before.as_deref()?, &changed.after);
     let named = |incident: &Incident| {
         let Incident { addresses, commander, assignees, .. } = incident;
@@ -20,5 +20,5 @@ pub(super) fn review(changed: &Changed) -> Option<ChannelRestriction> {
     }
     let after = Arc::new(after.clone());
     let (channel, reason) = (own(&after.id), "withdrawn");
-    Some(ChannelRestriction::new(channel, reason, move |viewer| sees(&after, &viewer.id, viewer.permissions)))
+    Some(ChannelRestriction::new(channel, reason, move |viewer| can_see(&after, &viewer.id, viewer.permissions)))
 }

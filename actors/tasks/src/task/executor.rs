@@ -13,7 +13,7 @@ use muster_core::{Error, Millis};
 
 /// Plans and executes the steps of tasks. An implementation keeps no state about tasks: it is passed everything it
 /// needs, so that a task can continue wherever and whenever its runner starts again.
-pub trait Work: Send + Sync + std::fmt::Debug {
+pub trait TaskExecutor: Send + Sync + std::fmt::Debug {
     /// Validates a run request for its agent, and completes its params.
     ///
     /// # Errors
@@ -21,15 +21,15 @@ pub trait Work: Send + Sync + std::fmt::Debug {
     /// `NotFound` for an unknown agent, `Invalid` with paths from `body` for its params.
     fn admit(&self, agent: &str, task: &str, params: Value) -> Result<Admission, Error>;
 
-    /// Determines what comes next from the finished steps. Must be fast and deterministic.
+    /// Determines the next action from the finished steps. Must be fast and deterministic.
     ///
     /// # Errors
     ///
     /// The task fails with the error.
-    fn next(&self, view: &View) -> Result<Next, StepError>;
+    fn next(&self, view: &TaskView) -> Result<NextAction, StepError>;
 
     /// Runs a step. Dropping the future ends it: a provider's connection is closed, an engine's process is stopped.
-    fn run(&self, ask: StepAsk, desk: StepSink) -> BoxFuture<'static, Result<StepOutput, StepError>>;
+    fn run(&self, request: StepRequest, sink: StepSink) -> BoxFuture<'static, Result<StepOutput, StepError>>;
 }
 
 /// An admitted request.
@@ -43,21 +43,27 @@ pub struct Admission {
     pub total_steps: Option<u32>,
 }
 
-/// A task as seen by [`Work`].
+/// A task as seen by [`TaskExecutor`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct View {
+pub struct TaskView {
+    /// Identifier of the task.
     pub task_id: String,
+    /// Identifier of the agent that currently executes it.
     pub agent: String,
     /// Instruction of the run request.
     pub task: String,
+    /// Completed params.
     pub params: Value,
+    /// Owner, whose budget the steps use.
     pub owner: Owner,
+    /// Time at which the task was accepted.
     pub created_at: Millis,
+    /// Number of redirects so far.
     pub revision: u32,
     /// Redirect instructions applied so far, in order.
     pub instructions: Vec<Instruction>,
-    /// Finished steps in order.
-    pub done: Vec<Finished>,
+    /// FinishedStep steps in order.
+    pub done: Vec<FinishedStep>,
 }
 
 /// An instruction by which an operator redirected a task.
@@ -65,7 +71,9 @@ pub struct View {
 pub struct Instruction {
     /// The control that contained it.
     pub request_id: String,
+    /// The instruction.
     pub text: String,
+    /// Time at which it was accepted.
     pub at: Millis,
     /// The revision that it created.
     pub revision: u32,
@@ -75,21 +83,27 @@ pub struct Instruction {
 
 /// A finished step.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finished {
+pub struct FinishedStep {
+    /// Counts from 0 within the task.
     pub index: u32,
+    /// Name of the step.
     pub name: String,
+    /// Kind of the step.
     pub kind: StepKind,
     /// The revision in which it ran.
     pub revision: u32,
+    /// Output, as returned by [`TaskExecutor::run`].
     pub output: Arc<Value>,
 }
 
-/// What comes next.
+/// Next action of a task.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Next {
+pub enum NextAction {
+    /// A step is run.
     Step(StepSpec),
     /// The task succeeds with this result.
     Done(Value),
+    /// The task waits for input, an approval or an operator.
     Wait(Waiting),
 }
 
@@ -98,8 +112,9 @@ pub enum Next {
 pub struct StepSpec {
     /// Name of the step, such as a plan step's `as`.
     pub name: String,
+    /// Kind of the step.
     pub kind: StepKind,
-    /// Input for [`Work::run`].
+    /// Input for [`TaskExecutor::run`].
     pub input: Value,
     /// Whether the step may run twice. One that may not waits for an operator if a crash interrupted it.
     pub repeatable: bool,
@@ -110,8 +125,11 @@ pub struct StepSpec {
 /// Identifies a step across crashes; passed to providers and stores as an idempotency key, as `task/revision/index`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StepKey {
+    /// Identifier of the task.
     pub task_id: String,
+    /// Revision in which the step was first started.
     pub revision: u32,
+    /// Index of the step within the task.
     pub index: u32,
 }
 
@@ -123,20 +141,28 @@ impl std::fmt::Display for StepKey {
 
 /// A request to run a step.
 #[derive(Debug, Clone)]
-pub struct StepAsk {
+pub struct StepRequest {
+    /// Identifies the step across attempts.
     pub key: StepKey,
     /// Counts from 1.
     pub attempt: u32,
+    /// The step.
     pub spec: StepSpec,
-    pub view: Arc<View>,
+    /// The task, including the outputs of its finished steps.
+    pub view: Arc<TaskView>,
 }
 
+/// Level of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
+    /// Details for developers.
     Debug,
+    /// Normal progress.
     Info,
+    /// Unexpected, but the step continues.
     Warn,
+    /// The step or a part of it failed.
     Error,
 }
 
@@ -158,14 +184,17 @@ pub enum StepEvent<'a> {
 }
 
 impl StepSink {
+    /// Creates a sink that passes output to `emit`, which must not block.
     pub fn new(cancel: CancellationToken, emit: impl Fn(StepEvent<'_>) + Send + Sync + 'static) -> Self {
         Self { cancel, emit: Arc::new(emit) }
     }
 
+    /// Adds a line to the log of the task.
     pub fn log(&self, level: Level, text: &str) {
         (self.emit)(StepEvent::Log(level, text));
     }
 
+    /// Adds text of a model to the streamed output.
     pub fn delta(&self, text: &str) {
         (self.emit)(StepEvent::Delta(text));
     }
@@ -173,20 +202,23 @@ impl StepSink {
 
 impl std::fmt::Debug for StepSink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Desk").field("cancelled", &self.cancel.is_cancelled()).finish_non_exhaustive()
+        f.debug_struct("StepSink").field("cancelled", &self.cancel.is_cancelled()).finish_non_exhaustive()
     }
 }
 
 /// Result of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepOutput {
+    /// Output of the step, at most 2 MiB as JSON.
     pub value: Value,
+    /// Usage of the attempt.
     pub usage: Usage,
 }
 
 /// Whether a retry may help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
+    /// No: the step fails.
     Never,
     /// After the task's own back-off.
     Soon,
@@ -200,13 +232,16 @@ pub enum Retry {
 pub struct StepError {
     /// Stable code, such as `AGENT_EXECUTION_ERROR`.
     pub error_code: &'static str,
+    /// Cause and correction, for people.
     pub detail: String,
+    /// Whether and when the step is retried.
     pub retry: Retry,
     /// Usage of the failed attempt.
     pub usage: Usage,
 }
 
 impl StepError {
+    /// Creates an error without usage.
     pub fn new(error_code: &'static str, detail: impl Into<String>, retry: Retry) -> Self {
         Self { error_code, detail: detail.into(), retry, usage: Usage::default() }
     }

@@ -1,85 +1,106 @@
-//! What an incident's record is made of.
+//! Types of the fields of an incident.
 
 use serde::{Deserialize, Serialize};
 
 use crate::alert::{MsgType, Reference};
 use muster_core::Millis;
 
-/// Who may see it.
+/// Readers of an incident.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Visibility {
-    /// Whoever may read incidents.
+    /// Everyone who may read incidents.
     #[default]
     Public,
-    /// Whoever may write incidents, and those named in it.
+    /// Everyone who may write incidents, and the users named in it.
     Restricted,
-    /// Only those named in it: addresses, assignees, its commander, who reported it.
+    /// The users named in it only: addresses, assignees, commander and reporter.
     Private,
 }
 
-/// How it was reported.
+/// How an incident was reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Via {
+pub enum ReportedVia {
+    /// Through the API.
     Api,
+    /// By a device.
     Device,
+    /// By an imported CAP message.
     Cap,
+    /// By an agent.
     Agent,
+    /// By a person.
     Operator,
 }
 
-/// A code of an area in someone's scheme, such as SAME.
+/// Code of an area in a scheme such as SAME.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Geocode {
+    /// Scheme.
     pub scheme: String,
+    /// Code.
     pub value: String,
 }
 
+/// Casualties of an incident.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Casualties {
+    /// Injured people.
     pub injured: u32,
+    /// Dead people.
     pub dead: u32,
+    /// Missing people.
     pub missing: u32,
+    /// Evacuated people.
     pub evacuated: u32,
 }
 
-/// Something kept elsewhere.
+/// A document kept elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
+    /// Name.
     pub name: String,
+    /// Address, `https://…`.
     pub uri: String,
+    /// Media type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// Hex.
+    /// SHA-256 digest in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
 
-/// Who took it on, and until when that counts without activation.
+/// Acknowledgement of an incident.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ack {
+    /// User who acknowledged it.
     pub by: String,
+    /// Time of the acknowledgement.
     pub at: Millis,
+    /// Time at which it expires without activation.
     pub expires_at: Millis,
 }
 
 /// A priority that a person set in place of the computed one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PriorityOverride {
-    /// 0 to 100.
+    /// Priority, 0 to 100.
     pub value: u8,
+    /// Reason.
     pub reason: String,
 }
 
-/// The chain of CAP messages that tell of it.
+/// Chain of the CAP messages of an incident.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapLink {
-    /// The latest message's.
+    /// Identifier of the latest message.
     pub identifier: Option<String>,
+    /// Sender of the latest message.
     pub sender: Option<String>,
     /// The messages before the latest, oldest first.
     pub references: Vec<Reference>,
+    /// Type of the latest message.
     pub last_msg_type: Option<MsgType>,
 }

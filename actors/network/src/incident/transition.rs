@@ -1,4 +1,4 @@
-//! The transitions: what each asks for, what it refuses, and what it makes of an incident. Pure.
+//! The transitions of an incident: what each requires, rejects and changes. Pure.
 
 use std::time::Duration;
 
@@ -6,92 +6,112 @@ use serde_json::{Value, json};
 
 use super::access::{require_operator, require_write};
 use super::checks::{Checks, required};
-use super::moves::{Action, State};
-use super::parts::Ack;
+use super::fields::Ack;
+use super::lifecycle::{Action, State};
 use super::record::Incident;
 use super::resources::ResourceStatus;
-use super::timeline::Entry;
+use super::timeline::TimelineEntry;
 use crate::alert::{Certainty, Severity, Urgency};
 use muster_core::principal::Permission;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::{By, missing_permission};
 
-/// Who may only write incidents closes one that was resolved for so long.
+/// Time after its resolution from which a person without `incidents:close` may close an incident.
 pub const CLOSE_AFTER: Duration = Duration::from_secs(24 * 3600);
-/// A closed incident is opened again within this.
+/// Time after its closure within which an incident may be reopened.
 pub const REOPEN_WITHIN: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Longest silence.
+/// Longest silence of an incident.
 pub const MAX_SILENCE: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// A transition as it is asked for.
+/// A requested transition.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Move {
+pub struct IncidentTransition {
+    /// The action.
     pub action: Action,
-    /// Needed by contain, escalate and de-escalate; of resolve where resources are still out.
+    /// Note for the timeline. Required by contain, escalate and de-escalate, and by resolve while resources are not
+    /// released.
     pub note: Option<String>,
-    /// Needed by reopen, duplicate, false-alarm and cancel.
+    /// Reason. Required by reopen, duplicate, false-alarm and cancel.
     pub reason: Option<String>,
-    pub more: More,
+    /// Parameters of single actions.
+    pub details: TransitionDetails,
 }
 
-/// What single transitions take besides.
+/// Parameters of single actions.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct More {
+pub struct TransitionDetails {
+    /// Severity, for triage.
     pub severity: Option<Severity>,
+    /// Urgency, for triage.
     pub urgency: Option<Urgency>,
+    /// Certainty, for triage.
     pub certainty: Option<Certainty>,
+    /// ICS type 5 (least) to 1, for triage.
     pub ics_type: Option<u8>,
+    /// Commander, for activate and assign.
     pub commander: Option<String>,
+    /// Assignees, for assign; replaces all.
     pub assignees: Option<Vec<String>>,
+    /// Organisations, for assign; replaces all.
     pub organisations: Option<Vec<String>>,
+    /// The other incident, for duplicate.
     pub duplicate_of: Option<String>,
-    /// Until when it is silent; left out, it is silent no more.
+    /// End of the silence, for silence; `None` ends it.
     pub until: Option<Millis>,
 }
 
-impl Move {
+impl IncidentTransition {
+    /// Creates a transition without note, reason and parameters.
     pub fn new(action: Action) -> Self {
-        Self { action, note: None, reason: None, more: More::default() }
+        Self { action, note: None, reason: None, details: TransitionDetails::default() }
     }
 }
 
-/// A change of an incident, with its entry and the name of its event.
+/// A change of an incident with its timeline entry and the name of its event.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Changed {
-    /// `None` of a new one.
+pub struct IncidentChange {
+    /// The incident before; `None` for a new one.
     pub before: Option<std::sync::Arc<Incident>>,
+    /// The incident after.
     pub after: Incident,
-    /// `None` where the timeline keeps no more of its kind.
-    pub entry: Option<Entry>,
+    /// Timeline entry; `None` past the number of entries kept of its kind.
+    pub entry: Option<TimelineEntry>,
+    /// Name of the event.
     pub event: &'static str,
 }
 
-/// What the rest of the house has to say to a transition.
+/// What a transition needs to know besides the incident.
 #[derive(Debug, Clone, Copy)]
-pub struct World<'a> {
+pub struct TransitionContext<'a> {
+    /// Current time.
     pub now: Millis,
-    /// How long an acknowledgement counts without activation.
+    /// Time after which an acknowledgement without activation expires.
     pub ack_for: Duration,
-    /// The incident that `duplicate_of` names, where it may be seen.
+    /// The incident that `duplicate_of` names, if the caller may see it.
     pub original: Option<&'a Incident>,
 }
 
-/// Makes a transition.
+/// Applies a transition.
 ///
 /// # Errors
-/// `Forbidden`; `Conflict` with what would be allowed; `Invalid` names what the request left out.
-pub fn act(incident: &std::sync::Arc<Incident>, asked: Move, by: &By, world: &World<'_>) -> Result<Changed, Error> {
+/// `Forbidden`; `Conflict` with the allowed actions; `Invalid` with the missing field.
+pub fn transition(
+    incident: &std::sync::Arc<Incident>,
+    request: IncidentTransition,
+    by: &By,
+    context: &TransitionContext<'_>,
+) -> Result<IncidentChange, Error> {
     require_write(incident, by)?;
-    incident.state.require(asked.action)?;
-    let mut next = incident.advanced(world.now);
-    let data = step(&mut next, &asked, by, world)?;
+    incident.state.require(request.action)?;
+    let mut next = incident.next_version(context.now);
+    let data = apply(&mut next, &request, by, context)?;
     next.prioritize();
-    let note = asked.reason.or(asked.note);
-    let entry = Some(entry(incident, &next, by, asked.action.name(), note, data));
-    Ok(Changed { before: Some(incident.clone()), after: next, entry, event: event(asked.action) })
+    let note = request.reason.or(request.note);
+    let entry = Some(entry(incident, &next, by, request.action.name(), note, data));
+    Ok(IncidentChange { before: Some(incident.clone()), after: next, entry, event: event(request.action) })
 }
 
-/// The entry of a change.
+/// Builds the timeline entry of a change.
 pub(super) fn entry(
     before: &Incident,
     after: &Incident,
@@ -99,9 +119,9 @@ pub(super) fn entry(
     kind: &str,
     note: Option<String>,
     data: Value,
-) -> Entry {
+) -> TimelineEntry {
     let moved = before.state != after.state;
-    Entry {
+    TimelineEntry {
         seq: after.timeline_seq,
         at: after.updated_at,
         actor: by.id().to_owned(),
@@ -133,21 +153,26 @@ const fn event(action: Action) -> &'static str {
     }
 }
 
-/// Changes the record; gives what the timeline keeps of it besides.
-fn step(next: &mut Incident, asked: &Move, by: &By, world: &World<'_>) -> Result<Value, Error> {
-    let now = world.now;
+/// Changes the record; returns the data of the timeline entry.
+fn apply(
+    next: &mut Incident,
+    request: &IncidentTransition,
+    by: &By,
+    context: &TransitionContext<'_>,
+) -> Result<Value, Error> {
+    let now = context.now;
     let mut checks = Checks::default();
-    asked.note.iter().for_each(|note| checks.text("note", note));
+    request.note.iter().for_each(|note| checks.text("note", note));
     checks.done()?;
-    let why = |text: &str| required("reason", asked.reason.clone(), text);
-    let noted = || required("note", asked.note.clone(), "say what was done");
-    match asked.action {
-        Action::Triage => triage(next, &asked.more)?,
+    let why = |text: &str| required("reason", request.reason.clone(), text);
+    let noted = || required("note", request.note.clone(), "say what was done");
+    match request.action {
+        Action::Triage => triage(next, &request.details)?,
         Action::Acknowledge => {
             next.enter(State::Acknowledged, now);
-            next.ack = Some(Ack { by: by.id().to_owned(), at: now, expires_at: now.plus(world.ack_for) });
+            next.ack = Some(Ack { by: by.id().to_owned(), at: now, expires_at: now.plus(context.ack_for) });
         }
-        Action::Activate => activate(next, &asked.more, now)?,
+        Action::Activate => activate(next, &request.details, now)?,
         Action::Contain => {
             noted()?;
             next.enter(State::Contained, now);
@@ -160,7 +185,7 @@ fn step(next: &mut Incident, asked: &Move, by: &By, world: &World<'_>) -> Result
             noted()?;
             next.ics_type = another_type(next, next.ics_type.checked_add(1))?;
         }
-        Action::Resolve => resolve(next, asked.note.is_some(), now)?,
+        Action::Resolve => resolve(next, request.note.is_some(), now)?,
         Action::Close => close(next, by, now)?,
         Action::Reopen => {
             why("say why it is not over")?;
@@ -168,7 +193,7 @@ fn step(next: &mut Incident, asked: &Move, by: &By, world: &World<'_>) -> Result
         }
         Action::MarkDuplicate => {
             why("say what shows that they are one")?;
-            duplicate(next, asked.more.duplicate_of.as_deref(), world)?;
+            duplicate(next, request.details.duplicate_of.as_deref(), context)?;
         }
         Action::FalseAlarm => {
             why("say what showed it")?;
@@ -178,8 +203,8 @@ fn step(next: &mut Incident, asked: &Move, by: &By, world: &World<'_>) -> Result
             why("say why it is called off")?;
             end(next, State::Canceled, now);
         }
-        Action::Silence => return silence(next, asked.more.until, now),
-        Action::Assign => return assign(next, &asked.more, by),
+        Action::Silence => return silence(next, request.details.until, now),
+        Action::Assign => return assign(next, &request.details, by),
         Action::Edit | Action::Resources | Action::Publish | Action::Note => {
             return Err(Error::new(Kind::Internal, "this is no transition"));
         }
@@ -187,11 +212,11 @@ fn step(next: &mut Incident, asked: &Move, by: &By, world: &World<'_>) -> Result
     Ok(Value::Null)
 }
 
-fn triage(next: &mut Incident, more: &More) -> Result<(), Error> {
-    next.severity = more.severity.or(next.severity);
-    next.urgency = more.urgency.or(next.urgency);
-    next.certainty = more.certainty.or(next.certainty);
-    next.ics_type = more.ics_type.unwrap_or(next.ics_type);
+fn triage(next: &mut Incident, details: &TransitionDetails) -> Result<(), Error> {
+    next.severity = details.severity.or(next.severity);
+    next.urgency = details.urgency.or(next.urgency);
+    next.certainty = details.certainty.or(next.certainty);
+    next.ics_type = details.ics_type.unwrap_or(next.ics_type);
     let mut checks = Checks::default();
     let needed = "is not assessed yet: send it (Unknown is an assessment too)";
     checks.that(next.severity.is_some(), "severity", needed);
@@ -203,8 +228,8 @@ fn triage(next: &mut Incident, more: &More) -> Result<(), Error> {
     Ok(())
 }
 
-fn activate(next: &mut Incident, more: &More, now: Millis) -> Result<(), Error> {
-    next.commander = more.commander.clone().or(next.commander.take());
+fn activate(next: &mut Incident, details: &TransitionDetails, now: Millis) -> Result<(), Error> {
+    next.commander = details.commander.clone().or(next.commander.take());
     let mut checks = Checks::default();
     match &next.commander {
         Some(commander) => checks.id("commander", "usr_", commander),
@@ -220,7 +245,7 @@ fn another_type(next: &Incident, to: Option<u8>) -> Result<u8, Error> {
     to.filter(|to| (1..=5).contains(to)).ok_or_else(|| {
         let message =
             format!("an incident of ICS type {} goes no further that way (5 is the least, 1 the most)", next.ics_type);
-        Error::new(Kind::Conflict, message).coded("ics_type_limit").detailing(next.state.told())
+        Error::new(Kind::Conflict, message).coded("ics_type_limit").detailing(next.state.rejection_details())
     })
 }
 
@@ -258,9 +283,9 @@ fn reopen(next: &mut Incident, now: Millis) -> Result<(), Error> {
     Ok(())
 }
 
-fn duplicate(next: &mut Incident, of: Option<&str>, world: &World<'_>) -> Result<(), Error> {
+fn duplicate(next: &mut Incident, of: Option<&str>, context: &TransitionContext<'_>) -> Result<(), Error> {
     let mut checks = Checks::default();
-    match (of, world.original) {
+    match (of, context.original) {
         (None, _) => checks.fail("duplicate_of", "is required: the id of the other incident"),
         (Some(id), _) if id == next.id => checks.fail("duplicate_of", "an incident is not its own duplicate"),
         (Some(_), Some(original)) if original.state.is_open() => {}
@@ -268,7 +293,7 @@ fn duplicate(next: &mut Incident, of: Option<&str>, world: &World<'_>) -> Result
     }
     checks.done()?;
     next.duplicate_of = of.map(str::to_owned);
-    end(next, State::Duplicate, world.now);
+    end(next, State::Duplicate, context.now);
     Ok(())
 }
 
@@ -287,31 +312,31 @@ fn silence(next: &mut Incident, until: Option<Millis>, now: Millis) -> Result<Va
     Ok(json!({ "until": until }))
 }
 
-fn assign(next: &mut Incident, more: &More, by: &By) -> Result<Value, Error> {
+fn assign(next: &mut Incident, details: &TransitionDetails, by: &By) -> Result<Value, Error> {
     require_operator(by)?;
     let mut checks = Checks::default();
-    let said = more.commander.is_some() || more.assignees.is_some() || more.organisations.is_some();
-    checks.that(said, "assignees", "send assignees, commander or organisations");
-    more.commander.iter().for_each(|id| checks.id("commander", "usr_", id));
-    more.assignees.iter().for_each(|ids| checks.ids("assignees", "usr_", ids));
-    more.organisations.iter().for_each(|names| checks.lines("organisations", names));
+    let provided = details.commander.is_some() || details.assignees.is_some() || details.organisations.is_some();
+    checks.that(provided, "assignees", "send assignees, commander or organisations");
+    details.commander.iter().for_each(|id| checks.id("commander", "usr_", id));
+    details.assignees.iter().for_each(|ids| checks.ids("assignees", "usr_", ids));
+    details.organisations.iter().for_each(|names| checks.lines("organisations", names));
     checks.done()?;
-    next.commander = more.commander.clone().or(next.commander.take());
-    next.assignees = more.assignees.clone().unwrap_or_else(|| std::mem::take(&mut next.assignees));
-    next.organisations = more.organisations.clone().unwrap_or_else(|| std::mem::take(&mut next.organisations));
+    next.commander = details.commander.clone().or(next.commander.take());
+    next.assignees = details.assignees.clone().unwrap_or_else(|| std::mem::take(&mut next.assignees));
+    next.organisations = details.organisations.clone().unwrap_or_else(|| std::mem::take(&mut next.organisations));
     Ok(json!({ "commander": next.commander, "assignees": next.assignees, "organisations": next.organisations }))
 }
 
-/// The acknowledgement ran out without activation: triaged again.
-pub fn unacknowledge(incident: &std::sync::Arc<Incident>, now: Millis) -> Option<Changed> {
+/// Returns an incident whose acknowledgement expired without activation to the state triaged.
+pub fn unacknowledge(incident: &std::sync::Arc<Incident>, now: Millis) -> Option<IncidentChange> {
     let expired =
         incident.state == State::Acknowledged && incident.ack.as_ref().is_some_and(|ack| ack.expires_at <= now);
     if !expired {
         return None;
     }
-    let mut next = incident.advanced(now);
+    let mut next = incident.next_version(now);
     next.ack = None;
     next.enter(State::Triaged, now);
     let entry = Some(entry(incident, &next, &By::System, "unacknowledge", None, Value::Null));
-    Some(Changed { before: Some(incident.clone()), after: next, entry, event: "incident.unacknowledged" })
+    Some(IncidentChange { before: Some(incident.clone()), after: next, entry, event: "incident.unacknowledged" })
 }

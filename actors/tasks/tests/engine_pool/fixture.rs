@@ -12,7 +12,7 @@ use muster_engines::Engine;
 use muster_identity::By;
 use muster_store::MemStore;
 use muster_tasks::{
-    engine::Behalf, engine::EngineAnswer, engine::EngineCall, engine::EngineOptions, engine::EngineRunner as _,
+    engine::EngineAnswer, engine::EngineCall, engine::EngineCaller, engine::EngineOptions, engine::EngineRunner as _,
     engine::Engines, engine::Worker,
 };
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ where
 }
 
 pub fn call(engine: &'static Engine, input: Value) -> EngineCall {
-    EngineCall { engine, input, behalf: Behalf::of(&By::System) }
+    EngineCall { engine, input, caller: EngineCaller::of(&By::System) }
 }
 
 /// Runs an engine with empty input.

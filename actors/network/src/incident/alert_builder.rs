@@ -1,10 +1,10 @@
-//! CAP messages of an incident: the first Alert, Updates where something material changes, the Cancel, the AllClear.
-//! Pure; who may send them, and whether a second person has to, is decided here too.
+//! CAP messages of an incident: the first Alert, Updates for material changes, the Cancel and the AllClear. Pure; it
+//! also decides who may send them and whether a second person has to confirm.
 
 use super::checks::Checks;
-use super::moves::Action;
+use super::lifecycle::Action;
 use super::record::{Audience, Incident};
-use super::settings::Settings;
+use super::settings::IncidentSettings;
 use crate::alert::{
     AlertChange, AlertInfo, AlertRecord, AlertState, MsgType, Origin, ResponseType, Scope, Severity, Status, Urgency,
 };
@@ -12,23 +12,34 @@ use muster_core::principal::Permission;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::By;
 
-/// What a person says of an alert; what is left out follows from the incident.
+/// Content of an alert as drafted by a person; fields that are not set follow from the incident.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Draft {
+    /// CAP scope.
     pub scope: Option<Scope>,
-    /// Needed by the scope Restricted.
+    /// Restriction; required by the scope Restricted.
     pub restriction: Option<String>,
-    /// Needed by the scope Private.
+    /// Addressees; required by the scope Private.
     pub addresses: Vec<String>,
+    /// Note of the message.
     pub note: Option<String>,
+    /// Language tag, such as `en-US`.
     pub language: Option<String>,
+    /// Recommended responses.
     pub response_types: Vec<ResponseType>,
+    /// Intended audience.
     pub audience: Option<String>,
+    /// Headline.
     pub headline: Option<String>,
+    /// Description.
     pub description: Option<String>,
+    /// Instruction.
     pub instruction: Option<String>,
+    /// Expiry.
     pub expires: Option<Millis>,
+    /// Address of further information, `https://…`.
     pub web: Option<String>,
+    /// Contact.
     pub contact: Option<String>,
 }
 
@@ -61,11 +72,11 @@ impl Draft {
     }
 }
 
-/// Whether an incident may be told of with this scope.
+/// Checks that an alert with this scope may be published for an incident.
 ///
 /// # Errors
-/// `Conflict`: it is no actual one, it was not assessed, or it is not for so many.
-pub(super) fn may_tell(incident: &Incident, scope: Scope) -> Result<(), Error> {
+/// `Conflict` if the incident is not actual, not assessed, or not visible to the scope's audience.
+pub(super) fn require_publishable(incident: &Incident, scope: Scope) -> Result<(), Error> {
     if incident.status != Status::Actual {
         let message = format!("an incident of status {} is never published", incident.status.name());
         return Err(Error::new(Kind::Conflict, message).coded("not_actual"));
@@ -82,19 +93,19 @@ pub(super) fn may_tell(incident: &Incident, scope: Scope) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes the messages of one change.
+/// Builds the messages of one change.
 #[derive(Debug)]
-pub(super) struct Teller<'a> {
+pub(super) struct AlertBuilder<'a> {
     pub(super) by: &'a By,
     pub(super) now: Millis,
-    pub(super) settings: &'a Settings,
-    /// The new message's own.
+    pub(super) settings: &'a IncidentSettings,
+    /// Identifier of the new message.
     pub(super) id: String,
 }
 
-impl Teller<'_> {
-    /// The first Alert, or an Update of the one that stands, as a person drafts it.
-    pub(super) fn drafted(&self, incident: &Incident, draft: Draft, live: Option<&AlertRecord>) -> AlertRecord {
+impl AlertBuilder<'_> {
+    /// Builds the first Alert, or an Update of the current one, from a draft.
+    pub(super) fn from_draft(&self, incident: &Incident, draft: Draft, live: Option<&AlertRecord>) -> AlertRecord {
         let scope = draft.scope.or(live.map(|live| live.scope)).unwrap_or(Scope::Public);
         let mut info = self.info(incident);
         info.language = draft.language.unwrap_or(info.language);
@@ -109,12 +120,12 @@ impl Teller<'_> {
         (alert.scope, alert.restriction, alert.addresses, alert.note) =
             (scope, draft.restriction, draft.addresses, draft.note);
         if let Some(live) = live {
-            follow(&mut alert, live, MsgType::Update);
+            append_to_chain(&mut alert, live, MsgType::Update);
         }
         alert
     }
 
-    /// An Update of the one that stands, with what is material of the incident now.
+    /// Builds an Update of the current alert with the material fields of the incident.
     pub(super) fn update(&self, before: &Incident, after: &Incident, live: &AlertRecord) -> AlertRecord {
         let fresh = self.info(after);
         let mut info = live.info.clone().unwrap_or_else(|| fresh.clone());
@@ -130,7 +141,7 @@ impl Teller<'_> {
         self.after(after, live, MsgType::Update, info)
     }
 
-    /// The danger is over: an Update, urgency Past, response AllClear.
+    /// Builds the all-clear: an Update with urgency Past and response AllClear.
     pub(super) fn all_clear(&self, incident: &Incident, live: &AlertRecord) -> AlertRecord {
         let mut info = live.info.clone().unwrap_or_else(|| self.info(incident));
         info.urgency = Urgency::Past;
@@ -139,7 +150,7 @@ impl Teller<'_> {
         self.after(incident, live, MsgType::Update, info)
     }
 
-    /// The warning was wrong, or is called off.
+    /// Builds a Cancel.
     pub(super) fn cancel(&self, incident: &Incident, live: &AlertRecord, why: Option<String>) -> AlertRecord {
         let info = live.info.clone().unwrap_or_else(|| self.info(incident));
         let mut alert = self.after(incident, live, MsgType::Cancel, info);
@@ -147,14 +158,14 @@ impl Teller<'_> {
         alert
     }
 
-    /// Whether a second person has to confirm it: what warns everybody of something severe, and what follows from a
-    /// change by somebody who may not publish.
-    pub(super) fn needs_second(&self, alert: &AlertRecord) -> bool {
+    /// Returns whether a second person has to confirm a message: severe public ones, and those caused by a person who
+    /// may not publish.
+    pub(super) fn needs_confirmation(&self, alert: &AlertRecord) -> bool {
         let grave = alert.severity().is_some_and(|severity| severity.rank() >= Severity::Severe.rank());
         (grave && alert.scope == Scope::Public) || !self.by.may(Permission::AlertsPublish)
     }
 
-    /// Makes it a proposal.
+    /// Turns a message into a proposal.
     pub(super) fn propose(&self, mut alert: AlertRecord) -> AlertChange {
         alert.state = AlertState::PendingSecond;
         alert.waits_until = Some(self.now.plus(self.settings.confirm_within));
@@ -165,7 +176,7 @@ impl Teller<'_> {
         let mut alert = self.message(incident, kind, info);
         (alert.scope, alert.restriction, alert.addresses) =
             (live.scope, live.restriction.clone(), live.addresses.clone());
-        follow(&mut alert, live, kind);
+        append_to_chain(&mut alert, live, kind);
         alert
     }
 
@@ -177,7 +188,7 @@ impl Teller<'_> {
             state: AlertState::Published,
             identifier: self.id.clone(),
             sender: self.settings.sender.clone(),
-            sent: to_second(self.now),
+            sent: to_seconds(self.now),
             msg_type,
             status: incident.status,
             scope: Scope::Public,
@@ -206,9 +217,9 @@ impl Teller<'_> {
             severity: incident.severity.unwrap_or(Severity::Unknown),
             certainty: incident.certainty.unwrap_or(crate::alert::Certainty::Unknown),
             audience: None,
-            effective: incident.effective.map(to_second),
-            onset: incident.onset.map(to_second),
-            expires: incident.expires.or(Some(self.now.plus(self.settings.alert_for))).map(to_second),
+            effective: incident.effective.map(to_seconds),
+            onset: incident.onset.map(to_seconds),
+            expires: incident.expires.or(Some(self.now.plus(self.settings.alert_for))).map(to_seconds),
             sender_name: Some(self.settings.sender_name.clone()),
             headline: Some(incident.title.clone()),
             description: Some(incident.summary.clone()).filter(|summary| !summary.is_empty()),
@@ -222,7 +233,7 @@ impl Teller<'_> {
         }
     }
 
-    /// What a message would say of an incident that none was published of: a CAP Draft, which nobody acts on.
+    /// Builds a message with the status Draft for an incident without one.
     pub(super) fn preview(&self, incident: &Incident) -> AlertRecord {
         let mut alert = self.message(incident, MsgType::Alert, self.info(incident));
         alert.status = Status::Draft;
@@ -230,18 +241,18 @@ impl Teller<'_> {
     }
 }
 
-/// Times of CAP have no fractions.
-pub(super) fn to_second(at: Millis) -> Millis {
+/// Truncates a time to seconds, because CAP times have no fractions.
+pub(super) fn to_seconds(at: Millis) -> Millis {
     Millis(at.0 / 1000 * 1000)
 }
 
-/// Makes it the next of a chain: it refers to every message before it.
-fn follow(alert: &mut AlertRecord, live: &AlertRecord, kind: MsgType) {
+/// Makes a message the next of a chain: it refers to every message before it.
+fn append_to_chain(alert: &mut AlertRecord, live: &AlertRecord, kind: MsgType) {
     alert.msg_type = kind;
     alert.references = live.references.iter().cloned().chain([live.reference()]).collect();
 }
 
-/// Whether a change is one that a warning has to tell of: severity, area, expiry, instruction.
+/// Returns whether a change requires an Update: severity, area, expiry or instruction.
 pub(super) fn is_material(before: &Incident, after: &Incident) -> bool {
     before.severity != after.severity
         || before.geometry != after.geometry

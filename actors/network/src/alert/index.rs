@@ -1,4 +1,4 @@
-//! All alerts, and the ways in which they are found. Pure.
+//! All alerts with their indexes. Pure.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use super::record::{AlertRecord, AlertState, Origin, Reference};
 use muster_core::Millis;
 
-/// Most messages that wait for one that they refer to.
+/// Largest number of messages that wait for one that they refer to.
 pub const MAX_PARKED: usize = 1_000;
 
-/// The alerts of the network.
+/// All alerts with their indexes.
 #[derive(Debug, Default)]
-pub struct AlertBook {
+pub struct AlertIndex {
     alerts: BTreeMap<String, Arc<AlertRecord>>,
     named: HashMap<Reference, String>,
     of_incident: HashMap<String, BTreeSet<String>>,
@@ -19,8 +19,8 @@ pub struct AlertBook {
     due: BTreeSet<(Millis, String)>,
 }
 
-impl AlertBook {
-    /// Takes over a record, new or changed.
+impl AlertIndex {
+    /// Inserts a new or changed record.
     pub fn put(&mut self, alert: Arc<AlertRecord>) {
         let id = alert.id.clone();
         if let Some(due) = self.alerts.get(&id).and_then(|before| before.due()) {
@@ -32,7 +32,7 @@ impl AlertBook {
         } else {
             self.parked.remove(&id);
         }
-        // What was proposed has no name yet that anybody could refer to.
+        // A proposal cannot be referred to yet.
         if alert.origin == Origin::Imported || alert.is_public() || alert.state == AlertState::Published {
             self.named.insert(alert.reference(), id.clone());
         }
@@ -46,28 +46,28 @@ impl AlertBook {
         self.alerts.get(id)
     }
 
-    /// The message that a triple names.
+    /// Returns the message that a reference names.
     pub fn named(&self, reference: &Reference) -> Option<&Arc<AlertRecord>> {
         self.alerts.get(self.named.get(reference)?)
     }
 
-    /// Those of an incident, newest first.
+    /// Returns the alerts of an incident, newest first.
     pub fn of_incident(&self, incident: &str) -> impl Iterator<Item = &Arc<AlertRecord>> {
         let ids = self.of_incident.get(incident).into_iter().flatten().rev();
         ids.filter_map(|id| self.alerts.get(id))
     }
 
-    /// The warning of ours that stands for an incident.
+    /// Returns the current alert published here for an incident.
     pub fn live(&self, incident: &str) -> Option<&Arc<AlertRecord>> {
         self.of_incident(incident).find(|alert| alert.is_live())
     }
 
-    /// The proposal of an incident that waits for a second person.
+    /// Returns the proposal of an incident that waits for a second person.
     pub fn pending(&self, incident: &str) -> Option<&Arc<AlertRecord>> {
         self.of_incident(incident).find(|alert| alert.state == AlertState::PendingSecond)
     }
 
-    /// What waits for a message, oldest first.
+    /// Returns the messages that wait for one, oldest first.
     pub fn waiting_for(&self, reference: &Reference) -> Vec<Arc<AlertRecord>> {
         let parked = self.parked.iter().filter_map(|id| self.alerts.get(id));
         let mut found: Vec<_> = parked.filter(|alert| alert.references.contains(reference)).cloned().collect();
@@ -79,12 +79,12 @@ impl AlertBook {
         self.parked.len()
     }
 
-    /// Those that time has changed, oldest first.
+    /// Returns the alerts that are due by time, oldest first.
     pub fn overdue(&self, now: Millis) -> impl Iterator<Item = &Arc<AlertRecord>> {
         self.due.iter().take_while(move |(due, _)| *due <= now).filter_map(|(_, id)| self.alerts.get(id))
     }
 
-    /// Newest first, before a cursor.
+    /// Returns the alerts before a cursor, newest first.
     pub fn before(&self, cursor: Option<&str>) -> impl Iterator<Item = &Arc<AlertRecord>> {
         let end = cursor.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
         let range = self.alerts.range::<str, _>((std::ops::Bound::Unbounded, end));

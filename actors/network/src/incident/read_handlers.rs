@@ -1,0 +1,97 @@
+//! Handlers of reads: they see all decisions so far and are answered once those are durable.
+
+use std::sync::Arc;
+
+use actix::{Context, Handler, ResponseFuture};
+
+use super::actor::{IncidentActor, IncidentEffect};
+use super::archive;
+use super::messages::{GetAlert, GetIncident, GetNewestAlert, ListAlerts, ListIncidents, TakeSnapshot};
+use super::record::Incident;
+use super::snapshot;
+use super::state::RequestContext;
+use crate::alert::AlertRecord;
+use muster_core::Error;
+use muster_core::ids::new_id;
+use muster_core::journal::Journalled;
+use muster_core::journal::respond;
+use muster_core::page::Page;
+
+impl Handler<GetIncident> for IncidentActor {
+    type Result = ResponseFuture<Result<Arc<Incident>, Error>>;
+
+    fn handle(&mut self, get: GetIncident, context: &mut Context<Self>) -> Self::Result {
+        let recalled = self.load_archived(&get.id);
+        let found = recalled.and_then(|()| self.registry.find(&get.id, &get.by).cloned());
+        respond(self, found, context)
+    }
+}
+
+impl Handler<ListIncidents> for IncidentActor {
+    type Result = ResponseFuture<Result<Page<Arc<Incident>>, Error>>;
+
+    fn handle(&mut self, list: ListIncidents, context: &mut Context<Self>) -> Self::Result {
+        let ListIncidents { filter, page, by } = &list;
+        let found = if self.registry.archived && filter.includes_finished() {
+            archive::list(&self.options.store, &self.registry, filter, page, by).map_err(Error::from)
+        } else {
+            Ok(self.registry.list(filter, page, by))
+        };
+        respond(self, found, context)
+    }
+}
+
+impl Handler<GetAlert> for IncidentActor {
+    type Result = ResponseFuture<Result<Arc<AlertRecord>, Error>>;
+
+    fn handle(&mut self, get: GetAlert, context: &mut Context<Self>) -> Self::Result {
+        let found = self.registry.find_alert(&get.id, &get.by).cloned();
+        respond(self, found, context)
+    }
+}
+
+impl Handler<ListAlerts> for IncidentActor {
+    type Result = ResponseFuture<Result<Page<Arc<AlertRecord>>, Error>>;
+
+    fn handle(&mut self, list: ListAlerts, context: &mut Context<Self>) -> Self::Result {
+        let now = self.now();
+        let newest_first = self.registry.alerts.before(list.page.after.as_deref());
+        let matches = newest_first
+            .filter(|alert| self.registry.can_see_alert(alert, &list.by) && list.filter.matches(alert, now))
+            .cloned();
+        let page = Page::of(matches, list.page.limit, |alert| alert.id.clone());
+        respond(self, Ok(page), context)
+    }
+}
+
+impl Handler<GetNewestAlert> for IncidentActor {
+    type Result = ResponseFuture<Result<Arc<AlertRecord>, Error>>;
+
+    fn handle(&mut self, newest: GetNewestAlert, context: &mut Context<Self>) -> Self::Result {
+        let now = self.now();
+        let recalled = self.load_archived(&newest.id);
+        let found = recalled
+            .and_then(|()| self.registry.newest(&newest.id, RequestContext { by: &newest.by, now, new_id: &new_id }));
+        respond(self, found, context)
+    }
+}
+
+impl Handler<TakeSnapshot> for IncidentActor {
+    type Result = ();
+
+    fn handle(&mut self, snapshot: TakeSnapshot, context: &mut Context<Self>) {
+        let Some(ask) = &snapshot.0 else { return };
+        if let Some(Err(error)) = ask.channel.strip_prefix("incidents:").map(|id| self.load_archived(id)) {
+            tracing::warn!(%error, "an incident could not be read");
+        }
+        let state = snapshot::of(&self.registry, &ask.channel, &ask.viewer, self.now());
+        if self.journal.undurable() == 0 {
+            return snapshot.answer(state);
+        }
+        // Sent after the events of what it contains; unavailable if too much waits already.
+        if self.journal.admit().is_ok() {
+            self.journal.push(Vec::new(), IncidentEffect::TakeSnapshot(snapshot, state));
+            self.flush(context);
+        }
+    }
+}
