@@ -86,7 +86,7 @@ fn a_full_shard_is_detached_without_delaying_others() {
         let feed = env.start(&tree).await;
         let ((slow, slow_id), (quick, quick_id)) = (Shard::attach(&feed), Shard::attach(&feed));
         for (shard, id) in [(&slow, slow_id), (&quick, quick_id)] {
-            subscribe(&feed, &shard, subscribe_request(id, 1, "alerts", None)).await;
+            subscribe(&feed, shard, subscribe_request(id, 1, "alerts", None)).await;
         }
         slow.full.store(true, Ordering::SeqCst);
         env.publish(&feed, events("alerts", 1..=5)).await;

@@ -123,7 +123,7 @@ impl Agents {
     /// # Errors
     ///
     /// Returns all mistakes in it.
-    pub(crate) fn parse(text: &str, engines: &[&'static Engine]) -> Result<Self, CatalogueErrors> {
+    pub fn parse(text: &str, engines: &[&'static Engine]) -> Result<Self, CatalogueErrors> {
         let catalogue::CheckedCatalogue { categories, agents, warnings } = catalogue::read(text, engines)?;
         for warning in &warnings {
             tracing::warn!(warning, "an agent is not complete in this build");
