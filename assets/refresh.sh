@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Takes the pinned packages from the npm registry and packs again the files that the server embeds.
+# Downloads the pinned packages from the npm registry and repacks the files that the server embeds.
 # To move to another version: change it here, run `make assets`, copy the printed table into README.md,
 # and look at /docs and /redoc with the network cut.
 set -euo pipefail
@@ -18,7 +18,7 @@ take() {
     tar -xzf "$work/$1-$2.tgz" -C "$work/$1" --strip-components=1
 }
 
-# keep SOURCE TARGET: -n leaves name and time out, so that the same package gives the same bytes.
+# keep SOURCE TARGET: -n omits name and time, so that the same package produces the same bytes.
 keep() {
     mkdir -p "$(dirname "$2")"
     gzip -9nc "$work/$1" >"$2"

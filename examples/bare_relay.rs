@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use actix_web::rt::net::TcpStream;
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 
-/// Passes a request on and its answer back, as they come.
+/// Passes a request on and streams its answer back.
 async fn relay(
     request: HttpRequest,
     body: web::Bytes,

@@ -1,7 +1,7 @@
 //! Load for the feed: one thread that holds many WebSocket subscribers and counts what reaches them.
 //!
-//! Speaks `muster.v1.json` to the server, and as much of it to `raw_hub` as that knows. Publications are asked for on the
-//! server's control port (`COUNT SIZE` a line). Prints one JSON line.
+//! Uses `muster.v1.json` with the server, and the subset that `raw_hub` supports with that. Publications are requested
+//! on the server's control port (`COUNT SIZE` a line). Prints one JSON line.
 //!
 //! `cargo run --release --example feed_load -- port=8080 control=8081 n=1000 pids=1,2 [token=…] [rate=20] [secs=5]
 //!  [window=16] [size=200] [stall=0] [subs=incidents,alerts,devices] [cert=FILE]`
@@ -22,13 +22,13 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use serde_json::json;
 
-/// A clock tick of /proc/…/stat: 100 a second on every Linux that we know.
+/// A clock tick of /proc/…/stat: 100 a second on every known Linux.
 const TICK: f64 = 0.01;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Stage {
     Handshake,
-    /// Replies to subscriptions that are still to come.
+    /// Replies to subscriptions that are pending.
     Subscribing(usize),
     Live,
 }
@@ -93,7 +93,7 @@ struct Load {
     buffer: Vec<u8>,
 }
 
-/// What a server's processes used.
+/// CPU time and memory of the server's processes.
 #[derive(Clone, Copy)]
 struct Used {
     cpu_seconds: f64,
@@ -115,7 +115,7 @@ fn used(pids: &[u32]) -> Used {
     Used { cpu_seconds: pids.iter().map(cpu).sum(), rss_kib: pids.iter().map(rss).sum() }
 }
 
-/// A masked text frame (the mask is all zeros: the work is the server's all the same).
+/// A masked text frame (the mask is all zeros: the server does the same work).
 fn masked(text: &str) -> Vec<u8> {
     let mut frame = vec![0x81];
     match u16::try_from(text.len()) {
@@ -154,7 +154,7 @@ impl Load {
         self.control.write_all(line.as_bytes())
     }
 
-    /// Opens connections until there are so many, at most 200 ahead of those that are live.
+    /// Opens connections up to this number, at most 200 ahead of those that are live.
     fn connect(&mut self, wanted: usize) -> io::Result<()> {
         let started = Instant::now();
         while self.live < wanted {
@@ -199,7 +199,7 @@ impl Load {
         Ok(())
     }
 
-    /// Reads whatever is there, waiting at most so long for the first of it.
+    /// Reads available data, waiting up to this long for the first of it.
     fn turn(&mut self, wait: Duration) -> io::Result<()> {
         self.poll.poll(&mut self.events, Some(wait))?;
         let ready: Vec<usize> = self.events.iter().map(|event| event.token().0).collect();
@@ -229,7 +229,7 @@ impl Load {
         self.buffer = buffer;
     }
 
-    /// Takes the whole frames of what was read; gives their length.
+    /// Removes the complete frames from the buffer; returns their length.
     fn consume(&mut self, at: usize, bytes: &[u8]) -> usize {
         let mut used = 0;
         if self.stage(at) == Some(Stage::Handshake) {
@@ -241,8 +241,8 @@ impl Load {
             used = end + 4;
             let subs = if self.plan.token.is_some() { self.plan.subs.clone() } else { Vec::new() };
             for (number, channel) in subs.iter().enumerate() {
-                let ask = json!({ "id": number + 1, "subscribe": { "ch": channel } });
-                self.write(at, &masked(&ask.to_string()));
+                let request = json!({ "id": number + 1, "subscribe": { "ch": channel } });
+                self.write(at, &masked(&request.to_string()));
             }
             self.enter(at, Stage::Subscribing(subs.len()));
         }
@@ -317,8 +317,8 @@ impl Load {
     fn run(&mut self) -> io::Result<serde_json::Value> {
         let empty = used(&self.plan.pids);
         let started = Instant::now();
-        // What a server freed before, such as a password hash's 19 MiB, the first connections take without growing it:
-        // the second half tells what one costs.
+        // Memory that a server freed before, such as a password hash's 19 MiB, is reused by the first connections:
+        // the second half shows the cost of one.
         let half = self.plan.count / 2;
         self.connect(half)?;
         self.run_for(1.5, |_, _| Ok(()))?;
@@ -353,13 +353,13 @@ impl Load {
         };
         self.run_for(0.5, |_, _| Ok(()))?;
 
-        let (base, mut asked) = (self.delivered, 0u64);
+        let (base, mut requested) = (self.delivered, 0u64);
         let full = self.run_for(if window > 0 { self.plan.secs } else { 0.0 }, |load, _| {
             let arrived = (load.delivered - base) / readers.max(1);
-            let open = asked.saturating_sub(arrived);
+            let open = requested.saturating_sub(arrived);
             if open < window {
                 load.publish(window - open)?;
-                asked += window - open;
+                requested += window - open;
             }
             Ok(())
         })?;
@@ -417,14 +417,14 @@ fn tls(certificate: &str) -> Result<ClientConfig, String> {
 }
 
 fn main() -> ExitCode {
-    let said: HashMap<String, String> = std::env::args()
+    let arguments: HashMap<String, String> = std::env::args()
         .skip(1)
         .filter_map(|word| word.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())))
         .collect();
-    let number = |name: &str, default: f64| said.get(name).and_then(|value| value.parse().ok()).unwrap_or(default);
-    let list = |name: &str| said.get(name).map(String::as_str).unwrap_or_default().split(',').map(str::to_owned);
-    let subs = if said.contains_key("subs") { list("subs").collect() } else { vec!["incidents".to_owned()] };
-    let tls = match said.get("cert").map(|path| tls(path)).transpose() {
+    let number = |name: &str, default: f64| arguments.get(name).and_then(|value| value.parse().ok()).unwrap_or(default);
+    let list = |name: &str| arguments.get(name).map(String::as_str).unwrap_or_default().split(',').map(str::to_owned);
+    let subs = if arguments.contains_key("subs") { list("subs").collect() } else { vec!["incidents".to_owned()] };
+    let tls = match arguments.get("cert").map(|path| tls(path)).transpose() {
         Ok(tls) => tls.map(Arc::new),
         Err(error) => {
             eprintln!("feed_load: {error}");
@@ -435,7 +435,7 @@ fn main() -> ExitCode {
         port: number("port", 8080.0) as u16,
         tls,
         count: number("n", 100.0) as usize,
-        token: said.get("token").cloned(),
+        token: arguments.get("token").cloned(),
         subs,
         pids: list("pids").filter_map(|pid| pid.parse().ok()).collect(),
         rate: number("rate", 20.0),

@@ -1,7 +1,7 @@
-//! The server itself, for the feed's benchmarks: the whole of it in this process, with a control port to publish by.
+//! The server for the feed's benchmarks, in this process, with a control port to publish by.
 //!
-//! What is asked for there goes the way of every event: publisher, hub, journal, one encoding, shards, sockets. A line
-//! `COUNT SIZE` publishes so many events whose frames are SIZE bytes; `stats` answers
+//! Events published there take the usual path: publisher, hub, journal, one encoding, shards, sockets. A line
+//! `COUNT SIZE` publishes this many events whose frames are SIZE bytes; `stats` answers
 //! `{"connections":…,"evicted":…}`; `hash` answers with the milliseconds of one password hash.
 //!
 //! `cargo run --release --no-default-features --example feed_server -- PORT CONTROL_PORT FOLDER TRANSPORT [WORKERS]`
@@ -23,9 +23,9 @@ use muster_limits::Quota;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use serde_json::json;
 
-/// Of the first administrator.
+/// Password of the first administrator.
 const PASSWORD: &str = "feed-bench-first-administrator";
-/// What a frame's envelope is long: channel, offset, name, time, identifier and the braces.
+/// Length of a frame's envelope: channel, offset, name, time, identifier and the braces.
 const ENVELOPE: usize = 168;
 
 fn settings(port: u16, folder: &Path, transport: &str, workers: usize) -> Result<Config, String> {
@@ -42,7 +42,7 @@ fn settings(port: u16, folder: &Path, transport: &str, workers: usize) -> Result
     );
     let mut config = config::parse(&text, "bench", std::iter::empty()).map_err(|error| error.to_string())?;
     config.store.path = folder.join("store");
-    // Everybody comes from one address here, and is one person.
+    // All connections come from one address and one person here.
     let quotas = [&mut config.limits.login, &mut config.limits.unauthenticated, &mut config.limits.person];
     quotas.into_iter().for_each(|quota| *quota = Quota::Limited(10_000_000));
     Ok(config)
@@ -68,8 +68,8 @@ fn event(app: &App, size: usize) -> Event {
 fn obey(app: &App, publisher: &Publisher, line: &str, answer: &mut TcpStream) -> io::Result<()> {
     match line {
         "stats" => {
-            let said = json!({ "connections": app.sockets.counts.total(), "evicted": app.sockets.evicted() });
-            writeln!(answer, "{said}")
+            let arguments = json!({ "connections": app.sockets.counts.total(), "evicted": app.sockets.evicted() });
+            writeln!(answer, "{arguments}")
         }
         "hash" => {
             let (hasher, from) = (app.live().config.auth.hasher(), Instant::now());
@@ -116,15 +116,15 @@ async fn serve(config: Config, control_port: u16) -> Result<(), String> {
 }
 
 fn main() -> ExitCode {
-    let said: Vec<String> = std::env::args().skip(1).collect();
-    let parsed = |at: usize| said.get(at).and_then(|word| word.parse().ok());
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let parsed = |at: usize| arguments.get(at).and_then(|word| word.parse().ok());
     let (Some(port), Some(control_port), Some(folder), Some(transport)) =
-        (parsed(0), parsed(1), said.get(2), said.get(3))
+        (parsed(0), parsed(1), arguments.get(2), arguments.get(3))
     else {
         eprintln!("usage: feed_server PORT CONTROL_PORT FOLDER plain|tls [WORKERS]");
         return ExitCode::from(2);
     };
-    let workers = said.get(4).and_then(|word| word.parse().ok()).unwrap_or(1);
+    let workers = arguments.get(4).and_then(|word| word.parse().ok()).unwrap_or(1);
     let served = settings(port, Path::new(folder), transport, workers)
         .and_then(|config| actix_rt::System::new().block_on(serve(config, control_port)));
     match served {

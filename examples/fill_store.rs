@@ -1,8 +1,8 @@
-//! Fills a data folder with devices and incidents as a server would have made them, through its own actors, and tells how
-//! long a start on it takes until every part is up.
+//! Fills a data folder with devices and incidents through the server's own actors, and prints how
+//! long a start on it takes until every part is ready.
 //!
 //! `cargo run --release --example fill_store -- DATA_DIR DEVICES INCIDENTS` prints one JSON line:
-//! `{"devices":…,"incidents":…,"filled_s":…,"start_s":[…]}`. What is there already counts: only what lacks is made.
+//! `{"devices":…,"incidents":…,"filled_s":…,"start_s":[…]}`. Existing records count: only missing ones are created.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ use serde_json::json;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Made at a time: as many as the actors take into a few group commits.
+/// Records created concurrently: as many as the actors write in a few group commits.
 const AT_ONCE: usize = 512;
 /// How often a start is measured.
 const STARTS: usize = 3;
@@ -71,7 +71,7 @@ async fn run(folder: &str, devices: usize, incidents: usize) -> Outcome<serde_js
     Ok(json!({ "devices": devices, "incidents": incidents, "filled_s": filled, "start_s": starts }))
 }
 
-/// Somewhere on land and sea, spread evenly by the golden ratio.
+/// A position on land or sea, spread evenly by the golden ratio.
 fn place(number: usize) -> Point {
     let share = |factor: f64| (number as f64 * factor).fract();
     Point::new(share(0.618_033_988_749_895) * 360.0 - 180.0, share(0.754_877_666_246_693) * 170.0 - 85.0)

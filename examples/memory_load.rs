@@ -1,6 +1,6 @@
-//! Load for semantic memory: entries stored by so many clients, and searched.
+//! Load for semantic memory: entries stored and searched by concurrent clients.
 //!
-//! Entries and queries are made up of words drawn by Zipf's law, the same in each run. Prints one line of JSON for each
+//! Entries and queries consist of words drawn by Zipf's law, the same in each run. Prints one line of JSON for each
 //! measurement.
 //!
 //! `memory_load --url http://127.0.0.1:8080 --key KEY --act store --clients 1,64 --secs 5 [--pid N]`
@@ -17,28 +17,28 @@ use serde_json::{Value, json};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Words of the language that is made up.
+/// Size of the generated vocabulary.
 const WORDS: f64 = 60_000.0;
-/// Words of an entry, and of a query.
+/// Words of an entry and of a query.
 const ENTRY: usize = 30;
 const QUERY: usize = 3;
 /// Entries of a batch.
 const BATCH: u64 = 100;
-/// Different queries where they are to be known.
+/// Number of distinct queries of the mode `known`.
 const KNOWN: u64 = 64;
 
-struct Asked {
+struct LoadOptions {
     url: String,
     key: String,
-    said: HashMap<String, String>,
+    arguments: HashMap<String, String>,
     /// The next entry or query.
     next: AtomicU64,
     stop: AtomicBool,
 }
 
-impl Asked {
+impl LoadOptions {
     fn of(&self, name: &str, otherwise: &str) -> String {
-        self.said.get(name).cloned().unwrap_or_else(|| otherwise.to_owned())
+        self.arguments.get(name).cloned().unwrap_or_else(|| otherwise.to_owned())
     }
 }
 
@@ -46,33 +46,40 @@ fn main() -> Result<(), Failure> {
     if rustls::crypto::ring::default_provider().install_default().is_err() {
         return Err("the cryptography is installed twice".into());
     }
-    let said: Vec<String> = std::env::args().skip(1).collect();
-    let said: HashMap<String, String> = said.iter().cloned().zip(said.iter().skip(1).cloned()).step_by(2).collect();
-    let of = |name: &str, otherwise: &str| said.get(name).cloned().unwrap_or_else(|| otherwise.to_owned());
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: HashMap<String, String> =
+        arguments.iter().cloned().zip(arguments.iter().skip(1).cloned()).step_by(2).collect();
+    let of = |name: &str, otherwise: &str| arguments.get(name).cloned().unwrap_or_else(|| otherwise.to_owned());
     let (url, key) = (of("--url", "http://127.0.0.1:8080"), of("--key", ""));
     let clients: Vec<usize> = of("--clients", "1").split(',').map(str::parse).collect::<Result<_, _>>()?;
     let (secs, pid): (f64, Option<u32>) = (of("--secs", "5").parse()?, of("--pid", "").parse().ok());
     let from: u64 = of("--from", "0").parse()?;
-    let asked = Arc::new(Asked { url, key, said, next: AtomicU64::new(from), stop: AtomicBool::new(false) });
+    let options =
+        Arc::new(LoadOptions { url, key, arguments, next: AtomicU64::new(from), stop: AtomicBool::new(false) });
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.block_on(async {
         for count in clients {
-            println!("{}", measure(&asked, count, Duration::from_secs_f64(secs), pid).await?);
+            println!("{}", measure(&options, count, Duration::from_secs_f64(secs), pid).await?);
         }
         Ok(())
     })
 }
 
-async fn measure(asked: &Arc<Asked>, clients: usize, time: Duration, pid: Option<u32>) -> Result<Value, Failure> {
-    asked.stop.store(false, Ordering::Release);
+async fn measure(
+    options: &Arc<LoadOptions>,
+    clients: usize,
+    time: Duration,
+    pid: Option<u32>,
+) -> Result<Value, Failure> {
+    options.stop.store(false, Ordering::Release);
     let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(clients).build()?;
     let (begun, before) = (Instant::now(), pid.and_then(cpu));
-    let mut running: Vec<_> = (0..clients).map(|_| tokio::spawn(work(Arc::clone(asked), http.clone()))).collect();
+    let mut running: Vec<_> = (0..clients).map(|_| tokio::spawn(work(Arc::clone(options), http.clone()))).collect();
     let mut ended = Vec::new();
-    if asked.of("--act", "search") != "fill" {
+    if options.of("--act", "search") != "fill" {
         let load = std::future::pending::<()>();
         tokio::time::timeout(time, load).await.unwrap_or_default();
-        asked.stop.store(true, Ordering::Release);
+        options.stop.store(true, Ordering::Release);
     }
     for client in running.drain(..) {
         ended.push(client.await?);
@@ -83,14 +90,14 @@ async fn measure(asked: &Arc<Asked>, clients: usize, time: Duration, pid: Option
     for done in ended {
         took.extend(done.took);
         found += done.found;
-        done.errors.into_iter().for_each(|why| *errors.entry(why).or_default() += 1);
+        done.errors.into_iter().for_each(|error| *errors.entry(error).or_default() += 1);
     }
     took.sort_by(f64::total_cmp);
     let at = |share: f64| took.get(((took.len() as f64 - 1.0) * share) as usize).copied().unwrap_or_default();
     let count = took.len() as f64;
     Ok(json!({
-        "act": asked.of("--act", "search"), "mode": asked.of("--mode", "text"), "filter": asked.of("--filter", "none"),
-        "queries": asked.of("--queries", "fresh"), "clients": clients, "calls": took.len(),
+        "act": options.of("--act", "search"), "mode": options.of("--mode", "text"), "filter": options.of("--filter", "none"),
+        "queries": options.of("--queries", "fresh"), "clients": clients, "calls": took.len(),
         "calls_s": (count / secs).round(), "p50_ms": at(0.5), "p99_ms": at(0.99), "max_ms": at(1.0),
         "found": found as f64 / count.max(1.0), "cpu_us_call": cpu_s.map(|cpu| cpu * 1e6 / count.max(1.0)),
         "secs": secs, "errors": errors,
@@ -106,96 +113,96 @@ struct Done {
     errors: Vec<String>,
 }
 
-async fn work(asked: Arc<Asked>, http: reqwest::Client) -> Done {
+async fn work(options: Arc<LoadOptions>, http: reqwest::Client) -> Done {
     let mut done = Done::default();
-    let act = asked.of("--act", "search");
-    let until: u64 = asked.of("--entries", "0").parse().unwrap_or(0);
-    while !asked.stop.load(Ordering::Acquire) && done.errors.len() <= 100 {
+    let act = options.of("--act", "search");
+    let until: u64 = options.of("--entries", "0").parse().unwrap_or(0);
+    while !options.stop.load(Ordering::Acquire) && done.errors.len() <= 100 {
         let step = if act == "fill" { BATCH } else { 1 };
-        let number = asked.next.fetch_add(step, Ordering::AcqRel);
+        let number = options.next.fetch_add(step, Ordering::AcqRel);
         if act == "fill" && number >= until {
             break;
         }
         let begun = Instant::now();
         let one = match act.as_str() {
-            "fill" => fill(&asked, &http, number, until).await,
-            "store" => store(&asked, &http, number).await,
-            _ => search(&asked, &http, number).await,
+            "fill" => fill(&options, &http, number, until).await,
+            "store" => store(&options, &http, number).await,
+            _ => search(&options, &http, number).await,
         };
         match one {
             Ok(found) => {
                 done.took.push(begun.elapsed().as_secs_f64() * 1e3);
                 done.found += found;
             }
-            Err(why) => done.errors.push(why.to_string()),
+            Err(error) => done.errors.push(error.to_string()),
         }
     }
     done
 }
 
-async fn post(asked: &Asked, http: &reqwest::Client, path: &str, body: &Value) -> Result<Value, Failure> {
+async fn post(options: &LoadOptions, http: &reqwest::Client, path: &str, body: &Value) -> Result<Value, Failure> {
     let body = serde_json::to_vec(body)?;
-    let post = http.post(format!("{}{path}", asked.url)).bearer_auth(&asked.key);
-    let told = post.header("content-type", "application/json").body(body).send().await?;
-    let status = told.status();
-    let bytes = told.bytes().await?;
+    let post = http.post(format!("{}{path}", options.url)).bearer_auth(&options.key);
+    let response = post.header("content-type", "application/json").body(body).send().await?;
+    let status = response.status();
+    let bytes = response.bytes().await?;
     if !status.is_success() {
         return Err(format!("{path}: {status}").into());
     }
     Ok(serde_json::from_slice(&bytes)?)
 }
 
-async fn store(asked: &Asked, http: &reqwest::Client, number: u64) -> Result<u64, Failure> {
+async fn store(options: &LoadOptions, http: &reqwest::Client, number: u64) -> Result<u64, Failure> {
     let mut entry = entry(number);
     if let Some(entry) = entry.as_object_mut() {
         entry.insert("namespace".to_owned(), "stores".into());
     }
-    post(asked, http, "/api/memory/store", &entry).await.map(|_| 0)
+    post(options, http, "/api/memory/store", &entry).await.map(|_| 0)
 }
 
-async fn fill(asked: &Asked, http: &reqwest::Client, number: u64, until: u64) -> Result<u64, Failure> {
+async fn fill(options: &LoadOptions, http: &reqwest::Client, number: u64, until: u64) -> Result<u64, Failure> {
     let entries: Vec<Value> = (number..until.min(number + BATCH)).map(entry).collect();
-    let told = post(asked, http, "/api/memory/batch", &json!({ "entries": entries })).await?;
-    let results = told.get("results").and_then(Value::as_array).ok_or("no results")?;
+    let response = post(options, http, "/api/memory/batch", &json!({ "entries": entries })).await?;
+    let results = response.get("results").and_then(Value::as_array).ok_or("no results")?;
     let refused = results.iter().find(|result| result.get("entry").is_none());
     refused.map_or(Ok(0), |refused| Err(refused.to_string().into()))
 }
 
-async fn search(asked: &Asked, http: &reqwest::Client, number: u64) -> Result<u64, Failure> {
-    let number = if asked.of("--queries", "fresh") == "known" { number % KNOWN } else { number };
-    let mut words = Dice(number ^ 0xdead_beef);
+async fn search(options: &LoadOptions, http: &reqwest::Client, number: u64) -> Result<u64, Failure> {
+    let number = if options.of("--queries", "fresh") == "known" { number % KNOWN } else { number };
+    let mut words = SplitMix64(number ^ 0xdead_beef);
     let q = (0..QUERY).map(|_| words.word()).collect::<Vec<_>>().join("+");
-    let filter = match asked.of("--filter", "none").as_str() {
+    let filter = match options.of("--filter", "none").as_str() {
         "tenth" => "&tags=tenth3",
         "rare" => "&tags=rare7",
         _ => "",
     };
-    let mode = asked.of("--mode", "text");
-    let path = format!("{}/api/memory/search?q={q}&mode={mode}&namespace=default{filter}", asked.url);
-    let told = http.get(path).bearer_auth(&asked.key).send().await?;
-    let (status, bytes) = (told.status(), told.bytes().await?);
+    let mode = options.of("--mode", "text");
+    let path = format!("{}/api/memory/search?q={q}&mode={mode}&namespace=default{filter}", options.url);
+    let response = http.get(path).bearer_auth(&options.key).send().await?;
+    let (status, bytes) = (response.status(), response.bytes().await?);
     if status != 200 {
         return Err(format!("search: {status}").into());
     }
-    let told: Value = serde_json::from_slice(&bytes)?;
-    if told.get("mode").and_then(Value::as_str) != Some(mode.as_str()) {
-        return Err(format!("the search was by {:?}", told.get("mode")).into());
+    let response: Value = serde_json::from_slice(&bytes)?;
+    if response.get("mode").and_then(Value::as_str) != Some(mode.as_str()) {
+        return Err(format!("the search was by {:?}", response.get("mode")).into());
     }
-    Ok(told.get("results").and_then(Value::as_array).map_or(0, Vec::len) as u64)
+    Ok(response.get("results").and_then(Value::as_array).map_or(0, Vec::len) as u64)
 }
 
 /// The entry of that number: a tenth of them shares a tag, a thousandth another.
 fn entry(number: u64) -> Value {
-    let mut words = Dice(number);
+    let mut words = SplitMix64(number);
     let value = (0..ENTRY).map(|_| words.word()).collect::<Vec<_>>().join(" ");
     let tags = [format!("tenth{}", number % 10), format!("rare{}", number % 1_000)];
     json!({ "key": format!("entry/{number}"), "value": value, "tags": tags })
 }
 
 /// SplitMix64, as in Steele, Lea and Flood's paper.
-struct Dice(u64);
+struct SplitMix64(u64);
 
-impl Dice {
+impl SplitMix64 {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -1,7 +1,7 @@
 //! The floor that the feed is measured against: one thread that holds sockets and writes one shared frame to each.
 //!
-//! No authentication, no channels, no history: a WebSocket handshake, then whatever is asked for on the control port goes
-//! to everybody. What a socket does not take now is dropped from the measurement by closing it.
+//! No authentication, no channels, no history: a WebSocket handshake, then every publication of the control port is
+//! sent to all sockets. A socket that cannot be written to is closed and excluded from the measurement.
 //!
 //! `cargo run --release --example raw_hub -- PORT CONTROL_PORT`
 
@@ -18,7 +18,7 @@ use sha1::{Digest, Sha1};
 
 const LISTENER: Token = Token(usize::MAX);
 const CONTROL: Token = Token(usize::MAX - 1);
-/// Bytes that one socket may have waiting.
+/// Bytes that one socket may have queued.
 const MOST_WAITING: usize = 1 << 20;
 
 struct Socket {
@@ -107,15 +107,15 @@ fn event(number: u64, size: usize) -> Vec<u8> {
     frame(&text)
 }
 
-/// Hands on what is asked for: `COUNT SIZE` on each line.
-fn control(port: u16, tell: Sender<(u64, usize)>, waker: Arc<Waker>) -> io::Result<()> {
+/// Passes on the publications requested on the control port: `COUNT SIZE` on each line.
+fn control(port: u16, sender: Sender<(u64, usize)>, waker: Arc<Waker>) -> io::Result<()> {
     let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             for line in BufReader::new(stream).lines().map_while(Result::ok) {
                 let mut numbers = line.split_whitespace().filter_map(|word| word.parse::<u64>().ok());
                 if let (Some(count), Some(size)) = (numbers.next(), numbers.next()) {
-                    let sent = tell.send((count, usize::try_from(size).unwrap_or(200)));
+                    let sent = sender.send((count, usize::try_from(size).unwrap_or(200)));
                     if sent.is_err() || waker.wake().is_err() {
                         return;
                     }
@@ -131,8 +131,8 @@ fn serve(port: u16, control_port: u16) -> io::Result<()> {
     let mut events = Events::with_capacity(1024);
     let mut listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
     poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
-    let (tell, told): (_, Receiver<(u64, usize)>) = channel();
-    control(control_port, tell, Arc::new(Waker::new(poll.registry(), CONTROL)?))?;
+    let (sender, receiver): (_, Receiver<(u64, usize)>) = channel();
+    control(control_port, sender, Arc::new(Waker::new(poll.registry(), CONTROL)?))?;
     let (mut sockets, mut number) = (Vec::<Socket>::new(), 0);
     println!("listening on http://127.0.0.1:{port}");
     loop {
@@ -148,9 +148,9 @@ fn serve(port: u16, control_port: u16) -> io::Result<()> {
                 }
             }
         }
-        // One write for everything that was asked for meanwhile.
+        // One write for all publications requested meanwhile.
         let mut frames = Vec::new();
-        while let Ok((count, size)) = told.try_recv() {
+        while let Ok((count, size)) = receiver.try_recv() {
             for _ in 0..count {
                 number += 1;
                 frames.extend(event(number, size));

@@ -49,7 +49,7 @@ install_packages() {
     if [ "$(id -u)" -ne 0 ]; then
         have sudo || stop "missing: $*. Install them as root: apt-get install -y $*"
         root=(sudo)
-        # Without a terminal nobody can enter a password.
+        # Without a terminal no password can be entered.
         [ -t 0 ] || root=(sudo -n)
     fi
     have apt-get || stop "missing: $* (Debian package names). Install the equivalent packages of your system, then run this again"
@@ -106,7 +106,7 @@ install_node_packages() {
     stamp=$(cat "$folder/package-lock.json" <(node --version) | sha256sum)
     [ "$(cat "$folder/node_modules/setup-stamp" 2>/dev/null)" = "$stamp" ] && return
     say "installing the packages for Node into $folder/node_modules"
-    # No package runs a script of its own.
+    # Installation scripts of packages are not run.
     (cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null)
     printf '%s\n' "$stamp" >"$folder/node_modules/setup-stamp"
 }

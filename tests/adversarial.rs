@@ -47,13 +47,13 @@ fn a_number_is_two_digits_between_an_a_and_an_underscore() {
 
 #[test]
 fn every_number_has_its_test() {
-    let house = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = BTreeMap::new();
-    numbered(house, &mut found);
+    numbered(root, &mut found);
     let wanted: BTreeSet<u32> = (1..=LAST).collect();
     assert_eq!(found.keys().copied().collect::<BTreeSet<_>>(), wanted, "each of them, and no other");
 
-    let table = std::fs::read_to_string(house.join("tests/README.md")).unwrap();
+    let table = std::fs::read_to_string(root.join("tests/README.md")).unwrap();
     let rows: BTreeMap<u32, &str> = table
         .lines()
         .filter_map(|line| line.strip_prefix("| ")?.split_once(" | "))

@@ -1,4 +1,4 @@
-//! Alerts over HTTP: published by one or two, read as CAP and Atom, imported.
+//! Alerts over HTTP: published by one or two people, read as CAP and Atom, imported.
 
 use crate::support;
 
@@ -15,7 +15,7 @@ async fn triaged(client: &Client, severity: &str, status: &str) -> String {
     let made = client.post("/api/v1/incidents", &body).await;
     assert_eq!(made.status, 201, "{}", made.text);
     let path = format!("/api/v1/incidents/{}", made.json()["data"]["id"].as_str().unwrap());
-    let got = answer(client.posting(&format!("{path}/triage"), &json!({})).header("if-match", "*")).await;
+    let got = answer(client.post_request(&format!("{path}/triage"), &json!({})).header("if-match", "*")).await;
     assert_eq!(got.status, 200, "{}", got.text);
     path
 }
@@ -96,7 +96,7 @@ async fn a_cancel_follows_its_alert_and_takes_it_out_of_the_feed() {
     let sent = one.post(&format!("{path}/alerts"), &json!({})).await;
     assert_eq!(sent.status, 201, "{}", sent.text);
     assert_eq!(active(&one).await.len(), 1);
-    let called_off = one.posting(&format!("{path}/cancel"), &json!({ "reason": "a gauge was broken" }));
+    let called_off = one.post_request(&format!("{path}/cancel"), &json!({ "reason": "a gauge was broken" }));
     assert_eq!(answer(called_off.header("if-match", "*")).await.status, 200);
     assert_eq!(active(&one).await, [Value::Null; 0]);
     let cap = muster_cap::parse(one.get(&format!("{path}.cap")).await.text.as_bytes()).unwrap();
@@ -120,34 +120,35 @@ async fn a53_an_exercise_reaches_neither_the_alerts_nor_the_feed() {
     assert!(!one.get("/api/v1/alerts/feed.atom").await.text.contains("<entry>"));
 }
 
-/// Number 53 on the real feed: whoever has no restricted rights hears nothing of an exercise, through its whole life.
+/// Number 53 on the real feed: a caller without restricted rights receives no event of an exercise, from report to
+/// close.
 #[tokio::test]
-async fn a53_whoever_listens_to_the_public_channels_hears_nothing_of_an_exercise() {
+async fn a53_subscribers_of_public_channels_receive_no_event_of_an_exercise() {
     let muster = Muster::start("");
     let one = muster.person("carla", "incident_commander").await;
     muster.person("vera", "viewer").await;
     let token = support::socket::token(&muster, "vera@example.org").await;
     let mut viewer = Socket::connect(&muster, &token).await;
     for channel in ["alerts", "incidents"] {
-        let stands = viewer.subscribe(json!({ "ch": channel, "snapshot": true })).await;
-        assert_eq!(stands["state"], json!([]));
+        let subscribed = viewer.subscribe(json!({ "ch": channel, "snapshot": true })).await;
+        assert_eq!(subscribed["state"], json!([]));
     }
     for status in ["Exercise", "Test", "System", "Draft"] {
         let path = triaged(&one, "Extreme", status).await;
         for (action, body) in [("acknowledge", json!({})), ("cancel", json!({ "reason": "the drill is over" }))] {
-            let done = answer(one.posting(&format!("{path}/{action}"), &body).header("if-match", "*")).await;
+            let done = answer(one.post_request(&format!("{path}/{action}"), &body).header("if-match", "*")).await;
             assert_eq!(done.status, 200, "{action}: {}", done.text);
         }
         let id = path.rsplit('/').next().unwrap();
-        let refused = viewer.ask(json!({ "subscribe": { "ch": format!("incidents:{id}") } })).await;
+        let refused = viewer.request(json!({ "subscribe": { "ch": format!("incidents:{id}") } })).await;
         assert_eq!(refused["error"]["code"], 2404, "{status}: {refused}");
     }
-    // The first thing that is heard is the first that really happens.
+    // The first event received is the first one of the real incident.
     let actual = triaged(&one, "Minor", "Actual").await;
     let heard = viewer.frame().await;
     assert_eq!((&heard["ch"], &heard["ev"]), (&json!("incidents"), &json!("incident.created")), "{heard}");
     assert!(actual.ends_with(heard["data"]["id"].as_str().unwrap()), "{heard}");
-    let late = viewer.ask(json!({ "history": { "ch": "alerts" } })).await;
+    let late = viewer.request(json!({ "history": { "ch": "alerts" } })).await;
     assert_eq!(late["ok"]["pubs"], json!([]), "{late}");
 }
 
@@ -189,8 +190,8 @@ async fn a49_a_test_is_only_kept_and_what_is_no_alert_is_refused() {
     assert_eq!(operator.get("/api/v1/incidents").await.json()["data"]["incidents"], json!([]));
     assert_eq!(active(&operator).await, [Value::Null; 0]);
     assert!(!operator.get("/api/v1/alerts/feed.atom").await.text.contains("<entry>"));
-    let told = operator.get("/api/v1/realtime/channels/alerts/history").await.json();
-    assert_eq!(told["data"]["pubs"], json!([]), "{told}");
+    let history = operator.get("/api/v1/realtime/channels/alerts/history").await.json();
+    assert_eq!(history["data"]["pubs"], json!([]), "{history}");
 
     let parked =
         import(&operator, &message(5, "Actual", "Update", "met@example.org,MET-4,2026-01-01T00:00:04-00:00")).await;

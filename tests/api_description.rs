@@ -1,4 +1,4 @@
-//! The API's description is true: every route is in it, everything in it is there, its pages need no network.
+//! The API's description is correct: it lists exactly the served routes, and its pages need no network.
 
 use crate::support;
 
@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use support::client::{Client, answer};
 use support::dialect::Chat;
 use support::server::Muster;
-use support::upstream::{Act, Upstream};
+use support::upstream::{Upstream, UpstreamAction};
 
-/// Each route for people is called with a login of its own.
+/// Each route for people is called with a separate login.
 const OFTEN: &str = "
 [limits]
 login = 1000000
@@ -30,7 +30,7 @@ argon2_passes = 1
 type Route = (String, Method);
 
 fn server() -> (Muster, Upstream) {
-    let upstream = Upstream::start(Act::Answer(&["hello"]));
+    let upstream = Upstream::start(UpstreamAction::Answer(&["hello"]));
     (Muster::start(&format!("{}{OFTEN}", upstream.provider("one", "alpha"))), upstream)
 }
 
@@ -40,7 +40,7 @@ fn described(api: &Value) -> BTreeSet<(String, String)> {
     paths.iter().flat_map(|(path, ops)| methods(ops).into_iter().map(|method| (path.clone(), method))).collect()
 }
 
-/// Where the source serves a path other than by the one registration.
+/// Source code that serves a path other than by the registration.
 fn served_elsewhere() -> Vec<String> {
     let calls = ["web::resource(", "web::scope(", ".service(", ".route("];
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
@@ -66,16 +66,16 @@ fn example((path, method): (String, String), key_id: &str) -> Route {
         "/v1/models/{id}" => path.replace("{id}", "alpha"),
         "/docs/assets/{file}" => path.replace("{file}", "swagger-ui.css"),
         _ if path.contains("{ch}") => path.replace("{ch}", "system"),
-        // A command or a job is waited for.
+        // A long poll for a command or a job.
         "/api/v1/device/commands/next" | "/api/v1/device/jobs/next" => format!("{path}?wait_s=0"),
-        // Whatever else is named: something that is not there may be told so.
+        // Any other name refers to something that does not exist: 404 is allowed.
         _ => ["{id}", "{sid}", "{key}", "{owner}"].iter().fold(path, |path, name| path.replace(name, key_id)),
     };
     assert!(!path.contains('{'), "no example for {path}");
     (path, Method::from_bytes(method.to_uppercase().as_bytes()).unwrap())
 }
 
-/// Which credentials an operation takes; none where it is open.
+/// The credentials that an operation accepts; none where it is open.
 fn credentials(operation: &Value) -> BTreeSet<&str> {
     let named = operation["security"].as_array().into_iter().flatten().filter_map(Value::as_object);
     named.flat_map(|names| names.keys().map(String::as_str)).collect()
@@ -98,7 +98,7 @@ async fn description(client: &Client) -> Value {
 }
 
 #[tokio::test]
-async fn it_lists_exactly_what_is_served() {
+async fn it_lists_exactly_the_served_routes() {
     let (muster, _upstream) = server();
     let client = muster.client();
     let api = description(&client).await;
@@ -115,7 +115,7 @@ async fn it_lists_exactly_what_is_served() {
         let (path, method) = example(route.clone(), made["id"].as_str().unwrap());
         let taken = credentials(&api["paths"][&route.0][&route.1]);
         let client = if taken.contains("token") && !taken.contains("key") {
-            // A route for people. Each has a login of its own: some end it.
+            // A route for people. Each gets a separate login: some calls end it.
             muster.admin().await
         } else if taken.contains("device") {
             client.with(device.clone())
@@ -129,12 +129,12 @@ async fn it_lists_exactly_what_is_served() {
         assert!(!matches!(got.status, 405 | 500), "{method} {path}: {} {}", got.status, got.text);
         assert!(!got.text.contains("there is nothing at"), "{method} {path} leads nowhere");
         let operation = &api["paths"][&route.0][&route.1];
-        let told = operation["responses"].as_object().unwrap();
+        let responses = operation["responses"].as_object().unwrap();
         assert!(
-            told.contains_key(&got.status.to_string()),
+            responses.contains_key(&got.status.to_string()),
             "{method} {path} answers {}, of {:?}",
             got.status,
-            told.keys()
+            responses.keys()
         );
         if method == Method::GET {
             let head = answer(client.request(Method::HEAD, &path)).await;
@@ -162,7 +162,7 @@ async fn each_method_that_it_leaves_out_is_refused() {
     }
 }
 
-/// Every place that a value holds, with its path.
+/// Every string of a value, with its path.
 fn walk(value: &Value, at: &str, visit: &mut impl FnMut(&str, &Value)) {
     visit(at, value);
     match value {
@@ -190,13 +190,13 @@ async fn it_is_complete_in_itself() {
         }
         assert!(operations.insert(operation["operationId"].to_string()), "{method} {path}: its id is another's too");
         let responses = operation["responses"].as_object().unwrap();
-        // A socket is a success of its own: 101.
+        // A WebSocket has its own success status: 101.
         let succeeds = |status: &String| status.starts_with('2') || status == "101";
         assert!(responses.keys().any(succeeds), "{method} {path}");
-        // What needs a credential says how it refuses one.
+        // A route that needs a credential describes the error for a missing one.
         let public = operation["security"] == json!([]);
         assert!(public || responses.contains_key("401"), "{method} {path}");
-        // What only says "do it" takes no body.
+        // A route that is only a command has no body.
         let bare = ["/api/v1/admin/", "/api/v1/auth/logout-all", "/api/v1/auth/keys/rotate"];
         let has_body = match method.as_str() {
             "get" | "delete" => false,
@@ -215,7 +215,7 @@ async fn it_is_complete_in_itself() {
 }
 
 #[tokio::test]
-async fn it_says_who_may_call_what() {
+async fn it_describes_the_required_permission_of_each_route() {
     let (muster, _upstream) = server();
     let api = description(&muster.client()).await;
     let open: BTreeSet<String> = described(&api)
@@ -252,7 +252,7 @@ async fn it_says_who_may_call_what() {
             continue;
         }
         assert_eq!(operation["tags"].as_array().map(Vec::len), Some(1), "{at}: one tag");
-        let told = |status: &str| operation["responses"][status].is_object();
+        let responses = |status: &str| operation["responses"][status].is_object();
         let parameters: Vec<&Value> = operation["parameters"].as_array().into_iter().flatten().collect();
         let takes = |name: &str| parameters.iter().find(|parameter| parameter["name"] == name);
         let json = operation["requestBody"]["content"]["application/json"].is_object();
@@ -269,10 +269,10 @@ async fn it_says_who_may_call_what() {
             ("429", true),
             ("503", true),
         ] {
-            assert!(!due || told(status), "{at} does not tell of {status}");
+            assert!(!due || responses(status), "{at} does not describe {status}");
         }
-        // A version is asked for where it is compared, and nowhere else.
-        assert_eq!(told("412"), takes("If-Match").is_some(), "{at}: 412");
+        // An `If-Match` header is described exactly where the version is compared.
+        assert_eq!(responses("412"), takes("If-Match").is_some(), "{at}: 412");
     }
 }
 
@@ -309,7 +309,7 @@ async fn its_pages_load_nothing_from_elsewhere() {
 }
 
 #[tokio::test]
-async fn its_pages_show_the_routes_without_a_network() {
+async fn its_pages_render_the_routes_without_a_network() {
     let chromium = "/usr/bin/chromium";
     if !Path::new(chromium).exists() {
         eprintln!("skipped: {chromium} is not installed");
@@ -327,9 +327,9 @@ async fn its_pages_show_the_routes_without_a_network() {
             .output()
             .unwrap();
         let dom = String::from_utf8_lossy(&page.stdout);
-        // Some readers break long paths for the eye.
+        // Some readers insert breaks into long paths.
         let dom = dom.replace("<wbr>", "").replace('\u{200b}', "");
-        // One of the first: a reader may leave those out that are not in sight.
+        // One of the first: a reader may omit those that are not visible.
         let shown = dom.contains("/api/v1/auth/cli/login");
         assert!(shown, "{path} shows no routes: {dom:.2000} {}", String::from_utf8_lossy(&page.stderr));
     }

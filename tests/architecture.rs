@@ -1,8 +1,8 @@
 //! Dependencies that must not exist, and conventions that a program can check (ARCHITECTURE.md has the reasons).
 //!
 //! `edges.rs` checks the dependencies between crates from `cargo metadata`; `rules.rs` checks with `syn` what Cargo
-//! cannot. The repository violates no rule; and each rule reports a sample made to violate it and accepts its innocent
-//! twin, so that a rule that has stopped working is noticed.
+//! cannot. The repository violates no rule; each rule reports a sample made to violate it and accepts a similar,
+//! allowed sample, so that a rule that has stopped working is noticed.
 
 mod edges;
 mod rules;

@@ -1,4 +1,5 @@
-//! `muster backup`, `restore`, `verify` and `compact`: what was acknowledged comes back, and nothing comes back by half.
+//! `muster backup`, `restore`, `verify` and `compact`: a backup restores every acknowledged write, and a failed restore
+//! leaves no partial store.
 
 use crate::support;
 
@@ -20,27 +21,27 @@ fn on(folder: &Path, args: &[&str]) -> Output {
     program(folder).arg(args[0]).arg("--data").arg(folder.join("store")).args(&args[1..]).output().unwrap()
 }
 
-fn said(output: &Output) -> Value {
+fn json_output(output: &Output) -> Value {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text} {}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 fn refused(output: &Output) -> String {
-    let why = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{why} {}", String::from_utf8_lossy(&output.stdout));
-    why
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{message} {}", String::from_utf8_lossy(&output.stdout));
+    message
 }
 
-/// Makes a key in a stopped server's folder; answers its text.
+/// Creates a key in a stopped server's folder; returns its text.
 fn make_key(folder: &Path, name: &str) -> String {
-    let made = said(&on(folder, &["keys", "create", "--name", name, "--scope", "chat", "--json"]));
+    let made = json_output(&on(folder, &["keys", "create", "--name", name, "--scope", "chat", "--json"]));
     made["key"].as_str().unwrap().to_owned()
 }
 
 /// Names of the keys in a stopped server's folder, newest first.
 fn names(folder: &Path) -> Vec<String> {
-    let listed = said(&on(folder, &["keys", "list", "--json"]));
+    let listed = json_output(&on(folder, &["keys", "list", "--json"]));
     listed["keys"].as_array().unwrap().iter().map(|key| key["name"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -49,7 +50,7 @@ fn backed_up(name: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     make_key(folder.path(), name);
     let file = folder.path().join("muster.backup");
-    said(&on(folder.path(), &["backup", "--json", "--to", file.to_str().unwrap()]));
+    json_output(&on(folder.path(), &["backup", "--json", "--to", file.to_str().unwrap()]));
     (folder, file)
 }
 
@@ -86,16 +87,16 @@ async fn of_a_running_server_under_load_every_acknowledged_key_comes_back() {
     let mut command = program(there.path());
     command.args(["backup", "--json", "--server", &process.url, "--to"]).arg(&file).env("MUSTER_API_KEY", KEY);
     let written = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-    assert!(said(&written)["records"].as_u64().unwrap() >= 11);
+    assert!(json_output(&written)["records"].as_u64().unwrap() >= 11);
     for task in load {
         task.await.unwrap();
     }
-    let everything = said(&on(there.path(), &["verify", "--json", file.to_str().unwrap()]));
+    let everything = json_output(&on(there.path(), &["verify", "--json", file.to_str().unwrap()]));
     let kept = records(&everything, "keys");
     assert_eq!(everything["ok"], true);
     drop(process);
 
-    assert_eq!(said(&restore(there.path(), &file, &[]))["set_aside"], Value::Null);
+    assert_eq!(json_output(&restore(there.path(), &file, &[]))["set_aside"], Value::Null);
     let listed = names(there.path());
     assert!(listed.len() as u64 <= kept && (11..=101).contains(&listed.len()), "{} of {kept}", listed.len());
     let process = Launch::bare(there.path()).start();
@@ -116,20 +117,20 @@ async fn the_route_needs_the_scope_admin() {
 }
 
 #[tokio::test]
-async fn while_a_server_runs_the_folder_is_left_alone_and_the_way_is_told() {
+async fn while_a_server_runs_the_folder_is_not_touched_and_a_hint_is_printed() {
     let (_other, file) = backed_up("other");
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let _process = Launch::new(folder).start();
     let to = folder.join("b").display().to_string();
-    for (args, way) in [
+    for (args, hint) in [
         (&["backup", "--to", &to][..], "--server"),
         (&["restore", "--force", "--from", file.to_str().unwrap()], "stop the server"),
         (&["verify"], "stop the server"),
         (&["compact"], "stop the server"),
     ] {
-        let why = refused(&on(folder, args));
-        assert!(why.contains("in use") && why.contains(way), "{why}");
+        let message = refused(&on(folder, args));
+        assert!(message.contains("in use") && message.contains(hint), "{message}");
     }
     assert!(!Path::new(&to).exists());
 }
@@ -152,15 +153,15 @@ fn no_flipped_bit_and_no_cut_is_restored() {
         refused(&restore(folder.path(), &bad, &["--force"]));
         assert!(!folder.path().join("store/live").exists(), "nothing of it is in place");
     }
-    said(&restore(folder.path(), &file, &[]));
+    json_output(&restore(folder.path(), &file, &[]));
     assert_eq!(names(folder.path()), ["one"]);
 }
 
 #[test]
-fn a_damaged_store_is_told_by_verify_and_not_backed_up() {
+fn a_damaged_store_is_reported_by_verify_and_not_backed_up() {
     let (folder, _) = backed_up("needle-in-the-log");
     let folder = folder.path();
-    assert_eq!(said(&on(folder, &["verify", "--json"]))["ok"], true);
+    assert_eq!(json_output(&on(folder, &["verify", "--json"]))["ok"], true);
     let db = folder.join("store/live/db");
     let mut bytes = fs::read(&db).unwrap();
     let needle = b"needle-in-the-log";
@@ -190,14 +191,14 @@ fn a_store_in_the_way_is_set_aside_whole_and_only_by_force() {
     assert!(refused(&restore(folder, &file, &[])).contains("--force"));
     assert_eq!(names(folder), ["old"]);
 
-    let done = said(&restore(folder, &file, &["--force"]));
+    let done = json_output(&restore(folder, &file, &["--force"]));
     assert_eq!(names(folder), ["new"]);
     assert!(!folder.join("store/ledger").exists());
     let aside = PathBuf::from(done["set_aside"].as_str().unwrap());
     assert_eq!(fs::read(aside.join("ledger/000001.seg")).unwrap(), b"of the old store");
-    // What was set aside is a data folder of its own.
+    // The store that was moved aside is a complete data folder.
     let listed = program(folder).args(["keys", "--data"]).arg(&aside).args(["list", "--json"]).output().unwrap();
-    assert_eq!(said(&listed)["keys"][0]["name"], "old");
+    assert_eq!(json_output(&listed)["keys"][0]["name"], "old");
 }
 
 #[test]
@@ -209,11 +210,11 @@ fn a_backup_takes_journals_along_that_are_not_in_the_records_yet() {
     fs::write(ledger.join("000001.seg"), &segment).unwrap();
     fs::write(ledger.join("000002.seg"), b"").unwrap();
     let file = source.path().join("with-journals.backup");
-    let written = said(&on(source.path(), &["backup", "--json", "--to", file.to_str().unwrap()]));
+    let written = json_output(&on(source.path(), &["backup", "--json", "--to", file.to_str().unwrap()]));
     assert_eq!(written["journals"][0], json!({ "name": "ledger/000001.seg", "bytes": 600_000 }));
 
     let folder = tempfile::tempdir().unwrap();
-    said(&restore(folder.path(), &file, &[]));
+    json_output(&restore(folder.path(), &file, &[]));
     let there = folder.path().join("store/ledger");
     assert_eq!(fs::read(there.join("000001.seg")).unwrap(), segment);
     assert_eq!(fs::read(there.join("000002.seg")).unwrap(), b"");
@@ -236,35 +237,35 @@ fn fill(folder: &Path, count: u32) {
 const FILL: u32 = 15_000;
 
 #[test]
-fn compaction_gives_space_back_and_keeps_every_record() {
+fn compaction_frees_space_and_keeps_every_record() {
     let (folder, _) = backed_up("one");
     let folder = folder.path();
     for _ in 0..3 {
         fill(folder, FILL / 3);
     }
-    let before = said(&on(folder, &["verify", "--json"]));
-    let done = said(&on(folder, &["compact", "--json"]));
+    let before = json_output(&on(folder, &["verify", "--json"]));
+    let done = json_output(&on(folder, &["compact", "--json"]));
     let (was, is) = (done["bytes_before"].as_u64().unwrap(), done["bytes_after"].as_u64().unwrap());
     assert!(is < was, "{done}");
-    assert_eq!(said(&on(folder, &["verify", "--json"])), before);
+    assert_eq!(json_output(&on(folder, &["verify", "--json"])), before);
     assert_eq!(names(folder), ["one"]);
     let left: Vec<_> = fs::read_dir(folder.join("store")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().contains("compact")), "{left:?}");
 }
 
-/// Runs it and kills it once this share of the time that the whole takes has gone by; `None` lets it end.
+/// Runs the command and kills it after this share of the duration of a complete run; `None` lets it finish.
 fn killed_after(folder: &Path, args: &[&str], moment: Option<std::time::Duration>) {
     let mut command = program(folder);
     command.args(args).arg("--data").arg(folder.join("store")).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     let mut stdout = child.stdout.take().unwrap();
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let reader = std::thread::spawn(move || {
         let _ = stdout.read_to_string(&mut String::new());
-        let _ = tell.send(());
+        let _ = sender.send(());
     });
     match moment {
-        Some(moment) if told.recv_timeout(moment).is_err() => child.kill().unwrap(),
+        Some(moment) if receiver.recv_timeout(moment).is_err() => child.kill().unwrap(),
         _ => {}
     }
     child.wait().unwrap();
@@ -288,7 +289,7 @@ fn a_restore_or_a_compaction_killed_at_any_moment_leaves_the_old_or_the_new() {
     let (source, _) = backed_up("new");
     fill(source.path(), FILL);
     let file = source.path().join("large.backup");
-    said(&on(source.path(), &["backup", "--json", "--to", file.to_str().unwrap()]));
+    json_output(&on(source.path(), &["backup", "--json", "--to", file.to_str().unwrap()]));
     let (old, _) = backed_up("old");
 
     let fresh = || {
@@ -303,10 +304,10 @@ fn a_restore_or_a_compaction_killed_at_any_moment_leaves_the_old_or_the_new() {
     let mut seen = Vec::new();
     for round in 0..20_u32 {
         let folder = fresh();
-        // The last fifth holds the renames: the moments lie closer there.
+        // The last fifth of the time has the renames: it is sampled more densely.
         let share = if round < 8 { f64::from(round) / 8.0 * 0.8 } else { 0.8 + f64::from(round - 8) / 12.0 * 0.3 };
         killed_after(folder.path(), &args, (round < 19).then(|| takes.mul_f64(share)));
-        let found = said(&on(folder.path(), &["verify", "--json"]));
+        let found = json_output(&on(folder.path(), &["verify", "--json"]));
         let names = names(folder.path());
         let expected = if names == ["new"] { u64::from(FILL) } else { 0 };
         assert!(names == ["new"] || names == ["old"], "{names:?}");
@@ -320,13 +321,13 @@ fn a_restore_or_a_compaction_killed_at_any_moment_leaves_the_old_or_the_new() {
     let takes = begun.elapsed();
     for round in 0..8_u32 {
         killed_after(whole.path(), &["compact"], Some(takes.mul_f64(0.5 + f64::from(round) * 0.08)));
-        let found = said(&on(whole.path(), &["verify", "--json"]));
+        let found = json_output(&on(whole.path(), &["verify", "--json"]));
         assert_eq!((&found["ok"], records(&found, "ledger")), (&json!(true), u64::from(FILL)), "round {round}");
     }
 }
 
 #[test]
-fn wrong_use_is_exit_code_two_and_a_file_is_never_written_over_unasked() {
+fn wrong_usage_is_exit_code_two_and_a_file_is_not_overwritten_without_force() {
     let (folder, file) = backed_up("one");
     let folder = folder.path();
     let bytes = fs::read(&file).unwrap();

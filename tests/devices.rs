@@ -1,4 +1,4 @@
-//! Devices over HTTP: registered by people, heard of by tokens that they sign themselves, told what to do.
+//! Devices over HTTP: registered by people, authenticated by self-signed tokens, controlled by commands.
 
 use muster_auth::PrivateKey;
 use reqwest::Method;
@@ -19,7 +19,7 @@ async fn patched(people: &Client, id: &str, version: Option<&str>, body: &Value)
 }
 
 #[tokio::test]
-async fn a_device_is_registered_heard_of_described_and_retired() {
+async fn a_device_is_registered_sends_heartbeats_is_described_and_retired() {
     let muster = Muster::start("");
     let admin = muster.admin().await;
     let place = json!({ "type": "Point", "coordinates": [8.64, 49.87] });
@@ -60,9 +60,9 @@ async fn a_device_is_registered_heard_of_described_and_retired() {
     ];
     let mut wanted: Vec<_> = fields.to_vec();
     wanted.sort_unstable();
-    let mut shown: Vec<_> = record.as_object().unwrap().keys().map(String::as_str).collect();
-    shown.sort_unstable();
-    assert_eq!(shown, wanted, "every field of the contract, and no other");
+    let mut fields: Vec<_> = record.as_object().unwrap().keys().map(String::as_str).collect();
+    fields.sort_unstable();
+    assert_eq!(fields, wanted, "every field of the contract, and no other");
 
     let beat = unit.beat(json!({ "health": { "battery_pct": 80 }, "boot_id": "b1", "seq": 1 })).await;
     assert_eq!((beat.status, &beat.json()["data"]["status"]), (200, &json!("online")), "{}", beat.text);
@@ -108,7 +108,11 @@ async fn each_right_is_checked_and_a_device_speaks_only_for_itself() {
         ("/rotate-credentials", json!({})),
     ] {
         assert_eq!(viewer.post(&path(rest), &body).await.status, 403, "{rest}");
-        assert_eq!(muster.client().post(&path(rest), &body).await.status, 401, "{rest}: a key is nobody's");
+        assert_eq!(
+            muster.client().post(&path(rest), &body).await.status,
+            401,
+            "{rest}: an API key belongs to no person"
+        );
     }
     assert_eq!(operator.post(&path("/heartbeat"), &json!({})).await.status, 200, "a person for a device");
     assert_eq!(other.client.post(&path("/heartbeat"), &json!({})).await.status, 403, "a device for another");
@@ -128,7 +132,7 @@ async fn a_command_reaches_the_device_that_waits_for_it() {
         async move { client.get("/api/v1/device/commands/next?wait_s=30").await }
     });
     let ordering =
-        admin.posting(&format!("{PATH}/{}/commands", unit.id), &json!({ "name": "siren.on", "args": { "s": 5 } }));
+        admin.post_request(&format!("{PATH}/{}/commands", unit.id), &json!({ "name": "siren.on", "args": { "s": 5 } }));
     let ordered = answer(ordering.try_clone().unwrap().header("idempotency-key", "k1")).await;
     assert_eq!((ordered.status, &ordered.json()["data"]["state"]), (201, &json!("queued")), "{}", ordered.text);
     let again = answer(ordering.header("idempotency-key", "k1")).await;
@@ -136,9 +140,9 @@ async fn a_command_reaches_the_device_that_waits_for_it() {
         (again.header("idempotency-replayed"), again.json()["data"]["id"].clone()),
         (Some("true"), ordered.json()["data"]["id"].clone())
     );
-    let handed = waiting.await.unwrap();
-    let command = handed.json()["data"].clone();
-    assert_eq!((handed.status, &command["state"], &command["args"]), (200, &json!("sent"), &json!({ "s": 5 })));
+    let next = waiting.await.unwrap();
+    let command = next.json()["data"].clone();
+    assert_eq!((next.status, &command["state"], &command["args"]), (200, &json!("sent"), &json!({ "s": 5 })));
     assert_eq!(unit.client.get("/api/v1/device/commands/next?wait_s=0").await.status, 204);
 
     let ack = format!("/api/v1/device/commands/{}/ack", command["id"].as_str().unwrap());
@@ -210,7 +214,7 @@ async fn devices_are_found_by_place_and_by_page() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_body_is_all_told() {
+async fn an_invalid_device_is_rejected_with_all_failures() {
     let muster = Muster::start("");
     let admin = muster.admin().await;
     let jwk = PrivateKey::generate().unwrap().to_jwk();
@@ -238,15 +242,15 @@ async fn what_was_acknowledged_survives_kill_9() {
     for _ in 0..10 {
         let unit = Unit::register(&admin, json!({})).await;
         assert_eq!(unit.beat(json!({})).await.status, 200);
-        let given = admin.post(&format!("{PATH}/{}/commands", unit.id), &json!({ "name": "ping" })).await;
-        units.push((unit, given.json()["data"]["id"].clone()));
+        let created = admin.post(&format!("{PATH}/{}/commands", unit.id), &json!({ "name": "ping" })).await;
+        units.push((unit, created.json()["data"]["id"].clone()));
     }
     server.kill();
     let server = Launch::new(folder.path()).start();
     for (unit, command) in units {
         let client = unit.client.at(&server.url);
-        let handed = client.get("/api/v1/device/commands/next?wait_s=0").await;
-        assert_eq!((handed.status, &handed.json()["data"]["id"]), (200, &command), "{}", handed.text);
+        let next = client.get("/api/v1/device/commands/next?wait_s=0").await;
+        assert_eq!((next.status, &next.json()["data"]["id"]), (200, &command), "{}", next.text);
         let beat = client.post(&format!("{PATH}/{}/heartbeat", unit.id), &json!({})).await;
         assert_eq!(beat.json()["data"]["status"], "online");
     }

@@ -1,5 +1,5 @@
-//! kill -9 of the whole disaster network in the middle of its work: what was acknowledged is there in the version that
-//! was told, and the feed told each change once.
+//! kill -9 of the whole disaster network under load: every acknowledged record exists in at least the acknowledged
+//! version, and the feed published each change once.
 
 mod history;
 mod work;
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use crate::support::client::Client;
 use crate::support::process::{Launch, Process};
-use crate::support::socket::until;
+use crate::support::socket::wait_until;
 use crate::support::{EMAIL, PASSWORD};
 use history::History;
-use work::{Fleet, Session, Told, Worker};
+use work::{AcknowledgedChange, Fleet, Session, Worker};
 
 const KILLS: usize = 15;
 
@@ -30,43 +30,43 @@ fn launch(folder: &std::path::Path) -> Process {
 
 /// Everything that was acknowledged, over all rounds.
 #[derive(Default)]
-struct Acknowledged {
-    /// The newest version that was told of each record, by its path.
+struct AcknowledgedState {
+    /// The newest acknowledged version of each record, by its path.
     records: BTreeMap<String, u64>,
-    /// What the feed has to tell: channel and key.
+    /// Events that the feed must publish: channel and key.
     events: Vec<(String, String)>,
 }
 
-impl Acknowledged {
-    fn take(&mut self, told: Vec<Told>) {
-        for Told { path, version, event } in told {
+impl AcknowledgedState {
+    fn take(&mut self, acknowledged: Vec<AcknowledgedChange>) {
+        for AcknowledgedChange { path, version, event } in acknowledged {
             let newest = self.records.entry(path).or_default();
             *newest = version.max(*newest);
             self.events.extend(event);
         }
     }
 
-    /// One change more may have been made than was answered: that one was on its way.
-    async fn all_there(&self, admin: &Client, round: usize) {
+    /// A record may be one change ahead of the last response: that change was in flight.
+    async fn check_all_present(&self, admin: &Client, round: usize) {
         for (path, version) in &self.records {
             let got = admin.get(path).await;
             assert_eq!(got.status, 200, "round {round}: {path}: {}", got.text);
             let body = got.json();
             let found = body["data"]["version"].as_u64().unwrap_or_else(|| panic!("{path}: {body}"));
-            assert!(found >= *version, "round {round}: {path} was told to be at {version} and is at {found}");
+            assert!(found >= *version, "round {round}: {path} was acknowledged at {version} and is at {found}");
         }
     }
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_survives_fifteen_kills_and_is_told_once() {
+async fn acknowledged_changes_survive_fifteen_kills_and_are_published_once() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = launch(folder.path());
     let (mut admin, _) = Client::new(&server.url).login(EMAIL, PASSWORD).await;
     let mut fleet = Fleet::new(&admin).await;
     let mut session = Session::open(&admin).await;
     let mut history = History::default();
-    let (mut all, mut pending) = (Acknowledged::default(), Vec::new());
+    let (mut all, mut pending) = (AcknowledgedState::default(), Vec::new());
     history.read(&admin, fleet.channels()).await;
     let mut recovered = 0;
     for round in 0..KILLS {
@@ -75,25 +75,25 @@ async fn what_was_acknowledged_survives_fifteen_kills_and_is_told_once() {
         let work = (0..4).map(|n| tokio::spawn(worker(round * 100 + n).mixed(fleet.clone()))).collect::<Vec<_>>();
         let rollout = tokio::spawn(worker(round * 100 + 50).rollout(fleet.clone()));
         let refreshes = tokio::spawn(session.clone().refreshes(admin.clone(), Arc::clone(&done)));
-        // Each time elsewhere in the work.
+        // At a different point of the load in each round.
         let enough = 20 + round * 7 % 30;
-        until("the work goes on", || done.load(Ordering::Acquire) >= enough).await;
+        wait_until("the load progresses", || done.load(Ordering::Acquire) >= enough).await;
         server.kill();
-        let told = join_all(work).await.into_iter().flat_map(Result::unwrap);
-        let told: Vec<Told> = told.chain(rollout.await.unwrap()).collect();
+        let acknowledged = join_all(work).await.into_iter().flat_map(Result::unwrap);
+        let acknowledged: Vec<AcknowledgedChange> = acknowledged.chain(rollout.await.unwrap()).collect();
         session = refreshes.await.unwrap();
-        pending.extend(told.iter().filter_map(|told| told.event.clone()));
-        all.take(told);
+        pending.extend(acknowledged.iter().filter_map(|acknowledged| acknowledged.event.clone()));
+        all.take(acknowledged);
 
         server = launch(folder.path());
         admin = admin.at(&server.url);
         fleet = fleet.at(&server.url);
-        all.all_there(&admin, round).await;
-        session.leads_on(&admin).await;
+        all.check_all_present(&admin, round).await;
+        session.check_refresh(&admin).await;
         if history.read(&admin, fleet.channels()).await {
             recovered += 1;
             for (channel, key) in pending.drain(..) {
-                assert!(history.told(&channel, &key), "round {round}: {channel} never told of {key}");
+                assert!(history.published(&channel, &key), "round {round}: {channel} never published {key}");
             }
         } else {
             pending.clear();

@@ -1,4 +1,4 @@
-//! `muster doctor`: what is wrong, and how to mend it.
+//! `muster doctor`: findings and their remedies.
 
 use crate::support;
 
@@ -7,16 +7,16 @@ use std::path::Path;
 use serde_json::Value;
 use support::process::{Launch, program};
 
-/// Its exit code and its findings, with settings and variables.
+/// Exit code and findings of a run with these settings and variables.
 fn doctor(folder: &Path, settings: &str, variables: &[(&str, &str)]) -> (i32, Vec<Value>) {
     let listen = "[server]\nlisten = \"127.0.0.1:0\"\n";
     std::fs::write(folder.join("config.toml"), format!("{settings}{listen}")).unwrap();
     let run =
         |args: &[&str]| program(folder).args(["doctor"]).args(args).envs(variables.iter().copied()).output().unwrap();
     let output = run(&["--json"]);
-    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let findings = said["findings"].as_array().unwrap().clone();
-    // The same for people, one line for each finding and one for each mending.
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = report["findings"].as_array().unwrap().clone();
+    // The plain-text output: one line for each finding and one for each remedy.
     let plain = run(&[]);
     let mends = findings.iter().filter(|finding| finding["mend"].is_string()).count();
     assert_eq!(String::from_utf8(plain.stdout).unwrap().lines().count(), findings.len() + mends);
@@ -24,11 +24,11 @@ fn doctor(folder: &Path, settings: &str, variables: &[(&str, &str)]) -> (i32, Ve
     (output.status.code().unwrap(), findings)
 }
 
-fn finding<'a>(findings: &'a [Value], what: &str) -> &'a Value {
-    findings.iter().find(|finding| finding["what"] == what).unwrap_or_else(|| panic!("no {what} in {findings:?}"))
+fn finding<'a>(findings: &'a [Value], name: &str) -> &'a Value {
+    findings.iter().find(|finding| finding["what"] == name).unwrap_or_else(|| panic!("no {name} in {findings:?}"))
 }
 
-/// The finding that keeps the exit code from being 0, and how to mend it.
+/// The finding that keeps the exit code from being 0, and its remedy.
 fn only_bad(findings: &[Value]) -> (&str, &str) {
     let bad: Vec<_> = findings.iter().filter(|finding| finding["ok"] == false).collect();
     assert_eq!(bad.len(), 1, "{findings:?}");
@@ -40,8 +40,8 @@ fn a_missing_model_is_exit_code_one_with_the_command_that_helps() {
     let folder = tempfile::tempdir().unwrap();
     let (code, findings) = doctor(folder.path(), "[llm]\nmodel = \"small\"\n", &[]);
     assert_eq!(code, 1);
-    let (what, mend) = only_bad(&findings);
-    assert_eq!(what, "embedded model");
+    let (name, mend) = only_bad(&findings);
+    assert_eq!(name, "embedded model");
     let command = if cfg!(feature = "llm") { "muster models pull small" } else { "llm" };
     assert!(mend.contains(command), "{mend}");
 }
@@ -79,7 +79,7 @@ fn a_providers_key_that_is_not_set_is_named() {
 }
 
 #[test]
-fn a_certificate_that_cannot_be_used_and_a_collector_that_is_down_are_told() {
+fn an_unusable_certificate_and_an_unreachable_collector_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let (cert, key) = (path("cert.pem"), path("key.pem"));
@@ -111,7 +111,7 @@ fn a_certificate_that_cannot_be_used_and_a_collector_that_is_down_are_told() {
 }
 
 #[test]
-fn bad_settings_and_a_store_in_use_are_told() {
+fn invalid_settings_and_a_store_in_use_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let (code, findings) = doctor(folder.path(), "[llm]\nslots = 0\n", &[]);
     assert_eq!((code, only_bad(&findings).0), (1, "settings"));
@@ -126,7 +126,7 @@ fn bad_settings_and_a_store_in_use_are_told() {
 }
 
 #[test]
-fn signing_keys_that_others_can_read_and_a_journal_that_cannot_be_read_are_told() {
+fn readable_signing_keys_and_an_unreadable_journal_are_reported() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     drop(Launch::new(folder.path()).start());
@@ -144,8 +144,8 @@ fn signing_keys_that_others_can_read_and_a_journal_that_cannot_be_read_are_told(
     let mode = |mode| std::fs::set_permissions(&keys, std::fs::Permissions::from_mode(mode)).unwrap();
     mode(0o644);
     let (code, findings) = look();
-    let (what, mend) = only_bad(&findings);
-    assert_eq!((code, what), (1, "signing keys"));
+    let (name, mend) = only_bad(&findings);
+    assert_eq!((code, name), (1, "signing keys"));
     assert!(mend.contains("chmod 600"), "{mend}");
     mode(0o600);
     std::fs::write(&keys, "{}").unwrap();

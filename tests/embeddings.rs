@@ -1,4 +1,4 @@
-//! Vectors over HTTP: of a provider, and of the model in this process where its files are there.
+//! Embeddings over HTTP: of a provider, and of the embedded model where its files exist.
 
 use crate::support;
 
@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use serde_json::{Value, json};
-use support::client::{Client, PATIENCE};
+use support::client::{Client, TEST_TIMEOUT};
 use support::server::Muster;
-use support::upstream::{Act, Upstream};
+use support::upstream::{Upstream, UpstreamAction};
 
 const VECTORS: &str = r#"{"object": "list", "model": "up", "usage": {"prompt_tokens": 5, "total_tokens": 5}, "data": [
     {"object": "embedding", "index": 1, "embedding": [0.5, -2.0]},
@@ -17,20 +17,20 @@ const VECTORS: &str = r#"{"object": "list", "model": "up", "usage": {"prompt_tok
 
 #[tokio::test]
 async fn a_providers_vectors_come_in_order_in_both_encodings() {
-    let upstream = Upstream::start(Act::Status(200, "", VECTORS));
+    let upstream = Upstream::start(UpstreamAction::Status(200, "", VECTORS));
     let muster = Muster::start(&upstream.provider("one", "some-embedder"));
     let client = muster.client();
     let body = json!({ "model": "some-embedder", "input": ["a", "b"] });
     let got = client.post("/v1/embeddings", &body).await;
     assert_eq!(got.status, 200, "{}", got.text);
-    let said = got.json();
-    assert_eq!((&said["object"], &said["model"]), (&json!("list"), &json!("some-embedder")));
-    assert_eq!(said["usage"], json!({ "prompt_tokens": 5, "total_tokens": 5 }));
-    assert_eq!(said["data"][0], json!({ "object": "embedding", "index": 0, "embedding": [1.0, 0.25] }));
+    let body = got.json();
+    assert_eq!((&body["object"], &body["model"]), (&json!("list"), &json!("some-embedder")));
+    assert_eq!(body["usage"], json!({ "prompt_tokens": 5, "total_tokens": 5 }));
+    assert_eq!(body["data"][0], json!({ "object": "embedding", "index": 0, "embedding": [1.0, 0.25] }));
     let packed = json!({ "model": "some-embedder", "input": ["a", "b"], "encoding_format": "base64" });
-    let said = client.post("/v1/embeddings", &packed).await.json();
+    let body = client.post("/v1/embeddings", &packed).await.json();
     let bytes =
-        base64::engine::general_purpose::STANDARD.decode(said["data"][1]["embedding"].as_str().unwrap()).unwrap();
+        base64::engine::general_purpose::STANDARD.decode(body["data"][1]["embedding"].as_str().unwrap()).unwrap();
     assert_eq!(bytes, [0.5_f32.to_le_bytes(), (-2.0_f32).to_le_bytes()].concat());
     let usage = client.get("/api/v1/usage").await.json();
     assert_eq!((&usage["total"]["requests"], &usage["total"]["prompt_tokens"]), (&json!(2), &json!(10)));
@@ -38,19 +38,22 @@ async fn a_providers_vectors_come_in_order_in_both_encodings() {
 
 #[tokio::test]
 async fn no_other_model_is_taken_in_its_place() {
-    let upstream = Upstream::start(Act::Status(500, "", "{}"));
+    let upstream = Upstream::start(UpstreamAction::Status(500, "", "{}"));
     let muster = Muster::start(&upstream.provider("one", "some-embedder"));
     let client = muster.client();
-    let asked = |model: &str, input: Value| json!({ "model": model, "input": input });
+    let embedding_request = |model: &str, input: Value| json!({ "model": model, "input": input });
     let status = async |body: Value| {
         let got = client.post("/v1/embeddings", &body).await;
         (got.status, got.json()["error"]["code"].as_str().unwrap_or_default().to_owned())
     };
-    assert_eq!(status(asked("some-embedder", json!("a"))).await, (502, "provider_failed".to_owned()));
-    assert_eq!(status(asked("text-embedding-3-small", json!("a"))).await, (503, "model_unconfigured".to_owned()));
-    assert_eq!(status(asked("no-such-model", json!("a"))).await, (404, "model_not_found".to_owned()));
-    assert_eq!(status(asked("some-embedder", json!([]))).await.0, 400);
-    assert_eq!(status(asked("some-embedder", json!(vec!["a"; 2049]))).await.0, 400);
+    assert_eq!(status(embedding_request("some-embedder", json!("a"))).await, (502, "provider_failed".to_owned()));
+    assert_eq!(
+        status(embedding_request("text-embedding-3-small", json!("a"))).await,
+        (503, "model_unconfigured".to_owned())
+    );
+    assert_eq!(status(embedding_request("no-such-model", json!("a"))).await, (404, "model_not_found".to_owned()));
+    assert_eq!(status(embedding_request("some-embedder", json!([]))).await.0, 400);
+    assert_eq!(status(embedding_request("some-embedder", json!(vec!["a"; 2049]))).await.0, 400);
     assert_eq!(status(json!({ "input": "a" })).await.0, 400);
 }
 
@@ -67,25 +70,25 @@ fn fetched() -> Option<String> {
 }
 
 async fn embed(client: &Client, input: Value) -> Vec<Vec<f64>> {
-    let mut looks = tokio::time::interval(Duration::from_millis(50));
-    let asking = async {
+    let mut interval = tokio::time::interval(Duration::from_millis(50));
+    let polling = async {
         loop {
             let got = client.post("/v1/embeddings", &json!({ "model": "muster-embed", "input": input })).await;
             if got.status == 200 {
-                let said = got.json();
-                let vectors = said["data"].as_array().unwrap().iter().map(|item| item["embedding"].as_array().unwrap());
+                let body = got.json();
+                let vectors = body["data"].as_array().unwrap().iter().map(|item| item["embedding"].as_array().unwrap());
                 return vectors.map(|vector| vector.iter().map(|number| number.as_f64().unwrap()).collect()).collect();
             }
             assert_eq!(got.status, 503, "while it loads: {}", got.text);
             assert!(got.number("retry-after").is_some(), "{}", got.text);
-            looks.tick().await;
+            interval.tick().await;
         }
     };
-    tokio::time::timeout(PATIENCE, asking).await.expect("the embedding model is loaded")
+    tokio::time::timeout(TEST_TIMEOUT, polling).await.expect("the embedding model is loaded")
 }
 
 #[tokio::test]
-async fn the_model_in_this_process_knows_what_is_alike() {
+async fn the_embedded_model_ranks_similar_texts() {
     let Some(settings) = fetched() else { return };
     let muster = Muster::start(&settings);
     let client = muster.client();

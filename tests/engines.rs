@@ -1,4 +1,4 @@
-//! Engines over HTTP: listed, described, run within bounds, in processes that leave with the server.
+//! Engines over HTTP: listed, described, run within bounds, in processes that end with the server.
 
 use std::path::Path;
 use std::process::Command;
@@ -58,7 +58,7 @@ async fn the_list_is_filtered_by_family_and_words() {
 }
 
 #[tokio::test]
-async fn a_bad_input_is_told_with_its_places() {
+async fn an_invalid_input_is_rejected_with_the_location_of_each_failure() {
     let muster = Muster::start("");
     let client = muster.client();
     let refused = client.post("/api/q109/run", &json!({ "schema": {}, "formats": "yes", "more": 1 })).await;
@@ -94,7 +94,7 @@ async fn a_key_needs_the_scope_and_has_its_own_limit() {
     let refused = client.post("/api/q109/run", &input).await;
     assert_eq!(refused.status, 429);
     assert!(refused.number("retry-after").is_some());
-    // Reading costs nothing of it.
+    // Reading does not count against it.
     assert_eq!(client.get("/api/q109").await.status, 200);
 }
 
@@ -127,14 +127,14 @@ async fn the_server_answers_others_while_an_engine_is_at_its_bound() {
     let path = "/api/q109/run";
     let (bad, health) = tokio::join!(client.post(path, &input), client.get("/api/health/live"));
     assert_eq!(health.status, 200);
-    // Twice 2^3000 ways: it runs out of time, of memory or of its stack, whichever comes first.
+    // 2^3000 alternatives, twice: it exceeds its time, memory or stack limit, whichever is first.
     assert!([408, 413, 422].contains(&bad.status), "{} {}", bad.status, bad.text);
     let good = client.post(path, &json!({ "schema": {}, "document": 1 })).await;
     assert_eq!(good.status, 200, "{}", good.text);
     assert!(stats(&muster).processes <= 1);
 }
 
-/// Processes whose parent it is.
+/// The child processes of this process.
 fn children(of: u32) -> Vec<u32> {
     let listed = Command::new("ps").args(["-o", "pid=", "--ppid", &of.to_string()]).output().unwrap();
     String::from_utf8(listed.stdout).unwrap().split_whitespace().map(|pid| pid.parse().unwrap()).collect()
@@ -166,7 +166,7 @@ async fn no_process_outlives_the_server_however_it_ends() {
 }
 
 #[tokio::test]
-async fn the_description_has_each_engine_with_its_own_types() {
+async fn the_description_has_each_engine_with_its_types() {
     let muster = Muster::start("");
     let api = muster.client().without_key().get("/openapi.json").await.json();
     for engine in muster_engines::all() {
@@ -194,7 +194,7 @@ async fn code_is_outlined_where_the_grammars_are_built_in() {
     assert_eq!(ran["warnings"], json!([]), "{ran}");
 }
 
-/// Where the server was told that an engine may read, and nowhere else.
+/// An engine reads only the configured folder.
 #[cfg(feature = "engines")]
 #[tokio::test]
 async fn a_path_out_of_the_workspace_is_refused_and_entered_in_the_audit_log() {
@@ -218,7 +218,7 @@ async fn a_path_out_of_the_workspace_is_refused_and_entered_in_the_audit_log() {
     assert_eq!(escapes(&muster).len(), 5);
 }
 
-/// What the audit log says of paths that left the workspace folder.
+/// The audit log's entries for paths outside the workspace folder.
 #[cfg(feature = "engines")]
 fn escapes(muster: &Muster) -> Vec<Value> {
     let entries = muster_store::Scan { limit: 1_000, ..muster_store::Scan::default() };

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::support::client::{Answer, Client, answer};
 use crate::support::process::{Launch, program};
 use crate::support::server::Muster;
-use crate::support::socket::until;
+use crate::support::socket::wait_until;
 use crate::support::{EMAIL, PASSWORD};
 
 const ARTIFACTS: &str = "/api/v1/firmware/artifacts";
@@ -64,7 +64,7 @@ async fn ready(people: &Client) -> String {
     id
 }
 
-/// A device of the field.
+/// A device with its client.
 #[derive(Clone)]
 struct Unit {
     id: String,
@@ -85,11 +85,11 @@ impl Unit {
     }
 
     async fn next(&self, wait_s: u32) -> Option<Value> {
-        let told = self.client.get(&format!("{NEXT}?wait_s={wait_s}")).await;
-        match told.status {
+        let job = self.client.get(&format!("{NEXT}?wait_s={wait_s}")).await;
+        match job.status {
             204 => None,
-            200 => Some(told.json()["data"].clone()),
-            other => panic!("{other} {}", told.text),
+            200 => Some(job.json()["data"].clone()),
+            other => panic!("{other} {}", job.text),
         }
     }
 
@@ -104,13 +104,13 @@ impl Unit {
         answer(self.reporting(job, state)).await
     }
 
-    /// Goes on until it has succeeded.
+    /// Reports each following state until the job has succeeded.
     async fn succeed(&self) {
         let mut job = self.next(30).await.expect("a job");
         while job["state"] != "succeeded" {
-            let said = self.report(&job, following(job["state"].as_str().unwrap())).await;
-            assert_eq!(said.status, 200, "{}", said.text);
-            job = said.json()["data"].clone();
+            let response = self.report(&job, following(job["state"].as_str().unwrap())).await;
+            assert_eq!(response.status, 200, "{}", response.text);
+            job = response.json()["data"].clone();
         }
     }
 }
@@ -200,14 +200,14 @@ async fn a_rollout_goes_from_approval_to_every_device() {
     );
     assert_eq!(approver.post(&format!("{path}/approve"), &json!({ "note": "go" })).await.status, 200);
 
-    let told = one.next(30).await.expect("it is told");
-    let fetched = one.client.get(told["artifact"]["content_url"].as_str().unwrap()).await;
+    let job = one.next(30).await.expect("it gets a job");
+    let fetched = one.client.get(job["artifact"]["content_url"].as_str().unwrap()).await;
     assert_eq!(fetched.status, 200, "by the device's own token");
-    assert_eq!(two.client.get(told["artifact"]["content_url"].as_str().unwrap()).await.status, 404);
+    assert_eq!(two.client.get(job["artifact"]["content_url"].as_str().unwrap()).await.status, 404);
     let other = Unit::register(&admin).await;
-    assert_eq!(other.report(&told, "downloading").await.status, 404, "another device's job");
+    assert_eq!(other.report(&job, "downloading").await.status, 404, "another device's job");
     one.succeed().await;
-    assert_eq!(one.report(&told, "downloading").await.json()["error"]["code"], "stale_execution");
+    assert_eq!(one.report(&job, "downloading").await.json()["error"]["code"], "stale_execution");
     two.succeed().await;
     let ended = manager.get(&path).await.json()["data"].clone();
     assert_eq!((&ended["state"], &ended["counters"]["succeeded"]), (&json!("succeeded"), &json!(2)));
@@ -218,7 +218,7 @@ async fn a_rollout_goes_from_approval_to_every_device() {
 }
 
 #[tokio::test]
-async fn a46_who_made_a_job_does_not_approve_it() {
+async fn a46_the_creator_of_a_job_cannot_approve_it() {
     let muster = Muster::start("");
     let admin = muster.admin().await;
     let artifact = ready(&admin).await;
@@ -254,18 +254,19 @@ async fn a_server_that_is_killed_in_an_upload_and_all_through_a_rollout_loses_no
     let mut units = [Unit::register(&admin).await, Unit::register(&admin).await];
     let made = job_for(&admin, &id, json!({ "groups": [{ "count": 1 }, { "count": 1 }] })).await;
     let path = format!("{JOBS}/{}", made.json()["data"]["id"].as_str().unwrap());
-    let (mut asked, mut seen) = (0, Vec::new());
+    let (mut reported, mut seen) = (0, Vec::new());
     for nth in 0..2 {
         loop {
             let unit = units[nth].clone();
-            let Some(job) = unit.next(30).await else { panic!("unit {nth} was told nothing") };
+            let Some(job) = unit.next(30).await else { panic!("unit {nth} got no job") };
             let state = job["state"].as_str().unwrap().to_owned();
             seen.push((nth, job["attempt"].as_u64().unwrap(), job["exec_version"].as_u64().unwrap()));
             let reporting = unit.reporting(&job, following(&state));
-            asked += 1;
-            let ended = if asked % 4 == 0 {
-                // Killed while it is asked: nobody knows whether the report was stored.
-                let sent = tokio::spawn(async move { reporting.send().await.is_ok_and(|said| said.status() == 200) });
+            reported += 1;
+            let ended = if reported % 4 == 0 {
+                // The server is killed while it handles the report: whether it was stored is unknown.
+                let sent =
+                    tokio::spawn(async move { reporting.send().await.is_ok_and(|response| response.status() == 200) });
                 tokio::task::yield_now().await;
                 server.kill();
                 sent.await.unwrap();
@@ -275,9 +276,9 @@ async fn a_server_that_is_killed_in_an_upload_and_all_through_a_rollout_loses_no
                 let of = format!("/api/v1/devices/{}/executions", unit.id);
                 admin.get(&of).await.json()["data"]["executions"][0]["state"] == "succeeded"
             } else {
-                let said = answer(reporting).await;
-                assert_eq!(said.status, 200, "{}", said.text);
-                said.json()["data"]["state"] == "succeeded"
+                let response = answer(reporting).await;
+                assert_eq!(response.status, 200, "{}", response.text);
+                response.json()["data"]["state"] == "succeeded"
             };
             if ended {
                 break;
@@ -299,7 +300,7 @@ async fn a_job_made_twice_by_one_key_is_made_once() {
     let artifact = ready(&admin).await;
     Unit::register(&admin).await;
     let body = json!({ "artifact_id": artifact, "target": { "group": "sirens" } });
-    let make = async || answer(admin.posting(JOBS, &body).header("idempotency-key", "night-1")).await;
+    let make = async || answer(admin.post_request(JOBS, &body).header("idempotency-key", "night-1")).await;
     let (first, second) = (make().await, make().await);
     assert_eq!((first.status, second.status, second.header("idempotency-replayed")), (201, 201, Some("true")));
     assert_eq!(first.json()["data"]["id"], second.json()["data"]["id"]);
@@ -320,9 +321,9 @@ async fn an_image_that_no_restore_brought_is_missed_and_no_job_of_it_starts() {
     let kept = std::fs::read(&image).unwrap();
     std::fs::remove_file(&image).unwrap();
     let refused = job_for(&admin, &artifact, json!({})).await;
-    let told = refused.json()["error"].clone();
-    assert_eq!((refused.status, &told["code"]), (409, &json!("image_missing")), "{}", refused.text);
-    assert!(refused.text.contains(&format!("{artifact}.img")), "it says which file lacks: {told}");
+    let job = refused.json()["error"].clone();
+    assert_eq!((refused.status, &job["code"]), (409, &json!("image_missing")), "{}", refused.text);
+    assert!(refused.text.contains(&format!("{artifact}.img")), "it names the missing file: {job}");
     let fetched = admin.get(&format!("{ARTIFACTS}/{artifact}/content")).await;
     assert_eq!((fetched.status, &fetched.json()["error"]["code"]), (409, &json!("image_missing")));
 
@@ -330,15 +331,15 @@ async fn an_image_that_no_restore_brought_is_missed_and_no_job_of_it_starts() {
     let looked = |data: &std::path::Path| {
         let mut doctor = program(data);
         doctor.args(["doctor", "--json"]).env("MUSTER__STORE__PATH", data.join("store"));
-        let said: Value = serde_json::from_slice(&doctor.output().unwrap().stdout).unwrap();
-        let findings = said["findings"].as_array().unwrap().clone();
+        let response: Value = serde_json::from_slice(&doctor.output().unwrap().stdout).unwrap();
+        let findings = response["findings"].as_array().unwrap().clone();
         findings.into_iter().find(|finding| finding["what"] == "firmware images").unwrap()
     };
     let finding = looked(data.path());
     assert_eq!(finding["ok"], false);
     assert!(finding["said"].as_str().unwrap().contains(&artifact), "{finding}");
     let muster = Muster::start_in(data, NO_APPROVAL);
-    until("firmware is probed", || muster.app.health.report().modules["firmware-jobs"].why.is_some()).await;
+    wait_until("firmware is probed", || muster.app.health.report().modules["firmware-jobs"].why.is_some()).await;
     std::fs::write(&image, kept).unwrap();
     let made = job_for(&muster.admin().await, &artifact, json!({})).await;
     assert_eq!(made.status, 201, "{}", made.text);

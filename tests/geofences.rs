@@ -1,4 +1,5 @@
-//! Geofences over HTTP: drawn, changed by version, deleted; hard shapes have a defined answer; each right is checked.
+//! Geofences over HTTP: created, changed by version, deleted; hard shapes have a defined answer; each permission is
+//! checked.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -69,7 +70,7 @@ async fn a_geofence_made_twice_by_one_key_is_made_once_and_outlives_the_server()
     let muster = Muster::start("");
     let admin = muster.admin().await;
     let make = async || {
-        let request = admin.posting(PATH, &fence("harbour", square(10.0, 12.0)));
+        let request = admin.post_request(PATH, &fence("harbour", square(10.0, 12.0)));
         answer(request.header("idempotency-key", "harbour-1")).await
     };
     let (first, second) = (make().await, make().await);
@@ -115,5 +116,5 @@ async fn who_may_read_devices_sees_geofences_and_who_may_write_incidents_draws_t
     assert_eq!(responder.post(PATH, &body).await.status, 201);
     assert_eq!(viewer.get(PATH).await.json()["data"]["geofences"].as_array().unwrap().len(), 1);
     assert_eq!(viewer.without_key().get(PATH).await.status, 401);
-    assert_eq!(muster.client().get(PATH).await.status, 401, "an API key is nobody's");
+    assert_eq!(muster.client().get(PATH).await.status, 401, "an API key belongs to no person");
 }

@@ -1,4 +1,4 @@
-//! People of the disaster network: login, sessions, tokens and what each may do.
+//! People of the disaster network: login, sessions, tokens and permissions.
 
 mod bound;
 mod cli;
@@ -21,7 +21,7 @@ fn now() -> u64 {
     Clock::system().now().seconds()
 }
 
-/// The signing keys of a server's data folder: what an insider could steal.
+/// The signing keys of a server's data folder, as an insider could steal them.
 fn keys_of(data: &Path) -> Arc<KeySet> {
     KeyRing::open(data.join("store/signing"), RotationPolicy::default(), now()).unwrap().set()
 }

@@ -1,4 +1,4 @@
-//! Incidents over HTTP: a whole life of one, refusals, what is seen by whom.
+//! Incidents over HTTP: the complete lifecycle, rejected requests, visibility.
 
 use crate::support;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use support::client::{Answer, Client, answer};
 use support::server::Muster;
 
-/// A flood in Mainz, assessed.
+/// An assessed flood in Mainz.
 fn flood() -> Value {
     json!({ "title": "Flood at the Rhine", "kind": "flood", "severity": "Moderate", "urgency": "Immediate",
         "certainty": "Observed", "area_desc": "Mainz",
@@ -25,8 +25,8 @@ async fn send(client: &Client, method: Method, path: &str, version: &Value, body
     answer(request.header("if-match", format!("\"{version}\"")).body(body.to_string())).await
 }
 
-/// Makes a transition at the version that is there.
-async fn act(client: &Client, incident: &Value, action: &str, body: &Value) -> Value {
+/// Makes a transition with the current version.
+async fn transition(client: &Client, incident: &Value, action: &str, body: &Value) -> Value {
     let path = format!("/api/v1/incidents/{}/{action}", incident["id"].as_str().unwrap());
     let got = send(client, Method::POST, &path, &incident["version"], body).await;
     assert_eq!(got.status, 200, "{action}: {}", got.text);
@@ -34,7 +34,7 @@ async fn act(client: &Client, incident: &Value, action: &str, body: &Value) -> V
 }
 
 #[tokio::test]
-async fn an_incident_lives_from_its_report_to_its_close() {
+async fn an_incident_passes_from_report_to_close() {
     let muster = Muster::start("");
     let (operator, commander) =
         (muster.person("otto", "operator").await, muster.person("carla", "incident_commander").await);
@@ -46,10 +46,10 @@ async fn an_incident_lives_from_its_report_to_its_close() {
     );
     // 50 × 100 × 100 / 10,000.
     assert_eq!(incident["priority"], 50);
-    let incident = act(&operator, &incident, "triage", &json!({})).await;
-    let incident = act(&operator, &incident, "acknowledge", &json!({})).await;
-    let incident = act(&operator, &incident, "activate", &json!({ "commander": me })).await;
-    let incident = act(&operator, &incident, "escalate", &json!({ "note": "more boats" })).await;
+    let incident = transition(&operator, &incident, "triage", &json!({})).await;
+    let incident = transition(&operator, &incident, "acknowledge", &json!({})).await;
+    let incident = transition(&operator, &incident, "activate", &json!({ "commander": me })).await;
+    let incident = transition(&operator, &incident, "escalate", &json!({ "note": "more boats" })).await;
     assert_eq!(incident["ics_type"], 4);
 
     let id = incident["id"].as_str().unwrap();
@@ -67,12 +67,12 @@ async fn an_incident_lives_from_its_report_to_its_close() {
     assert_eq!((out.status, &out.json()["error"]["code"]), (409, &json!("resources_not_released")));
     let got =
         send(&operator, Method::PATCH, &path, &incident["version"], &json!({ "id": 1, "status": "released" })).await;
-    let incident = act(&operator, &got.json()["data"], "contain", &json!({ "note": "the dike holds" })).await;
-    let incident = act(&operator, &incident, "resolve", &json!({})).await;
+    let incident = transition(&operator, &got.json()["data"], "contain", &json!({ "note": "the dike holds" })).await;
+    let incident = transition(&operator, &incident, "resolve", &json!({})).await;
     let early =
         send(&operator, Method::POST, &format!("/api/v1/incidents/{id}/close"), &incident["version"], &json!({})).await;
     assert_eq!((early.status, &early.json()["error"]["details"]["permission"]), (403, &json!("incidents:close")));
-    let incident = act(&commander, &incident, "close", &json!({})).await;
+    let incident = transition(&commander, &incident, "close", &json!({})).await;
     assert_eq!(incident["allowed"], json!(["reopen", "note"]));
 
     let note = operator.post(&format!("/api/v1/incidents/{id}/notes"), &json!({ "text": "bill sent" })).await;
@@ -141,7 +141,7 @@ async fn a_patch_changes_what_is_sent_and_null_clears() {
 }
 
 #[tokio::test]
-async fn the_map_and_the_list_show_what_is_asked_for() {
+async fn the_map_and_the_list_match_the_query() {
     let muster = Muster::start("");
     let operator = muster.person("otto", "operator").await;
     let circle = json!({ "type": "Circle", "center": [13.4, 52.5], "radius_m": 500 });
@@ -179,7 +179,7 @@ async fn reports_are_made_once_for_a_key_and_attached_by_their_dedup_key() {
     let operator = muster.person("otto", "operator").await;
     let mut body = flood();
     body["dedup_key"] = json!("gauge-7");
-    let named = || operator.posting("/api/v1/incidents", &body).header("idempotency-key", "k1");
+    let named = || operator.post_request("/api/v1/incidents", &body).header("idempotency-key", "k1");
     let (first, again) = (answer(named()).await, answer(named()).await);
     assert_eq!((first.status, again.status, again.header("idempotency-replayed")), (201, 201, Some("true")));
     assert_eq!(first.json()["data"]["id"], again.json()["data"]["id"]);
@@ -199,8 +199,8 @@ async fn a_responder_works_on_what_is_assigned_and_a_viewer_only_reads() {
     let refused = send(&responder, Method::POST, &format!("{path}/triage"), &json!(1), &json!({})).await;
     assert_eq!((refused.status, &refused.json()["error"]["code"]), (403, &json!("not_assigned")));
     let me = responder.get("/api/v1/auth/me").await.json()["data"]["id"].clone();
-    let incident = act(&operator, &incident, "assign", &json!({ "assignees": [me] })).await;
-    act(&responder, &incident, "triage", &json!({})).await;
+    let incident = transition(&operator, &incident, "assign", &json!({ "assignees": [me] })).await;
+    transition(&responder, &incident, "triage", &json!({})).await;
     assert_eq!(viewer.get(&path).await.status, 200);
     assert_eq!(viewer.post("/api/v1/incidents", &flood()).await.status, 403);
     let mut drill = flood();

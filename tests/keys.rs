@@ -1,4 +1,4 @@
-//! API keys: made, listed, used, ended, over HTTP.
+//! API keys over HTTP: created, listed, used, revoked.
 
 use crate::support;
 
@@ -22,11 +22,11 @@ async fn create(client: &Client, body: &Value) -> Value {
 }
 
 async fn create_once(client: &Client, idempotency: &str, body: &Value) -> Answer {
-    answer(client.posting(KEYS, body).header("idempotency-key", idempotency)).await
+    answer(client.post_request(KEYS, body).header("idempotency-key", idempotency)).await
 }
 
 #[tokio::test]
-async fn a_keys_life() {
+async fn the_lifecycle_of_a_key() {
     let muster = Muster::start("");
     let client = muster.client();
     let wish = json!({ "name": "dashboard", "owner": "ops", "plan_a": "starter", "plan_b": "pro", "scopes": ["chat", "memory"],
@@ -50,9 +50,9 @@ async fn a_keys_life() {
     assert_eq!(got.status, 200);
     assert_eq!((&got.json()["name"], &got.json()["revoked_at"]), (&json!("dashboard"), &Value::Null));
     let listed = client.get(KEYS).await;
-    for shown in [&got.text, &listed.text] {
-        assert!(!shown.contains(parts[2]), "the secret is shown once");
-        assert!(!shown.contains("sha256") && !shown.contains("\"key\""), "{shown}");
+    for text in [&got.text, &listed.text] {
+        assert!(!text.contains(parts[2]), "the secret is returned once");
+        assert!(!text.contains("sha256") && !text.contains("\"key\""), "{text}");
     }
 
     let revoked = client.delete(&format!("{KEYS}/{id}")).await;
@@ -141,7 +141,7 @@ async fn the_same_idempotency_key_makes_one_key() {
     let other = create_once(&client, "again-1", &chat_key("another")).await;
     assert_eq!((other.status, &other.json()["error_code"]), (409, &json!("IDEMPOTENCY_CONFLICT")));
 
-    // Another principal's is another.
+    // The same key of another principal is independent.
     let second = json!({ "name": "second admin", "scopes": ["admin", "chat"] });
     let second = client.with(create(&client, &second).await["key"].as_str().unwrap());
     let theirs = create_once(&second, "again-1", &chat_key("one")).await;

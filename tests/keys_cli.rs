@@ -8,15 +8,15 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 use support::client::Client;
 use support::process::{Launch, program};
-use support::{KEY, STRANGE_KEY};
+use support::{KEY, UNKNOWN_KEY};
 
-/// `muster keys …` on the data folder itself.
+/// Runs `muster keys …` on the data folder.
 fn local(folder: &Path, args: &[&str]) -> Output {
     let mut command = program(folder);
     command.args(["keys", "--data"]).arg(folder.join("store")).args(args).output().unwrap()
 }
 
-/// `muster keys --server …` with a key.
+/// Runs `muster keys --server …` with a key.
 fn remote(folder: &Path, url: &str, key: Option<&str>, args: &[&str]) -> Output {
     let mut command: Command = program(folder);
     if let Some(key) = key {
@@ -25,7 +25,7 @@ fn remote(folder: &Path, url: &str, key: Option<&str>, args: &[&str]) -> Output 
     command.args(["keys", "--server", url]).args(args).output().unwrap()
 }
 
-fn said(output: &Output) -> Value {
+fn json_output(output: &Output) -> Value {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text} {}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
@@ -37,7 +37,7 @@ fn refused(output: &Output, code: i32) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-async fn lets_in(url: &str, key: &Value) -> u16 {
+async fn status_with_key(url: &str, key: &Value) -> u16 {
     Client::new(url).with(key.as_str().unwrap()).get("/v1/models").await.status
 }
 
@@ -46,14 +46,14 @@ async fn on_a_stopped_servers_folder() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let create = ["create", "--name", "dashboard", "--scope", "chat", "--scope", "memory", "--plan-b", "pro", "--json"];
-    let made = said(&local(folder, &create));
+    let made = json_output(&local(folder, &create));
     assert_eq!((&made["scopes"], &made["plan_b"]), (&json!(["chat", "memory"]), &json!("pro")));
-    let ended = said(&local(folder, &["create", "--name", "ended", "--scope", "chat", "--json"]));
-    let rotated = said(&local(folder, &["rotate", made["id"].as_str().unwrap(), "--json"]));
+    let ended = json_output(&local(folder, &["create", "--name", "ended", "--scope", "chat", "--json"]));
+    let rotated = json_output(&local(folder, &["rotate", made["id"].as_str().unwrap(), "--json"]));
     assert_eq!(rotated["id"], made["id"]);
-    let revoked = said(&local(folder, &["revoke", ended["id"].as_str().unwrap(), "--json"]));
+    let revoked = json_output(&local(folder, &["revoke", ended["id"].as_str().unwrap(), "--json"]));
     assert!(revoked["revoked_at"].is_string());
-    let listed = said(&local(folder, &["list", "--json"]));
+    let listed = json_output(&local(folder, &["list", "--json"]));
     let names: Vec<_> = listed["keys"].as_array().unwrap().iter().map(|key| key["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["ended", "dashboard"], "newest first");
     assert!(!listed.to_string().contains(&made["key"].as_str().unwrap()[17..]), "no list shows a secret");
@@ -62,14 +62,14 @@ async fn on_a_stopped_servers_folder() {
     let plain = String::from_utf8(plain.stdout).unwrap();
     assert!(plain.lines().count() == 2 && plain.contains("revoked") && plain.contains("active"), "{plain}");
 
-    // What was made while it was stopped counts once it runs.
+    // Changes made while the server was stopped apply once it runs.
     let process = Launch::bare(folder).start();
-    assert_eq!(lets_in(&process.url, &made["key"]).await, 200, "within the grace");
-    assert_eq!(lets_in(&process.url, &rotated["key"]).await, 200);
-    assert_eq!(lets_in(&process.url, &ended["key"]).await, 401);
+    assert_eq!(status_with_key(&process.url, &made["key"]).await, 200, "within the grace");
+    assert_eq!(status_with_key(&process.url, &rotated["key"]).await, 200);
+    assert_eq!(status_with_key(&process.url, &ended["key"]).await, 401);
 
     let busy = refused(&local(folder, &["list"]), 1);
-    assert!(busy.contains("--server"), "it says how to reach a running server: {busy}");
+    assert!(busy.contains("--server"), "it explains how to reach a running server: {busy}");
 }
 
 #[tokio::test]
@@ -78,24 +78,24 @@ async fn through_a_running_server() {
     let folder = folder.path();
     let process = Launch::new(folder).start();
     let url = process.url.as_str();
-    let made = said(&remote(folder, url, Some(KEY), &["create", "--name", "n", "--scope", "chat", "--json"]));
-    assert_eq!(lets_in(url, &made["key"]).await, 200);
-    let listed = said(&remote(folder, url, Some(KEY), &["list", "--json"]));
+    let made = json_output(&remote(folder, url, Some(KEY), &["create", "--name", "n", "--scope", "chat", "--json"]));
+    assert_eq!(status_with_key(url, &made["key"]).await, 200);
+    let listed = json_output(&remote(folder, url, Some(KEY), &["list", "--json"]));
     assert_eq!(listed["keys"].as_array().unwrap().len(), 2);
     let id = made["id"].as_str().unwrap();
-    let rotated = said(&remote(folder, url, Some(KEY), &["rotate", id, "--grace", "0", "--json"]));
-    assert_eq!((lets_in(url, &made["key"]).await, lets_in(url, &rotated["key"]).await), (401, 200));
+    let rotated = json_output(&remote(folder, url, Some(KEY), &["rotate", id, "--grace", "0", "--json"]));
+    assert_eq!((status_with_key(url, &made["key"]).await, status_with_key(url, &rotated["key"]).await), (401, 200));
     let made = rotated;
-    said(&remote(folder, url, Some(KEY), &["revoke", id, "--json"]));
-    assert_eq!(lets_in(url, &made["key"]).await, 401);
+    json_output(&remote(folder, url, Some(KEY), &["revoke", id, "--json"]));
+    assert_eq!(status_with_key(url, &made["key"]).await, 401);
 
     assert!(refused(&remote(folder, url, None, &["list"]), 1).contains("MUSTER_API_KEY"));
-    assert!(refused(&remote(folder, url, Some(STRANGE_KEY), &["list"]), 1).contains("unknown, expired or revoked"));
+    assert!(refused(&remote(folder, url, Some(UNKNOWN_KEY), &["list"]), 1).contains("unknown, expired or revoked"));
     assert!(
         refused(&remote(folder, url, Some(KEY), &["revoke", "key_none"]), 1).contains("no key has the id key_none")
     );
-    let nobody = refused(&remote(folder, "http://127.0.0.1:1", Some(KEY), &["list"]), 1);
-    assert!(nobody.contains("http://127.0.0.1:1 does not answer"), "{nobody}");
+    let unreachable = refused(&remote(folder, "http://127.0.0.1:1", Some(KEY), &["list"]), 1);
+    assert!(unreachable.contains("http://127.0.0.1:1 does not answer"), "{unreachable}");
 }
 
 #[test]
@@ -109,8 +109,8 @@ fn wrong_use_is_exit_code_two() {
         (&["revoke"], "<ID>"),
         (&["frobnicate"], "frobnicate"),
     ] {
-        let why = refused(&local(folder.path(), args), 2);
-        assert!(why.contains(named), "{args:?}: {why}");
+        let message = refused(&local(folder.path(), args), 2);
+        assert!(message.contains(named), "{args:?}: {message}");
     }
     let expired =
         local(folder.path(), &["create", "--name", "n", "--scope", "chat", "--expires", "2001-01-01T00:00:00Z"]);

@@ -1,4 +1,4 @@
-//! What may not be slow: the first token of an instant upstream, and the way from start to live.
+//! Latency bounds: the first token of an immediate upstream, and the time from start to live.
 
 use crate::support;
 
@@ -7,13 +7,13 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use support::KEY;
-use support::client::PATIENCE;
+use support::client::TEST_TIMEOUT;
 use support::dialect::Chat;
 use support::process::Launch;
 use support::server::Muster;
-use support::upstream::{Act, Upstream};
+use support::upstream::{Upstream, UpstreamAction};
 
-/// One kept connection, read without any client between.
+/// One persistent connection, read without an HTTP client.
 struct Raw {
     stream: TcpStream,
     read: Vec<u8>,
@@ -23,22 +23,23 @@ impl Raw {
     fn connect(address: impl std::net::ToSocketAddrs) -> Self {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_nodelay(true).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
         Self { stream, read: Vec::new() }
     }
 
-    /// Reads on until `what` is there.
-    fn read_to(&mut self, what: &str) {
+    /// Reads until the marker is found.
+    fn read_to(&mut self, marker: &str) {
         let mut buffer = [0; 8192];
-        while !self.read.windows(what.len()).any(|window| window == what.as_bytes()) {
+        while !self.read.windows(marker.len()).any(|window| window == marker.as_bytes()) {
             let count = self.stream.read(&mut buffer).unwrap();
-            assert!(count > 0, "{what:?} is not in {}", String::from_utf8_lossy(&self.read));
+            assert!(count > 0, "{marker:?} is not in {}", String::from_utf8_lossy(&self.read));
             self.read.extend_from_slice(&buffer[..count]);
         }
     }
 
-    /// Posts, and gives the time from the first byte written until `what` was read; reads on to the response's end.
-    fn time_to(&mut self, path: &str, body: &str, what: &str) -> Duration {
+    /// Posts a request and returns the time from its first byte until `marker` was read; then reads the response to its
+    /// end.
+    fn time_to(&mut self, path: &str, body: &str, marker: &str) -> Duration {
         self.read.clear();
         let head = format!(
             "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {KEY}\r\ncontent-type: application/json\r\n\
@@ -47,14 +48,14 @@ impl Raw {
         );
         let begun = Instant::now();
         self.stream.write_all((head + body).as_bytes()).unwrap();
-        self.read_to(what);
+        self.read_to(marker);
         let took = begun.elapsed();
         self.read_to("\r\n0\r\n\r\n");
         took
     }
 }
 
-/// The promised bound, at one connection over loopback.
+/// The guaranteed bound, at one connection over loopback.
 const LIMIT: Duration = Duration::from_millis(5);
 
 fn median(mut times: Vec<Duration>) -> Duration {
@@ -64,15 +65,15 @@ fn median(mut times: Vec<Duration>) -> Duration {
 
 #[test]
 fn the_first_token_takes_under_five_milliseconds() {
-    let upstream = Upstream::start(Act::Answer(&["first-token", " and", " more"]));
+    let upstream = Upstream::start(UpstreamAction::Answer(&["first-token", " and", " more"]));
     let muster = Muster::start(&(upstream.provider("one", "alpha") + "[limits.agent]\nchat = \"unlimited\"\n"));
     for chat in Chat::ALL {
         let mut connection = Raw::connect(muster.address);
-        let body = chat.ask_streamed("alpha", "hi").to_string();
+        let body = chat.streaming_request_body("alpha", "hi").to_string();
         let mut time = || connection.time_to(chat.path(), &body, "first-token");
         // The first one opens the connection to the upstream.
         time();
-        // A busy machine can spoil a round of fifty, not each of ten; Nagle's algorithm (44 ms) would spoil them all.
+        // A busy machine can spoil one series of fifty, not all ten; Nagle's algorithm (44 ms) would spoil them all.
         let mut best = Duration::MAX;
         for round in 1..=10 {
             best = best.min(median((0..50).map(|_| time()).collect()));

@@ -1,4 +1,4 @@
-//! The ledger and its budgets, over HTTP: one line for each request whatever its dialect, exact under races, across kills.
+//! The ledger and its budgets, over HTTP: one line per request in every dialect, exact under races and kills.
 
 use crate::support;
 
@@ -9,7 +9,7 @@ use support::client::{Answer, Client};
 use support::dialect::Chat;
 use support::process::Launch;
 use support::server::Muster;
-use support::upstream::{Act, Upstream};
+use support::upstream::{Upstream, UpstreamAction};
 
 /// A model of the catalogue: 0.20 USD per million prompt tokens, 1.20 per million of the answer.
 const MODEL: &str = "gpt-5.6-luna";
@@ -33,7 +33,7 @@ fn close(figure: &Value, expected: f64) {
     assert!((figure - expected).abs() < 1e-12, "{figure}, not {expected}");
 }
 
-async fn ask(client: &Client, max_tokens: u32) -> Answer {
+async fn post_chat(client: &Client, max_tokens: u32) -> Answer {
     let turns = json!([{ "role": "user", "content": "say two words" }]);
     let body = json!({ "model": MODEL, "messages": turns, "max_tokens": max_tokens });
     client.post("/v1/chat/completions", &body).await
@@ -41,7 +41,7 @@ async fn ask(client: &Client, max_tokens: u32) -> Answer {
 
 #[tokio::test]
 async fn every_endpoint_settles_in_one_ledger() {
-    let upstream = Upstream::start(Act::Answer(WORDS));
+    let upstream = Upstream::start(UpstreamAction::Answer(WORDS));
     let muster = Muster::start(&priced(&upstream));
     let admin = muster.client();
     let client = admin.with(admin.make_key(&json!({ "name": "n", "scopes": ["chat"], "plan_b": "pro" })).await);
@@ -61,21 +61,21 @@ async fn every_endpoint_settles_in_one_ledger() {
         assert_eq!(client.post(path, &body).await.status, 200, "{path}");
         calls += 1;
     }
-    let told = usage(&client, "").await;
-    let rows = told["usage"].as_array().unwrap();
-    assert_eq!(rows.len(), 1, "one key, one model, one day: {told}");
-    for sums in [&told["total"], &rows[0]] {
+    let report = usage(&client, "").await;
+    let rows = report["usage"].as_array().unwrap();
+    assert_eq!(rows.len(), 1, "one key, one model, one day: {report}");
+    for sums in [&report["total"], &rows[0]] {
         assert_eq!((&sums["requests"], &sums["failed"], &sums["cancelled"]), (&json!(calls), &json!(0), &json!(0)));
         assert_eq!((&sums["prompt_tokens"], &sums["completion_tokens"]), (&json!(7 * calls), &json!(2 * calls)));
         assert_eq!((&sums["estimated_requests"], &sums["unpriced_requests"]), (&json!(0), &json!(0)));
         close(&sums["cost_usd"], COST_USD * f64::from(calls));
     }
     assert_eq!((&rows[0]["model"], rows[0]["day"].as_str().unwrap().len()), (&json!(MODEL), 10));
-    assert!(told["budget"]["limit_usd"].is_null());
+    assert!(report["budget"]["limit_usd"].is_null());
 
-    // A failure is a line too, and costs nothing.
-    upstream.now(Act::Status(500, "", "{}"));
-    assert_eq!(ask(&client, 9).await.status, 502);
+    // A failure has a line too, and costs nothing.
+    upstream.set_action(UpstreamAction::Status(500, "", "{}"));
+    assert_eq!(post_chat(&client, 9).await.status, 502);
     let after = usage(&client, "").await;
     assert_eq!((&after["total"]["requests"], &after["total"]["failed"]), (&json!(calls + 1), &json!(1)));
     close(&after["total"]["cost_usd"], COST_USD * f64::from(calls));
@@ -83,12 +83,12 @@ async fn every_endpoint_settles_in_one_ledger() {
 
 #[tokio::test]
 async fn a_key_sees_its_own_and_an_admin_all() {
-    let upstream = Upstream::start(Act::Answer(WORDS));
+    let upstream = Upstream::start(UpstreamAction::Answer(WORDS));
     let muster = Muster::start(&priced(&upstream));
     let admin = muster.client();
     let made = admin.post("/api/v1/keys", &json!({ "name": "n", "scopes": ["chat"] })).await.json();
     let client = admin.with(made["key"].as_str().unwrap());
-    assert_eq!((ask(&client, 9).await.status, ask(&admin, 9).await.status), (200, 200));
+    assert_eq!((post_chat(&client, 9).await.status, post_chat(&admin, 9).await.status), (200, 200));
     let id = made["id"].as_str().unwrap();
     assert_eq!(usage(&client, "").await["usage"][0]["key_id"], made["id"]);
     assert_eq!(usage(&admin, &format!("?key={id}")).await["usage"], usage(&client, "").await["usage"]);
@@ -106,7 +106,7 @@ async fn a_key_sees_its_own_and_an_admin_all() {
 
 #[tokio::test]
 async fn a_keys_budget_holds_under_a_race_and_is_then_spent_to_the_last_call() {
-    let upstream = Upstream::start(Act::Answer(WORDS));
+    let upstream = Upstream::start(UpstreamAction::Answer(WORDS));
     let muster = Muster::start(&(priced(&upstream) + "[chain]\norder = [\"openai\"]\n"));
     let admin = muster.client();
     let limit = 200_000e-9;
@@ -114,7 +114,7 @@ async fn a_keys_budget_holds_under_a_race_and_is_then_spent_to_the_last_call() {
     let client = admin.with(admin.make_key(&key).await);
     let mut answered = 0;
     // Each may cost 10 × 1200 and its prompt: the race is for some sixteen places.
-    for got in join_all((0..64).map(|_| ask(&client, 10))).await {
+    for got in join_all((0..64).map(|_| post_chat(&client, 10))).await {
         match got.status {
             200 => answered += 1,
             429 => {
@@ -123,7 +123,7 @@ async fn a_keys_budget_holds_under_a_race_and_is_then_spent_to_the_last_call() {
                     (&error["code"], &error["type"]),
                     (&json!("insufficient_quota"), &json!("rate_limit_error"))
                 );
-                // The month's end is far: clients that would sleep until then are told not to.
+                // The end of the month is far away: clients that would sleep until then are sent no Retry-After.
                 let wait = got.number("retry-after").unwrap();
                 assert!(wait <= 31 * 24 * 3600, "{wait}");
                 assert_eq!(got.header("x-should-retry"), (wait > 120).then_some("false"));
@@ -132,8 +132,8 @@ async fn a_keys_budget_holds_under_a_race_and_is_then_spent_to_the_last_call() {
         }
     }
     assert!(answered > 0);
-    // What was set aside and not spent is free again; so one after the other come in until there is no room for one more.
-    while ask(&client, 10).await.status == 200 {
+    // A hold that was not spent is released: further requests are admitted one by one until the budget is exhausted.
+    while post_chat(&client, 10).await.status == 200 {
         answered += 1;
     }
     let budget = usage(&client, "").await["budget"].clone();
@@ -149,7 +149,8 @@ async fn a_keys_budget_holds_under_a_race_and_is_then_spent_to_the_last_call() {
 
 #[tokio::test]
 async fn a_model_without_room_is_passed_over() {
-    let (cheap, dear) = (Upstream::start(Act::Answer(WORDS)), Upstream::start(Act::Answer(WORDS)));
+    let (cheap, dear) =
+        (Upstream::start(UpstreamAction::Answer(WORDS)), Upstream::start(UpstreamAction::Answer(WORDS)));
     let settings = dear.provider("openai", "gpt-5.6").replace("[[provider]]\n", "[[provider]]\napi_key_env = \"\"\n")
         + &cheap.provider("other", "local")
         + "price = { input_per_million = 0.0, output_per_million = 0.0 }\n"
@@ -186,7 +187,7 @@ async fn a_model_without_room_is_passed_over() {
 
 #[tokio::test]
 async fn what_has_no_known_price_is_not_for_keys_with_a_budget() {
-    let upstream = Upstream::start(Act::Answer(WORDS));
+    let upstream = Upstream::start(UpstreamAction::Answer(WORDS));
     let order = "[chain]\norder = [\"one\"]\n";
     let muster = Muster::start(&(upstream.provider("one", "own-model") + order));
     let admin = muster.client();
@@ -194,7 +195,7 @@ async fn what_has_no_known_price_is_not_for_keys_with_a_budget() {
     let body = json!({ "model": "own-model", "messages": [{ "role": "user", "content": "hi" }] });
     let refused = admin.with(admin.make_key(&key).await).post("/v1/chat/completions", &body).await;
     assert_eq!(refused.status, 429, "{}", refused.text);
-    assert!(refused.text.contains("price"), "it says how to mend it: {}", refused.text);
+    assert!(refused.text.contains("price"), "it explains the remedy: {}", refused.text);
     assert_eq!(admin.post("/v1/chat/completions", &body).await.status, 200, "without a budget it is only unpriced");
     assert_eq!(usage(&admin, "").await["total"]["unpriced_requests"], 1);
 
@@ -206,12 +207,13 @@ async fn what_has_no_known_price_is_not_for_keys_with_a_budget() {
     close(&usage(&client, "").await["total"]["cost_usd"], 27e-6);
     let model = admin.get("/v1/models/own-model").await.json();
     let listed = json!({ "input_per_million": 1.0, "output_per_million": 10.0 });
-    assert_eq!(model["pricing"], listed, "the list says what is charged");
+    assert_eq!(model["pricing"], listed, "the list has the price charged");
 }
 
 #[tokio::test]
 async fn the_gateways_own_bounds() {
-    let (slow, quick) = (Upstream::start(Act::HangBeforeHeaders), Upstream::start(Act::Answer(WORDS)));
+    let (slow, quick) =
+        (Upstream::start(UpstreamAction::HangBeforeHeaders), Upstream::start(UpstreamAction::Answer(WORDS)));
     let muster = Muster::start(&(slow.provider("slow", "a") + &quick.provider("quick", "b")));
     let client = muster.client();
     let turns = json!([{ "role": "user", "content": "hi" }]);
@@ -219,11 +221,11 @@ async fn the_gateways_own_bounds() {
     let got = client.post("/api/q159/llm/chat", &hedged).await.json();
     let tried: Vec<_> = got["attempts"].as_array().unwrap().iter().map(|attempt| &attempt["outcome"]).collect();
     assert_eq!((&got["provider"], tried), (&json!("quick"), vec![&json!("cancelled"), &json!("ok")]));
-    slow.client_left().await;
+    slow.client_disconnected().await;
     let late = json!({ "models": ["slow/a", "a"], "messages": turns, "deadline_ms": 200 });
     let got = client.post("/api/q159/llm/chat", &late).await;
     assert_eq!((got.status, &got.json()["error_code"]), (503, &json!("PROVIDER_FAILED")), "{}", got.text);
-    slow.now(Act::Status(500, "", "{}"));
+    slow.set_action(UpstreamAction::Status(500, "", "{}"));
     let before = slow.requests();
     let tries = json!({ "models": ["slow/a", "a"], "messages": turns, "max_retries": 0 });
     assert_eq!(client.post("/api/q159/llm/chat", &tries).await.status, 503);
@@ -249,10 +251,10 @@ async fn the_gateways_own_bounds() {
     assert_eq!((&done["content"], &done["budget"]["model"]), (&json!("two words"), &json!("b")));
 }
 
-/// What was answered is in the ledger, whenever the server is killed; what was set aside for calls under way is charged.
+/// Answered requests are in the ledger whenever the server is killed; holds of calls in flight are charged.
 #[tokio::test]
 async fn kill_9_loses_no_line_and_frees_no_budget() {
-    let upstream = Upstream::start(Act::Answer(WORDS));
+    let upstream = Upstream::start(UpstreamAction::Answer(WORDS));
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("config.toml"), priced(&upstream)).unwrap();
     let mut process = Launch::new(folder.path()).start();
@@ -261,25 +263,25 @@ async fn kill_9_loses_no_line_and_frees_no_budget() {
     let mut client = admin.with(admin.make_key(&made).await);
     let mut answered = 0;
     for round in 1..=5 {
-        for got in join_all((0..20).map(|_| ask(&client, 10))).await {
+        for got in join_all((0..20).map(|_| post_chat(&client, 10))).await {
             assert_eq!(got.status, 200, "{}", got.text);
             answered += 1;
         }
-        // One more is under way when the kill comes.
-        upstream.now(Act::Endless);
+        // One more call is in flight at the kill.
+        upstream.set_action(UpstreamAction::Endless);
         let turns = json!([{ "role": "user", "content": "hi" }]);
         let body = json!({ "model": MODEL, "messages": turns, "max_tokens": 10, "stream": true });
         let mut held = client.stream("/v1/chat/completions", &body).await;
         held.next().await.unwrap();
         process.kill();
-        upstream.now(Act::Answer(WORDS));
+        upstream.set_action(UpstreamAction::Answer(WORDS));
         process = Launch::new(folder.path()).start();
         client = client.at(&process.url);
-        let told = usage(&client, "").await;
-        assert_eq!(told["total"]["requests"], answered, "round {round}: {told}");
-        close(&told["total"]["cost_usd"], COST_USD * f64::from(answered));
-        let unsettled = told["total"]["unsettled_usd"].as_f64().unwrap();
-        assert!(unsettled >= 12_000e-9 * f64::from(round), "what was set aside is charged: {told}");
-        close(&told["budget"]["spent_usd"], COST_USD * f64::from(answered) + unsettled);
+        let report = usage(&client, "").await;
+        assert_eq!(report["total"]["requests"], answered, "round {round}: {report}");
+        close(&report["total"]["cost_usd"], COST_USD * f64::from(answered));
+        let unsettled = report["total"]["unsettled_usd"].as_f64().unwrap();
+        assert!(unsettled >= 12_000e-9 * f64::from(round), "what was set aside is charged: {report}");
+        close(&report["budget"]["spent_usd"], COST_USD * f64::from(answered) + unsettled);
     }
 }

@@ -1,4 +1,4 @@
-//! Limits over real sockets and real restarts: the headers tell, the plan holds, no restart is a way round it.
+//! Limits over real sockets and real restarts: headers report them, plans are enforced, no restart circumvents them.
 
 use crate::support;
 
@@ -7,7 +7,7 @@ use support::KEY;
 use support::client::{Answer, Client};
 use support::process::Launch;
 
-/// The server's client with a key of its own under these limits.
+/// A client of the server with a new key under these limits.
 async fn limited(url: &str, limits: serde_json::Value) -> Client {
     let admin = Client::new(url).with(KEY);
     let plans = json!({"name": "limited", "scopes": ["chat"], "plan_a": "enterprise", "limits": limits});
@@ -23,7 +23,7 @@ fn now() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
 }
 
-/// Asks until refused; how often it was let through.
+/// Sends requests until one is rejected; returns how many were admitted.
 async fn use_up(client: &Client) -> u64 {
     let mut passed = 0;
     while models(client).await.status == 200 {
@@ -34,7 +34,7 @@ async fn use_up(client: &Client) -> u64 {
 }
 
 #[tokio::test]
-async fn a_key_gets_exactly_its_limit_and_is_told_where_it_stands() {
+async fn a_key_gets_exactly_its_limit_and_headers_report_the_remainder() {
     let data = tempfile::tempdir().unwrap();
     let server = Launch::new(data.path()).start();
     let client = limited(&server.url, json!({"requests_per_minute": 3})).await;
@@ -80,7 +80,7 @@ async fn a_clean_restart_keeps_a_daily_quota_to_the_request() {
 }
 
 #[tokio::test]
-async fn kill_9_is_no_way_round_a_daily_quota_and_costs_a_small_lease() {
+async fn kill_9_does_not_circumvent_a_daily_quota_and_costs_a_small_lease() {
     let data = tempfile::tempdir().unwrap();
     let mut server = Launch::new(data.path()).start();
     let mut client = limited(&server.url, json!({"requests_per_day": 60})).await;
@@ -95,7 +95,7 @@ async fn kill_9_is_no_way_round_a_daily_quota_and_costs_a_small_lease() {
         client = client.at(&server.url);
     }
     passed += use_up(&client).await;
-    // A lease is a twentieth of the limit: 3. Two may be under way at the kill, the spent and the next.
+    // A lease is a twentieth of the limit: 3. Two may be in use at the kill, the spent one and the next.
     assert!(passed <= 60, "{passed} of 60 after {kills} kills");
     assert!(passed >= 60 - kills * 6, "{passed} of 60 after {kills} kills: more than the leases were lost");
 }

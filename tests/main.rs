@@ -1,7 +1,7 @@
-//! Black-box tests of the whole server, one module for each thing promised.
+//! Black-box tests of the whole server, one module per feature.
 //!
 //! One program for all of them: each test program links the whole server, and two dozen of those filled the disk and
-//! half the time of a run. To run one module: `cargo nextest run -p muster -E 'test(/^ledger::/)'`.
+//! took half of the test time. To run one module: `cargo nextest run -p muster -E 'test(/^ledger::/)'`.
 
 #![allow(
     clippy::unwrap_used,
@@ -46,9 +46,9 @@ mod refusals;
 mod reload;
 mod responses;
 mod scenario;
-mod sight;
 mod simulate;
 mod supervision;
 mod tasks;
 mod tasks_crash;
 mod tls;
+mod visibility;

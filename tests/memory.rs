@@ -1,4 +1,4 @@
-//! Semantic memory over HTTP: what is stored is there and found, by whom it may be found, until it expires or is deleted.
+//! Semantic memory over HTTP: entries are stored and found, by their owners, until they expire or are deleted.
 
 mod batch;
 mod busy;
@@ -12,6 +12,6 @@ mod lists;
 mod rebuilt;
 mod search;
 mod semantic;
-mod told;
+mod stats;
 mod versions;
 mod world;

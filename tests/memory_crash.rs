@@ -1,5 +1,5 @@
-//! kill -9 of the server in the middle of stores, replacements, deletions and sweeps of memory, again and again: what was
-//! acknowledged is there and found, what was deleted or is over stays away, no version goes back.
+//! kill -9 of the server during stores, replacements, deletions and sweeps of memory, repeatedly: acknowledged entries
+//! exist and are found, deleted and expired ones stay absent, no version decreases.
 
 mod work;
 
@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::join_all;
 
-use crate::support::dice::Dice;
 use crate::support::process::start;
-use crate::support::socket::until;
+use crate::support::rng::SplitMix64;
+use crate::support::socket::wait_until;
 use work::Worker;
 
-/// Of each of the two tests.
+/// Kills in each of the two tests.
 const KILLS: usize = 25;
-/// Ends in order in between: what they save of the index is what the next crash starts from.
+/// Graceful ends in between: the index that they save is the start of the next round.
 const TERM_EACH: usize = 9;
 const WORKERS: usize = 6;
 
@@ -45,13 +45,13 @@ async fn survives(seed: u64) {
     let folder = tempfile::tempdir().unwrap();
     let (mut server, mut client) = start(folder.path(), SETTINGS);
     let mut workers: Vec<Worker> = (0..WORKERS).map(Worker::new).collect();
-    let (mut dice, mut acts, mut doubts) = (Dice(seed), 0, 0);
+    let (mut rng, mut acts, mut doubts) = (SplitMix64(seed), 0, 0);
     for round in 1..=KILLS + KILLS / TERM_EACH {
-        let enough = 20 + dice.below(120);
+        let enough = 20 + rng.below(120);
         let done = Arc::new(AtomicUsize::new(0));
         let going: Vec<_> =
             workers.drain(..).map(|worker| tokio::spawn(worker.goes_on(client.clone(), Arc::clone(&done)))).collect();
-        until("they write", || done.load(Ordering::Acquire) >= enough).await;
+        wait_until("they write", || done.load(Ordering::Acquire) >= enough).await;
         let signal = if round % TERM_EACH == 0 { "TERM" } else { "KILL" };
         server.signal(signal);
         workers.extend(join_all(going).await.into_iter().map(Result::unwrap));
@@ -68,8 +68,12 @@ async fn survives(seed: u64) {
     assert!(doubts >= KILLS / 2, "the kills hit the work: {doubts}");
     let words: Vec<String> = workers.iter().flat_map(Worker::past).collect();
     for word in words {
-        let told = client.get(&format!("/api/memory/search?q={word}&limit=200")).await;
-        assert_eq!(told.status, 200, "{}", told.text);
-        assert!(!told.text.contains(&format!("\"{word} ")), "{word} was replaced, deleted or over: {}", told.text);
+        let answered_at = client.get(&format!("/api/memory/search?q={word}&limit=200")).await;
+        assert_eq!(answered_at.status, 200, "{}", answered_at.text);
+        assert!(
+            !answered_at.text.contains(&format!("\"{word} ")),
+            "{word} was replaced, deleted or over: {}",
+            answered_at.text
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Anthropic's Messages API: what an upstream is asked, answers, the exact events, every refusal's shape.
+//! Anthropic's Messages API: upstream requests, answers, the exact events, the shape of every error.
 
 use crate::support;
 
@@ -6,25 +6,25 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use support::client::{Answer, Client, Event, answer};
 use support::server::Muster;
-use support::upstream::{Act, Upstream};
-use support::{KEY, STRANGE_KEY};
+use support::upstream::{Upstream, UpstreamAction};
+use support::{KEY, UNKNOWN_KEY};
 
 const PATH: &str = "/v1/messages";
 const COUNT: &str = "/v1/messages/count_tokens";
 
-fn server(act: Act) -> (Muster, Upstream, Client) {
-    server_with(act, "")
+fn server(action: UpstreamAction) -> (Muster, Upstream, Client) {
+    server_with(action, "")
 }
 
-fn server_with(act: Act, settings: &str) -> (Muster, Upstream, Client) {
-    let upstream = Upstream::start(act);
+fn server_with(action: UpstreamAction, settings: &str) -> (Muster, Upstream, Client) {
+    let upstream = Upstream::start(action);
     let chain = "[chain]\norder = [\"one\"]\nbreaker_min_calls = 1000\n";
     let muster = Muster::start(&format!("{}{chain}{settings}", upstream.provider("one", "alpha")));
     let client = muster.client();
     (muster, upstream, client)
 }
 
-fn ask() -> Value {
+fn request_body() -> Value {
     json!({ "model": "alpha", "max_tokens": 64, "messages": [{ "role": "user", "content": "hi" }] })
 }
 
@@ -33,7 +33,7 @@ fn usage(input: u64, output: u64) -> Value {
         "cache_read_input_tokens": 0 })
 }
 
-/// A body with its identifier, checked to begin so, taken out.
+/// A body without its identifier, whose prefix is checked.
 fn without_id(mut body: Value, prefix: &str) -> Value {
     let id = body.as_object_mut().unwrap().remove("id").unwrap();
     assert!(id.as_str().unwrap().starts_with(prefix), "{id}");
@@ -41,9 +41,9 @@ fn without_id(mut body: Value, prefix: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_message_and_what_the_upstream_is_asked() {
-    let (_muster, upstream, client) = server(Act::Answer(&["hello ", "there"]));
-    let mut body = ask();
+async fn a_message_and_the_upstream_request() {
+    let (_muster, upstream, client) = server(UpstreamAction::Answer(&["hello ", "there"]));
+    let mut body = request_body();
     body["system"] = json!([{ "type": "text", "text": "Be brief.", "cache_control": { "type": "ephemeral" } }]);
     body["temperature"] = json!(0.25);
     body["stop_sequences"] = json!(["END"]);
@@ -56,22 +56,22 @@ async fn a_message_and_what_the_upstream_is_asked() {
     assert_eq!(without_id(got.json(), "msg_"), expected);
     assert_eq!(got.header("request-id"), got.header("x-request-id"));
 
-    let asked = upstream.last_body();
+    let upstream_request = upstream.last_request();
     let turns = json!([{ "role": "system", "content": "Be brief." }, { "role": "user", "content": "hi" }]);
-    assert_eq!((&asked["model"], &asked["messages"]), (&json!("alpha"), &turns));
-    assert_eq!((&asked["temperature"], &asked["stop"]), (&json!(0.25), &json!(["END"])));
-    let limit = asked.get("max_tokens").or_else(|| asked.get("max_completion_tokens"));
-    assert_eq!((limit, &asked["user"]), (Some(&json!(64)), &json!("ann")));
-    assert!(asked.get("top_p").is_none(), "what was not asked for is left to the provider: {asked}");
+    assert_eq!((&upstream_request["model"], &upstream_request["messages"]), (&json!("alpha"), &turns));
+    assert_eq!((&upstream_request["temperature"], &upstream_request["stop"]), (&json!(0.25), &json!(["END"])));
+    let limit = upstream_request.get("max_tokens").or_else(|| upstream_request.get("max_completion_tokens"));
+    assert_eq!((limit, &upstream_request["user"]), (Some(&json!(64)), &json!("ann")));
+    assert!(upstream_request.get("top_p").is_none(), "omitted parameters are left to the provider: {upstream_request}");
 }
 
 #[tokio::test]
-async fn an_answer_that_was_cut_short_says_so() {
+async fn a_truncated_answer_is_marked() {
     let cut = r#"{"id": "up-1", "object": "chat.completion", "created": 1, "model": "m", "choices": [{"index": 0,
         "message": {"role": "assistant", "content": "hel"}, "finish_reason": "length"}],
         "usage": {"prompt_tokens": 7, "completion_tokens": 1, "total_tokens": 8}}"#;
-    let (_muster, _upstream, client) = server(Act::Status(200, "", cut));
-    let got = client.post(PATH, &ask()).await.json();
+    let (_muster, _upstream, client) = server(UpstreamAction::Status(200, "", cut));
+    let got = client.post(PATH, &request_body()).await.json();
     assert_eq!((&got["stop_reason"], &got["content"][0]["text"]), (&json!("max_tokens"), &json!("hel")));
 }
 
@@ -90,8 +90,8 @@ fn delta(text: &str) -> Value {
 
 #[tokio::test]
 async fn the_events_of_a_stream() {
-    let (_muster, _upstream, client) = server(Act::Answer(&["hello ", "there"]));
-    let mut body = ask();
+    let (_muster, _upstream, client) = server(UpstreamAction::Answer(&["hello ", "there"]));
+    let mut body = request_body();
     body["stream"] = true.into();
     let mut stream = client.stream(PATH, &body).await;
     assert_eq!(stream.status, 200);
@@ -121,9 +121,9 @@ async fn the_events_of_a_stream() {
 
 #[tokio::test]
 async fn a_failure_in_the_middle_is_an_error_event_and_the_end() {
-    for act in [Act::CutAfter(2), Act::ErrorAfter(2)] {
-        let (_muster, _upstream, client) = server(act);
-        let mut body = ask();
+    for action in [UpstreamAction::CutAfter(2), UpstreamAction::ErrorAfter(2)] {
+        let (_muster, _upstream, client) = server(action);
+        let mut body = request_body();
         body["stream"] = true.into();
         let mut stream = client.stream(PATH, &body).await;
         let id = stream.headers["request-id"].to_str().unwrap().to_owned();
@@ -138,24 +138,25 @@ async fn a_failure_in_the_middle_is_an_error_event_and_the_end() {
     }
 }
 
-/// Checks a refusal: its status, its type, its words where they are known, its identifier in three places.
-fn check(what: &str, got: &Answer, status: u16, class: &str, message: Option<&str>) {
-    assert_eq!(got.status, status, "{what}: {}", got.text);
+/// Checks an error: its status, its type, its message where it is known, its identifier in three places.
+fn check(case: &str, got: &Answer, status: u16, class: &str, message: Option<&str>) {
+    assert_eq!(got.status, status, "{case}: {}", got.text);
     let body = got.json();
-    let said = body["error"]["message"].as_str().unwrap_or_default();
-    assert!(!said.is_empty(), "{what}: {body}");
-    let message = message.unwrap_or(said);
-    let id = got.header("request-id").unwrap_or_else(|| panic!("{what}: no request-id"));
+    let actual = body["error"]["message"].as_str().unwrap_or_default();
+    assert!(!actual.is_empty(), "{case}: {body}");
+    let message = message.unwrap_or(actual);
+    let id = got.header("request-id").unwrap_or_else(|| panic!("{case}: no request-id"));
     let error = json!({ "type": class, "message": message });
-    assert_eq!(body, json!({ "type": "error", "error": error, "request_id": id }), "{what}");
-    assert_eq!(got.header("x-request-id"), Some(id), "{what}");
+    assert_eq!(body, json!({ "type": "error", "error": error, "request_id": id }), "{case}");
+    assert_eq!(got.header("x-request-id"), Some(id), "{case}");
 }
 
 const INVALID: &str = "invalid_request_error";
 
 #[tokio::test]
 async fn bad_requests() {
-    let (_muster, upstream, client) = server_with(Act::Answer(&["hello"]), "[server]\nmax_image_body_bytes = 2048\n");
+    let (_muster, upstream, client) =
+        server_with(UpstreamAction::Answer(&["hello"]), "[server]\nmax_image_body_bytes = 2048\n");
     for path in [PATH, COUNT] {
         let post = |kind: &str, body: String| {
             answer(client.request(Method::POST, path).header("content-type", kind.to_owned()).body(body))
@@ -168,7 +169,7 @@ async fn bad_requests() {
             INVALID,
             Some("the body is not JSON: key must be a string at line 1 column 2"),
         );
-        let got = post("text/plain", ask().to_string()).await;
+        let got = post("text/plain", request_body().to_string()).await;
         check("wrong type of body", &got, 415, INVALID, None);
         let got = post("application/json", json!({ "model": "x".repeat(2048) }).to_string()).await;
         let message = "the body is larger than 2048 bytes, the most taken here";
@@ -178,13 +179,13 @@ async fn bad_requests() {
         assert_eq!(got.header("allow"), Some("POST"));
         let got = client.post(path, &json!({ "model": "alpha", "max_tokens": 1 })).await;
         check("missing field", &got, 400, INVALID, Some("messages: is required"));
-        let mut tools = ask();
+        let mut tools = request_body();
         tools["tools"] = json!([{ "type": "computer_20250124", "name": "computer" }]);
         let got = client.post(path, &tools).await;
         check("a tool of theirs", &got, 400, INVALID, None);
         assert!(got.json()["error"]["message"].as_str().unwrap().starts_with("tools.0.type: "), "{}", got.text);
     }
-    let got = client.post(PATH, &json!({ "model": "alpha", "messages": ask()["messages"] })).await;
+    let got = client.post(PATH, &json!({ "model": "alpha", "messages": request_body()["messages"] })).await;
     check("no length", &got, 400, INVALID, Some("max_tokens: is required"));
     let got = client.post("/v1/messages/batches", &json!({})).await;
     check("unknown path", &got, 404, "not_found_error", None);
@@ -193,8 +194,8 @@ async fn bad_requests() {
 
 #[tokio::test]
 async fn models_and_providers_that_cannot_answer() {
-    let (_muster, upstream, client) = server(Act::Status(500, "", "{}"));
-    let mut body = ask();
+    let (_muster, upstream, client) = server(UpstreamAction::Status(500, "", "{}"));
+    let mut body = request_body();
     body["model"] = "nope".into();
     let got = client.post(PATH, &body).await;
     check("unknown model", &got, 404, "not_found_error", None);
@@ -203,7 +204,7 @@ async fn models_and_providers_that_cannot_answer() {
     check("unconfigured model", &got, 503, "overloaded_error", None);
     assert!(got.number("retry-after").is_some());
     for stream in [false, true] {
-        let mut body = ask();
+        let mut body = request_body();
         body["stream"] = stream.into();
         let got = client.post(PATH, &body).await;
         check("failing provider", &got, 502, "api_error", None);
@@ -211,60 +212,63 @@ async fn models_and_providers_that_cannot_answer() {
     }
     let too_long =
         r#"{"error": {"message": "too long", "type": "invalid_request_error", "code": "context_length_exceeded"}}"#;
-    upstream.now(Act::Status(400, "", too_long));
-    check("a prompt that is too long", &client.post(PATH, &ask()).await, 400, INVALID, None);
+    upstream.set_action(UpstreamAction::Status(400, "", too_long));
+    check("a prompt that is too long", &client.post(PATH, &request_body()).await, 400, INVALID, None);
 }
 
 #[tokio::test]
 async fn callers_and_their_keys() {
-    let (_muster, _upstream, client) = server(Act::Answer(&["hello"]));
+    let (_muster, _upstream, client) = server(UpstreamAction::Answer(&["hello"]));
     let narrow = client.make_key(&json!({ "name": "narrow", "scopes": ["memory"] })).await;
-    for (path, body) in [(PATH, ask()), (COUNT, ask())] {
+    for (path, body) in [(PATH, request_body()), (COUNT, request_body())] {
         let by_header =
-            |key: &str| answer(client.without_key().posting(path, &body).header("x-api-key", key.to_owned()));
+            |key: &str| answer(client.without_key().post_request(path, &body).header("x-api-key", key.to_owned()));
         assert_eq!(by_header(KEY).await.status, 200);
         assert_eq!(client.post(path, &body).await.status, 200, "a bearer too");
-        assert_eq!(answer(client.posting(path, &body).header("anthropic-version", "2023-06-01")).await.status, 200);
+        assert_eq!(
+            answer(client.post_request(path, &body).header("anthropic-version", "2023-06-01")).await.status,
+            200
+        );
 
         let got = client.without_key().post(path, &body).await;
         let how = "send your key as `x-api-key: mst_…` or `Authorization: Bearer mst_…`";
         check("no key", &got, 401, "authentication_error", Some(how));
         assert_eq!(got.header("www-authenticate"), Some("Bearer realm=\"muster\""));
-        for got in [by_header(STRANGE_KEY).await, client.with(STRANGE_KEY).post(path, &body).await] {
+        for got in [by_header(UNKNOWN_KEY).await, client.with(UNKNOWN_KEY).post(path, &body).await] {
             let unknown = "the key is unknown, expired or revoked: ask for a new one";
             check("a wrong key", &got, 401, "authentication_error", Some(unknown));
         }
         let got = by_header(&narrow).await;
         check("wrong scope", &got, 403, "permission_error", Some("this needs a key with the scope `chat`"));
     }
-    // Nowhere else among interface B's routes is that header a credential.
+    // No other route of interface B accepts that header as a credential.
     let got = answer(client.without_key().request(Method::GET, "/v1/models").header("x-api-key", KEY)).await;
     assert_eq!(got.status, 401);
 }
 
 #[tokio::test]
-async fn limits_are_told_in_both_families() {
-    let (_muster, _upstream, client) = server(Act::Answer(&["hello"]));
+async fn limits_are_reported_in_both_header_families() {
+    let (_muster, _upstream, client) = server(UpstreamAction::Answer(&["hello"]));
     let limits = json!({ "requests_per_minute": 3, "tokens_per_minute": 1000 });
     let key = json!({ "name": "k", "scopes": ["chat"], "plan_b": "enterprise", "limits": limits });
     let client = client.with(client.make_key(&key).await);
     // Counting spends a request, and no tokens.
-    let got = client.post(COUNT, &ask()).await;
+    let got = client.post(COUNT, &request_body()).await;
     assert_eq!(got.status, 200, "{}", got.text);
     assert_eq!((got.number("anthropic-ratelimit-requests-limit"), got.number("x-ratelimit-limit")), (Some(3), Some(3)));
     assert_eq!(got.number("anthropic-ratelimit-requests-remaining"), Some(2));
     assert_eq!(got.number("anthropic-ratelimit-tokens-limit"), Some(1000));
     assert_eq!(got.number("anthropic-ratelimit-tokens-remaining"), Some(1000));
-    let got = client.post(PATH, &ask()).await;
-    // Reserved are the 5 of the prompt, and the 64 that may be answered.
+    let got = client.post(PATH, &request_body()).await;
+    // Reserved are the 5 tokens of the prompt, and the 64 of the longest answer.
     assert_eq!(got.number("anthropic-ratelimit-tokens-remaining"), Some(1000 - 69));
-    for what in ["requests", "tokens"] {
-        let reset = got.header(&format!("anthropic-ratelimit-{what}-reset")).unwrap();
+    for case in ["requests", "tokens"] {
+        let reset = got.header(&format!("anthropic-ratelimit-{case}-reset")).unwrap();
         let shape: String = reset.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
         assert_eq!(shape, "0000-00-00T00:00:00.000Z", "{reset}");
     }
-    assert_eq!(client.post(PATH, &ask()).await.status, 200);
-    let got = client.post(PATH, &ask()).await;
+    assert_eq!(client.post(PATH, &request_body()).await.status, 200);
+    let got = client.post(PATH, &request_body()).await;
     check("spent limit", &got, 429, "rate_limit_error", None);
     assert!(got.number("retry-after").is_some_and(|wait| (1..=60).contains(&wait)));
     assert_eq!(got.number("anthropic-ratelimit-requests-remaining"), Some(0));
@@ -272,7 +276,7 @@ async fn limits_are_told_in_both_families() {
 
 #[tokio::test]
 async fn tokens_are_counted() {
-    let (_muster, upstream, client) = server(Act::Answer(&["hello"]));
+    let (_muster, upstream, client) = server(UpstreamAction::Answer(&["hello"]));
     let count = async |body: &Value| {
         let got = client.post(COUNT, body).await;
         assert_eq!(got.status, 200, "{}", got.text);
@@ -296,7 +300,13 @@ async fn tokens_are_counted() {
 
 #[tokio::test]
 async fn the_address_without_a_version_is_the_same() {
-    let (_muster, _upstream, client) = server(Act::Answer(&["hello"]));
-    assert_eq!(client.post("/messages", &ask()).await.status, 200);
-    check("an alias", &client.without_key().post("/messages", &ask()).await, 401, "authentication_error", None);
+    let (_muster, _upstream, client) = server(UpstreamAction::Answer(&["hello"]));
+    assert_eq!(client.post("/messages", &request_body()).await.status, 200);
+    check(
+        "an alias",
+        &client.without_key().post("/messages", &request_body()).await,
+        401,
+        "authentication_error",
+        None,
+    );
 }

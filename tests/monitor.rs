@@ -1,7 +1,7 @@
-//! The live monitor of agents (q62): who sees what, what is told, what may be commanded.
+//! The live monitor of agents (q62): visibility, events and commands.
 
+mod access;
 mod commands;
-mod doors;
 mod double;
 mod program;
 mod stream;

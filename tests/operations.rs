@@ -1,4 +1,4 @@
-//! The program as an operator meets it: its start, its refusals to start, its end.
+//! The program as an operator uses it: its start, rejected starts, its end.
 
 use crate::support;
 
@@ -9,29 +9,29 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use support::KEY;
-use support::client::{Client, PATIENCE};
+use support::client::{Client, TEST_TIMEOUT};
 use support::dialect::Chat;
 use support::process::{Launch, Process};
-use support::upstream::{Act, Upstream};
+use support::upstream::{Upstream, UpstreamAction};
 
-/// What a refused start says.
+/// Standard error of a start that fails.
 fn refused(launch: Launch) -> String {
-    let (code, said) = launch.fail();
-    assert_eq!(code, Some(1), "{said}");
-    said
+    let (code, output) = launch.fail();
+    assert_eq!(code, Some(1), "{output}");
+    output
 }
 
 fn settings(folder: &Path, text: &str) {
     std::fs::write(folder.join("config.toml"), text).unwrap();
 }
 
-fn with_upstream(folder: &Path, act: Act, more: &str) -> Upstream {
-    let upstream = Upstream::start(act);
+fn with_upstream(folder: &Path, action: UpstreamAction, more: &str) -> Upstream {
+    let upstream = Upstream::start(action);
     settings(folder, &(upstream.provider("one", "alpha") + more));
     upstream
 }
 
-/// All lines up to the first that `holds`.
+/// Reads all lines up to the first that `holds`.
 fn read_until(process: &mut Process, holds: impl Fn(&str) -> bool) -> String {
     let mut text = String::new();
     loop {
@@ -47,11 +47,11 @@ fn read_until(process: &mut Process, holds: impl Fn(&str) -> bool) -> String {
 #[test]
 fn the_first_start_prints_a_key_and_a_call_that_works() {
     let folder = tempfile::tempdir().unwrap();
-    let _upstream = with_upstream(folder.path(), Act::Answer(&["Canberra", ", of course"]), "");
+    let _upstream = with_upstream(folder.path(), UpstreamAction::Answer(&["Canberra", ", of course"]), "");
     let mut process = Launch::bare(folder.path()).start();
-    let said = read_until(&mut process, |line| line.contains(" -d "));
-    let key = said.split_whitespace().find(|word| word.starts_with("mst_")).unwrap().to_owned();
-    let call = &said[said.find("curl ").expect("a call to paste")..];
+    let output = read_until(&mut process, |line| line.contains(" -d "));
+    let key = output.split_whitespace().find(|word| word.starts_with("mst_")).unwrap().to_owned();
+    let call = &output[output.find("curl ").expect("a call to paste")..];
     assert!(call.contains(&process.url) && call.contains(&key), "{call}");
     if Command::new("curl").arg("--version").output().is_err() {
         eprintln!("skipped: the printed call was not run, as there is no curl");
@@ -74,7 +74,7 @@ fn bad_settings_stop_the_start_with_name_and_place() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let start = || refused(Launch::new(folder));
-    for (text, said) in [
+    for (text, output) in [
         ("[server]\nworkers = 1\nlisten_adress = \"x\"\n", &["config.toml", "line 3", "listen_adress", "listen"][..]),
         ("[server]\nworkers = \"many\"\n", &["config.toml", "line 2", "workers", "string"]),
         ("[sevrer]\n", &["config.toml", "line 1", "sevrer", "server"]),
@@ -84,19 +84,19 @@ fn bad_settings_stop_the_start_with_name_and_place() {
         ("[chain]\norder = [\"ghost\"]\n", &["ghost"]),
     ] {
         settings(folder, text);
-        let why = start();
-        assert!(said.iter().all(|part| why.contains(part)), "{text:?} is told as {why:?}");
+        let message = start();
+        assert!(output.iter().all(|part| message.contains(part)), "{text:?} is reported as {message:?}");
     }
     settings(folder, "");
-    for (variable, value, said) in [
+    for (variable, value, output) in [
         ("MUSTER__SERVER__WORKERS", "many", "MUSTER__SERVER__WORKERS"),
         ("MUSTER__SERVER__PROT", "1", "MUSTER__SERVER__PROT"),
         ("MUSTER__NOWHERE__X", "1", "MUSTER__NOWHERE__X"),
         ("MUSTER__LOG__LEVEL", "verbose", "log.level"),
         ("MUSTER_BOOTSTRAP_KEY", "too short", "MUSTER_BOOTSTRAP_KEY"),
     ] {
-        let why = refused(Launch::new(folder).with(variable, value));
-        assert!(why.contains(said), "{variable}={value} is told as {why:?}");
+        let message = refused(Launch::new(folder).with(variable, value));
+        assert!(message.contains(output), "{variable}={value} is reported as {message:?}");
     }
     std::fs::remove_file(folder.join("config.toml")).unwrap();
     assert!(refused(Launch::new(folder).with_args(&["--config", "none.toml"])).contains("none.toml"));
@@ -105,11 +105,14 @@ fn bad_settings_stop_the_start_with_name_and_place() {
 }
 
 #[test]
-fn a_second_process_on_the_same_data_says_that_it_is_in_use() {
+fn a_second_process_on_the_same_data_reports_that_it_is_in_use() {
     let folder = tempfile::tempdir().unwrap();
     let _first = Launch::new(folder.path()).start();
-    let why = refused(Launch::new(folder.path()));
-    assert!(why.contains("store") && (why.contains("in use") || why.contains("another process")), "{why:?}");
+    let message = refused(Launch::new(folder.path()));
+    assert!(
+        message.contains("store") && (message.contains("in use") || message.contains("another process")),
+        "{message:?}"
+    );
 }
 
 #[test]
@@ -117,20 +120,20 @@ fn a_port_that_is_taken_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let why = refused(Launch::new(folder.path()).with_args(&["--listen", &address]));
-    assert!(why.contains(&address) && why.contains("--listen"), "{why:?}");
+    let message = refused(Launch::new(folder.path()).with_args(&["--listen", &address]));
+    assert!(message.contains(&address) && message.contains("--listen"), "{message:?}");
 }
 
 /// Waits until nothing accepts connections at the address.
 async fn refuses_connections(url: &str) {
     let address = url.trim_start_matches("http://").to_owned();
-    let mut looks = tokio::time::interval(Duration::from_millis(10));
+    let mut interval = tokio::time::interval(Duration::from_millis(10));
     let closed = async {
         while TcpStream::connect(&address).is_ok() {
-            looks.tick().await;
+            interval.tick().await;
         }
     };
-    tokio::time::timeout(PATIENCE, closed).await.expect("new connections are refused");
+    tokio::time::timeout(TEST_TIMEOUT, closed).await.expect("new connections are refused");
 }
 
 #[tokio::test]
@@ -141,13 +144,13 @@ async fn every_part_of_people_the_network_and_agents_is_probed_and_well() {
     let report = || muster.app.health.report();
     let probed =
         || parts.iter().chain(&["agent-registry"]).all(|part| report().modules[part].status.name() != "starting");
-    crate::support::socket::until("every part is probed", probed).await;
+    crate::support::socket::wait_until("every part is probed", probed).await;
     let health = muster.client().get("/api/health").await.json();
     assert_eq!(health["modules"], 23);
-    // On a machine with much to do five engines may take longer than a look does.
+    // On a busy machine five engines may take longer than a probe does.
     let engines = report().modules["engine-registry"].why.clone();
-    assert!(engines.as_ref().is_none_or(|why| why.contains("busy")), "{engines:?}");
-    // A build without the heavy engines lacks agents, and says so.
+    assert!(engines.as_ref().is_none_or(|message| message.contains("busy")), "{engines:?}");
+    // A build without the heavy engines lacks agents, and reports it.
     let agents = if cfg!(feature = "engines") { "healthy" } else { "degraded" };
     assert_eq!(health["module_statuses"]["agent-registry"], agents, "{health}");
     for part in parts {
@@ -159,16 +162,16 @@ async fn every_part_of_people_the_network_and_agents_is_probed_and_well() {
 async fn sigterm_lets_a_running_stream_end() {
     for chat in Chat::ALL {
         let folder = tempfile::tempdir().unwrap();
-        let upstream = with_upstream(folder.path(), Act::HeldAfter(1), "");
+        let upstream = with_upstream(folder.path(), UpstreamAction::HeldAfter(1), "");
         let mut process = Launch::new(folder.path()).start();
         let client = Client::new(&process.url).with(KEY);
         let mut events = chat.stream(&client, "alpha").await;
         events.wait_for("w0").await;
         process.signal("TERM");
         refuses_connections(&process.url).await;
-        upstream.let_go();
-        let said = chat.streamed(&mut events).await;
-        assert!(said.done.is_some() && said.error.is_none() && events.whole, "{chat:?}: {said:?}");
+        upstream.release_held();
+        let output = chat.streamed(&mut events).await;
+        assert!(output.done.is_some() && output.error.is_none() && events.whole, "{chat:?}: {output:?}");
         drop((events, client));
         assert_eq!(process.ended().code(), Some(0), "{chat:?}");
     }
@@ -177,13 +180,13 @@ async fn sigterm_lets_a_running_stream_end() {
 #[tokio::test]
 async fn what_does_not_end_is_cut_when_the_grace_is_over() {
     let folder = tempfile::tempdir().unwrap();
-    let upstream = with_upstream(folder.path(), Act::Endless, "[server]\nshutdown_grace_seconds = 1\n");
+    let upstream = with_upstream(folder.path(), UpstreamAction::Endless, "[server]\nshutdown_grace_seconds = 1\n");
     let mut process = Launch::new(folder.path()).start();
     let mut events = Chat::B.stream(&Client::new(&process.url).with(KEY), "alpha").await;
     events.wait_for("on and on").await;
     let begun = Instant::now();
     process.signal("TERM");
-    // Read on, as a client does that wants to see the end.
+    // Read to the end, as by a client that waits for it.
     let mut last = None;
     while let Some(event) = events.next().await {
         last = Some(event);
@@ -191,13 +194,14 @@ async fn what_does_not_end_is_cut_when_the_grace_is_over() {
     assert!(last.is_some_and(|event| event.data != "[DONE]"), "a stream that was cut has no proper end");
     assert_eq!(process.ended().code(), Some(0));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-    tokio::time::timeout(PATIENCE, upstream.client_left()).await.expect("the upstream is left too");
+    tokio::time::timeout(TEST_TIMEOUT, upstream.client_disconnected()).await.expect("the upstream is left too");
 }
 
 #[tokio::test]
 async fn a_second_sigterm_ends_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    let _upstream = with_upstream(folder.path(), Act::HeldAfter(1), "[server]\nshutdown_grace_seconds = 60\n");
+    let _upstream =
+        with_upstream(folder.path(), UpstreamAction::HeldAfter(1), "[server]\nshutdown_grace_seconds = 60\n");
     let mut process = Launch::new(folder.path()).start();
     let client = Client::new(&process.url).with(KEY);
     let key = client.make_key(&json!({ "name": "n", "scopes": ["chat"] })).await;
@@ -234,7 +238,7 @@ async fn a_key_that_was_acknowledged_survives_kill_9() {
 #[tokio::test]
 async fn logs_for_machines_are_json_and_hold_no_secret() {
     let folder = tempfile::tempdir().unwrap();
-    let _upstream = with_upstream(folder.path(), Act::Answer(&["hello"]), "");
+    let _upstream = with_upstream(folder.path(), UpstreamAction::Answer(&["hello"]), "");
     let launch = Launch::new(folder.path()).with("MUSTER__LOG__FORMAT", "json").with("MUSTER__LOG__LEVEL", "trace");
     let mut process = launch.start();
     let client = Client::new(&process.url).with(KEY);
@@ -253,7 +257,7 @@ async fn logs_for_machines_are_json_and_hold_no_secret() {
         assert!(line["level"].is_string() && line["timestamp"].is_string(), "{line}");
         answered += usize::from(line["message"] == "answered");
     }
-    assert!(answered >= 5, "requests are told: {log}");
+    assert!(answered >= 5, "requests are logged: {log}");
     for secret in [&key[17..], &KEY[17..]] {
         assert!(!log.contains(secret), "a secret is in the log");
     }

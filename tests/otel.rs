@@ -1,4 +1,4 @@
-//! OpenTelemetry export: what a collector gets of a request, what it never gets, and what a bad collector costs.
+//! OpenTelemetry export: what a collector gets of a request, what it never gets, and the cost of a failing collector.
 
 use crate::support;
 
@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use support::KEY;
-use support::client::{Client, PATIENCE, answer};
+use support::client::{Client, TEST_TIMEOUT, answer};
 use support::process::{Launch, Process};
-use support::upstream::{Act, Upstream, refused_provider};
+use support::upstream::{Upstream, UpstreamAction, refused_provider};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-/// What was posted to it: path and body.
+/// Requests to the collector: path and body.
 type Posted = Vec<(String, Value)>;
 
-/// A collector that keeps what it gets, or takes connections and never answers.
+/// A collector that stores its requests, or accepts connections and never answers.
 struct Collector {
     address: SocketAddr,
     posted: Arc<Mutex<Posted>>,
@@ -116,7 +116,7 @@ fn launch(folder: &std::path::Path, providers: &str, collector: &Collector) -> P
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SECRET_WORDS: &str = "whisper-of-the-prompt";
 
-fn ask(streamed: bool) -> Value {
+fn request_body(streamed: bool) -> Value {
     json!({ "model": "alpha", "stream": streamed, "messages": [{ "role": "user", "content": SECRET_WORDS }] })
 }
 
@@ -130,18 +130,18 @@ async fn end(mut process: Process) -> Duration {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_is_a_span_under_its_callers_with_the_chat_below_and_no_words_of_it() {
     let (folder, collector) = (tempfile::tempdir().unwrap(), Collector::start(true).await);
-    let upstream = Upstream::start(Act::Answer(&["answer-", "nobody-hears"]));
+    let upstream = Upstream::start(UpstreamAction::Answer(&["answer-", "nobody-hears"]));
     let down = refused_provider("down", "alpha");
     let process = launch(folder.path(), &(down + &upstream.provider("one", "alpha")), &collector);
     let client = Client::new(&process.url).with(KEY);
-    let sent = client.posting("/v1/chat/completions", &ask(false));
+    let sent = client.post_request("/v1/chat/completions", &request_body(false));
     let got = answer(sent.header("traceparent", format!("00-{TRACE}-00f067aa0ba902b7-01"))).await;
     assert_eq!(got.status, 200, "{}", got.text);
-    // A caller that wants no record gets none.
-    let unsampled = client.posting("/v1/chat/completions", &ask(false));
+    // A caller that opts out is not recorded.
+    let unsampled = client.post_request("/v1/chat/completions", &request_body(false));
     let got = answer(unsampled.header("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00")).await;
     assert_eq!(got.status, 200);
-    let events = client.stream("/v1/chat/completions", &ask(true)).await.rest().await;
+    let events = client.stream("/v1/chat/completions", &request_body(true)).await.rest().await;
     assert!(!events.is_empty());
     end(process).await;
 
@@ -169,10 +169,13 @@ async fn a_request_is_a_span_under_its_callers_with_the_chat_below_and_no_words_
         assert_eq!(about[name], value, "{name} of {about}");
     }
     let tried: Vec<_> = of_trace.iter().filter(|span| span["parentSpanId"] == chat["spanId"]).collect();
-    let told: Vec<_> = tried.iter().map(|span| attributes(span)).collect();
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert_eq!((&told[0]["gen_ai.provider.name"], &told[0]["error.type"]), (&json!("down"), &json!("transient")));
-    assert_eq!((&told[1]["gen_ai.provider.name"], told[1].get("error.type")), (&json!("one"), None));
+    let attempts: Vec<_> = tried.iter().map(|span| attributes(span)).collect();
+    assert_eq!(attempts.len(), 2, "{attempts:?}");
+    assert_eq!(
+        (&attempts[0]["gen_ai.provider.name"], &attempts[0]["error.type"]),
+        (&json!("down"), &json!("transient"))
+    );
+    assert_eq!((&attempts[1]["gen_ai.provider.name"], attempts[1].get("error.type")), (&json!("one"), None));
     assert_eq!(tried[0]["status"]["code"], 2);
     for span in &spans {
         let nanos = |name: &str| span[name].as_str().unwrap().parse::<u64>().unwrap();
@@ -205,9 +208,9 @@ async fn a_request_is_a_span_under_its_callers_with_the_chat_below_and_no_words_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_provider_is_told_of_our_span() {
+async fn the_provider_request_carries_the_span() {
     let (folder, collector) = (tempfile::tempdir().unwrap(), Collector::start(true).await);
-    // The upstream is a collector too: it keeps the head of nothing but the body, so the header is asked of a real one.
+    // The upstream is a collector too and keeps only bodies, so the header is read by a real listener.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let provider = format!(
         "[[provider]]\nid = \"one\"\nkind = \"openai\"\nbase_url = \"http://{}/v1\"\nmodels = [\"alpha\"]\n",
@@ -225,14 +228,14 @@ async fn the_provider_is_told_of_our_span() {
     });
     let process = launch(folder.path(), &provider, &collector);
     let sent = Client::new(&process.url).with(KEY);
-    let sent = sent.posting("/v1/chat/completions", &ask(false));
+    let sent = sent.post_request("/v1/chat/completions", &request_body(false));
     let got = answer(sent.header("traceparent", format!("00-{TRACE}-00f067aa0ba902b7-01"))).await;
     assert_eq!(got.status, 400, "{}", got.text);
-    let told = heard.await.unwrap().expect("a traceparent");
+    let attempts = heard.await.unwrap().expect("a traceparent");
     end(process).await;
     let spans = collector.spans();
     let chat = spans.iter().find(|span| span["kind"] == 3).unwrap();
-    assert_eq!(told, format!("00-{TRACE}-{}-01", chat["spanId"].as_str().unwrap()));
+    assert_eq!(attempts, format!("00-{TRACE}-{}-01", chat["spanId"].as_str().unwrap()));
     assert_eq!(attributes(chat)["error.type"], "client");
 }
 
@@ -242,7 +245,7 @@ async fn a_collector_that_hangs_slows_no_request_and_no_end() {
     let process = launch(folder.path(), "", &collector);
     let client = Client::new(&process.url).with(KEY);
     let mut slowest = Duration::ZERO;
-    let asked = |path: &'static str| {
+    let timed_get = |path: &'static str| {
         let client = client.clone();
         async move {
             let begun = Instant::now();
@@ -250,12 +253,12 @@ async fn a_collector_that_hangs_slows_no_request_and_no_end() {
             begun.elapsed()
         }
     };
-    // The queue, what is in the exporter's hand, and more.
+    // The queue, the batch that the exporter is sending, and more.
     for _ in 0..60 {
-        let took = futures::future::join_all((0..64).map(|_| asked("/api/health/live"))).await;
+        let took = futures::future::join_all((0..64).map(|_| timed_get("/api/health/live"))).await;
         slowest = took.into_iter().fold(slowest, Duration::max);
     }
-    assert!(slowest < PATIENCE / 4, "{slowest:?}");
+    assert!(slowest < TEST_TIMEOUT / 4, "{slowest:?}");
     let metrics = client.get("/metrics").await.text;
     let dropped = metrics.lines().find(|line| line.contains("dropped_spans")).expect("drops are counted").to_owned();
     assert!(dropped.rsplit(' ').next().unwrap().parse::<u64>().unwrap() > 0, "{dropped}");

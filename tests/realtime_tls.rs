@@ -13,7 +13,7 @@ mod sessions;
 mod tls;
 
 mod world {
-    pub(super) use crate::realtime::world::{STALLED_KIB, tell, tell_with};
+    pub(super) use crate::realtime::world::{STALLED_KIB, publish, publish_with};
     use crate::support::server::Muster;
 
     /// Number of clients that reconnect at the same time: each also costs both sides a TLS handshake.

@@ -1,4 +1,4 @@
-//! What every dialect answers to bad requests: status, whole body and headers, as one table.
+//! Responses of every dialect to bad requests: status, whole body and headers, as one table.
 
 use crate::support;
 
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use support::client::{Answer, Client, answer};
 use support::refusal::{DOWN, Dialect, INVALID, Refusal, invalid, normalised, refusal};
 use support::server::Muster;
-use support::upstream::{Act, Upstream};
-use support::{KEY, STRANGE_KEY};
+use support::upstream::{Upstream, UpstreamAction};
+use support::{KEY, UNKNOWN_KEY};
 
-/// A path under test, how its dialect says a refusal, and a body that it takes.
+/// A path under test, the dialect of its errors, and a valid body.
 struct Route {
     path: &'static str,
     dialect: Dialect,
@@ -27,7 +27,7 @@ fn check(what: &str, route: &str, dialect: Dialect, got: &Answer, want: &Refusal
     assert!(type_of.starts_with("application/json"), "{what} at {route}: {type_of}");
 }
 
-/// A counted request tells its limits, whatever its status.
+/// Every counted response has the limit headers, whatever its status.
 fn check_limits(what: &str, route: &str, got: &Answer) {
     let number = |name: &str| got.number(name).unwrap_or_else(|| panic!("{what} at {route}: no {name}"));
     let (limit, remaining, reset) =
@@ -71,9 +71,9 @@ fn routes() -> [Route; 4] {
     ]
 }
 
-/// A server with one healthy provider, and a client whose key has every scope and plans that count.
+/// A server with one healthy provider, and a client whose key has every scope and limited plans.
 async fn server() -> (Muster, Upstream, Client) {
-    let upstream = Upstream::start(Act::Answer(&["hello"]));
+    let upstream = Upstream::start(UpstreamAction::Answer(&["hello"]));
     let muster = Muster::start(&(upstream.provider("one", "alpha") + "[limits.agent]\nchat = 30\nhealth = 100\n"));
     let admin = muster.client();
     let all = json!(["agents", "chat", "memory", "engines", "admin", "medical"]);
@@ -122,13 +122,13 @@ async fn bad_bodies() {
         check("wrong type of body", path, dialect, &got, &refusal(415, "unsupported_media_type", INVALID, message));
         check_limits("wrong type of body", path, &got);
 
-        // Routes that take images take more.
+        // Routes that accept images have a higher limit.
         let most: usize = if matches!(path, "/v1/chat/completions" | "/api/llm/chat") { 24 << 20 } else { 1 << 20 };
         let big = format!("{{\"message\": \"{}\"}}", "x".repeat(most));
         let message: &'static str = format!("the body is larger than {most} bytes, the most taken here").leak();
         let want = refusal(413, "payload_too_large", INVALID, message);
         check("oversize body", path, dialect, &post("application/json", big.clone()).await, &want);
-        // In chunks no length is told before.
+        // With chunked encoding no length is sent beforehand.
         let pieces: Vec<_> =
             big.as_bytes().chunks(64 << 10).map(|piece| Ok::<_, std::io::Error>(piece.to_vec())).collect();
         let body = Body::wrap_stream(futures::stream::iter(pieces));
@@ -139,7 +139,7 @@ async fn bad_bodies() {
 }
 
 #[tokio::test]
-async fn several_failed_checks_are_all_told() {
+async fn several_failed_checks_are_all_reported() {
     let (_muster, _upstream, client) = server().await;
     let body = json!({ "messages": [{ "role": "nobody", "content": 3 }], "temperature": 9, "max_tokens": 0 });
     let got = client.post("/api/llm/chat", &body).await;
@@ -211,7 +211,7 @@ async fn callers_without_a_right() {
         let malformed = "this is not a key of this server: a key has the form mst_<12 characters>_<43 characters>";
         for (what, caller, message) in [
             ("no key", client.without_key(), "send your key as `Authorization: Bearer mst_…`"),
-            ("a wrong key", client.with(STRANGE_KEY), unknown),
+            ("a wrong key", client.with(UNKNOWN_KEY), unknown),
             ("no key of ours", client.with("sk-something"), malformed),
         ] {
             let got = caller.post(path, &good).await;
@@ -220,7 +220,7 @@ async fn callers_without_a_right() {
             check_limits(what, path, &got);
             let challenge = got.header("www-authenticate").unwrap_or_default();
             assert!(challenge.starts_with("Bearer realm=\"muster\""), "{what} at {path}: {challenge}");
-            // RFC 6750, section 3.1: the error is told of a credential, and not where none was sent.
+            // RFC 6750, section 3.1: the error is described for a credential, and omitted where none was sent.
             assert_eq!(
                 challenge.contains("error=\"invalid_token\""),
                 what != "no key",
@@ -237,7 +237,7 @@ async fn callers_without_a_right() {
 
 #[tokio::test]
 async fn spent_limits() {
-    let upstream = Upstream::start(Act::Answer(&["hello"]));
+    let upstream = Upstream::start(UpstreamAction::Answer(&["hello"]));
     let muster = Muster::start(&(upstream.provider("one", "alpha") + "[limits.agent]\nchat = 3\nhealth = 6\n"));
     let limits = json!({ "requests_per_minute": 2, "requests_per_hour": 100, "requests_per_day": 100 });
     let spender = json!({ "name": "spender", "scopes": ["chat", "admin"], "plan_a": "enterprise", "plan_b": "enterprise", "limits": limits });

@@ -1,4 +1,5 @@
-//! Settings are read again by SIGHUP and over HTTP: nothing that runs is lost, nothing bad is taken.
+//! Settings are reloaded by SIGHUP and over HTTP: running requests are not interrupted, invalid settings are not
+//! applied.
 
 use crate::support;
 
@@ -7,10 +8,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use support::KEY;
-use support::client::{Client, PATIENCE};
+use support::client::{Client, TEST_TIMEOUT};
 use support::dialect::Chat;
 use support::process::{Launch, Process};
-use support::upstream::{Act, Upstream};
+use support::upstream::{Upstream, UpstreamAction};
 
 fn settings(folder: &Path, text: &str) {
     std::fs::write(folder.join("config.toml"), text).unwrap();
@@ -20,21 +21,21 @@ fn client(process: &Process) -> Client {
     Client::new(&process.url).with(KEY)
 }
 
-/// Waits, bounded, until `holds`.
-async fn until(what: &str, holds: impl AsyncFn() -> bool) {
-    let mut looks = tokio::time::interval(Duration::from_millis(20));
+/// Waits, bounded, until the condition holds.
+async fn wait_until(description: &str, condition: impl AsyncFn() -> bool) {
+    let mut interval = tokio::time::interval(Duration::from_millis(20));
     let waiting = async {
-        while !holds().await {
-            looks.tick().await;
+        while !condition().await {
+            interval.tick().await;
         }
     };
-    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{what} did not come"));
+    tokio::time::timeout(TEST_TIMEOUT, waiting).await.unwrap_or_else(|_| panic!("{description} did not come"));
 }
 
 #[tokio::test]
 async fn providers_come_and_go_while_a_stream_runs() {
     let folder = tempfile::tempdir().unwrap();
-    let (old, new) = (Upstream::start(Act::HeldAfter(1)), Upstream::start(Act::Answer(&["new"])));
+    let (old, new) = (Upstream::start(UpstreamAction::HeldAfter(1)), Upstream::start(UpstreamAction::Answer(&["new"])));
     settings(folder.path(), &old.provider("old", "alpha"));
     let process = Launch::new(folder.path()).start();
     let client = client(&process);
@@ -44,14 +45,15 @@ async fn providers_come_and_go_while_a_stream_runs() {
     settings(folder.path(), &new.provider("new", "beta"));
     let reloaded = client.post("/api/v1/admin/reload", &json!({})).await;
     assert_eq!((reloaded.status, reloaded.json()), (200, json!({ "reloaded": ["provider"], "needs_restart": [] })));
-    let said = Chat::B.post(&client, "beta").await;
-    assert_eq!((said.status, said.json()["choices"][0]["message"]["content"].as_str()), (200, Some("new")));
+    let chat = Chat::B.post(&client, "beta").await;
+    assert_eq!((chat.status, chat.json()["choices"][0]["message"]["content"].as_str()), (200, Some("new")));
     assert_eq!(Chat::B.post(&client, "alpha").await.status, 404, "what is gone is gone");
     let status = client.get("/api/v1/status").await.text;
     assert!(status.contains("breaker-new") && !status.contains("\"id\":\"old\""), "{status}");
-    until("the old breaker's end", async || !client.get("/api/v1/status").await.text.contains("breaker-old")).await;
+    wait_until("the old breaker's end", async || !client.get("/api/v1/status").await.text.contains("breaker-old"))
+        .await;
 
-    old.let_go();
+    old.release_held();
     let rest = running.rest().await;
     assert_eq!(rest.last().unwrap().data, "[DONE]", "the stream ended as it began, along the old provider");
 }
@@ -59,7 +61,7 @@ async fn providers_come_and_go_while_a_stream_runs() {
 #[tokio::test]
 async fn a_hangup_takes_up_new_limits_and_keeps_what_was_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let upstream = Upstream::start(Act::Answer(&["hello"]));
+    let upstream = Upstream::start(UpstreamAction::Answer(&["hello"]));
     let limits =
         |rpm: u32| upstream.provider("one", "alpha") + &format!("[limits.plan_b.free]\nrequests_per_minute = {rpm}\n");
     settings(folder.path(), &limits(2));
@@ -70,7 +72,7 @@ async fn a_hangup_takes_up_new_limits_and_keeps_what_was_counted() {
     assert_eq!((status().await, status().await, status().await), (200, 200, 429));
     settings(folder.path(), &limits(4));
     process.signal("HUP");
-    until("the new limit", async || status().await == 200).await;
+    wait_until("the new limit", async || status().await == 200).await;
     // Two before and one now are three of four.
     assert_eq!((status().await, status().await), (200, 429), "what was counted before still counts");
 }
@@ -78,7 +80,7 @@ async fn a_hangup_takes_up_new_limits_and_keeps_what_was_counted() {
 #[tokio::test]
 async fn bad_settings_are_refused_and_nothing_changes() {
     let folder = tempfile::tempdir().unwrap();
-    let upstream = Upstream::start(Act::Answer(&["hello"]));
+    let upstream = Upstream::start(UpstreamAction::Answer(&["hello"]));
     settings(folder.path(), &upstream.provider("one", "alpha"));
     let process = Launch::new(folder.path()).start();
     let client = client(&process);
@@ -94,7 +96,7 @@ async fn bad_settings_are_refused_and_nothing_changes() {
         assert!(refused.text.contains(named), "{named}: {}", refused.text);
         assert_eq!(Chat::B.post(&client, "alpha").await.status, 200, "the old settings still count");
     }
-    // What takes a restart is said, and the rest is taken.
+    // Settings that need a restart are reported, and the others are applied.
     let text = upstream.provider("one", "alpha") + "[server]\nworkers = 1\nmax_body_bytes = 2048\n[llm]\nslots = 1\n";
     settings(folder.path(), &text);
     let reloaded = client.post("/api/v1/admin/reload", &json!({})).await.json();

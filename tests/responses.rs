@@ -1,30 +1,30 @@
-//! OpenAI's Responses API: what an upstream is asked, answers, the exact events, every refusal's shape.
+//! OpenAI's Responses API: upstream requests, answers, the exact events, the shape of every error.
 
 use crate::support;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use support::STRANGE_KEY;
+use support::UNKNOWN_KEY;
 use support::client::{Client, Event, answer};
 use support::refusal::{DOWN, Dialect, INVALID, Refusal, normalised, refusal};
 use support::server::Muster;
-use support::upstream::{Act, Upstream};
+use support::upstream::{Upstream, UpstreamAction};
 
 const PATH: &str = "/v1/responses";
 
-fn server(act: Act) -> (Muster, Upstream, Client) {
-    server_with(act, "")
+fn server(action: UpstreamAction) -> (Muster, Upstream, Client) {
+    server_with(action, "")
 }
 
-fn server_with(act: Act, settings: &str) -> (Muster, Upstream, Client) {
-    let upstream = Upstream::start(act);
+fn server_with(action: UpstreamAction, settings: &str) -> (Muster, Upstream, Client) {
+    let upstream = Upstream::start(action);
     let chain = "[chain]\norder = [\"one\"]\nbreaker_min_calls = 1000\n";
     let muster = Muster::start(&format!("{}{chain}{settings}", upstream.provider("one", "alpha")));
     let client = muster.client();
     (muster, upstream, client)
 }
 
-fn ask() -> Value {
+fn request_body() -> Value {
     json!({ "model": "alpha", "input": "hi" })
 }
 
@@ -46,8 +46,8 @@ fn usage(input: u64, output: u64) -> Value {
 }
 
 #[tokio::test]
-async fn a_response_and_what_the_upstream_is_asked() {
-    let (_muster, upstream, client) = server(Act::Answer(&["hello ", "there"]));
+async fn a_response_and_the_upstream_request() {
+    let (_muster, upstream, client) = server(UpstreamAction::Answer(&["hello ", "there"]));
     let format = json!({ "type": "json_schema", "name": "n", "schema": { "type": "object" }, "strict": true });
     let got = client
         .post(
@@ -77,22 +77,25 @@ async fn a_response_and_what_the_upstream_is_asked() {
     });
     assert_eq!(got, expected);
 
-    let asked = upstream.last_body();
+    let upstream_request = upstream.last_request();
     let turns = json!([{ "role": "system", "content": "Be brief." }, { "role": "user", "content": "hi" }]);
-    assert_eq!((&asked["model"], &asked["messages"]), (&json!("alpha"), &turns));
+    assert_eq!((&upstream_request["model"], &upstream_request["messages"]), (&json!("alpha"), &turns));
     let schema = json!({ "name": "n", "schema": { "type": "object" }, "strict": true });
-    assert_eq!(asked["response_format"], json!({ "type": "json_schema", "json_schema": schema }));
-    let limit = asked.get("max_tokens").or_else(|| asked.get("max_completion_tokens"));
-    assert_eq!((limit, &asked["temperature"], &asked["user"]), (Some(&json!(64)), &json!(0.25), &json!("ann")));
+    assert_eq!(upstream_request["response_format"], json!({ "type": "json_schema", "json_schema": schema }));
+    let limit = upstream_request.get("max_tokens").or_else(|| upstream_request.get("max_completion_tokens"));
+    assert_eq!(
+        (limit, &upstream_request["temperature"], &upstream_request["user"]),
+        (Some(&json!(64)), &json!(0.25), &json!("ann"))
+    );
 }
 
 #[tokio::test]
-async fn an_answer_that_was_cut_short_says_so() {
+async fn a_truncated_answer_is_marked() {
     let cut = r#"{"id": "up-1", "object": "chat.completion", "created": 1, "model": "m", "choices": [{"index": 0,
         "message": {"role": "assistant", "content": "hel"}, "finish_reason": "length"}],
         "usage": {"prompt_tokens": 7, "completion_tokens": 1, "total_tokens": 8}}"#;
-    let (_muster, _upstream, client) = server(Act::Status(200, "", cut));
-    let got = client.post(PATH, &ask()).await.json();
+    let (_muster, _upstream, client) = server(UpstreamAction::Status(200, "", cut));
+    let got = client.post(PATH, &request_body()).await.json();
     assert_eq!(got["status"], "incomplete");
     assert_eq!(got["incomplete_details"], json!({ "reason": "max_output_tokens" }));
     assert_eq!(got["output"], json!([message(&got["output"][0]["id"], "incomplete", json!([part("hel")]))]));
@@ -117,7 +120,7 @@ fn delta(item: &Value, text: &str) -> Value {
 
 #[tokio::test]
 async fn the_events_of_a_stream() {
-    let (_muster, _upstream, client) = server(Act::Answer(&["hello ", "there"]));
+    let (_muster, _upstream, client) = server(UpstreamAction::Answer(&["hello ", "there"]));
     let mut stream = client.stream(PATH, &streamed()).await;
     assert_eq!(stream.status, 200);
     assert_eq!(stream.headers["content-type"], "text/event-stream; charset=utf-8");
@@ -156,9 +159,9 @@ async fn the_events_of_a_stream() {
 }
 
 #[tokio::test]
-async fn a_failure_in_the_middle_is_told_and_the_end() {
-    for act in [Act::CutAfter(2), Act::ErrorAfter(2)] {
-        let (_muster, _upstream, client) = server(act);
+async fn a_failure_during_a_stream_is_reported_with_the_end() {
+    for action in [UpstreamAction::CutAfter(2), UpstreamAction::ErrorAfter(2)] {
+        let (_muster, _upstream, client) = server(action);
         let mut stream = client.stream(PATH, &streamed()).await;
         let events = data(&stream.rest().await);
         assert!(stream.whole);
@@ -168,30 +171,31 @@ async fn a_failure_in_the_middle_is_told_and_the_end() {
         let response = &failed["response"];
         assert_eq!((&failed["type"], &response["status"]), (&json!("response.failed"), &json!("failed")));
         assert_eq!(response["output"], json!([message(item, "incomplete", json!([part("w0 w1 ")]))]));
-        let why = &response["error"]["message"];
-        assert!(why.as_str().is_some_and(|why| !why.is_empty()), "{failed}");
-        assert_eq!(response["error"], json!({ "code": "provider_failed", "message": why }));
-        let body = json!({ "message": why, "type": "server_error", "param": null, "code": "provider_failed" });
+        let message = &response["error"]["message"];
+        assert!(message.as_str().is_some_and(|message| !message.is_empty()), "{failed}");
+        assert_eq!(response["error"], json!({ "code": "provider_failed", "message": message }));
+        let body = json!({ "message": message, "type": "server_error", "param": null, "code": "provider_failed" });
         let expected =
-            json!({ "type": "error", "code": "provider_failed", "message": why, "param": null, "error": body });
+            json!({ "type": "error", "code": "provider_failed", "message": message, "param": null, "error": body });
         assert_eq!(*error, expected);
     }
 }
 
 #[tokio::test]
 async fn refusals_are_interface_bs() {
-    let (_muster, upstream, client) = server_with(Act::Answer(&["hello"]), "[server]\nmax_image_body_bytes = 2048\n");
+    let (_muster, upstream, client) =
+        server_with(UpstreamAction::Answer(&["hello"]), "[server]\nmax_image_body_bytes = 2048\n");
     let post = |kind: &str, body: String| {
         answer(client.request(Method::POST, PATH).header("content-type", kind.to_owned()).body(body))
     };
     let with = |field: &str, value: Value| {
-        let mut body = ask();
+        let mut body = request_body();
         body[field] = value;
         body.to_string()
     };
-    let one = |field: &'static [&'static str], why: &'static str, code| {
-        let check = (field, why, Value::Null, "value_error");
-        Refusal { checks: vec![check], ..refusal(400, code, INVALID, format!("{}: {why}", field.join("."))) }
+    let one = |field: &'static [&'static str], message: &'static str, code| {
+        let check = (field, message, Value::Null, "value_error");
+        Refusal { checks: vec![check], ..refusal(400, code, INVALID, format!("{}: {message}", field.join("."))) }
     };
     let state =
         "`previous_response_id` is not supported, as nothing is stored here: send the whole conversation as input";
@@ -199,7 +203,7 @@ async fn refusals_are_interface_bs() {
     let missing = "the model \"nope\" does not exist; GET /v1/models lists those that do";
     let unset = "the model \"claude-sonnet-5-5\" needs its provider \"anthropic\", which is not configured: set [[provider]] id = \"anthropic\"";
     let json = "application/json";
-    for (what, got, want) in [
+    for (case, got, want) in [
         (
             "malformed JSON",
             post(json, "{oops".to_owned()).await,
@@ -207,7 +211,7 @@ async fn refusals_are_interface_bs() {
         ),
         (
             "wrong type of body",
-            post("text/plain", ask().to_string()).await,
+            post("text/plain", request_body().to_string()).await,
             refusal(
                 415,
                 "unsupported_media_type",
@@ -270,31 +274,31 @@ async fn refusals_are_interface_bs() {
         ),
         (
             "no key",
-            client.without_key().post(PATH, &ask()).await,
+            client.without_key().post(PATH, &request_body()).await,
             refusal(401, "invalid_api_key", INVALID, "send your key as `Authorization: Bearer mst_…`"),
         ),
         (
             "a wrong key",
-            client.with(STRANGE_KEY).post(PATH, &ask()).await,
+            client.with(UNKNOWN_KEY).post(PATH, &request_body()).await,
             refusal(401, "invalid_api_key", INVALID, "the key is unknown, expired or revoked: ask for a new one"),
         ),
         (
             "wrong scope",
-            client.with(narrow).post(PATH, &ask()).await,
+            client.with(narrow).post(PATH, &request_body()).await,
             refusal(403, "insufficient_permissions", "permission_error", "this needs a key with the scope `chat`"),
         ),
     ] {
-        assert_eq!(got.status, want.status, "{what}: {}", got.text);
-        assert_eq!(normalised(&got), want.body(Dialect::B), "{what}");
-        assert_eq!(got.header("request-id"), None, "{what}: that name is another dialect's");
+        assert_eq!(got.status, want.status, "{case}: {}", got.text);
+        assert_eq!(normalised(&got), want.body(Dialect::B), "{case}");
+        assert_eq!(got.header("request-id"), None, "{case}: that name is another dialect's");
     }
     assert_eq!(upstream.requests(), 0, "what cannot be read goes to no provider");
 }
 
 #[tokio::test]
 async fn a_provider_that_fails() {
-    let (_muster, _upstream, client) = server(Act::Status(500, "", "{}"));
-    for body in [ask(), streamed()] {
+    let (_muster, _upstream, client) = server(UpstreamAction::Status(500, "", "{}"));
+    for body in [request_body(), streamed()] {
         let got = client.post(PATH, &body).await;
         assert_eq!((got.status, &got.json()["error"]["code"]), (502, &json!("provider_failed")), "{}", got.text);
         assert!(got.number("retry-after").is_some());
@@ -303,15 +307,15 @@ async fn a_provider_that_fails() {
 
 #[tokio::test]
 async fn limits_are_shared_with_chat() {
-    let (_muster, _upstream, client) = server(Act::Answer(&["hello"]));
+    let (_muster, _upstream, client) = server(UpstreamAction::Answer(&["hello"]));
     let limits = json!({ "requests_per_minute": 2, "tokens_per_minute": 10_000 });
     let key = json!({ "name": "k", "scopes": ["chat"], "plan_b": "enterprise", "limits": limits });
     let client = client.with(client.make_key(&key).await);
     let chat = json!({ "model": "alpha", "messages": [{ "role": "user", "content": "hi" }] });
     assert_eq!(client.post("/v1/chat/completions", &chat).await.status, 200);
-    let got = client.post(PATH, &ask()).await;
+    let got = client.post(PATH, &request_body()).await;
     assert_eq!((got.status, got.number("x-ratelimit-remaining-requests")), (200, Some(0)), "{}", got.text);
-    let got = client.post(PATH, &ask()).await;
+    let got = client.post(PATH, &request_body()).await;
     assert_eq!((got.status, &got.json()["error"]["type"]), (429, &json!("rate_limit_error")));
     assert!(got.number("retry-after").is_some_and(|wait| (1..=60).contains(&wait)));
 }

@@ -1,4 +1,4 @@
-//! `muster simulate devices` as an operator runs it.
+//! `muster simulate devices` as an operator uses it.
 
 use std::path::Path;
 use std::process::Output;
@@ -25,9 +25,9 @@ async fn simulate(folder: &Path, token: Option<&str>, args: &[&str]) -> Output {
 }
 
 fn summary(output: &Output) -> Value {
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{message}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {message}"))
 }
 
 async fn admin(url: &str) -> (Client, String) {
@@ -42,29 +42,29 @@ async fn online(admin: &Client) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn healthy_devices_register_are_heard_of_and_come_back_as_the_same_ones() {
+async fn healthy_devices_register_send_heartbeats_and_return_with_the_same_identity() {
     let folder = tempfile::tempdir().unwrap();
     let muster = server(folder.path());
     let (admin, token) = admin(&muster.url).await;
     let state = folder.path().join("fleet.json");
     let common = ["--server", &muster.url, "--count", "20", "--state", state.to_str().unwrap(), "--json"];
     let first = [&common[..], &["--register", "--duration", "4"]].concat();
-    let said = summary(&simulate(folder.path(), Some(&token), &first).await);
-    assert_eq!((&said["devices"], &said["power"]), (&json!(20), &json!({ "on": 20 })), "{said}");
-    assert_eq!(said["totals"]["registered"], 20, "{said}");
-    assert!(said["totals"]["heartbeats"].as_u64().unwrap() >= 20, "{said}");
-    assert_eq!(said["totals"]["refused"], 0, "{said}");
+    let output = summary(&simulate(folder.path(), Some(&token), &first).await);
+    assert_eq!((&output["devices"], &output["power"]), (&json!(20), &json!({ "on": 20 })), "{output}");
+    assert_eq!(output["totals"]["registered"], 20, "{output}");
+    assert!(output["totals"]["heartbeats"].as_u64().unwrap() >= 20, "{output}");
+    assert_eq!(output["totals"]["refused"], 0, "{output}");
     assert_eq!(online(&admin).await, 20);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(std::fs::metadata(&state).unwrap().permissions().mode() & 0o777, 0o600, "it holds keys");
     }
-    // Without a token: the devices speak for themselves.
+    // Without a token: the devices authenticate themselves.
     let again = [&common[..], &["--duration", "3"]].concat();
-    let said = summary(&simulate(folder.path(), None, &again).await);
-    assert_eq!((&said["devices"], &said["totals"]["registered"]), (&json!(20), &json!(0)), "{said}");
-    assert!(said["totals"]["heartbeats"].as_u64().unwrap() >= 20, "{said}");
+    let output = summary(&simulate(folder.path(), None, &again).await);
+    assert_eq!((&output["devices"], &output["totals"]["registered"]), (&json!(20), &json!(0)), "{output}");
+    assert!(output["totals"]["heartbeats"].as_u64().unwrap() >= 20, "{output}");
     let all = admin.get("/api/v1/devices?limit=200").await.json();
     assert_eq!(all["data"]["devices"].as_array().unwrap().len(), 20);
     let quarantined = admin.get("/api/v1/devices?status=quarantined").await.json();
@@ -72,7 +72,7 @@ async fn healthy_devices_register_are_heard_of_and_come_back_as_the_same_ones() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn mixed_devices_take_commands_leave_heartbeats_out_and_some_refuse() {
+async fn mixed_devices_execute_commands_omit_heartbeats_and_some_refuse() {
     let folder = tempfile::tempdir().unwrap();
     let muster = server(folder.path());
     let (admin, token) = admin(&muster.url).await;
@@ -92,20 +92,20 @@ async fn mixed_devices_take_commands_leave_heartbeats_out_and_some_refuse() {
         devices["data"]["devices"].as_array().unwrap().iter().map(|device| device["id"].clone()).collect();
     for id in &ids {
         let path = format!("/api/v1/devices/{}/commands", id.as_str().unwrap());
-        let given = admin.post(&path, &json!({ "name": "siren.test" })).await;
-        assert_eq!(given.status, 201, "{}", given.text);
+        let command = admin.post(&path, &json!({ "name": "siren.test" })).await;
+        assert_eq!(command.status, 201, "{}", command.text);
     }
     let second = [&args[..], &["--duration", "6"]].concat();
-    let said = summary(&simulate(folder.path(), None, &second).await);
-    assert_eq!(said["faults"], drawn, "the seed draws the same ones");
-    assert_eq!(said["totals"]["commands_refused"].as_u64().unwrap(), refusing, "{said}");
-    assert_eq!(said["totals"]["commands_done"].as_u64().unwrap(), 20 - refusing, "{said}");
-    assert!(said["totals"]["heartbeats_left_out"].as_u64().unwrap() > 0, "{said}");
-    assert!(said["totals"]["telemetry"].as_u64().unwrap() > 0, "{said}");
+    let output = summary(&simulate(folder.path(), None, &second).await);
+    assert_eq!(output["faults"], drawn, "the seed draws the same ones");
+    assert_eq!(output["totals"]["commands_refused"].as_u64().unwrap(), refusing, "{output}");
+    assert_eq!(output["totals"]["commands_done"].as_u64().unwrap(), 20 - refusing, "{output}");
+    assert!(output["totals"]["heartbeats_left_out"].as_u64().unwrap() > 0, "{output}");
+    assert!(output["totals"]["telemetry"].as_u64().unwrap() > 0, "{output}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn devices_hear_of_their_commands_on_sockets() {
+async fn devices_receive_their_commands_on_sockets() {
     let folder = tempfile::tempdir().unwrap();
     let muster = server(folder.path());
     let (admin, token) = admin(&muster.url).await;
@@ -121,41 +121,45 @@ async fn devices_hear_of_their_commands_on_sockets() {
     assert_eq!(ids.len(), 10, "{devices}");
     let second = [&args[..], &["--duration", "10"]].concat();
     let running = simulate(folder.path(), None, &second);
-    // Each command is given once its device's socket stands: only the bell can tell of it.
+    // Each command is created once its device's socket is open: only the notification on that socket delivers it in
+    // time.
     let giving = async {
         for id in &ids {
             let id = id.as_str().unwrap();
             listens(&admin, id).await;
-            let given = admin.post(&format!("/api/v1/devices/{id}/commands"), &json!({ "name": "siren.test" })).await;
-            assert_eq!(given.status, 201, "{}", given.text);
+            let command = admin.post(&format!("/api/v1/devices/{id}/commands"), &json!({ "name": "siren.test" })).await;
+            assert_eq!(command.status, 201, "{}", command.text);
         }
     };
     let (output, ()) = tokio::join!(running, giving);
-    let said = summary(&output);
-    let totals = &said["totals"];
-    assert_eq!((&totals["commands_by_feed"], &totals["commands_done"]), (&json!(10), &json!(10)), "{said}");
-    assert_eq!((&totals["sockets"], &totals["refused"]), (&json!(10), &json!(0)), "{said}");
+    let output = summary(&output);
+    let totals = &output["totals"];
+    assert_eq!((&totals["commands_by_feed"], &totals["commands_done"]), (&json!(10), &json!(10)), "{output}");
+    assert_eq!((&totals["sockets"], &totals["refused"]), (&json!(10), &json!(0)), "{output}");
 }
 
-/// Waits until the device's socket is among those that are present on its channel.
+/// Waits until the device's socket is in the presence list of its channel.
 async fn listens(admin: &Client, id: &str) {
-    let mut looks = tokio::time::interval(std::time::Duration::from_millis(20));
-    let stands = async {
+    let mut interval = tokio::time::interval(std::time::Duration::from_millis(20));
+    let listening = async {
         loop {
-            looks.tick().await;
+            interval.tick().await;
             let present = admin.get(&format!("/api/v1/realtime/channels/devices:{id}/presence")).await;
             if present.status == 200 && present.text.contains(&format!("\"user\":\"{id}\"")) {
                 return;
             }
         }
     };
-    assert!(tokio::time::timeout(crate::support::client::PATIENCE, stands).await.is_ok(), "{id} does not listen");
+    assert!(
+        tokio::time::timeout(crate::support::client::TEST_TIMEOUT, listening).await.is_ok(),
+        "{id} does not listen"
+    );
 }
 
 #[tokio::test]
-async fn wrong_use_is_told_with_code_2() {
+async fn wrong_usage_is_exit_code_two_with_a_message() {
     let folder = tempfile::tempdir().unwrap();
-    for (args, why) in [
+    for (args, named) in [
         (&["--count", "5"][..], "--register"),
         (&["--register"], "--count"),
         (&["--count", "0", "--register"], "0"),
@@ -163,25 +167,25 @@ async fn wrong_use_is_told_with_code_2() {
         (&["--count", "5", "--register", "--server", "ftp://x"], "http://"),
     ] {
         let output = simulate(folder.path(), None, args).await;
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
-        assert!(said.contains(why), "{args:?}: {said}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {message}");
+        assert!(message.contains(named), "{args:?}: {message}");
     }
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_told_with_how_to_mend() {
+async fn an_unreachable_server_is_reported_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
-    // Port 1 is given to no program that asks for a free one.
+    // Port 1 is never assigned to a program that requests a free port.
     let url = "http://127.0.0.1:1";
     let output = simulate(folder.path(), Some("token"), &["--server", url, "--count", "1", "--register"]).await;
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains(url) && said.contains("muster serve"), "{said}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains(url) && message.contains("muster serve"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_token_it_says_where_to_get_one() {
+async fn without_a_token_it_explains_how_to_get_one() {
     let folder = tempfile::tempdir().unwrap();
     let muster = server(folder.path());
     let args = ["--server", &muster.url, "--count", "1", "--register"];

@@ -1,4 +1,5 @@
-//! Every actor is killed under load: callers get answers or a typed 503, never a hang, and nothing acknowledged is lost.
+//! Every actor is killed under load: callers get answers or a typed 503, never a hang, and no acknowledged write is
+//! lost.
 
 mod disaster;
 
@@ -13,67 +14,67 @@ use std::time::Duration;
 use futures::future::join_all;
 use muster_core::supervise::{ActorState, ActorStatus};
 use serde_json::json;
-use support::client::{Answer, Client, PATIENCE};
+use support::client::{Answer, Client, TEST_TIMEOUT};
 use support::dialect::Chat;
 use support::server::Muster;
-use support::upstream::{Act, Upstream};
+use support::upstream::{Upstream, UpstreamAction};
 use support::{EMAIL, PASSWORD};
 
-/// What the load met so far.
+/// Results of the load so far.
 #[derive(Default)]
-struct Met {
-    over: AtomicBool,
-    /// Answers by what was asked and their status.
+struct LoadResults {
+    finished: AtomicBool,
+    /// Number of responses by request and status.
     answers: Mutex<BTreeMap<(&'static str, u16), usize>>,
     /// Keys that were acknowledged with 201.
     keys: Mutex<Vec<String>>,
-    /// Records of the disaster network that were acknowledged, by path, in these versions.
-    kept: Mutex<BTreeMap<String, Vec<u64>>>,
+    /// Acknowledged versions of the disaster network's records, by path.
+    acknowledged: Mutex<BTreeMap<String, Vec<u64>>>,
 }
 
-impl Met {
-    fn going_on(&self) -> bool {
-        !self.over.load(Ordering::Acquire)
+impl LoadResults {
+    fn is_running(&self) -> bool {
+        !self.finished.load(Ordering::Acquire)
     }
 
-    /// An answer, or a typed 503 that says when to come back; anything else fails.
-    fn note(&self, what: &'static str, got: &Answer) {
+    /// Counts a response: a success or a typed 503 with Retry-After; anything else fails the test.
+    fn record_response(&self, request: &'static str, got: &Answer) {
         if got.status == 503 {
-            assert!(got.number("retry-after").is_some_and(|wait| wait >= 1), "{what}: no Retry-After: {}", got.text);
+            assert!(got.number("retry-after").is_some_and(|wait| wait >= 1), "{request}: no Retry-After: {}", got.text);
             let body = got.json();
             let typed = body["error_code"].is_string() || body["error"]["code"].is_string();
-            assert!(typed, "{what}: {}", got.text);
+            assert!(typed, "{request}: {}", got.text);
         } else {
-            assert!(matches!(got.status, 200 | 201), "{what}: {} {}", got.status, got.text);
+            assert!(matches!(got.status, 200 | 201), "{request}: {} {}", got.status, got.text);
         }
-        *self.answers.lock().unwrap().entry((what, got.status)).or_default() += 1;
+        *self.answers.lock().unwrap().entry((request, got.status)).or_default() += 1;
     }
 
-    /// A record was acknowledged as it is.
-    fn keep(&self, path: &str, record: &serde_json::Value) {
-        // Of an image, `version` is the firmware's own.
+    /// Records an acknowledged version.
+    fn record_acknowledged(&self, path: &str, record: &serde_json::Value) {
+        // The `version` of an image is the firmware's.
         let version = record["record_version"]
             .as_u64()
             .or_else(|| record["version"].as_u64())
             .unwrap_or_else(|| panic!("{path}: {record}"));
-        self.kept.lock().unwrap().entry(path.to_owned()).or_default().push(version);
+        self.acknowledged.lock().unwrap().entry(path.to_owned()).or_default().push(version);
     }
 }
 
-async fn chats(chat: Chat, client: &Client, met: &Met) {
-    while met.going_on() {
+async fn chats(chat: Chat, client: &Client, results: &LoadResults) {
+    while results.is_running() {
         let got = chat.post(client, "alpha").await;
-        met.note("chat", &got);
+        results.record_response("chat", &got);
     }
 }
 
-/// A stream that began ends properly or with an honest error; one that did not is a refusal.
-async fn streams(client: &Client, met: &Met) {
-    while met.going_on() {
+/// A started stream ends normally or with an error event; otherwise the request is rejected with 503.
+async fn streams(client: &Client, results: &LoadResults) {
+    while results.is_running() {
         let mut events = Chat::B.stream(client, "alpha").await;
         if events.status == 200 {
-            let said = Chat::B.streamed(&mut events).await;
-            assert!(said.done.is_some() || said.error.is_some(), "a stream just stopped: {said:?}");
+            let chat = Chat::B.streamed(&mut events).await;
+            assert!(chat.done.is_some() || chat.error.is_some(), "a stream just stopped: {chat:?}");
         } else {
             assert_eq!(events.status, 503);
             assert!(events.headers.contains_key("retry-after"));
@@ -82,38 +83,38 @@ async fn streams(client: &Client, met: &Met) {
     }
 }
 
-async fn makes_keys(client: &Client, met: &Met) {
-    while met.going_on() {
+async fn create_keys(client: &Client, results: &LoadResults) {
+    while results.is_running() {
         let got =
             client.post("/api/v1/keys", &json!({ "name": "n", "scopes": ["chat"], "plan_b": "enterprise" })).await;
-        met.note("keys", &got);
+        results.record_response("keys", &got);
         if got.status == 201 {
-            met.keys.lock().unwrap().push(got.json()["key"].as_str().unwrap().to_owned());
+            results.keys.lock().unwrap().push(got.json()["key"].as_str().unwrap().to_owned());
         }
     }
 }
 
-async fn asks_for_health(client: &Client, met: &Met) {
-    while met.going_on() {
-        met.note("health", &client.get("/api/health").await);
-        met.note("status", &client.get("/api/v1/status").await);
+async fn poll_health(client: &Client, results: &LoadResults) {
+    while results.is_running() {
+        results.record_response("health", &client.get("/api/health").await);
+        results.record_response("status", &client.get("/api/v1/status").await);
     }
 }
 
-/// A spent limit stays spent, whatever dies.
-async fn stays_refused(client: &Client, met: &Met) {
-    while met.going_on() {
+/// An exhausted limit stays exhausted, whichever actor fails.
+async fn call_over_limit(client: &Client, results: &LoadResults) {
+    while results.is_running() {
         let got = client.get("/v1/models").await;
         assert!(matches!(got.status, 429 | 503), "a spent limit let through: {} {}", got.status, got.text);
-        *met.answers.lock().unwrap().entry(("spent", got.status)).or_default() += 1;
+        *results.answers.lock().unwrap().entry(("spent", got.status)).or_default() += 1;
     }
 }
 
-/// A person whose tokens are refreshed on and on: an answer that is lost is asked for again.
-async fn refreshes(client: &Client, met: &Met, mut token: String) {
-    while met.going_on() {
+/// Refreshes a person's tokens continuously; a lost response is requested again with the same token.
+async fn refreshes(client: &Client, results: &LoadResults, mut token: String) {
+    while results.is_running() {
         let got = client.post("/api/v1/auth/refresh", &json!({ "refresh_token": token })).await;
-        met.note("refreshes", &got);
+        results.record_response("refreshes", &got);
         if got.status == 200 {
             token = got.json()["data"]["refresh_token"].as_str().unwrap().to_owned();
         }
@@ -124,16 +125,16 @@ fn state(muster: &Muster, path: &str) -> ActorStatus {
     muster.tree.snapshot().into_iter().find(|actor| actor.path == path).unwrap()
 }
 
-/// Kills each actor once and waits until it stands again.
-async fn kills_all(muster: &Muster, met: &Met) -> BTreeSet<String> {
+/// Kills each actor once and waits until it is running again.
+async fn kill_all(muster: &Muster, results: &LoadResults) -> BTreeSet<String> {
     let mut killed = BTreeSet::new();
-    let mut looks = tokio::time::interval(Duration::from_millis(10));
+    let mut interval = tokio::time::interval(Duration::from_millis(10));
     for actor in muster.tree.snapshot() {
-        // The load is at it before the next one dies.
-        let seen = |met: &Met| met.answers.lock().unwrap().values().sum::<usize>();
-        let (before, was) = (seen(met), state(muster, &actor.path));
-        while seen(met) < before + 10 {
-            looks.tick().await;
+        // Requests are in progress before the next actor is killed.
+        let response_count = |results: &LoadResults| results.answers.lock().unwrap().values().sum::<usize>();
+        let (before, was) = (response_count(results), state(muster, &actor.path));
+        while response_count(results) < before + 10 {
+            interval.tick().await;
         }
         assert!(muster.tree.inject_panic(&actor.path), "{}: it was running", actor.path);
         loop {
@@ -142,7 +143,7 @@ async fn kills_all(muster: &Muster, met: &Met) -> BTreeSet<String> {
                 assert_eq!(now.last_failure.unwrap().why, "panicked: injected fault", "{}", actor.path);
                 break;
             }
-            looks.tick().await;
+            interval.tick().await;
         }
         killed.insert(actor.kind.to_owned());
     }
@@ -176,8 +177,8 @@ fn add_actor_types(folder: &Path, types: &mut BTreeSet<String>) {
 }
 
 #[tokio::test]
-async fn every_actor_dies_under_load_and_nothing_is_lost() {
-    let upstream = Upstream::start(Act::Answer(&["hello ", "there"]));
+async fn every_actor_is_killed_under_load_and_nothing_is_lost() {
+    let upstream = Upstream::start(UpstreamAction::Answer(&["hello ", "there"]));
     let unlimited = "[limits]\nperson = \"unlimited\"\nlogin = \"unlimited\"\n\
                      [limits.agent]\nhealth = \"unlimited\"\nchat = \"unlimited\"\n";
     let muster = Muster::start(&(upstream.provider("one", "alpha") + unlimited));
@@ -192,7 +193,7 @@ async fn every_actor_dies_under_load_and_nothing_is_lost() {
 
     let login = client.without_key().login(EMAIL, PASSWORD).await.1.json();
     let used = &login["data"]["refresh_token"];
-    // The session's own actor stands from its first refresh.
+    // The session's actor exists from its first refresh.
     let refreshed = client.post("/api/v1/auth/refresh", &json!({ "refresh_token": used })).await.json();
     let token = refreshed["data"]["refresh_token"].as_str().unwrap().to_owned();
 
@@ -200,22 +201,22 @@ async fn every_actor_dies_under_load_and_nothing_is_lost() {
     let person = client.with(&access);
     let follower = disaster::Follower::open(&muster, &access).await;
 
-    let met = Met::default();
+    let results = LoadResults::default();
     let killing = async {
-        let killed = tokio::time::timeout(3 * PATIENCE, kills_all(&muster, &met)).await;
-        met.over.store(true, Ordering::Release);
-        killed.expect("every actor stands again")
+        let killed = tokio::time::timeout(3 * TEST_TIMEOUT, kill_all(&muster, &results)).await;
+        results.finished.store(true, Ordering::Release);
+        killed.expect("every actor is running again")
     };
     let load = async {
         tokio::join!(
-            join_all(Chat::ALL.map(|chat| chats(chat, &client, &met))),
-            streams(&client, &met),
-            join_all([makes_keys(&client, &met), makes_keys(&client, &met)]),
-            asks_for_health(&client, &met),
-            stays_refused(&spender, &met),
-            refreshes(&client, &met, token),
-            join_all(["a", "b"].map(|who| disaster::works(&person, &met, who))),
-            disaster::reads(&person, &met),
+            join_all(Chat::ALL.map(|chat| chats(chat, &client, &results))),
+            streams(&client, &results),
+            join_all([create_keys(&client, &results), create_keys(&client, &results)]),
+            poll_health(&client, &results),
+            call_over_limit(&spender, &results),
+            refreshes(&client, &results, token),
+            join_all(["a", "b"].map(|prefix| disaster::run_writes(&person, &results, prefix))),
+            disaster::run_reads(&person, &results),
         );
         let last = json!({ "title": "the last", "kind": "flood", "severity": "Severe" });
         assert_eq!(person.post("/api/v1/incidents", &last).await.status, 201);
@@ -226,9 +227,9 @@ async fn every_actor_dies_under_load_and_nothing_is_lost() {
     let existing = actor_types();
     assert!(existing.len() >= 4, "{existing:?}");
     assert_eq!(killed, existing, "every kind of actor that exists was killed");
-    let answers = met.answers.lock().unwrap().clone();
+    let answers = results.answers.lock().unwrap().clone();
     println!("answers by kind and status: {answers:?}");
-    for (what, status) in [
+    for (request, status) in [
         ("chat", 200),
         ("keys", 201),
         ("health", 200),
@@ -242,19 +243,23 @@ async fn every_actor_dies_under_load_and_nothing_is_lost() {
         ("/api/v1/users", 201),
         ("triage", 200),
     ] {
-        assert!(answers.get(&(what, status)).is_some_and(|&count| count > 0), "{what} was answered: {answers:?}");
+        assert!(answers.get(&(request, status)).is_some_and(|&count| count > 0), "{request} was answered: {answers:?}");
     }
 
-    let keys = std::mem::take(&mut *met.keys.lock().unwrap());
+    let keys = std::mem::take(&mut *results.keys.lock().unwrap());
     let acknowledged = keys.len();
     for key in keys {
         assert_eq!(client.with(key).get("/v1/models").await.status, 200, "an acknowledged key works");
     }
     assert_eq!(spender.get("/v1/models").await.status, 429, "what was spent stays spent");
     println!("{acknowledged} keys were acknowledged, and all work");
-    let kept = std::mem::take(&mut *met.kept.lock().unwrap());
-    disaster::nothing_is_lost(&person, &kept, &follower).await;
-    println!("{} records were acknowledged and are there, {} changes were told once", kept.len(), follower.told.len());
+    let acknowledged = std::mem::take(&mut *results.acknowledged.lock().unwrap());
+    disaster::assert_nothing_lost(&person, &acknowledged, &follower).await;
+    println!(
+        "{} acknowledged records exist, {} changes were published once",
+        acknowledged.len(),
+        follower.notifications.len()
+    );
     let settled = muster.tree.snapshot();
     assert!(settled.iter().all(|actor| actor.state == ActorState::Running), "{settled:?}");
 }

@@ -1,12 +1,12 @@
-//! Agents' tasks over HTTP: run, watched, listed, controlled, and there after the server was killed.
+//! Agents' tasks over HTTP: run, watched, listed, controlled, and resumed after a kill of the server.
 
 mod control;
-mod ending;
 mod flood;
 mod lane;
 mod listeners;
 mod reads;
 mod run;
+mod shutdown;
 mod streams;
 mod watched;
 mod world;

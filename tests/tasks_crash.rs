@@ -1,5 +1,5 @@
-//! kill -9 of the server in the middle of agents' tasks, again and again: what was accepted is done, what was finished
-//! is not done again. The same with SIGTERM, where nothing at all is done twice.
+//! kill -9 of the server during agents' tasks, repeatedly: accepted tasks complete, finished steps are not repeated.
+//! The same with SIGTERM, where no step at all is repeated.
 
 mod history;
 mod jobs;
@@ -10,18 +10,18 @@ use std::sync::Arc;
 use futures::future::join_all;
 
 use crate::support::client::Client;
-use crate::support::dice::Dice;
 use crate::support::process::{Process, start};
-use crate::support::socket::until;
+use crate::support::rng::SplitMix64;
+use crate::support::socket::wait_until;
 use history::{Journal, now};
 use jobs::{Job, Meter};
 
 const TASKS: usize = 200;
 const KILLS: usize = 20;
-/// An end in order waits for what is under way: fewer of them are enough.
+/// A graceful end waits for steps in flight: fewer of them are enough.
 const TERMS: usize = 5;
 
-/// As many tasks at a time as make a crash hit several of them; what runs at a SIGTERM has long enough to finish.
+/// Enough concurrent tasks for a crash to hit several of them; those that run at a SIGTERM have enough time to finish.
 const SETTINGS: &str = "
 [server]
 shutdown_grace_seconds = 20
@@ -34,7 +34,7 @@ agents = \"unlimited\"
 health = \"unlimited\"
 ";
 
-/// Where servers keep their data, and what they said: kept where a test fails, so that the failure explains itself.
+/// The servers' data folder and logs: kept where a test fails, so that the failure can be explained.
 struct Home(tempfile::TempDir);
 
 impl Home {
@@ -52,13 +52,13 @@ impl Drop for Home {
     }
 }
 
-/// Works until so much is done, and the server is gone by that signal; then on a new server.
+/// Works until this much is done and the server was ended by that signal; then continues on a new server.
 struct Rounds<'a> {
     folder: &'a Path,
     server: Process,
     client: Client,
     jobs: Vec<Job>,
-    /// When each server was gone.
+    /// When each server was ended.
     ends: Vec<u64>,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Rounds<'a> {
         Self { folder, server, client, jobs: (0..tasks).map(Job::new).collect(), ends: Vec::new() }
     }
 
-    /// Those that have not ended, at most `new` that were not begun among them, go on from here.
+    /// Continues those that have not ended; at most `new` of them were not begun.
     async fn work(&mut self, new: usize, meter: &Arc<Meter>) -> Vec<tokio::task::JoinHandle<Job>> {
         let round = self.ends.len();
         let (mut going, mut begun) = (Vec::new(), 0);
@@ -77,7 +77,7 @@ impl<'a> Rounds<'a> {
             begun += usize::from(fresh);
             !job.has_ended() && (!fresh || begun <= new)
         }) {
-            // What two crashes have hit already comes to its end before a third one: that would be a crash loop.
+            // A task that two crashes have hit ends before a third one: that would be a crash loop.
             let due = job.accepted_in.is_some_and(|accepted| accepted + 2 <= round);
             meter.expect(due);
             going.push(tokio::spawn(job.goes_on(self.client.clone(), Arc::clone(meter), round, due)));
@@ -88,14 +88,14 @@ impl<'a> Rounds<'a> {
     async fn round(&mut self, new: usize, enough: usize, signal: &str) {
         let meter = Arc::new(Meter::default());
         let going = self.work(new, &meter).await;
-        until("the work goes on", || meter.is_at(enough)).await;
+        wait_until("the load progresses", || meter.is_at(enough)).await;
         self.server.signal(signal);
-        // Before anybody hangs up: what is asked while the server ends is answered or refused, nothing else.
+        // Before any client disconnects: a request during the server's end is answered or rejected, nothing else.
         let (jobs, ended) = (join_all(going).await, self.server.ended());
         self.jobs.extend(jobs.into_iter().map(Result::unwrap));
         let log = self.server.log();
         assert_eq!(ended.success(), signal == "TERM", "{ended}: {log}");
-        // Shown with a failure: a step is begun again, too, where an engine's process died.
+        // Printed with a failure: a step is also repeated where an engine's process crashed.
         for line in log.lines().filter(|line| line.contains("ERROR") || line.contains("process")) {
             println!("server {}: {line}", self.ends.len());
         }
@@ -104,7 +104,7 @@ impl<'a> Rounds<'a> {
         (self.server, self.client) = start(self.folder, SETTINGS);
     }
 
-    /// Everything comes to its end; gives each task's journal.
+    /// Waits until everything has ended; returns each task's journal.
     async fn rest(&mut self) -> Vec<Journal> {
         let going = self.work(TASKS, &Arc::default()).await;
         self.jobs.extend(join_all(going).await.into_iter().map(Result::unwrap));
@@ -116,8 +116,8 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// Nothing was lost, and nothing came twice: as many tasks as were asked for, each with the result that its agent
-/// gives for these params when nothing happens.
+/// Nothing was lost or duplicated: as many tasks as were requested, each with the result that its agent
+/// returns for these params without crashes.
 async fn all_done(rounds: &Rounds<'_>) {
     let mut listed = jobs::listed(&rounds.client).await;
     let mut asked: Vec<String> = rounds.jobs.iter().map(|job| job.id().to_owned()).collect();
@@ -138,9 +138,9 @@ async fn all_done(rounds: &Rounds<'_>) {
 async fn two_hundred_tasks_survive_twenty_kills() {
     let home = Home::new();
     let mut rounds = Rounds::new(home.0.path(), TASKS);
-    let mut dice = Dice(5);
+    let mut rng = SplitMix64(5);
     for _ in 0..KILLS {
-        rounds.round(TASKS / KILLS, 1 + dice.below(40), "KILL").await;
+        rounds.round(TASKS / KILLS, 1 + rng.below(40), "KILL").await;
     }
     let journals = rounds.rest().await;
     all_done(&rounds).await;
@@ -151,7 +151,7 @@ async fn two_hundred_tasks_survive_twenty_kills() {
         again += repeated;
         hit += usize::from(repeated > 0);
     }
-    println!("{KILLS} kills: {again} steps in flight of {hit} tasks were begun again");
+    println!("{KILLS} kills: {again} steps in flight of {hit} tasks were repeated");
     assert!(again >= KILLS / 2, "the kills hit the work: {again}");
 }
 
@@ -159,10 +159,10 @@ async fn two_hundred_tasks_survive_twenty_kills() {
 async fn an_end_in_order_repeats_nothing() {
     let home = Home::new();
     let mut rounds = Rounds::new(home.0.path(), TERMS * 10);
-    let mut dice = Dice(7);
+    let mut rng = SplitMix64(7);
     let mut open = 0;
     for _ in 0..TERMS {
-        rounds.round(10, 1 + dice.below(20), "TERM").await;
+        rounds.round(10, 1 + rng.below(20), "TERM").await;
         open += rounds.jobs.iter().filter(|job| !job.is_new() && !job.has_ended()).count();
     }
     let journals = rounds.rest().await;
@@ -172,6 +172,6 @@ async fn an_end_in_order_repeats_nothing() {
         journal.begun_once();
     }
     println!("{TERMS} ends in order: {open} tasks went on after one");
-    assert!(open > 0, "they came in the middle of the work");
+    assert!(open > 0, "they were sent during the work");
     assert!(rounds.jobs.iter().all(|job| job.task()["recovered"] == false), "an end in order is no crash");
 }

@@ -1,4 +1,4 @@
-//! HTTPS by the program itself: who trusts its certificate is served, and what cannot be used stops the start.
+//! HTTPS by the program: clients that trust its certificate are served, and an unusable certificate stops the start.
 
 use crate::support;
 
@@ -11,10 +11,10 @@ use muster::config::Tls;
 use muster::tls::Certificate;
 use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
 use support::KEY;
-use support::client::PATIENCE;
+use support::client::TEST_TIMEOUT;
 use support::process::Launch;
 
-/// Writes a new certificate for this address with its key; answers its text.
+/// Writes a new certificate for this address with its key; returns its text.
 fn certificate(folder: &Path) -> String {
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
     fs::write(folder.join("cert.pem"), cert.pem()).unwrap();
@@ -29,7 +29,7 @@ fn launch(folder: &Path) -> Launch {
 fn client(trusted: &str, http1: bool) -> reqwest::Client {
     muster_providers::install_tls();
     let trusted = reqwest::Certificate::from_pem(trusted.as_bytes()).unwrap();
-    let builder = reqwest::Client::builder().no_proxy().timeout(PATIENCE).tls_certs_only([trusted]);
+    let builder = reqwest::Client::builder().no_proxy().timeout(TEST_TIMEOUT).tls_certs_only([trusted]);
     if http1 { builder.http1_only() } else { builder }.build().unwrap()
 }
 
@@ -48,17 +48,17 @@ async fn who_trusts_the_certificate_is_served_by_http_2_or_1() {
     let other = certificate(stranger.path());
     assert!(client(&other, false).get(&process.url).send().await.is_err(), "another certificate is not trusted");
 
-    // Plain HTTP on this port is an end of the connection, not an answer and not a hang.
+    // Plain HTTP on this port ends the connection, without an answer or a hang.
     let address = process.url.trim_start_matches("https://");
     let mut plain = TcpStream::connect(address).unwrap();
-    plain.set_read_timeout(Some(PATIENCE)).unwrap();
+    plain.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
     plain.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
-    let mut said = Vec::new();
-    match plain.read_to_end(&mut said) {
+    let mut output = Vec::new();
+    match plain.read_to_end(&mut output) {
         Ok(_) => {}
         Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset),
     }
-    assert!(!said.starts_with(b"HTTP"), "{:?}", String::from_utf8_lossy(&said));
+    assert!(!output.starts_with(b"HTTP"), "{:?}", String::from_utf8_lossy(&output));
     let answer = client(&cert, false).get(format!("{}/api/health/live", process.url)).send().await.unwrap();
     assert_eq!(answer.status(), 200, "and others are served on");
     process.signal("TERM");
@@ -69,10 +69,10 @@ async fn who_trusts_the_certificate_is_served_by_http_2_or_1() {
 fn files_that_cannot_be_used_stop_the_start_with_their_name() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let refused = |named: &str, why: &str| {
-        let (code, said) = launch(folder).fail();
-        assert_eq!(code, Some(1), "{said}");
-        assert!(said.contains(named) && said.contains(why), "{said}");
+    let refused = |named: &str, reason: &str| {
+        let (code, output) = launch(folder).fail();
+        assert_eq!(code, Some(1), "{output}");
+        assert!(output.contains(named) && output.contains(reason), "{output}");
     };
     refused("server.tls.cert (cert.pem)", "cannot be read");
     certificate(folder);
@@ -82,21 +82,21 @@ fn files_that_cannot_be_used_stop_the_start_with_their_name() {
     refused("server.tls.key (key.pem)", "holds no private key");
     fs::write(folder.join("cert.pem"), "no certificate").unwrap();
     refused("server.tls.cert (cert.pem)", "holds no certificate");
-    let (code, said) = Launch::new(folder).with("MUSTER__SERVER__TLS__CERT", "cert.pem").fail();
-    assert!(code == Some(1) && said.contains("cert and key together"), "{said}");
+    let (code, output) = Launch::new(folder).with("MUSTER__SERVER__TLS__CERT", "cert.pem").fail();
+    assert!(code == Some(1) && output.contains("cert and key together"), "{output}");
 }
 
 #[test]
-fn read_anew_a_new_pair_is_shown_and_a_bad_one_is_not() {
+fn after_a_reload_a_valid_pair_is_presented_and_an_invalid_one_is_not() {
     use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| -> PathBuf { folder.path().join(name) };
     let old = certificate(folder.path());
     let tls = Tls { cert: path("cert.pem"), key: path("key.pem") };
-    let certificate_shown = Certificate::read(&tls).unwrap().expect("TLS is on");
-    let config = std::sync::Arc::new(certificate_shown.server_config().unwrap());
-    // A handshake in memory: the certificate that a new connection is shown, if the client takes it.
+    let presented_certificate = Certificate::read(&tls).unwrap().expect("TLS is on");
+    let config = std::sync::Arc::new(presented_certificate.server_config().unwrap());
+    // A handshake in memory: returns the presented certificate, if the client accepts it.
     let accepted = |trusted: &str| {
         let mut roots = rustls::RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(trusted.as_bytes()).unwrap()).unwrap();
@@ -133,9 +133,9 @@ fn read_anew_a_new_pair_is_shown_and_a_bad_one_is_not() {
     assert!(accepted(&old));
     let new = certificate(folder.path());
     assert!(accepted(&old), "until it is read anew");
-    certificate_shown.reload().unwrap();
+    presented_certificate.reload().unwrap();
     assert!(accepted(&new) && !accepted(&old));
     fs::write(path("key.pem"), "no key").unwrap();
-    assert!(certificate_shown.reload().unwrap_err().to_string().contains("server.tls.key"));
+    assert!(presented_certificate.reload().unwrap_err().to_string().contains("server.tls.key"));
     assert!(accepted(&new), "what cannot be used changes nothing");
 }

@@ -54,8 +54,8 @@ class Side:
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", type=pathlib.Path, default=pathlib.Path("target"))
-    parser.add_argument("--secs", type=float, default=5, help="of each phase of a load, 5 if not said")
-    parser.add_argument("--rounds", type=int, default=1, help="of each load, 1 if not said")
+    parser.add_argument("--secs", type=float, default=5, help="of each phase of a load, 5 if not summary")
+    parser.add_argument("--rounds", type=int, default=1, help="of each load, 1 if not summary")
     parser.add_argument("--transports", default="plain,tls", help="of the server that is measured, default %(default)s")
     parser.add_argument("--only", default=",".join(SCENES), help=f"of {', '.join(SCENES)}")
     parser.add_argument("--connections", default="", help="loads of these only, such as 100,1000")

@@ -27,10 +27,10 @@ class Watch(threading.Thread):
         self.before, self.peak, self.evicted, self.started = resident_kib(pid), 0, [], time.monotonic()
 
     def run(self):
-        known = self.control.ask("stats")["evicted"]
+        known = self.control.query("stats")["evicted"]
         while not self.over.wait(0.05):
             self.peak = max(self.peak, resident_kib(self.pid))
-            now = self.control.ask("stats")["evicted"]
+            now = self.control.query("stats")["evicted"]
             self.evicted += [time.monotonic() - self.started] * (now - known)
             known = now
 
@@ -90,10 +90,10 @@ def revoked(side, token, times):
         victim.send({"id": 1, "subscribe": {"ch": "incidents", "snapshot": False}})
         victim.answer(1)
         live.append(victim)
-        told = []
+        closings = []
 
-        def wait(victim=victim, told=told):
-            told.append((victim.closed(), time.perf_counter()))
+        def wait(victim=victim, closings=closings):
+            closings.append((victim.closed(), time.perf_counter()))
 
         waiting = threading.Thread(target=wait)
         waiting.start()
@@ -102,8 +102,8 @@ def revoked(side, token, times):
         waiting.join(30)
         live.remove(victim)
         victim.end()
-        codes.append(told[0][0])
-        waits.append((told[0][1] - begun) * 1e3)
+        codes.append(closings[0][0])
+        waits.append((closings[0][1] - begun) * 1e3)
     over.set()
     flooding.join()
     for other in others:
@@ -143,7 +143,7 @@ def resumed(side, token, times=10, missed=500):
 def logins(side, secs, clients=4):
     """Logins a second of some clients at once, and what the hashes alone would allow on the cores there are."""
     control = wire.Control(side.control)
-    hash_ms = statistics.median(control.ask("hash") for _ in range(9))
+    hash_ms = statistics.median(control.query("hash") for _ in range(9))
     until, done = time.monotonic() + secs, []
 
     def log_in():

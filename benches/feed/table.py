@@ -8,7 +8,7 @@ def row(cells):
     print("  ".join(str(cell).rjust(width) for cell, width in zip(cells, WIDTHS, strict=True)), flush=True)
 
 
-def shown(figure, digits=1):
+def formatted(figure, digits=1):
     return f"{figure:.{digits}f}" if figure is not None else ""
 
 
@@ -16,9 +16,9 @@ def loads(connections, runs):
     print(f"\n{connections} connections")
     row(HEADS)
     for run in runs:
-        row((run["side"], connections, shown(run["kib_per_connection"]), shown(run["us_per_delivery"]),
-             f"{run['coalesced_per_cpu_s'] / 1e3:.0f} k", shown(run["per_read"]), shown(run["p50_ms"], 2),
-             shown(run["p99_ms"], 2), int(run["dead"])))
+        row((run["side"], connections, formatted(run["kib_per_connection"]), formatted(run["us_per_delivery"]),
+             f"{run['coalesced_per_cpu_s'] / 1e3:.0f} k", formatted(run["per_read"]), formatted(run["p50_ms"], 2),
+             formatted(run["p99_ms"], 2), int(run["dead"])))
 
 
 def scene(name, by_side):
@@ -27,8 +27,8 @@ def scene(name, by_side):
         if figures is None:
             print(f"  {side:8} NOT MEASURED")
             continue
-        said = ", ".join(f"{key} {shown(value) if isinstance(value, float) else value}" for key, value in figures.items())
-        print(f"  {side:8} {said}", flush=True)
+        summary = ", ".join(f"{key} {formatted(value) if isinstance(value, float) else value}" for key, value in figures.items())
+        print(f"  {side:8} {summary}", flush=True)
 
 
 def aims(found, sides):
@@ -52,14 +52,14 @@ def aims(found, sides):
         ("s until ready, 100,000 devices", of("restart", "ready_s"), 2, "<="),
     )
     print("\naims")
-    for what, figure, aim, way in rows:
+    for what, figure, aim, mode in rows:
         figures = {side: figure(side) for side in sides}
         if not any(got is not None for got in figures.values()):
-            print(f"  {what:32} {'':8} {'':12}  {way} {aim:<9} NOT MEASURED")
+            print(f"  {what:32} {'':8} {'':12}  {mode} {aim:<9} NOT MEASURED")
             continue
         for side, got in figures.items():
             if got is None:
                 verdict = "NOT MEASURED"
             else:
-                verdict = "met" if (got <= aim if way == "<=" else got >= aim) else "MISSED"
-            print(f"  {what:32} {side:8} {shown(got):>12}  {way} {aim:<9} {verdict}")
+                verdict = "met" if (got <= aim if mode == "<=" else got >= aim) else "MISSED"
+            print(f"  {what:32} {side:8} {formatted(got):>12}  {mode} {aim:<9} {verdict}")

@@ -12,7 +12,7 @@ EMAIL, PASSWORD = "admin@muster.local", "feed-bench-first-administrator"
 
 
 class Control:
-    """Publishes, and asks what the server knows of itself."""
+    """Publishes events and queries the server's counters."""
 
     def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port))
@@ -22,7 +22,7 @@ class Control:
     def publish(self, count, size):
         self.socket.sendall(f"{count} {size}\n".encode())
 
-    def ask(self, what):
+    def query(self, what):
         self.socket.sendall(f"{what}\n".encode())
         return json.loads(self.answers.readline())
 
@@ -32,10 +32,10 @@ def request(connection, method, path, body=None, token=None):
     headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {token}"} if token else {})
     connection.request(method, path, json.dumps(body) if body is not None else None, headers)
     answer = connection.getresponse()
-    said = answer.read()
+    body = answer.read()
     if answer.status >= 300:
-        raise RuntimeError(f"{method} {path}: {answer.status} {said[:300]!r}")
-    return json.loads(said)
+        raise RuntimeError(f"{method} {path}: {answer.status} {body[:300]!r}")
+    return json.loads(body)
 
 
 def tls(side):
@@ -118,12 +118,12 @@ class Socket:
         while True:
             opcode, payload = self.frame()
             if opcode == 1 and payload.startswith(b'{"id":'):
-                said = json.loads(payload)
-                if said.get("id") == number:
-                    return said
+                body = json.loads(payload)
+                if body.get("id") == number:
+                    return body
 
     def closed(self):
-        """Reads to the end; the close frame's code, or 1006 where none came."""
+        """Reads to the end; returns the close frame's code, or 1006 where there was none."""
         try:
             while True:
                 opcode, payload = self.frame()

@@ -23,7 +23,7 @@ WARM_UP_SECS = 0.3
 
 @dataclasses.dataclass
 class Endpoint:
-    """Where a side is asked, and the process whose CPU is counted, with its children."""
+    """The address of a side, and the process whose CPU is counted, with its children."""
 
     port: int
     pid: int
@@ -43,7 +43,7 @@ class Side:
 
 @dataclasses.dataclass(frozen=True)
 class Load:
-    """What is asked: `kind` is whole, stream or paced."""
+    """The requests of a load: `kind` is whole, stream or paced."""
 
     label: str
     kind: str
@@ -82,8 +82,8 @@ class Processes:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 0.5):
                 return process
             time.sleep(0.05)
-        said = path.read_text(errors="replace").strip().splitlines()[-3:]
-        raise Failed(f"{name} does not answer on port {port} (exit code {process.poll()}): {' | '.join(said)}")
+        output = path.read_text(errors="replace").strip().splitlines()[-3:]
+        raise Failed(f"{name} does not answer on port {port} (exit code {process.poll()}): {' | '.join(output)}")
 
     def end(self):
         for process in reversed(self.all):
@@ -116,7 +116,7 @@ def post(port, path, body, key):
 
 
 def until_answered(endpoint, load, patience=60):
-    """Asks until it is answered as this load is; raises `Failed` with what was said instead."""
+    """Repeats a request until it gets the answer of this load; raises `Failed` with the last response otherwise."""
     until, why = time.monotonic() + patience, ""
     headers = dict(header.split(": ", 1) for header in endpoint.headers) | {"content-type": "application/json"}
     body = {"model": endpoint.model, "messages": [{"role": "user", "content": "Hi"}], "temperature": 0.7,
@@ -127,12 +127,12 @@ def until_answered(endpoint, load, patience=60):
             f"http://127.0.0.1:{endpoint.port}/v1/chat/completions", json.dumps(body).encode(), headers)
         try:
             with opener.open(request, timeout=30) as answer:
-                said = answer.read()
-            if load == "whole" and json.loads(said)["choices"][0]["message"]["content"]:
+                output = answer.read()
+            if load == "whole" and json.loads(output)["choices"][0]["message"]["content"]:
                 return
-            if load != "whole" and b"data: [DONE]" in said:
+            if load != "whole" and b"data: [DONE]" in output:
                 return
-            why = said[:300].decode(errors="replace")
+            why = output[:300].decode(errors="replace")
         except urllib.error.HTTPError as error:
             why = f"{error.code}: {error.read()[:300].decode(errors='replace')}"
         except (OSError, ValueError, LookupError) as error:
@@ -147,7 +147,7 @@ def resident_kib(pid):
 
 
 class Upstreams:
-    """The two mock providers: one that answers at once, one that takes its time."""
+    """The two mock providers: one that answers at once, one that paces its answers."""
 
     def __init__(self, tools, processes):
         self.fast, self.paced = free_port(), free_port()
@@ -217,7 +217,8 @@ def median(rounds):
 
 
 def measure(tools, sides, load, connections, secs, rounds):
-    """{side: figures}. In each round every side has its turn, so that a noisy neighbour hits all alike."""
+    """{side: figures}. In each round every side is measured in turn, so that other load on the machine affects all
+    equally."""
     got = {side.name: [] for side in sides}
     for _ in range(rounds):
         for side in sides:

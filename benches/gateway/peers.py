@@ -2,7 +2,7 @@
 """Muster beside the gateways that install from a registry, before the same upstream, in interleaved rounds.
 
 They are installed into the target folder at the versions pinned here, and run with their cheapest fair settings: no key
-check, no logging of requests, no database, one process. What cannot be installed or started is said, and left out.
+check, no logging of requests, no database, one process. What cannot be installed or started is reported and skipped.
 
   benches/gateway/peers.py --tools ../shared/bench/gateway --target target [--secs 2] [--rounds 2] [--json FILE]
 """
@@ -29,7 +29,8 @@ QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False", "
 
 @dataclasses.dataclass(frozen=True)
 class Peer:
-    """`install(folder)` gives the commands; `start(house, folder, name, upstream, model)` an endpoint before a port."""
+    """`install(folder)` returns the commands; `start(launcher, folder, name, upstream, model)` an endpoint with its
+    port."""
 
     name: str
     version: str
@@ -38,7 +39,7 @@ class Peer:
 
 
 @dataclasses.dataclass
-class House:
+class PeerLauncher:
     processes: bench.Processes
     folder: pathlib.Path
 
@@ -64,8 +65,8 @@ def from_npm(requirement):
     return commands
 
 
-def litellm(house, folder, name, upstream, model):
-    port, settings = bench.free_port(), house.folder / f"{name}.yaml"
+def litellm(launcher, folder, name, upstream, model):
+    port, settings = bench.free_port(), launcher.folder / f"{name}.yaml"
     # JSON is YAML.
     settings.write_text(json.dumps({
         "model_list": [{"model_name": model, "litellm_params": {
@@ -73,24 +74,24 @@ def litellm(house, folder, name, upstream, model):
         "litellm_settings": {"num_retries": 0, "turn_off_message_logging": True},
     }))
     command = [folder / "bin" / "litellm", "--config", settings, "--host", "127.0.0.1", "--port", port]
-    return bench.Endpoint(port, house.launch(name, [*command, "--num_workers", 1], port), model)
+    return bench.Endpoint(port, launcher.launch(name, [*command, "--num_workers", 1], port), model)
 
 
-def portkey(house, folder, name, upstream, model):
+def portkey(launcher, folder, name, upstream, model):
     port = bench.free_port()
     command = ["node", folder / "node_modules" / "@portkey-ai" / "gateway" / "build" / "start-server.js",
                f"--port={port}", "--headless"]
     headers = ("Authorization: Bearer sk-none", "x-portkey-provider: openai",
                f"x-portkey-custom-host: http://127.0.0.1:{upstream}/v1")
-    return bench.Endpoint(port, house.launch(name, command, port), model, headers)
+    return bench.Endpoint(port, launcher.launch(name, command, port), model, headers)
 
 
-def vllm_router(house, folder, name, upstream, model):
+def vllm_router(launcher, folder, name, upstream, model):
     port = bench.free_port()
     command = [folder / "bin" / "vllm-router", "--host", "127.0.0.1", "--port", port, "--policy", "round_robin",
                "--worker-urls", f"http://127.0.0.1:{upstream}", "--log-level", "error",
                "--prometheus-port", bench.free_port()]
-    return bench.Endpoint(port, house.launch(name, command, port), model)
+    return bench.Endpoint(port, launcher.launch(name, command, port), model)
 
 
 PEERS = (
@@ -117,13 +118,13 @@ def install(peer, target):
     return folder
 
 
-def try_side(peer, target, house, upstreams):
-    """The peer, ready and seen to answer; `None` where it is not to be had, which is said."""
+def try_side(peer, target, launcher, upstreams):
+    """The peer, started and answering; `None` where it is not available, which is reported."""
     try:
         folder = install(peer, target)
         short = peer.name.lower().replace(" ", "-")
-        side = bench.Side(peer.name, peer.start(house, folder, short, upstreams.fast, bench.MODEL),
-                          peer.start(house, folder, f"{short}-paced", upstreams.paced, bench.MODEL))
+        side = bench.Side(peer.name, peer.start(launcher, folder, short, upstreams.fast, bench.MODEL),
+                          peer.start(launcher, folder, f"{short}-paced", upstreams.paced, bench.MODEL))
         bench.until_answered(side.fast, "whole")
     except (bench.Failed, OSError, subprocess.TimeoutExpired) as why:
         print(f"NOT MEASURED: {peer.name} {peer.version}: {why}", flush=True)
@@ -150,8 +151,8 @@ def main():
             upstreams = bench.Upstreams(tools, processes)
             sides = [upstreams.side(), bench.relay_side(relay, upstreams, processes),
                      bench.muster_side(muster, upstreams, processes, folder)]
-            house = House(processes, folder)
-            peers = [try_side(peer, args.target.resolve(), house, upstreams) for peer in PEERS]
+            launcher = PeerLauncher(processes, folder)
+            peers = [try_side(peer, args.target.resolve(), launcher, upstreams) for peer in PEERS]
             sides += [side for side in peers if side]
             results = run.measure_all(args, tools, sides, CONNECTIONS)
         finally:
@@ -159,7 +160,7 @@ def main():
     print("\nversions: " + ", ".join(f"{peer.name} {peer.version}" for peer in PEERS))
     if args.json:
         args.json.write_text(json.dumps(results, indent=1))
-    # A peer's errors are told with its figures; only ours are a failure.
+    # A peer's errors are printed with its figures; only errors of Muster are a failure.
     table.errors(results)
     return 1 if any(result["errors"] for result in results if result["side"] == "muster") else 0
 

@@ -24,8 +24,8 @@ def arguments(description, rounds, secs):
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tools", type=pathlib.Path, default=pathlib.Path("../shared/bench/gateway"))
     parser.add_argument("--target", type=pathlib.Path, default=pathlib.Path("target"))
-    parser.add_argument("--secs", type=float, default=secs, help=f"of each round, {secs} if not said")
-    parser.add_argument("--rounds", type=int, default=rounds, help=f"of each measurement, {rounds} if not said")
+    parser.add_argument("--secs", type=float, default=secs, help=f"of each round, {secs} by default")
+    parser.add_argument("--rounds", type=int, default=rounds, help=f"of each measurement, {rounds} by default")
     parser.add_argument("--json", type=pathlib.Path, help="write every figure there")
     return parser.parse_args()
 
@@ -49,9 +49,9 @@ def measure_all(args, tools, sides, connections):
     results = []
     for load in bench.LOADS:
         table.head(load.label)
-        asked = [side for side in sides if load.kind in side.loads]
+        participants = [side for side in sides if load.kind in side.loads]
         for count in connections[load.kind]:
-            by_side = bench.measure(tools, asked, load, count, args.secs, args.rounds)
+            by_side = bench.measure(tools, participants, load, count, args.secs, args.rounds)
             table.lines(count, by_side)
             results += [{"load": load.kind, "side": name, "connections": count, **got} for name, got in by_side.items()]
     return results
@@ -77,11 +77,11 @@ def verdict(results, loaded_kib):
     print("\naims")
     for what, figure, aim in aims:
         ours = figure("muster")
-        print(f"  {what:36} {ours:8.1f}  {said(ours, aim):18} (bare relay {figure('bare relay'):.1f})")
-    print(f"  {'resident MiB after the load':36} {loaded_kib / 1024:8.1f}  {said(loaded_kib / 1024, 64)}")
+        print(f"  {what:36} {ours:8.1f}  {aim_text(ours, aim):18} (bare relay {figure('bare relay'):.1f})")
+    print(f"  {'resident MiB after the load':36} {loaded_kib / 1024:8.1f}  {aim_text(loaded_kib / 1024, 64)}")
 
 
-def said(figure, aim):
+def aim_text(figure, aim):
     if aim is None:
         return "no aim"
     return f"aim {aim:3}  {'met' if figure <= aim else 'MISSED'}"

@@ -17,14 +17,14 @@ import sys
 import tempfile
 import time
 
-from soaking import checks, house, ledger, traffic, watch
+from soaking import checks, fixture, ledger, traffic, watch
 
 WARM_UP_SECS = 120
 
 
 async def soak(muster, seconds, rate, clients, seed, folder):
-    """Warms up, is quiet, goes on, is quiet again. The lines of the checks and the records of the requests."""
-    built = await house.build(muster, folder, seed)
+    """Warms up, pauses, runs the load, pauses. Returns the lines of the checks and the records of the requests."""
+    built = await fixture.build(muster, folder, seed)
     records, samples = [], []
     try:
         warm = min(WARM_UP_SECS, seconds / 5)
@@ -70,8 +70,8 @@ def main():
           f"seed {args.seed}", flush=True)
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        asked = soak(args.muster, args.minutes * 60, args.rate, args.clients, args.seed, pathlib.Path(folder))
-        lines, records = asyncio.run(asked)
+        pending = soak(args.muster, args.minutes * 60, args.rate, args.clients, args.seed, pathlib.Path(folder))
+        lines, records = asyncio.run(pending)
     breaches = report(lines)
     print(f"{len(records)} requests in {time.monotonic() - began:.0f} s, {breaches} breaches")
     return 1 if breaches else 0

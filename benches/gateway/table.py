@@ -22,22 +22,22 @@ def lines(connections, by_side):
     """The sides measured at so many connections. `/direct` and `/relay` divide the median latency, then the CPU."""
     direct, relay = by_side.get("direct"), by_side.get("bare relay")
     for name, got in by_side.items():
-        # A floor is not compared with what stands above it.
+        # A floor is not compared with the sides above it.
         to_direct = ratio(got["p50"], direct["p50"]) if direct and got is not direct else ""
         above_relay = relay and got is not direct and got is not relay
         figures = "p50", "cpu_us_req"
         to_relay, cpu_to_relay = (ratio(got[what], relay[what]) if above_relay else "" for what in figures)
         row((name, connections, f"{got['rps']:.0f}", f"{got['p50']:.0f}", f"{got['p99']:.0f}", to_direct, to_relay,
-             shown(got["ttft_p50"]), shown(got["itl_p99"]), f"{got['cpu_us_req']:.1f}", cpu_to_relay,
+             formatted(got["ttft_p50"]), formatted(got["itl_p99"]), f"{got['cpu_us_req']:.1f}", cpu_to_relay,
              f"{got['cpu_us_event']:.2f}" if got["cpu_us_event"] else "", sum(got["errors"].values()) or ""))
 
 
-def shown(figure):
+def formatted(figure):
     return f"{figure:.0f}" if figure else ""
 
 
 def errors(results):
-    """Says loudly what failed; how many there were."""
+    """Prints all failures; returns their number."""
     count = 0
     for run in results:
         for what, times in run["errors"].items():

@@ -5,7 +5,7 @@ again after an end in order and after kill -9.
 Needs release builds of `muster` and of the example `memory_load`. Entries are 30 words drawn by Zipf's law out of 60,000,
 queries three of them; `tenth` and `rare` are filters by a tag that one entry in 10 and in 1,000 has. Searches by meaning
 are measured where the embedding model is in models-cache and its vectors are made in time: at the smallest size, for it
-takes minutes. The ranking at scale without HTTP, vectors among it, is `cargo bench -p muster-memory --bench memory`.
+takes minutes. The ranking at scale without HTTP, including vectors, is `cargo bench -p muster-memory --bench memory`.
 Wall-clock figures of a shared machine are lower bounds.
 
   benches/memory/run.py --target target [--sizes 10000,100000] [--million] [--secs 5] [--no-vectors] [--json FILE]
@@ -92,14 +92,14 @@ class Server:
         self.process.wait(120)
 
 
-def load(binary, server, **said):
+def load(binary, server, **arguments):
     command = [binary, "--url", server.url, "--key", KEY, "--pid", server.process.pid]
-    command += [part for name, value in said.items() for part in (f"--{name}", value)]
-    told = subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
-    return [json.loads(line) for line in told.splitlines()]
+    command += [part for name, value in arguments.items() for part in (f"--{name}", value)]
+    output = subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
+    return [json.loads(line) for line in output.splitlines()]
 
 
-def shown(line):
+def print_line(line):
     what = line["act"] if line["act"] != "search" else f"{line['mode']}, filter {line['filter']}, {line['queries']}"
     print(f"  {what:32} {line['clients']:4} clients {line['calls_s']:8.0f}/s  p50 {line['p50_ms']:7.2f} ms  "
           f"p99 {line['p99_ms']:7.2f} ms  {line['cpu_us_call'] or 0:7.0f} us CPU a call  {line['errors'] or ''}")
@@ -110,10 +110,10 @@ def searches(loader, server, args, modes):
     for mode in modes:
         for queries in ("fresh", "known") if mode != "text" else ("fresh",):
             for rare in ("none", "tenth", "rare"):
-                said = {"act": "search", "mode": mode, "filter": rare, "queries": queries, "clients": "1,16",
+                arguments = {"act": "search", "mode": mode, "filter": rare, "queries": queries, "clients": "1,16",
                         "secs": args.secs}
-                for line in load(loader, server, **said):
-                    shown(line)
+                for line in load(loader, server, **arguments):
+                    print_line(line)
                     lines.append(line)
     return lines
 
@@ -162,12 +162,12 @@ def measure(muster, loader, args, size, with_vectors):
             result["searches"] = searches(loader, server, args, modes)
             result["stores"] = load(loader, server, act="store", **{"from": size}, clients="1,64", secs=args.secs)
             for line in result["stores"]:
-                shown(line)
-            for how, told in ((signal.SIGTERM, "an end in order"), (signal.SIGKILL, "kill -9")):
+                print_line(line)
+            for how, output in ((signal.SIGTERM, "an end in order"), (signal.SIGKILL, "kill -9")):
                 server.end(how)
                 live, ready = server.start()
                 result[f"restart_{how.name}"] = {"live_s": live, "ready_s": ready}
-                print(f"  after {told}: live in {live:.2f} s, everything found in {ready:.2f} s")
+                print(f"  after {output}: live in {live:.2f} s, everything found in {ready:.2f} s")
         finally:
             server.process.kill()
     return result

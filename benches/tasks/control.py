@@ -1,5 +1,5 @@
 """Controls of tasks that are in the middle of their models' answers, with monitors that watch all of them: how soon a
-kill, a pause and a redirect are felt, and whether every monitor sees one end of every control."""
+kill, a pause and a redirect take effect, and whether every monitor receives one end of every control."""
 
 import json
 import pathlib
@@ -19,7 +19,7 @@ api_key_env = ""
 
 
 def measure(muster, loader, tasks, monitors, rate, kills):
-    """One line of figures; the models say `rate` words a second each, 0: as many as the server takes."""
+    """One line of figures; the models produce `rate` words a second each, 0: as many as the server reads."""
     with tempfile.TemporaryDirectory() as name:
         folder, port, upstream = pathlib.Path(name), free_port(), free_port()
         settings = SETTINGS.format(agents=HERE / "agents.toml", slots=tasks) + PROVIDER.format(port=upstream)
@@ -28,24 +28,24 @@ def measure(muster, loader, tasks, monitors, rate, kills):
         with killed_on_failure(server):
             command = [loader, "--url", f"http://127.0.0.1:{port}", "--key", KEY, "--upstream", f"127.0.0.1:{upstream}",
                        "--tasks", tasks, "--monitors", monitors, "--rate", rate, "--kills", kills]
-            told = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-            if told.returncode != 0:
+            output = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+            if output.returncode != 0:
                 log = (folder / "muster.log").read_text(errors="replace")[-2000:]
-                raise SystemExit(f"{told.stderr}\n{log}")
+                raise SystemExit(f"{output.stderr}\n{log}")
         server.terminate()
         server.wait(60)
-        return {"rate": rate, **json.loads(told.stdout)}
+        return {"rate": rate, **json.loads(output.stdout)}
 
 
-def shown(line):
+def print_line(line):
     def times(of):
         return "  ".join(f"{name} {line['kills'][of][f'{name}_ms']:6.1f}" for name in ("p50", "p99", "most"))
 
-    rates, felt, ends = line["rates"], line["server"], line["controls"]
+    rates, kill_latency, ends = line["rates"], line["server"], line["controls"]
     print(f"  {line['tasks']} tasks, {line['monitors']} monitors: {rates['words_s']:.0f} words/s from the models, "
           f"{rates['events_s']:.0f} events/s to the monitors")
-    print(f"    kill to the step dropped, by the server: p50 within {felt['p50_within_ms']} ms, p99 within "
-          f"{felt['p99_within_ms']} ms; {felt['within_20_ms']} of {felt['count']} within 20 ms")
+    print(f"    kill to the step dropped, by the server: p50 within {kill_latency['p50_within_ms']} ms, p99 within "
+          f"{kill_latency['p99_within_ms']} ms; {kill_latency['within_20_ms']} of {kill_latency['count']} within 20 ms")
     print(f"    kill to its answer             {times('answer')} ms")
     print(f"    kill to control.applied        {times('control_applied')} ms")
     print(f"    kill to the provider's closing {times('connection_closed')} ms")
@@ -58,11 +58,11 @@ def shown(line):
 
 def aims(line):
     """Each aim with whether it was met."""
-    felt, ends = line["server"], line["controls"]
-    in_time = felt["p99_within_ms"] is not None and felt["p99_within_ms"] <= 20
+    kill_latency, ends = line["server"], line["controls"]
+    in_time = kill_latency["p99_within_ms"] is not None and kill_latency["p99_within_ms"] <= 20
     seen = ends["missing"] == ends["doubled"] == ends["disagreeing"] == 0
     return [
-        (f"p99 of a kill felt, {line['tasks']} tasks", in_time, f"within {felt['p99_within_ms']} ms, aim 20 ms"),
+        (f"p99 of kill to effect, {line['tasks']} tasks", in_time, f"within {kill_latency['p99_within_ms']} ms, aim 20 ms"),
         ("pauses keep their text", line["pauses"]["text_kept"] == line["pauses"]["count"], ""),
         ("redirects in order", line["redirects"]["in_order"] == line["redirects"]["tasks"], ""),
         ("every control has one end, for all", seen and not line["closed"], ""),

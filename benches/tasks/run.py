@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Durable tasks over HTTP: clients that run an agent which does nothing, each task to its end, with and without
 monitors that watch all of it; then kill -9 and the time to be ready again. Then controls of thousands of tasks that are
-in the middle of their models' answers (`control.py`), at a model's usual pace and as fast as the server takes it.
+in the middle of their models' answers (`control.py`), at a model's usual rate and as fast as the server reads it.
 
 Needs release builds of `muster` and of the examples `task_load` and `task_control`. A task counts once its client was
-told of its end. Recovery, memory and kills without HTTP are measured by `cargo bench -p muster-tasks --bench tasks`.
+notified of its end. Recovery, memory and kills without HTTP are measured by `cargo bench -p muster-tasks --bench
+tasks`.
 Wall-clock figures of a shared machine are lower bounds.
 
   benches/tasks/run.py --target target [--secs 5] [--monitors 100] [--running 5000] [--only load|control] [--json FILE]
@@ -28,14 +29,14 @@ CLIENTS = "1,64,512"
 def load(binary, port, pid, args, clients, monitors):
     command = [binary, "--url", f"http://127.0.0.1:{port}", "--key", KEY, "--secs", args.secs, "--clients", clients,
                "--monitors", monitors, "--pid", pid]
-    told = subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
-    return [json.loads(line) for line in told.splitlines()]
+    output = subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
+    return [json.loads(line) for line in output.splitlines()]
 
 
-def shown(line):
-    told = f"{line['events_s']:10.0f} events/s" if line["monitors"] else ""
+def print_line(line):
+    output = f"{line['events_s']:10.0f} events/s" if line["monitors"] else ""
     print(f"  {line['clients']:5} clients {line['tasks_s']:8.0f} tasks/s  p50 {line['p50_ms']:7.2f} ms  "
-          f"p99 {line['p99_ms']:7.2f} ms  {line['cpu_us_task'] or 0:7.0f} us CPU a task {told}  {line['errors'] or ''}")
+          f"p99 {line['p99_ms']:7.2f} ms  {line['cpu_us_task'] or 0:7.0f} us CPU a task {output}  {line['errors'] or ''}")
 
 
 def throughput(muster, loader, args):
@@ -49,11 +50,11 @@ def throughput(muster, loader, args):
             print("durable tasks that do nothing, each to its end")
             results["alone"] = load(loader, port, server.pid, args, CLIENTS, 0)
             for line in results["alone"]:
-                shown(line)
+                print_line(line)
             print(f"the same with {args.monitors} monitors")
             results["watched"] = load(loader, port, server.pid, args, "64", args.monitors)
             for line in results["watched"]:
-                shown(line)
+                print_line(line)
         tasks = sum(line["tasks"] for lines in results.values() for line in lines)
         server.send_signal(signal.SIGKILL)
         server.wait()
@@ -73,7 +74,7 @@ def controls(muster, loader, args):
     lines, aims = [], []
     for rate in args.rates.split(","):
         line = control.measure(muster, loader, args.running, args.monitors, float(rate), args.kills)
-        control.shown(line)
+        control.print_line(line)
         lines.append(line)
         aims.extend(control.aims(line))
     return {"controls": lines}, aims
@@ -101,8 +102,8 @@ def main():
         for needed in (muster, binary):
             if not needed.exists():
                 raise SystemExit(f"{needed} is not built: run make bench-tasks")
-        told, aimed = part(muster, binary, args)
-        results.update(told)
+        output, aimed = part(muster, binary, args)
+        results.update(output)
         aims.extend(aimed)
     print("\naims")
     for what, met, figure in aims:

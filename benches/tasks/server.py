@@ -9,7 +9,7 @@ import urllib.error
 import urllib.request
 
 KEY = "mst_benchbenchaa_" + "b" * 43
-# Everything may run that is asked for: what is measured is the server, not its limits.
+# No request is limited: the benchmark measures the server, not its limits.
 SETTINGS = """[store]
 path = "data"
 [llm]

@@ -156,7 +156,7 @@ async fn remote(server: &str, command: KeysCommand, environment: &Environment) -
         }
         KeysCommand::Revoke { id } => client.delete(format!("{base}/{id}")),
     };
-    let reply = request.bearer_auth(key).send().await.map_err(|error| format!("{server} does not reply: {error}"))?;
+    let reply = request.bearer_auth(key).send().await.map_err(|error| format!("{server} does not answer: {error}"))?;
     let ok = reply.status().is_success();
     let text = reply.text().await.map_err(|error| error.to_string())?;
     let response: Value =

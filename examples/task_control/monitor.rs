@@ -1,4 +1,4 @@
-//! A monitor on q62 that commands tasks and notes what it is told of them.
+//! A monitor on q62 that commands tasks and records the events it receives.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -16,41 +16,41 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 use crate::Failure;
 
-/// For an answer, and for what is told after it.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// For a reply, and for the events after it.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub struct Monitor {
-    say: mpsc::UnboundedSender<String>,
+    sender: mpsc::UnboundedSender<String>,
     last_id: AtomicU32,
-    pub seen: Arc<Seen>,
+    pub state: Arc<MonitorState>,
 }
 
-/// What it was told.
+/// The events that a monitor received.
 #[derive(Default)]
-pub struct Seen {
+pub struct MonitorState {
     replies: Mutex<HashMap<u32, oneshot::Sender<(Instant, Value)>>>,
-    /// How each control ended, by its `idem`, and when that came.
+    /// How each control ended, by its `idem`, and when the event was received.
     pub ends: Mutex<HashMap<String, Vec<(String, Instant)>>>,
-    /// When the end of each task came.
+    /// When the end of each task was received.
     tasks: Mutex<HashMap<String, Instant>>,
-    /// Words of each task's model that were told.
+    /// Number of words received of each task's model.
     words: Mutex<HashMap<String, u64>>,
     news: Notify,
     pub events: AtomicU64,
-    /// Tellings that something was left out.
+    /// Reports of omitted events.
     pub conflated: AtomicU64,
-    /// Why it was closed.
+    /// Why the connection was closed.
     pub closed: OnceLock<String>,
 }
 
-/// A command that was accepted: when it was sent and answered.
+/// An accepted command: when it was sent and answered.
 pub struct Accepted {
     pub sent: Instant,
     pub answered: Instant,
 }
 
-fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
-    what.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Monitor {
@@ -62,90 +62,90 @@ impl Monitor {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let (mut sink, stream) = tokio_tungstenite::client_async(request, stream).await?.0.split();
-        let (say, mut said) = mpsc::unbounded_channel::<String>();
+        let (sender, mut receiver) = mpsc::unbounded_channel::<String>();
         tokio::spawn(async move {
-            while let Some(text) = said.recv().await {
+            while let Some(text) = receiver.recv().await {
                 if sink.send(Message::text(text)).await.is_err() {
                     return;
                 }
             }
         });
-        let seen = Arc::<Seen>::default();
-        tokio::spawn(listen(stream, say.clone(), Arc::clone(&seen)));
-        Ok(Self { say, last_id: AtomicU32::new(0), seen })
+        let state = Arc::<MonitorState>::default();
+        tokio::spawn(listen(stream, sender.clone(), Arc::clone(&state)));
+        Ok(Self { sender, last_id: AtomicU32::new(0), state })
     }
 
-    async fn ask(&self, mut request: Value) -> Result<(Instant, Instant, Value), Failure> {
+    async fn request(&self, mut request: Value) -> Result<(Instant, Instant, Value), Failure> {
         let id = self.last_id.fetch_add(1, Ordering::AcqRel) + 1;
         request.as_object_mut().ok_or("a request is an object")?.insert("id".to_owned(), json!(id));
         let (to, from) = oneshot::channel();
-        locked(&self.seen.replies).insert(id, to);
+        locked(&self.state.replies).insert(id, to);
         let sent = Instant::now();
-        let gone = || format!("the monitor was closed: {:?}", self.seen.closed.get());
-        self.say.send(request.to_string()).map_err(|_| gone())?;
-        let (answered, reply) = tokio::time::timeout(PATIENCE, from).await.map_err(|_| gone())??;
+        let gone = || format!("the monitor was closed: {:?}", self.state.closed.get());
+        self.sender.send(request.to_string()).map_err(|_| gone())?;
+        let (answered, reply) = tokio::time::timeout(TIMEOUT, from).await.map_err(|_| gone())??;
         Ok((sent, answered, reply))
     }
 
     pub async fn subscribe(&self, channel: &str) -> Result<(), Failure> {
-        let (.., reply) = self.ask(json!({ "subscribe": { "ch": channel } })).await?;
+        let (.., reply) = self.request(json!({ "subscribe": { "ch": channel } })).await?;
         reply.get("ok").map(drop).ok_or_else(|| format!("{channel}: {reply}").into())
     }
 
-    /// A command that has to be accepted.
+    /// Sends a command that must be accepted.
     pub async fn command(&self, name: &str, task: &str, args: Value, idem: &str) -> Result<Accepted, Failure> {
         let command = json!({ "name": format!("agent.{name}"), "target": task, "args": args, "idem": idem });
-        let (sent, answered, reply) = self.ask(json!({ "command": command })).await?;
+        let (sent, answered, reply) = self.request(json!({ "command": command })).await?;
         if reply.pointer("/ok/phase").and_then(Value::as_str) != Some("accepted") {
             return Err(format!("{name} of {task}: {reply}").into());
         }
         Ok(Accepted { sent, answered })
     }
 
-    /// When the end of a control came, once it has.
+    /// Waits for the end of a control; returns when it was received.
     pub async fn end_of(&self, idem: &str) -> Result<Instant, Failure> {
-        self.until(|| locked(&self.seen.ends).get(idem)?.first().map(|(_, at)| *at)).await
+        self.wait_until(|| locked(&self.state.ends).get(idem)?.first().map(|(_, at)| *at)).await
     }
 
-    /// When the end of a task came, once it has.
+    /// Waits for the end of a task; returns when it was received.
     pub async fn task_end(&self, task: &str) -> Result<Instant, Failure> {
-        self.until(|| locked(&self.seen.tasks).get(task).copied()).await
+        self.wait_until(|| locked(&self.state.tasks).get(task).copied()).await
     }
 
-    /// Words of a task's model that were told by now.
+    /// Number of words of a task's model received so far.
     pub fn words(&self, task: &str) -> u64 {
-        locked(&self.seen.words).get(task).copied().unwrap_or_default()
+        locked(&self.state.words).get(task).copied().unwrap_or_default()
     }
 
-    async fn until(&self, look: impl Fn() -> Option<Instant>) -> Result<Instant, Failure> {
-        let come = async {
+    async fn wait_until(&self, look: impl Fn() -> Option<Instant>) -> Result<Instant, Failure> {
+        let waiting = async {
             loop {
-                let news = self.seen.news.notified();
+                let news = self.state.news.notified();
                 if let Some(at) = look() {
                     return at;
                 }
                 news.await;
             }
         };
-        Ok(tokio::time::timeout(PATIENCE, come).await?)
+        Ok(tokio::time::timeout(TIMEOUT, waiting).await?)
     }
 }
 
 async fn listen(
     mut from: SplitStream<WebSocketStream<TcpStream>>,
-    say: mpsc::UnboundedSender<String>,
-    seen: Arc<Seen>,
+    sender: mpsc::UnboundedSender<String>,
+    state: Arc<MonitorState>,
 ) {
-    let why = loop {
+    let reason = loop {
         match from.next().await {
             Some(Ok(Message::Text(text))) => {
                 let at = Instant::now();
                 for line in text.lines() {
                     if line == "{}" {
-                        // Where it cannot be said, the end of the stream says why.
-                        say.send("{}".to_owned()).unwrap_or_default();
+                        // If the reply cannot be sent, the end of the stream gives the reason.
+                        sender.send("{}".to_owned()).unwrap_or_default();
                     } else {
-                        seen.take(line, at);
+                        state.take(line, at);
                     }
                 }
             }
@@ -155,11 +155,11 @@ async fn listen(
             None => break "1006".to_owned(),
         }
     };
-    seen.closed.get_or_init(|| why);
+    state.closed.get_or_init(|| reason);
 }
 
-impl Seen {
-    /// Reads only what is noted: there is too much of the rest.
+impl MonitorState {
+    /// Parses only the events that are counted: the others are too many.
     fn take(&self, line: &str, at: Instant) {
         if line.starts_with("{\"id\":") {
             return self.reply(line, at);
@@ -180,7 +180,7 @@ impl Seen {
         let Ok(reply) = serde_json::from_str::<Value>(line) else { return };
         let id = reply.get("id").and_then(Value::as_u64).and_then(|id| u32::try_from(id).ok());
         if let Some(to) = id.and_then(|id| locked(&self.replies).remove(&id)) {
-            // Whoever asked may have lost patience.
+            // The caller may have timed out.
             to.send((at, reply)).unwrap_or_default();
         }
     }
@@ -193,8 +193,8 @@ impl Seen {
             "task.delta" => {
                 let last = of("/data/text").trim_end().rsplit('w').next().and_then(|last| last.parse::<u64>().ok());
                 if let Some(last) = last {
-                    let (task, told) = (of("/data/task_id"), last + 1);
-                    locked(&self.words).insert(task, told);
+                    let (task, streamed) = (of("/data/task_id"), last + 1);
+                    locked(&self.words).insert(task, streamed);
                 }
                 return;
             }

@@ -1,4 +1,5 @@
-//! A provider whose models talk on and on. Each stream belongs to a task, told by a mark in the task's instruction.
+//! A provider whose models produce text continuously. Each stream belongs to a task, identified by a mark in the task's
+//! instruction.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,29 +13,29 @@ use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 
-/// Stands before a task's number in its instruction.
+/// Precedes a task's number in its instruction.
 pub const MARK: &str = "run-number-";
-/// A stream falls silent then: agents take up to 256 KiB of an answer.
+/// A stream pauses after this many bytes: agents read up to 256 KiB of an answer.
 const MOST_BYTES: usize = 200 << 10;
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 
-/// What the provider knows of all its streams.
-pub struct Talks {
-    of: Vec<Talk>,
-    /// Words a second of each stream; 0 is as many as are taken.
+/// The state of all streams.
+pub struct TaskStreams {
+    of: Vec<TaskStream>,
+    /// Words a second of each stream; 0 is as many as are read.
     rate: f64,
     pub words: AtomicU64,
     pub begun: AtomicUsize,
 }
 
-/// What it knows of one task.
+/// The state of one task.
 #[derive(Default)]
-struct Talk {
-    /// Bodies of its requests behind the first.
+struct TaskStream {
+    /// Bodies of its requests after the first.
     more: Mutex<Vec<String>>,
     /// When the server closed the connection in the middle of the answer.
     left: Mutex<Option<Instant>>,
-    /// Its answers are to end.
+    /// Whether its answers should end.
     finish: watch::Sender<bool>,
 }
 
@@ -43,20 +44,20 @@ pub fn text(words: u64) -> String {
     (0..words).map(word).collect()
 }
 
-/// Each word has its number: who sees one knows what came before.
+/// Each word has its number, which determines the text before it.
 fn word(at: u64) -> String {
     format!("w{at} ")
 }
 
-fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
-    what.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Talks {
-    /// Serves on a thread of its own.
+impl TaskStreams {
+    /// Serves on a separate thread.
     pub fn start(address: SocketAddr, tasks: usize, rate: f64) -> io::Result<Arc<Self>> {
-        let of = (0..tasks).map(|_| Talk::default()).collect();
-        let talks = Arc::new(Self { of, rate, words: AtomicU64::new(0), begun: AtomicUsize::new(0) });
+        let of = (0..tasks).map(|_| TaskStream::default()).collect();
+        let streams = Arc::new(Self { of, rate, words: AtomicU64::new(0), begun: AtomicUsize::new(0) });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let listener = runtime.block_on(async {
             let socket = TcpSocket::new_v4()?;
@@ -64,60 +65,60 @@ impl Talks {
             socket.bind(address)?;
             socket.listen(4_096)
         })?;
-        let served = Arc::clone(&talks);
+        let served = Arc::clone(&streams);
         std::thread::Builder::new()
             .name("upstream".to_owned())
             .spawn(move || runtime.block_on(serve(listener, served)))?;
-        Ok(talks)
+        Ok(streams)
     }
 
-    /// The answers of a task's model end from here on.
+    /// Ends the answers of a task's model.
     pub fn finish(&self, number: usize) {
-        self.of.get(number).into_iter().for_each(|talk| talk.finish.send_modify(|finish| *finish = true));
+        self.of.get(number).into_iter().for_each(|stream| stream.finish.send_modify(|finish| *finish = true));
     }
 
     pub fn left(&self, number: usize) -> Option<Instant> {
-        self.of.get(number).and_then(|talk| *locked(&talk.left))
+        self.of.get(number).and_then(|stream| *locked(&stream.left))
     }
 
-    /// What was asked for a task behind its first request.
-    pub fn asked_again(&self, number: usize) -> Vec<String> {
-        self.of.get(number).map(|talk| locked(&talk.more).clone()).unwrap_or_default()
+    /// The requests for a task after its first.
+    pub fn later_requests(&self, number: usize) -> Vec<String> {
+        self.of.get(number).map(|stream| locked(&stream.more).clone()).unwrap_or_default()
     }
 }
 
-async fn serve(listener: TcpListener, talks: Arc<Talks>) {
+async fn serve(listener: TcpListener, streams: Arc<TaskStreams>) {
     while let Ok((stream, _)) = listener.accept().await {
-        let talks = Arc::clone(&talks);
-        // A connection that breaks is the server's to tell.
-        tokio::spawn(async move { connection(stream, &talks).await.unwrap_or_default() });
+        let streams = Arc::clone(&streams);
+        // A broken connection is reported by the server.
+        tokio::spawn(async move { connection(stream, &streams).await.unwrap_or_default() });
     }
 }
 
-async fn connection(mut stream: TcpStream, talks: &Talks) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let Some(body) = request(&mut stream).await? else { return Ok(()) };
+async fn connection(mut socket: TcpStream, streams: &TaskStreams) -> io::Result<()> {
+    socket.set_nodelay(true)?;
+    let Some(body) = request(&mut socket).await? else { return Ok(()) };
     let marked = body.split(MARK).nth(1).unwrap_or_default();
     let digits: String = marked.chars().take_while(char::is_ascii_digit).collect();
-    let Some(talk) = digits.parse::<usize>().ok().and_then(|number| talks.of.get(number)) else {
-        return stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n").await;
+    let Some(stream) = digits.parse::<usize>().ok().and_then(|number| streams.of.get(number)) else {
+        return socket.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n").await;
     };
-    stream.write_all(HEAD.as_bytes()).await?;
-    if *talk.finish.borrow() {
-        locked(&talk.more).push(body);
-        stream.write_all(format!("{}{}", delta("Well."), ending()).as_bytes()).await?;
-        return stream.shutdown().await;
+    socket.write_all(HEAD.as_bytes()).await?;
+    if *stream.finish.borrow() {
+        locked(&stream.more).push(body);
+        socket.write_all(format!("{}{}", delta("Well."), ending()).as_bytes()).await?;
+        return socket.shutdown().await;
     }
-    talks.begun.fetch_add(1, Ordering::AcqRel);
-    let (reader, mut writer) = stream.split();
+    streams.begun.fetch_add(1, Ordering::AcqRel);
+    let (reader, mut writer) = socket.split();
     tokio::select! {
-        () = gone(reader) => *locked(&talk.left) = Some(Instant::now()),
-        told = tell(&mut writer, talk, talks) => told?,
+        () = gone(reader) => *locked(&stream.left) = Some(Instant::now()),
+        streamed = stream_words(&mut writer, stream, streams) => streamed?,
     }
     Ok(())
 }
 
-/// The body of a request; `None` where none comes.
+/// The body of a request; `None` at the end of the connection.
 async fn request(stream: &mut TcpStream) -> io::Result<Option<String>> {
     let mut read = Vec::new();
     loop {
@@ -134,17 +135,17 @@ async fn request(stream: &mut TcpStream) -> io::Result<Option<String>> {
     }
 }
 
-/// Ends once the other side has closed.
+/// Waits until the other side has closed.
 async fn gone(mut reader: ReadHalf<'_>) {
     let mut rest = [0; 64];
     while matches!(reader.read(&mut rest).await, Ok(1..)) {}
 }
 
-/// Talks until it is to finish.
-async fn tell(writer: &mut WriteHalf<'_>, talk: &Talk, talks: &Talks) -> io::Result<()> {
-    let pace = (talks.rate > 0.0).then(|| Duration::from_secs_f64(1.0 / talks.rate));
+/// Writes words until the stream should finish.
+async fn stream_words(writer: &mut WriteHalf<'_>, stream: &TaskStream, streams: &TaskStreams) -> io::Result<()> {
+    let pace = (streams.rate > 0.0).then(|| Duration::from_secs_f64(1.0 / streams.rate));
     let mut ticks = pace.map(tokio::time::interval);
-    let (mut finish, mut at, mut bytes) = (talk.finish.subscribe(), 0, 0);
+    let (mut finish, mut at, mut bytes) = (stream.finish.subscribe(), 0, 0);
     loop {
         let turn = async {
             match &mut ticks {
@@ -160,7 +161,7 @@ async fn tell(writer: &mut WriteHalf<'_>, talk: &Talk, talks: &Talks) -> io::Res
         }
         let word = word(at);
         writer.write_all(delta(&word).as_bytes()).await?;
-        talks.words.fetch_add(1, Ordering::Relaxed);
+        streams.words.fetch_add(1, Ordering::Relaxed);
         (at, bytes) = (at + 1, bytes + word.len());
     }
     writer.write_all(ending().as_bytes()).await?;

@@ -52,10 +52,10 @@ impl LocalServer for Server {
         let data = &config.store.path;
         let store = app::open_store(&config).map_err(|error| error.to_string())?;
         let handle: StoreHandle = Arc::clone(&store) as _;
-        let lacking = firmware::lacking(&handle, &data.join("firmware")).map_err(|error| error.to_string());
+        let missing = firmware::missing_images(&handle, &data.join("firmware")).map_err(|error| error.to_string());
         drop(handle);
         store.close();
-        let images = lacking?.into_iter().map(|artifact| artifact.id).collect();
+        let images = missing?.into_iter().map(|artifact| artifact.id).collect();
         Ok(MissingFiles { images, signing_keys: !data.join("signing").join("signing-keys.json").exists() })
     }
 

@@ -1,6 +1,6 @@
 //! Settings of firmware.
 
-use muster_network::firmware::Rules;
+use muster_network::firmware::FirmwareRules;
 use serde::Deserialize;
 
 use super::ConfigError;
@@ -20,7 +20,7 @@ pub struct Firmware {
 
 impl Default for Firmware {
     fn default() -> Self {
-        let rules = Rules::default();
+        let rules = FirmwareRules::default();
         Self {
             max_image_bytes: rules.max_image_bytes,
             max_devices: rules.max_devices,
@@ -31,12 +31,12 @@ impl Default for Firmware {
 }
 
 impl Firmware {
-    pub fn rules(&self) -> Rules {
-        Rules {
+    pub fn rules(&self) -> FirmwareRules {
+        FirmwareRules {
             max_image_bytes: self.max_image_bytes,
             max_devices: self.max_devices,
             approvals: self.approvals,
-            ..Rules::default()
+            ..FirmwareRules::default()
         }
     }
 

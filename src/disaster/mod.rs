@@ -9,9 +9,9 @@ use muster_core::Clock;
 use muster_core::supervise::Tree;
 use muster_feed::Feed;
 use muster_network::device::{DeviceOptions, Devices};
+use muster_network::firmware::{FirmwareOptions, Firmwares};
 use muster_network::geofence::{GeofenceOptions, Geofences};
 use muster_network::incident::{IncidentOptions, Incidents};
-use muster_network::{firmware::Firmwares, firmware::Options as FirmwareOptions};
 use muster_store::StoreHandle;
 
 use crate::app::{StartError, failed};

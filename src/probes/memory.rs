@@ -49,8 +49,8 @@ async fn found(memory: &Memory, clock: &Clock) -> Result<ProbeResult, Error> {
     let response = memory.search(request, &By::System).await?;
     let took = begun.elapsed();
     memory.delete(Some(NAMESPACE), KEY, Precondition::None, &By::System).await?;
-    let first = answer.hits.first().is_some_and(|hit| hit.record.id == stored.record.id);
-    Ok(match answer.index {
+    let first = response.hits.first().is_some_and(|hit| hit.record.id == stored.record.id);
+    Ok(match response.index {
         IndexHealth::Down => ProbeResult::Unhealthy("the index does not answer".to_owned()),
         IndexHealth::Rebuilding { percent } => ProbeResult::Degraded(format!("the index is made anew ({percent} %)")),
         IndexHealth::Ready if !first => ProbeResult::Unhealthy("an entry that was stored is not found".to_owned()),

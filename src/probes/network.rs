@@ -58,7 +58,7 @@ pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
         }),
         Probe::new("firmware-jobs", 3, 60 * SECOND, move || {
             let firmware = firmware.clone();
-            async move { firmware.lacking().await.map_or_else(|error| down(&error), |lacking| images(&lacking)) }
+            async move { firmware.missing_images().await.map_or_else(|error| down(&error), |missing| images(&missing)) }
         }),
     ]
 }
@@ -139,12 +139,12 @@ impl Slow {
     }
 }
 
-fn images(lacking: &[String]) -> ProbeResult {
-    match lacking {
+fn images(missing: &[String]) -> ProbeResult {
+    match missing {
         [] => ProbeResult::Healthy,
         [one, ..] => ProbeResult::Degraded(format!(
             "{} images are not in the firmware folder, such as {one}: put them back, or revoke the artifacts",
-            lacking.len()
+            missing.len()
         )),
     }
 }

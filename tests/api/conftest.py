@@ -1,4 +1,4 @@
-"""The server that the made-up calls go to: that of the openai client's tests, before a provider that takes any model."""
+"""The server for generated calls: that of the openai client's tests, with a provider that accepts any model."""
 
 import sys
 from pathlib import Path

@@ -10,7 +10,7 @@ from world import World
 
 ENV = {name: os.environ[f"MUSTER_TEST_{name}"] for name in ("ORIGIN", "PASSWORD", "KEY", "KEY_ID")}
 WORLD = World(ENV["ORIGIN"], ENV["PASSWORD"], ENV["KEY"])
-# A key that may be shown, rotated and revoked; the calls are made with the other.
+# A key that may be read, rotated and revoked; the calls are made with the other.
 KEY_ID = ENV["KEY_ID"]
 NAMES = {
     "/v1/models/{id}": "echo",
@@ -18,24 +18,24 @@ NAMES = {
     "/api/v1/keys/{id}": KEY_ID,
     "/api/v1/keys/{id}/rotate": KEY_ID,
 }
-TURNS = [{"role": "user", "content": "Hello?"}]
+CHAT_MESSAGES = [{"role": "user", "content": "Hello?"}]
 CHATS = {
     "/api/chat": {"model": "echo", "message": "Hello?"},
-    "/api/llm/chat": {"model": "echo", "messages": TURNS},
-    "/api/q159/llm/chat": {"model": "echo", "messages": TURNS},
-    "/v1/chat/completions": {"model": "echo", "messages": TURNS},
-    "/v1/messages": {"model": "echo", "max_tokens": 16, "messages": TURNS},
+    "/api/llm/chat": {"model": "echo", "messages": CHAT_MESSAGES},
+    "/api/q159/llm/chat": {"model": "echo", "messages": CHAT_MESSAGES},
+    "/v1/chat/completions": {"model": "echo", "messages": CHAT_MESSAGES},
+    "/v1/messages": {"model": "echo", "max_tokens": 16, "messages": CHAT_MESSAGES},
     "/v1/responses": {"model": "echo", "input": "Hello?"},
 }
 BODIES = CHATS | {
-    "/v1/messages/count_tokens": {"model": "echo", "messages": TURNS},
+    "/v1/messages/count_tokens": {"model": "echo", "messages": CHAT_MESSAGES},
     "/v1/embeddings": {"model": "vectors", "input": ["one", "three"]},
     "/api/v1/keys": {"name": "made up", "scopes": ["chat"]},
     "/api/v1/keys/{id}/rotate": {"grace_seconds": 60},
 }
 # What the configuration puts in the place of a token, which would be too old by the time it is sent.
 TOKENS = {"Bearer PERSON": WORLD.admin, "Bearer DEVICE": WORLD.unit_token}
-# Open routes whose good calls need somebody to log in.
+# Open routes whose valid calls need a user to log in.
 LOGINS = {"login", "cli_login", "refresh"}
 # Routes for people that keys may call too.
 KEYED = {"get_agent", "run_agent", "get_task", "task_events", "control_tasks"}
@@ -57,7 +57,7 @@ def example_of(context):
 
 @schemathesis.hook
 def map_path_parameters(context, path_parameters):
-    """Every second made-up name gives way to one that is there."""
+    """Replaces every second generated name by an existing one."""
     known = NAMES.get(context.operation.path)
     if known is None or not path_parameters:
         return path_parameters
@@ -88,7 +88,7 @@ def before_call(context, case, kwargs):
     """Puts a fresh token in, bounds what would wait, and makes one call in a few a good one."""
     operation = case.operation.definition.raw["operationId"]
     if isinstance(case.body, dict) and isinstance(case.body.get("deadline_ms"), (int, float)):
-        # A bound of a few milliseconds is run into, rightly, and told as 503.
+        # A deadline of a few milliseconds is exceeded, correctly, and answered with 503.
         case.body = case.body | {"deadline_ms": max(case.body["deadline_ms"], 60_000)}
     make = TOKENS.get((case.headers or {}).get("Authorization"))
     if operation == "realtime_events":
@@ -100,10 +100,13 @@ def before_call(context, case, kwargs):
         case.query = (case.query or {}) | {"wait": "0"}
     if make is None and operation not in LOGINS | KEYED:
         return
+    if make is None and operation in KEYED and WORLD.key not in str(case.headers):
+        # A call without a credential, or with an invalid one, stays as it is.
+        return
     token = make() if make else None
     CALLS[operation] += 1
     if operation in ("change_password", "logout_all"):
-        # Whoever guesses wrong is locked out, and this ends every session: never the administrator's.
+        # Wrong passwords lock an account, and this ends every session: the administrator's is not used.
         token = WORLD.kept_token(operation, lambda: WORLD.stranger()["token"])
     if CALLS[operation] % GOOD_EVERY == 1:
         names = [parameter.name for parameter in case.operation.iter_parameters()]

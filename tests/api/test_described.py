@@ -36,14 +36,14 @@ bearer = "PERSON"
 [auth.openapi.device]
 bearer = "DEVICE"
 """
-# Routes whose success does not end by itself; each has a test of its own below.
+# Routes whose success does not end by itself; each has a separate test below.
 ENDLESS = {("GET", "/api/v1/realtime"), ("GET", "/api/v1/realtime/sse"), ("GET", "/api/q62/dashboard/agents")}
 # Each engine is described, and they share two routes.
 ENGINE = re.compile(r"^/api/q\d+(/run)?$")
 
 
 def make_key(muster):
-    """A key to be shown, rotated and revoked: its identifier."""
+    """Creates a key to be read, rotated and revoked; returns its identifier."""
     headers = {"authorization": f"Bearer {muster.key}", "content-type": "application/json"}
     body = json.dumps({"name": "victim", "scopes": ["chat"]}).encode()
     request = urllib.request.Request(f"{muster.origin}/api/v1/keys", data=body, headers=headers)

@@ -1,4 +1,4 @@
-"""What the feed publishes is as its description says: every event of a scenario fits the schema of its message."""
+"""The feed publishes as described: every event of a scenario is valid by the schema of its message."""
 
 import json
 import threading

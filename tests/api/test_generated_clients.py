@@ -162,8 +162,8 @@ def test_generated_types_check_a_typescript_client_that_calls_each_dialect(docum
     generate_types(document)
     built = NODE / "generated" / "built"
     run(["npx", "--no-install", "tsc", "--project", "tsconfig.json", "--outDir", str(built)])
-    given = {"ORIGIN": muster.origin, "KEY": muster.key, "PASSWORD": muster.password}
-    done = run(["node", str(built / "calls.js")], given)
+    variables = {"ORIGIN": muster.origin, "KEY": muster.key, "PASSWORD": muster.password}
+    done = run(["node", str(built / "calls.js")], variables)
     called = json.loads(done.stdout.splitlines()[-1])
     assert called == {"disaster": 5, "interface A": 2, "OpenAI": 5, "Anthropic": 2, "agent": 5}
 
@@ -190,9 +190,9 @@ def generate_types(document):
     run(["npx", "--no-install", "openapi-typescript", str(document), *options, "--output", str(types)])
 
 
-def run(command, given=None):
+def run(command, variables=None):
     done = subprocess.run(
-        command, cwd=NODE, env=environment() | (given or {}), capture_output=True, text=True, timeout=300
+        command, cwd=NODE, env=environment() | (variables or {}), capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done

@@ -31,7 +31,7 @@ class World:
         self.release_key = Key()
         self.post("/firmware/keys", {"name": "release", "public_key": self.release_key.jwk})
 
-    # Asking
+    # Requests
 
     def call(self, method, path, body=None, token="admin", headers=(), raw=None):
         """The JSON of an answer that must be a success."""
@@ -67,7 +67,7 @@ class World:
         return self.kept_token("admin", lambda: self.login("admin@muster.local", self.password)["token"])
 
     def second(self):
-        """Another who may do everything: what needs two people is begun by this one."""
+        """Another super admin, who starts what needs two people."""
         return self.kept_token("second", lambda: self.login(self.second_email, PASSWORD)["token"])
 
     def me(self):
@@ -93,7 +93,7 @@ class World:
         return self.login(self.guest_email(), PASSWORD)
 
     def stranger(self):
-        """A login of somebody whom nobody else uses."""
+        """A login of a new person."""
         return self.login(self.person()["email"], PASSWORD)
 
     def guest_session(self):
@@ -120,13 +120,13 @@ class World:
         return self.call("GET", f"{V1}/device/commands/next?wait_s=5", token=self.unit_token())["data"]["id"]
 
     def unit_job(self):
-        """What the unit has in hand, or is given now."""
+        """The job that the unit has, or a new one."""
         following = f"{V1}/device/jobs/next?wait_s="
-        told = self.call("GET", following + "0", token=self.unit_token())
-        if told is None:
+        job = self.call("GET", following + "0", token=self.unit_token())
+        if job is None:
             self.rollout([self.unit])
-            told = self.call("GET", following + "20", token=self.unit_token())
-        return told["data"]
+            job = self.call("GET", following + "20", token=self.unit_token())
+        return job["data"]
 
     # Incidents
 
@@ -162,7 +162,7 @@ class World:
     # Tasks
 
     def task(self):
-        """A task that is alive: its engine counts for longer than a call takes."""
+        """A live task: its engine counts for longer than a call takes."""
         document, program = list(range(20)), "[limit(400000; repeat(1))] | length"
         body = {"task": "count", "params": {"document": document, "program": program}}
         return self.call("POST", f"{V1}/agents/json-wrangler/run", body)["task_id"]

@@ -50,7 +50,7 @@ const fn allowed(package: &'static str, normal: &'static [&'static str]) -> Allo
     Allowed { package, normal, dev: &[] }
 }
 
-/// Every crate of the workspace has a row. `crates/*` stands for all libraries, `actors/*` for all crates of actors.
+/// Every crate of the workspace has a row. `crates/*` covers all libraries, `actors/*` all actor crates.
 const ALLOWED: &[Allowed] = &[
     // The server.
     Allowed {

@@ -10,7 +10,7 @@ pub(crate) struct Rule {
     check: fn(&Sources, &SourceFile) -> Vec<Finding>,
 }
 
-/// A line, and what is wrong there.
+/// A line and its violation.
 type Finding = (usize, String);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         name: "workspace-lints",
-        reason: "a crate without them is checked by nobody; the workspace forbids unsafe code",
+        reason: "a crate without them is not checked; the workspace forbids unsafe code",
         check: |_, file| workspace_lints(file),
     },
     Rule { name: "short-files", reason: "a file has one subject", check: |_, file| longer_than(file, 500) },
@@ -168,7 +168,7 @@ fn is_edge(path: &str) -> bool {
     in_module(path, "src/http") || in_module(path, "src/ws")
 }
 
-/// The configuration, and programs and build scripts of their own.
+/// The configuration, programs and build scripts.
 fn reads_settings(path: &str) -> bool {
     in_module(path, "src/config") || path.ends_with("build.rs") || path.contains("src/bin/")
 }

@@ -1,4 +1,4 @@
-//! For every rule a file that violates it, and a twin that looks alike and is allowed.
+//! For every rule, a file that violates it and a similar file that is allowed.
 
 type Files = Vec<(&'static str, String)>;
 

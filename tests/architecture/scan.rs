@@ -25,7 +25,7 @@ pub(crate) struct Scan {
     pub(crate) test_modules: Vec<Vec<String>>,
     /// The line on which the first test module begins.
     pub(crate) first_test_line: Option<usize>,
-    /// Nothing of the file is in the product.
+    /// The whole file is test code.
     pub(crate) only_tests: bool,
 }
 
@@ -93,7 +93,7 @@ impl Scanner {
         self.scan.calls.push(found);
     }
 
-    /// Visits what stands under attributes; under `#[cfg(test)]` as test code.
+    /// Visits an item with its attributes; an item under `#[cfg(test)]` is visited as test code.
     fn under(&mut self, attributes: &[Attribute], visit: impl FnOnce(&mut Self)) {
         let before = self.in_test;
         self.in_test |= is_test(attributes);
@@ -101,7 +101,7 @@ impl Scanner {
         self.in_test = before;
     }
 
-    /// The module in whose file `mod name;` is, where `#[path]` may say so.
+    /// The module in whose file `mod name;` is, taking `#[path]` into account.
     fn place(&self, item: &syn::ItemMod) -> Vec<String> {
         let renamed = item.attrs.iter().find(|attribute| attribute.path().is_ident("path")).and_then(|attribute| {
             let Meta::NameValue(syn::MetaNameValue { value: syn::Expr::Lit(value), .. }) = &attribute.meta else {
@@ -267,7 +267,7 @@ impl<'ast> Visit<'ast> for Scanner {
     }
 
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
-        // A doc comment is no code.
+        // A doc comment is not code.
         if !attribute.path().is_ident("doc") {
             visit::visit_attribute(self, attribute);
         }

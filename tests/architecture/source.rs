@@ -1,4 +1,4 @@
-//! The source files that the rules are checked on: those of this repository, or the few of a sample.
+//! The source files that the rules are checked on: those of this repository or of a sample.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -54,7 +54,7 @@ impl Sources {
         sources
     }
 
-    /// Reads the repository, except what builds and runs leave behind.
+    /// Reads the repository, except the output of builds and runs.
     pub(crate) fn read(root: &Path) -> io::Result<Self> {
         let mut sources = Self::default();
         sources.read_folder(root, root)?;
@@ -70,7 +70,7 @@ impl Sources {
             let generated =
                 ["target", "node_modules", "models-cache", "data", "workspace", "__pycache__"].contains(&name.as_str());
             if entry.file_type()?.is_dir() {
-                // Cargo marks its target folder, whatever its name.
+                // Cargo marks its target folder, whatever the name.
                 if !generated && !name.starts_with('.') && !path.join("CACHEDIR.TAG").exists() {
                     self.read_folder(root, &path)?;
                 }
@@ -103,7 +103,7 @@ fn module_of(path: &str) -> Vec<String> {
             let name = folder.rsplit('/').next().unwrap_or(folder);
             (format!("muster_{}", name.replace('-', "_")), inside)
         }
-        // A test, a bench or a build script: a crate of its own.
+        // A test, a bench or a build script: a separate crate.
         None => return vec![path.to_owned()],
     };
     let mut module = vec![package];

@@ -1,116 +1,121 @@
-//! The matrix: each provider's wire, each fault, each dialect, whole and streamed, with nobody behind the provider and
-//! with a healthy one: what the client sees, what the breaker learns, what is charged.
+//! The matrix: each provider's wire, each fault, each dialect, whole and streamed, with and without a healthy provider
+//! next in the chain: what the client receives, what the breaker records, what is charged.
 
 use futures::future::join_all;
 
-use super::faults::{Fault, Lesson, RETRY_AFTER, Shows};
-use super::house::{Behind, House};
+use super::faults::{BreakerExpectation, Fault, FaultTiming, RETRY_AFTER};
+use super::fixture::{ChainFixture, Fallback};
 use super::support::client::{Answer, Events};
-use super::support::dialect::{Chat, Said};
+use super::support::dialect::{Chat, ChatOutput};
 use super::support::wire::Wire;
 
-/// One field of the matrix; each has a server of its own, so that nothing learned in another is in the way.
+/// One cell of the matrix. Each cell has a separate server, so that breaker state of one does not affect another.
 #[derive(Debug, Clone, Copy)]
-struct Field {
+struct MatrixCell {
     wire: Wire,
     fault: Fault,
     chat: Chat,
     streamed: bool,
-    behind: Behind,
+    fallback: Fallback,
 }
 
 async fn row(wire: Wire, fault: Fault) {
-    for behind in [Behind::Nobody, Behind::Healthy] {
-        let ways = Chat::EVERY.into_iter().flat_map(|chat| [(chat, false), (chat, true)]);
-        let fields = ways.map(|(chat, streamed)| Field { wire, fault, chat, streamed, behind });
-        join_all(fields.map(Field::check)).await;
+    for fallback in [Fallback::None, Fallback::Healthy] {
+        let combinations = Chat::EVERY.into_iter().flat_map(|chat| [(chat, false), (chat, true)]);
+        let fields = combinations.map(|(chat, streamed)| MatrixCell { wire, fault, chat, streamed, fallback });
+        join_all(fields.map(MatrixCell::check)).await;
     }
 }
 
-impl Field {
+impl MatrixCell {
     async fn check(self) {
-        let house = House::start(self.wire, self.fault.first(self.wire), self.behind, &self.fault.chain());
-        match (self.fault.shows(self.streamed), self.behind) {
-            (Shows::BeforeContent, Behind::Nobody) => self.is_refused(&house).await,
-            (Shows::BeforeContent, Behind::Healthy) => self.is_answered_by_the_other(&house).await,
-            (Shows::AfterTen, _) => self.breaks_off_honestly(&house).await,
+        let fixture = ChainFixture::start(self.wire, self.fault.first(self.wire), self.fallback, &self.fault.chain());
+        match (self.fault.timing(self.streamed), self.fallback) {
+            (FaultTiming::BeforeContent, Fallback::None) => self.check_rejected(&fixture).await,
+            (FaultTiming::BeforeContent, Fallback::Healthy) => self.check_failed_over(&fixture).await,
+            (FaultTiming::AfterTen, _) => self.check_stream_error(&fixture).await,
         }
-        self.breaker_learns(&house).await;
-        self.ledger_says(&house).await;
+        self.check_breaker(&fixture).await;
+        self.check_ledger(&fixture).await;
     }
 
-    async fn stream(self, house: &House) -> Events {
-        self.chat.stream(&house.client(), "alpha").await
+    async fn stream(self, fixture: &ChainFixture) -> Events {
+        self.chat.stream(&fixture.client(), "alpha").await
     }
 
-    async fn is_refused(self, house: &House) {
+    async fn check_rejected(self, fixture: &ChainFixture) {
         let Self { chat, .. } = self;
-        let body = if self.streamed { chat.ask_streamed("alpha", "hi") } else { chat.ask("alpha", "hi") };
-        let got: Answer = house.client().post(chat.path(), &body).await;
-        assert_eq!(got.status, chat.failed(), "{self:?}: {}", got.text);
+        let body =
+            if self.streamed { chat.streaming_request_body("alpha", "hi") } else { chat.request_body("alpha", "hi") };
+        let got: Answer = fixture.client().post(chat.path(), &body).await;
+        assert_eq!(got.status, chat.provider_failure_status(), "{self:?}: {}", got.text);
         assert!(got.header("content-type").unwrap().starts_with("application/json"), "{self:?}");
-        assert_eq!(chat.code(&got.json()), chat.spelled("provider_failed"), "{self:?}");
+        assert_eq!(chat.code(&got.json()), chat.expected_code("provider_failed"), "{self:?}");
         let wait = got.number("retry-after").unwrap_or_else(|| panic!("{self:?}: no Retry-After"));
-        // A throttled provider's own figure is handed on.
+        // A throttled provider's own value is passed on.
         assert!(if self.fault == Fault::Throttled { wait == RETRY_AFTER } else { wait >= 1 }, "{self:?}: {wait}");
-        assert_eq!(house.second.requests(), 0, "{self:?}: it is not in the chain");
+        assert_eq!(fixture.second.requests(), 0, "{self:?}: it is not in the chain");
     }
 
-    /// As if nothing was: only the agent dialect tells who was tried.
-    async fn is_answered_by_the_other(self, house: &House) {
+    /// The client receives a normal answer; only the agent dialect lists the attempts.
+    async fn check_failed_over(self, fixture: &ChainFixture) {
         let Self { chat, .. } = self;
         let agent = chat == Chat::Agent;
-        let attempts =
-            || vec![("one".to_owned(), self.fault.lesson().class.to_owned()), ("two".to_owned(), "ok".to_owned())];
-        let expected = Said {
+        let attempts = || {
+            vec![
+                ("one".to_owned(), self.fault.expected_breaker().class.to_owned()),
+                ("two".to_owned(), "ok".to_owned()),
+            ]
+        };
+        let expected = ChatOutput {
             text: "hello there".to_owned(),
             model: "beta".to_owned(),
             provider: agent.then(|| "two".to_owned()),
             attempts: agent.then(attempts),
-            // What the upstream said: 7 of the prompt, 2 of the answer.
+            // Token counts of the upstream: 7 of the prompt, 2 of the answer.
             tokens: 9,
             finish: (chat != Chat::A).then(|| "stop".to_owned()),
         };
         if self.streamed {
-            let mut events = self.stream(house).await;
+            let mut events = self.stream(fixture).await;
             assert_eq!(events.status, 200, "{self:?}");
-            let said = chat.streamed(&mut events).await;
-            assert_eq!(said.deltas.concat(), "hello there", "{self:?}");
-            assert_eq!((said.done, said.error), (Some(expected), None), "{self:?}");
+            let chat_output = chat.streamed(&mut events).await;
+            assert_eq!(chat_output.deltas.concat(), "hello there", "{self:?}");
+            assert_eq!((chat_output.done, chat_output.error), (Some(expected), None), "{self:?}");
             assert!(events.whole, "{self:?}");
         } else {
-            let got = chat.post(&house.client(), "alpha").await;
+            let got = chat.post(&fixture.client(), "alpha").await;
             assert_eq!(got.status, 200, "{self:?}: {}", got.text);
-            assert_eq!(chat.said(&got.json()), expected, "{self:?}");
+            assert_eq!(chat.output(&got.json()), expected, "{self:?}");
         }
-        assert_eq!(house.second.requests(), 1, "{self:?}");
+        assert_eq!(fixture.second.requests(), 1, "{self:?}");
     }
 
-    /// Nothing is repeated or spliced: the ten deltas, an honest error, no proper end, whoever stands behind.
-    async fn breaks_off_honestly(self, house: &House) {
+    /// Nothing is repeated or spliced: the ten deltas, an error, no normal end, whether or not a fallback exists.
+    async fn check_stream_error(self, fixture: &ChainFixture) {
         let Self { chat, .. } = self;
-        let mut events = self.stream(house).await;
+        let mut events = self.stream(fixture).await;
         assert_eq!(events.status, 200, "{self:?}");
-        let said = chat.streamed(&mut events).await;
+        let chat_output = chat.streamed(&mut events).await;
         let expected: String = (0..10).map(|n| format!("w{n} ")).collect();
-        assert_eq!(said.deltas.concat(), expected, "{self:?}");
-        assert_eq!(said.done, None, "{self:?}");
-        let error = said.error.unwrap_or_else(|| panic!("{self:?}: no error was told"));
-        assert_eq!(chat.code(&error), chat.spelled("provider_failed"), "{self:?}");
-        assert!(events.whole, "{self:?}: after an honest error the response ends as it should");
-        assert_eq!(house.second.requests(), 0, "{self:?}");
+        assert_eq!(chat_output.deltas.concat(), expected, "{self:?}");
+        assert_eq!(chat_output.done, None, "{self:?}");
+        let error = chat_output.error.unwrap_or_else(|| panic!("{self:?}: no error event"));
+        assert_eq!(chat.code(&error), chat.expected_code("provider_failed"), "{self:?}");
+        assert!(events.whole, "{self:?}: after an error event the response ends normally");
+        assert_eq!(fixture.second.requests(), 0, "{self:?}");
     }
 
-    async fn breaker_learns(self, house: &House) {
-        let Lesson { class, state, reason } = self.fault.lesson();
-        let learned = house.learned("one").await;
-        assert_eq!((&learned["calls"], &learned["failure_share"]), (&1.into(), &1.0.into()), "{self:?}: {learned}");
-        assert_eq!(learned["last_fault"]["class"], class, "{self:?}: {learned}");
-        assert_eq!((&learned["state"], &learned["reason"]), (&state.into(), &reason.into()), "{self:?}: {learned}");
-        assert!(learned["last_success_at"].is_null(), "{self:?}: {learned}");
-        assert_eq!(learned["cooldown_until"].is_null(), state == "closed", "{self:?}: {learned}");
-        if house.second.requests() > 0 {
-            let other = house.learned("two").await;
+    async fn check_breaker(self, fixture: &ChainFixture) {
+        let BreakerExpectation { class, state, reason } = self.fault.expected_breaker();
+        let breaker = fixture.breaker_after_call("one").await;
+        assert_eq!((&breaker["calls"], &breaker["failure_share"]), (&1.into(), &1.0.into()), "{self:?}: {breaker}");
+        assert_eq!(breaker["last_fault"]["class"], class, "{self:?}: {breaker}");
+        assert_eq!((&breaker["state"], &breaker["reason"]), (&state.into(), &reason.into()), "{self:?}: {breaker}");
+        assert!(breaker["last_success_at"].is_null(), "{self:?}: {breaker}");
+        assert_eq!(breaker["cooldown_until"].is_null(), state == "closed", "{self:?}: {breaker}");
+        if fixture.second.requests() > 0 {
+            let other = fixture.breaker_after_call("two").await;
             assert_eq!(
                 (&other["failure_share"], &other["state"]),
                 (&0.0.into(), &"closed".into()),
@@ -119,27 +124,27 @@ impl Field {
         }
     }
 
-    /// One line for each call, however it ended: nothing is owed for one that brought nothing, the provider's figures
-    /// for a whole answer, and for a stream that broke off what was delivered of it.
-    async fn ledger_says(self, house: &House) {
-        let report = house.entered().await;
+    /// Each call has one ledger line, whatever its outcome: no charge for a call without output, the provider's figures
+    /// for a complete answer, and for an interrupted stream what was delivered of it.
+    async fn check_ledger(self, fixture: &ChainFixture) {
+        let report = fixture.usage_after_call().await;
         let [line] = &report["usage"].as_array().unwrap()[..] else { panic!("{self:?}: {report}") };
         let number = |name: &str| line[name].as_u64().unwrap();
         let tokens = (number("prompt_tokens"), number("completion_tokens"));
         assert_eq!((number("requests"), number("cancelled")), (1, 0), "{self:?}: {line}");
-        match (self.fault.shows(self.streamed), self.behind) {
-            (Shows::BeforeContent, Behind::Nobody) => {
+        match (self.fault.timing(self.streamed), self.fallback) {
+            (FaultTiming::BeforeContent, Fallback::None) => {
                 assert_eq!((number("failed"), tokens), (1, (0, 0)), "{self:?}: {line}");
                 assert_eq!(line["cost_usd"], 0.0, "{self:?}: {line}");
             }
-            (Shows::BeforeContent, Behind::Healthy) => {
+            (FaultTiming::BeforeContent, Fallback::Healthy) => {
                 assert_eq!((number("failed"), tokens), (0, (7, 2)), "{self:?}: {line}");
                 assert_eq!((&line["model"], number("estimated_requests")), (&"beta".into(), 0), "{self:?}: {line}");
             }
-            (Shows::AfterTen, _) => {
+            (FaultTiming::AfterTen, _) => {
                 assert_eq!((number("failed"), &line["model"]), (1, &"alpha".into()), "{self:?}: {line}");
-                // Counted here, as no figures came: 30 characters, of four to a token by the coarsest count, one by
-                // the finest.
+                // Counted by the server, since the provider sent no figures: 30 characters, of four to a token by the
+                // coarsest count, one by the finest.
                 assert_eq!(number("estimated_requests"), 1, "{self:?}: {line}");
                 assert!(tokens.0 > 0 && (7..=30).contains(&tokens.1), "{self:?}: {line}");
             }

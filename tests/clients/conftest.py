@@ -17,7 +17,7 @@ start, upstream, muster = fixtures.start, fixtures.upstream, fixtures.muster
 
 @pytest.fixture
 def alone(start):
-    """`alone(model)`: a server whose only provider is asked for that model, and a breaker that nobody else moves."""
+    """`alone(model)`: a server whose only provider serves that model, with a breaker that no other test affects."""
     from upstream import Upstream
 
     upstreams = []

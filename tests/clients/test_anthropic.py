@@ -23,34 +23,34 @@ def client(muster):
     return client_of(muster)
 
 
-def say(client, model="echo", **more):
+def complete(client, model="echo", **more):
     return client.messages.create(**{"model": model, "max_tokens": 64, "messages": HELLO, **more})
 
 
 def test_a_message(client, upstream):
     # The client has a name for the temperature no more; its older versions, and other clients, have.
     more = {"extra_body": {"temperature": 0.25}, "stop_sequences": ["END"], "metadata": {"user_id": "ann"}}
-    reply = say(client, system="Be brief.", **more)
+    reply = complete(client, system="Be brief.", **more)
     assert (reply.type, reply.role, reply.model) == ("message", "assistant", "echo")
     assert reply.id.startswith("msg_")
     assert [(block.type, block.text) for block in reply.content] == [("text", ANSWER)]
     assert (reply.stop_reason, reply.stop_sequence) == ("end_turn", None)
     assert (reply.usage.input_tokens, reply.usage.output_tokens) == SPENT
     assert reply._request_id.startswith("req_")
-    asked = upstream.asked[-1]
-    assert asked["messages"] == [{"role": "system", "content": "Be brief."}, *HELLO]
-    assert (asked["temperature"], asked["stop"], asked["user"]) == (0.25, ["END"], "ann")
+    request = upstream.requests[-1]
+    assert request["messages"] == [{"role": "system", "content": "Be brief."}, *HELLO]
+    assert (request["temperature"], request["stop"], request["user"]) == (0.25, ["END"], "ann")
 
 
 def test_blocks_and_cache_marks(client, upstream):
     block = {"type": "text", "text": "Greet me.", "cache_control": {"type": "ephemeral"}}
-    reply = say(client, system=[block], messages=[{"role": "user", "content": [block]}])
+    reply = complete(client, system=[block], messages=[{"role": "user", "content": [block]}])
     assert reply.content[0].text == ANSWER
-    assert [turn["content"] for turn in upstream.asked[-1]["messages"]] == ["Greet me.", "Greet me."]
+    assert [turn["content"] for turn in upstream.requests[-1]["messages"]] == ["Greet me.", "Greet me."]
 
 
 def test_a_key_in_either_header(muster):
-    assert say(client_of(muster, auth_token=muster.key)).content[0].text == ANSWER
+    assert complete(client_of(muster, auth_token=muster.key)).content[0].text == ANSWER
     headers = {"x-api-key": muster.key, "anthropic-version": "2023-06-01", "content-type": "application/json"}
     body = json.dumps({"model": "echo", "max_tokens": 64, "messages": HELLO}).encode()
     request = urllib.request.Request(f"{muster.origin}/v1/messages", data=body, headers=headers)
@@ -60,7 +60,7 @@ def test_a_key_in_either_header(muster):
 
 
 def test_the_events_of_a_stream(client):
-    events = list(say(client, stream=True))
+    events = list(complete(client, stream=True))
     deltas = ["content_block_delta"] * len(WORDS)
     assert [event.type for event in events] == [
         "message_start",
@@ -76,11 +76,11 @@ def test_the_events_of_a_stream(client):
 
 def test_the_stream_helper(client):
     with client.messages.stream(model="echo", max_tokens=64, messages=HELLO) as stream:
-        told = list(stream.text_stream)
+        deltas = list(stream.text_stream)
         final = stream.get_final_message()
-    assert told == WORDS
+    assert deltas == WORDS
     assert (final.content[0].text, final.stop_reason) == (ANSWER, "end_turn")
-    # The estimate of the beginning has given way to what the provider counted.
+    # The estimate at the beginning was replaced by the provider's count.
     assert (final.usage.input_tokens, final.usage.output_tokens) == SPENT
 
 
@@ -94,11 +94,11 @@ def test_the_asynchronous_client(muster):
 
 
 def test_tokens_are_counted(client, upstream):
-    before = len(upstream.asked)
+    before = len(upstream.requests)
     few = client.messages.count_tokens(model="echo", messages=HELLO).input_tokens
     many = client.messages.count_tokens(model="echo", system="Be brief. " * 50, messages=HELLO).input_tokens
     assert 0 < few < many
-    assert len(upstream.asked) == before
+    assert len(upstream.requests) == before
 
 
 def check(error, kind):
@@ -111,20 +111,20 @@ def check(error, kind):
 @pytest.mark.parametrize("key", [new_key(), "sk-ant-something-else"], ids=["unknown", "foreign"])
 def test_a_wrong_key(muster, key):
     with pytest.raises(anthropic.AuthenticationError) as caught:
-        say(client_of(muster, key))
+        complete(client_of(muster, key))
     check(caught.value, "authentication_error")
     assert key not in caught.value.response.text
 
 
 def test_a_key_without_the_scope(muster):
     with pytest.raises(anthropic.PermissionDeniedError) as caught:
-        say(client_of(muster, muster.make_key(scopes=["memory"])))
+        complete(client_of(muster, muster.make_key(scopes=["memory"])))
     check(caught.value, "permission_error")
 
 
 def test_an_unknown_model(client):
     with pytest.raises(anthropic.NotFoundError) as caught:
-        say(client, "no-such-model")
+        complete(client, "no-such-model")
     check(caught.value, "not_found_error")
 
 
@@ -140,13 +140,13 @@ def test_an_unknown_model(client):
     ids=["length", "temperature", "messages", "server-tool", "document"],
 )
 def test_a_bad_request(client, upstream, wrong):
-    before = len(upstream.asked)
+    before = len(upstream.requests)
     with pytest.raises(anthropic.BadRequestError) as caught:
-        say(client, **wrong)
+        complete(client, **wrong)
     check(caught.value, "invalid_request_error")
     # The message begins with the field at fault.
     assert caught.value.body["error"]["message"].startswith(next(iter(wrong.get("extra_body", wrong))))
-    assert len(upstream.asked) == before
+    assert len(upstream.requests) == before
 
 
 def test_the_limit_of_a_plan(muster):
@@ -158,7 +158,7 @@ def test_the_limit_of_a_plan(muster):
         left.append(headers["anthropic-ratelimit-requests-remaining"])
     assert left == ["2", "1", "0"]
     with pytest.raises(anthropic.RateLimitError) as caught:
-        say(client)
+        complete(client)
     check(caught.value, "rate_limit_error")
     assert 1 <= int(caught.value.response.headers["retry-after"]) <= 60
 
@@ -166,14 +166,14 @@ def test_the_limit_of_a_plan(muster):
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 def test_a_provider_that_fails(alone, stream):
     with pytest.raises(anthropic.InternalServerError) as caught:
-        say(client_of(alone("fails")), "fails", stream=stream)
+        complete(client_of(alone("fails")), "fails", stream=stream)
     assert caught.value.status_code == 502
     check(caught.value, "api_error")
 
 
 def test_no_provider_and_no_model(start):
     with pytest.raises(anthropic.InternalServerError) as caught:
-        say(client_of(start()), "default")
+        complete(client_of(start()), "default")
     assert caught.value.status_code == 503
     check(caught.value, "overloaded_error")
     assert int(caught.value.response.headers["retry-after"]) >= 1
@@ -182,7 +182,7 @@ def test_no_provider_and_no_model(start):
 def test_a_stream_that_breaks_off(alone):
     seen = []
     with pytest.raises(anthropic.APIStatusError) as caught:
-        for event in say(client_of(alone("cut")), "cut", stream=True):
+        for event in complete(client_of(alone("cut")), "cut", stream=True):
             assert event.type not in ("message_delta", "message_stop")
             if event.type == "content_block_delta":
                 seen.append(event.delta.text)

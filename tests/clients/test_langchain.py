@@ -27,11 +27,11 @@ def test_invoke(chat, upstream):
     assert (reply.content, reply.response_metadata["finish_reason"]) == (ANSWER, "stop")
     assert reply.usage_metadata["input_tokens"] == USAGE["prompt_tokens"]
     assert reply.usage_metadata["output_tokens"] == USAGE["completion_tokens"]
-    assert [(turn["role"], turn["content"]) for turn in upstream.asked[-1]["messages"]] == [
+    assert [(turn["role"], turn["content"]) for turn in upstream.requests[-1]["messages"]] == [
         ("system", "Be brief."),
         ("user", "Greet me."),
     ]
-    assert upstream.asked[-1]["temperature"] == 0.25
+    assert upstream.requests[-1]["temperature"] == 0.25
 
 
 def test_stream(chat):
@@ -76,7 +76,7 @@ def test_tools(chat, upstream, streamed):
             reply += chunk
     else:
         reply = model.invoke([question])
-    assert upstream.asked[-1]["tools"][0]["function"]["name"] == "weather"
+    assert upstream.requests[-1]["tools"][0]["function"]["name"] == "weather"
     expected = [{"name": "weather", "args": weather.model_validate_json(text).model_dump()} for text in ARGUMENTS]
     assert [{"name": call["name"], "args": call["args"]} for call in reply.tool_calls] == expected
     assert [call["id"] for call in reply.tool_calls] == [name for name, *_ in CALLS]
@@ -96,7 +96,7 @@ def test_a_structured_answer(chat, upstream, method):
     model = chat("writer").with_structured_output(Report, method=method)
     assert model.invoke("Report as JSON.") == Report(city="Ulm", degrees=7)
     kind = {"json_schema": "json_schema", "json_mode": "json_object"}[method]
-    assert upstream.asked[-1]["response_format"]["type"] == kind
+    assert upstream.requests[-1]["response_format"]["type"] == kind
 
 
 def test_a_refusal_is_the_clients_own_exception(chat):
@@ -106,7 +106,7 @@ def test_a_refusal_is_the_clients_own_exception(chat):
 
 @pytest.fixture
 def byte_tokens(monkeypatch):
-    """An encoding whose tokens are bytes, by the name of the one that LangChain takes for a model it does not know:
+    """An encoding whose tokens are bytes, under the name of the one that LangChain uses for an unknown model:
     the true one would have to be fetched from the network."""
     ranks = {bytes([byte]): byte for byte in range(256)}
     encoding = tiktoken.Encoding("cl100k_base", pat_str=r"[\s\S]", mergeable_ranks=ranks, special_tokens={})
@@ -120,12 +120,12 @@ def embeddings(muster, **more):
 def test_texts_are_embedded(muster, upstream):
     model = embeddings(muster, check_embedding_ctx_length=False)
     assert model.embed_documents(["one", "three"]) == [vector_of("one"), vector_of("three")]
-    assert upstream.asked[-1]["input"] == ["one", "three"]
+    assert upstream.requests[-1]["input"] == ["one", "three"]
     assert model.embed_query("one") == vector_of("one")
 
 
 def test_by_default_it_sends_tokens(muster, upstream, byte_tokens):
     vectors = embeddings(muster).embed_documents(["one", "three"])
-    assert upstream.asked[-1]["input"] == [list(b"one"), list(b"three")]
+    assert upstream.requests[-1]["input"] == [list(b"one"), list(b"three")]
     # The scripted vector of tokens: LangChain leaves a single one as it is.
     assert vectors == [vector_of("one"), vector_of("three")]

@@ -14,12 +14,12 @@ def client(muster):
     return muster.client()
 
 
-def say(client, model="echo", **more):
+def complete(client, model="echo", **more):
     return client.responses.create(**{"model": model, "input": "Greet me.", **more})
 
 
 def test_a_response(client, upstream):
-    reply = say(client, instructions="Be brief.", temperature=0.25, max_output_tokens=64, metadata={"trip": "7"})
+    reply = complete(client, instructions="Be brief.", temperature=0.25, max_output_tokens=64, metadata={"trip": "7"})
     assert (reply.object, reply.status, reply.model) == ("response", "completed", "echo")
     assert reply.id.startswith("resp_")
     assert reply.output_text == ANSWER
@@ -28,39 +28,39 @@ def test_a_response(client, upstream):
     assert (reply.usage.input_tokens_details.cached_tokens, reply.usage.output_tokens_details.reasoning_tokens) == (0, 0)
     assert (reply.instructions, reply.metadata, reply.temperature) == ("Be brief.", {"trip": "7"}, 0.25)
     assert (reply.error, reply.incomplete_details, reply.previous_response_id) == (None, None, None)
-    asked = upstream.asked[-1]
-    assert asked["messages"] == [
+    request = upstream.requests[-1]
+    assert request["messages"] == [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "Greet me."},
     ]
-    assert asked["temperature"] == 0.25
+    assert request["temperature"] == 0.25
 
 
 def test_the_answer_holds_what_the_clients_types_require(client):
-    # The client takes what it gets; this checks it against its own declarations.
-    reply = say(client)
+    # The client does not validate; this checks the answer against its declarations.
+    reply = complete(client)
     type(reply).model_validate(reply.model_dump(exclude_unset=True))
     assert reply.store is False
 
 
 def test_a_conversation_goes_on_with_the_output_of_before(client, upstream):
-    first = say(client)
+    first = complete(client)
     turns = [{"role": "user", "content": "Greet me."}, *first.output, {"role": "user", "content": "Again."}]
-    assert say(client, input=turns).output_text == ANSWER
-    told = [(turn["role"], turn["content"]) for turn in upstream.asked[-1]["messages"]]
-    assert told == [("user", "Greet me."), ("assistant", ANSWER), ("user", "Again.")]
+    assert complete(client, input=turns).output_text == ANSWER
+    sent = [(turn["role"], turn["content"]) for turn in upstream.requests[-1]["messages"]]
+    assert sent == [("user", "Greet me."), ("assistant", ANSWER), ("user", "Again.")]
 
 
-def test_a_form_is_asked_for(client, upstream):
+def test_a_format_is_requested(client, upstream):
     schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
     format = {"type": "json_schema", "name": "thing", "schema": schema, "strict": True}
-    assert say(client, text={"format": format}).text.format.name == "thing"
+    assert complete(client, text={"format": format}).text.format.name == "thing"
     wanted = {"name": "thing", "schema": schema, "strict": True}
-    assert upstream.asked[-1]["response_format"] == {"type": "json_schema", "json_schema": wanted}
+    assert upstream.requests[-1]["response_format"] == {"type": "json_schema", "json_schema": wanted}
 
 
 def test_the_events_of_a_stream(client):
-    events = list(say(client, stream=True))
+    events = list(complete(client, stream=True))
     assert [event.type for event in events] == [
         "response.created",
         "response.in_progress",
@@ -83,9 +83,9 @@ def test_the_events_of_a_stream(client):
 
 def test_the_stream_helper(client):
     with client.responses.stream(model="echo", input="Greet me.") as stream:
-        told = [event.delta for event in stream if event.type == "response.output_text.delta"]
+        deltas = [event.delta for event in stream if event.type == "response.output_text.delta"]
         final = stream.get_final_response()
-    assert told == WORDS
+    assert deltas == WORDS
     assert final.output_text == ANSWER
 
 
@@ -112,30 +112,30 @@ def test_the_asynchronous_client(muster):
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
 )
 def test_a_bad_request(client, upstream, wrong, param, code):
-    before = len(upstream.asked)
+    before = len(upstream.requests)
     with pytest.raises(openai.BadRequestError) as caught:
-        say(client, **wrong)
+        complete(client, **wrong)
     assert (caught.value.type, caught.value.param, caught.value.code) == ("invalid_request_error", param, code)
-    assert len(upstream.asked) == before
+    assert len(upstream.requests) == before
 
 
 def test_an_unknown_model(client):
     with pytest.raises(openai.NotFoundError) as caught:
-        say(client, "no-such-model")
+        complete(client, "no-such-model")
     assert caught.value.code == "model_not_found"
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 def test_a_provider_that_fails(alone, stream):
     with pytest.raises(openai.InternalServerError) as caught:
-        say(alone("fails").client(), "fails", stream=stream)
+        complete(alone("fails").client(), "fails", stream=stream)
     assert (caught.value.status_code, caught.value.code) == (502, "provider_failed")
 
 
 def test_a_stream_that_breaks_off(alone):
     seen, failed = [], []
     with pytest.raises(openai.APIError) as caught:
-        for event in say(alone("cut").client(), "cut", stream=True):
+        for event in complete(alone("cut").client(), "cut", stream=True):
             assert event.type != "response.completed"
             if event.type == "response.output_text.delta":
                 seen.append(event.delta)

@@ -10,7 +10,7 @@ sys.path.insert(0, str(ROOT / "benches" / "gateway"))
 import soak  # noqa: E402
 
 SECONDS, REQUESTS_PER_SECOND, CLIENTS = 18, 60, 24
-# What is asked is the same in every run; only when is not.
+# The requests are the same in every run; only their timing is not.
 SEED = 20_260_101
 
 

@@ -9,8 +9,8 @@ from server import ROOT
 
 sys.path.insert(0, str(ROOT / "benches" / "gateway"))
 
-from soaking import checks, house, ledger, watch  # noqa: E402
-from soaking.dialects import Said  # noqa: E402
+from soaking import checks, fixture, ledger, watch  # noqa: E402
+from soaking.dialects import AnswerSummary  # noqa: E402
 from soaking.traffic import Record  # noqa: E402
 
 # Of a million tokens: 100 and 50 of them cost 0.00002 and 0.00006.
@@ -19,8 +19,8 @@ ROW = {"requests": 1, "failed": 0, "cancelled": 0, "prompt_tokens": 100, "comple
 
 
 def record(end="whole", key="wide", **more):
-    said = Said("m", 150, 100, 50) if end == "whole" else None
-    return Record(key, "b", "m", False, False, 0.0, end, 0.1, 0.2, 200, said=said, **more)
+    summary = AnswerSummary("m", 150, 100, 50) if end == "whole" else None
+    return Record(key, "b", "m", False, False, 0.0, end, 0.1, 0.2, 200, summary=summary, **more)
 
 
 def booked(key="wide", **changed):
@@ -30,7 +30,7 @@ def booked(key="wide", **changed):
 
 
 def nothing_booked():
-    return {name: ledger.Booked({}) for name in house.KEYS}
+    return {name: ledger.Booked({}) for name in fixture.KEYS}
 
 
 def holds(lines):
@@ -49,7 +49,7 @@ def test_a_ledger_that_is_off_by_one(changed):
     assert not holds(ledger.check([record()], booked(**changed), PRICES))
 
 
-def test_a_row_that_nobody_asked_for():
+def test_a_row_without_a_request():
     assert not holds(ledger.check([], booked(), PRICES))
 
 
@@ -84,7 +84,7 @@ def test_a_request_that_was_left_may_be_booked_but_not_twice():
 
 
 def test_a_budget_that_was_overspent():
-    spent = booked("poor", cost_usd=Decimal(repr(house.SMALL_BUDGET)) + Decimal("1e-9"))
+    spent = booked("poor", cost_usd=Decimal(repr(fixture.SMALL_BUDGET)) + Decimal("1e-9"))
     lines = [line for line in ledger.check([], spent, PRICES) if line.what == "the budget holds"]
     assert not holds(lines)
 
@@ -100,7 +100,7 @@ def test_a_limit_is_of_any_minute():
         admitted.sent = admitted.answered = second
         return admitted
 
-    full = [at(second) for second in range(house.TIGHT_LIMIT)]
+    full = [at(second) for second in range(fixture.TIGHT_LIMIT)]
     assert holds(checks.rate_limit([*full, at(60.5)]))
     assert not holds(checks.rate_limit([*full, at(59.5)]))
 

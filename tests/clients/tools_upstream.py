@@ -1,10 +1,10 @@
-"""A provider on the loopback that speaks Anthropic's wire: it asks for its first tool twice, until it has the results."""
+"""A provider on the loopback with Anthropic's wire: it calls its first tool twice, until it has the results."""
 
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-SAID = "Let me look."
+CONTENT = "Let me look."
 # As the pieces come; together they are the arguments.
 CALLS = [("toolu_1", ['{"city"', ': "Ulm"}']), ("toolu_2", ['{"city": "Bonn"}'])]
 ARGUMENTS = [json.loads("".join(pieces)) for _, pieces in CALLS]
@@ -13,10 +13,10 @@ USAGE = {"input_tokens": 25, "output_tokens": 15}
 
 
 class ToolsUpstream:
-    """A running provider. `asked` holds the body of each request, in order."""
+    """A running provider. `requests` holds the body of each request, in order."""
 
     def __init__(self):
-        self.asked = []
+        self.requests = []
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.server.upstream = self
@@ -42,7 +42,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.upstream.asked.append(body)
+        self.server.upstream.requests.append(body)
         last = body["messages"][-1]["content"]
         answered = isinstance(last, list) and any(block["type"] == "tool_result" for block in last)
         name = body["tools"][0]["name"]
@@ -50,14 +50,14 @@ class Handler(BaseHTTPRequestHandler):
             self.stream(None if answered else name)
         else:
             calls = [{"type": "tool_use", "id": CALLS[at][0], "name": name, "input": ARGUMENTS[at]} for at in (0, 1)]
-            content = [text(DONE)] if answered else [text(SAID), *calls]
+            content = [text(DONE)] if answered else [text(CONTENT), *calls]
             reason = "end_turn" if answered else "tool_use"
             self.send("application/json", json.dumps(message(content, reason, USAGE)).encode())
 
     def stream(self, tool):
         start = message([], None, {"input_tokens": USAGE["input_tokens"], "output_tokens": 1})
         events = [{"type": "message_start", "message": start}]
-        events += block(0, text(""), [{"type": "text_delta", "text": SAID if tool else DONE}])
+        events += block(0, text(""), [{"type": "text_delta", "text": CONTENT if tool else DONE}])
         for index, (call, pieces) in enumerate(CALLS if tool else [], 1):
             begin = {"type": "tool_use", "id": call, "name": tool, "input": {}}
             events += block(index, begin, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces])

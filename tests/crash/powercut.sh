@@ -8,7 +8,7 @@
 # is in the page cache of the outer one, as in the volatile cache of a disk. After a random number of acknowledged
 # writes the outer file system is shut down with EXT4_IOC_SHUTDOWN (flag NOLOGFLUSH), which passes nothing more to its
 # device: from that moment on both are as after a power cut. Then both are mounted again, which replays the journals,
-# and every acknowledged write is looked for. Every second round goes on with the store of the round before.
+# and every acknowledged write is checked. Every second round continues with the store of the previous round.
 #
 # The control does the same with --no-sync until writes are lost: a simulation that cannot lose proves nothing.
 #
@@ -117,18 +117,18 @@ total=0 lost=0
 for round in $(seq "$rounds"); do
     if [ $((round % 2)) -eq 1 ]; then make_disk; fi
     cut_in_burst $((1 + RANDOM % 400))
-    told=$(judge)
-    echo "power cut $round: $told"
-    total=$((total + $(wc -l <"$acks"))) lost=$((lost + ${told##* }))
+    verdict=$(judge)
+    echo "power cut $round: $verdict"
+    total=$((total + $(wc -l <"$acks"))) lost=$((lost + ${verdict##* }))
 done
 
 control_lost=0 controls=0
 while [ "$control_lost" -eq 0 ] && [ "$controls" -lt 20 ]; do
     make_disk
     cut_in_burst $((1 + RANDOM % 400)) --no-sync
-    told=$(judge)
-    controls=$((controls + 1)) control_lost=${told##* }
-    echo "control $controls, no sync: $told"
+    verdict=$(judge)
+    controls=$((controls + 1)) control_lost=${verdict##* }
+    echo "control $controls, no sync: $verdict"
 done
 
 echo "$rounds power cuts: $total acknowledged writes looked for, $lost lost; $controls controls without sync: $control_lost lost"

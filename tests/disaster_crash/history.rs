@@ -1,4 +1,4 @@
-//! What channels told, read in pages from where the last reading ended.
+//! Publications of the channels, read in pages from the end of the previous read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,19 +6,19 @@ use serde_json::Value;
 
 use crate::support::client::Client;
 
-/// Each channel as far as it was read.
+/// Each channel up to its last read position.
 #[derive(Default)]
 pub struct History {
     positions: BTreeMap<String, (String, u64)>,
-    /// Channel and key of what was told.
-    told: BTreeSet<(String, String)>,
+    /// Channel and key of the publications.
+    published: BTreeSet<(String, String)>,
     /// Channel and identifier of each event.
     eids: BTreeSet<(String, String)>,
-    /// Channel, name and key: a change is told once under a name.
-    once: BTreeSet<(String, String, String)>,
+    /// Channel, name and key: a change is published once under a name.
+    names_by_key: BTreeSet<(String, String, String)>,
 }
 
-/// What an event is about, as an answer tells it too.
+/// The subject of an event in the form in which a response names it too.
 pub fn key(data: &Value) -> String {
     match data["command"]["id"].as_str() {
         Some(command) => format!("{command}@{}", data["command"]["state"]),
@@ -27,17 +27,17 @@ pub fn key(data: &Value) -> String {
 }
 
 impl History {
-    /// Reads on in all of them. Whether each was followed without a gap: where one was not, it begins anew.
+    /// Reads all channels further. Returns whether each was continuous; a channel that was not is read anew.
     pub async fn read(&mut self, client: &Client, channels: Vec<String>) -> bool {
-        let mut whole = true;
+        let mut gapless = true;
         for channel in channels {
-            whole &= self.follow(client, &channel).await;
+            gapless &= self.follow(client, &channel).await;
         }
-        whole
+        gapless
     }
 
     async fn follow(&mut self, client: &Client, channel: &str) -> bool {
-        let mut whole = true;
+        let mut gapless = true;
         loop {
             let since = self.positions.get(channel).map(|(epoch, offset)| format!("&since={epoch}-{offset}"));
             let path = format!("/api/v1/realtime/channels/{channel}/history?limit=500{}", since.unwrap_or_default());
@@ -48,7 +48,7 @@ impl History {
             if page["recovered"] == false {
                 assert!(["gap", "epoch", "limit"].contains(&page["why"].as_str().unwrap()), "{page}");
                 self.positions.remove(channel);
-                whole = false;
+                gapless = false;
             }
             let known = self.positions.get(channel).map(|(_, offset)| *offset);
             let reached = self.take(channel, known, page["pubs"].as_array().unwrap());
@@ -57,7 +57,7 @@ impl History {
             self.positions.insert(channel.to_owned(), (epoch, if more { reached.unwrap_or(end) } else { end }));
             if !more {
                 assert!(reached.is_none_or(|reached| reached == end), "{channel} ends at {reached:?}, not at {end}");
-                return whole;
+                return gapless;
             }
         }
     }
@@ -71,19 +71,19 @@ impl History {
             );
             last = offset;
             let text = |name: &str| frame[name].as_str().unwrap().to_owned();
-            assert!(self.eids.insert((channel.to_owned(), text("eid"))), "told twice: {frame}");
+            assert!(self.eids.insert((channel.to_owned(), text("eid"))), "published twice: {frame}");
             let key = key(&frame["data"]);
-            // What a fence says has no version of its own.
+            // A geofence crossing has no version.
             if frame["data"]["version"].is_u64() {
-                let first = self.once.insert((channel.to_owned(), text("ev"), key.clone()));
+                let first = self.names_by_key.insert((channel.to_owned(), text("ev"), key.clone()));
                 assert!(first, "one change under two events: {frame}");
             }
-            self.told.insert((channel.to_owned(), key));
+            self.published.insert((channel.to_owned(), key));
         }
         last
     }
 
-    pub fn told(&self, channel: &str, key: &str) -> bool {
-        self.told.contains(&(channel.to_owned(), key.to_owned()))
+    pub fn published(&self, channel: &str, key: &str) -> bool {
+        self.published.contains(&(channel.to_owned(), key.to_owned()))
     }
 }

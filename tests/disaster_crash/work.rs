@@ -1,4 +1,4 @@
-//! What people and devices do until the server is gone, and what they were told.
+//! Load of people and devices until the server is killed, with the changes that were acknowledged.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,25 +13,25 @@ use super::history::key;
 use crate::support::client::{Answer, Client, answer, try_answer};
 use crate::support::{EMAIL, PASSWORD};
 
-/// An acknowledged change: the record's path, the version that was told, and what the feed has to tell of it.
-pub struct Told {
+/// An acknowledged change: the record's path, the acknowledged version, and the event that the feed must publish.
+pub struct AcknowledgedChange {
     pub path: String,
     pub version: u64,
     pub event: Option<(String, String)>,
 }
 
-/// A device that takes firmware, and an image for it.
+/// A device for rollouts, and an image for it.
 #[derive(Clone)]
 pub struct Fleet {
     device: String,
     signer: PrivateKey,
     client: Client,
     artifact: String,
-    /// Who commands every incident.
+    /// The commander of every incident.
     commander: Value,
 }
 
-/// Somebody does something; `None` once the server is gone.
+/// Response to a request; `None` once the server is gone.
 type Done = Option<Answer>;
 
 impl Fleet {
@@ -81,7 +81,7 @@ impl Fleet {
     }
 }
 
-/// Somebody with a hand to work with.
+/// One client of the load.
 pub struct Worker {
     pub client: Client,
     pub done: Arc<AtomicUsize>,
@@ -89,47 +89,47 @@ pub struct Worker {
 }
 
 impl Worker {
-    async fn ask(&self, request: RequestBuilder) -> Done {
+    async fn send(&self, request: RequestBuilder) -> Done {
         let got = try_answer(request).await.ok()?;
         self.done.fetch_add(1, Ordering::AcqRel);
         Some(got)
     }
 
     async fn post(&self, path: &str, body: &Value) -> Done {
-        self.ask(self.client.posting(path, body).header("if-match", "*")).await
+        self.send(self.client.post_request(path, body).header("if-match", "*")).await
     }
 
     async fn patch(&self, path: &str, body: &Value) -> Done {
         let request = self.client.request(Method::PATCH, path).header("if-match", "*");
-        self.ask(request.header("content-type", "application/json").body(body.to_string())).await
+        self.send(request.header("content-type", "application/json").body(body.to_string())).await
     }
 
-    /// All kinds of work, one after another, in an order of its own.
-    pub async fn mixed(self, fleet: Fleet) -> Vec<Told> {
-        let mut told = Vec::new();
+    /// Runs all kinds of work in turn, in an order derived from the seed.
+    pub async fn mixed(self, fleet: Fleet) -> Vec<AcknowledgedChange> {
+        let mut acknowledged = Vec::new();
         for turn in self.seed.. {
             let name = format!("w{}-{turn}", self.seed);
             let going_on = match turn % 5 {
-                0 => self.incident(&fleet, &name, &mut told).await,
-                1 => self.device(&name, &mut told).await,
-                2 => self.user(&name, &mut told).await,
-                3 => self.geofence(&name, &mut told).await,
-                _ => self.command(&fleet, &mut told).await,
+                0 => self.incident(&fleet, &name, &mut acknowledged).await,
+                1 => self.device(&name, &mut acknowledged).await,
+                2 => self.user(&name, &mut acknowledged).await,
+                3 => self.geofence(&name, &mut acknowledged).await,
+                _ => self.command(&fleet, &mut acknowledged).await,
             };
             if going_on.is_none() {
                 break;
             }
         }
-        told
+        acknowledged
     }
 
-    async fn incident(&self, fleet: &Fleet, name: &str, told: &mut Vec<Told>) -> Option<()> {
+    async fn incident(&self, fleet: &Fleet, name: &str, acknowledged: &mut Vec<AcknowledgedChange>) -> Option<()> {
         let ring = json!([[[8.2, 49.9], [8.4, 49.9], [8.4, 50.1], [8.2, 49.9]]]);
         let body = json!({ "title": name, "kind": "flood", "severity": "Minor", "urgency": "Immediate",
             "certainty": "Observed", "area_desc": "Mainz", "geometry": { "type": "Polygon", "coordinates": ring } });
         let made = record(self.post("/api/v1/incidents", &body).await?);
         let path = format!("/api/v1/incidents/{}", made["id"].as_str().unwrap());
-        told.push(changed(&path, &made, "incidents"));
+        acknowledged.push(published_change(&path, &made, "incidents"));
         for (action, body) in [
             ("triage", json!({})),
             ("acknowledge", json!({})),
@@ -137,78 +137,82 @@ impl Worker {
             ("escalate", json!({ "note": name })),
         ] {
             let moved = record(self.post(&format!("{path}/{action}"), &body).await?);
-            told.push(changed(&path, &moved, "incidents"));
+            acknowledged.push(published_change(&path, &moved, "incidents"));
         }
         let noted = record(self.post(&format!("{path}/notes"), &json!({ "text": name })).await?);
-        told.push(changed(&path, &noted, "incidents"));
+        acknowledged.push(published_change(&path, &noted, "incidents"));
         let alert = record(self.post(&format!("{path}/alerts"), &json!({})).await?);
-        told.push(changed(&format!("/api/v1/alerts/{}", alert["id"].as_str().unwrap()), &alert, "alerts"));
+        acknowledged.push(published_change(
+            &format!("/api/v1/alerts/{}", alert["id"].as_str().unwrap()),
+            &alert,
+            "alerts",
+        ));
         Some(())
     }
 
-    async fn device(&self, name: &str, told: &mut Vec<Told>) -> Option<()> {
+    async fn device(&self, name: &str, acknowledged: &mut Vec<AcknowledgedChange>) -> Option<()> {
         let made = record(self.post("/api/v1/devices", &json!({ "name": name, "kind": "siren" })).await?);
         let made = &made["device"];
         let path = format!("/api/v1/devices/{}", made["id"].as_str().unwrap());
-        told.push(changed(&path, made, "devices"));
+        acknowledged.push(published_change(&path, made, "devices"));
         let renamed = record(self.patch(&path, &json!({ "name": format!("{name} again") })).await?);
-        told.push(changed(&path, &renamed, "devices"));
+        acknowledged.push(published_change(&path, &renamed, "devices"));
         Some(())
     }
 
-    async fn user(&self, name: &str, told: &mut Vec<Told>) -> Option<()> {
+    async fn user(&self, name: &str, acknowledged: &mut Vec<AcknowledgedChange>) -> Option<()> {
         let body = json!({ "email": format!("{name}@example.org"), "password": PASSWORD, "role": "viewer" });
         let made = record(self.post("/api/v1/users", &body).await?);
         let path = format!("/api/v1/users/{}", made["id"].as_str().unwrap());
-        told.push(kept(&path, &made));
-        told.push(kept(&path, &record(self.patch(&path, &json!({ "role": "operator" })).await?)));
+        acknowledged.push(change(&path, &made));
+        acknowledged.push(change(&path, &record(self.patch(&path, &json!({ "role": "operator" })).await?)));
         Some(())
     }
 
-    async fn geofence(&self, name: &str, told: &mut Vec<Told>) -> Option<()> {
+    async fn geofence(&self, name: &str, acknowledged: &mut Vec<AcknowledgedChange>) -> Option<()> {
         let ring = json!([[[20.0, -1.0], [22.0, -1.0], [22.0, 1.0], [20.0, 1.0], [20.0, -1.0]]]);
         let geometry = json!({ "type": "Polygon", "coordinates": ring });
         let body = json!({ "name": name, "kind": "evacuation", "geometry": geometry });
         let made = record(self.post("/api/v1/geofences", &body).await?);
         let path = format!("/api/v1/geofences/{}", made["id"].as_str().unwrap());
-        told.push(kept(&path, &made));
-        told.push(kept(&path, &record(self.patch(&path, &json!({ "active": false })).await?)));
+        acknowledged.push(change(&path, &made));
+        acknowledged.push(change(&path, &record(self.patch(&path, &json!({ "active": false })).await?)));
         Some(())
     }
 
-    /// The device has only so many open at a time: it takes and answers them.
-    async fn command(&self, fleet: &Fleet, told: &mut Vec<Told>) -> Option<()> {
+    /// A device has a limit of open commands: it acknowledges them.
+    async fn command(&self, fleet: &Fleet, acknowledged: &mut Vec<AcknowledgedChange>) -> Option<()> {
         let path = format!("/api/v1/devices/{}", fleet.device);
-        let given = self.post(&format!("{path}/commands"), &json!({ "name": "ping" })).await?;
-        if given.status == 201 {
-            let command = &given.json()["data"];
+        let command = self.post(&format!("{path}/commands"), &json!({ "name": "ping" })).await?;
+        if command.status == 201 {
+            let command = &command.json()["data"];
             let event = (fleet.channel(), key(&json!({ "command": command })));
-            told.push(Told { path, version: 1, event: Some(event) });
+            acknowledged.push(AcknowledgedChange { path, version: 1, event: Some(event) });
         }
         let device = fleet.of_device();
-        let next = self.ask(device.request(Method::GET, "/api/v1/device/commands/next?wait_s=0")).await?;
+        let next = self.send(device.request(Method::GET, "/api/v1/device/commands/next?wait_s=0")).await?;
         if next.status == 200 {
             let ack = format!("/api/v1/device/commands/{}/ack", next.json()["data"]["id"].as_str().unwrap());
-            self.ask(device.posting(&ack, &json!({ "ok": true }))).await?;
+            self.send(device.post_request(&ack, &json!({ "ok": true }))).await?;
         }
         Some(())
     }
 
     /// Rollouts to one device, which takes part in each and fails.
-    pub async fn rollout(self, fleet: Fleet) -> Vec<Told> {
-        let mut told = Vec::new();
-        while self.job(&fleet, &mut told).await.is_some() {}
-        told
+    pub async fn rollout(self, fleet: Fleet) -> Vec<AcknowledgedChange> {
+        let mut acknowledged = Vec::new();
+        while self.job(&fleet, &mut acknowledged).await.is_some() {}
+        acknowledged
     }
 
-    async fn job(&self, fleet: &Fleet, told: &mut Vec<Told>) -> Option<()> {
+    async fn job(&self, fleet: &Fleet, acknowledged: &mut Vec<AcknowledgedChange>) -> Option<()> {
         let device = fleet.of_device();
-        let next = self.ask(device.request(Method::GET, "/api/v1/device/jobs/next?wait_s=0")).await?;
+        let next = self.send(device.request(Method::GET, "/api/v1/device/jobs/next?wait_s=0")).await?;
         if next.status == 204 {
             let body = json!({ "artifact_id": fleet.artifact, "target": { "group": "sirens" } });
             let made = record(self.post("/api/v1/firmware/jobs", &body).await?);
             let path = format!("/api/v1/firmware/jobs/{}", made["id"].as_str().unwrap());
-            told.push(changed(&path, &made, "firmware"));
+            acknowledged.push(published_change(&path, &made, "firmware"));
             return Some(());
         }
         let mut job = record(next);
@@ -216,12 +220,12 @@ impl Worker {
             let path = format!("/api/v1/device/jobs/{}", job["id"].as_str().unwrap());
             let body = json!({ "state": state, "exec_version": job["exec_version"] });
             let request = device.request(Method::PATCH, &path).header("content-type", "application/json");
-            let said = record(self.ask(request.body(body.to_string())).await?);
+            let reported = record(self.send(request.body(body.to_string())).await?);
             let about = json!({ "id": format!("{}/{}", job["id"].as_str().unwrap(), fleet.device),
-                                "version": said["exec_version"] });
+                                "version": reported["exec_version"] });
             let path = format!("/api/v1/firmware/jobs/{}", job["id"].as_str().unwrap());
-            told.push(Told { path, version: 1, event: Some((fleet.channel(), key(&about))) });
-            job = said;
+            acknowledged.push(AcknowledgedChange { path, version: 1, event: Some((fleet.channel(), key(&about))) });
+            job = reported;
         }
         Some(())
     }
@@ -234,22 +238,22 @@ fn following(state: &str) -> Option<&'static str> {
     chain.get(at + 1).copied()
 }
 
-/// The record that an answer shows.
+/// The record in a response.
 fn record(got: Answer) -> Value {
     assert!(matches!(got.status, 200..=202), "{} {}", got.status, got.text);
     got.json()["data"].clone()
 }
 
-fn kept(path: &str, record: &Value) -> Told {
+fn change(path: &str, record: &Value) -> AcknowledgedChange {
     let version = record["version"].as_u64().unwrap_or_else(|| panic!("{path}: {record}"));
-    Told { path: path.to_owned(), version, event: None }
+    AcknowledgedChange { path: path.to_owned(), version, event: None }
 }
 
-fn changed(path: &str, record: &Value, channel: &str) -> Told {
-    Told { event: Some((channel.to_owned(), key(record))), ..kept(path, record) }
+fn published_change(path: &str, record: &Value, channel: &str) -> AcknowledgedChange {
+    AcknowledgedChange { event: Some((channel.to_owned(), key(record))), ..change(path, record) }
 }
 
-/// A session that is refreshed on and on.
+/// A session that is refreshed continuously.
 #[derive(Clone)]
 pub struct Session(String);
 
@@ -259,8 +263,8 @@ impl Session {
         Self(login.json()["data"]["refresh_token"].as_str().unwrap().to_owned())
     }
 
-    fn asked(&self, client: &Client) -> RequestBuilder {
-        client.without_key().posting("/api/v1/auth/refresh", &json!({ "refresh_token": self.0 }))
+    fn refresh_request(&self, client: &Client) -> RequestBuilder {
+        client.without_key().post_request("/api/v1/auth/refresh", &json!({ "refresh_token": self.0 }))
     }
 
     fn answered(&self, got: &Answer) -> Self {
@@ -268,18 +272,18 @@ impl Session {
         Self(got.json()["data"]["refresh_token"].as_str().unwrap().to_owned())
     }
 
-    /// Until the server is gone; the last token that was told.
+    /// Refreshes until the server is gone. Returns the last acknowledged token.
     pub async fn refreshes(mut self, client: Client, done: Arc<AtomicUsize>) -> Self {
-        while let Ok(got) = try_answer(self.asked(&client)).await {
+        while let Ok(got) = try_answer(self.refresh_request(&client)).await {
             self = self.answered(&got);
             done.fetch_add(1, Ordering::AcqRel);
         }
         self
     }
 
-    /// Whatever the server had made of it: it is refreshed again.
-    pub async fn leads_on(&mut self, client: &Client) {
-        let got = answer(self.asked(client)).await;
+    /// Checks that the session can be refreshed again, whether or not the server had processed the last refresh.
+    pub async fn check_refresh(&mut self, client: &Client) {
+        let got = answer(self.refresh_request(client)).await;
         *self = self.answered(&got);
     }
 }

@@ -12,8 +12,8 @@ use super::support::{EMAIL, PASSWORD};
 
 const ME: &str = "/api/v1/auth/me";
 
-/// Somebody with a key of the device.
-struct Bound {
+/// A session bound to a device's key.
+struct BoundSession {
     muster: Muster,
     client: Client,
     key: PrivateKey,
@@ -21,7 +21,7 @@ struct Bound {
     refresh: String,
 }
 
-impl Bound {
+impl BoundSession {
     async fn new(settings: &str) -> Self {
         let muster = Muster::start(settings);
         let client = muster.client().without_key();
@@ -29,7 +29,7 @@ impl Bound {
         let login = json!({ "email": EMAIL, "password": PASSWORD });
         let url = format!("http://{}/api/v1/auth/cli/login", muster.address);
         let proof = sign_proof(&key, "POST", &url, None, None, now()).unwrap();
-        let got = answer(client.posting("/api/v1/auth/cli/login", &login).header("DPoP", proof)).await;
+        let got = answer(client.post_request("/api/v1/auth/cli/login", &login).header("DPoP", proof)).await;
         assert_eq!(got.status, 200, "{}", got.text);
         let token = |name: &str| got.json()["data"][name].as_str().unwrap().to_owned();
         Self { muster, client, key, token: token("token"), refresh: token("refresh_token") }
@@ -58,7 +58,7 @@ impl Bound {
 
 #[tokio::test]
 async fn a26_a_bound_token_alone_opens_nothing() {
-    let bound = Bound::new("").await;
+    let bound = BoundSession::new("").await;
     assert_eq!(super::access(&bound.token).cnf.unwrap().jkt, bound.key.public().thumbprint());
     for scheme in ["Bearer", "DPoP"] {
         let got = bound.me(scheme, None).await;
@@ -66,14 +66,14 @@ async fn a26_a_bound_token_alone_opens_nothing() {
         let got = bound.me(scheme, Some(&bound.proof())).await;
         assert_eq!(got.status, 200, "{scheme}: {}", got.text);
     }
-    let strict = Bound::new("[auth]\nbound_bearer = \"reject\"").await;
+    let strict = BoundSession::new("[auth]\nbound_bearer = \"reject\"").await;
     assert_eq!(strict.me("Bearer", Some(&strict.proof())).await.status, 401);
     assert_eq!(strict.me("DPoP", Some(&strict.proof())).await.status, 200);
 }
 
 #[tokio::test]
 async fn a27_a_proof_is_good_once_and_for_a_minute() {
-    let bound = Bound::new("").await;
+    let bound = BoundSession::new("").await;
     let proof = bound.proof();
     assert_eq!(bound.me("DPoP", Some(&proof)).await.status, 200);
     bound.refused(&proof).await;
@@ -85,7 +85,7 @@ async fn a27_a_proof_is_good_once_and_for_a_minute() {
 
 #[tokio::test]
 async fn a28_a_proof_is_for_one_request_of_one_key() {
-    let bound = Bound::new("").await;
+    let bound = BoundSession::new("").await;
     let (url, token) = (bound.url(ME), Some(bound.token.as_str()));
     let other = PrivateKey::generate().unwrap();
     let sign = |key: &PrivateKey, htm: &str, htu: &str, token| sign_proof(key, htm, htu, token, None, now()).unwrap();
@@ -118,20 +118,20 @@ async fn a29_a_key_of_low_order_proves_nothing() {
         let body = json!({ "htm": "POST", "htu": url, "iat": now(), "jti": "an-identifier-of-its-own" });
         let parts = [header.to_string().into_bytes(), body.to_string().into_bytes(), signature.clone()];
         let proof = parts.map(|part| URL_SAFE_NO_PAD.encode(part)).join(".");
-        let got = answer(client.posting("/api/v1/auth/cli/login", &login).header("DPoP", proof)).await;
+        let got = answer(client.post_request("/api/v1/auth/cli/login", &login).header("DPoP", proof)).await;
         assert!(matches!(got.status, 400 | 401), "{} {}", got.status, got.text);
         assert_eq!(got.json()["error"]["code"], "invalid_dpop_proof", "{}", got.text);
     }
 }
 
-/// A million are the pure store's; here as many as a test may send, of one stranger's keys and of one's own.
+/// A million are tested in the proof store; here as many as a test may send, of one foreign key and of the own one.
 #[tokio::test]
-async fn a30_a_flood_of_proofs_shuts_nobody_out() {
-    let bound = Bound::new("").await;
+async fn a30_a_flood_of_proofs_does_not_block_other_clients() {
+    let bound = BoundSession::new("").await;
     let flood = (0..600).map(|n| {
         let stranger = PrivateKey::generate().unwrap();
         let url = bound.url(ME);
-        // Every third is of the right key: good once.
+        // Every third is of the right key: valid once.
         let key = if n % 3 == 0 { &bound.key } else { &stranger };
         let proof = sign_proof(key, "GET", &url, Some(&bound.token), None, now()).unwrap();
         let bound = &bound;
@@ -141,22 +141,22 @@ async fn a30_a_flood_of_proofs_shuts_nobody_out() {
     for (n, status) in answers {
         assert_eq!(status, if n % 3 == 0 { 200 } else { 401 }, "proof {n}");
     }
-    assert_eq!(bound.me("DPoP", Some(&bound.proof())).await.status, 200, "an honest proof is taken yet");
+    assert_eq!(bound.me("DPoP", Some(&bound.proof())).await.status, 200, "a valid proof is still accepted");
 }
 
 #[tokio::test]
 async fn a_bound_session_is_refreshed_by_its_key_alone() {
-    let bound = Bound::new("").await;
+    let bound = BoundSession::new("").await;
     let url = bound.url("/api/v1/auth/refresh");
     let body = json!({ "refresh_token": bound.refresh });
     let with = |key: &PrivateKey| {
         let proof = sign_proof(key, "POST", &url, None, None, now()).unwrap();
-        bound.client.posting("/api/v1/auth/refresh", &body).header("DPoP", proof)
+        bound.client.post_request("/api/v1/auth/refresh", &body).header("DPoP", proof)
     };
     assert_eq!(bound.client.post("/api/v1/auth/refresh", &body).await.status, 401);
     assert_eq!(answer(with(&PrivateKey::generate().unwrap())).await.status, 401);
     let got = answer(with(&bound.key)).await;
-    assert_eq!(got.status, 200, "whoever lacks the key ended nothing: {}", got.text);
+    assert_eq!(got.status, 200, "a request without the key did not end the session: {}", got.text);
     let sessions = bound.muster.admin().await.get("/api/v1/auth/sessions").await.json();
     assert_eq!(sessions["data"]["sessions"][1]["jkt"], json!(bound.key.public().thumbprint()));
 }

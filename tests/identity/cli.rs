@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::support::process::{Launch, program};
 use super::support::{EMAIL, PASSWORD};
 
-/// Runs the program with these arguments and this on standard input, at home in `folder`.
+/// Runs the program with these arguments and standard input, with `folder` as its home.
 fn muster(folder: &Path, args: &[&str], input: &str) -> Output {
     let mut command = program(folder);
     command.env("XDG_CONFIG_HOME", folder.join("settings")).env_remove("HTTP_PROXY").env_remove("http_proxy");
@@ -26,27 +26,27 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-fn said(output: &Output) -> String {
+fn output_text(output: &Output) -> String {
     String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
 }
 
 #[test]
-fn a_login_is_bound_to_this_device_and_kept_for_its_owner_alone() {
+fn a_login_is_bound_to_this_device_and_readable_by_its_owner_only() {
     let folder = tempfile::tempdir().unwrap();
     let process = Launch::new(folder.path()).start();
     let run = |args: &[&str], input: &str| muster(folder.path(), args, input);
     let none = run(&["login", "--status"], "");
     assert_eq!(none.status.code(), Some(1));
-    assert!(said(&none).contains("muster login --server"), "{}", said(&none));
+    assert!(output_text(&none).contains("muster login --server"), "{}", output_text(&none));
     let wrong = run(&["login", "--server", &process.url, "--email", EMAIL], "wrong\n");
-    assert_eq!((wrong.status.code(), said(&wrong).contains("password is wrong")), (Some(1), true), "{wrong:?}");
-    let who = json(&run(&["login", "--server", &process.url, "--json"], &format!("{EMAIL}\n{PASSWORD}\n")));
-    assert_eq!((who["email"].as_str(), who["role"].as_str()), (Some(EMAIL), Some("super_admin")));
+    assert_eq!((wrong.status.code(), output_text(&wrong).contains("password is wrong")), (Some(1), true), "{wrong:?}");
+    let login = json(&run(&["login", "--server", &process.url, "--json"], &format!("{EMAIL}\n{PASSWORD}\n")));
+    assert_eq!((login["email"].as_str(), login["role"].as_str()), (Some(EMAIL), Some("super_admin")));
     for name in ["device-key.json", "session.json"] {
         let mode = std::fs::metadata(folder.path().join("settings/muster").join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
-    assert_eq!(json(&run(&["login", "--status", "--json"], ""))["jkt"], who["jkt"]);
+    assert_eq!(json(&run(&["login", "--status", "--json"], ""))["jkt"], login["jkt"]);
 
     let made =
         run(&["users", "--remote", "create", "--email", "ann@example.org", "--role", "operator", "--json"], PASSWORD);
@@ -54,8 +54,12 @@ fn a_login_is_bound_to_this_device_and_kept_for_its_owner_alone() {
     let off = json(&run(&["users", "--remote", "disable", "ANN@example.org", "--json"], ""));
     assert_eq!(off["disabled"], true);
     let listed = run(&["users", "--remote", "list"], "");
-    assert!(said(&listed).contains("disabled") && said(&listed).contains("ann@example.org"), "{}", said(&listed));
-    assert!(said(&run(&["signing", "--remote", "rotate"], "")).contains("published"));
+    assert!(
+        output_text(&listed).contains("disabled") && output_text(&listed).contains("ann@example.org"),
+        "{}",
+        output_text(&listed)
+    );
+    assert!(output_text(&run(&["signing", "--remote", "rotate"], "")).contains("published"));
 
     assert!(run(&["logout"], "").status.success());
     assert_eq!(run(&["login", "--status"], "").status.code(), Some(1));
@@ -79,7 +83,11 @@ fn people_are_managed_in_a_stopped_servers_folder() {
     assert!(run(&["users", "password", "ann@example.org"], "another long password\n").status.success());
     assert_eq!(json(&run(&["users", "list", "--json"], ""))["users"].as_array().unwrap().len(), 2);
     let last = run(&["users", "disable", EMAIL], "");
-    assert_eq!((last.status.code(), said(&last).contains("last active super_admin")), (Some(1), true), "{last:?}");
+    assert_eq!(
+        (last.status.code(), output_text(&last).contains("last active super_admin")),
+        (Some(1), true),
+        "{last:?}"
+    );
     assert_eq!(run(&["users", "delete", "nobody@example.org"], "").status.code(), Some(1));
     assert_eq!(run(&["users", "role", "ann@example.org", "emperor"], "").status.code(), Some(2));
     assert_eq!(json(&run(&["signing", "list", "--json"], ""))["keys"].as_array().unwrap().len(), 1);
@@ -92,7 +100,12 @@ fn a_folder_that_a_server_holds_is_left_alone() {
     let _process = Launch::new(folder.path()).start();
     let refused =
         muster(folder.path(), &["users", "--data", folder.path().join("store").to_str().unwrap(), "list"], "");
-    assert_eq!((refused.status.code(), said(&refused).contains("--remote")), (Some(1), true), "{}", said(&refused));
+    assert_eq!(
+        (refused.status.code(), output_text(&refused).contains("--remote")),
+        (Some(1), true),
+        "{}",
+        output_text(&refused)
+    );
 }
 
 #[test]
@@ -100,6 +113,6 @@ fn help_shows_examples() {
     let folder = tempfile::tempdir().unwrap();
     for command in ["login", "logout", "users", "signing"] {
         let help = muster(folder.path(), &[command, "--help"], "");
-        assert!(help.status.success() && said(&help).contains("Example"), "{command}");
+        assert!(help.status.success() && output_text(&help).contains("Example"), "{command}");
     }
 }

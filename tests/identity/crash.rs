@@ -1,4 +1,4 @@
-//! What a kill -9 leaves of sessions.
+//! Sessions after a kill -9.
 
 use serde_json::{Value, json};
 
@@ -6,8 +6,8 @@ use super::support::client::{Client, try_answer};
 use super::support::process::Launch;
 use super::support::{EMAIL, PASSWORD};
 
-/// Number 18. The server is killed at a random moment of a rotation; whatever the client got or did not get, the token
-/// that it holds leads on, and there is one line of successors.
+/// Number 18. The server is killed at a random moment of a rotation: whether or not the client got a response, its
+/// token can be refreshed, and there is one line of successors.
 #[tokio::test]
 async fn a18_a_session_survives_a_kill_between_rotation_and_answer() {
     let folder = tempfile::tempdir().unwrap();
@@ -18,13 +18,13 @@ async fn a18_a_session_survives_a_kill_between_rotation_and_answer() {
     let mut generations = vec![0];
     for round in 0..6 {
         let client = Client::new(&process.url);
-        let asked = client.posting("/api/v1/auth/refresh", &json!({ "refresh_token": token }));
-        let asking = tokio::spawn(try_answer(asked));
+        let request = client.post_request("/api/v1/auth/refresh", &json!({ "refresh_token": token }));
+        let pending = tokio::spawn(try_answer(request));
         for _ in 0..round * 40 {
             tokio::task::yield_now().await;
         }
         process.kill();
-        let lost = asking.await.unwrap();
+        let lost = pending.await.unwrap();
         process = launch();
         let client = Client::new(&process.url);
         if let Ok(answer) = lost
@@ -52,8 +52,8 @@ async fn the_first_administrator_is_printed_once() {
     let key = first.line();
     assert!(key.starts_with("first API key"), "{key}");
     let line = first.line();
-    let told = line.strip_prefix("first administrator, shown this once: admin@muster.local with the password ");
-    let password = told.unwrap_or_else(|| panic!("{line}")).trim().to_owned();
+    let rest = line.strip_prefix("first administrator, shown this once: admin@muster.local with the password ");
+    let password = rest.unwrap_or_else(|| panic!("{line}")).trim().to_owned();
     Client::new(&first.url).login(EMAIL, &password).await;
     let log = first.log();
     assert!(!log.contains(&password), "it is written nowhere");
@@ -61,6 +61,6 @@ async fn the_first_administrator_is_printed_once() {
     let mut again = Launch::bare(folder.path()).start();
     Client::new(&again.url).login(EMAIL, &password).await;
     again.signal("TERM");
-    assert!(!again.rest().contains("administrator"), "it is shown once");
+    assert!(!again.rest().contains("administrator"), "it is printed once");
     assert!(again.ended().success());
 }

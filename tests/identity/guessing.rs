@@ -1,4 +1,4 @@
-//! Guessing passwords, and loading the server with it.
+//! Guessing passwords, and overloading the server by logins.
 
 use std::time::{Duration, Instant};
 
@@ -13,10 +13,10 @@ async fn attempt(client: &Client, email: &str, password: &str) -> Answer {
     client.post("/api/v1/auth/login", &json!({ "email": email, "password": password })).await
 }
 
-/// Number 21: identical bytes, and means that tell nothing. The bound on time is wide, since the machine is shared; the
-/// work itself is counted by the test of the actors of this number.
+/// Number 21: identical bytes and indistinguishable mean times. The bound on time is wide, since the machine is shared;
+/// the number of hash operations is checked by the test of the actors of this number.
 #[tokio::test]
-async fn a21_nobody_learns_who_exists() {
+async fn a21_responses_do_not_reveal_which_accounts_exist() {
     let muster = Muster::start("");
     let client = muster.client().without_key();
     let admin = muster.admin().await;
@@ -64,11 +64,11 @@ async fn a22_a_locked_account_keeps_its_sessions() {
     for _ in 0..30 {
         assert_eq!(attempt(&client, EMAIL, "guess").await.status, 401);
     }
-    assert_eq!(attempt(&client, EMAIL, PASSWORD).await.status, 401, "locked, and not told so");
+    assert_eq!(attempt(&client, EMAIL, PASSWORD).await.status, 401, "locked, which is not revealed");
     assert_eq!(admin.get("/api/v1/auth/me").await.status, 200);
 }
 
-/// Number 23: as many passwords as come at once are hashed a few at a time; the rest waits in a bounded line.
+/// Number 23: concurrent passwords are hashed a few at a time; the rest waits in a bounded queue.
 #[tokio::test]
 async fn a23_a_storm_of_logins_is_bounded_and_health_answers() {
     let settings = "[auth]\nargon2_memory_kib = 19456\nlogins_per_address = 10000\nlogins_per_minute = 10000";
@@ -96,7 +96,7 @@ async fn a23_a_storm_of_logins_is_bounded_and_health_answers() {
 }
 
 #[tokio::test]
-async fn a24_passwords_that_nobody_can_have() {
+async fn a24_impossible_passwords_are_rejected() {
     let muster = Muster::start("");
     let client = muster.client().without_key();
     for (password, status) in [("a".repeat(1 << 20), 413), ("a".repeat(1025), 400), ("nul\0".to_owned(), 400)] {

@@ -1,4 +1,4 @@
-//! Login, logout and the current user, as the first document has them.
+//! Login, logout and the current user.
 
 use serde_json::json;
 
@@ -12,19 +12,19 @@ fn fields(value: &serde_json::Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn login_gives_two_tokens_and_the_user() {
+async fn login_returns_two_tokens_and_the_user() {
     let muster = Muster::start("");
     let device = json!({ "user_agent": "tests/1.0", "ip_address": "203.0.113.7" });
     let body = json!({ "email": EMAIL, "password": PASSWORD, "device_info": device });
     let got = muster.client().without_key().post("/api/v1/auth/login", &body).await;
     assert_eq!(got.status, 200, "{}", got.text);
-    let said = got.json();
-    assert_eq!(said["success"], true);
-    assert_eq!(fields(&said["data"]), ["refresh_token", "token", "user"]);
+    let body = got.json();
+    assert_eq!(body["success"], true);
+    assert_eq!(fields(&body["data"]), ["refresh_token", "token", "user"]);
     for token in ["token", "refresh_token"] {
-        assert_eq!(said["data"][token].as_str().unwrap().split('.').count(), 3, "a JWT");
+        assert_eq!(body["data"][token].as_str().unwrap().split('.').count(), 3, "a JWT");
     }
-    let user = &said["data"]["user"];
+    let user = &body["data"]["user"];
     assert_eq!(fields(user), ["email", "id", "permissions", "role"]);
     assert_eq!((&user["email"], &user["role"]), (&json!(EMAIL), &json!("super_admin")));
     let permissions: Vec<_> = user["permissions"].as_array().unwrap().iter().map(|p| p.as_str().unwrap()).collect();
@@ -34,22 +34,22 @@ async fn login_gives_two_tokens_and_the_user() {
 }
 
 #[tokio::test]
-async fn the_current_user_is_told_by_the_token() {
+async fn the_current_user_is_identified_by_the_token() {
     let muster = Muster::start("");
     let admin = muster.admin().await;
     let got = admin.get("/api/v1/auth/me").await;
     assert_eq!(got.status, 200, "{}", got.text);
-    let said = got.json();
-    assert_eq!(said["success"], true);
-    assert_eq!(fields(&said["data"]), ["created_at", "email", "id", "last_login", "permissions", "role"]);
+    let body = got.json();
+    assert_eq!(body["success"], true);
+    assert_eq!(fields(&body["data"]), ["created_at", "email", "id", "last_login", "permissions", "role"]);
     for time in ["created_at", "last_login"] {
-        assert!(said["data"][time].as_str().unwrap().ends_with('Z'), "{said}");
+        assert!(body["data"][time].as_str().unwrap().ends_with('Z'), "{body}");
     }
     let none = admin.without_key().get("/api/v1/auth/me").await;
     assert_eq!(none.status, 401);
     assert_eq!(none.header("www-authenticate"), Some("Bearer realm=\"muster\""));
     let key = muster.client().get("/api/v1/auth/me").await;
-    assert_eq!(key.status, 401, "an API key is nobody's: {}", key.text);
+    assert_eq!(key.status, 401, "an API key belongs to no person: {}", key.text);
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn a_token_is_revoked_by_its_logout() {
 }
 
 #[tokio::test]
-async fn people_of_a_role_may_do_what_the_role_says() {
+async fn a_role_has_exactly_its_permissions() {
     let muster = Muster::start("");
     let viewer = muster.person("vera", "viewer").await;
     assert_eq!(viewer.get("/api/v1/auth/me").await.json()["data"]["role"], "viewer");

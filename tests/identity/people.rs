@@ -1,4 +1,4 @@
-//! People over HTTP: made, changed, removed, and what becomes of their sessions.
+//! People over HTTP: created, changed, deleted, and the effect on their sessions.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ async fn changes_need_the_version_that_was_read() {
 }
 
 #[tokio::test]
-async fn an_admin_staffs_every_room_but_its_own_and_the_last_super_admin_stays() {
+async fn an_admin_manages_every_lower_role_and_the_last_super_admin_cannot_be_removed() {
     let muster = Muster::start("");
     let (admin, boss) = (muster.admin().await, muster.person("boss", "admin").await);
     let wish = |role: &str| json!({ "email": format!("{role}@example.org"), "password": PASSWORD, "role": role });
@@ -61,7 +61,11 @@ async fn an_admin_staffs_every_room_but_its_own_and_the_last_super_admin_stays()
     let top = user_of(&admin).await["id"].clone();
     let own = user_of(&boss).await["id"].clone();
     for raised in ["super_admin", "operator", "firmware_manager"] {
-        assert_eq!(patch(&boss, &own, Some("*"), json!({ "role": raised })).await.status, 403, "nobody raises oneself");
+        assert_eq!(
+            patch(&boss, &own, Some("*"), json!({ "role": raised })).await.status,
+            403,
+            "users cannot raise their own role"
+        );
     }
     assert_eq!(patch(&boss, &top, Some("*"), json!({ "disabled": true })).await.status, 403);
     let got = patch(&admin, &top, Some("*"), json!({ "disabled": true })).await;
@@ -87,7 +91,7 @@ async fn a_person_is_made_once_for_one_idempotency_key() {
     let muster = Muster::start("");
     let admin = muster.admin().await;
     let body = json!({ "email": "Ann@Example.org", "password": PASSWORD, "role": "viewer" });
-    let make = |body: &Value| admin.posting("/api/v1/users", body).header("idempotency-key", "k1");
+    let make = |body: &Value| admin.post_request("/api/v1/users", body).header("idempotency-key", "k1");
     let first = answer(make(&body)).await;
     assert_eq!(first.status, 201, "{}", first.text);
     assert_eq!(first.json()["data"]["email"], "ann@example.org");

@@ -48,7 +48,7 @@ async fn a_refresh_answers_like_a_login() {
 
 #[tokio::test]
 async fn a14_a_used_refresh_token_revokes_its_family() {
-    // Without a grace, any used one is one too late.
+    // Without a grace period any used token is rejected.
     let (_muster, client) = server("[auth]\nrefresh_grace_seconds = 0");
     let first = login(&client, EMAIL).await;
     let second = next(&client, &first).await;
@@ -58,7 +58,7 @@ async fn a14_a_used_refresh_token_revokes_its_family() {
 }
 
 #[tokio::test]
-async fn a15_a_lost_answer_is_given_again_within_the_grace() {
+async fn a15_a_lost_response_is_repeated_within_the_grace_period() {
     let (_muster, client) = server("");
     let first = login(&client, EMAIL).await;
     let (second, again) = (next(&client, &first).await, next(&client, &first).await);
@@ -148,7 +148,7 @@ async fn sessions_are_listed_and_ended_one_by_one_and_all_together() {
     assert_eq!(sessions[0]["ip"], "127.0.0.1", "{listed}");
     let path = format!("/api/v1/auth/sessions/{}", sessions[1]["id"].as_str().unwrap());
     let ann = muster.person("ann", "operator").await;
-    assert_eq!(ann.delete(&path).await.status, 404, "somebody else's is not to be seen");
+    assert_eq!(ann.delete(&path).await.status, 404, "another person's is not visible");
     let other = login(&client, EMAIL).await;
     assert_eq!(admin.delete(&path).await.status, 200);
     assert_eq!((me(&client, &first).await, me(&client, &other).await), (401, 200));

@@ -1,4 +1,4 @@
-//! Tokens that are not what they seem, over HTTP.
+//! Forged and altered tokens, over HTTP.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -100,7 +100,7 @@ async fn a03_an_empty_secret_opens_nothing_and_every_published_key_names_its_alg
     }
 }
 
-/// Claims well signed, by the server's own keys, and changed before.
+/// Claims signed by the server's own keys after a change.
 struct Insider {
     _muster: Muster,
     client: Client,
@@ -176,9 +176,9 @@ fn header_of(token: &str) -> Value {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(token.split('.').next().unwrap()).unwrap()).unwrap()
 }
 
-/// A header that HTTP itself does not take: refused or cut off before anybody looks for a token, and others are served.
+/// A header that the HTTP layer rejects: the request is refused before a token is read, and others are served.
 async fn too_large(client: &Client, token: &str) {
-    // The server may hang up: nobody else is to find that connection among those to be used again.
+    // The server may close the connection: it must not return to the pool of reusable ones.
     let request = client.request(reqwest::Method::GET, ME).bearer_auth(token).header("connection", "close");
     if let Ok(got) = try_answer(request).await {
         assert!((400..500).contains(&got.status), "{} {}", got.status, got.text);
@@ -190,7 +190,7 @@ async fn too_large(client: &Client, token: &str) {
 async fn a08_a_header_that_brings_or_names_a_key_is_refused_and_nothing_is_fetched() {
     let (_muster, client, _, token) = logged_in().await;
     let (claims, signature) = (claims(&token), token.rsplit('.').next().unwrap());
-    // Whoever followed the address would connect here.
+    // A server that fetches the URL would connect here.
     let elsewhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     elsewhere.set_nonblocking(true).unwrap();
     let address = format!("http://{}/keys", elsewhere.local_addr().unwrap());
@@ -202,7 +202,7 @@ async fn a08_a_header_that_brings_or_names_a_key_is_refused_and_nothing_is_fetch
         header[name] = value;
         refused(&client, &forged(&header, &claims, signature)).await;
     }
-    assert_eq!(elsewhere.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock, "nobody came");
+    assert_eq!(elsewhere.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock, "no connection was made");
 }
 
 #[tokio::test]
@@ -233,7 +233,7 @@ async fn a11_huge_deep_and_ambiguous_tokens_are_refused() {
     refused(&client, &format!("{header}.{}.{signature}", URL_SAFE_NO_PAD.encode(twice))).await;
 }
 
-/// A token's signature is what the claims stand on: one changed letter, and it is none.
+/// The signature is checked byte by byte: one changed letter invalidates the token.
 #[tokio::test]
 async fn a13_a_revoked_token_is_not_taken_for_its_twin() {
     let (_muster, client, _, token) = logged_in().await;
@@ -261,7 +261,7 @@ async fn a10_keys_verify_from_their_use_to_the_end_of_their_last_token() {
     for key in after["keys"].as_array().unwrap() {
         assert!(key.get("d").is_none(), "nothing private: {key}");
     }
-    // A header that names the next key before it is used, with whatever signature.
+    // A header that names the next key before it is used, with an arbitrary signature.
     let header = json!({ "alg": "EdDSA", "typ": "at+jwt", "kid": next });
     refused(&client, &forged(&header, &claims(&token), token.rsplit('.').next().unwrap())).await;
     assert_eq!(admin.get(ME).await.status, 200, "the old key is good yet");
@@ -291,7 +291,7 @@ async fn a12_a_token_in_the_address_is_not_in_the_log() {
     assert!(!log.is_empty() && !log.contains(signature), "{log}");
 }
 
-/// One server, other dialects: a person's token opens what keys open, as far as the role reaches.
+/// The same server, other dialects: a person's token is accepted where keys are, within the role's permissions.
 #[tokio::test]
 async fn a_persons_token_opens_the_agent_platform() {
     let (muster, client, _, token) = logged_in().await;

@@ -1,4 +1,4 @@
-//! Many entries at once: each one atomic, each with its answer.
+//! Batches of entries: each entry is atomic and has its own result.
 
 use serde_json::{Value, json};
 
@@ -18,12 +18,12 @@ async fn each_entry_of_a_batch_has_its_own_answer() {
         { "key": "new", "value": "a heron again" },
         { "key": "short", "value": "a wren", "ttl_seconds": 60, "namespace": "birds" },
     ] });
-    let told = client.post(BATCH, &entries).await;
-    assert_eq!(told.status, 200, "{}", told.text);
-    let told = told.json();
-    let results = told["results"].as_array().unwrap();
+    let response = client.post(BATCH, &entries).await;
+    assert_eq!(response.status, 200, "{}", response.text);
+    let response = response.json();
+    let results = response["results"].as_array().unwrap();
     let statuses: Vec<u64> = results.iter().map(|it| it["status"].as_u64().unwrap()).collect();
-    assert_eq!(statuses, [201, 200, 200, 201], "{told}");
+    assert_eq!(statuses, [201, 200, 200, 201], "{response}");
     let versions: Vec<u64> = results.iter().map(|it| it["entry"]["version"].as_u64().unwrap()).collect();
     assert_eq!(versions, [1, 2, 2, 1], "in their order");
     assert_eq!(get(&client, "new").await.json()["value"], "a heron again");
@@ -32,7 +32,7 @@ async fn each_entry_of_a_batch_has_its_own_answer() {
 }
 
 #[tokio::test]
-async fn a_batch_with_a_bad_entry_says_where_and_stores_nothing() {
+async fn a_batch_with_an_invalid_entry_reports_its_location_and_stores_nothing() {
     let muster = server();
     let client = key(&muster).await;
     let bad = json!({ "entries": [
@@ -56,8 +56,8 @@ async fn a_batch_with_a_bad_entry_says_where_and_stores_nothing() {
     let many: Vec<Value> = (0..101).map(|nth| json!({ "key": nth.to_string(), "value": "v" })).collect();
     assert_eq!(places(&client.post(BATCH, &json!({ "entries": many })).await), ["body.entries"]);
     let fits: Vec<Value> = many.into_iter().take(100).collect();
-    let told = client.post(BATCH, &json!({ "entries": fits })).await;
-    assert_eq!((told.status, told.json()["results"].as_array().unwrap().len()), (200, 100));
+    let response = client.post(BATCH, &json!({ "entries": fits })).await;
+    assert_eq!((response.status, response.json()["results"].as_array().unwrap().len()), (200, 100));
 }
 
 #[tokio::test]
@@ -65,12 +65,12 @@ async fn a_batch_with_an_idempotency_key_is_stored_once() {
     let muster = server();
     let client = key(&muster).await;
     let body = json!({ "entries": [{ "key": "a", "value": "1" }, { "key": "b", "value": "2" }] });
-    let send = |body: &Value| answer(client.posting(BATCH, body).header("idempotency-key", "batch-1"));
+    let send = |body: &Value| answer(client.post_request(BATCH, body).header("idempotency-key", "batch-1"));
     let (first, again) = (send(&body).await, send(&body).await);
     assert_eq!((first.status, again.status), (200, 200), "{}", again.text);
     assert_eq!((first.header("idempotency-replayed"), again.header("idempotency-replayed")), (None, Some("true")));
-    let ids = |told: &Value| {
-        told["results"].as_array().unwrap().iter().map(|it| it["entry"]["id"].clone()).collect::<Vec<_>>()
+    let ids = |response: &Value| {
+        response["results"].as_array().unwrap().iter().map(|it| it["entry"]["id"].clone()).collect::<Vec<_>>()
     };
     assert_eq!(ids(&first.json()), ids(&again.json()));
     assert_eq!(get(&client, "a").await.json()["version"], 1);

@@ -1,4 +1,4 @@
-//! Searches while much is written: what is shown is whole, is one's own, and was stored.
+//! Searches during writes: every hit is complete, belongs to the caller and was stored.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use crate::support::client::Client;
 const KEYS: u64 = 40;
 const WRITES: u64 = 250;
 
-/// A value that shows whether it is whole: whose, which write, and the same again at its end.
+/// A value that shows whether it is complete: owner, number of the write, and the same again at its end.
 fn value(owner: &str, nth: u64) -> String {
     format!("begin {owner} {nth} marmot {} end {owner} {nth}", "filler ".repeat(40))
 }
@@ -23,25 +23,25 @@ fn whole(owner: &str, value: &str) -> u64 {
     nth
 }
 
-/// Replaces and deletes; the newest write of each key that was acknowledged stands in `told`.
-async fn write(client: Client, owner: &'static str, told: Arc<Vec<AtomicU64>>) {
+/// Replaces and deletes; `acknowledged` holds the newest acknowledged write of each key.
+async fn write(client: Client, owner: &'static str, response: Arc<Vec<AtomicU64>>) {
     for nth in 1..=WRITES {
         let at = nth * 7 % KEYS;
         let name = format!("k{at}");
         if nth % 11 == 0 {
             let gone = client.delete(&format!("/api/memory/{name}")).await;
             assert!([204, 404].contains(&gone.status), "{}", gone.text);
-            told[usize::try_from(at).unwrap()].store(nth, Ordering::Release);
+            response[usize::try_from(at).unwrap()].store(nth, Ordering::Release);
             continue;
         }
         let body = json!({ "key": name, "value": value(owner, nth), "tags": [owner] });
         let stored = client.post(STORE, &body).await;
         assert!([200, 201].contains(&stored.status), "{}", stored.text);
-        told[usize::try_from(at).unwrap()].store(nth, Ordering::Release);
+        response[usize::try_from(at).unwrap()].store(nth, Ordering::Release);
     }
 }
 
-async fn read(client: Client, owner: &'static str, told: Arc<Vec<AtomicU64>>, stop: Arc<AtomicBool>) -> u64 {
+async fn read(client: Client, owner: &'static str, response: Arc<Vec<AtomicU64>>, stop: Arc<AtomicBool>) -> u64 {
     let paths = [
         query(&[("q", "marmot"), ("limit", "100")]),
         query(&[("q", "marmot begin end"), ("tags", owner), ("explain", "true")]),
@@ -49,7 +49,7 @@ async fn read(client: Client, owner: &'static str, told: Arc<Vec<AtomicU64>>, st
     ];
     let mut seen = 0;
     for nth in 0.. {
-        let before: Vec<u64> = told.iter().map(|told| told.load(Ordering::Acquire)).collect();
+        let before: Vec<u64> = response.iter().map(|response| response.load(Ordering::Acquire)).collect();
         let found = client.get(&format!("/api/memory/search?{}", paths[nth % paths.len()])).await;
         assert_eq!(found.status, 200, "{}", found.text);
         let found: Value = found.json();
@@ -57,7 +57,7 @@ async fn read(client: Client, owner: &'static str, told: Arc<Vec<AtomicU64>>, st
             let nth = whole(owner, hit["value"].as_str().unwrap());
             assert_eq!(hit["tags"], json!([owner]));
             let at: usize = hit["key"].as_str().unwrap()[1..].parse().unwrap();
-            assert!(nth >= before[at], "{} was replaced by {} before it was asked", nth, before[at]);
+            assert!(nth >= before[at], "{} was replaced by {} before the search", nth, before[at]);
             seen += 1;
         }
         if stop.load(Ordering::Acquire) {
@@ -74,10 +74,10 @@ async fn a_search_never_shows_a_torn_a_stale_or_a_foreign_entry() {
     let (mut writers, mut readers) = (Vec::new(), Vec::new());
     for owner in ["ada", "bob"] {
         let client = key(&muster).await;
-        let told: Arc<Vec<AtomicU64>> = Arc::new((0..KEYS).map(|_| AtomicU64::new(0)).collect());
-        writers.push(tokio::spawn(write(client.clone(), owner, Arc::clone(&told))));
+        let response: Arc<Vec<AtomicU64>> = Arc::new((0..KEYS).map(|_| AtomicU64::new(0)).collect());
+        writers.push(tokio::spawn(write(client.clone(), owner, Arc::clone(&response))));
         for _ in 0..2 {
-            readers.push(tokio::spawn(read(client.clone(), owner, Arc::clone(&told), Arc::clone(&stop))));
+            readers.push(tokio::spawn(read(client.clone(), owner, Arc::clone(&response), Arc::clone(&stop))));
         }
     }
     for writer in writers {

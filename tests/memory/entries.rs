@@ -1,10 +1,10 @@
-//! An entry's life: stored, read, found, deleted.
+//! The lifecycle of an entry: stored, read, found, deleted.
 
 use muster_core::Millis;
 use reqwest::Method;
 use serde_json::json;
 
-use super::world::{STORE, ask, encoded, found, get, key, keys, put, scoped, search, server, store};
+use super::world::{STORE, encoded, found, get, key, keys, put, scoped, search, search_response, server, store};
 use crate::support::client::answer;
 
 #[tokio::test]
@@ -24,11 +24,11 @@ async fn the_two_calls_of_the_platform_s_document_work() {
     assert_eq!((&found["query"], found["total"].as_u64()), (&json!("who has the pager"), Some(1)), "{found}");
     assert_eq!(found["mode"], "text", "there is no model here");
     assert!(found["took_ms"].is_u64(), "whole milliseconds");
-    assert!(!found["warnings"].as_array().unwrap().is_empty(), "and it says so: {found}");
+    assert!(!found["warnings"].as_array().unwrap().is_empty(), "with a warning: {found}");
     let hit = &found["results"][0];
     for field in ["id", "key", "value", "tags", "stored_at", "expires_at"] {
-        let told = if field == "value" || field == "tags" { &body[field] } else { &stored[field] };
-        assert_eq!(&hit[field], told, "{field}");
+        let response = if field == "value" || field == "tags" { &body[field] } else { &stored[field] };
+        assert_eq!(&hit[field], response, "{field}");
     }
     assert_eq!((&hit["rank"], &hit["namespace"], &hit["version"]), (&json!(1), &json!("default"), &json!(1)));
     let score = hit["score"].as_f64().unwrap();
@@ -38,7 +38,7 @@ async fn the_two_calls_of_the_platform_s_document_work() {
 }
 
 #[tokio::test]
-async fn an_entry_is_told_in_full_and_without_a_ttl_it_has_no_end() {
+async fn an_entry_is_returned_in_full_and_without_a_ttl_it_does_not_expire() {
     let muster = server();
     let client = key(&muster).await;
     let stored = store(&client, &json!({ "key": "k", "value": "v", "ttl_seconds": null })).await;
@@ -90,7 +90,7 @@ async fn a_key_is_any_text_and_is_reached_by_its_encoded_path() {
         assert_eq!(client.delete(&format!("/api/memory/{}", encoded(name))).await.status, 204, "{name}");
         assert_eq!(get(&client, name).await.status, 404);
     }
-    // Keys that are paths of their own are reached by id, or as `key` of the list.
+    // Keys that are paths of routes are reached by id, or as `key` of the list.
     for name in ["search", "stats", "history", "store", "batch", ".", ".."] {
         let stored = put(&client, name, "hidden by a route").await;
         let listed = client.get(&format!("/api/memory?key={}", encoded(name))).await.json();
@@ -156,7 +156,7 @@ async fn it_needs_the_scope_and_a_role_that_has_it() {
 }
 
 #[tokio::test]
-async fn methods_heads_and_unknown_paths_are_those_of_the_house() {
+async fn methods_head_requests_and_unknown_paths_behave_as_on_other_routes() {
     let muster = server();
     let client = key(&muster).await;
     put(&client, "k", "v").await;
@@ -166,7 +166,7 @@ async fn methods_heads_and_unknown_paths_are_those_of_the_house() {
     assert_eq!((wrong.status, wrong.header("allow")), (405, Some("POST")));
     let gone = client.get("/api/memory/k/and/more").await;
     assert_eq!((gone.status, gone.json()["error_code"].as_str()), (404, Some("NOT_FOUND")));
-    for limited in [&client.get("/api/memory/stats").await, &ask(&client, &[("q", "v")]).await] {
+    for limited in [&client.get("/api/memory/stats").await, &search_response(&client, &[("q", "v")]).await] {
         assert_eq!(limited.status, 200, "{}", limited.text);
     }
 }
@@ -180,8 +180,8 @@ async fn memory_has_a_limit_of_its_own() {
     assert_eq!((stored.status, stored.number("x-ratelimit-limit")), (201, Some(3)));
     assert_eq!(stored.number("x-ratelimit-remaining"), Some(2));
     assert_eq!(client.get("/api/memory").await.status, 200);
-    assert_eq!(ask(&client, &[("q", "v")]).await.status, 200);
-    let refused = ask(&client, &[("q", "v")]).await;
+    assert_eq!(search_response(&client, &[("q", "v")]).await.status, 200);
+    let refused = search_response(&client, &[("q", "v")]).await;
     assert_eq!((refused.status, refused.json()["error_code"].as_str()), (429, Some("RATE_LIMIT_EXCEEDED")));
     assert!(refused.number("retry-after").is_some());
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use muster_core::Millis;
 use serde_json::{Value, json};
 
-use super::world::{comes, get, key, keys, put, search, server, store};
+use super::world::{get, key, keys, put, search, server, store, wait_until};
 use crate::support::client::Client;
 
 fn now() -> u64 {
@@ -16,7 +16,7 @@ fn end(entry: &Value) -> u64 {
     Millis::parse_rfc3339(entry["expires_at"].as_str().unwrap()).unwrap().0
 }
 
-/// Every way to see an entry, and whether it is seen by it.
+/// Every route that returns an entry, and whether it returns this one.
 async fn sights(client: &Client, id: &str) -> Vec<(&'static str, bool)> {
     let found = search(client, &[("q", "ephemeral heron"), ("include_expired", "true")]).await;
     let listed = client.get("/api/memory").await.json();
@@ -39,14 +39,14 @@ async fn an_entry_is_there_until_its_second_and_not_a_moment_longer() {
     let stored = store(&client, &json!({ "key": "gone", "value": "an ephemeral heron", "ttl_seconds": 2 })).await;
     let (end, id) = (end(&stored), stored["id"].as_str().unwrap().to_owned());
     let (mut before, mut after) = (0, 0);
-    let mut looks = tokio::time::interval(Duration::from_millis(5));
+    let mut interval = tokio::time::interval(Duration::from_millis(5));
     while after < 20 {
-        looks.tick().await;
+        interval.tick().await;
         let began = now();
         let seen = sights(&client, &id).await;
         let done = now();
         if done < end {
-            assert!(seen.iter().all(|(_, seen)| *seen), "it lives for {} ms yet: {seen:?}", end - done);
+            assert!(seen.iter().all(|(_, seen)| *seen), "it expires in {} ms: {seen:?}", end - done);
             before += 1;
         }
         if began >= end {
@@ -63,16 +63,16 @@ async fn a_key_whose_entry_is_over_begins_anew() {
     let muster = server();
     let client = key(&muster).await;
     let old = store(&client, &json!({ "key": "k", "value": "old", "ttl_seconds": 1 })).await;
-    comes("it is over", async || get(&client, "k").await.status == 404).await;
+    wait_until("it is over", async || get(&client, "k").await.status == 404).await;
     assert!(now() >= end(&old), "not before its time");
     let new = client.post(super::world::STORE, &json!({ "key": "k", "value": "new" })).await;
     assert_eq!((new.status, &new.json()["version"]), (201, &json!(1)), "{}", new.text);
-    let told = client.get("/api/memory/history?key=k").await.json();
-    assert_eq!(told["versions"].as_array().unwrap().len(), 1, "what is over is no history: {told}");
+    let response = client.get("/api/memory/history?key=k").await.json();
+    assert_eq!(response["versions"].as_array().unwrap().len(), 1, "what is over is no history: {response}");
 }
 
 #[tokio::test]
-async fn what_is_over_is_swept() {
+async fn expired_entries_are_swept() {
     let muster = server();
     let client = key(&muster).await;
     for nth in 0..50 {
@@ -80,6 +80,7 @@ async fn what_is_over_is_swept() {
         store(&client, &body).await;
     }
     put(&client, "stays", "long lived").await;
-    comes("only what lives is counted", async || client.get("/api/memory/stats").await.json()["entries"] == 1).await;
+    wait_until("only live entries are counted", async || client.get("/api/memory/stats").await.json()["entries"] == 1)
+        .await;
     assert_eq!(keys(&search(&client, &[("q", "lived")]).await), ["stays"]);
 }

@@ -7,9 +7,9 @@ use crate::support::client::Client;
 use crate::support::server::Muster;
 
 async fn forget(client: &Client, owner: &str) -> Value {
-    let told = client.delete(&format!("/api/memory/owners/{owner}")).await;
-    assert_eq!(told.status, 200, "{}", told.text);
-    told.json()
+    let response = client.delete(&format!("/api/memory/owners/{owner}")).await;
+    assert_eq!(response.status, 200, "{}", response.text);
+    response.json()
 }
 
 /// Files below a folder that hold these bytes.
@@ -42,8 +42,12 @@ async fn nothing_of_an_owner_is_left() {
     }
     put(&bob, "k", "a xylograph of bob").await;
     let id = own_id(&ada).await;
-    let told = forget(&ada, &id).await;
-    assert_eq!((&told["entries"], &told["versions"], &told["vectors"]), (&json!(30), &json!(15), &json!(0)), "{told}");
+    let response = forget(&ada, &id).await;
+    assert_eq!(
+        (&response["entries"], &response["versions"], &response["vectors"]),
+        (&json!(30), &json!(15), &json!(0)),
+        "{response}"
+    );
     assert!(found(&ada, "xylograph").await.is_empty());
     assert_eq!(ada.get("/api/memory").await.json()["entries"], json!([]));
     assert_eq!(get(&ada, "k0?namespace=n0").await.status, 404);
@@ -58,7 +62,7 @@ async fn nothing_of_an_owner_is_left() {
 }
 
 #[tokio::test]
-async fn who_may_forget_whom() {
+async fn permissions_to_forget() {
     let muster = server();
     let (ada, bob) = (key(&muster).await, key(&muster).await);
     put(&ada, "k", "v").await;
@@ -71,8 +75,8 @@ async fn who_may_forget_whom() {
     let admin = scoped(&muster, &["admin"]).await;
     assert_eq!(forget(&admin, &id).await["entries"], 1);
     assert_eq!(get(&ada, "k").await.status, 404);
-    assert_eq!(forget(&admin, "key_nobody").await["entries"], 0, "nobody leaves nothing");
-    // A shared namespace is an owner, too, for an administrator.
+    assert_eq!(forget(&admin, "key_nobody").await["entries"], 0, "an unknown owner deletes nothing");
+    // For an administrator a shared namespace is an owner, too.
     store(&ada, &json!({ "key": "k", "value": "v", "namespace": "team" })).await;
     assert_eq!(ada.delete("/api/memory/owners/shared").await.status, 403);
     assert_eq!(forget(&admin, "shared").await["entries"], 1);
@@ -93,26 +97,26 @@ async fn a_key_that_is_revoked_forgets_nothing_by_itself() {
 async fn backups_that_still_hold_it_are_named_and_the_act_is_in_the_audit_log() {
     let muster = server();
     let backup = async || {
-        let told = muster.client().post("/api/v1/admin/backup", &json!({})).await;
-        assert_eq!(told.status, 200, "{}", told.status);
+        let response = muster.client().post("/api/v1/admin/backup", &json!({})).await;
+        assert_eq!(response.status, 200, "{}", response.status);
     };
-    let names = |told: &Value| told["backups"].as_array().unwrap().len();
+    let names = |response: &Value| response["backups"].as_array().unwrap().len();
     backup().await;
     let ada = key(&muster).await;
     put(&ada, "k", "v").await;
     let id = own_id(&ada).await;
     backup().await;
-    let told = forget(&ada, &id).await;
-    assert_eq!(names(&told), 1, "the one that was written after its first entry: {told}");
-    let name = told["backups"][0].as_str().unwrap();
+    let response = forget(&ada, &id).await;
+    assert_eq!(names(&response), 1, "the one that was written after its first entry: {response}");
+    let name = response["backups"][0].as_str().unwrap();
     assert!(muster.data.path().join("store/snapshots").join(name).is_file(), "{name}");
     let acts =
         muster.app.store.scan(muster_store::Tree::Audit, &muster_store::Scan { limit: 500, ..Default::default() });
-    let told = acts.unwrap().items.iter().any(|(_, rec)| {
+    let response = acts.unwrap().items.iter().any(|(_, rec)| {
         let text = String::from_utf8_lossy(&rec.bytes);
         text.contains("memory") && text.contains("forg") && text.contains(&id)
     });
-    assert!(told, "it is in the audit log");
+    assert!(response, "it is in the audit log");
 }
 
 #[tokio::test]
@@ -122,12 +126,12 @@ async fn the_files_of_the_index_hold_nothing_of_it_either() {
     let ada = key(&muster).await;
     put(&ada, "zyzzyvamarker", "a value of its own").await;
     let id = own_id(&ada).await;
-    // An end in order saves the index.
+    // A graceful end saves the index.
     let muster = Muster::start_in(muster.stop(), &settings);
     let ada = ada.at(format!("http://{}", muster.address));
     let index = muster.data.path().join("store/memory");
     assert!(!holding(&index, "zyzzyvamarker").is_empty(), "its keys are in the files of the index");
     forget(&ada, &id).await;
-    super::world::comes("the files are written anew", async || holding(&index, "zyzzyvamarker").is_empty()).await;
+    super::world::wait_until("the files are written anew", async || holding(&index, "zyzzyvamarker").is_empty()).await;
     assert!(holding(&index, &id).is_empty(), "nor its owner's name");
 }

@@ -1,4 +1,4 @@
-//! Hostile input: a clear refusal or an answer, never a stall or a server error.
+//! Hostile input: a clear error or an answer, never a stall or a server error.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -6,13 +6,15 @@ use std::net::TcpStream;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::world::{SEARCH, STORE, ask, encoded, found, get, key, keys, places, put, query, search, server};
+use super::world::{
+    SEARCH, STORE, encoded, found, get, key, keys, places, put, query, search, search_response, server,
+};
 use crate::support::KEY;
-use crate::support::client::{PATIENCE, answer};
+use crate::support::client::{TEST_TIMEOUT, answer};
 use crate::support::server::Muster;
 
 #[tokio::test]
-async fn keys_values_and_tags_are_bounded_and_all_that_is_wrong_is_told() {
+async fn keys_values_and_tags_are_bounded_and_all_failures_are_reported() {
     let muster = server();
     let client = key(&muster).await;
     let long = "k".repeat(513);
@@ -49,8 +51,8 @@ async fn keys_values_and_tags_are_bounded_and_all_that_is_wrong_is_told() {
         let mut body = json!({ "key": "k", "value": "v" });
         body[field] = bad;
         let refused = client.post(STORE, &body).await;
-        let told = places(&refused);
-        assert!(told.iter().all(|place| place.starts_with(&format!("body.{field}"))), "{field}: {told:?}");
+        let response = places(&refused);
+        assert!(response.iter().all(|place| place.starts_with(&format!("body.{field}"))), "{field}: {response:?}");
         assert!(refused.text.len() < 20_000, "a refusal does not send everything back");
     }
     let all = json!({ "key": "", "value": 7, "tags": "x", "ttl_seconds": 0, "namespace": "a b", "importance": 2 });
@@ -77,7 +79,7 @@ async fn what_is_just_within_its_bounds_is_taken() {
 }
 
 #[tokio::test]
-async fn bodies_that_are_none_are_refused_as_everywhere() {
+async fn malformed_bodies_are_rejected_as_on_other_routes() {
     let muster = server();
     let client = key(&muster).await;
     let send = |body: Vec<u8>| {
@@ -88,7 +90,7 @@ async fn bodies_that_are_none_are_refused_as_everywhere() {
     assert_eq!(send(b"{\"key\": \"k\", \"value\": \"\xff\"}".to_vec()).await.status, 400);
     assert_eq!(send(b"{\"key\": \"k".to_vec()).await.status, 400);
     assert_eq!(places(&send(b"[]".to_vec()).await), ["body"]);
-    // A key of a megabyte: the body is over its bound.
+    // A key of one megabyte: the body exceeds its limit.
     let huge = json!({ "key": "k".repeat(1 << 20), "value": "v" }).to_string();
     assert_eq!(send(huge.into_bytes()).await.status, 413);
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
@@ -138,15 +140,15 @@ async fn a_query_is_text_and_nothing_else() {
         "FOX",
         "\u{fffd}\u{fffd} fox",
     ] {
-        let told = search(&client, &[("q", q)]).await;
-        assert_eq!(told["query"], q);
-        assert!(keys(&told).len() <= 2, "{q}: {told}");
+        let response = search(&client, &[("q", q)]).await;
+        assert_eq!(response["query"], q);
+        assert!(keys(&response).len() <= 2, "{q}: {response}");
     }
     for q in ["*", "?", "%", "_", "\\", "...", "\u{0}", "💥", "AND", "()", "\"\""] {
-        let told = ask(&client, &[("q", q)]).await;
-        assert!([200, 422].contains(&told.status), "{q}: {} {}", told.status, told.text);
-        if told.status == 200 && q != "AND" {
-            assert_eq!(told.json()["results"], json!([]), "{q} is no wildcard");
+        let response = search_response(&client, &[("q", q)]).await;
+        assert!([200, 422].contains(&response.status), "{q}: {} {}", response.status, response.text);
+        if response.status == 200 && q != "AND" {
+            assert_eq!(response.json()["results"], json!([]), "{q} is no wildcard");
         }
     }
 }
@@ -158,36 +160,36 @@ async fn long_queries_are_answered_or_refused() {
     put(&client, "k", "needle in a haystack").await;
     let many: String = (0..2_000).map(|nth| format!("word{nth} ")).collect();
     for q in [many.clone() + "needle", "needle ".repeat(2_000), "(a+)+".repeat(2_000), "a".repeat(15_000)] {
-        let told = ask(&client, &[("q", &q)]).await;
-        assert!([200, 422].contains(&told.status), "{} {}", told.status, told.text);
+        let response = search_response(&client, &[("q", &q)]).await;
+        assert!([200, 422].contains(&response.status), "{} {}", response.status, response.text);
     }
-    let told = search(&client, &[("q", &format!("needle {}", many.get(..7_000).unwrap()))]).await;
-    assert_eq!(keys(&told), ["k"], "what is cut is its end");
-    assert!(told["warnings"].to_string().contains("512"), "and it is said: {}", told["warnings"]);
+    let response = search(&client, &[("q", &format!("needle {}", many.get(..7_000).unwrap()))]).await;
+    assert_eq!(keys(&response), ["k"], "what is cut is its end");
+    assert!(response["warnings"].to_string().contains("512"), "with a warning: {}", response["warnings"]);
     for (length, status) in [(65_536, 200), (65_537, 422), (100_000, 422), (2 << 20, 413)] {
-        let told = client.post(SEARCH, &json!({ "q": "a".repeat(length) })).await;
-        assert_eq!(told.status, status, "{length}: {}", told.text);
+        let response = client.post(SEARCH, &json!({ "q": "a".repeat(length) })).await;
+        assert_eq!(response.status, status, "{length}: {}", response.text);
     }
     assert_eq!(places(&client.post(SEARCH, &json!({ "q": "a".repeat(100_000) })).await), ["body.q"]);
-    // 60 KB fit an address, 100 KB do not: HTTP itself refuses those, and goes on.
+    // 60 KB fit a request line, 100 KB do not: the HTTP layer rejects those and keeps serving.
     for (length, status) in [(60_000, "200"), (100_000, "4"), (300_000, "4")] {
-        let told = raw(&muster, &format!("GET /api/memory/search?q={} HTTP/1.1", "a".repeat(length)));
+        let response = raw(&muster, &format!("GET /api/memory/search?q={} HTTP/1.1", "a".repeat(length)));
         let begin = format!("HTTP/1.1 {status}");
-        assert!(told.starts_with(&begin), "{length}: {}", told.get(..60).unwrap_or(&told));
+        assert!(response.starts_with(&begin), "{length}: {}", response.get(..60).unwrap_or(&response));
     }
     assert_eq!(found(&client, "needle").await, ["k"]);
 }
 
-/// What a request by hand is answered, as far as its status.
+/// The beginning of the response to a hand-written request, with its status.
 fn raw(muster: &Muster, line: &str) -> String {
     let mut stream = TcpStream::connect(muster.address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
     let request = format!("{line}\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\nConnection: close\r\n\r\n");
-    // It may hang up before it has read everything.
+    // The server may close the connection before it has read everything.
     let _ = stream.write_all(request.as_bytes());
-    let mut told = vec![0; 64];
-    let read = stream.read(&mut told).unwrap_or(0);
-    String::from_utf8_lossy(told.get(..read).unwrap()).into_owned()
+    let mut response = vec![0; 64];
+    let read = stream.read(&mut response).unwrap_or(0);
+    String::from_utf8_lossy(response.get(..read).unwrap()).into_owned()
 }
 
 #[tokio::test]
@@ -215,11 +217,11 @@ async fn filters_and_paths_are_bounded_too() {
         "/api/memory/search?q=needle&limit=1e3".to_owned(),
         "/api/memory/search?q=needle&min_score=NaN&mmr=inf&half_life_days=1e400".to_owned(),
     ] {
-        let told = client.get(&path).await;
-        let fine = [200, 400, 404, 422].contains(&told.status);
-        assert!(fine, "{}: {} {}", path.get(..60).unwrap_or(&path), told.status, told.text);
-        if told.status != 200 {
-            assert!(told.json()["detail"].is_string() || told.json()["detail"].is_array(), "{}", told.text);
+        let response = client.get(&path).await;
+        let fine = [200, 400, 404, 422].contains(&response.status);
+        assert!(fine, "{}: {} {}", path.get(..60).unwrap_or(&path), response.status, response.text);
+        if response.status != 200 {
+            assert!(response.json()["detail"].is_string() || response.json()["detail"].is_array(), "{}", response.text);
         }
     }
     let twice = client.get("/api/memory/search?q=nothing&q=needle").await;

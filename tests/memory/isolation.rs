@@ -1,4 +1,4 @@
-//! What is one owner's is nobody else's: not by key, id, filter, cursor or search. Shared namespaces are everybody's.
+//! Isolation of owners: no access by key, id, filter, cursor or search. Shared namespaces are readable by everyone.
 
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ async fn no_way_leads_to_another_owner_s_entries() {
 }
 
 #[tokio::test]
-async fn a_cursor_is_good_for_its_owner_and_its_question_only() {
+async fn a_cursor_is_valid_for_its_owner_and_query_only() {
     let muster = server();
     let [(ada, _), (bob, _)] = two(&muster).await;
     let page = ada.get("/api/memory?limit=1").await.json();
@@ -96,7 +96,7 @@ async fn what_one_owner_deletes_the_other_keeps() {
 }
 
 #[tokio::test]
-async fn a_shared_namespace_is_everybody_s_and_must_be_named() {
+async fn a_shared_namespace_is_readable_by_all_and_must_be_named() {
     let muster = server();
     let (ada, bob) = (key(&muster).await, key(&muster).await);
     store(&ada, &json!({ "key": "k", "value": "the shared lantern", "namespace": "team" })).await;
@@ -111,7 +111,7 @@ async fn a_shared_namespace_is_everybody_s_and_must_be_named() {
     let listed = ada.get("/api/memory?namespace=team").await.json();
     assert_eq!(values(&listed), ["the shared torch"]);
     assert_eq!(values(&ada.get("/api/memory").await.json()), Vec::<String>::new());
-    // What an owner deletes of its own leaves what is everybody's.
+    // Deleting an owner's entries leaves the shared ones.
     put(&ada, "own", "an own lantern").await;
     let id = super::world::own_id(&ada).await;
     assert_eq!(ada.delete(&format!("/api/memory/owners/{id}")).await.status, 200);

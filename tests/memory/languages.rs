@@ -1,4 +1,4 @@
-//! Entries that are not English: found by text, in their own words.
+//! Entries that are not English are found by text.
 
 use serde_json::json;
 
@@ -39,7 +39,7 @@ async fn entries_of_many_languages_are_found_by_text() {
 }
 
 #[tokio::test]
-async fn a_language_that_is_said_counts() {
+async fn an_explicit_language_is_used() {
     let muster = server();
     let client = key(&muster).await;
     store(&client, &json!({ "key": "k", "value": "Häuser", "language": "de" })).await;

@@ -8,9 +8,9 @@ use crate::support::client::Client;
 async fn all(client: &Client, filter: &str, limit: usize) -> Vec<String> {
     let (mut names, mut cursor) = (Vec::new(), String::new());
     loop {
-        let told = client.get(&format!("/api/memory?limit={limit}{filter}{cursor}")).await;
-        assert_eq!(told.status, 200, "{}", told.text);
-        let page = told.json();
+        let response = client.get(&format!("/api/memory?limit={limit}{filter}{cursor}")).await;
+        assert_eq!(response.status, 200, "{}", response.text);
+        let page = response.json();
         let entries = page["entries"].as_array().unwrap();
         assert!(entries.len() <= limit);
         names.extend(entries.iter().map(|it| it["key"].as_str().unwrap().to_owned()));
@@ -32,7 +32,7 @@ async fn fill(client: &Client) {
 }
 
 #[tokio::test]
-async fn pages_show_each_entry_once_newest_first() {
+async fn pages_list_each_entry_once_newest_first() {
     let muster = server();
     let client = key(&muster).await;
     assert_eq!(client.get("/api/memory").await.json(), json!({ "entries": [], "next_cursor": null }));
@@ -63,7 +63,7 @@ async fn a_page_goes_on_though_its_last_entry_was_deleted() {
 }
 
 #[tokio::test]
-async fn a_bad_filter_is_told_with_all_that_is_wrong() {
+async fn an_invalid_filter_is_rejected_with_all_failures() {
     let muster = server();
     let client = key(&muster).await;
     let (long, control) = ("x".repeat(600), "a\u{7}b");

@@ -1,10 +1,10 @@
-//! The index after a restart: from its files, from the changes behind them, or from the store where they are gone.
+//! The index after a restart: from its files, from later changes, or from the store where the files are gone.
 
 use std::path::Path;
 
 use serde_json::json;
 
-use super::world::{comes, found, get, key, put, server, settings, store};
+use super::world::{found, get, key, put, server, settings, store, wait_until};
 use crate::support::client::Client;
 use crate::support::server::Muster;
 
@@ -16,10 +16,12 @@ async fn fill(client: &Client) {
     assert_eq!(client.delete("/api/memory/k8").await.status, 204);
 }
 
-/// Everything is found that should be, and nothing else.
+/// Asserts that exactly the expected entries are found.
 async fn complete(client: &Client) {
-    comes("the index is ready", async || client.get("/api/memory/stats").await.json()["index"]["state"] == "ready")
-        .await;
+    wait_until("the index is ready", async || {
+        client.get("/api/memory/stats").await.json()["index"]["state"] == "ready"
+    })
+    .await;
     for nth in (0..50).filter(|nth| ![7, 8].contains(nth)) {
         assert_eq!(found(client, &format!("number{nth}")).await, [format!("k{nth}")]);
     }
@@ -94,18 +96,18 @@ async fn it_answers_while_the_index_is_made_anew() {
     let client = key(&muster).await;
     fill(&client).await;
     let (_muster, client) = restarted(muster, &client, |folder| std::fs::remove_dir_all(folder).unwrap());
-    // From the first moment: reads are from the store, and a search says what it lacks.
+    // While the index is rebuilt, reads come from the store and a search reports what is missing.
     assert_eq!(get(&client, "k1").await.status, 200);
-    let told = super::world::search(&client, &[("q", "number1")]).await;
-    let hits = super::world::keys(&told);
-    assert!(hits == ["k1"] || told["warnings"].to_string().contains("rebuil"), "{told}");
+    let response = super::world::search(&client, &[("q", "number1")]).await;
+    let hits = super::world::keys(&response);
+    assert!(hits == ["k1"] || response["warnings"].to_string().contains("rebuil"), "{response}");
     store(&client, &json!({ "key": "during", "value": "written meanwhile" })).await;
     assert_eq!(found(&client, "written meanwhile").await, ["during"]);
     complete(&client).await;
 }
 
 #[tokio::test]
-async fn a_shard_that_dies_comes_back_with_everything() {
+async fn a_failed_shard_restarts_with_all_entries() {
     let muster = server();
     let client = key(&muster).await;
     fill(&client).await;
@@ -114,9 +116,9 @@ async fn a_shard_that_dies_comes_back_with_everything() {
     assert!(!memory.is_empty(), "{actors:?}");
     for path in memory {
         muster.tree.inject_panic(path);
-        comes("it answers again", async || {
+        wait_until("it answers again", async || {
             let stored = client.post(super::world::STORE, &json!({ "key": "alive", "value": "still alive" })).await;
-            let found = super::world::ask(&client, &[("q", "still alive")]).await;
+            let found = super::world::search_response(&client, &[("q", "still alive")]).await;
             [200, 201].contains(&stored.status) && found.status == 200 && found.text.contains("\"alive\"")
         })
         .await;

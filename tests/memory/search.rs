@@ -1,10 +1,10 @@
-//! What a search finds by text, in which order, and how it says why.
+//! Text search: hits, their order and their explanation.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::world::{SEARCH, ask, found, key, keys, places, put, search, server, store};
+use super::world::{SEARCH, found, key, keys, places, put, search, search_response, server, store};
 
 #[tokio::test]
 async fn words_are_found_by_their_stems_whatever_their_case() {
@@ -31,10 +31,10 @@ async fn more_and_rarer_words_rank_higher() {
     let hits = found(&client, "turbine bearing").await;
     assert_eq!(hits, ["both", "rare"]);
     let scores: Vec<f64> = {
-        let told = search(&client, &[("q", "water turbine bearing")]).await;
-        assert_eq!(told["total"], 22, "every entry holds the word water");
-        assert_eq!(keys(&told)[0], "both");
-        told["results"].as_array().unwrap().iter().map(|hit| hit["score"].as_f64().unwrap()).collect()
+        let response = search(&client, &[("q", "water turbine bearing")]).await;
+        assert_eq!(response["total"], 22, "every entry holds the word water");
+        assert_eq!(keys(&response)[0], "both");
+        response["results"].as_array().unwrap().iter().map(|hit| hit["score"].as_f64().unwrap()).collect()
     };
     assert!(scores.is_sorted_by(|before, after| before >= after), "{scores:?}");
     assert!(scores.iter().all(|score| (0.0..=1.0).contains(score)), "{scores:?}");
@@ -68,18 +68,18 @@ async fn pages_go_on_where_the_one_before_ended() {
     }
     assert_eq!(paged, keys(&whole));
     assert_eq!(ranks, (1..=25).collect::<Vec<u64>>(), "ranks count over pages");
-    assert_eq!(keys(&search(&client, &[("q", "otter")]).await).len(), 10, "ten, where nothing is said");
+    assert_eq!(keys(&search(&client, &[("q", "otter")]).await).len(), 10, "ten by default");
 }
 
 #[tokio::test]
-async fn highlights_show_where_the_words_stand() {
+async fn highlights_mark_the_matching_words() {
     let muster = server();
     let client = key(&muster).await;
     let value =
         format!("{} The größte Lantern hangs over the gate. {}", "filler text ".repeat(100), "and more ".repeat(100));
     put(&client, "k", &value).await;
-    let told = search(&client, &[("q", "lanterns gate")]).await;
-    let highlights = told["results"][0]["highlights"].as_array().unwrap();
+    let response = search(&client, &[("q", "lanterns gate")]).await;
+    let highlights = response["results"][0]["highlights"].as_array().unwrap();
     assert!(!highlights.is_empty() && highlights.len() <= 10, "{highlights:?}");
     let mut words = BTreeSet::new();
     for part in highlights {
@@ -95,15 +95,15 @@ async fn highlights_show_where_the_words_stand() {
 }
 
 #[tokio::test]
-async fn explain_gives_every_part_of_the_score() {
+async fn explain_returns_every_part_of_the_score() {
     let muster = server();
     let client = key(&muster).await;
     put(&client, "k", "the harbour crane at the harbour").await;
     put(&client, "l", "the harbour master").await;
     let plain = search(&client, &[("q", "harbour crane")]).await;
-    assert!(plain["results"][0]["explain"].is_null(), "only where it is asked for");
-    let told = search(&client, &[("q", "harbour crane"), ("explain", "true")]).await;
-    for hit in told["results"].as_array().unwrap() {
+    assert!(plain["results"][0]["explain"].is_null(), "only on request");
+    let response = search(&client, &[("q", "harbour crane"), ("explain", "true")]).await;
+    for hit in response["results"].as_array().unwrap() {
         let explain = &hit["explain"];
         let terms = explain["text"]["terms"].as_array().unwrap();
         let sum: f64 = terms.iter().map(|term| term["contribution"].as_f64().unwrap()).sum();
@@ -116,7 +116,7 @@ async fn explain_gives_every_part_of_the_score() {
 }
 
 #[tokio::test]
-async fn minimum_decay_and_diversity_are_asked_for() {
+async fn minimum_decay_and_diversity_are_query_parameters() {
     let muster = server();
     let client = key(&muster).await;
     put(&client, "strong", "kelp kelp kelp forest").await;
@@ -126,14 +126,14 @@ async fn minimum_decay_and_diversity_are_asked_for() {
     let least = search(&client, &[("q", "kelp forest"), ("min_score", &(best - 1e-6).to_string())]).await;
     assert_eq!(keys(&least), ["strong"]);
     assert!(keys(&search(&client, &[("q", "kelp"), ("min_score", "1")]).await).len() <= 1);
-    // Entries of now have hardly decayed.
+    // New entries have hardly decayed.
     let decayed = search(&client, &[("q", "kelp forest"), ("half_life_days", "3650")]).await;
     assert_eq!(keys(&decayed), keys(&all));
     assert_eq!(keys(&search(&client, &[("q", "kelp"), ("mmr", "0.5")]).await).len(), 2);
 }
 
 #[tokio::test]
-async fn a_thread_s_neighbours_are_told() {
+async fn the_neighbours_in_a_thread_are_returned() {
     let muster = server();
     let client = key(&muster).await;
     let mut ids = Vec::new();
@@ -141,9 +141,9 @@ async fn a_thread_s_neighbours_are_told() {
         let key = format!("turn{}", ids.len());
         ids.push(store(&client, &json!({ "key": key, "value": value, "thread": "night" })).await["id"].clone());
     }
-    let told = search(&client, &[("q", "gull cried")]).await;
-    let first = &told["results"][0];
-    assert_eq!(first["key"], "turn1", "{told}");
+    let response = search(&client, &[("q", "gull cried")]).await;
+    let first = &response["results"][0];
+    assert_eq!(first["key"], "turn1", "{response}");
     assert_eq!((&first["context"]["prev_id"], &first["context"]["next_id"]), (&ids[0], &ids[2]));
 }
 
@@ -154,10 +154,10 @@ async fn tags_that_name_a_session_make_a_thread() {
     let turn = |key: &str, value: &str| json!({ "key": key, "value": value, "tags": ["session:1", "person:ada"] });
     let first = store(&client, &turn("a", "the bridge is closed")).await;
     store(&client, &turn("b", "until when")).await;
-    let told = search(&client, &[("q", "until when")]).await;
-    assert_eq!(told["results"][0]["context"]["prev_id"], first["id"], "{told}");
-    let said = json!({ "key": "c", "value": "v", "tags": ["session:1"], "thread": "another" });
-    assert_eq!(store(&client, &said).await["thread"], "another", "a thread that is said counts");
+    let response = search(&client, &[("q", "until when")]).await;
+    assert_eq!(response["results"][0]["context"]["prev_id"], first["id"], "{response}");
+    let body = json!({ "key": "c", "value": "v", "tags": ["session:1"], "thread": "another" });
+    assert_eq!(store(&client, &body).await["thread"], "another", "an explicit thread is used");
 }
 
 #[tokio::test]
@@ -165,7 +165,7 @@ async fn a_search_that_cannot_be_meant_is_refused_with_all_that_is_wrong() {
     let muster = server();
     let client = key(&muster).await;
     assert_eq!(places(&client.get("/api/memory/search").await), ["query.q"]);
-    assert_eq!(places(&ask(&client, &[("q", "  ")]).await), ["query.q"]);
+    assert_eq!(places(&search_response(&client, &[("q", "  ")]).await), ["query.q"]);
     let bad = [
         ("limit", "0"),
         ("mode", "guess"),
@@ -176,21 +176,21 @@ async fn a_search_that_cannot_be_meant_is_refused_with_all_that_is_wrong() {
         ("cursor", "x"),
         ("namespace", "a b"),
     ];
-    let refused = ask(&client, &bad).await;
+    let refused = search_response(&client, &bad).await;
     let mut wrong: Vec<String> = bad.iter().map(|(name, _)| format!("query.{name}")).collect();
     wrong.push("query.q".to_owned());
     wrong.sort();
-    // A cursor is checked against what is asked, once that is known to be good.
+    // A valid cursor is then checked against the query.
     assert_eq!(places(&refused), wrong.into_iter().filter(|place| place != "query.cursor").collect::<Vec<_>>());
-    let mode = ask(&client, &[("q", "x"), ("mode", "semantic")]).await;
+    let mode = search_response(&client, &[("q", "x"), ("mode", "semantic")]).await;
     assert_eq!(mode.status, 200, "{}", mode.text);
-    let told = mode.json();
-    assert_eq!(told["mode"], "text", "there is no model: text, and it says so");
-    assert!(told["warnings"][0].as_str().unwrap().contains("model"), "{told}");
+    let response = mode.json();
+    assert_eq!(response["mode"], "text", "there is no model: text, with a warning");
+    assert!(response["warnings"][0].as_str().unwrap().contains("model"), "{response}");
 }
 
 #[tokio::test]
-async fn a_body_asks_as_an_address_does() {
+async fn a_search_by_body_equals_a_search_by_query() {
     let muster = server();
     let client = key(&muster).await;
     for nth in 0..12 {
@@ -198,20 +198,20 @@ async fn a_body_asks_as_an_address_does() {
         let value = format!("the same otter {}", "again ".repeat(nth));
         store(&client, &json!({ "key": format!("river/{nth}"), "value": value, "tags": tags })).await;
     }
-    let said =
+    let query =
         [("q", "otter again"), ("tags", "otter,even"), ("key_prefix", "river/"), ("limit", "2"), ("mode", "text")];
     let body =
         json!({ "q": "otter again", "tags": ["otter", "even"], "key_prefix": "river/", "limit": 2, "mode": "text" });
-    let (by_address, by_body) = (search(&client, &said).await, client.post(SEARCH, &body).await);
+    let (by_query, by_body) = (search(&client, &query).await, client.post(SEARCH, &body).await);
     assert_eq!(by_body.status, 200, "{}", by_body.text);
     let by_body = by_body.json();
     for part in ["query", "mode", "results", "total", "next_cursor"] {
-        assert_eq!(by_address[part], by_body[part], "{part}");
+        assert_eq!(by_query[part], by_body[part], "{part}");
     }
     assert_eq!((keys(&by_body).len(), &by_body["total"]), (2, &json!(6)));
-    // A page that one of them began the other goes on with.
+    // A page of one is continued by the other.
     let mut next = body.clone();
-    next["cursor"] = by_address["next_cursor"].clone();
+    next["cursor"] = by_query["next_cursor"].clone();
     next["explain"] = json!(true);
     let next = client.post(SEARCH, &next).await.json();
     assert_eq!(next["results"][0]["rank"], 3, "{next}");
@@ -219,7 +219,7 @@ async fn a_body_asks_as_an_address_does() {
 }
 
 #[tokio::test]
-async fn all_that_is_wrong_with_a_body_is_told() {
+async fn an_invalid_body_is_rejected_with_all_failures() {
     let muster = server();
     let client = key(&muster).await;
     let bad = json!({

@@ -1,8 +1,8 @@
-//! Search by meaning, with the embedding model where its files are there.
+//! Semantic search, with the embedding model where its files exist.
 
 use serde_json::Value;
 
-use super::world::{comes, get, key, keys, put, search, with_model};
+use super::world::{get, key, keys, put, search, wait_until, with_model};
 use crate::support::client::Client;
 
 const ENTRIES: [(&str, &str); 6] = [
@@ -18,7 +18,7 @@ async fn filled(client: &Client) {
     for (name, value) in ENTRIES {
         put(client, name, value).await;
     }
-    comes("every entry has its vector", async || {
+    wait_until("every entry has its vector", async || {
         let stats = client.get("/api/memory/stats").await.json();
         stats["vectors"] == ENTRIES.len() && stats["pending"] == 0
     })
@@ -26,9 +26,9 @@ async fn filled(client: &Client) {
 }
 
 async fn best(client: &Client, mode: &str, q: &str) -> Value {
-    let told = search(client, &[("q", q), ("mode", mode), ("explain", "true")]).await;
-    assert_eq!(told["mode"], if mode == "vector" { "semantic" } else { mode }, "{told}");
-    told["results"][0].clone()
+    let response = search(client, &[("q", q), ("mode", mode), ("explain", "true")]).await;
+    assert_eq!(response["mode"], if mode == "vector" { "semantic" } else { mode }, "{response}");
+    response["results"][0].clone()
 }
 
 #[tokio::test]
@@ -50,7 +50,7 @@ async fn meaning_is_found_where_no_word_is_the_same() {
         }
     }
     let plain = search(&client, &[("q", "broken down vehicle")]).await;
-    assert_eq!(plain["mode"], "hybrid", "where nothing is said");
+    assert_eq!(plain["mode"], "hybrid", "by default");
     assert_eq!(plain["warnings"].as_array().unwrap().len(), 0, "{plain}");
     let text = search(&client, &[("q", "kitten taking a nap"), ("mode", "text")]).await;
     assert!(!keys(&text).contains(&"cat"), "by text alone it is not: {text}");
@@ -64,21 +64,21 @@ async fn a_replaced_value_loses_its_old_meaning() {
     let client = key(&muster).await;
     filled(&client).await;
     put(&client, "note", "A kitten naps in the sun.").await;
-    // The cosine of the note, by itself.
+    // The cosine similarity of the note.
     let near = async |q: &str| {
         let pairs = [("q", q), ("mode", "semantic"), ("key_prefix", "note"), ("limit", "1")];
-        let told = search(&client, &pairs).await;
-        told["results"][0]["scores"]["semantic"].as_f64().unwrap_or(0.0)
+        let response = search(&client, &pairs).await;
+        response["results"][0]["scores"]["semantic"].as_f64().unwrap_or(0.0)
     };
-    comes("it has its meaning", async || near("sleeping cat").await > 0.4).await;
+    wait_until("it has its meaning", async || near("sleeping cat").await > 0.4).await;
     let before = near("sleeping cat").await;
     put(&client, "note", "The stock market fell by three percent today.").await;
-    comes("it has its new meaning", async || near("share prices dropped").await > 0.4).await;
+    wait_until("it has its new meaning", async || near("share prices dropped").await > 0.4).await;
     assert!(near("sleeping cat").await < before / 2.0, "nothing of the old one is left");
     assert_eq!(client.delete("/api/memory/note").await.status, 204);
     for mode in ["semantic", "hybrid", "text"] {
-        let told = search(&client, &[("q", "share prices dropped stock market"), ("mode", mode)]).await;
-        assert!(!keys(&told).contains(&"note"), "{mode}: deleted, and not found by its vector either");
+        let response = search(&client, &[("q", "share prices dropped stock market"), ("mode", mode)]).await;
+        assert!(!keys(&response).contains(&"note"), "{mode}: deleted, and not found by its vector either");
     }
 }
 
@@ -95,12 +95,12 @@ async fn vectors_are_there_after_a_restart_without_being_made_again() {
     let settings = super::world::settings().replace("/nowhere", &folder);
     let muster = crate::support::server::Muster::start_in(muster.stop(), &settings);
     let client = client.at(format!("http://{}", muster.address));
-    comes("the model is loaded", async || best_or_text(&client).await == "semantic").await;
+    wait_until("the model is loaded", async || best_or_text(&client).await == "semantic").await;
     assert_eq!(best(&client, "semantic", "home baking").await["key"], "bread");
     assert_eq!(client.get("/api/memory/stats").await.json()["pending"], 0);
 }
 
 async fn best_or_text(client: &Client) -> String {
-    let told = search(client, &[("q", "home baking"), ("mode", "semantic")]).await;
-    told["mode"].as_str().unwrap().to_owned()
+    let response = search(client, &[("q", "home baking"), ("mode", "semantic")]).await;
+    response["mode"].as_str().unwrap().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Versions of a key: one more with each replacement, conditions on them, what was before.
+//! Versions of a key: incremented by each replacement, used in conditions, listed in the history.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -7,13 +7,13 @@ use super::world::{STORE, encoded, get, key, put, server, store};
 use crate::support::client::{Answer, Client, answer};
 
 async fn send(client: &Client, body: &Value, header: (&str, &str)) -> Answer {
-    answer(client.posting(STORE, body).header(header.0, header.1)).await
+    answer(client.post_request(STORE, body).header(header.0, header.1)).await
 }
 
 async fn history(client: &Client, name: &str) -> Vec<Value> {
-    let told = client.get(&format!("/api/memory/history?key={}", encoded(name))).await;
-    assert_eq!(told.status, 200, "{}", told.text);
-    told.json()["versions"].as_array().unwrap().clone()
+    let response = client.get(&format!("/api/memory/history?key={}", encoded(name))).await;
+    assert_eq!(response.status, 200, "{}", response.text);
+    response.json()["versions"].as_array().unwrap().clone()
 }
 
 #[tokio::test]
@@ -68,9 +68,9 @@ async fn of_many_writers_with_the_same_condition_one_wins() {
         let tag = format!("\"{version}\"");
         let bodies: Vec<Value> = (0..8).map(|nth| json!({ "key": "k", "value": format!("{version} {nth}") })).collect();
         let sent = bodies.iter().map(|body| send(&client, body, ("if-match", &tag)));
-        let mut told: Vec<u16> = futures::future::join_all(sent).await.iter().map(|got| got.status).collect();
-        told.sort_unstable();
-        assert_eq!(told, [200, 412, 412, 412, 412, 412, 412, 412]);
+        let mut response: Vec<u16> = futures::future::join_all(sent).await.iter().map(|got| got.status).collect();
+        response.sort_unstable();
+        assert_eq!(response, [200, 412, 412, 412, 412, 412, 412, 412]);
     }
     assert_eq!(get(&client, "k").await.json()["version"], 6);
 }
@@ -82,17 +82,21 @@ async fn replaced_versions_are_read_newest_first_and_go_with_the_entry() {
     for value in ["one", "two", "three"] {
         put(&client, "a/k", value).await;
     }
-    let told = history(&client, "a/k").await;
+    let response = history(&client, "a/k").await;
     let pairs: Vec<(u64, &str)> =
-        told.iter().map(|it| (it["version"].as_u64().unwrap(), it["value"].as_str().unwrap())).collect();
+        response.iter().map(|it| (it["version"].as_u64().unwrap(), it["value"].as_str().unwrap())).collect();
     assert_eq!(pairs, [(3, "three"), (2, "two"), (1, "one")], "the present one is among them");
     assert_eq!(client.get("/api/memory/history?key=none").await.status, 404);
     assert_eq!(super::world::places(&client.get("/api/memory/history").await), ["query.key"]);
     client.delete(&format!("/api/memory/{}", encoded("a/k"))).await;
     assert_eq!(client.get(&format!("/api/memory/history?key={}", encoded("a/k"))).await.status, 404);
     put(&client, "a/k", "anew").await;
-    let told = history(&client, "a/k").await;
-    assert_eq!((told.len(), &told[0]["value"]), (1, &json!("anew")), "what was deleted does not come back as history");
+    let response = history(&client, "a/k").await;
+    assert_eq!(
+        (response.len(), &response[0]["value"]),
+        (1, &json!("anew")),
+        "what was deleted does not come back as history"
+    );
 }
 
 #[tokio::test]
@@ -128,7 +132,7 @@ async fn the_same_idempotency_key_is_stored_once() {
 }
 
 #[tokio::test]
-async fn a_shorter_life_counts_from_the_replacement() {
+async fn a_shorter_ttl_counts_from_the_replacement() {
     let muster = server();
     let client = key(&muster).await;
     store(&client, &json!({ "key": "k", "value": "v", "ttl_seconds": 60 })).await;

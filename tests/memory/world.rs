@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::client::{Answer, Client, PATIENCE};
+use crate::support::client::{Answer, Client, TEST_TIMEOUT};
 use crate::support::server::Muster;
 
 pub const SEARCH: &str = "/api/memory/search";
@@ -21,7 +21,7 @@ health = \"unlimited\"
 shared = [\"team\", \"team/board\"]
 ";
 
-/// Without an embedding model.
+/// Settings without an embedding model.
 pub fn settings() -> String {
     format!("{SETTINGS}[llm]\nmodel = \"none\"\ncache = \"/nowhere\"\n")
 }
@@ -30,7 +30,7 @@ pub fn server() -> Muster {
     Muster::start(&settings())
 }
 
-/// With the embedding model, where its files were fetched and the build can run it.
+/// A server with the embedding model, where its files exist and the build can run it.
 pub fn with_model() -> Option<Muster> {
     let own = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("models-cache");
     let folder = std::env::var_os("MUSTER_MODELS_DIR").map_or_else(own, PathBuf::from);
@@ -42,7 +42,7 @@ pub fn with_model() -> Option<Muster> {
     found.then(|| Muster::start(&format!("{SETTINGS}[llm]\nmodel = \"none\"\ncache = \"{}\"\n", folder.display())))
 }
 
-/// A client with a key of its own for memory.
+/// A client with a new key for memory.
 pub async fn key(muster: &Muster) -> Client {
     scoped(muster, &["memory"]).await
 }
@@ -53,7 +53,7 @@ pub async fn scoped(muster: &Muster, scopes: &[&str]) -> Client {
     client.with(made)
 }
 
-/// A part of a path or query, with everything encoded that could mean something there.
+/// A part of a path or query, with every special character encoded.
 pub fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
@@ -63,7 +63,7 @@ pub fn query(pairs: &[(&str, &str)]) -> String {
     pairs.iter().map(|(name, text)| format!("{name}={}", encoded(text))).collect::<Vec<_>>().join("&")
 }
 
-/// Stores an entry, new or not.
+/// Stores a new entry or replaces one.
 pub async fn store(client: &Client, body: &Value) -> Value {
     let stored = client.post(STORE, body).await;
     assert!([200, 201].contains(&stored.status), "{} {}", stored.status, stored.text);
@@ -75,17 +75,17 @@ pub async fn put(client: &Client, key: &str, value: &str) -> Value {
     store(client, &json!({ "key": key, "value": value })).await
 }
 
-pub async fn ask(client: &Client, pairs: &[(&str, &str)]) -> Answer {
+pub async fn search_response(client: &Client, pairs: &[(&str, &str)]) -> Answer {
     client.get(&format!("/api/memory/search?{}", query(pairs))).await
 }
 
 pub async fn search(client: &Client, pairs: &[(&str, &str)]) -> Value {
-    let found = ask(client, pairs).await;
+    let found = search_response(client, pairs).await;
     assert_eq!(found.status, 200, "{}", found.text);
     found.json()
 }
 
-/// The keys of what was found, best first.
+/// The keys of the hits, best first.
 pub fn keys(found: &Value) -> Vec<&str> {
     found["results"].as_array().unwrap().iter().map(|hit| hit["key"].as_str().unwrap()).collect()
 }
@@ -94,37 +94,37 @@ pub async fn found(client: &Client, q: &str) -> Vec<String> {
     keys(&search(client, &[("q", q)]).await).into_iter().map(str::to_owned).collect()
 }
 
-/// The entry of a key, or what else its path says.
+/// Reads the entry of a key; the response may be an error.
 pub async fn get(client: &Client, key: &str) -> Answer {
     client.get(&format!("/api/memory/{}", encoded(key))).await
 }
 
-/// Where each failed check of a 422 is.
+/// The location of each failed check of a 422.
 pub fn places(refused: &Answer) -> Vec<String> {
     assert_eq!(refused.status, 422, "{}", refused.text);
-    let told = refused.json();
+    let response = refused.json();
     let part = |part: &Value| part.as_str().map_or_else(|| part.to_string(), str::to_owned);
     let place = |failure: &Value| failure["loc"].as_array().unwrap().iter().map(part).collect::<Vec<_>>().join(".");
-    let mut places: Vec<String> = told["detail"].as_array().unwrap().iter().map(place).collect();
+    let mut places: Vec<String> = response["detail"].as_array().unwrap().iter().map(place).collect();
     places.sort();
     places.dedup();
     places
 }
 
-/// Asks again and again until it is so.
-pub async fn comes<F: Future<Output = bool>>(what: &str, is_so: impl Fn() -> F) {
+/// Waits until the condition holds.
+pub async fn wait_until<F: Future<Output = bool>>(description: &str, condition: impl Fn() -> F) {
     let waited = async {
-        let mut looks = tokio::time::interval(Duration::from_millis(20));
-        while !is_so().await {
-            looks.tick().await;
+        let mut interval = tokio::time::interval(Duration::from_millis(20));
+        while !condition().await {
+            interval.tick().await;
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, waited).await.is_ok(), "{what}");
+    assert!(tokio::time::timeout(TEST_TIMEOUT, waited).await.is_ok(), "{description}");
 }
 
 /// The identifier of the client's key, as its statistics name it.
 pub async fn own_id(client: &Client) -> String {
-    let told = client.get("/api/memory/stats").await;
-    assert_eq!(told.status, 200, "{}", told.text);
-    told.json()["owner"].as_str().unwrap().to_owned()
+    let response = client.get("/api/memory/stats").await;
+    assert_eq!(response.status, 200, "{}", response.text);
+    response.json()["owner"].as_str().unwrap().to_owned()
 }

@@ -1,4 +1,4 @@
-//! A server with tasks behind its feed that a test moves by hand.
+//! A server with a test double of the task source, driven by the test.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -26,19 +26,19 @@ struct Task {
     seq: u64,
 }
 
-/// Tasks that do nothing by themselves.
+/// Tasks that change only by the test.
 #[derive(Debug)]
 pub(super) struct Tasks {
     publisher: Publisher,
     clock: Clock,
     all: Mutex<BTreeMap<String, Task>>,
-    /// Controls that were carried out.
+    /// Controls that were executed.
     pub(super) done: Mutex<Vec<(String, Control)>>,
 }
 
 impl Tasks {
-    /// Behind a server's feed, in place of any that are there.
-    pub(super) fn behind(muster: &Muster) -> Arc<Self> {
+    /// Registers itself as the feed's source of tasks, replacing the server's own.
+    pub(super) fn attach(muster: &Muster) -> Arc<Self> {
         let tasks = Arc::new(Self {
             publisher: muster.app.feed.publisher(),
             clock: muster.app.clock.clone(),
@@ -52,7 +52,7 @@ impl Tasks {
         tasks
     }
 
-    pub(super) fn tell(&self, id: &str, owner: &str, name: &str, data: &Value) {
+    pub(super) fn publish(&self, id: &str, owner: &str, name: &str, data: &Value) {
         let channels = vec!["agents".to_owned(), format!("tasks:{id}")];
         self.publisher.publish_transient(vec![self.event(channels, owner, name, data)]);
     }
@@ -68,17 +68,17 @@ impl Tasks {
         Event::new(name, self.clock.now(), channels, data).with(traits)
     }
 
-    /// Puts a task there, or moves it.
+    /// Adds or changes a task.
     pub(super) fn put(&self, id: &str, owner: &str, status: Status) {
         let mut all = self.all.lock().unwrap();
         let task = all.entry(id.to_owned()).or_insert(Task { owner: owner.to_owned(), status, seq: 0 });
         let from = task.status;
         (task.status, task.seq) = (status, task.seq + 1);
         let seq = task.seq;
-        // In the turn that changes it, as an actor does.
+        // Published in the turn that changes it, as by an actor.
         let state = json!({ "task_id": id, "agent": "code-reviewer", "from": from, "to": status, "reason": "test",
             "revision": 1, "seq": seq });
-        self.tell(id, owner, "task.state", &state);
+        self.publish(id, owner, "task.state", &state);
     }
 
     fn items(&self, ask: &SnapshotRequest) -> Result<Vec<StateItem>, Denied> {
@@ -134,7 +134,7 @@ impl Controls for Tasks {
                 self.done.lock().unwrap().push((task.clone(), control));
                 self.put(&task, &found.owner, status);
                 let outcome = json!({ "task_id": task, "idem": request_id, "outcome": "applied" });
-                self.tell(&task, &found.owner, "control.applied", &outcome);
+                self.publish(&task, &found.owner, "control.applied", &outcome);
                 let (phase, effective) = (FirstPhase::Accepted, Effective::Now);
                 Ok(ControlReply {
                     task_id: task,
@@ -158,7 +158,7 @@ pub(super) struct Key {
     pub(super) text: String,
 }
 
-/// Makes a key of these scopes and roles.
+/// Creates a key with these scopes and roles.
 pub(super) async fn key(admin: &Client, scopes: &[&str], roles: &[&str]) -> Key {
     let body = json!({ "name": "monitor", "owner": "tests", "scopes": scopes, "roles": roles });
     let made = admin.post("/api/v1/keys", &body).await;
@@ -167,10 +167,10 @@ pub(super) async fn key(admin: &Client, scopes: &[&str], roles: &[&str]) -> Key 
     Key { id: made["id"].as_str().unwrap().to_owned(), text: made["key"].as_str().unwrap().to_owned() }
 }
 
-/// A monitor with that key or token at the handshake, and the snapshot that it is given.
+/// A monitor with that key or token at the handshake, and the snapshot that it receives.
 pub(super) async fn monitor(muster: &Muster, token: &str) -> (Socket, Value) {
     let bearer = format!("Bearer {token}");
-    let mut socket = Socket::shake(muster, PATH, &[("authorization", &bearer)]).await.unwrap();
+    let mut socket = Socket::handshake(muster, PATH, &[("authorization", &bearer)]).await.unwrap();
     loop {
         let frame = socket.frame().await;
         if frame["subscribed"].is_object() {

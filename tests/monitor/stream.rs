@@ -1,4 +1,4 @@
-//! What a monitor is told: all of it once, whoever else is slow.
+//! Events of a monitor: complete and without duplicates, independent of slow readers.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,15 +10,15 @@ use super::double::{PATH, Tasks, event, key, monitor};
 use crate::support::KEY;
 use crate::support::server::Muster;
 use crate::support::socket::{Raw, Socket};
-use crate::support::upstream::nobody;
+use crate::support::upstream::unused_address;
 use crate::support::wire::Wire;
 
 #[tokio::test]
 async fn a_snapshot_and_what_follows_it_are_the_whole_without_loss_or_double() {
     let muster = Muster::start("");
-    let tasks = Tasks::behind(&muster);
+    let tasks = Tasks::attach(&muster);
     let mover = std::sync::Arc::clone(&tasks);
-    // Moves go on while monitors come.
+    // Changes continue while monitors connect.
     let moving = std::thread::spawn(move || {
         for round in 0..400 {
             let status = if round % 2 == 0 { Status::Running } else { Status::Paused };
@@ -38,27 +38,27 @@ async fn a_snapshot_and_what_follows_it_are_the_whole_without_loss_or_double() {
             assert_eq!(frame["off"], offset);
             let (id, seq) = (frame["data"]["task_id"].as_str().unwrap(), frame["data"]["seq"].as_u64().unwrap());
             let before = seen.insert(id.to_owned(), seq).unwrap_or(0);
-            assert_eq!(seq, before + 1, "{id}: neither lost nor told twice");
+            assert_eq!(seq, before + 1, "{id}: neither lost nor duplicated");
         }
     }
     moving.join().unwrap();
 }
 
 #[tokio::test]
-async fn a_subscription_to_an_ended_task_gives_its_last_state() {
+async fn a_subscription_to_an_ended_task_returns_its_last_state() {
     let muster = Muster::start("");
-    let tasks = Tasks::behind(&muster);
+    let tasks = Tasks::attach(&muster);
     tasks.put("task_1", "key_other", Status::Succeeded);
     let (mut socket, _) = monitor(&muster, KEY).await;
-    let stands = socket.subscribe(json!({ "ch": "tasks:task_1", "snapshot": true })).await;
-    assert_eq!(stands["state"][0]["data"]["status"], "succeeded", "{stands}");
-    assert_eq!(stands["state"][0]["data"]["ended"], true);
+    let subscribed = socket.subscribe(json!({ "ch": "tasks:task_1", "snapshot": true })).await;
+    assert_eq!(subscribed["state"][0]["data"]["status"], "succeeded", "{subscribed}");
+    assert_eq!(subscribed["state"][0]["data"]["ended"], true);
 }
 
 #[tokio::test]
-async fn a_monitor_comes_back_to_where_it_was() {
+async fn a_monitor_resumes_at_its_position() {
     let muster = Muster::start("");
-    let tasks = Tasks::behind(&muster);
+    let tasks = Tasks::attach(&muster);
     let ann = key(&muster.client(), &["agents"], &[]).await;
     let (socket, state) = monitor(&muster, &ann.text).await;
     drop(socket);
@@ -66,9 +66,10 @@ async fn a_monitor_comes_back_to_where_it_was() {
         tasks.put(&format!("task_{n}"), if n % 2 == 0 { &ann.id } else { "key_other" }, Status::Queued);
     }
     let bearer = format!("Bearer {}", ann.text);
-    let mut socket = Socket::shake(&muster, PATH, &[("authorization", &bearer)]).await.unwrap();
+    let mut socket = Socket::handshake(&muster, PATH, &[("authorization", &bearer)]).await.unwrap();
     let since = json!({ "epoch": state["epoch"], "offset": state["offset"] });
-    let hello = socket.ask(json!({ "connect": { "subs": { "agents": { "since": since, "snapshot": true } } } })).await;
+    let hello =
+        socket.request(json!({ "connect": { "subs": { "agents": { "since": since, "snapshot": true } } } })).await;
     let sub = &hello["ok"]["subs"]["agents"];
     assert_eq!((&sub["recovered"], &sub["pubs"], &sub["state"]), (&json!(true), &json!(5), &Value::Null), "{hello}");
     for n in [0, 2, 4, 6, 8] {
@@ -79,47 +80,47 @@ async fn a_monitor_comes_back_to_where_it_was() {
 #[tokio::test]
 async fn a_monitor_too_slow_for_states_is_closed_and_another_gets_everything() {
     let muster = Muster::start("");
-    let tasks = Tasks::behind(&muster);
+    let tasks = Tasks::attach(&muster);
     tasks.put("task_1", "key_other", Status::Running);
     let (mut reader, _) = monitor(&muster, KEY).await;
     let mut stalled = Raw::open_at(&muster, PATH, KEY).await;
     let pad = "x".repeat(8_000);
-    let (began, mut told) = (Instant::now(), 0_u64);
+    let (began, mut received) = (Instant::now(), 0_u64);
     while muster.app.sockets.evicted() == 0 {
-        assert!(began.elapsed() < Duration::from_secs(60), "after {told} states nobody was closed");
-        for n in told..told + 50 {
-            tasks.tell("task_1", "key_other", "task.state", &json!({ "n": n, "pad": pad }));
+        assert!(began.elapsed() < Duration::from_secs(60), "after {received} states no connection was closed");
+        for n in received..received + 50 {
+            tasks.publish("task_1", "key_other", "task.state", &json!({ "n": n, "pad": pad }));
         }
-        for n in told..told + 50 {
+        for n in received..received + 50 {
             assert_eq!(event(&mut reader, "task.state").await["data"]["n"], n);
         }
-        told += 50;
+        received += 50;
     }
-    // No close frame fits a full socket: it is there where the kernel took one more.
+    // A close frame does not fit a full socket: it arrives where the kernel accepted one more.
     assert!(matches!(stalled.close_code().await, 1006 | 4101));
 }
 
 #[tokio::test]
 async fn logs_that_a_stalled_monitor_does_not_take_are_left_out_and_counted() {
     let muster = Muster::start("");
-    let tasks = Tasks::behind(&muster);
+    let tasks = Tasks::attach(&muster);
     tasks.put("task_1", "key_other", Status::Running);
     let (mut slow, _) = monitor(&muster, KEY).await;
-    let stands = slow.subscribe(json!({ "ch": "tasks:task_1:logs" })).await;
+    let subscribed = slow.subscribe(json!({ "ch": "tasks:task_1:logs" })).await;
     let (mut reader, _) = monitor(&muster, KEY).await;
     reader.subscribe(json!({ "ch": "tasks:task_1:logs" })).await;
     let pad = "x".repeat(8_000);
-    // 24 MB: more than the kernel takes for one who reads nothing.
+    // 24 MB: more than the kernel buffers for a client that reads nothing.
     for n in 1..=3_000 {
         tasks.log("task_1", "key_other", n, &pad);
         if n % 100 == 0 {
-            // Its own pace: it is never behind by as much as is left out.
+            // A reader whose own pace is fast enough to lose nothing.
             while event(&mut reader, "log").await["data"]["n"] != n {}
         }
     }
     tasks.put("task_1", "key_other", Status::Paused);
-    assert_eq!(muster.app.sockets.evicted(), 0, "logs alone make nobody a slow reader");
-    let (mut offset, mut left_out, mut states) = (stands["offset"].as_u64().unwrap(), 0, 0);
+    assert_eq!(muster.app.sockets.evicted(), 0, "logs alone do not make a slow reader");
+    let (mut offset, mut left_out, mut states) = (subscribed["offset"].as_u64().unwrap(), 0, 0);
     while offset < 3_000 || states == 0 {
         let frame = slow.frame().await;
         if frame["ev"] == "task.state" {
@@ -138,37 +139,41 @@ async fn logs_that_a_stalled_monitor_does_not_take_are_left_out_and_counted() {
 }
 
 #[tokio::test]
-async fn the_server_tells_of_its_own_restarts_and_figures_come_with_their_newest_value() {
+async fn restarts_are_published_and_metrics_have_their_latest_value() {
     let muster = Muster::start("");
-    let _tasks = Tasks::behind(&muster);
+    let _tasks = Tasks::attach(&muster);
     let ann = key(&muster.client(), &["agents"], &[]).await;
     let (mut socket, _) = monitor(&muster, &ann.text).await;
     socket.subscribe(json!({ "ch": "system" })).await;
     assert!(muster.tree.inject_panic("limits/rate-0"));
-    let told = event(&mut socket, "supervisor.restarted").await;
-    assert_eq!((&told["data"]["actor"], &told["data"]["restarts"]), (&json!("limits/rate-0"), &json!(1)), "{told}");
-    // The server's own figures pass there too, each second.
-    let ours = |stands: &Value| -> Option<Value> {
-        let figures = stands["state"].as_array().unwrap().iter().find(|figures| figures["id"] == "ours")?;
+    let received = event(&mut socket, "supervisor.restarted").await;
+    assert_eq!(
+        (&received["data"]["actor"], &received["data"]["restarts"]),
+        (&json!("limits/rate-0"), &json!(1)),
+        "{received}"
+    );
+    // The server's own figures are published there too, each second.
+    let ours = |subscribed: &Value| -> Option<Value> {
+        let figures = subscribed["state"].as_array().unwrap().iter().find(|figures| figures["id"] == "ours")?;
         Some(figures["data"].clone())
     };
-    let stands = socket.subscribe(json!({ "ch": "agents:metrics", "snapshot": true })).await;
-    assert_eq!(ours(&stands), None);
+    let subscribed = socket.subscribe(json!({ "ch": "agents:metrics", "snapshot": true })).await;
+    assert_eq!(ours(&subscribed), None);
     let data = serde_json::value::to_raw_value(&json!({ "running": 3 })).unwrap();
     let (channel, name, at) = ("agents:metrics".to_owned(), "ours".to_owned(), muster.app.clock.now());
     let figures = muster_core::event::LatestValue { channel, name: name.clone(), at, key: name, data };
     muster.app.feed.publisher().publish_latest(figures);
     assert_eq!(event(&mut socket, "ours").await["data"], json!({ "running": 3 }));
     let (mut socket, _) = monitor(&muster, &ann.text).await;
-    let stands = socket.subscribe(json!({ "ch": "agents:metrics", "snapshot": true })).await;
-    assert_eq!(ours(&stands), Some(json!({ "running": 3 })), "{stands}");
+    let subscribed = socket.subscribe(json!({ "ch": "agents:metrics", "snapshot": true })).await;
+    assert_eq!(ours(&subscribed), Some(json!({ "running": 3 })), "{subscribed}");
 }
 
 #[tokio::test]
-async fn a_breaker_that_opens_is_told() {
-    let provider = Wire::OpenAi.provider(nobody(), "one", "alpha");
+async fn an_opening_breaker_is_published() {
+    let provider = Wire::OpenAi.provider(unused_address(), "one", "alpha");
     let muster = Muster::start(&format!("{provider}[chain]\norder = [\"one\"]\nretries = 0\n"));
-    let _tasks = Tasks::behind(&muster);
+    let _tasks = Tasks::attach(&muster);
     let (mut socket, _) = monitor(&muster, KEY).await;
     socket.subscribe(json!({ "ch": "system" })).await;
     let body = json!({ "model": "alpha", "messages": [{ "role": "user", "content": "hi" }] });
@@ -176,7 +181,7 @@ async fn a_breaker_that_opens_is_told() {
         let answer = muster.client().post("/v1/chat/completions", &body).await;
         assert!(answer.status >= 500, "{}", answer.text);
     }
-    let told = event(&mut socket, "breaker.changed").await;
-    let data = &told["data"];
+    let received = event(&mut socket, "breaker.changed").await;
+    let data = &received["data"];
     assert_eq!((&data["provider"], &data["from"], &data["to"]), (&json!("one"), &json!("closed"), &json!("open")));
 }

@@ -1,4 +1,4 @@
-//! `muster monitor` in a terminal: however it ends, the terminal is as it was.
+//! `muster monitor` in a terminal: however it ends, the terminal's modes are restored.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,16 +9,16 @@ use muster_tasks::task::Status;
 
 use super::double::{Key, Tasks, key};
 use crate::support::server::Muster;
-use crate::support::socket::until;
+use crate::support::socket::wait_until;
 
-/// A monitor in a terminal of its own, which a shell looks at before it and behind it.
+/// A monitor in a pseudo-terminal, whose settings a shell prints before and after it.
 struct Screen {
     child: Child,
     folder: PathBuf,
     drawn: Arc<Mutex<String>>,
 }
 
-/// What the terminal's shell does: modes before, the monitor's process, its exit code, modes behind.
+/// The script of the terminal's shell: modes before, the monitor's process, its exit code, modes after.
 const SHELL: &str = "stty -g > before; sh -c 'echo $$ > pid.new; mv pid.new pid; exec \"$MONITOR\" monitor --server \
                      \"$SERVER\"'; echo $? > code; stty -g > behind; mv behind after";
 
@@ -41,8 +41,8 @@ impl Screen {
         Self { child, folder, drawn }
     }
 
-    async fn shows(&self, text: &str) {
-        until(text, || self.drawn.lock().unwrap().contains(text)).await;
+    async fn wait_for(&self, text: &str) {
+        wait_until(text, || self.drawn.lock().unwrap().contains(text)).await;
     }
 
     fn read(&self, name: &str) -> String {
@@ -58,13 +58,13 @@ impl Screen {
         assert!(sent.success(), "{name}");
     }
 
-    /// The monitor's exit code, once it ended and left the terminal as it found it.
+    /// Waits for the end; returns the monitor's exit code after checking that the modes are restored.
     async fn restored(&self) -> String {
         let after = self.folder.join("after");
-        until("the monitor ends", || after.exists()).await;
+        wait_until("the monitor ends", || after.exists()).await;
         assert_eq!(read(&after), self.read("before"), "the terminal's modes");
-        self.shows("\u{1b}[?1049l").await;
-        self.shows("\u{1b}[?25h").await;
+        self.wait_for("\u{1b}[?1049l").await;
+        self.wait_for("\u{1b}[?25h").await;
         self.read("code")
     }
 }
@@ -80,15 +80,15 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap().trim().to_owned()
 }
 
-/// A monitor that shows a task.
+/// A monitor that displays a task.
 async fn screen() -> (Muster, Key, Screen) {
     let muster = Muster::start("");
-    let tasks = Tasks::behind(&muster);
+    let tasks = Tasks::attach(&muster);
     let ann = key(&muster.client(), &["agents"], &[]).await;
     tasks.put("task_a", &ann.id, Status::Running);
     let screen = Screen::open(&muster, &ann);
-    screen.shows("\u{1b}[?1049h").await;
-    screen.shows("task_a").await;
+    screen.wait_for("\u{1b}[?1049h").await;
+    screen.wait_for("task_a").await;
     (muster, ann, screen)
 }
 
@@ -116,5 +116,5 @@ async fn so_it_is_where_the_server_lets_it_in_no_more() {
     let gone = muster.client().delete(&format!("/api/v1/keys/{}", ann.id)).await;
     assert_eq!(gone.status, 200, "{}", gone.text);
     assert_eq!(screen.restored().await, "1");
-    screen.shows("session_revoked").await;
+    screen.wait_for("session_revoked").await;
 }

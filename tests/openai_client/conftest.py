@@ -14,12 +14,12 @@ NAMES = ["echo", "acme/echo", "tiny", "waits", "tools", "writer", "vectors"]
 
 @pytest.fixture(scope="session")
 def start(tmp_path_factory):
-    """Starts a server that lives until the tests end: `start(providers=..., llm=...)`."""
+    """Starts a server that runs until the tests end: `start(providers=..., llm=...)`."""
     running = []
 
     def start(providers=(), llm=None):
         folder = tmp_path_factory.mktemp("muster")
-        # Without a model of its own, unless the test brings one: the start is quicker, the answers are scripted.
+        # Without an embedded model, unless the test configures one: the start is quicker, the answers are scripted.
         llm = llm or {"cache": str(folder / "no-models")}
         running.append(Muster(folder, settings(providers, llm)))
         return running[-1]
@@ -54,7 +54,7 @@ def client(muster):
 
 @pytest.fixture
 def broken(start):
-    """`broken(model)`: a client whose only provider is asked for that model, and a breaker that nobody else moves."""
+    """`broken(model)`: a client whose only provider serves that model, with a breaker that no other test affects."""
     upstreams = []
 
     def broken(model):
@@ -69,7 +69,7 @@ def broken(start):
 @pytest.fixture(scope="session")
 def embedded(start):
     """A client of the model in process, loaded. Skipped where the model was not fetched; not where MUSTER_MODELS_DIR
-    says that it was."""
+    states that it was."""
     manifest = tomllib.loads((ROOT / "crates" / "models" / "models.toml").read_text())
     name = next(model["file"] for model in manifest["model"] if model["id"] == "small")
     folder = Path(os.environ.get("MUSTER_MODELS_DIR", ROOT / "models-cache")).resolve()
@@ -78,6 +78,6 @@ def embedded(start):
         assert "MUSTER_MODELS_DIR" not in os.environ, missing
         pytest.skip(missing)
     client = start(llm={"model": "small", "cache": str(folder)}).client(max_retries=30)
-    # Loading goes on behind the start; until it is done the answer is 503 with Retry-After, which the client minds.
+    # Loading continues after the start; until it is done the answer is 503 with Retry-After, which the client respects.
     client.chat.completions.create(model="muster-core", messages=[{"role": "user", "content": "Hi"}], max_tokens=1)
     return client.with_options(max_retries=0)

@@ -13,7 +13,7 @@ from pathlib import Path
 import openai
 
 ROOT = Path(__file__).resolve().parents[2]
-# A start takes under a second; a busy machine may take its time.
+# A start takes under a second; a busy machine may take longer.
 START_WITHIN = 60
 STOP_WITHIN = 60
 
@@ -33,7 +33,7 @@ def new_key():
 
 
 def settings(providers=(), llm=None):
-    """config.toml: `providers` are (id, base URL, names of models), asked in that order and nobody else."""
+    """config.toml: `providers` are (id, base URL, names of models), called in that order and no others."""
     lines = []
     for name, base_url, models in providers:
         lines += ["[[provider]]", f'id = "{name}"', 'kind = "openai"']
@@ -88,13 +88,13 @@ class Muster:
         return kind(api_key=key or self.key, base_url=f"{self.origin}/v1", max_retries=max_retries, timeout=60)
 
     def make_key(self, **wanted):
-        """Makes a key over the API and gives the whole of it."""
+        """Creates a key over the API and returns its text."""
         request = urllib.request.Request(
             f"{self.origin}/api/v1/keys",
             data=json.dumps({"name": "test", **wanted}).encode(),
             headers={"authorization": f"Bearer {self.key}", "content-type": "application/json"},
         )
-        # Straight to the loopback, whatever proxy the environment names.
+        # Directly to the loopback, whatever proxy the environment names.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(request, timeout=30) as answer:
             assert answer.status == 201

@@ -18,26 +18,26 @@ TOOLS = [
 EXPECTED = [(name, "function", function, arguments) for (name, function, _), arguments in zip(CALLS, ARGUMENTS, strict=True)]
 
 
-def told(calls):
+def summaries(calls):
     return [(call.id, call.type, call.function.name, call.function.arguments) for call in calls]
 
 
-def ask(client, messages=(QUESTION,), **more):
+def complete(client, messages=(QUESTION,), **more):
     return client.chat.completions.create(model="tools", messages=list(messages), tools=TOOLS, **more)
 
 
 def test_two_calls_at_once_and_their_results(client, upstream):
-    reply = ask(client, tool_choice="auto", parallel_tool_calls=True)
-    asked = upstream.asked[-1]
-    assert (asked["tools"], asked["tool_choice"], asked["parallel_tool_calls"]) == (TOOLS, "auto", True)
+    reply = complete(client, tool_choice="auto", parallel_tool_calls=True)
+    request = upstream.requests[-1]
+    assert (request["tools"], request["tool_choice"], request["parallel_tool_calls"]) == (TOOLS, "auto", True)
     choice = reply.choices[0]
     assert (choice.finish_reason, choice.message.content) == ("tool_calls", None)
-    assert told(choice.message.tool_calls) == EXPECTED
+    assert summaries(choice.message.tool_calls) == EXPECTED
 
     results = [{"role": "tool", "tool_call_id": name, "content": "rain"} for name, *_ in CALLS]
-    reply = ask(client, [QUESTION, choice.message, *results])
+    reply = complete(client, [QUESTION, choice.message, *results])
     assert (reply.choices[0].message.content, reply.choices[0].finish_reason) == (DONE, "stop")
-    turns = upstream.asked[-1]["messages"]
+    turns = upstream.requests[-1]["messages"]
     assert [turn["role"] for turn in turns] == ["user", "assistant", "tool", "tool"]
     assert [(call["id"], call["function"]) for call in turns[1]["tool_calls"]] == [
         (name, {"name": function, "arguments": arguments}) for name, _, function, arguments in EXPECTED
@@ -49,12 +49,12 @@ def test_two_calls_at_once_and_their_results(client, upstream):
     "choice", ["none", "required", {"type": "function", "function": {"name": "weather"}}], ids=["none", "required", "named"]
 )
 def test_the_choice_of_a_tool_is_handed_on(client, upstream, choice):
-    ask(client, tool_choice=choice)
-    assert upstream.asked[-1]["tool_choice"] == choice
+    complete(client, tool_choice=choice)
+    assert upstream.requests[-1]["tool_choice"] == choice
 
 
 def test_calls_are_streamed_piece_by_piece(client):
-    chunks = list(ask(client, stream=True, stream_options={"include_usage": True}))
+    chunks = list(complete(client, stream=True, stream_options={"include_usage": True}))
     pieces = [call for chunk in chunks for choice in chunk.choices for call in choice.delta.tool_calls or []]
     names = [(call.index, call.id, call.type, call.function.name) for call in pieces if call.id]
     assert names == [(at, name, "function", function) for at, (name, function, _) in enumerate(CALLS)]
@@ -73,7 +73,7 @@ def test_the_stream_helper_puts_the_calls_together(client):
     assert [(event.index, event.name, event.parsed_arguments) for event in done] == [
         (at, "weather", json.loads(arguments)) for at, arguments in enumerate(ARGUMENTS)
     ]
-    assert told(message.tool_calls) == EXPECTED
+    assert summaries(message.tool_calls) == EXPECTED
 
 
 class weather(BaseModel):
@@ -95,26 +95,26 @@ class Report(BaseModel):
 
 
 REPORT = Report(city="Ulm", degrees=7)
-SAY = [{"role": "user", "content": "Report."}]
+CONTENT_PROMPT = [{"role": "user", "content": "Report."}]
 
 
-def check_asked(asked):
-    format = asked["response_format"]
+def check_request(request):
+    format = request["response_format"]
     assert (format["type"], format["json_schema"]["name"], format["json_schema"]["strict"]) == ("json_schema", "Report", True)
     assert set(format["json_schema"]["schema"]["properties"]) == {"city", "degrees"}
 
 
 def test_an_answer_of_pydantic_is_parsed(client, upstream):
-    reply = client.chat.completions.parse(model="writer", messages=SAY, response_format=Report)
+    reply = client.chat.completions.parse(model="writer", messages=CONTENT_PROMPT, response_format=Report)
     assert reply.choices[0].message.parsed == REPORT
-    check_asked(upstream.asked[-1])
+    check_request(upstream.requests[-1])
 
 
 def test_the_stream_helper_parses_as_it_comes(client, upstream):
-    with client.chat.completions.stream(model="writer", messages=SAY, response_format=Report) as stream:
+    with client.chat.completions.stream(model="writer", messages=CONTENT_PROMPT, response_format=Report) as stream:
         events = list(stream)
         final = stream.get_final_completion()
-    check_asked(upstream.asked[-1])
+    check_request(upstream.requests[-1])
     assert [event.delta for event in events if event.type == "content.delta" and event.delta] == JSON_WORDS
     assert [event.parsed for event in events if event.type == "content.done"] == [REPORT]
     assert final.choices[0].message.parsed == REPORT
@@ -123,7 +123,7 @@ def test_the_stream_helper_parses_as_it_comes(client, upstream):
 def test_the_responses_api_parses_too(client, upstream):
     reply = client.responses.parse(model="writer", input="Report.", text_format=Report)
     assert reply.output_parsed == REPORT
-    check_asked(upstream.asked[-1])
+    check_request(upstream.requests[-1])
 
 
 @pytest.mark.parametrize("wrong", [{"tool_choice": "sometimes"}, {"tools": [{"type": "psychic"}]}], ids=["choice", "kind"])

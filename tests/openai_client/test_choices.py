@@ -7,7 +7,7 @@ HELLO = [{"role": "user", "content": "Greet me."}]
 
 def test_two_answers(client, upstream):
     reply = client.chat.completions.create(model="echo", messages=HELLO, n=2)
-    assert upstream.asked[-1]["n"] == 2
+    assert upstream.requests[-1]["n"] == 2
     assert [(choice.index, choice.message.content) for choice in reply.choices] == [(0, ANSWER), (1, ANSWER)]
     assert reply.usage.total_tokens == USAGE["total_tokens"]
 

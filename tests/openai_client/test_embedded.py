@@ -52,7 +52,7 @@ def test_a_json_schema_is_kept(embedded):
 
 
 def test_a_stream_that_is_left_frees_its_place(embedded):
-    # More than there are slots: a slot that is not given back would leave the last one waiting.
+    # More than there are slots: a slot that is not released would leave the last one waiting.
     for _ in range(9):
         stream = embedded.chat.completions.create(model=MODEL, messages=COUNT, max_tokens=400, stream=True)
         next(chunk for chunk in stream if chunk.choices[0].delta.content)

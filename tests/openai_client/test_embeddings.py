@@ -14,14 +14,14 @@ def test_the_default_encoding(client, upstream):
     reply = client.embeddings.create(model="vectors", input=TEXTS)
     assert (reply.object, reply.model) == ("list", "vectors")
     assert [(one.object, one.index) for one in reply.data] == [("embedding", 0), ("embedding", 1)]
-    # The client asks for base64 of its own accord, and unpacks it.
+    # By default the client requests base64 and decodes it.
     assert [list(one.embedding) for one in reply.data] == [vector_of(text) for text in TEXTS]
     assert (reply.usage.prompt_tokens, reply.usage.total_tokens) == (USAGE["prompt_tokens"],) * 2
     assert upstream.paths[-1].endswith("/v1/embeddings")
-    assert (upstream.asked[-1]["model"], upstream.asked[-1]["input"]) == ("vectors", TEXTS)
+    assert (upstream.requests[-1]["model"], upstream.requests[-1]["input"]) == ("vectors", TEXTS)
 
 
-def test_base64_on_the_wire_is_what_was_asked_for(client):
+def test_base64_on_the_wire_is_what_was_requested(client):
     body = {"model": "vectors", "input": "one", "encoding_format": "base64"}
     packed = client.post("/embeddings", body=body, cast_to=object)["data"][0]["embedding"]
     data = base64.b64decode(packed, validate=True)
@@ -39,7 +39,7 @@ def test_texts_that_are_tokens_already(client, upstream, tokens):
     reply = client.embeddings.create(model="vectors", input=tokens)
     texts = tokens if isinstance(tokens[0], list) else [tokens]
     assert [list(one.embedding) for one in reply.data] == [vector_of(text) for text in texts]
-    assert upstream.asked[-1]["input"] in (tokens, texts)
+    assert upstream.requests[-1]["input"] in (tokens, texts)
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_texts_that_are_tokens_already(client, upstream, tokens):
     ids=["nothing", "object", "encoding", "dimensions"],
 )
 def test_a_bad_request(client, upstream, wrong, param):
-    before = len(upstream.asked)
+    before = len(upstream.requests)
     with pytest.raises(openai.BadRequestError) as caught:
         client.post("/embeddings", body={"model": "vectors", "input": "one", **wrong}, cast_to=object)
     assert caught.value.type == "invalid_request_error"
     assert caught.value.param.split(".")[0] == param
-    assert len(upstream.asked) == before
+    assert len(upstream.requests) == before
 
 
 def test_an_unknown_model(client):

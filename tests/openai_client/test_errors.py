@@ -1,4 +1,4 @@
-"""Each of our errors comes out of the official client as its own typed exception."""
+"""The official client raises each of our errors as its own typed exception."""
 
 import openai
 import pytest
@@ -8,12 +8,12 @@ from upstream import CUT_AFTER
 HELLO = [{"role": "user", "content": "Hello?"}]
 
 
-def say(client, model="echo", **more):
+def complete(client, model="echo", **more):
     return client.chat.completions.create(model=model, messages=HELLO, **more)
 
 
 def check_shape(error, kind, code):
-    """All four keys are there, and say what the status does."""
+    """All four members exist and agree with the status."""
     assert {"message", "type", "param", "code"} <= set(error.body)
     assert error.body["message"]
     assert (error.type, error.code) == (kind, code)
@@ -23,7 +23,7 @@ def check_shape(error, kind, code):
 @pytest.mark.parametrize("key", [new_key(), "sk-something-else", "mst_short"], ids=["unknown", "foreign", "malformed"])
 def test_a_wrong_key(muster, key):
     with pytest.raises(openai.AuthenticationError) as caught:
-        say(muster.client(key))
+        complete(muster.client(key))
     check_shape(caught.value, "invalid_request_error", "invalid_api_key")
     assert caught.value.response.headers["www-authenticate"].startswith("Bearer")
     assert key not in caught.value.response.text
@@ -33,13 +33,13 @@ def test_the_right_identifier_with_a_wrong_secret(muster):
     identifier = muster.key[: len("mst_") + 12]
     secret = new_key()[len("mst_") + 12 :]
     with pytest.raises(openai.AuthenticationError):
-        say(muster.client(identifier + secret))
+        complete(muster.client(identifier + secret))
 
 
 def test_a_key_without_the_scope(muster):
     client = muster.client(muster.make_key(scopes=["memory"]))
     with pytest.raises(openai.PermissionDeniedError) as caught:
-        say(client)
+        complete(client)
     check_shape(caught.value, "permission_error", "insufficient_permissions")
     assert "chat" in caught.value.body["message"]
     with pytest.raises(openai.PermissionDeniedError):
@@ -47,13 +47,13 @@ def test_a_key_without_the_scope(muster):
 
 
 @pytest.mark.parametrize(
-    "ask",
-    [lambda client: say(client, "no-such-model"), lambda client: client.models.retrieve("no-such-model")],
+    "call",
+    [lambda client: complete(client, "no-such-model"), lambda client: client.models.retrieve("no-such-model")],
     ids=["chat", "retrieve"],
 )
-def test_an_unknown_model(client, ask):
+def test_an_unknown_model(client, call):
     with pytest.raises(openai.NotFoundError) as caught:
-        ask(client)
+        call(client)
     check_shape(caught.value, "invalid_request_error", "model_not_found")
     assert "no-such-model" in caught.value.body["message"]
 
@@ -78,13 +78,13 @@ def test_an_unknown_model(client, ask):
     ids=lambda value: value if isinstance(value, str) else None,
 )
 def test_a_bad_request(client, upstream, body, param):
-    before = len(upstream.asked)
+    before = len(upstream.requests)
     with pytest.raises(openai.BadRequestError) as caught:
         client.post("/chat/completions", body=body, cast_to=object)
     assert caught.value.type == "invalid_request_error"
     assert {"message", "type", "param", "code"} <= set(caught.value.body)
     assert caught.value.param == param
-    assert len(upstream.asked) == before, "a request that cannot be read went to the provider"
+    assert len(upstream.requests) == before, "a request that cannot be read went to the provider"
 
 
 def test_an_unknown_role(client):
@@ -96,7 +96,7 @@ def test_an_unknown_role(client):
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 def test_a_prompt_that_is_too_long_for_the_provider(client, stream):
     with pytest.raises(openai.BadRequestError) as caught:
-        say(client, "tiny", stream=stream)
+        complete(client, "tiny", stream=stream)
     check_shape(caught.value, "invalid_request_error", "context_length_exceeded")
 
 
@@ -109,7 +109,7 @@ def test_the_limit_of_a_plan(muster):
     ]
     assert left == ["2", "1", "0"]
     with pytest.raises(openai.RateLimitError) as caught:
-        say(client)
+        complete(client)
     check_shape(caught.value, "rate_limit_error", "rate_limit_exceeded")
     headers = caught.value.response.headers
     assert 1 <= int(headers["retry-after"]) <= 60
@@ -119,23 +119,23 @@ def test_the_limit_of_a_plan(muster):
 def test_a_limit_is_one_keys_own(muster):
     spent, fresh = (muster.client(muster.make_key(scopes=["chat"], plan_b="free")) for _ in range(2))
     for _ in range(3):
-        say(spent)
+        complete(spent)
     with pytest.raises(openai.RateLimitError):
-        say(spent)
-    say(fresh)
+        complete(spent)
+    complete(fresh)
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 def test_a_provider_that_fails(broken, stream):
     with pytest.raises(openai.InternalServerError) as caught:
-        say(broken("fails"), "fails", stream=stream)
-    # One call is too few for the breaker: the provider was asked, and it is said that it failed.
+        complete(broken("fails"), "fails", stream=stream)
+    # One call is too few for the breaker: the provider was called, and the error reports its failure.
     assert caught.value.status_code == 502
     check_shape(caught.value, "server_error", "provider_failed")
 
 
 def test_a_stream_that_breaks_off(broken):
-    stream = say(broken("cut"), "cut", stream=True)
+    stream = complete(broken("cut"), "cut", stream=True)
     seen = []
     with pytest.raises(openai.APIError) as caught:
         for chunk in stream:
@@ -150,7 +150,7 @@ def test_a_stream_that_breaks_off(broken):
 
 def test_no_provider_and_no_model(start):
     with pytest.raises(openai.InternalServerError) as caught:
-        say(start().client(), "default")
+        complete(start().client(), "default")
     assert caught.value.status_code == 503
     assert caught.value.type == "service_unavailable_error"
     assert int(caught.value.response.headers["retry-after"]) >= 1

@@ -22,10 +22,10 @@ def test_a_chat(client, upstream):
     assert reply.choices[0].finish_reason == "stop"
     usage = reply.usage
     assert (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) == tuple(USAGE.values())
-    asked = upstream.asked[-1]
-    assert asked["model"] == "echo"
-    assert asked["messages"] == HELLO
-    assert asked["temperature"] == 0.25
+    request = upstream.requests[-1]
+    assert request["model"] == "echo"
+    assert request["messages"] == HELLO
+    assert request["temperature"] == 0.25
 
 
 def test_two_chats_have_two_ids(client):
@@ -37,16 +37,16 @@ def test_content_in_parts_is_text(client, upstream):
     parts = [{"type": "text", "text": "Greet "}, {"type": "text", "text": "me."}]
     reply = client.chat.completions.create(model="echo", messages=[{"role": "user", "content": parts}])
     assert reply.choices[0].message.content == ANSWER
-    sent = upstream.asked[-1]["messages"][0]["content"]
+    sent = upstream.requests[-1]["messages"][0]["content"]
     text = sent if isinstance(sent, str) else "".join(part["text"] for part in sent)
     assert "".join(text.split()) == "Greetme."
 
 
-def test_a_json_answer_is_asked_for(client, upstream):
+def test_a_json_answer_is_requested(client, upstream):
     schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
     wanted = {"type": "json_schema", "json_schema": {"name": "thing", "schema": schema, "strict": True}}
     client.chat.completions.create(model="echo", messages=HELLO, response_format=wanted)
-    assert upstream.asked[-1]["response_format"] == wanted
+    assert upstream.requests[-1]["response_format"] == wanted
 
 
 def test_a_stream(client):
@@ -54,7 +54,7 @@ def test_a_stream(client):
     assert {chunk.object for chunk in chunks} == {"chat.completion.chunk"}
     assert len({(chunk.id, chunk.created, chunk.model) for chunk in chunks}) == 1
     assert chunks[0].model == "echo"
-    # Nobody asked for usage: each chunk has its choice.
+    # Usage was not requested: each chunk has its choice.
     assert all(len(chunk.choices) == 1 and chunk.usage is None for chunk in chunks)
     first, *deltas, last = [chunk.choices[0] for chunk in chunks]
     assert (first.delta.role, first.delta.content, first.finish_reason) == ("assistant", "", None)
@@ -77,9 +77,9 @@ def test_a_stream_with_usage(client):
 
 def test_the_stream_helper(client):
     with client.chat.completions.stream(model="echo", messages=HELLO) as stream:
-        told = [event.delta for event in stream if event.type == "content.delta"]
+        deltas = [event.delta for event in stream if event.type == "content.delta"]
         final = stream.get_final_completion()
-    assert "".join(told) == ANSWER
+    assert "".join(deltas) == ANSWER
     assert final.choices[0].message.content == ANSWER
     assert final.choices[0].finish_reason == "stop"
 
@@ -132,7 +132,7 @@ def test_a_models_slash_may_stand_as_it_is(client):
 def test_a_model_with_a_slash_answers(client, upstream):
     reply = client.chat.completions.create(model="acme/echo", messages=HELLO)
     assert (reply.model, reply.choices[0].message.content) == ("acme/echo", ANSWER)
-    assert upstream.asked[-1]["model"] == "acme/echo"
+    assert upstream.requests[-1]["model"] == "acme/echo"
 
 
 def test_headers(muster):

@@ -1,4 +1,4 @@
-"""The official client's own retries: it comes back when it is told to, and not where it is told not to."""
+"""The official client's own retries: it retries when the response requests it, and not otherwise."""
 
 import time
 
@@ -20,21 +20,21 @@ def busy():
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-def test_the_client_waits_as_told_and_comes_back(start, busy, stream):
+def test_the_client_waits_as_requested_and_retries(start, busy, stream):
     muster = start(providers=[("scripted", busy.base_url, ["busy-once"])])
     client = muster.client(max_retries=2)
     begun = time.monotonic()
     raw = client.chat.completions.with_raw_response.create(model="busy-once", messages=HELLO, stream=stream)
     took = time.monotonic() - begun
-    said = raw.parse()
-    text = "".join(chunk.choices[0].delta.content or "" for chunk in said) if stream else said.choices[0].message.content
+    reply = raw.parse()
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in reply) if stream else reply.choices[0].message.content
     assert text == ANSWER
     assert raw.retries_taken == 1
-    assert len(busy.asked) == 2
-    assert took >= 1, "it did not wait for the second that it was told"
+    assert len(busy.requests) == 2
+    assert took >= 1, "it did not wait for the second of Retry-After"
 
 
-def test_without_retries_it_is_told_the_wait(start, busy):
+def test_without_retries_the_error_has_the_wait(start, busy):
     muster = start(providers=[("scripted", busy.base_url, ["busy-once"])])
     with pytest.raises(openai.InternalServerError) as caught:
         muster.client().chat.completions.create(model="busy-once", messages=HELLO)
@@ -44,11 +44,11 @@ def test_without_retries_it_is_told_the_wait(start, busy):
 
 def test_what_a_retry_cannot_mend_is_not_retried(muster, upstream):
     client = muster.client(max_retries=5)
-    before = len(upstream.asked)
+    before = len(upstream.requests)
     with pytest.raises(openai.BadRequestError) as caught:
         client.chat.completions.create(model="tiny", messages=HELLO)
     assert caught.value.response.request.headers["x-stainless-retry-count"] == "0"
-    assert len(upstream.asked) == before + 1
+    assert len(upstream.requests) == before + 1
 
 
 def test_a_wait_of_more_than_two_minutes_is_not_slept_through(tmp_path, upstream):
@@ -57,7 +57,7 @@ def test_a_wait_of_more_than_two_minutes_is_not_slept_through(tmp_path, upstream
     try:
         client = muster.client(muster.make_key(scopes=["chat"], plan_b="free"), max_retries=5)
         client.chat.completions.create(model="echo", messages=HELLO)
-        before = len(upstream.asked)
+        before = len(upstream.requests)
         with pytest.raises(openai.RateLimitError) as caught:
             client.chat.completions.create(model="echo", messages=HELLO)
     finally:
@@ -66,4 +66,4 @@ def test_a_wait_of_more_than_two_minutes_is_not_slept_through(tmp_path, upstream
     assert headers["x-should-retry"] == "false"
     assert 120 < int(headers["retry-after"]) <= 3600
     assert caught.value.response.request.headers["x-stainless-retry-count"] == "0"
-    assert len(upstream.asked) == before
+    assert len(upstream.requests) == before

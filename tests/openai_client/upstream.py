@@ -1,4 +1,4 @@
-"""A provider on the loopback that speaks OpenAI's API and does what a model's name tells it to."""
+"""A provider on the loopback with OpenAI's API whose behaviour is determined by the name of the model."""
 
 import base64
 import json
@@ -31,17 +31,17 @@ class Server(ThreadingHTTPServer):
     upstream = None
 
     def handle_error(self, request, client_address):
-        """A caller that hangs up is what some tests are about; their asserts tell, not a trace in the output."""
+        """Some tests close connections; the traceback of that is not printed."""
 
 
 @dataclass
 class Upstream:
-    """A running provider. `asked` holds the body of each request, in order, `paths` where each went."""
+    """A running provider. `requests` holds the body of each request, in order, `paths` where each was sent."""
 
     server: Server
-    asked: list = field(default_factory=list)
+    requests: list = field(default_factory=list)
     paths: list = field(default_factory=list)
-    # Set when the caller of `waits` closes the connection before the answer is over.
+    # Set when the caller of `waits` closes the connection before the end of the answer.
     caller_left: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -73,7 +73,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.id = f"chatcmpl-{secrets.token_hex(12)}"
-        self.server.upstream.asked.append(body)
+        self.server.upstream.requests.append(body)
         self.server.upstream.paths.append(self.path)
         model = body["model"]
         if self.path.endswith("/embeddings"):
@@ -83,7 +83,7 @@ class Handler(BaseHTTPRequestHandler):
             self.refuse(400, "context_length_exceeded", "This model's maximum context length is 8 tokens.")
         elif model == "fails":
             self.refuse(500, "server_error", "The scripted provider fails.")
-        elif model == "busy-once" and len(self.server.upstream.asked) == 1:
+        elif model == "busy-once" and len(self.server.upstream.requests) == 1:
             self.refuse(429, "rate_limit_exceeded", "The scripted provider is busy.", {"retry-after": "1"})
         elif model == "cut":
             self.begin_events()
@@ -182,7 +182,7 @@ def choice_of(delta, finish_reason=None, index=0):
 
 
 def count_of(body):
-    """How many answers are asked for; `2.0` is a whole number too."""
+    """How many answers are requested; `2.0` is an integer too."""
     return int(body.get("n") or 1)
 
 

@@ -1,4 +1,4 @@
-//! The description of the feed is true: its examples are sent, and its tables are those of the contract.
+//! The description of the feed is correct: its examples are sent, and its tables are those of the contract.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ fn shapes_differ_by_fields_and_types() {
 }
 
 #[tokio::test]
-async fn every_request_of_the_description_gets_the_reply_that_it_tells() {
+async fn every_described_request_gets_the_described_reply() {
     let muster = server("");
     let described = muster.client().without_key().get("/asyncapi.json").await;
     assert_eq!(described.status, 200);
@@ -53,9 +53,9 @@ async fn every_request_of_the_description_gets_the_reply_that_it_tells() {
             let text = example["payload"].to_string().replace("<token>", &token);
             let mut request: Value = serde_json::from_str(&text).unwrap();
             request.as_object_mut().unwrap().remove("id");
-            let mut reply = socket.ask(request).await;
+            let mut reply = socket.request(request).await;
             reply["id"] = message["x-reply"]["id"].clone();
-            // Who is present is a list that an example shows empty.
+            // The list of presence is empty in the example.
             assert!(same_shape(&message["x-reply"], &reply), "{name}: {reply}");
             sent += 1;
         }
@@ -69,20 +69,20 @@ async fn every_request_of_the_description_gets_the_reply_that_it_tells() {
 async fn its_references_lead_somewhere_and_its_tables_are_the_contracts() {
     let muster = server("");
     let described = muster.client().without_key().get("/asyncapi.json").await.json();
-    fn walk(value: &Value, visit: &mut impl FnMut(&str)) {
+    fn visit_strings(value: &Value, visit: &mut impl FnMut(&str)) {
         match value {
             Value::Object(object) => {
                 if let Some(Value::String(target)) = object.get("$ref") {
                     visit(target);
                 }
-                object.values().for_each(|below| walk(below, visit));
+                object.values().for_each(|below| visit_strings(below, visit));
             }
-            Value::Array(items) => items.iter().for_each(|below| walk(below, visit)),
+            Value::Array(items) => items.iter().for_each(|below| visit_strings(below, visit)),
             _ => {}
         }
     }
     let mut references = 0;
-    walk(&described, &mut |target| {
+    visit_strings(&described, &mut |target| {
         references += 1;
         assert!(described.pointer(target.strip_prefix('#').unwrap()).is_some(), "{target}");
     });

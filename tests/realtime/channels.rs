@@ -3,7 +3,7 @@
 use muster_core::event::{EventAttributes, LatestValue};
 use serde_json::{json, value::to_raw_value};
 
-use super::world::{server, tell, tell_with};
+use super::world::{publish, publish_with, server};
 use crate::support::socket::{Socket, admin_token};
 
 #[tokio::test]
@@ -11,20 +11,20 @@ async fn what_follows_a_subscription_begins_right_behind_its_position() {
     let muster = server("");
     let token = admin_token(&muster).await;
     let mut socket = Socket::page(&muster).await;
-    let hello = socket.ask(json!({ "connect": { "token": token, "client": "test/1" } })).await;
+    let hello = socket.request(json!({ "connect": { "token": token, "client": "test/1" } })).await;
     assert!(hello["ok"]["conn"].as_str().unwrap().starts_with("con_"), "{hello}");
     assert_eq!(hello["ok"]["ping"], 25);
     assert_eq!(hello["ok"]["limits"], json!({ "subs": 128, "frame": 65536 }));
-    let stands = socket.subscribe(json!({ "ch": "incidents", "snapshot": true })).await;
-    assert_eq!(stands["state"], json!([{ "id": "inc_1", "version": 7, "data": { "state": "reported" } }]));
-    let offset = stands["offset"].as_u64().unwrap();
-    let eid = tell(&muster, &["incidents"], "incident.updated", json!({ "id": "inc_1", "version": 8 }));
+    let subscribed = socket.subscribe(json!({ "ch": "incidents", "snapshot": true })).await;
+    assert_eq!(subscribed["state"], json!([{ "id": "inc_1", "version": 7, "data": { "state": "reported" } }]));
+    let offset = subscribed["offset"].as_u64().unwrap();
+    let eid = publish(&muster, &["incidents"], "incident.updated", json!({ "id": "inc_1", "version": 8 }));
     let push = socket.frame().await;
     assert_eq!(push["off"], offset + 1);
     assert_eq!((push["ch"].as_str(), push["ev"].as_str()), (Some("incidents"), Some("incident.updated")));
     assert_eq!((push["eid"].as_str(), &push["data"]["version"]), (Some(eid.as_str()), &json!(8)));
     assert!(push["ts"].as_str().unwrap().ends_with('Z'));
-    let gone = socket.ask(json!({ "unsubscribe": { "ch": "incidents" } })).await;
+    let gone = socket.request(json!({ "unsubscribe": { "ch": "incidents" } })).await;
     assert_eq!(gone["ok"], json!({ "ch": "incidents" }));
 }
 
@@ -33,16 +33,17 @@ async fn a_socket_resumes_where_it_was_in_one_round_trip() {
     let muster = server("");
     let token = admin_token(&muster).await;
     let mut socket = Socket::connect(&muster, &token).await;
-    let stands = socket.subscribe(json!({ "ch": "system" })).await;
-    tell(&muster, &["system"], "a", json!({ "n": 1 }));
+    let subscribed = socket.subscribe(json!({ "ch": "system" })).await;
+    publish(&muster, &["system"], "a", json!({ "n": 1 }));
     assert_eq!(socket.frame().await["data"]["n"], 1);
     drop(socket);
     for n in 2..=30 {
-        tell(&muster, &["system"], "a", json!({ "n": n }));
+        publish(&muster, &["system"], "a", json!({ "n": n }));
     }
-    let since = json!({ "epoch": stands["epoch"], "offset": stands["offset"].as_u64().unwrap() + 1 });
+    let since = json!({ "epoch": subscribed["epoch"], "offset": subscribed["offset"].as_u64().unwrap() + 1 });
     let mut socket = Socket::page(&muster).await;
-    let hello = socket.ask(json!({ "connect": { "token": token, "subs": { "system": { "since": since } } } })).await;
+    let hello =
+        socket.request(json!({ "connect": { "token": token, "subs": { "system": { "since": since } } } })).await;
     let resumed = &hello["ok"]["subs"]["system"];
     assert_eq!((&resumed["recovered"], &resumed["pubs"]), (&json!(true), &json!(29)), "{hello}");
     for n in 2..=30 {
@@ -54,46 +55,46 @@ async fn a_socket_resumes_where_it_was_in_one_round_trip() {
 }
 
 #[tokio::test]
-async fn a41_positions_that_cannot_be_resumed_from_say_why() {
+async fn a41_positions_that_cannot_be_resumed_have_a_reason() {
     let muster = server("");
     let token = admin_token(&muster).await;
     let mut socket = Socket::connect(&muster, &token).await;
-    let stands = socket.subscribe(json!({ "ch": "incidents" })).await;
+    let subscribed = socket.subscribe(json!({ "ch": "incidents" })).await;
     let other = socket.subscribe(json!({ "ch": "alerts" })).await;
-    let offset = stands["offset"].as_u64().unwrap();
+    let offset = subscribed["offset"].as_u64().unwrap();
     for n in 0..501 {
-        tell(&muster, &["incidents"], "a", json!({ "n": n }));
+        publish(&muster, &["incidents"], "a", json!({ "n": n }));
     }
     for (name, epoch, offset, why) in [
         ("another epoch", json!("none"), offset, "epoch"),
         ("another channel's", other["epoch"].clone(), offset, "epoch"),
-        ("the future", stands["epoch"].clone(), offset + 1_000_000, "gap"),
-        ("more than 500 ago", stands["epoch"].clone(), offset, "limit"),
+        ("the future", subscribed["epoch"].clone(), offset + 1_000_000, "gap"),
+        ("more than 500 ago", subscribed["epoch"].clone(), offset, "limit"),
     ] {
         let mut late = Socket::connect(&muster, &token).await;
         let since = json!({ "epoch": epoch, "offset": offset });
         let reply = late.subscribe(json!({ "ch": "incidents", "since": since, "snapshot": true })).await;
         assert_eq!((&reply["recovered"], &reply["why"]), (&json!(false), &json!(why)), "{name}: {reply}");
-        assert!(reply["state"].is_array(), "{name}: a snapshot comes instead: {reply}");
+        assert!(reply["state"].is_array(), "{name}: a snapshot is sent instead: {reply}");
     }
 }
 
 #[tokio::test]
-async fn a_filter_lets_through_what_it_says_and_positions_tell_of_the_rest() {
+async fn a_filter_passes_matching_events_and_positions_cover_the_rest() {
     let muster = server("[feed]\npositions_ms = 200\n");
     let token = admin_token(&muster).await;
     let mut socket = Socket::connect(&muster, &token).await;
     let filter = json!({ "bbox": [177.0, -20.0, -178.0, -16.0], "min_severity": "Severe", "types": ["a"] });
-    let stands = socket.subscribe(json!({ "ch": "system", "filter": filter })).await;
-    let offset = stands["offset"].as_u64().unwrap();
+    let subscribed = socket.subscribe(json!({ "ch": "system", "filter": filter })).await;
+    let offset = subscribed["offset"].as_u64().unwrap();
     assert_eq!(socket.frame().await, json!({ "ch": "system", "pos": offset }));
     let fiji = Some([179.0, -18.0, 179.0, -18.0]);
     let at = |bbox, severity| EventAttributes { bbox, severity, ..EventAttributes::default() };
-    tell_with(&muster, &["system"], "a", json!({ "n": 1 }), at(Some([8.0, 50.0, 9.0, 51.0]), Some(4)));
-    tell_with(&muster, &["system"], "a", json!({ "n": 2 }), at(fiji, Some(2)));
-    tell_with(&muster, &["system"], "b", json!({ "n": 3 }), at(fiji, Some(4)));
-    tell_with(&muster, &["system"], "a", json!({ "n": 4 }), at(fiji, Some(3)));
-    tell_with(&muster, &["system"], "a", json!({ "n": 5 }), at(None, None));
+    publish_with(&muster, &["system"], "a", json!({ "n": 1 }), at(Some([8.0, 50.0, 9.0, 51.0]), Some(4)));
+    publish_with(&muster, &["system"], "a", json!({ "n": 2 }), at(fiji, Some(2)));
+    publish_with(&muster, &["system"], "b", json!({ "n": 3 }), at(fiji, Some(4)));
+    publish_with(&muster, &["system"], "a", json!({ "n": 4 }), at(fiji, Some(3)));
+    publish_with(&muster, &["system"], "a", json!({ "n": 5 }), at(None, None));
     let mut positions = Vec::new();
     let (mut pushed, mut last) = (Vec::new(), offset);
     while last < offset + 5 {
@@ -108,7 +109,7 @@ async fn a_filter_lets_through_what_it_says_and_positions_tell_of_the_rest() {
     }
     assert_eq!(pushed, [(4, offset + 4)]);
     assert!(positions.is_sorted() && positions.last() == Some(&(offset + 5)), "{positions:?}");
-    let wrong = socket.ask(json!({ "subscribe": { "ch": "alerts", "filter": { "min_severity": "bad" } } })).await;
+    let wrong = socket.request(json!({ "subscribe": { "ch": "alerts", "filter": { "min_severity": "bad" } } })).await;
     assert_eq!(wrong["error"]["code"], 2400, "{wrong}");
 }
 
@@ -139,22 +140,22 @@ async fn of_newest_values_the_last_one_always_arrives() {
 }
 
 #[tokio::test]
-async fn history_and_presence_are_answered_to_whoever_may_subscribe() {
+async fn history_and_presence_require_the_permission_to_subscribe() {
     let muster = server("");
     let token = admin_token(&muster).await;
     let mut socket = Socket::connect(&muster, &token).await;
     socket.subscribe(json!({ "ch": "incidents:inc_1" })).await;
     for n in 1..=3 {
-        tell(&muster, &["incidents:inc_1"], "a", json!({ "n": n }));
+        publish(&muster, &["incidents:inc_1"], "a", json!({ "n": n }));
         socket.frame().await;
     }
-    let history = socket.ask(json!({ "history": { "ch": "incidents:inc_1", "limit": 2 } })).await;
+    let history = socket.request(json!({ "history": { "ch": "incidents:inc_1", "limit": 2 } })).await;
     let pubs = history["ok"]["pubs"].as_array().unwrap();
     assert_eq!(pubs.iter().map(|one| one["data"]["n"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2], "{history}");
     assert_eq!(history["ok"]["more"], true);
-    let presence = socket.ask(json!({ "presence": { "ch": "incidents:inc_1" } })).await;
+    let presence = socket.request(json!({ "presence": { "ch": "incidents:inc_1" } })).await;
     assert_eq!(presence["ok"]["present"][0]["connections"], 1, "{presence}");
-    let none = socket.ask(json!({ "presence": { "ch": "incidents:none" } })).await;
+    let none = socket.request(json!({ "presence": { "ch": "incidents:none" } })).await;
     assert_eq!(none["error"]["reason"], "not_found", "{none}");
 }
 
@@ -163,11 +164,11 @@ async fn ones_own_channel_needs_no_subscription() {
     let muster = server("");
     let token = admin_token(&muster).await;
     let mut socket = Socket::page(&muster).await;
-    let hello = socket.ask(json!({ "connect": { "token": token } })).await;
+    let hello = socket.request(json!({ "connect": { "token": token } })).await;
     let own = format!("user:{}", hello["ok"]["user"].as_str().unwrap());
-    // Subscribed at `connect`, in the hub's order before what comes after this reply.
+    // Subscribed at `connect`, in the hub's order before the events after this reply.
     socket.subscribe(json!({ "ch": "system" })).await;
-    tell(&muster, &[&own], "notice", json!({ "n": 1 }));
+    publish(&muster, &[&own], "notice", json!({ "n": 1 }));
     let push = socket.frame().await;
     assert_eq!((push["ch"].as_str(), &push["data"]["n"]), (Some(own.as_str()), &json!(1)));
 }

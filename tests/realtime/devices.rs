@@ -1,4 +1,4 @@
-//! Devices on live sockets, let in by tokens that they sign themselves.
+//! Devices on live sockets, authenticated by tokens that they sign themselves.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -40,10 +40,10 @@ impl Unit {
         format!("devices:{}", self.id)
     }
 
-    /// With its token at the handshake, once its own channel stands.
+    /// Opens a socket with the device's token at the handshake, and waits for the subscription to its own channel.
     async fn open(&self, muster: &Muster) -> Socket {
         let mut socket = Socket::open(muster, &self.token()).await;
-        let reply = socket.ask(json!({ "connect": { "subs": { self.channel(): {} } } })).await;
+        let reply = socket.request(json!({ "connect": { "subs": { self.channel(): {} } } })).await;
         assert_eq!(reply["ok"]["subs"][self.channel()]["recovered"], json!(false), "{reply}");
         assert_eq!(reply["ok"]["user"], json!(self.id), "{reply}");
         socket
@@ -60,33 +60,33 @@ async fn frame_named(socket: &mut Socket, name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_device_hears_of_a_command_and_acknowledges_it_on_its_socket() {
+async fn a_device_receives_a_command_and_acknowledges_it_on_its_socket() {
     let muster = Muster::start("");
     let admin = muster.admin().await;
     let unit = Unit::register(&admin).await;
     let mut socket = unit.open(&muster).await;
-    // Another says who it is in its first frame; its own channel comes without being asked for.
+    // Another device authenticates in its first frame; its own channel is subscribed automatically.
     let mut other = Socket::connect(&muster, &unit.token()).await;
-    let own = other.ask(json!({ "history": { "ch": unit.channel() } })).await;
+    let own = other.request(json!({ "history": { "ch": unit.channel() } })).await;
     assert!(own["ok"]["pubs"].is_array(), "{own}");
-    let given = admin.post(&unit.path("/commands"), &json!({ "name": "siren.on" })).await;
-    assert_eq!(given.status, 201, "{}", given.text);
+    let created = admin.post(&unit.path("/commands"), &json!({ "name": "siren.on" })).await;
+    assert_eq!(created.status, 201, "{}", created.text);
     for socket in [&mut socket, &mut other] {
         assert_eq!(frame_named(socket, "device.command_queued").await["ch"], json!(unit.channel()));
     }
     let client = admin.without_key().with(unit.token());
-    let handed = client.get("/api/v1/device/commands/next?wait_s=0").await;
-    assert_eq!(handed.status, 200, "{}", handed.text);
-    let command = given.json()["data"]["id"].clone();
+    let next = client.get("/api/v1/device/commands/next?wait_s=0").await;
+    assert_eq!(next.status, 200, "{}", next.text);
+    let command = created.json()["data"]["id"].clone();
     let ack = json!({ "command": { "name": "device.ack", "target": command, "args": { "ok": true, "result": 7 } } });
-    let acked = socket.ask(ack).await;
+    let acked = socket.request(ack).await;
     assert_eq!((&acked["ok"]["state"], &acked["ok"]["result"]), (&json!("acked"), &json!(7)), "{acked}");
     for name in ["device.command", "incident.acknowledge", "nothing"] {
-        let refused = socket.ask(json!({ "command": { "name": name, "target": unit.id, "args": {} } })).await;
+        let refused = socket.request(json!({ "command": { "name": name, "target": unit.id, "args": {} } })).await;
         assert_eq!(refused["error"]["reason"], "unknown_command", "{name}: {refused}");
     }
     let mut person = Socket::connect(&muster, &admin_token(&muster).await).await;
-    let foreign = person.ask(json!({ "command": { "name": "device.ack", "target": command, "args": {} } })).await;
+    let foreign = person.request(json!({ "command": { "name": "device.ack", "target": command, "args": {} } })).await;
     assert_eq!(foreign["error"]["reason"], "unknown_command", "no person answers for a device: {foreign}");
 }
 
@@ -97,16 +97,16 @@ async fn a39_to_a_device_anothers_channel_looks_like_one_that_is_not_there() {
     let (unit, other) = (Unit::register(&admin).await, Unit::register(&admin).await);
     let mut socket = unit.open(&muster).await;
     let telemetry = format!("{}:telemetry", unit.channel());
-    for asked in ["subscribe", "history", "presence"] {
-        let absent = socket.ask(json!({ asked: { "ch": "devices:dev_01JABSENT" } })).await["error"].clone();
+    for request in ["subscribe", "history", "presence"] {
+        let absent = socket.request(json!({ request: { "ch": "devices:dev_01JABSENT" } })).await["error"].clone();
         assert_eq!((&absent["code"], &absent["reason"]), (&json!(2403), &json!("permission_denied")), "{absent}");
         for channel in [&other.channel(), "devices", &telemetry, "user:usr_1", "system", "incidents", "nothing"] {
-            let refused = socket.ask(json!({ asked: { "ch": channel } })).await["error"].clone();
-            assert_eq!(refused, absent, "{asked} {channel}");
+            let refused = socket.request(json!({ request: { "ch": channel } })).await["error"].clone();
+            assert_eq!(refused, absent, "{request} {channel}");
         }
     }
-    let present = socket.ask(json!({ "presence": { "ch": unit.channel() } })).await;
-    assert_eq!(present["error"]["code"], 2403, "who watches it is not told to it: {present}");
+    let present = socket.request(json!({ "presence": { "ch": unit.channel() } })).await;
+    assert_eq!(present["error"]["code"], 2403, "presence is not visible to devices: {present}");
     let answered = admin.get(&format!("/api/v1/realtime/channels/{}/presence", unit.channel())).await;
     assert_eq!(answered.json()["data"]["present"][0]["user"], json!(unit.id), "{}", answered.text);
 }
@@ -141,16 +141,16 @@ async fn a_device_is_closed_at_once_when_it_is_quarantined_retired_or_its_key_re
     for unit in [&quarantined, &retired, &renewed, &graced] {
         let headers = [("authorization", format!("Bearer {}", unit.token()))];
         let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
-        let refused = Socket::shake(&muster, "/api/v1/realtime", &headers).await.err().unwrap();
+        let refused = Socket::handshake(&muster, "/api/v1/realtime", &headers).await.err().unwrap();
         assert_eq!(refused.status, 401, "{}", refused.body);
     }
-    let own = by.ask(json!({ "history": { "ch": bystander.channel() } })).await;
+    let own = by.request(json!({ "history": { "ch": bystander.channel() } })).await;
     assert!(own["ok"].is_object(), "others are left alone: {own}");
 }
 
 #[tokio::test]
 async fn a_device_is_warned_and_refreshed_by_its_own_token_even_of_its_next_key() {
-    // Its tokens live 5 minutes: with a warning of 10 it comes at once.
+    // Its tokens are valid for 5 minutes: with a warning of 10 it is sent at once.
     let muster = Muster::start("[feed]\nexpiry_warning_ms = 600000\n");
     let admin = muster.admin().await;
     let (unit, other) = (Unit::register(&admin).await, Unit::register(&admin).await);
@@ -166,14 +166,14 @@ async fn a_device_is_warned_and_refreshed_by_its_own_token_even_of_its_next_key(
     let rotated = admin.post(&unit.path("/rotate-credentials"), &json!({ "grace_s": 3600 })).await.json();
     let key = PrivateKey::from_jwk(&rotated["data"]["private_key"]).unwrap();
     let unit = Unit { id: unit.id, key };
-    let refreshed = socket.ask(json!({ "refresh": { "token": unit.token() } })).await;
+    let refreshed = socket.request(json!({ "refresh": { "token": unit.token() } })).await;
     assert!(refreshed["ok"]["exp"].is_u64(), "{refreshed}");
-    // The key that it came with ends; it goes on by the one that it refreshed with.
+    // The key of the handshake is replaced; the socket stays open by the key of the refresh.
     let first = PrivateKey::generate().unwrap();
     let again = json!({ "grace_s": 3600, "public_key": first.public().to_jwk() });
     assert_eq!(admin.post(&unit.path("/rotate-credentials"), &again).await.status, 200);
     assert_eq!(frame_named(&mut socket, "device.updated").await["ch"], json!(unit.channel()));
-    assert!(socket.ask(json!({ "history": { "ch": unit.channel() } })).await["ok"].is_object());
+    assert!(socket.request(json!({ "history": { "ch": unit.channel() } })).await["ok"].is_object());
     socket.begin(json!({ "refresh": { "token": other.token() } })).await;
     assert_eq!(socket.closed().await, 4001);
 }

@@ -1,23 +1,23 @@
-//! Readers that do not read, and a hub that dies.
+//! Readers that do not read, and a hub that fails.
 
 use std::time::{Duration, Instant};
 
 use muster_core::event::Event;
 use serde_json::json;
 
-use super::world::{STALLED_KIB, server, tell};
+use super::world::{STALLED_KIB, publish, server};
 use crate::support::server::Muster;
 use crate::support::socket::{Raw, Socket, admin_token};
 
-/// Tells of something 4 KB long 50 times, and reads it all: how long that took.
-async fn round(muster: &Muster, reader: &mut Socket, told: &mut u64, pad: &str) -> Duration {
+/// Publishes 50 events of 4 KB and reads them all; returns how long that took.
+async fn round(muster: &Muster, reader: &mut Socket, published: &mut u64, pad: &str) -> Duration {
     let began = Instant::now();
     let event = |n| Event::new("a", muster.app.clock.now(), vec!["system".into()], &json!({ "n": n, "pad": pad }));
-    muster.app.feed.publisher().publish((*told..*told + 50).map(event).collect());
-    for n in *told..*told + 50 {
+    muster.app.feed.publisher().publish((*published..*published + 50).map(event).collect());
+    for n in *published..*published + 50 {
         assert_eq!(reader.frame().await["data"]["n"], n);
     }
-    *told += 50;
+    *published += 50;
     began.elapsed()
 }
 
@@ -29,38 +29,38 @@ fn resident() -> u64 {
 }
 
 #[tokio::test]
-async fn a36_a_reader_that_stalls_is_cut_off_and_nobody_else_notices() {
+async fn a36_a_stalled_reader_is_disconnected_and_others_are_not_affected() {
     let muster = server("");
     let token = admin_token(&muster).await;
     let mut reader = Socket::connect(&muster, &token).await;
     reader.subscribe(json!({ "ch": "system" })).await;
-    let (pad, mut told) = ("x".repeat(4000), 0_u64);
-    // The channel's ring is full, and memory as it stays, before anybody stalls.
+    let (pad, mut published) = ("x".repeat(4000), 0_u64);
+    // The channel's ring is full, and memory stable, before a reader stalls.
     let mut usual = Vec::new();
     for _ in 0..60 {
-        usual.push(round(&muster, &mut reader, &mut told, &pad).await);
+        usual.push(round(&muster, &mut reader, &mut published, &pad).await);
     }
     let before = resident();
     let mut stalled = Raw::open(&muster, &token).await;
     assert!(stalled.frame(0x81, br#"{"id":1,"subscribe":{"ch":"system"}}"#).await);
-    // Paced by the reader that reads: the kernel takes some MB for the one that does not.
+    // Paced by the active reader: the kernel buffers some MB for the one that does not read.
     let (began, mut with_it) = (Instant::now(), Vec::new());
     while muster.app.sockets.evicted() == 0 && began.elapsed() < Duration::from_secs(60) {
-        with_it.push(round(&muster, &mut reader, &mut told, &pad).await);
+        with_it.push(round(&muster, &mut reader, &mut published, &pad).await);
     }
     let (evicted_after, grown) = (began.elapsed(), resident().saturating_sub(before));
-    assert_eq!(muster.app.sockets.evicted(), 1, "after {told} frames");
-    // No close frame fits a full socket: it is there where the kernel took one more.
+    assert_eq!(muster.app.sockets.evicted(), 1, "after {published} frames");
+    // A close frame does not fit a full socket: it arrives where the kernel accepted one more.
     assert!(matches!(stalled.close_code().await, 1006 | 4101));
     usual.sort_unstable();
     with_it.sort_unstable();
     let (usual, with_it) = (usual[usual.len() / 2], with_it[with_it.len() / 2]);
     println!("evicted after {evicted_after:?}, {grown} KiB more, rounds took {usual:?} before and {with_it:?} then");
-    // The bars are 15 s, 2 MiB and no change; what a shared machine and both sides in one process add is allowed for.
+    // The bounds are 15 s, 2 MiB and no change, with an allowance for a shared machine and both sides in one process.
     assert!(evicted_after < Duration::from_secs(30), "{evicted_after:?}");
     assert!(grown < STALLED_KIB, "{grown} KiB more");
     assert!(with_it < usual * 5 + Duration::from_millis(50), "{usual:?} before and {with_it:?} then");
-    tell(&muster, &["system"], "a", json!({ "n": "last" }));
+    publish(&muster, &["system"], "a", json!({ "n": "last" }));
     assert_eq!(reader.frame().await["data"]["n"], "last");
 }
 
@@ -70,17 +70,17 @@ async fn sockets_outlive_the_hub() {
     let token = admin_token(&muster).await;
     let mut socket = Socket::connect(&muster, &token).await;
     socket.subscribe(json!({ "ch": "alerts" })).await;
-    tell(&muster, &["alerts"], "a", json!({ "n": 1 }));
+    publish(&muster, &["alerts"], "a", json!({ "n": 1 }));
     assert_eq!(socket.frame().await["data"]["n"], 1);
     assert!(muster.tree.inject_panic("feed/hub"));
-    // The answer comes once the hub is back and this connection has subscribed anew.
+    // The reply arrives once the hub is back and this connection has subscribed again.
     let presence = loop {
-        let reply = socket.ask(json!({ "presence": { "ch": "alerts" } })).await;
+        let reply = socket.request(json!({ "presence": { "ch": "alerts" } })).await;
         if reply["ok"]["present"][0]["connections"] == 1 {
             break reply;
         }
     };
     assert!(presence["ok"].is_object());
-    tell(&muster, &["alerts"], "a", json!({ "n": 2 }));
+    publish(&muster, &["alerts"], "a", json!({ "n": 2 }));
     assert_eq!(socket.frame().await["data"]["n"], 2);
 }

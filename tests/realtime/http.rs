@@ -3,12 +3,12 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::world::{server, tell};
+use super::world::{publish, server};
 use crate::support::client::answer;
 use crate::support::server::Muster;
-use crate::support::socket::{Socket, admin_token, patiently};
+use crate::support::socket::{Socket, admin_token, with_timeout};
 
-/// An event stream as it comes, with the ids that the test client of chats does not read.
+/// An event stream with the ids, which the test client of chats does not read.
 struct Listener {
     response: reqwest::Response,
     text: String,
@@ -37,7 +37,7 @@ impl Listener {
                     return (field("id: "), serde_json::from_str(&data).unwrap());
                 }
             }
-            let chunk = patiently(self.response.chunk()).await.unwrap().expect("the stream goes on");
+            let chunk = with_timeout(self.response.chunk()).await.unwrap().expect("the stream continues");
             self.text.push_str(std::str::from_utf8(&chunk).unwrap());
         }
     }
@@ -55,16 +55,16 @@ async fn a_stream_of_several_channels_resumes_each_by_the_last_id() {
     }
     replies.sort_unstable();
     assert_eq!(replies, ["incidents", "system"]);
-    tell(&muster, &["system"], "a", json!({ "n": 1 }));
-    tell(&muster, &["incidents"], "a", json!({ "n": 2 }));
+    publish(&muster, &["system"], "a", json!({ "n": 1 }));
+    publish(&muster, &["incidents"], "a", json!({ "n": 2 }));
     let (_, first) = stream.next().await;
     let (id, second) = stream.next().await;
     let id = id.unwrap();
     assert_eq!((&first["data"]["n"], &second["data"]["n"]), (&json!(1), &json!(2)));
     assert_eq!(id.split(',').count(), 2, "{id}");
     drop(stream);
-    tell(&muster, &["system"], "a", json!({ "n": 3 }));
-    tell(&muster, &["incidents"], "a", json!({ "n": 4 }));
+    publish(&muster, &["system"], "a", json!({ "n": 3 }));
+    publish(&muster, &["incidents"], "a", json!({ "n": 4 }));
     let mut stream = Listener::open(&muster, "ch=system&ch=incidents", Some(&id)).await;
     let mut missed = Vec::new();
     while missed.len() < 2 {
@@ -99,7 +99,7 @@ async fn a_logout_ends_the_stream() {
     assert_eq!(muster.admin().await.post("/api/v1/auth/logout-all", &json!({})).await.status, 200);
     let (_, close) = stream.next().await;
     assert_eq!(close, json!({ "code": 4011, "reason": "session_revoked" }));
-    assert!(patiently(stream.response.chunk()).await.unwrap().is_none());
+    assert!(with_timeout(stream.response.chunk()).await.unwrap().is_none());
 }
 
 #[tokio::test]
@@ -110,7 +110,7 @@ async fn history_and_presence_over_http_are_those_of_the_socket() {
     socket.subscribe(json!({ "ch": "incidents:inc_1" })).await;
     let mut pushes = Vec::new();
     for n in 1..=3 {
-        tell(&muster, &["incidents:inc_1"], "a", json!({ "n": n }));
+        publish(&muster, &["incidents:inc_1"], "a", json!({ "n": n }));
         pushes.push(socket.frame().await);
     }
     let path = "/api/v1/realtime/channels/incidents:inc_1";
@@ -137,7 +137,7 @@ async fn history_and_presence_over_http_are_those_of_the_socket() {
 }
 
 #[tokio::test]
-async fn an_ordinary_request_is_told_how_to_connect() {
+async fn a_plain_request_is_rejected_with_how_to_connect() {
     let muster = server("");
     let got = muster.client().without_key().get("/api/v1/realtime").await;
     assert_eq!(got.status, 426);

@@ -1,4 +1,4 @@
-//! Resuming over kill -9 of the program itself.
+//! Resuming after kill -9 of the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,43 +7,43 @@ use serde_json::{Value, json};
 
 use crate::support::client::{Client, try_answer};
 use crate::support::process::Launch;
-use crate::support::socket::{Came, Socket};
+use crate::support::socket::{Socket, SocketMessage};
 use crate::support::{EMAIL, PASSWORD};
 
 const KILLS: usize = 12;
 const WRITERS: usize = 6;
 
-/// Somebody who follows `incidents`, and resumes wherever it was cut off.
+/// A follower of `incidents` that resumes wherever it was cut off.
 struct Follower {
     socket: Socket,
     epoch: Value,
     offset: u64,
-    /// What was told, by what each change was marked with: the events' identifiers.
-    told: BTreeMap<String, Vec<String>>,
+    /// Identifiers of the received events, by the mark of each change.
+    received: BTreeMap<String, Vec<String>>,
     eids: BTreeSet<String>,
 }
 
 impl Follower {
     async fn open(url: &str, token: &str) -> Self {
         let mut socket = Socket::at(url, token).await;
-        let stands = socket.subscribe(json!({ "ch": "incidents", "snapshot": true })).await;
-        let (epoch, offset) = (stands["epoch"].clone(), stands["offset"].as_u64().unwrap());
-        Self { socket, epoch, offset, told: BTreeMap::new(), eids: BTreeSet::new() }
+        let subscribed = socket.subscribe(json!({ "ch": "incidents", "snapshot": true })).await;
+        let (epoch, offset) = (subscribed["epoch"].clone(), subscribed["offset"].as_u64().unwrap());
+        Self { socket, epoch, offset, received: BTreeMap::new(), eids: BTreeSet::new() }
     }
 
-    /// Takes a publication: the next one, and no event that came before.
+    /// Records a publication: the next one, and not a duplicate.
     fn take(&mut self, frame: &Value) {
         assert_eq!(frame["off"].as_u64(), Some(self.offset + 1), "gapless: {frame}");
         self.offset += 1;
         let eid = frame["eid"].as_str().unwrap().to_owned();
-        assert!(self.eids.insert(eid.clone()), "told twice: {frame}");
+        assert!(self.eids.insert(eid.clone()), "published twice: {frame}");
         let data = &frame["data"];
         if let Some(mark) = data["entry"]["note"].as_str().or_else(|| data["patch"]["summary"].as_str()) {
-            self.told.entry(mark.to_owned()).or_default().push(eid);
+            self.received.entry(mark.to_owned()).or_default().push(eid);
         }
     }
 
-    /// Reads until so many more publications came.
+    /// Reads until this many more publications were received.
     async fn read(&mut self, more: u64) {
         let until = self.offset + more;
         while self.offset < until {
@@ -52,47 +52,47 @@ impl Follower {
         }
     }
 
-    /// Reads what is on the way yet, up to the connection's end.
+    /// Reads what is in flight, up to the connection's end.
     async fn drain(&mut self) {
-        while let Came::Frame(frame) = self.socket.next().await {
+        while let SocketMessage::Frame(frame) = self.socket.next().await {
             self.take(&frame);
         }
     }
 
-    /// Goes on where it was: `Err` with the snapshot where the server says that it cannot prove that nothing is missing.
+    /// Resumes: `Err` with the snapshot where the server cannot prove that nothing is missing.
     async fn resume(&mut self, url: &str, token: &str) -> Result<(), Value> {
         self.socket = Socket::at(url, token).await;
         let since = json!({ "epoch": self.epoch, "offset": self.offset });
-        let stands = self.socket.subscribe(json!({ "ch": "incidents", "since": since, "snapshot": true })).await;
-        if stands["recovered"] == true {
-            assert_eq!(stands["epoch"], self.epoch);
+        let subscribed = self.socket.subscribe(json!({ "ch": "incidents", "since": since, "snapshot": true })).await;
+        if subscribed["recovered"] == true {
+            assert_eq!(subscribed["epoch"], self.epoch);
             return Ok(());
         }
-        assert!(["gap", "epoch", "limit"].contains(&stands["why"].as_str().unwrap()), "{stands}");
-        (self.epoch, self.offset) = (stands["epoch"].clone(), stands["offset"].as_u64().unwrap());
-        Err(stands["state"].clone())
+        assert!(["gap", "epoch", "limit"].contains(&subscribed["why"].as_str().unwrap()), "{subscribed}");
+        (self.epoch, self.offset) = (subscribed["epoch"].clone(), subscribed["offset"].as_u64().unwrap());
+        Err(subscribed["state"].clone())
     }
 
-    /// Reads until that mark was told.
-    async fn until(&mut self, mark: &str) {
-        while !self.told.contains_key(mark) {
+    /// Reads until that mark is received.
+    async fn wait_until(&mut self, mark: &str) {
+        while !self.received.contains_key(mark) {
             self.read(1).await;
         }
     }
 }
 
-/// Notes and changes, one after another, until the server is gone: what was acknowledged.
+/// Sends notes and changes until the server is gone; returns what was acknowledged.
 async fn writes(client: Client, path: String, mark: String) -> Vec<String> {
     let mut acknowledged = Vec::new();
     for n in 0.. {
         let mark = format!("{mark}-{n}");
-        let asked = if n % 2 == 0 {
-            client.posting(&format!("{path}/notes"), &json!({ "text": mark }))
+        let request = if n % 2 == 0 {
+            client.post_request(&format!("{path}/notes"), &json!({ "text": mark }))
         } else {
             let change = client.request(reqwest::Method::PATCH, &path).header("if-match", "*");
             change.header("content-type", "application/json").body(json!({ "summary": mark }).to_string())
         };
-        match try_answer(asked).await {
+        match try_answer(request).await {
             Ok(got) => {
                 assert!(matches!(got.status, 200 | 201), "{} {}", got.status, got.text);
                 acknowledged.push(mark);
@@ -104,7 +104,7 @@ async fn writes(client: Client, path: String, mark: String) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a40_a_kill_in_the_middle_of_a_burst_loses_nothing_and_tells_nothing_twice() {
+async fn a40_a_kill_during_a_burst_loses_no_event_and_repeats_none() {
     let folder = tempfile::tempdir().unwrap();
     let launch = || Launch::new(folder.path()).with("MUSTER__LIMITS__PERSON", "1000000").start();
     let mut server = launch();
@@ -127,7 +127,7 @@ async fn a40_a_kill_in_the_middle_of_a_burst_loses_nothing_and_tells_nothing_twi
                 .map(|(n, path)| tokio::spawn(writes(admin.clone(), path.clone(), format!("r{round}-w{n}")))),
         );
         let reading = async {
-            // Each time elsewhere in the burst.
+            // At a different point of the burst in each round.
             follower.read(3 + 7 * round as u64 % 40).await;
             server.kill();
             follower.drain().await;
@@ -145,9 +145,10 @@ async fn a40_a_kill_in_the_middle_of_a_burst_loses_nothing_and_tells_nothing_twi
         }
         let mark = format!("after-{round}");
         assert_eq!(admin.post(&format!("{}/notes", paths[0]), &json!({ "text": mark })).await.status, 201);
-        follower.until(&mark).await;
+        follower.wait_until(&mark).await;
         for mark in &acknowledged {
-            let eids = follower.told.get(mark).unwrap_or_else(|| panic!("round {round}: {mark} was never told"));
+            let eids =
+                follower.received.get(mark).unwrap_or_else(|| panic!("round {round}: {mark} was never published"));
             assert_eq!(eids.len(), 1, "{mark}");
         }
     }

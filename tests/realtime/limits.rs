@@ -1,4 +1,4 @@
-//! What a client may send and hold, and what it is closed for.
+//! Limits of what a client may send and hold, and the codes that it is closed with.
 
 use std::collections::BTreeSet;
 
@@ -6,17 +6,17 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::world::{RECONNECTS, server, tell};
-use crate::support::socket::{Raw, Socket, admin_token, until};
+use super::world::{RECONNECTS, publish, server};
+use crate::support::socket::{Raw, Socket, admin_token, wait_until};
 
 #[tokio::test]
-async fn a37_whoever_says_nothing_is_closed_in_time_and_there_are_only_so_many() {
+async fn a37_silent_connections_are_closed_in_time_and_their_number_is_limited() {
     let muster = server("[feed]\nconnect_within_ms = 1500\nmax_unauthenticated = 20\n");
     let mut silent = join_all((0..20).map(|_| Socket::page(&muster))).await;
     let origin = muster.url();
-    let full = Socket::shake(&muster, "/api/v1/realtime", &[("origin", &origin)]).await.err().unwrap();
+    let full = Socket::handshake(&muster, "/api/v1/realtime", &[("origin", &origin)]).await.err().unwrap();
     assert_eq!(full.status, 503, "{}", full.body);
-    // Whoever brings a token takes none of their places.
+    // Connections with a token do not count against that limit.
     let token = admin_token(&muster).await;
     Socket::open(&muster, &token).await;
     for code in join_all(silent.iter_mut().map(Socket::closed)).await {
@@ -25,7 +25,7 @@ async fn a37_whoever_says_nothing_is_closed_in_time_and_there_are_only_so_many()
     Socket::page(&muster).await;
 }
 
-/// What is sent, by first byte and payload, and the code that it is closed by.
+/// First byte and payload of a frame, and the code that the socket is closed with.
 type Case<'a> = (&'a str, Vec<(u8, &'a [u8])>, u16);
 
 #[tokio::test]
@@ -79,19 +79,19 @@ async fn a39_names_and_numbers_of_subscriptions_are_bounded_and_nothing_leaks() 
         socket.subscribe(json!({ "ch": format!("incidents:inc_{n}") })).await;
     }
     let subscribe = |ch: &str| json!({ "subscribe": { "ch": ch } });
-    let one_more = socket.ask(subscribe("incidents:inc_128")).await;
+    let one_more = socket.request(subscribe("incidents:inc_128")).await;
     assert_eq!(one_more["error"]["code"], 2413, "{one_more}");
-    let again = socket.ask(subscribe("incidents:inc_1")).await;
+    let again = socket.request(subscribe("incidents:inc_1")).await;
     assert_eq!(again["error"]["code"], 2405, "{again}");
     let mut socket = Socket::connect(&muster, &token).await;
     for wrong in ["x".repeat(256), "incidents:*".into(), "incidents:>".into(), String::new(), "a b".into(), "ä".into()]
     {
-        let refused = socket.ask(subscribe(&wrong)).await;
+        let refused = socket.request(subscribe(&wrong)).await;
         assert_eq!(refused["error"]["code"], 2400, "{wrong:?}: {refused}");
     }
     let mut refusals: Vec<Value> = Vec::new();
     for hidden in ["incidents:none_1", "no.such.channel", "user:usr_01ARZ3NDEKTSV4RRFFQ69G5FAV", "incidents:none_2"] {
-        refusals.push(socket.ask(subscribe(hidden)).await["error"].clone());
+        refusals.push(socket.request(subscribe(hidden)).await["error"].clone());
     }
     assert_eq!(refusals[0]["code"], 2404);
     assert!(refusals.iter().all(|refusal| *refusal == refusals[0]), "they look the same: {refusals:?}");
@@ -104,7 +104,7 @@ async fn the_number_of_subscriptions_is_a_setting() {
     for n in 0..2 {
         socket.subscribe(json!({ "ch": format!("incidents:inc_{n}") })).await;
     }
-    let third = socket.ask(json!({ "subscribe": { "ch": "incidents:inc_2" } })).await;
+    let third = socket.request(json!({ "subscribe": { "ch": "incidents:inc_2" } })).await;
     assert_eq!(third["error"]["code"], 2413, "{third}");
 }
 
@@ -119,7 +119,7 @@ async fn a_person_has_ten_connections() {
     page.send(&json!({ "id": 1, "connect": { "token": token } })).await;
     assert_eq!(page.closed().await, 4009);
     drop(sockets);
-    until("the places are free again", || muster.app.sockets.counts.total() == 0).await;
+    wait_until("the places are free again", || muster.app.sockets.counts.total() == 0).await;
     Socket::connect(&muster, &token).await;
 }
 
@@ -128,13 +128,13 @@ async fn a42_a_storm_of_reconnecting_clients_is_served_while_people_log_in() {
     let muster = server("[feed]\nmax_per_person = 2000\n[limits.agent]\nhealth = 10000\n");
     let token = admin_token(&muster).await;
     let mut first = Socket::connect(&muster, &token).await;
-    let stands = first.subscribe(json!({ "ch": "system" })).await;
-    tell(&muster, &["system"], "a", json!({ "n": 1 }));
+    let subscribed = first.subscribe(json!({ "ch": "system" })).await;
+    publish(&muster, &["system"], "a", json!({ "n": 1 }));
     first.frame().await;
-    let since = json!({ "epoch": stands["epoch"], "offset": stands["offset"] });
+    let since = json!({ "epoch": subscribed["epoch"], "offset": subscribed["offset"] });
     let storm = join_all((0..RECONNECTS).map(|_| async {
         let mut socket = Socket::open(&muster, &token).await;
-        let hello = socket.ask(json!({ "connect": { "subs": { "system": { "since": since } } } })).await;
+        let hello = socket.request(json!({ "connect": { "subs": { "system": { "since": since } } } })).await;
         assert_eq!(hello["ok"]["subs"]["system"]["pubs"], 1, "{hello}");
         assert_eq!(socket.frame().await["data"]["n"], 1);
         socket
@@ -142,7 +142,7 @@ async fn a42_a_storm_of_reconnecting_clients_is_served_while_people_log_in() {
     let logins = join_all((0..5).map(|_| admin_token(&muster)));
     let (sockets, _) = futures::join!(storm, logins);
     assert_eq!(muster.app.sockets.counts.total(), RECONNECTS + 1);
-    tell(&muster, &["system"], "a", json!({ "n": 2 }));
+    publish(&muster, &["system"], "a", json!({ "n": 2 }));
     for mut socket in sockets {
         assert_eq!(socket.frame().await["data"]["n"], 2);
     }
@@ -172,14 +172,14 @@ async fn a43_the_same_command_twice_in_parallel_is_done_once() {
             done.insert(reply["ok"]["id"].as_str().unwrap_or_else(|| panic!("{reply}")).to_owned());
         }
     }
-    assert_eq!(done.len(), 1, "every answer tells of the same command");
+    assert_eq!(done.len(), 1, "every response has the same command");
     let listed = admin.get(&format!("/api/v1/devices/{device}/commands")).await.json();
     assert_eq!(listed["data"]["commands"].as_array().unwrap().len(), 1, "{listed}");
-    let conflict = other.ask(command("c1", json!({ "s": 6 }))).await;
+    let conflict = other.request(command("c1", json!({ "s": 6 }))).await;
     assert_eq!(conflict["error"]["reason"], "idempotency_conflict", "{conflict}");
-    let next = one.ask(command("c2", json!({ "s": 5 }))).await;
+    let next = one.request(command("c2", json!({ "s": 5 }))).await;
     assert!(!done.contains(next["ok"]["id"].as_str().unwrap()), "{next}");
-    let unknown = one.ask(json!({ "command": { "name": "nothing", "idem": "c3" } })).await;
+    let unknown = one.request(json!({ "command": { "name": "nothing", "idem": "c3" } })).await;
     assert_eq!(unknown["error"]["reason"], "unknown_command", "{unknown}");
 }
 

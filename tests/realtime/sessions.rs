@@ -7,7 +7,7 @@ use muster_core::event::Event;
 use reqwest::Method;
 use serde_json::json;
 
-use super::world::{server, tell};
+use super::world::{publish, server};
 use crate::support::client::answer;
 use crate::support::socket::{Raw, Socket, admin_token, token};
 use crate::support::{EMAIL, PASSWORD};
@@ -28,7 +28,10 @@ async fn a14_the_replay_of_a_used_refresh_token_closes_the_familys_sockets() {
     for socket in &mut of_family {
         assert_eq!(socket.closed().await, 4011);
     }
-    assert!(other.ask(json!({ "history": { "ch": "system" } })).await["ok"].is_object(), "another session lives");
+    assert!(
+        other.request(json!({ "history": { "ch": "system" } })).await["ok"].is_object(),
+        "another session stays open"
+    );
 }
 
 #[tokio::test]
@@ -38,7 +41,7 @@ async fn a31_a_socket_is_warned_before_its_token_ends_and_closed_after_it() {
     let login = muster.client().without_key().login(EMAIL, PASSWORD).await.1.json()["data"].clone();
     let token = login["token"].as_str().unwrap();
     let mut socket = Socket::page(&muster).await;
-    let hello = socket.ask(json!({ "connect": { "token": token } })).await;
+    let hello = socket.request(json!({ "connect": { "token": token } })).await;
     let exp = hello["ok"]["exp"].as_u64().unwrap();
     let warning = socket.frame().await;
     assert_eq!(warning["sys"], "auth.expiring", "{warning}");
@@ -48,13 +51,13 @@ async fn a31_a_socket_is_warned_before_its_token_ends_and_closed_after_it() {
     assert_eq!(socket.closed().await, 4200);
     let closed = muster.app.clock.now().0;
     assert!((exp * 1000 + 1000..exp * 1000 + 20_000).contains(&closed), "{closed} is behind {exp} and the grace");
-    // The session lives: refreshed, it connects again at once.
+    // The session is still valid: refreshed, it connects again at once.
     let again = json!({ "refresh_token": login["refresh_token"] });
     let next = muster.client().without_key().post("/api/v1/auth/refresh", &again).await;
     Socket::connect(&muster, next.json()["data"]["token"].as_str().unwrap()).await;
 }
 
-/// Revoked so often.
+/// Number of revoked sessions.
 const REVOCATIONS: usize = 50;
 
 #[tokio::test]
@@ -82,7 +85,7 @@ async fn a32_a_revoked_session_is_closed_at_once_in_the_middle_of_a_flood() {
         took.push(began.elapsed());
         assert_eq!((out.status, code), (200, 4011), "{}", out.text);
         socket.frame(0x88, &4011_u16.to_be_bytes()).await;
-        // The connection may stand up to a second yet: that is waited for behind the next ones.
+        // The connection may stay open for up to another second: this is awaited after the next ones.
         ends.push(tokio::spawn(async move { socket.rest().await }));
     }
     for rest in join_all(ends).await {
@@ -93,7 +96,8 @@ async fn a32_a_revoked_session_is_closed_at_once_in_the_middle_of_a_flood() {
     took.sort_unstable();
     let (median, most) = (took[REVOCATIONS / 2], took[REVOCATIONS - 1]);
     println!("{REVOCATIONS} revocations, from the request to the close: median {median:?}, most {most:?}");
-    // The bar is 100 ms at p99 in a release build on a quiet machine, and the bench's; this one keeps its order.
+    // The bound is 100 ms at p99 in a release build on a quiet machine, checked by the bench; this one has its order of
+    // magnitude.
     assert!(median < Duration::from_secs(1) && most < Duration::from_secs(5), "{took:?}");
 }
 
@@ -108,7 +112,7 @@ async fn a33_a_socket_is_refreshed_by_its_own_session_only() {
     assert_eq!(again.status, 200, "{}", again.text);
     let next = again.json()["data"]["token"].as_str().unwrap().to_owned();
     let mut own = Socket::connect(&muster, &first).await;
-    let reply = own.ask(json!({ "refresh": { "token": next } })).await;
+    let reply = own.request(json!({ "refresh": { "token": next } })).await;
     assert!(reply["ok"]["exp"].as_u64().is_some(), "{reply}");
     let (of_eve, of_another_session) = (token(&muster, "eve@example.org").await, admin_token(&muster).await);
     for (name, foreign) in [("another person", of_eve), ("another session", of_another_session), ("none", "x".into())] {
@@ -124,7 +128,7 @@ async fn a34_a_permission_that_is_taken_ends_what_it_covered_and_nothing_else() 
     muster.person("kim", "incident_commander").await;
     let mut socket = Socket::page(&muster).await;
     let token = token(&muster, "kim@example.org").await;
-    let hello = socket.ask(json!({ "connect": { "token": token } })).await;
+    let hello = socket.request(json!({ "connect": { "token": token } })).await;
     let user = hello["ok"]["user"].as_str().unwrap().to_owned();
     socket.subscribe(json!({ "ch": "incidents.restricted" })).await;
     socket.subscribe(json!({ "ch": "incidents" })).await;
@@ -133,17 +137,17 @@ async fn a34_a_permission_that_is_taken_ends_what_it_covered_and_nothing_else() 
     let changed =
         answer(change.header("content-type", "application/json").body(json!({ "role": "viewer" }).to_string())).await;
     assert_eq!(changed.status, 200, "{}", changed.text);
-    let told = loop {
+    let received = loop {
         let frame = socket.frame().await;
-        // The person's own channel may tell of the change too.
+        // The person's own channel may publish the change too.
         if frame["unsubscribed"].is_object() {
             break frame;
         }
     };
     let wanted =
         json!({ "ch": "incidents.restricted", "unsubscribed": { "code": 2403, "reason": "permission_revoked" } });
-    assert_eq!(told, wanted);
-    tell(&muster, &["incidents", "incidents.restricted"], "a", json!({ "n": 1 }));
+    assert_eq!(received, wanted);
+    publish(&muster, &["incidents", "incidents.restricted"], "a", json!({ "n": 1 }));
     let push = loop {
         let frame = socket.frame().await;
         if frame["ev"] == "a" {
@@ -151,7 +155,7 @@ async fn a34_a_permission_that_is_taken_ends_what_it_covered_and_nothing_else() 
         }
     };
     assert_eq!(push["ch"], "incidents");
-    let again = socket.ask(json!({ "subscribe": { "ch": "incidents.restricted" } })).await;
+    let again = socket.request(json!({ "subscribe": { "ch": "incidents.restricted" } })).await;
     assert_eq!(again["error"]["code"], 2403, "{again}");
 }
 
@@ -165,16 +169,16 @@ async fn a35_pages_of_other_origins_are_refused_before_the_upgrade() {
     let bearer = format!("Bearer {token}");
     for foreign in ["https://evil.example", "null", suffix.as_str(), prefix.as_str(), "https://ops.example.org.evil"] {
         for headers in [vec![("origin", foreign)], vec![("origin", foreign), ("authorization", bearer.as_str())]] {
-            let refused = Socket::shake(&muster, "/api/v1/realtime", &headers).await.err();
+            let refused = Socket::handshake(&muster, "/api/v1/realtime", &headers).await.err();
             assert_eq!(refused.map(|refused| refused.status), Some(403), "{foreign}");
         }
     }
-    let missing = Socket::shake(&muster, "/api/v1/realtime", &[]).await.err().unwrap();
+    let missing = Socket::handshake(&muster, "/api/v1/realtime", &[]).await.err().unwrap();
     assert_eq!(missing.status, 403, "{}", missing.body);
     let twice = [("origin", own.as_str()), ("origin", "https://evil.example")];
-    assert_eq!(Socket::shake(&muster, "/api/v1/realtime", &twice).await.err().unwrap().status, 403);
+    assert_eq!(Socket::handshake(&muster, "/api/v1/realtime", &twice).await.err().unwrap().status, 403);
     for origin in [own.as_str(), "https://ops.example.org"] {
-        assert!(Socket::shake(&muster, "/api/v1/realtime", &[("origin", origin)]).await.is_ok(), "{origin}");
+        assert!(Socket::handshake(&muster, "/api/v1/realtime", &[("origin", origin)]).await.is_ok(), "{origin}");
     }
     Socket::open(&muster, &token).await;
 }
@@ -182,25 +186,27 @@ async fn a35_pages_of_other_origins_are_refused_before_the_upgrade() {
 #[tokio::test]
 async fn a_bad_token_is_401_at_the_handshake_and_one_in_the_query_is_not_read() {
     let muster = server("");
-    let refused = Socket::shake(&muster, "/api/v1/realtime", &[("authorization", "Bearer none")]).await.err().unwrap();
+    let refused =
+        Socket::handshake(&muster, "/api/v1/realtime", &[("authorization", "Bearer none")]).await.err().unwrap();
     assert_eq!(refused.status, 401, "{}", refused.body);
     let token = admin_token(&muster).await;
     let query = format!("/api/v1/realtime?token={token}&access_token={token}");
-    assert_eq!(Socket::shake(&muster, &query, &[]).await.err().unwrap().status, 403);
+    assert_eq!(Socket::handshake(&muster, &query, &[]).await.err().unwrap().status, 403);
     let origin = muster.url();
-    let mut socket = Socket::shake(&muster, &query, &[("origin", &origin)]).await.unwrap();
+    let mut socket = Socket::handshake(&muster, &query, &[("origin", &origin)]).await.unwrap();
     socket.send(&json!({ "id": 1, "connect": {} })).await;
     assert_eq!(socket.closed().await, 4001);
 }
 
 #[tokio::test]
-async fn a_stopping_server_tells_its_sockets() {
+async fn a_stopping_server_notifies_its_sockets() {
     let muster = server("");
     let token = admin_token(&muster).await;
     let mut socket = Socket::connect(&muster, &token).await;
     muster.app.drain();
     assert_eq!(socket.closed().await, 1012);
-    let refused = Socket::shake(&muster, "/api/v1/realtime", &[("authorization", &format!("Bearer {token}"))]).await;
+    let refused =
+        Socket::handshake(&muster, "/api/v1/realtime", &[("authorization", &format!("Bearer {token}"))]).await;
     assert_eq!(refused.err().unwrap().status, 503);
 }
 
@@ -215,5 +221,5 @@ async fn heartbeats_are_the_same_two_bytes_and_want_an_answer() {
         alive.heartbeat().await;
         alive.send(&json!({})).await;
     }
-    assert!(alive.ask(json!({ "history": { "ch": "system" } })).await["ok"].is_object());
+    assert!(alive.request(json!({ "history": { "ch": "system" } })).await["ok"].is_object());
 }

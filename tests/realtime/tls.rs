@@ -4,8 +4,8 @@ use muster_core::event::Event;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::world::{server, tell};
-use crate::support::socket::{Raw, Socket, admin_token, masked, patiently, until};
+use super::world::{publish, server};
+use crate::support::socket::{Raw, Socket, admin_token, masked, wait_until, with_timeout};
 
 #[tokio::test]
 async fn a_thousand_events_arrive_in_order_and_without_gaps() {
@@ -49,8 +49,8 @@ async fn a_closed_socket_ends_with_close_notify() {
     raw.frame(0x88, &1000_u16.to_be_bytes()).await;
     assert_eq!(raw.close_code().await, 1000);
     // Without `close_notify`, the end would be an error: the stream could have been truncated.
-    assert_eq!(patiently(raw.stream.read_to_end(&mut Vec::new())).await.unwrap(), 0);
-    until("the connection is removed", || muster.app.sockets.counts.total() == 0).await;
+    assert_eq!(with_timeout(raw.stream.read_to_end(&mut Vec::new())).await.unwrap(), 0);
+    wait_until("the connection is removed", || muster.app.sockets.counts.total() == 0).await;
 }
 
 #[tokio::test]
@@ -58,12 +58,12 @@ async fn a_client_that_disconnects_without_a_close_is_removed() {
     let muster = server("");
     let token = admin_token(&muster).await;
     let socket = Socket::open(&muster, &token).await;
-    until("the connection is counted", || muster.app.sockets.counts.total() == 1).await;
+    wait_until("the connection is counted", || muster.app.sockets.counts.total() == 1).await;
     drop(socket);
-    until("the connection is removed", || muster.app.sockets.counts.total() == 0).await;
+    wait_until("the connection is removed", || muster.app.sockets.counts.total() == 0).await;
     let mut next = Socket::open(&muster, &token).await;
     next.subscribe(json!({ "ch": "system" })).await;
-    tell(&muster, &["system"], "a", json!({ "n": 1 }));
+    publish(&muster, &["system"], "a", json!({ "n": 1 }));
     assert_eq!(next.frame().await["data"]["n"], 1);
 }
 
@@ -71,6 +71,6 @@ async fn a_client_that_disconnects_without_a_close_is_removed() {
 async fn a_page_of_the_same_host_without_tls_is_another_origin() {
     let muster = server("");
     let origin = format!("http://{}", muster.address);
-    let refused = Socket::shake(&muster, "/api/v1/realtime", &[("origin", &origin)]).await.err().unwrap();
+    let refused = Socket::handshake(&muster, "/api/v1/realtime", &[("origin", &origin)]).await.err().unwrap();
     assert_eq!(refused.status, 403, "{}", refused.body);
 }

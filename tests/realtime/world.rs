@@ -1,4 +1,4 @@
-//! A server with a feature behind the feed that answers for incidents.
+//! A server with a test double of the incident source.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json, value::to_raw_value};
 
 use crate::support::server::Muster;
 
-/// Knows of one incident; whatever begins with `none` is not there.
+/// Knows one incident; every name that begins with `none` does not exist.
 #[derive(Debug)]
 struct Incidents;
 
@@ -34,12 +34,12 @@ pub(crate) fn with_sources(muster: Muster) -> Muster {
     muster
 }
 
-/// Tells of something on these channels.
-pub(crate) fn tell(muster: &Muster, channels: &[&str], name: &str, data: Value) -> String {
-    tell_with(muster, channels, name, data, EventAttributes::default())
+/// Publishes an event on these channels.
+pub(crate) fn publish(muster: &Muster, channels: &[&str], name: &str, data: Value) -> String {
+    publish_with(muster, channels, name, data, EventAttributes::default())
 }
 
-pub(crate) fn tell_with(
+pub(crate) fn publish_with(
     muster: &Muster,
     channels: &[&str],
     name: &str,
@@ -53,8 +53,9 @@ pub(crate) fn tell_with(
     id
 }
 
-/// What a stalled reader may add to this process, in KiB. The bar for a server alone is 2 MiB, and is the bench's to
-/// show: here both sides share an allocator whose arenas grew by 2 to 35 MiB in the same second, run by run.
+/// Bound on the memory that a stalled reader may add to this process, in KiB. The bound for a server alone is 2 MiB,
+/// checked by the bench: here both sides share an allocator whose arenas grew by 2 to 35 MiB in a second, varying by
+/// run.
 pub(crate) const STALLED_KIB: u64 = 64 << 10;
 
 /// Number of clients that reconnect at the same time. The benchmark does it with 10,000 in 5 s.

@@ -1,4 +1,5 @@
-//! A dashboard: one socket, several channels, everything that it saw; cut, it comes back and asks for what it missed.
+//! A dashboard: one socket, several channels, everything that it received; when disconnected, it resumes from its
+//! positions.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -13,30 +14,30 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
-/// No wait of the scenario takes longer.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// Upper bound of every wait of the scenario.
+const TEST_TIMEOUT: Duration = Duration::from_secs(90);
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 /// Offset, identifier and name.
 pub(super) type Event = (u64, String, String);
 
-/// What came on one channel.
+/// Publications received on one channel.
 #[derive(Debug, Default, Clone)]
 struct Track {
     position: Option<(String, u64)>,
     events: Vec<Event>,
 }
 
-/// What a dashboard saw.
+/// The publications that a dashboard received.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct DashboardView {
     tracks: BTreeMap<String, Track>,
     resumed: u32,
-    /// What must not be: gaps, duplicates, continuity lost.
+    /// Violations: gaps, duplicates, lost continuity.
     faults: Vec<String>,
 }
 
-impl Seen {
+impl DashboardView {
     pub(super) fn names(&self, channel: &str) -> impl Iterator<Item = &str> {
         self.tracks.get(channel).into_iter().flat_map(|track| &track.events).map(|(_, _, name)| name.as_str())
     }
@@ -52,7 +53,7 @@ impl Seen {
         let recovered = sub["recovered"] == true;
         let track = self.tracks.entry(channel.to_owned()).or_default();
         match &track.position {
-            // What was missed follows, up to the offset.
+            // Missed publications follow, up to the offset.
             Some(_) if recovered => self.resumed += 1,
             Some(since) => self.faults.push(format!("{channel}: not recovered from {since:?}: {sub}")),
             None => track.position = Some((epoch, offset)),
@@ -64,7 +65,7 @@ impl Seen {
         let Some(track) = self.tracks.get_mut(channel) else { return };
         let text = |name: &str| frame[name].as_str().unwrap_or_default().to_owned();
         let Some((_, at)) = &mut track.position else {
-            return self.faults.push(format!("{channel}: {off} came before the reply"));
+            return self.faults.push(format!("{channel}: {off} was received before the reply"));
         };
         if off != *at + 1 {
             self.faults.push(format!("{channel}: {off} ({}) after {at}", text("ev")));
@@ -75,11 +76,11 @@ impl Seen {
 }
 
 struct Shared {
-    seen: Mutex<Seen>,
+    seen: Mutex<DashboardView>,
     changes: watch::Sender<u64>,
-    /// Cut off by whoever wrote the story.
+    /// Disconnected by the scenario.
     cut: watch::Sender<bool>,
-    /// What is to be subscribed to.
+    /// Channels to subscribe to.
     channels: watch::Sender<Vec<String>>,
 }
 
@@ -95,7 +96,7 @@ impl Drop for Dashboard {
 }
 
 impl Dashboard {
-    /// Opens one, and waits until it stands in every channel.
+    /// Opens a dashboard and waits until it is subscribed to every channel.
     pub(super) async fn open(address: watch::Receiver<String>, token: String, channels: &[&str]) -> Self {
         let channels = channels.iter().map(|channel| (*channel).to_owned()).collect();
         let shared = Arc::new(Shared {
@@ -106,34 +107,38 @@ impl Dashboard {
         });
         let task = tokio::spawn(live(Arc::clone(&shared), address, token));
         let dashboard = Self { shared, task };
-        dashboard.stands().await;
+        dashboard.wait_until_subscribed().await;
         dashboard
     }
 
-    /// Subscribes to one more channel, and waits until it stands there.
+    /// Subscribes to one more channel and waits for the subscription.
     pub(super) async fn follow(&self, channel: &str) {
         self.shared.channels.send_modify(|channels| channels.push(channel.to_owned()));
-        self.stands().await;
+        self.wait_until_subscribed().await;
     }
 
-    async fn stands(&self) {
+    async fn wait_until_subscribed(&self) {
         let channels = self.shared.channels.borrow().clone();
-        let stands = |seen: &Seen, channel: &String| seen.tracks.get(channel).is_some_and(|t| t.position.is_some());
-        self.until("the subscriptions stand", |seen| channels.iter().all(|channel| stands(seen, channel))).await;
+        let wait_until_subscribed =
+            |seen: &DashboardView, channel: &String| seen.tracks.get(channel).is_some_and(|t| t.position.is_some());
+        self.wait_until("the subscriptions are active", |seen| {
+            channels.iter().all(|channel| wait_until_subscribed(seen, channel))
+        })
+        .await;
     }
 
-    pub(super) async fn until(&self, what: &str, enough: impl Fn(&Seen) -> bool) {
+    pub(super) async fn wait_until(&self, description: &str, condition: impl Fn(&DashboardView) -> bool) {
         let mut changes = self.shared.changes.subscribe();
         let wait = async {
-            while !enough(&self.shared.seen.lock().unwrap()) {
+            while !condition(&self.shared.seen.lock().unwrap()) {
                 changes.changed().await.unwrap();
             }
         };
-        if tokio::time::timeout(PATIENCE, wait).await.is_err() {
+        if tokio::time::timeout(TEST_TIMEOUT, wait).await.is_err() {
             let seen = self.shared.seen.lock().unwrap();
             let last: Vec<_> =
                 seen.tracks.iter().map(|(channel, track)| (channel, track.events.len(), track.events.last())).collect();
-            panic!("waited in vain until {what}: {last:?}, {:?}", seen.faults);
+            panic!("timed out waiting until {description}: {last:?}, {:?}", seen.faults);
         }
     }
 
@@ -162,25 +167,25 @@ impl Dashboard {
     }
 }
 
-/// Both saw the same, in the same order, without a gap and nothing twice, as far as both have come.
+/// Both received the same publications in the same order, without gaps or duplicates, as far as both have read.
 pub(super) fn same(one: &Dashboard, two: &Dashboard, channel: &str) {
     for dashboard in [one, two] {
         assert_eq!(dashboard.faults(), [""; 0]);
     }
     let (mut a, mut b) = (one.events(channel), two.events(channel));
-    // They began within the same moment, and one may be a frame ahead at the end.
+    // They started within the same moment, and one may be a frame ahead at the end.
     let first = a.first().map(|event| event.0).max(b.first().map(|event| event.0)).unwrap_or_default();
     let last = a.last().map(|event| event.0).min(b.last().map(|event| event.0)).unwrap_or_default();
     for events in [&mut a, &mut b] {
         events.retain(|event| (first..=last).contains(&event.0));
     }
-    assert!(!a.is_empty(), "{channel}: nothing came");
+    assert!(!a.is_empty(), "{channel}: nothing was received");
     assert_eq!(a, b, "{channel}");
     let ids: std::collections::HashSet<_> = a.iter().map(|event| &event.1).collect();
-    assert_eq!(ids.len(), a.len(), "{channel}: an event came twice");
+    assert_eq!(ids.len(), a.len(), "{channel}: an event was received twice");
 }
 
-/// Connects again and again, resuming where it was, until the dashboard is dropped.
+/// Connects repeatedly, resuming from the last positions, until the dashboard is dropped.
 async fn live(shared: Arc<Shared>, mut address: watch::Receiver<String>, token: String) {
     let mut cut = shared.cut.subscribe();
     loop {
@@ -192,7 +197,7 @@ async fn live(shared: Arc<Shared>, mut address: watch::Receiver<String>, token: 
             () = watching(&shared, &url, &token) => {}
             _ = cut.wait_for(|cut| *cut) => continue,
         }
-        // The server is gone: until it is elsewhere, or for a moment.
+        // The server is gone until it runs at another address, or for a moment.
         let _ = tokio::time::timeout(Duration::from_millis(200), address.changed()).await;
     }
 }
@@ -200,8 +205,8 @@ async fn live(shared: Arc<Shared>, mut address: watch::Receiver<String>, token: 
 async fn watching(shared: &Shared, url: &str, token: &str) {
     let Ok(mut socket) = open(url, token).await else { return };
     let mut wanted = shared.channels.subscribe();
-    let mut asked = wanted.borrow_and_update().clone();
-    if send(&mut socket, connect(shared, &asked)).await.is_err() {
+    let mut requested = wanted.borrow_and_update().clone();
+    if send(&mut socket, connect(shared, &requested)).await.is_err() {
         return;
     }
     let mut replies = BTreeMap::new();
@@ -220,14 +225,14 @@ async fn watching(shared: &Shared, url: &str, token: &str) {
             }
             _ = wanted.changed() => {
                 let channels = wanted.borrow_and_update().clone();
-                for channel in channels.iter().filter(|channel| !asked.contains(channel)) {
+                for channel in channels.iter().filter(|channel| !requested.contains(channel)) {
                     let id = 100 + replies.len() as u64;
                     replies.insert(id, channel.clone());
                     if send(&mut socket, json!({ "id": id, "subscribe": { "ch": channel } })).await.is_err() {
                         return;
                     }
                 }
-                asked = channels;
+                requested = channels;
             }
         }
     }

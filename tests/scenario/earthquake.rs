@@ -1,10 +1,10 @@
-//! The incident's story.
+//! The incident of the scenario.
 
 use muster_simulate::Fleet;
 use serde_json::{Value, json};
 
 use super::support::client::{Answer, Client, answer};
-use super::world::World;
+use super::world::ScenarioWorld;
 
 const KEY: &str = "quake-2026-11-21-rhine";
 
@@ -28,17 +28,17 @@ async fn incident(client: &Client, id: &str) -> Value {
     got.json()["data"].clone()
 }
 
-/// Makes a transition from the version that is there.
+/// Makes a transition from the current version.
 async fn moved(client: &Client, id: &str, action: &str, body: Value) -> Answer {
     let version = incident(client, id).await["version"].clone();
     let path = format!("/api/v1/incidents/{id}/{action}");
-    let made = answer(client.posting(&path, &body).header("if-match", format!("\"{version}\""))).await;
+    let made = answer(client.post_request(&path, &body).header("if-match", format!("\"{version}\""))).await;
     assert_eq!(made.status, 200, "{action}: {}", made.text);
     made
 }
 
 /// Three devices and a seismological service report the same one.
-pub(super) async fn reported(world: &World, fleet: &Fleet) -> String {
+pub(super) async fn reported(world: &ScenarioWorld, fleet: &Fleet) -> String {
     let ids = fleet.ids();
     let report = |device: &str| {
         json!({
@@ -48,9 +48,9 @@ pub(super) async fn reported(world: &World, fleet: &Fleet) -> String {
     };
     let mut found = Vec::new();
     for (device, expected) in ids.iter().zip([201, 200, 200]) {
-        let (status, said) = fleet.post_as(device, "/api/v1/device/incidents", report(device)).await.unwrap();
-        assert_eq!(status, expected, "{said}");
-        found.push(said["id"].as_str().unwrap().to_owned());
+        let (status, body) = fleet.post_as(device, "/api/v1/device/incidents", report(device)).await.unwrap();
+        assert_eq!(status, expected, "{body}");
+        found.push(body["id"].as_str().unwrap().to_owned());
     }
     let omar = world.person("omar");
     let request = omar.request(reqwest::Method::POST, "/api/v1/cap").header("content-type", "application/cap+xml");
@@ -62,13 +62,13 @@ pub(super) async fn reported(world: &World, fleet: &Fleet) -> String {
     let listed = omar.get("/api/v1/incidents").await.json();
     assert_eq!(listed["data"]["incidents"].as_array().unwrap().len(), 1, "{listed}");
     let quake = found.remove(0);
-    let shown = incident(&omar, &quake).await;
-    assert_eq!((&shown["reports"], &shown["reported_via"]), (&json!(4), &json!("device")), "{shown}");
+    let reported = incident(&omar, &quake).await;
+    assert_eq!((&reported["reports"], &reported["reported_via"]), (&json!(4), &json!("device")), "{reported}");
     quake
 }
 
-/// Triaged and activated, and a severe public alert proposed. Who proposed it cannot confirm it.
-pub(super) async fn proposed(world: &World, quake: &str) -> String {
+/// Triaged and activated, with a severe public alert proposed, which its proposer cannot confirm.
+pub(super) async fn proposed(world: &ScenarioWorld, quake: &str) -> String {
     let (omar, clara) = (world.person("omar"), world.person("clara"));
     let assessed = json!({ "severity": "Severe", "urgency": "Immediate", "certainty": "Observed" });
     moved(&omar, quake, "triage", assessed).await;
@@ -82,8 +82,8 @@ pub(super) async fn proposed(world: &World, quake: &str) -> String {
     alert
 }
 
-/// The second person says yes, once.
-pub(super) async fn confirmed(world: &World, quake: &str, alert: &str) {
+/// The second person confirms, once.
+pub(super) async fn confirmed(world: &ScenarioWorld, quake: &str, alert: &str) {
     let dora = world.person("dora");
     assert_eq!(incident(&dora, quake).await["state"], "active");
     let yes = dora.post(&format!("/api/v1/alerts/{alert}/confirm"), &json!({})).await;
@@ -95,15 +95,15 @@ pub(super) async fn confirmed(world: &World, quake: &str, alert: &str) {
     assert!(feed.text.contains("Earthquake"), "{}", feed.text);
 }
 
-pub(super) async fn ended(world: &World, quake: &str) {
+pub(super) async fn ended(world: &ScenarioWorld, quake: &str) {
     let clara = world.person("clara");
     moved(&clara, quake, "contain", json!({ "note": "aftershocks are weak" })).await;
     moved(&clara, quake, "resolve", json!({ "note": "all areas were searched" })).await;
     assert_eq!(incident(&clara, quake).await["state"], "resolved");
 }
 
-/// Each transition stands in the timeline once, in its order, and nothing is left out.
-pub(super) async fn is_told_once(world: &World, quake: &str) {
+/// Each transition is in the timeline once, in order, and none is missing.
+pub(super) async fn is_published_once(world: &ScenarioWorld, quake: &str) {
     let timeline = world.person("clara").get(&format!("/api/v1/incidents/{quake}/timeline?limit=200")).await.json();
     let entries = timeline["data"].as_object().unwrap().values().find_map(Value::as_array).unwrap().clone();
     let seqs: Vec<_> = entries.iter().map(|entry| entry["seq"].as_u64().unwrap()).collect();

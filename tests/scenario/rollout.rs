@@ -1,4 +1,4 @@
-//! The firmware's story.
+//! The firmware rollout of the scenario.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::support::client::{Client, answer};
-use super::world::World;
+use super::world::ScenarioWorld;
 
 const IMAGE: usize = 96 * 1024;
 
@@ -20,12 +20,12 @@ async fn artifact(fred: &Client) -> String {
     assert_eq!(added.status, 201, "{}", added.text);
     let image: Vec<u8> = (0..IMAGE).map(|at| (at * 31 % 251) as u8).collect();
     let sha256: String = Sha256::digest(&image).iter().map(|byte| format!("{byte:02x}")).collect();
-    let said = json!({
+    let body = json!({
         "name": "sensor", "version": "2.0.0", "sequence": 2, "vendor": "muster", "hw_class": "sim-1",
         "hw_revisions": [], "size": IMAGE, "sha256": sha256, "format": "raw", "expires_at": null,
         "min_current_sequence": null,
     });
-    let made = fred.post("/api/v1/firmware/artifacts", &said).await;
+    let made = fred.post("/api/v1/firmware/artifacts", &body).await;
     assert_eq!(made.status, 201, "{}", made.text);
     let id = made.json()["data"]["id"].as_str().unwrap().to_owned();
     let path = format!("/api/v1/firmware/artifacts/{id}");
@@ -38,7 +38,7 @@ async fn artifact(fred: &Client) -> String {
         let put = answer(piece).await;
         assert_eq!(put.status, 200, "{}", put.text);
     }
-    let jws = manifest::sign(&key, "fw-manifest+jws", said.to_string().as_bytes()).unwrap();
+    let jws = manifest::sign(&key, "fw-manifest+jws", body.to_string().as_bytes()).unwrap();
     let verified = fred.post(&format!("{path}/verify"), &json!({ "manifest_jws": jws })).await;
     assert_eq!((verified.status, &verified.json()["data"]["state"]), (200, &json!("ready")), "{}", verified.text);
     id
@@ -59,8 +59,8 @@ async fn executions(client: &Client, job: &str) -> Vec<Value> {
     }
 }
 
-/// A job in three groups, the devices of whose second will fail it.
-pub(super) async fn made(world: &World, fleet: &Fleet) -> String {
+/// A job in three groups; the devices of the second will fail it.
+pub(super) async fn made(world: &ScenarioWorld, fleet: &Fleet) -> String {
     let fred = world.person("fred");
     let artifact = artifact(&fred).await;
     let group = |pct: u8| json!({ "pct": pct, "success_threshold_pct": 90, "error_threshold_pct": 30 });
@@ -81,7 +81,7 @@ pub(super) async fn made(world: &World, fleet: &Fleet) -> String {
         let group = execution["group"].as_u64().unwrap();
         let nth = sizes.entry(group).or_default();
         *nth += 1;
-        // Half of the second group fails, some of it by refusing; a few of the first are slow or cut.
+        // Half of the second group fails, some of it by rejecting the job; a few of the first are slow or interrupted.
         let fault = match (group, *nth % 10) {
             (0, 1) => Some(Fault::Cuts),
             (0, 2) => Some(Fault::Slow),
@@ -95,8 +95,8 @@ pub(super) async fn made(world: &World, fleet: &Fleet) -> String {
     job
 }
 
-/// Two people of different roles approve; who made it may not.
-pub(super) async fn approved(world: &World, job: &str) {
+/// Two people of different roles approve; the creator may not.
+pub(super) async fn approved(world: &ScenarioWorld, job: &str) {
     let path = format!("/api/v1/firmware/jobs/{job}/approve");
     let own = world.person("fred").post(&path, &json!({})).await;
     assert_eq!(own.status, 403, "{}", own.text);
@@ -106,7 +106,7 @@ pub(super) async fn approved(world: &World, job: &str) {
     }
 }
 
-pub(super) async fn taken_back(world: &World, job: &str) {
+pub(super) async fn taken_back(world: &ScenarioWorld, job: &str) {
     let fred = world.person("fred");
     let paused = fred.get(&format!("/api/v1/firmware/jobs/{job}")).await.json()["data"].clone();
     assert_eq!((&paused["state"], &paused["current_group"]), (&json!("paused"), &json!(1)), "{paused}");
@@ -115,8 +115,8 @@ pub(super) async fn taken_back(world: &World, job: &str) {
     assert_eq!(back.status, 200, "{}", back.text);
 }
 
-/// Nobody was installed twice for one attempt, nobody of the third group was touched, and all run what they ran before.
-pub(super) async fn stands_as_before(world: &World, fleet: &Fleet, job: &str) {
+/// No device installed twice in one attempt, none of the third group was touched, and all run their previous version.
+pub(super) async fn is_unchanged(world: &ScenarioWorld, fleet: &Fleet, job: &str) {
     let fred = world.person("fred");
     let over = fred.get(&format!("/api/v1/firmware/jobs/{job}")).await.json()["data"].clone();
     assert_eq!(over["state"], "rolled_back", "{over}");
@@ -143,7 +143,7 @@ pub(super) async fn stands_as_before(world: &World, fleet: &Fleet, job: &str) {
         *ends.entry(state).or_default() += 1;
     }
     eprintln!("ends of executions: {ends:?}");
-    // Two rounds of heartbeats later the server's records say so, too.
+    // Two rounds of heartbeats later the server's records agree.
     let heard = fleet.summary().totals.heartbeats + 2 * fleet.ids().len() as u64;
     fleet.wait_until(|fleet| fleet.summary().totals.heartbeats >= heard).await;
     let devices = world.person("omar").get("/api/v1/devices?limit=200").await.json();

@@ -1,4 +1,4 @@
-//! The server as a process that is killed and started again, the people, the fleet.
+//! The server as a process that is killed and restarted, the users and the fleet.
 
 use std::collections::HashMap;
 
@@ -23,14 +23,14 @@ login = 1000
 unauthenticated = 100000
 "#;
 
-pub(super) struct World {
+pub(super) struct ScenarioWorld {
     folder: TempDir,
     process: Option<Process>,
     address: watch::Sender<String>,
     tokens: HashMap<&'static str, (String, String)>,
 }
 
-impl World {
+impl ScenarioWorld {
     pub(super) async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("config.toml"), SETTINGS).unwrap();
@@ -65,7 +65,7 @@ impl World {
         self.address.borrow().clone()
     }
 
-    /// Somebody's client, at the server as it is now.
+    /// A user's client, at the current address of the server.
     pub(super) fn person(&self, name: &str) -> Client {
         Client::new(self.url()).with(&*self.tokens[name].0)
     }
@@ -88,7 +88,7 @@ impl World {
         fleet
     }
 
-    /// kill -9, and a new process on the same data; at another address, which everybody is told.
+    /// kill -9, and a new process on the same data, at another address that fleet and dashboards are notified of.
     pub(super) async fn kill_and_restart(&mut self, fleet: &Fleet) {
         self.process.take().unwrap().kill();
         let folder = self.folder.path().to_owned();

@@ -1,4 +1,4 @@
-//! A client that bounds every wait, and reads event streams as they come.
+//! A client that bounds every wait and reads event streams incrementally.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use reqwest::header::HeaderMap;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
-/// No answer of a test takes longer: a hang fails it.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Upper bound of every wait in the tests: a hang fails the test.
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Calls one server with one key, or with none.
+/// A client of one server with one key, or with none.
 #[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -18,7 +18,7 @@ pub struct Client {
     key: Option<String>,
 }
 
-/// A whole answer.
+/// A complete response.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: u16,
@@ -33,22 +33,22 @@ pub struct Event {
     pub data: String,
 }
 
-/// An answer in the making.
+/// A response that is being read as events.
 pub struct Events {
     pub status: u16,
     pub headers: HeaderMap,
     response: Response,
     text: String,
-    /// Read, and to be read again.
+    /// Events that were read and are returned again.
     kept: VecDeque<Event>,
-    /// The connection ended as HTTP says it should.
+    /// The connection ended as HTTP requires.
     pub whole: bool,
 }
 
 impl Client {
     pub fn new(base: impl Into<String>) -> Self {
         muster_providers::install_tls();
-        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
+        let http = reqwest::Client::builder().no_proxy().timeout(TEST_TIMEOUT).build().unwrap();
         Self { http, base: base.into(), key: None }
     }
 
@@ -57,7 +57,7 @@ impl Client {
         muster_providers::install_tls();
         let certificate = reqwest::Certificate::from_pem(pem.as_bytes()).unwrap();
         let http =
-            reqwest::Client::builder().no_proxy().timeout(PATIENCE).tls_certs_only([certificate]).build().unwrap();
+            reqwest::Client::builder().no_proxy().timeout(TEST_TIMEOUT).tls_certs_only([certificate]).build().unwrap();
         Self { http, base: base.into(), key: None }
     }
 
@@ -66,7 +66,7 @@ impl Client {
         Self { key: Some(key.into()), ..self.clone() }
     }
 
-    /// The same key at another address, as after a restart.
+    /// The same key at another address, for example after a restart.
     pub fn at(&self, base: impl Into<String>) -> Self {
         Self { base: base.into(), ..self.clone() }
     }
@@ -75,7 +75,7 @@ impl Client {
         Self { key: None, ..self.clone() }
     }
 
-    /// A request to be changed before it is sent by [`answer`].
+    /// A request that can be changed before it is sent by [`answer`].
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let request = self.http.request(method, format!("{}{path}", self.base));
         match &self.key {
@@ -84,7 +84,7 @@ impl Client {
         }
     }
 
-    pub fn posting(&self, path: &str, body: &Value) -> RequestBuilder {
+    pub fn post_request(&self, path: &str, body: &Value) -> RequestBuilder {
         self.request(Method::POST, path).header("content-type", "application/json").body(body.to_string())
     }
 
@@ -97,32 +97,32 @@ impl Client {
     }
 
     pub async fn post(&self, path: &str, body: &Value) -> Answer {
-        answer(self.posting(path, body)).await
+        answer(self.post_request(path, body)).await
     }
 
-    /// Logs in, and gives a client with the token, and the whole answer.
+    /// Logs in. Returns a client with the token, and the response.
     pub async fn login(&self, email: &str, password: &str) -> (Self, Answer) {
         let got = self.post("/api/v1/auth/login", &json!({ "email": email, "password": password })).await;
         assert_eq!(got.status, 200, "{}", got.text);
         (self.with(got.json()["data"]["token"].as_str().unwrap()), got)
     }
 
-    /// Posts and reads the answer as events.
+    /// Posts a body and reads the response as events.
     pub async fn stream(&self, path: &str, body: &Value) -> Events {
-        let response = self.posting(path, body).send().await.unwrap();
+        let response = self.post_request(path, body).send().await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         Events { status, headers, response, text: String::new(), kept: VecDeque::new(), whole: false }
     }
 
-    /// Reads an address as events.
+    /// Reads a path as events.
     pub async fn follow(&self, path: &str) -> Events {
-        let asked = self.request(Method::GET, path).header("accept", "text/event-stream");
-        let response = asked.send().await.unwrap();
+        let request = self.request(Method::GET, path).header("accept", "text/event-stream");
+        let response = request.send().await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         Events { status, headers, response, text: String::new(), kept: VecDeque::new(), whole: false }
     }
 
-    /// Makes a key and gives its whole text.
+    /// Creates a key and returns its text.
     pub async fn make_key(&self, body: &Value) -> String {
         let made = self.post("/api/v1/keys", body).await;
         assert_eq!(made.status, 201, "{}", made.text);
@@ -130,7 +130,7 @@ impl Client {
     }
 }
 
-/// Sends a request and reads its whole answer.
+/// Sends a request and reads the complete response.
 pub async fn answer(request: RequestBuilder) -> Answer {
     try_answer(request).await.unwrap()
 }
@@ -151,14 +151,14 @@ impl Answer {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// The value of a header that is a whole number.
+    /// The value of a header that is an integer.
     pub fn number(&self, name: &str) -> Option<u64> {
         self.header(name).map(|value| value.parse().unwrap_or_else(|_| panic!("{name}: {value}")))
     }
 }
 
 impl Events {
-    /// The next event; `None` at the end, proper or not (see `whole`).
+    /// The next event; `None` at the end, complete or not (see `whole`).
     pub async fn next(&mut self) -> Option<Event> {
         if let Some(event) = self.kept.pop_front() {
             return Some(event);
@@ -184,7 +184,7 @@ impl Events {
         }
     }
 
-    /// Waits for an event that holds `what`; all events are still there to be read.
+    /// Waits for an event that contains `what`; all events can still be read.
     pub async fn wait_for(&mut self, what: &str) {
         let mut seen = VecDeque::new();
         loop {
@@ -198,7 +198,7 @@ impl Events {
         self.kept = seen;
     }
 
-    /// All that is left.
+    /// Reads all remaining events.
     pub async fn rest(&mut self) -> Vec<Event> {
         let mut all = Vec::new();
         while let Some(event) = self.next().await {
@@ -209,7 +209,7 @@ impl Events {
 }
 
 impl Event {
-    /// A comment alone is no event.
+    /// A comment alone is not an event.
     fn parse(block: &str) -> Option<Self> {
         let field = |name: &str| {
             let values: Vec<_> = block.lines().filter_map(|line| line.strip_prefix(name)).collect();

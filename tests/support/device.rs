@@ -1,4 +1,4 @@
-//! Devices of the field, which sign their own tokens.
+//! Devices in the field that sign their own tokens.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 
 use super::client::{Answer, Client};
 
-/// A device of the field: its name and the key that it signs with.
+/// A registered device and the key that it signs with.
 pub struct Unit {
     pub id: String,
     pub key: PrivateKey,
-    /// With a token that it signed.
+    /// A client with a token that it signed.
     pub client: Client,
 }
 
 impl Unit {
-    /// Registered by its own key.
+    /// Registers a device by its own public key.
     pub async fn register(people: &Client, more: Value) -> Self {
         let key = PrivateKey::generate().unwrap();
         let mut body = json!({ "name": "Siren 7", "kind": "siren", "public_key": key.public().to_jwk() });
@@ -28,7 +28,7 @@ impl Unit {
         Self::of(people, id, key)
     }
 
-    /// With that identifier and key.
+    /// The device with that identifier and key.
     pub fn of(people: &Client, id: String, key: PrivateKey) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let token = device::sign(&key, &id, now, 300).unwrap();
@@ -36,7 +36,7 @@ impl Unit {
         Self { id, key, client }
     }
 
-    /// A heartbeat.
+    /// Sends a heartbeat.
     pub async fn beat(&self, body: Value) -> Answer {
         self.client.post(&format!("/api/v1/devices/{}/heartbeat", self.id), &body).await
     }

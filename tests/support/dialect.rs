@@ -1,4 +1,4 @@
-//! Chat in every dialect that has it: one question, and what its answer says, read alike from each.
+//! Chat in every dialect: requests, and a uniform view of answers and streams.
 
 use serde_json::{Value, json};
 
@@ -16,9 +16,9 @@ pub enum Chat {
     Responses,
 }
 
-/// What a chat's answer says, whatever its dialect.
+/// The content of a chat answer, independent of the dialect.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Said {
+pub struct ChatOutput {
     pub text: String,
     pub model: String,
     /// Only the agent dialect names it.
@@ -26,22 +26,22 @@ pub struct Said {
     /// Only the agent dialect lists them: provider and outcome.
     pub attempts: Option<Vec<(String, String)>>,
     pub tokens: u64,
-    /// Not told by interface A.
+    /// Absent in interface A.
     pub finish: Option<String>,
 }
 
-/// What a streamed chat said, to its end.
+/// The content of a streamed chat up to its end.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Streamed {
+pub struct StreamedChat {
     pub deltas: Vec<String>,
-    /// The whole answer; `None` where the end was never said.
-    pub done: Option<Said>,
-    /// The body of an honest error.
+    /// The complete answer; `None` if the stream did not end normally.
+    pub done: Option<ChatOutput>,
+    /// The body of the error event.
     pub error: Option<Value>,
 }
 
 impl Chat {
-    /// Those of our own interfaces.
+    /// The dialects of our own interfaces.
     pub const ALL: [Self; 3] = [Self::A, Self::B, Self::Agent];
     pub const EVERY: [Self; 5] = [Self::A, Self::B, Self::Agent, Self::Messages, Self::Responses];
 
@@ -55,8 +55,8 @@ impl Chat {
         }
     }
 
-    /// A question to a model.
-    pub fn ask(self, model: &str, text: &str) -> Value {
+    /// The body of a request to a model.
+    pub fn request_body(self, model: &str, text: &str) -> Value {
         match self {
             Self::A => json!({ "model": model, "message": text }),
             Self::B | Self::Agent => json!({ "model": model, "messages": [{ "role": "user", "content": text }] }),
@@ -68,8 +68,8 @@ impl Chat {
     }
 
     /// The same, streamed.
-    pub fn ask_streamed(self, model: &str, text: &str) -> Value {
-        let mut body = self.ask(model, text);
+    pub fn streaming_request_body(self, model: &str, text: &str) -> Value {
+        let mut body = self.request_body(model, text);
         body["stream"] = true.into();
         if self == Self::B {
             body["stream_options"] = json!({ "include_usage": true });
@@ -78,33 +78,33 @@ impl Chat {
     }
 
     pub async fn post(self, client: &Client, model: &str) -> Answer {
-        client.post(self.path(), &self.ask(model, "Say something.")).await
+        client.post(self.path(), &self.request_body(model, "Say something.")).await
     }
 
     pub async fn stream(self, client: &Client, model: &str) -> Events {
-        client.stream(self.path(), &self.ask_streamed(model, "Say something.")).await
+        client.stream(self.path(), &self.streaming_request_body(model, "Say something.")).await
     }
 
-    /// Reads a whole answer.
-    pub fn said(self, body: &Value) -> Said {
+    /// Parses a complete answer.
+    pub fn output(self, body: &Value) -> ChatOutput {
         let text = |value: &Value| value.as_str().unwrap_or_else(|| panic!("{body}")).to_owned();
         match self {
-            Self::A => Said {
+            Self::A => ChatOutput {
                 text: text(&body["response"]),
                 model: text(&body["model"]),
                 tokens: body["tokens"].as_u64().unwrap(),
-                ..Said::default()
+                ..ChatOutput::default()
             },
-            Self::B => Said {
+            Self::B => ChatOutput {
                 text: text(&body["choices"][0]["message"]["content"]),
                 model: text(&body["model"]),
                 tokens: body["usage"]["total_tokens"].as_u64().unwrap(),
                 finish: Some(text(&body["choices"][0]["finish_reason"])),
-                ..Said::default()
+                ..ChatOutput::default()
             },
             Self::Agent => {
                 let attempt = |attempt: &Value| (text(&attempt["provider"]), text(&attempt["outcome"]));
-                Said {
+                ChatOutput {
                     text: text(&body["content"]),
                     model: text(&body["model"]),
                     provider: Some(text(&body["provider"])),
@@ -113,24 +113,24 @@ impl Chat {
                     finish: Some(text(&body["finish_reason"])),
                 }
             }
-            Self::Messages => messages::said(body),
-            Self::Responses => responses::said(body),
+            Self::Messages => messages::output(body),
+            Self::Responses => responses::output(body),
         }
     }
 
     /// Reads a stream to its end and checks the form of its events.
-    pub async fn streamed(self, events: &mut Events) -> Streamed {
+    pub async fn streamed(self, events: &mut Events) -> StreamedChat {
         let all = events.rest().await;
         match self {
-            Self::B => Self::streamed_b(&all),
-            Self::A | Self::Agent => self.streamed_by_name(&all),
+            Self::B => Self::parse_chunks(&all),
+            Self::A | Self::Agent => self.parse_named_events(&all),
             Self::Messages => messages::streamed(&all),
             Self::Responses => responses::streamed(&all),
         }
     }
 
-    fn streamed_by_name(self, events: &[Event]) -> Streamed {
-        let mut streamed = Streamed::default();
+    fn parse_named_events(self, events: &[Event]) -> StreamedChat {
+        let mut streamed = StreamedChat::default();
         for (at, event) in events.iter().enumerate() {
             assert!(streamed.done.is_none() && streamed.error.is_none(), "something follows the end: {events:?}");
             let data = event.json();
@@ -143,7 +143,7 @@ impl Chat {
                     let name = if self == Self::A { "delta" } else { "content" };
                     streamed.deltas.push(data[name].as_str().unwrap().to_owned());
                 }
-                (_, Some("done")) => streamed.done = Some(self.said(&data)),
+                (_, Some("done")) => streamed.done = Some(self.output(&data)),
                 (_, Some("error")) => streamed.error = Some(data),
                 (_, other) => panic!("an event {other:?}: {data}"),
             }
@@ -151,14 +151,14 @@ impl Chat {
         streamed
     }
 
-    fn streamed_b(events: &[Event]) -> Streamed {
-        let (mut streamed, mut said, mut head) = (Streamed::default(), Said::default(), None);
+    fn parse_chunks(events: &[Event]) -> StreamedChat {
+        let (mut streamed, mut output, mut head) = (StreamedChat::default(), ChatOutput::default(), None);
         for (at, event) in events.iter().enumerate() {
             assert!(event.name.is_none(), "interface B names no events: {event:?}");
             assert!(streamed.done.is_none() && streamed.error.is_none(), "something follows the end: {events:?}");
             if event.data == "[DONE]" {
-                said.text = streamed.deltas.concat();
-                streamed.done = Some(said.clone());
+                output.text = streamed.deltas.concat();
+                streamed.done = Some(output.clone());
                 continue;
             }
             let chunk = event.json();
@@ -169,10 +169,10 @@ impl Chat {
             assert_eq!(chunk["object"], "chat.completion.chunk");
             let same = (chunk["id"].clone(), chunk["created"].clone(), chunk["model"].clone());
             assert_eq!(head.get_or_insert_with(|| same.clone()), &same, "id, created and model stay the same");
-            said.model = chunk["model"].as_str().unwrap().to_owned();
+            output.model = chunk["model"].as_str().unwrap().to_owned();
             if let Some(total) = chunk["usage"]["total_tokens"].as_u64() {
                 assert_eq!(chunk["choices"], json!([]));
-                said.tokens = total;
+                output.tokens = total;
                 continue;
             }
             let choice = &chunk["choices"][0];
@@ -180,7 +180,7 @@ impl Chat {
                 assert_eq!(choice["delta"], json!({ "role": "assistant", "content": "" }));
             } else if let Some(finish) = choice["finish_reason"].as_str() {
                 assert_eq!(choice["delta"], json!({}));
-                said.finish = Some(finish.to_owned());
+                output.finish = Some(finish.to_owned());
             } else {
                 streamed.deltas.push(choice["delta"]["content"].as_str().unwrap().to_owned());
             }
@@ -188,7 +188,7 @@ impl Chat {
         streamed
     }
 
-    /// The code of an error body, or of its event; the Messages API has only types.
+    /// The code of an error body or error event; the Messages API has only types.
     pub fn code(self, body: &Value) -> &str {
         let code = match self {
             Self::Agent => &body["error_code"],
@@ -198,8 +198,8 @@ impl Chat {
         code.as_str().unwrap_or_else(|| panic!("no code in {body}"))
     }
 
-    /// What this dialect calls a code.
-    pub fn spelled(self, code: &str) -> String {
+    /// The spelling of an error code in this dialect.
+    pub fn expected_code(self, code: &str) -> String {
         match (self, code) {
             (Self::Agent, _) => code.to_uppercase(),
             (Self::Messages, "provider_failed") => "api_error".to_owned(),
@@ -210,8 +210,8 @@ impl Chat {
         }
     }
 
-    /// The status of a provider that failed: OpenAI's and Anthropic's clients know a broken upstream as 502.
-    pub const fn failed(self) -> u16 {
+    /// The status of a provider failure: OpenAI's and Anthropic's clients know a broken upstream as 502.
+    pub const fn provider_failure_status(self) -> u16 {
         match self {
             Self::A | Self::Agent => 503,
             Self::B | Self::Messages | Self::Responses => 502,

@@ -1,50 +1,50 @@
-//! What an answer of Anthropic's Messages API says, whole and streamed.
+//! Parsing of answers of Anthropic's Messages API, whole and streamed.
 
 use serde_json::{Value, json};
 
 use super::client::Event;
-use super::dialect::{Said, Streamed};
+use super::dialect::{ChatOutput, StreamedChat};
 
-/// Reads a whole answer.
-pub fn said(body: &Value) -> Said {
+/// Parses a complete answer.
+pub fn output(body: &Value) -> ChatOutput {
     let [block] = &body["content"].as_array().unwrap()[..] else { panic!("{body}") };
     assert_eq!((&body["type"], &block["type"]), (&json!("message"), &json!("text")), "{body}");
-    Said {
+    ChatOutput {
         text: block["text"].as_str().unwrap().to_owned(),
         model: body["model"].as_str().unwrap().to_owned(),
         tokens: tokens(&body["usage"]),
         finish: Some(finish(&body["stop_reason"])),
-        ..Said::default()
+        ..ChatOutput::default()
     }
 }
 
-/// Reads a stream of one block of text and checks the order of its events.
-pub fn streamed(events: &[Event]) -> Streamed {
-    let (mut streamed, mut said, mut before) = (Streamed::default(), Said::default(), "");
+/// Parses a stream of one text block and checks the order of its events.
+pub fn streamed(events: &[Event]) -> StreamedChat {
+    let (mut streamed, mut output, mut previous) = (StreamedChat::default(), ChatOutput::default(), "");
     for event in events {
         let data = event.json();
         let kind = event.name.as_deref().unwrap();
         assert_eq!(data["type"], kind);
         assert!(streamed.done.is_none() && streamed.error.is_none(), "something follows the end: {events:?}");
-        match (before, kind) {
+        match (previous, kind) {
             (_, "ping") => continue,
-            ("", "message_start") => said.model = data["message"]["model"].as_str().unwrap().to_owned(),
+            ("", "message_start") => output.model = data["message"]["model"].as_str().unwrap().to_owned(),
             ("message_start", "content_block_start") => assert_eq!(data["content_block"]["type"], "text"),
             ("content_block_start" | "content_block_delta", "content_block_delta") => {
                 streamed.deltas.push(data["delta"]["text"].as_str().unwrap().to_owned());
             }
             ("content_block_delta", "content_block_stop") => {}
             ("content_block_stop", "message_delta") => {
-                said.tokens = tokens(&data["usage"]);
-                said.finish = Some(finish(&data["delta"]["stop_reason"]));
+                output.tokens = tokens(&data["usage"]);
+                output.finish = Some(finish(&data["delta"]["stop_reason"]));
             }
             ("message_delta", "message_stop") => {
-                streamed.done = Some(Said { text: streamed.deltas.concat(), ..said.clone() });
+                streamed.done = Some(ChatOutput { text: streamed.deltas.concat(), ..output.clone() });
             }
             (_, "error") => streamed.error = Some(data.clone()),
-            _ => panic!("{kind} after {before:?}: {events:?}"),
+            _ => panic!("{kind} after {previous:?}: {events:?}"),
         }
-        before = event.name.as_deref().unwrap();
+        previous = event.name.as_deref().unwrap();
     }
     streamed
 }
@@ -53,7 +53,7 @@ fn tokens(usage: &Value) -> u64 {
     usage["input_tokens"].as_u64().unwrap() + usage["output_tokens"].as_u64().unwrap()
 }
 
-/// As the other dialects say it.
+/// The finish reason in the terms of the other dialects.
 fn finish(reason: &Value) -> String {
     match reason.as_str().unwrap() {
         "end_turn" => "stop".to_owned(),

@@ -1,4 +1,4 @@
-//! A real server on a free port, in this process or in one of its own, a scripted upstream for it, and a client.
+//! A real server on a free port, in this process or in a separate one, a scripted upstream for it, and a client.
 
 #![allow(
     dead_code,
@@ -12,23 +12,23 @@
 pub mod client;
 pub mod device;
 pub mod dialect;
-pub mod dice;
 pub mod messages;
 pub mod process;
 pub mod refusal;
 pub mod responses;
+pub mod rng;
 pub mod server;
 pub mod socket;
 pub mod tls;
 pub mod upstream;
 pub mod wire;
 
-/// A fixed first key, as an operator would bring one.
+/// A fixed first key, as an operator would configure one.
 pub const KEY: &str = "mst_testtesttest_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-/// The first administrator, who may do everything, and the password of everybody in the tests.
+/// The first administrator, who has all permissions, and the password of every user in the tests.
 pub const EMAIL: &str = "admin@muster.local";
 pub const PASSWORD: &str = "correct horse battery staple";
 
-/// Well-formed, and of no server.
-pub const STRANGE_KEY: &str = "mst_nobodynobody_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+/// A well-formed key that no server knows.
+pub const UNKNOWN_KEY: &str = "mst_nobodynobody_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";

@@ -1,4 +1,4 @@
-//! The program itself, as an operator starts it.
+//! The program as an operator starts it.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -14,7 +14,7 @@ pub struct Launch {
     log: PathBuf,
 }
 
-/// A running `muster serve`; dropped, it is killed.
+/// A running `muster serve`; it is killed on drop.
 pub struct Process {
     pub child: Child,
     pub url: String,
@@ -22,7 +22,7 @@ pub struct Process {
     stdout: BufReader<ChildStdout>,
 }
 
-/// A server with these settings, and a client with the tests' key.
+/// Starts a server with these settings. Returns it with a client that has the tests' key.
 pub fn start(folder: &Path, settings: &str) -> (Process, Client) {
     std::fs::write(folder.join("config.toml"), settings).unwrap();
     let server = Launch::new(folder).start();
@@ -31,12 +31,12 @@ pub fn start(folder: &Path, settings: &str) -> (Process, Client) {
 }
 
 impl Launch {
-    /// On a data folder, with the tests' first key and administrator.
+    /// A launch on a data folder, with the tests' first key and administrator.
     pub fn new(folder: &Path) -> Self {
         Self::bare(folder).with("MUSTER_BOOTSTRAP_KEY", KEY).with("MUSTER_ADMIN_PASSWORD", PASSWORD)
     }
 
-    /// Without a key of the operator's.
+    /// A launch without a key configured by the operator.
     pub fn bare(folder: &Path) -> Self {
         let mut command = program(folder);
         command.args(["serve", "--data"]).arg(folder.join("store")).stdout(Stdio::piped());
@@ -54,21 +54,21 @@ impl Launch {
         self
     }
 
-    /// Starts it and waits until it serves.
+    /// Starts the server and waits until it is listening.
     pub fn start(mut self) -> Process {
         let mut child = self.command.stderr(File::create(&self.log).unwrap()).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
         let Some(url) = line.strip_prefix("listening on ") else {
-            panic!("it said {line:?}, and {}", std::fs::read_to_string(&self.log).unwrap())
+            panic!("it printed {line:?}; log: {}", std::fs::read_to_string(&self.log).unwrap())
         };
         Process { child, url: url.trim().to_owned(), log: self.log, stdout }
     }
 
-    /// Starts it where it is expected to give up: with which exit code, and what it says then.
+    /// Starts the server where the start must fail. Returns the exit code and standard error.
     pub fn fail(mut self) -> (Option<i32>, String) {
-        // Another one of this folder may still write to the usual log.
+        // A running server of this folder may still write to the usual log.
         self.log.set_extension("refused");
         let mut child = self.command.stderr(File::create(&self.log).unwrap()).spawn().unwrap();
         let mut line = String::new();
@@ -89,31 +89,31 @@ impl Process {
         assert!(sent.success());
     }
 
-    /// One more line of its standard output; empty at the end.
+    /// Reads one more line of standard output; empty at the end.
     pub fn line(&mut self) -> String {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
         line
     }
 
-    /// Everything else that it said on standard output, up to its end.
+    /// Reads the rest of standard output, up to its end.
     pub fn rest(&mut self) -> String {
         let mut rest = String::new();
         self.stdout.read_to_string(&mut rest).unwrap();
         rest
     }
 
-    /// Its log so far.
+    /// The log so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
     }
 
-    /// Waits for its end.
+    /// Waits until the process has ended.
     pub fn ended(&mut self) -> ExitStatus {
         self.child.wait().unwrap()
     }
 
-    /// kill -9, at once.
+    /// Kills the process with SIGKILL.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -127,7 +127,7 @@ impl Drop for Process {
     }
 }
 
-/// The program in a folder of its own, without this machine's variables for it.
+/// The program in an otherwise empty folder, without this machine's `MUSTER` variables.
 pub fn program(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_muster"));
     command.current_dir(folder);

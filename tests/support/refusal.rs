@@ -1,10 +1,10 @@
-//! A refusal as contract 0 describes it, said in each dialect.
+//! Error responses as contract 0 describes them, in each dialect.
 
 use serde_json::{Value, json};
 
 use super::client::Answer;
 
-/// The look of an interface's errors.
+/// The error format of an interface.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Dialect {
     Disaster,
@@ -14,10 +14,10 @@ pub enum Dialect {
     Agent,
 }
 
-/// One failed check: `loc` below the body, message, what was sent, kind.
+/// One failed check: `loc` below the body, message, rejected input, kind.
 pub type Check = (&'static [&'static str], &'static str, Value, &'static str);
 
-/// A refusal as contract 0 describes it; the table says it in each dialect.
+/// An error as contract 0 describes it; the table gives its form in each dialect.
 pub struct Refusal {
     pub status: u16,
     pub code: &'static str,
@@ -34,7 +34,7 @@ pub fn refusal(status: u16, code: &'static str, class: &'static str, message: im
     Refusal { status, code, class, message: message.into(), checks: Vec::new() }
 }
 
-/// Failed checks of a body: 422 with all of them for agents, else 400 naming the first.
+/// Failed checks of a body: 422 with all of them for agents, else 400 with the first.
 pub fn invalid(dialect: Dialect, checks: Vec<Check>) -> Refusal {
     let (loc, why, _, _) = &checks[0];
     let (code, status) = match dialect {
@@ -76,7 +76,7 @@ impl Refusal {
     }
 }
 
-/// A body with its time, if it is one, as `T`.
+/// The body with its timestamp, if it has one, replaced by `T`.
 pub fn normalised(answer: &Answer) -> Value {
     let mut body = answer.json();
     if let Some(Value::String(time)) = body.get_mut("timestamp") {

@@ -1,12 +1,12 @@
-//! What an answer of OpenAI's Responses API says, whole and streamed.
+//! Parsing of answers of OpenAI's Responses API, whole and streamed.
 
 use serde_json::{Value, json};
 
 use super::client::Event;
-use super::dialect::{Said, Streamed};
+use super::dialect::{ChatOutput, StreamedChat};
 
-/// Reads a whole answer.
-pub fn said(body: &Value) -> Said {
+/// Parses a complete answer.
+pub fn output(body: &Value) -> ChatOutput {
     let [item] = &body["output"].as_array().unwrap()[..] else { panic!("{body}") };
     let [part] = &item["content"].as_array().unwrap()[..] else { panic!("{body}") };
     assert_eq!((&body["object"], &part["type"]), (&json!("response"), &json!("output_text")), "{body}");
@@ -15,18 +15,18 @@ pub fn said(body: &Value) -> Said {
         "incomplete" => "length",
         other => panic!("{other} is no end of a whole answer: {body}"),
     };
-    Said {
+    ChatOutput {
         text: part["text"].as_str().unwrap().to_owned(),
         model: body["model"].as_str().unwrap().to_owned(),
         tokens: body["usage"]["total_tokens"].as_u64().unwrap(),
         finish: Some(finish.to_owned()),
-        ..Said::default()
+        ..ChatOutput::default()
     }
 }
 
-/// Reads a stream and checks what its events say of each other.
-pub fn streamed(events: &[Event]) -> Streamed {
-    let (mut streamed, mut failed) = (Streamed::default(), false);
+/// Parses a stream and checks the consistency of its events.
+pub fn streamed(events: &[Event]) -> StreamedChat {
+    let (mut streamed, mut failed) = (StreamedChat::default(), false);
     for (at, event) in events.iter().enumerate() {
         let data = event.json();
         let kind = event.name.as_deref().unwrap();
@@ -36,7 +36,7 @@ pub fn streamed(events: &[Event]) -> Streamed {
         match kind {
             "response.output_text.delta" => streamed.deltas.push(data["delta"].as_str().unwrap().to_owned()),
             "response.output_text.done" => assert_eq!(data["text"], streamed.deltas.concat()),
-            "response.completed" => streamed.done = Some(said(&data["response"])),
+            "response.completed" => streamed.done = Some(output(&data["response"])),
             "response.failed" => {
                 assert_eq!(data["response"]["status"], "failed");
                 failed = true;

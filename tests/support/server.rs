@@ -1,4 +1,4 @@
-//! The server in this process, on its own thread, with its supervision tree in reach.
+//! The server in this process, on a separate thread, with access to its supervision tree.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -18,16 +18,16 @@ use tempfile::TempDir;
 use tokio::net::TcpStream;
 
 use super::client::Client;
-use super::socket::{Wire, patiently};
+use super::socket::{Transport, with_timeout};
 use super::tls::SelfSigned;
 use super::{EMAIL, KEY, PASSWORD};
 
-/// A running server; dropped, it stops.
+/// A running server; it is stopped on drop.
 pub struct Muster {
     pub address: SocketAddr,
     pub tree: Tree,
     pub data: TempDir,
-    /// What the server is made of, to publish and to look into.
+    /// The server's state, to publish events and to inspect.
     pub app: Data<App>,
     handle: ServerHandle,
     kill_model: Box<dyn Fn() + Send>,
@@ -37,7 +37,7 @@ pub struct Muster {
 }
 
 impl Muster {
-    /// Starts with these settings over the tests' own (no embedded model unless they say one).
+    /// Starts with these settings in addition to the tests' own (no embedded model unless they configure one).
     pub fn start(settings: &str) -> Self {
         Self::start_in(tempfile::tempdir().unwrap(), settings)
     }
@@ -57,7 +57,7 @@ impl Muster {
         config.server.listen = "127.0.0.1:0".parse().unwrap();
         config.server.workers = 2;
         config.store.path = data.path().join("store");
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             actix_rt::System::new().block_on(async move {
                 let source = Source::fixed(&config);
@@ -68,7 +68,7 @@ impl Muster {
                 let app = server.shared();
                 let killed = app.clone();
                 let kill = Box::new(move || killed.inject_model_panic()) as Box<dyn Fn() + Send>;
-                tell.send((server.address(), server.handle(), app.tree.clone(), app.clone(), kill)).unwrap();
+                sender.send((server.address(), server.handle(), app.tree.clone(), app.clone(), kill)).unwrap();
                 server.serve().await.unwrap();
                 app.stop().await;
             });
@@ -92,29 +92,29 @@ impl Muster {
     }
 
     /// A new connection, under TLS if the server is.
-    pub async fn connect(&self) -> Box<dyn Wire> {
+    pub async fn connect(&self) -> Box<dyn Transport> {
         self.secure(TcpStream::connect(self.address).await.unwrap()).await
     }
 
     /// A connection that stands, under TLS if the server is.
-    pub async fn secure(&self, stream: TcpStream) -> Box<dyn Wire> {
+    pub async fn secure(&self, stream: TcpStream) -> Box<dyn Transport> {
         match &self.certificate {
-            Some(certificate) => Box::new(patiently(certificate.connect(stream)).await),
+            Some(certificate) => Box::new(with_timeout(certificate.connect(stream)).await),
             None => Box::new(stream),
         }
     }
 
-    /// A client with the token of the first administrator, who may do everything.
+    /// A client with the token of the first administrator, who has all permissions.
     pub async fn admin(&self) -> Client {
         self.login(EMAIL, PASSWORD).await
     }
 
-    /// A client with the token of a person's login.
+    /// A client with the token of a user's login.
     pub async fn login(&self, email: &str, password: &str) -> Client {
         self.client().without_key().login(email, password).await.0
     }
 
-    /// Makes a person of that role, and gives a client with the token of its login. The e-mail is `<name>@example.org`.
+    /// Creates a user with that role and returns a client logged in as it. The e-mail is `<name>@example.org`.
     pub async fn person(&self, name: &str, role: &str) -> Client {
         let email = format!("{name}@example.org");
         let body = json!({ "email": email, "password": PASSWORD, "name": name, "role": role });
@@ -128,14 +128,14 @@ impl Muster {
         (self.kill_model)();
     }
 
-    /// Stops it and gives its data folder back.
+    /// Stops the server and returns its data folder.
     pub fn stop(mut self) -> TempDir {
         self.end();
         std::mem::replace(&mut self.data, tempfile::tempdir().unwrap())
     }
 
     fn end(&mut self) {
-        // Not in grace: that would wait for the clients' idle connections.
+        // Not graceful: that would wait for the clients' idle connections.
         drop(self.handle.stop(false));
         if let Some(thread) = self.thread.take() {
             thread.join().unwrap();
@@ -152,7 +152,7 @@ impl Drop for Muster {
 fn parse(settings: &str) -> config::Config {
     let mut config = config::parse(settings, "test", std::iter::empty()).unwrap();
     config.engines.program = env!("CARGO_BIN_EXE_muster").into();
-    // Every test comes from one address, and hashes in a build without optimisation.
+    // Every test connects from one address, and hashes in a build without optimisation.
     if !settings.contains("logins_per_address") {
         config.auth.logins_per_address = 10_000;
         config.auth.logins_per_minute = 10_000;
@@ -169,15 +169,15 @@ fn parse(settings: &str) -> config::Config {
     config
 }
 
-/// Settings for the tests' small model, if it was fetched.
+/// Settings for the tests' small model, if it has been fetched.
 pub fn small_model() -> Option<String> {
     let folder =
         std::env::var("MUSTER_MODELS_DIR").unwrap_or_else(|_| format!("{}/models-cache", env!("CARGO_MANIFEST_DIR")));
-    let found = std::fs::read_dir(Path::new(&folder)).is_ok_and(|mut files| {
+    let fetched = std::fs::read_dir(Path::new(&folder)).is_ok_and(|mut files| {
         files.any(|file| file.is_ok_and(|file| file.file_name().to_string_lossy().contains("SmolLM2")))
     });
-    if !found {
+    if !fetched {
         eprintln!("skipped: run `muster models pull small`");
     }
-    found.then(|| format!("[llm]\nmodel = \"small\"\ncache = \"{folder}\"\n"))
+    fetched.then(|| format!("[llm]\nmodel = \"small\"\ncache = \"{folder}\"\n"))
 }

@@ -1,4 +1,4 @@
-//! Clients of the live feed: one that speaks the protocol, and one that sends whatever bytes a test wants.
+//! Clients of the live feed: one that implements the protocol, and one that sends arbitrary bytes.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,107 +12,111 @@ use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async};
 
-use super::client::PATIENCE;
+use super::client::TEST_TIMEOUT;
 use super::server::Muster;
 use super::{EMAIL, PASSWORD};
 
-/// What carries a socket: plain, or under TLS.
-pub trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
+/// The transport of a socket: plain TCP or TLS.
+pub trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
 
 /// A live socket.
 pub struct Socket {
-    ws: WebSocketStream<Box<dyn Wire>>,
+    ws: WebSocketStream<Box<dyn Transport>>,
     next_id: u32,
-    /// Frames that came while a reply was waited for.
-    kept: VecDeque<Value>,
+    /// Frames that were received while waiting for a reply.
+    buffered: VecDeque<Value>,
 }
 
-/// How a handshake was refused.
+/// A rejected handshake.
 #[derive(Debug)]
-pub struct Refused {
+pub struct HandshakeRejection {
     pub status: u16,
     pub body: String,
 }
 
-/// What came.
+/// A frame, or the end of the connection.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Came {
+pub enum SocketMessage {
     Frame(Value),
     /// A close frame with this code; 1006 where there was none.
     Closed(u16),
 }
 
-/// A fresh token of a person.
+/// Logs in a person and returns the token.
 pub async fn token(muster: &Muster, email: &str) -> String {
     let (_, answer) = muster.client().without_key().login(email, PASSWORD).await;
     answer.json()["data"]["token"].as_str().unwrap().to_owned()
 }
 
-/// A fresh token of the first administrator.
+/// Logs in the first administrator and returns the token.
 pub async fn admin_token(muster: &Muster) -> String {
     token(muster, EMAIL).await
 }
 
 impl Socket {
     /// Tries a handshake with these headers besides the necessary ones.
-    pub async fn shake(muster: &Muster, path: &str, headers: &[(&'static str, &str)]) -> Result<Self, Refused> {
+    pub async fn handshake(
+        muster: &Muster,
+        path: &str,
+        headers: &[(&'static str, &str)],
+    ) -> Result<Self, HandshakeRejection> {
         let url = format!("{}{path}", muster.url().replacen("http", "ws", 1));
-        Self::shake_over(muster.connect().await, &url, headers).await
+        Self::handshake_over(muster.connect().await, &url, headers).await
     }
 
-    /// Tries one with a server that is known by its URL, such as a program's.
-    pub async fn shake_at(url: &str, headers: &[(&'static str, &str)]) -> Result<Self, Refused> {
+    /// Attempts a handshake with the server at this URL.
+    pub async fn handshake_at(url: &str, headers: &[(&'static str, &str)]) -> Result<Self, HandshakeRejection> {
         let address = url.strip_prefix("http://").unwrap();
         let stream = TcpStream::connect(address).await.unwrap();
-        Self::shake_over(Box::new(stream), &format!("ws://{address}/api/v1/realtime"), headers).await
+        Self::handshake_over(Box::new(stream), &format!("ws://{address}/api/v1/realtime"), headers).await
     }
 
-    /// With a token at the handshake, of a server that is known by its URL.
+    /// Opens a socket with a token at the handshake, at this URL.
     pub async fn at(url: &str, token: &str) -> Self {
-        Self::shake_at(url, &[("authorization", &format!("Bearer {token}"))]).await.unwrap()
+        Self::handshake_at(url, &[("authorization", &format!("Bearer {token}"))]).await.unwrap()
     }
 
-    /// Tries one over a connection that stands.
-    pub async fn shake_over(
-        stream: Box<dyn Wire>,
+    /// Attempts a handshake over an open connection.
+    pub async fn handshake_over(
+        stream: Box<dyn Transport>,
         url: &str,
         headers: &[(&'static str, &str)],
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, HandshakeRejection> {
         let mut request = url.into_client_request().unwrap();
         request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static("muster.v1.json"));
         for (name, value) in headers {
             request.headers_mut().append(*name, HeaderValue::from_str(value).unwrap());
         }
-        match patiently(client_async(request, stream)).await {
+        match with_timeout(client_async(request, stream)).await {
             Ok((ws, response)) => {
                 assert_eq!(response.headers()["sec-websocket-protocol"], "muster.v1.json");
-                Ok(Self { ws, next_id: 0, kept: VecDeque::new() })
+                Ok(Self { ws, next_id: 0, buffered: VecDeque::new() })
             }
             Err(Error::Http(response)) => {
                 let status = response.status().as_u16();
                 let body = response.body().clone().unwrap_or_default();
-                Err(Refused { status, body: String::from_utf8(body).unwrap() })
+                Err(HandshakeRejection { status, body: String::from_utf8(body).unwrap() })
             }
             Err(error) => panic!("no handshake: {error}"),
         }
     }
 
-    /// With a token at the handshake, as programs do.
+    /// Opens a socket with a token at the handshake, as programs do.
     pub async fn open(muster: &Muster, token: &str) -> Self {
-        Self::shake(muster, "/api/v1/realtime", &[("authorization", &format!("Bearer {token}"))]).await.unwrap()
+        Self::handshake(muster, "/api/v1/realtime", &[("authorization", &format!("Bearer {token}"))]).await.unwrap()
     }
 
-    /// Without one, as a page of the server does.
+    /// Opens a socket without a token, as a page of the server does.
     pub async fn page(muster: &Muster) -> Self {
-        Self::shake(muster, "/api/v1/realtime", &[("origin", &muster.url())]).await.unwrap()
+        Self::handshake(muster, "/api/v1/realtime", &[("origin", &muster.url())]).await.unwrap()
     }
 
-    /// A page that has said who it is.
+    /// Opens a page's socket and authenticates it by a `connect` frame.
     pub async fn connect(muster: &Muster, token: &str) -> Self {
         let mut socket = Self::page(muster).await;
-        let reply = socket.ask(json!({ "connect": { "token": token } })).await;
+        let reply = socket.request(json!({ "connect": { "token": token } })).await;
         assert!(reply["ok"].is_object(), "{reply}");
         socket
     }
@@ -133,37 +137,37 @@ impl Socket {
         self.next_id
     }
 
-    /// Sends a request and waits for its reply; other frames are still there to be read.
-    pub async fn ask(&mut self, request: Value) -> Value {
+    /// Sends a request and waits for its reply; other frames can still be read.
+    pub async fn request(&mut self, request: Value) -> Value {
         let id = self.begin(request).await;
         self.reply(id).await
     }
 
-    /// The reply to a request.
+    /// Waits for the reply to a request.
     pub async fn reply(&mut self, id: u32) -> Value {
-        if let Some(at) = self.kept.iter().position(|frame| frame["id"] == json!(id)) {
-            return self.kept.remove(at).unwrap();
+        if let Some(at) = self.buffered.iter().position(|frame| frame["id"] == json!(id)) {
+            return self.buffered.remove(at).unwrap();
         }
         loop {
             match self.read().await {
-                Came::Frame(frame) if frame["id"] == json!(id) => return frame,
-                Came::Frame(frame) => self.kept.push_back(frame),
-                Came::Closed(code) => panic!("closed with {code} before the reply to {id}"),
+                SocketMessage::Frame(frame) if frame["id"] == json!(id) => return frame,
+                SocketMessage::Frame(frame) => self.buffered.push_back(frame),
+                SocketMessage::Closed(code) => panic!("closed with {code} before the reply to {id}"),
             }
         }
     }
 
-    /// Subscribes and expects that it stands.
+    /// Subscribes and asserts success.
     pub async fn subscribe(&mut self, body: Value) -> Value {
-        let reply = self.ask(json!({ "subscribe": body })).await;
+        let reply = self.request(json!({ "subscribe": body })).await;
         assert!(reply["ok"].is_object(), "{reply}");
         reply["ok"].clone()
     }
 
-    /// The next frame that is no heartbeat; heartbeats are answered.
-    pub async fn next(&mut self) -> Came {
-        match self.kept.pop_front() {
-            Some(frame) => Came::Frame(frame),
+    /// The next frame other than a heartbeat; heartbeats are answered.
+    pub async fn next(&mut self) -> SocketMessage {
+        match self.buffered.pop_front() {
+            Some(frame) => SocketMessage::Frame(frame),
             None => self.read().await,
         }
     }
@@ -171,15 +175,15 @@ impl Socket {
     /// The next frame.
     pub async fn frame(&mut self) -> Value {
         match self.next().await {
-            Came::Frame(frame) => frame,
-            Came::Closed(code) => panic!("closed with {code}"),
+            SocketMessage::Frame(frame) => frame,
+            SocketMessage::Closed(code) => panic!("closed with {code}"),
         }
     }
 
-    /// The code that the socket is closed by; frames before it are passed over.
+    /// The code that the socket is closed with; frames before it are skipped.
     pub async fn closed(&mut self) -> u16 {
         loop {
-            if let Came::Closed(code) = self.next().await {
+            if let SocketMessage::Closed(code) = self.next().await {
                 return code;
             }
         }
@@ -188,7 +192,7 @@ impl Socket {
     /// The next heartbeat, unanswered.
     pub async fn heartbeat(&mut self) {
         loop {
-            match patiently(self.ws.next()).await {
+            match with_timeout(self.ws.next()).await {
                 Some(Ok(Message::Text(text))) if text.as_str() == "{}" => return,
                 Some(Ok(_)) => {}
                 other => panic!("no heartbeat but {other:?}"),
@@ -196,28 +200,30 @@ impl Socket {
         }
     }
 
-    async fn read(&mut self) -> Came {
+    async fn read(&mut self) -> SocketMessage {
         loop {
-            match patiently(self.ws.next()).await {
+            match with_timeout(self.ws.next()).await {
                 Some(Ok(Message::Text(text))) if text.as_str() == "{}" => {
                     self.ws.send(Message::text("{}")).await.unwrap();
                 }
-                Some(Ok(Message::Text(text))) => return Came::Frame(serde_json::from_str(&text).unwrap()),
-                Some(Ok(Message::Close(frame))) => return Came::Closed(frame.map_or(1005, |frame| frame.code.into())),
+                Some(Ok(Message::Text(text))) => return SocketMessage::Frame(serde_json::from_str(&text).unwrap()),
+                Some(Ok(Message::Close(frame))) => {
+                    return SocketMessage::Closed(frame.map_or(1005, |frame| frame.code.into()));
+                }
                 Some(Ok(_)) => {}
-                Some(Err(_)) | None => return Came::Closed(1006),
+                Some(Err(_)) | None => return SocketMessage::Closed(1006),
             }
         }
     }
 }
 
-/// A socket whose bytes a test writes itself.
+/// A socket whose bytes are written by the test.
 pub struct Raw {
-    pub stream: Box<dyn Wire>,
+    pub stream: Box<dyn Transport>,
 }
 
 impl Raw {
-    /// A socket with that token; its side takes no more than a few KiB unread.
+    /// A socket with that token; its receive buffer is a few KiB.
     pub async fn open(muster: &Muster, token: &str) -> Self {
         Self::open_at(muster, "/api/v1/realtime", token).await
     }
@@ -242,10 +248,10 @@ impl Raw {
     }
 
     /// A socket whose request was sent: reads the response.
-    pub async fn over(mut stream: Box<dyn Wire>) -> Self {
+    pub async fn over(mut stream: Box<dyn Transport>) -> Self {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
-            head.push(patiently(stream.read_u8()).await.unwrap());
+            head.push(with_timeout(stream.read_u8()).await.unwrap());
         }
         let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
         assert!(head.starts_with("http/1.1 101"), "{head}");
@@ -254,7 +260,7 @@ impl Raw {
         Self { stream }
     }
 
-    /// Sends bytes; a server that has had enough may be gone.
+    /// Sends bytes; returns false if the server has closed the connection.
     pub async fn send(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).await.is_ok() && self.stream.flush().await.is_ok()
     }
@@ -264,15 +270,15 @@ impl Raw {
         self.send(&masked(first, payload)).await
     }
 
-    /// What comes up to the connection's end.
+    /// Everything received up to the connection's end.
     pub async fn rest(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
         // A reset is an end too.
-        let _ = patiently(self.stream.read_to_end(&mut rest)).await;
+        let _ = with_timeout(self.stream.read_to_end(&mut rest)).await;
         rest
     }
 
-    /// The code of the close frame that comes; 1006 where the connection ends without.
+    /// The code of the close frame; 1006 where the connection ends without one.
     pub async fn close_code(&mut self) -> u16 {
         loop {
             match self.read().await {
@@ -290,19 +296,19 @@ impl Raw {
 
     /// The next frame's first byte and payload; `None` at the connection's end.
     pub async fn read(&mut self) -> Option<(u8, Vec<u8>)> {
-        let first = patiently(self.stream.read_u8()).await.ok()?;
-        let length = match patiently(self.stream.read_u8()).await.ok()? {
+        let first = with_timeout(self.stream.read_u8()).await.ok()?;
+        let length = match with_timeout(self.stream.read_u8()).await.ok()? {
             126 => u64::from(self.stream.read_u16().await.ok()?),
             127 => self.stream.read_u64().await.ok()?,
             short => short.into(),
         };
         let mut payload = vec![0; usize::try_from(length).unwrap()];
-        patiently(self.stream.read_exact(&mut payload)).await.ok()?;
+        with_timeout(self.stream.read_exact(&mut payload)).await.ok()?;
         Some((first, payload))
     }
 }
 
-/// A frame as RFC 6455, section 5.2 wants it of a client.
+/// A frame as RFC 6455, section 5.2 requires of a client.
 pub fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
     let mask = [0x37, 0xfa, 0x21, 0x3d];
     let mut out = vec![first];
@@ -322,18 +328,18 @@ pub fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Nothing of a test takes longer: a hang fails it.
-pub async fn patiently<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(PATIENCE, future).await.expect("nothing came")
+/// Awaits a future with the time limit of the tests.
+pub async fn with_timeout<F: Future>(future: F) -> F::Output {
+    tokio::time::timeout(TEST_TIMEOUT, future).await.expect("nothing was received")
 }
 
-/// Waits until something is so that only the server's inside shows.
-pub async fn until(what: &str, is_so: impl Fn() -> bool) {
-    let waited = async {
-        let mut looks = tokio::time::interval(Duration::from_millis(10));
-        while !is_so() {
-            looks.tick().await;
+/// Waits for a condition that is observable only inside the server.
+pub async fn wait_until(description: &str, condition: impl Fn() -> bool) {
+    let polling = async {
+        let mut interval = tokio::time::interval(Duration::from_millis(10));
+        while !condition() {
+            interval.tick().await;
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, waited).await.is_ok(), "{what}");
+    assert!(tokio::time::timeout(TEST_TIMEOUT, polling).await.is_ok(), "{description}");
 }

@@ -1,4 +1,4 @@
-//! A scripted upstream that speaks a provider's API over a real socket, with every way to break.
+//! A scripted upstream that serves a provider's API over a real socket, with every kind of fault.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -9,29 +9,29 @@ use tokio::sync::watch;
 
 use super::wire::Wire;
 
-/// What the upstream does with each request.
+/// The upstream's behaviour for each request.
 #[derive(Debug, Clone)]
-pub enum Act {
-    /// A whole answer of these words, streamed or not as asked.
+pub enum UpstreamAction {
+    /// A complete answer of these words, streamed or not as requested.
     Answer(&'static [&'static str]),
     /// This status, these header lines and this body.
     Status(u16, &'static str, &'static str),
     HangBeforeHeaders,
-    /// Headers, keep-alive comments, nothing else.
+    /// Headers and keep-alive comments only.
     HangBeforeContent,
-    /// So many deltas, then the connection is cut; a whole answer is cut in its middle.
+    /// This many deltas, then the connection is cut; a complete answer is cut in its middle.
     CutAfter(usize),
-    /// So many deltas, then silence until the client leaves; a whole answer falls silent in its middle.
+    /// This many deltas, then silence until the client disconnects; a complete answer stops in its middle.
     HangAfter(usize),
-    /// So many deltas, then an error event; where no stream was asked for, an error with the status of a success.
+    /// This many deltas, then an error event; where no stream was requested, an error with a success status.
     ErrorAfter(usize),
-    /// Deltas without an end, until the client leaves.
+    /// Deltas without an end, until the client disconnects.
     Endless,
-    /// So many deltas; the rest, a proper end, when the test lets it go.
+    /// This many deltas; the rest, with a normal end, when the test releases it.
     HeldAfter(usize),
-    /// Headers of success and a body that is not JSON.
+    /// A success status and a body that is not JSON.
     Malformed,
-    /// So many deltas, then an event that is not JSON; a whole answer is not JSON.
+    /// This many deltas, then an event that is not JSON; a complete answer is not JSON.
     MalformedAfter(usize),
 }
 
@@ -44,38 +44,39 @@ pub struct Upstream {
 
 struct Script {
     wire: Wire,
-    act: Mutex<Act>,
+    action: Mutex<UpstreamAction>,
     requests: watch::Sender<usize>,
     /// The body of each request.
     bodies: Mutex<Vec<serde_json::Value>>,
-    /// How many connections the client has closed in the middle of an answer.
-    left: watch::Sender<usize>,
-    /// Held answers may go on.
-    free: watch::Sender<bool>,
+    /// How many connections the client has closed during an answer.
+    disconnects: watch::Sender<usize>,
+    /// Held answers may continue.
+    released: watch::Sender<bool>,
 }
 
 impl Upstream {
-    /// One of OpenAI's wire.
-    pub fn start(act: Act) -> Self {
-        Self::speaking(Wire::OpenAi, act)
+    /// An upstream with OpenAI's wire.
+    pub fn start(action: UpstreamAction) -> Self {
+        Self::with_wire(Wire::OpenAi, action)
     }
 
-    pub fn speaking(wire: Wire, act: Act) -> Self {
-        let act = Mutex::new(act);
-        let (requests, left, free) = (watch::Sender::new(0), watch::Sender::new(0), watch::Sender::new(false));
+    pub fn with_wire(wire: Wire, action: UpstreamAction) -> Self {
+        let action = Mutex::new(action);
+        let (requests, disconnects, released) =
+            (watch::Sender::new(0), watch::Sender::new(0), watch::Sender::new(false));
         let bodies = Mutex::default();
-        let script = Arc::new(Script { wire, act, requests, bodies, left, free });
+        let script = Arc::new(Script { wire, action, requests, bodies, disconnects, released });
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
-        let played = Arc::clone(&script);
+        let shared = Arc::clone(&script);
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async move {
                 let listener = TcpListener::from_std(listener).unwrap();
                 while let Ok((stream, _)) = listener.accept().await {
                     stream.set_nodelay(true).unwrap();
-                    let script = Arc::clone(&played);
+                    let script = Arc::clone(&shared);
                     tokio::spawn(async move {
                         let _ = connection(stream, &script).await;
                     });
@@ -85,9 +86,9 @@ impl Upstream {
         Self { address, wire, script }
     }
 
-    /// What it does from the next request on.
-    pub fn now(&self, act: Act) {
-        *self.script.act.lock().unwrap() = act;
+    /// Sets the behaviour from the next request on.
+    pub fn set_action(&self, action: UpstreamAction) {
+        *self.script.action.lock().unwrap() = action;
     }
 
     pub fn requests(&self) -> usize {
@@ -95,45 +96,45 @@ impl Upstream {
     }
 
     /// The body of the latest request.
-    pub fn last_body(&self) -> serde_json::Value {
-        self.script.bodies.lock().unwrap().last().cloned().expect("it was asked")
+    pub fn last_request(&self) -> serde_json::Value {
+        self.script.bodies.lock().unwrap().last().cloned().expect("it got a request")
     }
 
-    /// The bodies of all requests, in their order.
+    /// The bodies of all requests, in order.
     pub fn bodies(&self) -> Vec<serde_json::Value> {
         self.script.bodies.lock().unwrap().clone()
     }
 
-    /// Lets every held answer go.
-    pub fn let_go(&self) {
-        self.script.free.send_replace(true);
+    /// Releases every held answer.
+    pub fn release_held(&self) {
+        self.script.released.send_replace(true);
     }
 
-    /// Waits until it was asked.
-    pub async fn asked(&self) {
+    /// Waits for the first request.
+    pub async fn first_request(&self) {
         self.script.requests.subscribe().wait_for(|&requests| requests > 0).await.unwrap();
     }
 
-    /// Waits until a client has closed a connection in the middle of an answer.
-    pub async fn client_left(&self) {
-        self.script.left.subscribe().wait_for(|&left| left > 0).await.unwrap();
+    /// Waits until a client has closed a connection during an answer.
+    pub async fn client_disconnected(&self) {
+        self.script.disconnects.subscribe().wait_for(|&disconnects| disconnects > 0).await.unwrap();
     }
 
-    /// A `[[provider]]` table for it, with one model.
+    /// The upstream's `[[provider]]` table, with one model.
     pub fn provider(&self, id: &str, model: &str) -> String {
         self.wire.provider(self.address, id, model)
     }
 }
 
-/// An address where nobody listens: port 1 is given to no program that asks for a free one. A free port let go of would
-/// soon be another test's.
-pub fn nobody() -> SocketAddr {
+/// An address without a listener: port 1 is never assigned to a program that requests a free port. A released free port
+/// could soon belong to another test.
+pub fn unused_address() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 1))
 }
 
-/// The provider of such an address.
+/// A `[[provider]]` table for that address.
 pub fn refused_provider(id: &str, model: &str) -> String {
-    Wire::OpenAi.provider(nobody(), id, model)
+    Wire::OpenAi.provider(unused_address(), id, model)
 }
 
 async fn connection(mut stream: TcpStream, script: &Script) -> std::io::Result<()> {
@@ -143,20 +144,20 @@ async fn connection(mut stream: TcpStream, script: &Script) -> std::io::Result<(
         let streamed = script.wire.streamed(&path, &body);
         script.bodies.lock().unwrap().push(body);
         script.requests.send_modify(|requests| *requests += 1);
-        let act = script.act.lock().unwrap().clone();
+        let action = script.action.lock().unwrap().clone();
         let done = if streamed {
-            stream_events(&mut stream, act, script).await
+            stream_events(&mut stream, action, script).await
         } else {
-            answer(&mut stream, act, script.wire).await
+            answer(&mut stream, action, script.wire).await
         };
         if !matches!(done, Ok(true)) {
-            script.left.send_modify(|left| *left += 1);
+            script.disconnects.send_modify(|disconnects| *disconnects += 1);
             return Ok(());
         }
     }
 }
 
-/// Reads one request, its path and its body; `None` when the client is gone.
+/// Reads one request with its path and body; `None` when the client is gone.
 async fn request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<Option<(String, serde_json::Value)>> {
     loop {
         if let Some(head) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -179,48 +180,48 @@ async fn request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Resul
     }
 }
 
-/// Ends once the client closes its side.
-async fn until_gone(stream: &mut TcpStream) -> std::io::Result<bool> {
+/// Waits until the client closes its side.
+async fn wait_for_disconnect(stream: &mut TcpStream) -> std::io::Result<bool> {
     let mut rest = [0; 64];
     while stream.read(&mut rest).await? > 0 {}
     Ok(false)
 }
 
 const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-/// The head of a whole answer that is never finished.
+/// The head of a complete answer whose body is never finished.
 const LONGER: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n";
 const OOPS: &str = "{\"choices\": [oops";
 
-/// Answers in one piece; true where the connection may go on.
-async fn answer(stream: &mut TcpStream, act: Act, wire: Wire) -> std::io::Result<bool> {
-    match act {
-        Act::Answer(words) => whole(stream, 200, "", &wire.whole(words)).await,
-        Act::Status(status, headers, body) => whole(stream, status, headers, body).await,
-        Act::HangBeforeHeaders => until_gone(stream).await,
-        Act::HangBeforeContent => {
+/// Answers with a complete body; returns whether the connection may be used again.
+async fn answer(stream: &mut TcpStream, action: UpstreamAction, wire: Wire) -> std::io::Result<bool> {
+    match action {
+        UpstreamAction::Answer(words) => whole(stream, 200, "", &wire.whole(words)).await,
+        UpstreamAction::Status(status, headers, body) => whole(stream, status, headers, body).await,
+        UpstreamAction::HangBeforeHeaders => wait_for_disconnect(stream).await,
+        UpstreamAction::HangBeforeContent => {
             stream.write_all(LONGER.as_bytes()).await?;
-            until_gone(stream).await
+            wait_for_disconnect(stream).await
         }
-        Act::HangAfter(_) => {
+        UpstreamAction::HangAfter(_) => {
             stream.write_all(format!("{LONGER}{{").as_bytes()).await?;
-            until_gone(stream).await
+            wait_for_disconnect(stream).await
         }
-        Act::CutAfter(_) => {
+        UpstreamAction::CutAfter(_) => {
             stream.write_all(format!("{LONGER}{{").as_bytes()).await?;
             stream.shutdown().await?;
             Ok(true)
         }
-        Act::ErrorAfter(_) => whole(stream, 200, "", wire.exploded()).await,
-        Act::Malformed | Act::MalformedAfter(_) => whole(stream, 200, "", OOPS).await,
-        Act::Endless | Act::HeldAfter(_) => panic!("only a stream can be that: {act:?}"),
+        UpstreamAction::ErrorAfter(_) => whole(stream, 200, "", wire.exploded()).await,
+        UpstreamAction::Malformed | UpstreamAction::MalformedAfter(_) => whole(stream, 200, "", OOPS).await,
+        UpstreamAction::Endless | UpstreamAction::HeldAfter(_) => panic!("only a stream can be that: {action:?}"),
     }
 }
 
-/// Answers with events; true where the connection may go on.
-async fn stream_events(stream: &mut TcpStream, act: Act, script: &Script) -> std::io::Result<bool> {
+/// Answers with events; returns whether the connection may be used again.
+async fn stream_events(stream: &mut TcpStream, action: UpstreamAction, script: &Script) -> std::io::Result<bool> {
     let wire = script.wire;
-    match act {
-        Act::Answer(words) => {
+    match action {
+        UpstreamAction::Answer(words) => {
             let mut out = wire.opening();
             out.extend(words.iter().map(|word| wire.delta(word)));
             out.push_str(&wire.ending(words.len()));
@@ -229,46 +230,48 @@ async fn stream_events(stream: &mut TcpStream, act: Act, script: &Script) -> std
             stream.write_all(format!("{head}{:x}\r\n{out}\r\n0\r\n\r\n", out.len()).as_bytes()).await?;
             Ok(true)
         }
-        Act::Status(..) | Act::HangBeforeHeaders | Act::Malformed => answer(stream, act, wire).await,
-        Act::HangBeforeContent => {
+        UpstreamAction::Status(..) | UpstreamAction::HangBeforeHeaders | UpstreamAction::Malformed => {
+            answer(stream, action, wire).await
+        }
+        UpstreamAction::HangBeforeContent => {
             deltas(stream, wire, 0).await?;
             stream.write_all(b": keep-alive\n\n: keep-alive\n\n").await?;
-            until_gone(stream).await
+            wait_for_disconnect(stream).await
         }
-        Act::HangAfter(count) => {
+        UpstreamAction::HangAfter(count) => {
             deltas(stream, wire, count).await?;
-            until_gone(stream).await
+            wait_for_disconnect(stream).await
         }
-        Act::CutAfter(count) => {
+        UpstreamAction::CutAfter(count) => {
             deltas(stream, wire, count).await?;
             stream.shutdown().await?;
             Ok(true)
         }
-        Act::ErrorAfter(count) => {
+        UpstreamAction::ErrorAfter(count) => {
             deltas(stream, wire, count).await?;
             stream.write_all(wire.exploding().as_bytes()).await?;
             stream.shutdown().await?;
             Ok(true)
         }
-        Act::MalformedAfter(count) => {
+        UpstreamAction::MalformedAfter(count) => {
             deltas(stream, wire, count).await?;
             stream.write_all(wire.event(OOPS).as_bytes()).await?;
-            // What would be a proper end, were it not for what came before it.
+            // A normal end, were it not for the event before it.
             stream.write_all(wire.ending(count).as_bytes()).await?;
             stream.shutdown().await?;
             Ok(true)
         }
-        Act::Endless => {
+        UpstreamAction::Endless => {
             deltas(stream, wire, 0).await?;
             loop {
                 stream.write_all(wire.delta("on and on ").as_bytes()).await?;
                 tokio::task::yield_now().await;
             }
         }
-        Act::HeldAfter(count) => {
+        UpstreamAction::HeldAfter(count) => {
             deltas(stream, wire, count).await?;
-            // The sender lives as long as the script.
-            let _ = script.free.subscribe().wait_for(|&free| free).await;
+            // The sender exists as long as the script.
+            let _ = script.released.subscribe().wait_for(|&released| released).await;
             stream.write_all(wire.ending(count).as_bytes()).await?;
             stream.shutdown().await?;
             Ok(true)
@@ -276,7 +279,7 @@ async fn stream_events(stream: &mut TcpStream, act: Act, script: &Script) -> std
     }
 }
 
-/// Headers, what comes before a first delta, and so many of these: `w0 `, `w1 ` and so on.
+/// Headers, the events before a first delta, and this many deltas: `w0 `, `w1 ` and so on.
 async fn deltas(stream: &mut TcpStream, wire: Wire, count: usize) -> std::io::Result<()> {
     stream.write_all(format!("{EVENTS}{}", wire.opening()).as_bytes()).await?;
     for n in 0..count {

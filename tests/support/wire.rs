@@ -1,10 +1,10 @@
-//! The words of each family of providers: the same answer, the same errors, in three APIs.
+//! The formats of each provider family: the same answer and the same errors in three APIs.
 
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 
-/// The API that an upstream speaks.
+/// The API that an upstream serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
     OpenAi,
@@ -12,7 +12,7 @@ pub enum Wire {
     Gemini,
 }
 
-/// Tokens of the prompt, as every answer says.
+/// Prompt tokens reported by every answer.
 pub const PROMPT_TOKENS: usize = 7;
 
 impl Wire {
@@ -37,7 +37,7 @@ impl Wire {
         }
     }
 
-    /// A whole answer of these words.
+    /// A complete answer of these words.
     pub fn whole(self, words: &[&str]) -> String {
         let (text, tokens) = (words.concat(), words.len());
         let body = match self {
@@ -67,7 +67,7 @@ impl Wire {
         }
     }
 
-    /// What stands before a first delta.
+    /// The events before a first delta.
     pub fn opening(self) -> String {
         match self {
             Self::OpenAi | Self::Gemini => String::new(),
@@ -97,7 +97,7 @@ impl Wire {
         self.event(&data.to_string())
     }
 
-    /// A proper end of a stream after so many tokens.
+    /// A normal end of a stream after this many tokens.
     pub fn ending(self, tokens: usize) -> String {
         let events = match self {
             Self::OpenAi => {
@@ -125,7 +125,7 @@ impl Wire {
         events.iter().map(|event| self.event(event)).collect()
     }
 
-    /// An error that names no status, as it comes under a status of success.
+    /// An error without a status, as sent with a success status.
     pub fn exploded(self) -> &'static str {
         match self {
             Self::OpenAi => r#"{"error": {"message": "upstream exploded", "type": "server_error"}}"#,
@@ -141,7 +141,7 @@ impl Wire {
         self.event(self.exploded())
     }
 
-    /// The provider refuses the operator's key: the body of its 401.
+    /// The body of a 401: the provider rejects the operator's key.
     pub fn bad_key(self) -> &'static str {
         match self {
             Self::OpenAi => {
@@ -154,7 +154,7 @@ impl Wire {
         }
     }
 
-    /// The body of its 429.
+    /// The body of a 429.
     pub fn throttled(self) -> &'static str {
         match self {
             Self::OpenAi => r#"{"error": {"message": "slow down", "type": "requests", "code": "rate_limit_exceeded"}}"#,
@@ -163,7 +163,7 @@ impl Wire {
         }
     }
 
-    /// The prompt does not fit: the body of its 400.
+    /// The body of a 400: the prompt is too long.
     pub fn too_long(self) -> &'static str {
         match self {
             Self::OpenAi => {

@@ -1,4 +1,4 @@
-//! The four verbs, on one task and on many.
+//! The four commands, on one task and on many.
 
 use serde_json::{Value, json};
 
@@ -20,15 +20,15 @@ async fn a_kill_ends_the_step_in_its_middle() {
         (&json!("accepted"), &json!("now"), &json!("killed"))
     );
     assert_eq!(reply["request_id"], "k1");
-    // Its process is gone: the pool is idle again, a minute before the engine's time is over.
+    // Its process is gone: the pool is idle again, a minute before the engine's time limit.
     let begun = std::time::Instant::now();
     while muster.app.engines.stats().running > 0 {
-        assert!(begun.elapsed().as_secs() < 20, "the engine goes on");
+        assert!(begun.elapsed().as_secs() < 20, "the engine continues");
         tokio::task::yield_now().await;
     }
     let task = reaches(&client, &id, &["killed"]).await;
     assert_eq!(task["steps"][1]["status"], "aborted", "{}", task["steps"]);
-    // The same request gets the same answer, another one that it is so.
+    // The same request gets the same response, another one gets the current state.
     let again = verb(&client, &id, "kill", &json!({ "request_id": "k1", "reason": "enough" })).await;
     assert_eq!((again.status, again.json()), (202, reply));
     let already = verb(&client, &id, "kill", &json!({})).await;
@@ -85,7 +85,7 @@ async fn a_redirect_makes_another_revision() {
     assert!(journal.to_string().contains("control.superseded"), "{journal}");
 }
 
-/// A task that stays alive.
+/// A task that keeps running.
 async fn paused(client: &Client) -> String {
     let id = begin(client, &endless()).await;
     let paused = verb(client, &id, "pause", &json!({ "now": true })).await;

@@ -1,4 +1,4 @@
-//! Many controls at once, from several sides, of many tasks: each that was accepted comes to one end.
+//! Many concurrent controls of many tasks from several clients: each accepted control has one outcome.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,18 +10,18 @@ use crate::support::KEY;
 use crate::support::client::Client;
 use crate::support::server::Muster;
 use crate::support::socket::Socket;
-use crate::support::upstream::{Act, Upstream};
+use crate::support::upstream::{Upstream, UpstreamAction};
 
 const TASKS: usize = 48;
-/// Of each client over HTTP.
+/// Requests of each client over HTTP.
 const CALLS: usize = 120;
-/// Of each socket: a burst of 40 is taken.
+/// Requests of each socket: a burst of 40 is admitted.
 const COMMANDS: usize = 35;
 
-/// Task and request of each control that was accepted.
+/// Task and request of each accepted control.
 type Accepted = BTreeSet<(String, String)>;
 
-/// What a client does next: the same in each run.
+/// A client's next step: the same in each run.
 struct Script {
     client: usize,
     turn: usize,
@@ -32,7 +32,7 @@ impl Script {
     fn next(&mut self, tasks: &[String]) -> (String, &'static str, Value, String) {
         let (client, turn) = (self.client, self.turn);
         self.turn += 1;
-        // Strides without a common factor: every client comes to every task, each in another order.
+        // Strides without a common factor: every client visits every task, each in another order.
         let task = tasks[(turn * [5, 7, 11, 13, 17][client % 5] + client) % tasks.len()].clone();
         let redirected = |mode: &str| json!({ "instruction": format!("{client} says {turn}"), "mode": mode });
         let (verb, args) = match (turn * 3 + client) % 16 {
@@ -41,7 +41,7 @@ impl Script {
             2 | 6 | 9 => ("resume", json!({})),
             3 | 10 | 12 | 15 => ("redirect", redirected("steer")),
             4 | 14 => ("redirect", redirected("interrupt")),
-            // Now and then one is killed: most live on.
+            // Few kills: most tasks keep running.
             _ if turn % 4 == 3 => ("kill", json!({})),
             _ => ("resume", json!({})),
         };
@@ -70,13 +70,13 @@ async fn over_http(client: Client, number: usize, tasks: &[String]) -> Accepted 
 async fn over_q62(muster: &Muster, number: usize, tasks: &[String]) -> Accepted {
     let bearer = format!("Bearer {KEY}");
     let headers = [("authorization", bearer.as_str())];
-    let mut socket = Socket::shake(muster, "/api/q62/dashboard/agents", &headers).await.unwrap();
+    let mut socket = Socket::handshake(muster, "/api/q62/dashboard/agents", &headers).await.unwrap();
     let mut script = Script { client: number, turn: 0 };
     let mut accepted = Accepted::new();
     for _ in 0..COMMANDS {
         let (task, name, args, idem) = script.next(tasks);
         let command = json!({ "name": format!("agent.{name}"), "target": task, "args": args, "idem": idem });
-        let reply = socket.ask(json!({ "command": command })).await;
+        let reply = socket.request(json!({ "command": command })).await;
         match reply["ok"]["phase"].as_str() {
             Some("accepted") => drop(accepted.insert((task, idem))),
             Some(phase) => assert_eq!(phase, "already", "{reply}"),
@@ -107,7 +107,7 @@ async fn outcomes(client: &Client, id: &str) -> Vec<((String, String), String)> 
     }
 }
 
-/// Everything that lives goes on and comes to its end; gives what was accepted for that.
+/// Waits until every live task has ended; returns what was accepted for that.
 async fn all_end(client: &Client, tasks: &[String]) -> Accepted {
     let mut accepted = Accepted::new();
     for id in tasks {
@@ -129,19 +129,19 @@ async fn all_end(client: &Client, tasks: &[String]) -> Accepted {
 
 #[tokio::test]
 async fn every_control_of_a_flood_comes_to_one_end() {
-    let upstream = Upstream::start(Act::HeldAfter(3));
+    let upstream = Upstream::start(UpstreamAction::HeldAfter(3));
     let muster = with_model(&upstream);
     let (owner, operations) = (key(&muster, &["agents"], &[]).await, key(&muster, &["agents"], &["operations"]).await);
     let body = quick();
     let tasks = join_all((0..TASKS).map(|_| begin(&owner, &body))).await;
-    // Both ways at once, and each of them by several.
+    // Both transports at once, and each by several clients.
     let http = [(owner.clone(), 0), (operations.clone(), 1)];
     let http = join_all(http.into_iter().map(|(client, number)| over_http(client, number, &tasks)));
     let q62 = join_all([2, 3, 4].map(|number| over_q62(&muster, number, &tasks)));
     let (http, q62) = tokio::join!(http, q62);
-    assert!(http.iter().chain(&q62).all(|accepted| accepted.len() > 5), "everybody got something done");
-    upstream.now(Act::Answer(&["All ", "is ", "well."]));
-    upstream.let_go();
+    assert!(http.iter().chain(&q62).all(|accepted| accepted.len() > 5), "every client had an accepted control");
+    upstream.set_action(UpstreamAction::Answer(&["All ", "is ", "well."]));
+    upstream.release_held();
     let mut accepted: Accepted = http.into_iter().chain(q62).flatten().collect();
     accepted.extend(all_end(&operations, &tasks).await);
 

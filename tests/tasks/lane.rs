@@ -1,4 +1,4 @@
-//! Control has a lane of its own: what runs, and how many of them, keeps no kill from being heard.
+//! The control lane: neither a run nor the number of runs delays a kill.
 
 use std::io::{self, Write};
 use std::sync::mpsc;
@@ -17,7 +17,7 @@ fn limited(limits: &str) -> Muster {
 }
 
 #[tokio::test]
-async fn a_kill_is_heard_after_the_runs_of_a_minute_are_spent() {
+async fn a_kill_is_accepted_after_the_runs_of_a_minute_are_spent() {
     let muster = limited("agents = 3");
     let client = key(&muster, &["agents"], &[]).await;
     let mut ids = Vec::new();
@@ -47,22 +47,22 @@ async fn http_and_sockets_share_the_meter_of_controls() {
     assert_eq!(verb(&client, &id, "pause", &json!({ "now": true })).await.status, 202);
     let bearer = format!("Bearer {made}");
     let path = "/api/q62/dashboard/agents";
-    let mut socket = Socket::shake(&muster, path, &[("authorization", &bearer)]).await.unwrap();
+    let mut socket = Socket::handshake(&muster, path, &[("authorization", &bearer)]).await.unwrap();
     let command =
         |name: &str, idem: &str| json!({ "command": { "name": name, "target": id, "args": {}, "idem": idem } });
-    let resumed = socket.ask(command("agent.resume", "r1")).await;
+    let resumed = socket.request(command("agent.resume", "r1")).await;
     assert_eq!(resumed["ok"]["phase"], "accepted", "{resumed}");
     let over = verb(&client, &id, "pause", &json!({})).await;
     assert_eq!(over.status, 429, "{}", over.text);
     assert_eq!((over.header("x-ratelimit-limit"), over.header("x-ratelimit-remaining")), (Some("2"), Some("0")));
     assert!(over.number("retry-after").is_some_and(|wait| wait >= 1));
-    let refused = socket.ask(command("agent.pause", "p1")).await;
+    let refused = socket.request(command("agent.pause", "p1")).await;
     let message = refused["error"]["message"].as_str().unwrap();
     assert!(message.starts_with("the limit of 2 requests per minute is reached"), "{refused}");
     assert_eq!(client.post(RUN, &quick()).await.status, 201, "runs have another meter");
 }
 
-/// A reader of a snapshot that stops in its middle: the store takes no commit before it goes on.
+/// A reader of a snapshot that stops in its middle: the store accepts no commit until it continues.
 struct Gate {
     reached: Option<mpsc::Sender<()>>,
     open: Arc<Mutex<mpsc::Receiver<()>>>,
@@ -72,7 +72,7 @@ impl Write for Gate {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(reached) = self.reached.take() {
             reached.send(()).unwrap();
-            // Ends at the latest with the test.
+            // Released at the latest at the end of the test.
             let _ = self.open.lock().unwrap().recv();
         }
         Ok(bytes.len())
@@ -89,7 +89,7 @@ async fn a_kill_is_taken_while_the_queue_of_the_task_actor_is_full_of_submission
     let client = key(&muster, &["agents"], &[]).await;
     let id = begin(&client, &endless()).await;
     runs(&muster, &client, &id).await;
-    // What the meter writes ahead is written before the store stands still.
+    // What the meter writes ahead is written before the store is blocked.
     assert_eq!(verb(&client, &id, "kill", &json!({ "if_seq": 0 })).await.status, 409);
     let (open, opened) = mpsc::channel();
     let (reached, is_reached) = mpsc::channel();
@@ -115,13 +115,13 @@ async fn a_kill_is_taken_while_the_queue_of_the_task_actor_is_full_of_submission
     let capacity = depth().1;
     let submissions = join_all((0..capacity).map(|_| tasks.run(new.clone(), &requester, None)));
     let controlling = async {
-        crate::support::socket::until("a full queue", || depth().0 >= capacity).await;
+        crate::support::socket::wait_until("a full queue", || depth().0 >= capacity).await;
         let refused = client.post(RUN, &quick()).await;
         assert_eq!(refused.status, 503, "{}", refused.text);
         let kill = json!({});
         let killing = verb(&client, &id, "kill", &kill);
         let opening = async {
-            crate::support::socket::until("a control beside the full queue", || depth().0 > capacity).await;
+            crate::support::socket::wait_until("a control beside the full queue", || depth().0 > capacity).await;
             open.send(()).unwrap();
         };
         let (killed, ()) = tokio::join!(killing, opening);

@@ -1,4 +1,4 @@
-//! Event streams of tasks: how many there may be, and how they end with what let their reader in.
+//! Event streams of tasks: their limits, and their end when the reader's credential ends.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ fn path(id: &str) -> String {
     format!("/api/v1/tasks/{id}/events")
 }
 
-/// A stream that stands at its task's first step.
+/// A stream that has reached its task's first step.
 async fn follow(client: &Client, id: &str) -> Events {
     let mut events = client.follow(&path(id)).await;
     assert_eq!(events.status, 200);
@@ -18,7 +18,7 @@ async fn follow(client: &Client, id: &str) -> Events {
     events
 }
 
-/// What is told last, and whether the stream ended as HTTP says.
+/// The last event, and whether the stream ended as HTTP requires.
 async fn end(mut events: Events) -> (Option<String>, String, bool) {
     let last = events.rest().await.pop().unwrap();
     (last.name, last.data, events.whole)

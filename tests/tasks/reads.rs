@@ -101,11 +101,11 @@ async fn stream(client: &Client, id: &str, last: Option<&str>) -> String {
 }
 
 #[tokio::test]
-async fn the_stream_tells_the_same_and_ends_with_the_task() {
+async fn the_stream_has_the_same_events_and_ends_with_the_task() {
     let muster = server();
     let client = key(&muster, &["agents"], &[]).await;
     let id = begin(&client, &quick()).await;
-    // While it runs: the stream goes on to the end.
+    // While the task runs: the stream continues to the end.
     let live = stream(&client, &id, None).await;
     let lines = |text: &str, field: &str| -> Vec<String> {
         text.lines().filter_map(|line| line.strip_prefix(field)).map(str::to_owned).collect()
@@ -116,10 +116,10 @@ async fn the_stream_tells_the_same_and_ends_with_the_task() {
     let page = client.get(&format!("/api/v1/tasks/{id}/events")).await.json();
     let paged: Vec<&str> = page["events"].as_array().unwrap().iter().map(|it| it["event"].as_str().unwrap()).collect();
     assert_eq!(journal, paged);
-    // From the middle on.
-    let stood = &lines(&live, "id: ")[names.len() / 2];
-    let rest = stream(&client, &id, Some(stood)).await;
-    // Lines of the log stand between the entries as they were read: what counts is that none is told twice or missing.
+    // Resumed from the middle.
+    let last_id = &lines(&live, "id: ")[names.len() / 2];
+    let rest = stream(&client, &id, Some(last_id)).await;
+    // Log lines are interleaved with the entries: none may be duplicated or missing.
     let sorted = |names: &[String]| {
         let mut names = names.to_vec();
         names.sort();

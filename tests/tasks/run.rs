@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::world::{RUN, begin, key, quick, reaches, server};
 use crate::support::client::answer;
-use crate::support::socket::until;
+use crate::support::socket::wait_until;
 
 #[tokio::test]
 async fn agents_are_listed_and_described() {
@@ -33,7 +33,7 @@ async fn agents_are_listed_and_described() {
 }
 
 #[tokio::test]
-async fn a_run_is_accepted_with_the_five_fields_and_gives_its_result() {
+async fn a_run_is_accepted_with_the_five_fields_and_returns_its_result() {
     let muster = server();
     let client = key(&muster, &["agents"], &[]).await;
     let began = client.post(RUN, &quick()).await;
@@ -64,7 +64,7 @@ async fn a_run_is_accepted_with_the_five_fields_and_gives_its_result() {
 }
 
 #[tokio::test]
-async fn a_bad_request_is_told_with_all_its_failures() {
+async fn an_invalid_request_is_rejected_with_all_failures() {
     let muster = server();
     let client = key(&muster, &["agents"], &[]).await;
     let refused = client.post(RUN, &json!({ "timeout_seconds": 0, "priority": "urgent", "params": [] })).await;
@@ -78,15 +78,15 @@ async fn a_bad_request_is_told_with_all_its_failures() {
     let params = client.post(RUN, &json!({ "task": "x", "params": { "query": 7 } })).await;
     assert_eq!(params.status, 422, "{}", params.text);
     assert!(params.json()["detail"][0]["loc"] == json!(["body", "params", "query"]), "{}", params.text);
-    let nobody = client.post("/api/v1/agents/nobody/run", &json!({ "task": "x" })).await;
-    assert_eq!(nobody.status, 404, "{}", nobody.text);
+    let unknown = client.post("/api/v1/agents/nobody/run", &json!({ "task": "x" })).await;
+    assert_eq!(unknown.status, 404, "{}", unknown.text);
 }
 
 #[tokio::test]
 async fn a_run_with_the_same_idempotency_key_is_one_task() {
     let muster = server();
     let client = key(&muster, &["agents"], &[]).await;
-    let send = |body: Value| answer(client.posting(RUN, &body).header("idempotency-key", "one"));
+    let send = |body: Value| answer(client.post_request(RUN, &body).header("idempotency-key", "one"));
     let first = send(quick()).await;
     reaches(&client, first.json()["task_id"].as_str().unwrap(), &["succeeded"]).await;
     let again = send(quick()).await;
@@ -114,7 +114,7 @@ async fn keys_need_the_scope_and_people_a_role() {
     let (responder, operator) = (muster.person("rita", "responder").await, muster.person("olga", "operator").await);
     let id = begin(&responder, &quick()).await;
     reaches(&responder, &id, &["succeeded"]).await;
-    // An operator sees everybody's.
+    // An operator sees the tasks of all owners.
     assert_eq!(
         operator.get(&format!("/api/v1/tasks/{id}")).await.json()["owner"].as_str().map(|it| &it[..4]),
         Some("usr_")
@@ -125,13 +125,13 @@ async fn keys_need_the_scope_and_people_a_role() {
 }
 
 #[tokio::test]
-async fn what_the_server_says_of_itself_counts_them() {
+async fn status_and_metrics_count_them() {
     let muster = server();
     let client = muster.client();
     let id = begin(&client, &quick()).await;
     reaches(&client, &id, &["succeeded"]).await;
-    // Figures are as of a quarter of a second ago.
-    until("it runs no more", || muster.app.agency.tasks.stats().running == 0).await;
+    // Figures are up to a quarter of a second old.
+    wait_until("it runs no more", || muster.app.agency.tasks.stats().running == 0).await;
     let health = client.get("/api/health").await.json();
     assert_eq!(health["agents_available"], muster.app.agency.agents.list().len());
     assert_eq!(health["engines_active"], muster_engines::all().count());
@@ -147,5 +147,5 @@ async fn what_the_server_says_of_itself_counts_them() {
     assert_eq!(status["engines"]["count"], families);
     let figures = client.get("/metrics").await.text;
     assert!(figures.contains("part=\"tasks\"") && figures.contains("part=\"engines\""), "{figures}");
-    assert!(figures.contains("muster_task_kill_seconds_count 0"), "nobody was killed: {figures}");
+    assert!(figures.contains("muster_task_kill_seconds_count 0"), "no task was killed: {figures}");
 }

@@ -1,4 +1,4 @@
-//! A server with agents, and tasks that end soon or never.
+//! A server with agents, and tasks that end at once or run until they are stopped.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::support::client::{Answer, Client};
 use crate::support::server::Muster;
 use crate::support::upstream::Upstream;
 
-/// Steps have a minute, what is in flight at the server's end has none.
+/// Steps have a minute; steps in flight at the server's end have one second.
 const SETTINGS: &str = "
 [server]
 shutdown_grace_seconds = 1
@@ -21,12 +21,12 @@ pub fn server() -> Muster {
     server_with("")
 }
 
-/// With other settings too.
+/// A server with additional settings.
 pub fn server_with(settings: &str) -> Muster {
     Muster::start(&format!("{SETTINGS}{settings}"))
 }
 
-/// With a model that can call tools, as the catalogue says, and that says what this upstream does.
+/// A server with a model that supports tools according to the catalogue, served by this upstream.
 pub fn with_model(upstream: &Upstream) -> Muster {
     let provider = upstream.provider("openai", "gpt-5.6-luna");
     let provider = provider.replace("[[provider]]\n", "[[provider]]\napi_key_env = \"\"\n");
@@ -35,24 +35,24 @@ pub fn with_model(upstream: &Upstream) -> Muster {
 
 pub const RUN: &str = "/api/v1/agents/json-wrangler/run";
 
-/// Ends at once.
+/// Input of a task that ends at once.
 pub fn quick() -> Value {
     json!({ "task": "double them", "params": { "document": { "a": [1, 2] }, "query": "$.a[*]", "program": "[.a[] * 2]" } })
 }
 
-/// A step of it takes some seconds: as many as the engine's own bound of steps lets it.
+/// A step of it takes some seconds, up to the engine's own limit of steps.
 pub fn endless() -> Value {
     json!({ "task": "never ends", "params": { "document": 1, "program": "def f: f; f" } })
 }
 
-/// Runs an agent, and gives the task's id.
+/// Runs an agent and returns the task's id.
 pub async fn begin(client: &Client, body: &Value) -> String {
     let began = client.post(RUN, body).await;
     assert_eq!(began.status, 201, "{}", began.text);
     began.json()["task_id"].as_str().unwrap().to_owned()
 }
 
-/// The task once it is of one of these states.
+/// Waits until the task is in one of these states.
 pub async fn reaches(client: &Client, id: &str, states: &[&str]) -> Value {
     let mut seq = 0;
     for _ in 0..100 {
@@ -68,11 +68,11 @@ pub async fn reaches(client: &Client, id: &str, states: &[&str]) -> Value {
     panic!("{id} does not come to {states:?}");
 }
 
-/// The task once a step of it runs in a process.
+/// Waits until a step of the task runs in a process.
 pub async fn runs(muster: &Muster, client: &Client, id: &str) -> Value {
     let task = reaches(client, id, &["running"]).await;
     let begun = std::time::Instant::now();
-    // The first step ends, the second stays.
+    // The first step ends, the second keeps running.
     loop {
         let now = client.get(&format!("/api/v1/tasks/{id}")).await.json();
         let step = now["steps"][1]["status"] == "running" && muster.app.engines.stats().running > 0;

@@ -1,4 +1,4 @@
-//! What a task's journal says of its steps.
+//! The steps in a task's journal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::client::Client;
 
-/// Milliseconds since the Unix epoch, as the server tells time.
+/// Milliseconds since the Unix epoch, the server's time unit.
 pub fn now() -> u64 {
     u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
 }
@@ -22,7 +22,7 @@ struct Change {
     at: u64,
 }
 
-/// What is journalled of a task, in its order, and the changes of its steps.
+/// The journal of a task, in order, and the changes of its steps.
 pub struct Journal {
     id: String,
     entries: Vec<Value>,
@@ -30,7 +30,7 @@ pub struct Journal {
 }
 
 impl std::fmt::Debug for Journal {
-    /// Every entry on a line of its own: who sees a check fail needs all of them.
+    /// Every entry on a separate line: a failed check prints all of them.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "{}", self.id)?;
         self.entries.iter().try_for_each(|entry| writeln!(f, "  {entry}"))
@@ -63,7 +63,7 @@ impl Journal {
         of
     }
 
-    /// Every step that began succeeded exactly once, and nothing happened to it after that.
+    /// Every started step succeeded exactly once, and did not change after that.
     pub fn finished_once(&self) {
         let (started, succeeded) = (self.of("running"), self.of("succeeded"));
         assert!(!started.is_empty(), "{} did something", self.id);
@@ -76,22 +76,22 @@ impl Journal {
         assert!(self.changes.iter().map(|change| change.index).is_sorted(), "{self:?}");
     }
 
-    /// No step was begun a second time.
+    /// Asserts that no step was started a second time.
     pub fn begun_once(&self) {
         for (index, starts) in self.of("running") {
-            assert_eq!(starts.len(), 1, "step {index} is begun once: {self:?}");
+            assert_eq!(starts.len(), 1, "step {index} is started once: {self:?}");
             assert_eq!(starts[0].attempt, 1, "{self:?}");
         }
     }
 
-    /// A step began again only behind a crash that fell into it, and of each crash one at most; or because it had failed,
-    /// as where an engine ran out of time on a busy machine. Gives how many crashes repeated one.
+    /// A step was repeated only after a crash during it, at most one per crash; or because it had failed,
+    /// for example where an engine exceeded its time on a busy machine. Returns how many crashes repeated one.
     pub fn repeated_at_most_once_a_crash(&self, crashes: &[u64]) -> usize {
         let mut hit = BTreeSet::new();
         for (index, starts) in self.of("running") {
             for (before, start) in starts.iter().zip(starts.iter().skip(1)) {
-                let behind = |at: u64| crashes.iter().filter(|crash| **crash < at).count();
-                let (from, to) = (behind(before.at), behind(start.at));
+                let crashes_before = |at: u64| crashes.iter().filter(|crash| **crash < at).count();
+                let (from, to) = (crashes_before(before.at), crashes_before(start.at));
                 let tried_again = |change: &&Change| {
                     change.index == index && change.attempt == before.attempt && change.status == "failed"
                 };

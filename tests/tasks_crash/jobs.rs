@@ -1,4 +1,4 @@
-//! Tasks that are asked for, and followed to their end over one server after another.
+//! Tasks that are requested, and followed to their end over a sequence of servers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use crate::support::client::{Answer, Client, try_answer};
 
 const AGENTS: [&str; 5] = ["json-wrangler", "test-analyst", "api-designer", "config-engineer", "dependency-auditor"];
 
-/// What an agent is given: the same for every task of it.
+/// The input of an agent, the same for every task of it.
 fn params(agent: &str) -> Value {
     match agent {
         "json-wrangler" => json!({ "document": { "a": [1, 2] }, "query": "$.a[*]", "program": "[.a[] * 2]",
@@ -30,14 +30,14 @@ fn params(agent: &str) -> Value {
     }
 }
 
-/// What is done while a server lives.
+/// Work that is done while a server is running.
 #[derive(Debug, Default)]
 pub struct Meter {
-    /// Runs that were accepted, changes that were seen.
+    /// Number of accepted runs and observed changes.
     done: AtomicUsize,
     /// Jobs that have not ended.
     open: AtomicUsize,
-    /// Those of them that have to, before the server may be killed.
+    /// Those of them that must end before the server may be killed.
     due: AtomicUsize,
 }
 
@@ -52,25 +52,25 @@ impl Meter {
         self.due.fetch_sub(usize::from(due), Ordering::AcqRel);
     }
 
-    /// So much is done, or there is nothing left to do.
+    /// Waits until this much is done, or nothing is left to do.
     pub fn is_at(&self, enough: usize) -> bool {
         let spent = self.open.load(Ordering::Acquire) == 0;
         (self.done.load(Ordering::Acquire) >= enough || spent) && self.due.load(Ordering::Acquire) == 0
     }
 }
 
-/// A task that is wanted.
+/// A requested task.
 #[derive(Debug)]
 pub struct Job {
     number: usize,
     id: Option<String>,
     ended: Option<Value>,
-    /// How many servers were before the one that accepted it.
+    /// Index of the server that accepted it.
     pub accepted_in: Option<usize>,
 }
 
-/// What a live server said; `None` where it is gone or ends.
-async fn ask(request: reqwest::RequestBuilder) -> Option<Answer> {
+/// Response of a live server; `None` where it is gone or stops.
+async fn send(request: reqwest::RequestBuilder) -> Option<Answer> {
     try_answer(request).await.ok().filter(|got| got.status != 503)
 }
 
@@ -95,12 +95,12 @@ impl Job {
         self.id.as_deref().expect("it was accepted")
     }
 
-    /// As it was when it ended.
+    /// Its state when it ended.
     pub fn task(&self) -> &Value {
         self.ended.as_ref().expect("it ended")
     }
 
-    /// Asks for it if nobody said yet that it is accepted, and follows it, until it ends or the server does.
+    /// Requests the task unless it is known to be accepted, and follows it until it or the server ends.
     pub async fn goes_on(mut self, client: Client, meter: Arc<Meter>, round: usize, due: bool) -> Self {
         if self.follow(&client, &meter, round).await.is_some() {
             meter.ends(due);
@@ -111,8 +111,8 @@ impl Job {
     async fn follow(&mut self, client: &Client, meter: &Meter, round: usize) -> Option<()> {
         if self.id.is_none() {
             let body = json!({ "task": "as ever", "params": params(self.agent()) });
-            let request = client.posting(&format!("/api/v1/agents/{}/run", self.agent()), &body);
-            let got = ask(request.header("idempotency-key", format!("job-{}", self.number))).await?;
+            let request = client.post_request(&format!("/api/v1/agents/{}/run", self.agent()), &body);
+            let got = send(request.header("idempotency-key", format!("job-{}", self.number))).await?;
             assert_eq!(got.status, 201, "{}", got.text);
             self.id = Some(got.json()["task_id"].as_str().unwrap().to_owned());
             self.accepted_in = Some(round);
@@ -121,11 +121,11 @@ impl Job {
         let mut seq = 0;
         loop {
             let path = format!("/api/v1/tasks/{}?wait=20&after_seq={seq}", self.id());
-            let got = ask(client.request(reqwest::Method::GET, &path)).await?;
+            let got = send(client.request(reqwest::Method::GET, &path)).await?;
             assert_eq!(got.status, 200, "an accepted task is there: {}", got.text);
             let task = got.json();
             let at = task["seq"].as_u64().unwrap();
-            assert!(at >= seq, "what was told of it stays: {seq} then {task}");
+            assert!(at >= seq, "its sequence number never decreases: {seq} then {task}");
             meter.done.fetch_add(usize::from(at > seq), Ordering::AcqRel);
             seq = at;
             if !task["finished_at"].is_null() {

@@ -1,9 +1,9 @@
-"""What must hold after a soak. Each check gives lines: whether it holds, what it is about, the figures."""
+"""The conditions checked after a soak. Each check yields lines: whether it holds, its subject, the figures."""
 
 import collections
 import dataclasses
 
-from . import house, traffic, watch
+from . import fixture, traffic, watch
 
 MAX_GROWTH_MIB = 8
 MAX_SLOPE_MIB_PER_MINUTE = 1.0
@@ -33,18 +33,18 @@ def ends(records):
 def happened(records):
     """A soak in which nothing went wrong would show nothing."""
     kinds = {
-        "a failover": lambda r: r.said and r.model.startswith(("fail", "hang")) and r.said.model != r.model,
+        "a failover": lambda r: r.summary and r.model.startswith(("fail", "hang")) and r.summary.model != r.model,
         "a failure of all providers": lambda r: r.end == "refused" and r.status in (502, 503),
         "a key at its rate limit": lambda r: r.key == "tight" and r.status == 429,
         "a key out of its budget": lambda r: r.key == "poor" and r.status == 429 and r.code == "insufficient_quota",
         "a stream cut after its first content": lambda r: r.end == "broken",
         "a client that left a stream": lambda r: r.end == "left" and r.streamed,
         "a client that left before its answer": lambda r: r.end == "left" and not r.streamed,
-        "a tool call": lambda r: r.said and r.said.called,
+        "a tool call": lambda r: r.summary and r.summary.called,
     }
     for dialect in traffic.BY_NAME:
-        for streamed, way in ((False, "whole"), (True, "streamed")):
-            kinds[f"an answer by {dialect}, {way}"] = (
+        for streamed, mode in ((False, "whole"), (True, "streamed")):
+            kinds[f"an answer by {dialect}, {mode}"] = (
                 lambda r, dialect=dialect, streamed=streamed:
                     r.end == "whole" and (r.dialect, r.streamed) == (dialect, streamed))
     counts = {what: sum(1 for record in records if took_place(record)) for what, took_place in kinds.items()}
@@ -56,7 +56,7 @@ def happened(records):
 def refusals(records):
     counts = collections.Counter((record.status, record.code) for record in records if record.end == "refused")
     figures = ", ".join(f"{count} x {status} {code}" for (status, code), count in counts.most_common())
-    # The other keys have no limit that counts, and what a provider says of its own limits is not passed on as ours.
+    # The other keys have no effective limit, and a provider's own limits are not passed on as ours.
     wrong = [record for record in records
              if record.status == 429 and record.key not in ("tight", "poor")
              or record.status == 429 and record.key == "tight" and record.code != "rate_limit_exceeded"]
@@ -70,8 +70,8 @@ def rate_limit(records):
     most = 0
     for at, first in enumerate(admitted):
         most = max(most, sum(1 for record in admitted[at:] if record.answered <= first.sent + 60))
-    figures = f"at most {most} of {house.TIGHT_LIMIT} in any minute"
-    yield Line(most <= house.TIGHT_LIMIT, "the rate limit holds", figures)
+    figures = f"at most {most} of {fixture.TIGHT_LIMIT} in any minute"
+    yield Line(most <= fixture.TIGHT_LIMIT, "the rate limit holds", figures)
 
 
 def memory(samples, seconds):
@@ -86,7 +86,7 @@ def memory(samples, seconds):
 
 def descriptors(before, after, clients, workers):
     left = [quiet for quiet in (before, after) if not quiet.settled]
-    yield Line(not left, "providers are let go of once nobody waits", "busy with nothing at the quiet times")
+    yield Line(not left, "providers are released once no client waits", "a provider was busy without a client")
     # Each serving thread keeps its own connections, at most as many as it ever had requests at once.
     most = clients * workers
     figures = f"{after.pooled} of {most} at most"

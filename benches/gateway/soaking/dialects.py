@@ -1,4 +1,4 @@
-"""One question in each dialect of chat, and what its answers say, read alike from each."""
+"""A chat request in each dialect, and a uniform summary of the answers."""
 
 import dataclasses
 import json
@@ -11,8 +11,8 @@ MAX_TOKENS = 256
 
 
 @dataclasses.dataclass
-class Said:
-    """What an answer says of itself. What its dialect does not tell is `None`."""
+class AnswerSummary:
+    """The summary of an answer. What its dialect does not report is `None`."""
 
     model: str
     total: int
@@ -28,15 +28,16 @@ class Dialect:
     name = path = ""
     tools = True
 
-    def ask(self, model, stream, tools):
+    def request_body(self, model, stream, tools):
         raise NotImplementedError
 
     def whole(self, body):
-        """A whole answer's `Said`."""
+        """The `AnswerSummary` of a complete answer."""
         raise NotImplementedError
 
     def event(self, name, data, state):
-        """Takes an event in: the stream's `Said` at its proper end, the error's body where one ends it, else `None`."""
+        """Processes an event: the stream's `AnswerSummary` at its normal end, the body of an error event, else
+        `None`."""
         raise NotImplementedError
 
     def code(self, body):
@@ -54,22 +55,22 @@ def messages():
 class A(Dialect):
     name, path, tools = "a", "/api/chat", False
 
-    def ask(self, model, stream, tools):
+    def request_body(self, model, stream, tools):
         return {"model": model, "message": QUESTION, "stream": stream}
 
     def whole(self, body):
         if body["success"] is not True or not isinstance(body["response"], str):
             raise Broken(f"not an answer of interface A: {body}")
-        return Said(body["model"], body["tokens"])
+        return AnswerSummary(body["model"], body["tokens"])
 
     def event(self, name, data, state):
         if name == "delta":
             state["deltas"] = state.get("deltas", 0) + len(data["delta"])
         elif name == "done":
-            said = self.whole(data)
+            summary = self.whole(data)
             if len(data["response"]) != state.get("deltas", 0):
                 raise Broken("the whole answer is not the sum of its deltas")
-            return said
+            return summary
         elif name == "error":
             return data
         return None
@@ -78,7 +79,7 @@ class A(Dialect):
 class B(Dialect):
     name, path = "b", "/v1/chat/completions"
 
-    def ask(self, model, stream, tools):
+    def request_body(self, model, stream, tools):
         body = {"model": model, "messages": messages(), "max_tokens": MAX_TOKENS}
         if stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
@@ -87,22 +88,22 @@ class B(Dialect):
             body["tools"] = [{"type": "function", "function": function}]
         return body
 
-    def said(self, body, called):
+    def summary(self, body, called):
         usage = body["usage"]
         prompt, completion = usage["prompt_tokens"], usage["completion_tokens"]
-        return Said(body["model"], usage["total_tokens"], prompt, completion, called=called)
+        return AnswerSummary(body["model"], usage["total_tokens"], prompt, completion, called=called)
 
     def whole(self, body):
         choice = body["choices"][0]
         if choice["finish_reason"] not in ("stop", "length", "tool_calls"):
             raise Broken(f"not the end of an answer: {choice}")
-        return self.said(body, bool(choice["message"].get("tool_calls")))
+        return self.summary(body, bool(choice["message"].get("tool_calls")))
 
     def event(self, name, data, state):
         if data == "[DONE]":
             if "finish" not in state or "usage" not in state:
-                raise Broken("[DONE] before the answer was finished and its usage told")
-            return self.said(state["usage"], state.get("called", False))
+                raise Broken("[DONE] before the finish reason and the usage")
+            return self.summary(state["usage"], state.get("called", False))
         if "error" in data:
             return data
         if data.get("usage"):
@@ -117,12 +118,12 @@ class B(Dialect):
 class Agent(Dialect):
     name, path, tools = "agent", "/api/llm/chat", False
 
-    def ask(self, model, stream, tools):
+    def request_body(self, model, stream, tools):
         return {"model": model, "messages": messages(), "max_tokens": MAX_TOKENS, "stream": stream}
 
     def whole(self, body):
         tokens = body["tokens"]
-        return Said(body["model"], tokens["total"], tokens["prompt"], tokens["completion"], body["cost_usd"])
+        return AnswerSummary(body["model"], tokens["total"], tokens["prompt"], tokens["completion"], body["cost_usd"])
 
     def event(self, name, data, state):
         if name == "done":
@@ -140,8 +141,8 @@ class Gateway(Agent):
 
     name, path = "q159", "/api/q159/llm/chat"
 
-    def ask(self, model, stream, tools):
-        body = super().ask(model, stream, tools)
+    def request_body(self, model, stream, tools):
+        body = super().request_body(model, stream, tools)
         del body["model"]
         models = list(dict.fromkeys([model, "mistral-small"]))
         return {**body, "models": models, "budget_usd": 0.05, "max_retries": 1, "hedge_after_ms": 100}
@@ -155,21 +156,21 @@ class Gateway(Agent):
 class Messages(Dialect):
     name, path = "messages", "/v1/messages"
 
-    def ask(self, model, stream, tools):
+    def request_body(self, model, stream, tools):
         body = {"model": model, "max_tokens": MAX_TOKENS, "system": "Be brief.", "stream": stream,
                 "messages": [{"role": "user", "content": QUESTION}]}
         if tools:
             body["tools"] = [{"name": "weather", "description": "The weather of a city.", "input_schema": SCHEMA}]
         return body
 
-    def said(self, model, usage, called):
+    def summary(self, model, usage, called):
         prompt, completion = usage["input_tokens"], usage["output_tokens"]
-        return Said(model, prompt + completion, prompt, completion, called=called)
+        return AnswerSummary(model, prompt + completion, prompt, completion, called=called)
 
     def whole(self, body):
         if body["type"] != "message" or not body["stop_reason"]:
             raise Broken(f"not a whole message: {body}")
-        return self.said(body["model"], body["usage"], any(block["type"] == "tool_use" for block in body["content"]))
+        return self.summary(body["model"], body["usage"], any(block["type"] == "tool_use" for block in body["content"]))
 
     def event(self, name, data, state):
         if data["type"] == "message_start":
@@ -179,7 +180,7 @@ class Messages(Dialect):
         elif data["type"] == "message_delta":
             state["usage"] = data["usage"]
         elif data["type"] == "message_stop":
-            return self.said(state["model"], state["usage"], state.get("called", False))
+            return self.summary(state["model"], state["usage"], state.get("called", False))
         elif data["type"] == "error":
             return data
         return None
@@ -193,7 +194,7 @@ class Messages(Dialect):
 class Responses(Dialect):
     name, path = "responses", "/v1/responses"
 
-    def ask(self, model, stream, tools):
+    def request_body(self, model, stream, tools):
         body = {"model": model, "input": QUESTION, "instructions": "Be brief.", "stream": stream,
                 "max_output_tokens": MAX_TOKENS, "store": False}
         if tools:
@@ -205,7 +206,7 @@ class Responses(Dialect):
             raise Broken(f"not a finished response: {body}")
         usage = body["usage"]
         called = any(item["type"] == "function_call" for item in body["output"])
-        return Said(body["model"], usage["total_tokens"], usage["input_tokens"], usage["output_tokens"], called=called)
+        return AnswerSummary(body["model"], usage["total_tokens"], usage["input_tokens"], usage["output_tokens"], called=called)
 
     def event(self, name, data, state):
         if data["type"] in ("response.completed", "response.incomplete"):

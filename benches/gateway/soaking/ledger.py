@@ -1,11 +1,11 @@
-"""The ledger beside what the clients were told: the same sums for each key and model, to token and nanodollar."""
+"""The ledger compared with the clients' records: the same sums for each key and model, to token and nanodollar."""
 
 import collections
 import dataclasses
 import datetime
 import decimal
 
-from . import house, wire
+from . import fixture, wire
 from .checks import Line
 from .upstream import MOST_COMPLETION, MOST_PROMPT
 
@@ -16,7 +16,7 @@ MOST_TOKENS = MOST_PROMPT + MOST_COMPLETION
 
 @dataclasses.dataclass
 class Sum:
-    """Over requests that ended well. `split` is false where a dialect told the total only."""
+    """Sums over requests that succeeded. `split` is false where a dialect reports the total only."""
 
     answers: int = 0
     total: int = 0
@@ -28,7 +28,7 @@ class Sum:
 
 @dataclasses.dataclass
 class Booked:
-    """What the ledger says of a key: its rows by model, added up over the days, and what is still set aside for it."""
+    """The ledger of a key: its rows by model, summed over the days, and the amount still held."""
 
     rows: dict[str, collections.Counter]
     held_usd: float = 0.0
@@ -39,44 +39,44 @@ async def read(built):
     yesterday = datetime.datetime.now(datetime.UTC).date() - datetime.timedelta(days=1)
     booked = {}
     for name, key in built.keys.items():
-        status, body = await wire.ask(built.port, "GET", f"/api/v1/usage?from={yesterday}", key)
+        status, body = await wire.call(built.port, "GET", f"/api/v1/usage?from={yesterday}", key)
         if status == 404:
             return None
         if status != 200:
             raise SystemExit(f"GET /api/v1/usage answers {status}: {body}")
         rows = collections.defaultdict(collections.Counter)
         for row in body["usage"]:
-            for what in ("requests", "failed", "cancelled", "prompt_tokens", "completion_tokens", "estimated_requests"):
-                rows[row["model"]][what] += row[what]
+            for column in ("requests", "failed", "cancelled", "prompt_tokens", "completion_tokens", "estimated_requests"):
+                rows[row["model"]][column] += row[column]
             rows[row["model"]]["cost_usd"] += decimal.Decimal(repr(row["cost_usd"])).quantize(NANO)
         booked[name] = Booked(rows, body["budget"]["held_usd"])
     return booked
 
 
-def told(records, prices):
+def answer_sums(records, prices):
     """{key: {model: Sum}} of the answers."""
     sums = collections.defaultdict(lambda: collections.defaultdict(Sum))
     for record in records:
-        if record.said is None:
+        if record.summary is None:
             continue
-        said, into = record.said, sums[record.key][record.said.model]
+        summary, into = record.summary, sums[record.key][record.summary.model]
         into.answers += 1
-        into.total += said.total
-        if said.prompt is None:
+        into.total += summary.total
+        if summary.prompt is None:
             into.split = False
             continue
-        into.prompt += said.prompt
-        into.completion += said.completion
-        into.cost_usd += cost(prices.get(said.model), said)
+        into.prompt += summary.prompt
+        into.completion += summary.completion
+        into.cost_usd += cost(prices.get(summary.model), summary)
     return sums
 
 
-def cost(price, said):
+def cost(price, summary):
     """Rounded half up to the nanodollar, as each answer is."""
     if price is None:
         return decimal.Decimal(0)
     per_million = [decimal.Decimal(repr(price[side])) for side in ("input_per_million", "output_per_million")]
-    usd = (per_million[0] * said.prompt + per_million[1] * said.completion) / 1_000_000
+    usd = (per_million[0] * summary.prompt + per_million[1] * summary.completion) / 1_000_000
     return usd.quantize(NANO, decimal.ROUND_HALF_UP)
 
 
@@ -85,9 +85,9 @@ def check(records, booked, prices):
     if booked is None:
         yield Line(False, "the ledger is the sum of the answers", "there is no ledger: GET /api/v1/usage answers 404")
         return
-    sums = told(records, prices)
+    sums = answer_sums(records, prices)
     compared, exact, wrong = 0, 0, []
-    for key in house.KEYS:
+    for key in fixture.KEYS:
         # Ended without a word on its usage: each may be booked, with at most so much.
         unsure = sum(1 for record in records if record.key == key and record.end in ("left", "broken", "breach"))
         for model in sums[key].keys() | booked[key].rows.keys():
@@ -97,17 +97,17 @@ def check(records, booked, prices):
     figures = f"{compared} rows, {exact} of them to the token and nanodollar, the others within what was left or cut"
     yield Line(not wrong, "the ledger is the sum of the answers", "; ".join(wrong[:10]) or figures)
     yield from lines_for_all(records, booked)
-    priced = [record for record in records if record.said and record.said.cost_usd is not None]
-    off = [said for said in (record.said for record in priced)
-           if decimal.Decimal(repr(said.cost_usd)).quantize(NANO) != cost(prices.get(said.model), said)]
+    priced = [record for record in records if record.summary and record.summary.cost_usd is not None]
+    off = [summary for summary in (record.summary for record in priced)
+           if decimal.Decimal(repr(summary.cost_usd)).quantize(NANO) != cost(prices.get(summary.model), summary)]
     figures = f"{len(priced)} answers, {len(off)} off"
     yield Line(not off, "what an answer says it cost is its usage at the model's price", figures)
     held = {key: of.held_usd for key, of in booked.items() if of.held_usd}
     yield Line(not held, "nothing is set aside any more", f"{held or 'nothing'}")
     spent = sum(row["cost_usd"] for row in booked["poor"].rows.values())
-    told_so = any(record.key == "poor" and record.status == 429 for record in records)
-    figures = f"{spent} of {house.SMALL_BUDGET} USD, {'then refused' if told_so else 'not used up'}"
-    yield Line(spent <= decimal.Decimal(repr(house.SMALL_BUDGET)), "the budget holds", figures)
+    rejected = any(record.key == "poor" and record.status == 429 for record in records)
+    figures = f"{spent} of {fixture.SMALL_BUDGET} USD, {'then refused' if rejected else 'not used up'}"
+    yield Line(spent <= decimal.Decimal(repr(fixture.SMALL_BUDGET)), "the budget holds", figures)
 
 
 def lines_for_all(records, booked):
@@ -139,7 +139,7 @@ def differences(key, model, answers, row, unsure):
         pairs += [("prompt tokens", answers.prompt, row["prompt_tokens"], 0),
                   ("completion tokens", answers.completion, row["completion_tokens"], 0),
                   ("USD", answers.cost_usd, row["cost_usd"], 0)]
-    for what, least, found, room in pairs:
+    for column, least, found, room in pairs:
         if not least <= found <= least + room:
             most = f" to {least + room}" if room else ""
-            yield f"{key}, {model}: {found} {what} in the ledger, {least}{most} in the answers"
+            yield f"{key}, {model}: {found} {column} in the ledger, {least}{most} in the answers"

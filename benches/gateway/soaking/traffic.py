@@ -1,4 +1,4 @@
-"""The clients: what they ask, and a record of how each request ended."""
+"""The clients of the soak, with a record of how each request ended."""
 
 import asyncio
 import dataclasses
@@ -7,8 +7,8 @@ import json
 import random
 import time
 
-from . import dialects, house as houses
-from .wire import Broken, Connection, ask, events
+from . import dialects, fixture as fixtures
+from .wire import Broken, Connection, call, events
 
 # Longer than any bound of the server's: past this a request counts as one without an end.
 PATIENCE_SECS = 45
@@ -33,7 +33,7 @@ LEAVES, RECONNECTS, STREAMS, ASKS_TOOLS = 0.4, 0.2, 0.6, 0.25
 
 @dataclasses.dataclass
 class Record:
-    """One request. `end`: whole, refused, broken (an honest error within a stream), left, or breach."""
+    """One request. `end`: whole, refused, broken (an error event within a stream), left, or breach."""
 
     key: str
     dialect: str
@@ -47,7 +47,7 @@ class Record:
     ended: float | None = None
     status: int | None = None
     code: str | None = None
-    said: dialects.Said | None = None
+    summary: dialects.AnswerSummary | None = None
     why: str | None = None
 
 
@@ -56,11 +56,11 @@ class Left(Exception):
 
 
 class Client:
-    """Asks again and again on one connection, until told to stop."""
+    """Sends requests on one connection until stopped."""
 
-    def __init__(self, house, seed, records):
-        self.house, self.random, self.records = house, random.Random(seed), records
-        self.connection = Connection(house.port)
+    def __init__(self, fixture, seed, records):
+        self.fixture, self.random, self.records = fixture, random.Random(seed), records
+        self.connection = Connection(fixture.port)
 
     async def run(self, stop, mean_pause):
         while not stop.is_set():
@@ -98,22 +98,22 @@ class Client:
 
     async def talk(self, record, leaves):
         dialect = BY_NAME[record.dialect]
-        body = dialect.ask(record.model, record.streamed, record.tools)
-        asking = self.connection.request("POST", dialect.path, self.house.keys[record.key], body)
+        body = dialect.request_body(record.model, record.streamed, record.tools)
+        pending = self.connection.request("POST", dialect.path, self.fixture.keys[record.key], body)
         if leaves is not None and not record.streamed:
-            await self.leave_before_the_answer(asking, leaves / 1000)
-        record.status, headers, pieces = await asking
+            await self.leave_before_the_answer(pending, leaves / 1000)
+        record.status, headers, pieces = await pending
         record.answered = time.monotonic()
         if record.status != 200:
             await self.refused(record, dialect, headers, pieces)
         elif record.streamed:
             await self.read_stream(record, dialect, pieces, leaves)
         else:
-            record.said = dialect.whole(await as_json(pieces))
+            record.summary = dialect.whole(await as_json(pieces))
             record.end = "whole"
 
-    async def leave_before_the_answer(self, asking, seconds):
-        task = asyncio.ensure_future(asking)
+    async def leave_before_the_answer(self, pending, seconds):
+        task = asyncio.ensure_future(pending)
         await asyncio.wait([task], timeout=seconds)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -133,11 +133,11 @@ class Client:
         async for name, data in events(pieces):
             if ended:
                 raise Broken(f"something follows the end: {name} {data[:100]}")
-            told = dialect.event(name, dialects.parsed(data), state)
-            if isinstance(told, dialects.Said):
-                record.said, record.end, ended = told, "whole", True
-            elif told is not None:
-                record.code, record.end, ended = dialect.code(error_of(told)), "broken", True
+            outcome = dialect.event(name, dialects.parsed(data), state)
+            if isinstance(outcome, dialects.AnswerSummary):
+                record.summary, record.end, ended = outcome, "whole", True
+            elif outcome is not None:
+                record.code, record.end, ended = dialect.code(error_of(outcome)), "broken", True
             count += 1
             if count == leaves:
                 raise Left
@@ -145,31 +145,31 @@ class Client:
             raise Broken("the stream ends without a word")
 
 
-def error_of(told):
+def error_of(outcome):
     """The error's body: an event of the Responses API carries more."""
-    return {"error": told["error"]} if told.get("type") == "error" and "sequence_number" in told else told
+    return {"error": outcome["error"]} if outcome.get("type") == "error" and "sequence_number" in outcome else outcome
 
 
 async def as_json(pieces):
     return json.loads(b"".join([piece async for piece in pieces]))
 
 
-async def restarts(house, stop, every):
+async def restarts(fixture, stop, every):
     """Now and then all providers refuse connections for a while, and in turn with that the first one alone."""
-    for names in itertools.cycle((houses.PROVIDERS, [houses.FIRST])):
+    for names in itertools.cycle((fixtures.PROVIDERS, [fixtures.FIRST])):
         try:
             return await asyncio.wait_for(stop.wait(), every)
         except TimeoutError:
             for name in names:
-                await ask(house.upstreams[name][0], "POST", "/away", "", {"seconds": 1})
+                await call(fixture.upstreams[name][0], "POST", "/away", "", {"seconds": 1})
 
 
-async def load(house, seconds, clients, rate, seed, records):
+async def load(fixture, seconds, clients, rate, seed, records):
     """So many clients for so long, all ended when it returns."""
     stop = asyncio.Event()
-    asking = [Client(house, seed + number, records).run(stop, clients / rate) for number in range(clients)]
-    away = restarts(house, stop, max(seconds / 4, 3) if seconds < 120 else 45)
-    running = asyncio.gather(*asking, away)
+    pending = [Client(fixture, seed + number, records).run(stop, clients / rate) for number in range(clients)]
+    away = restarts(fixture, stop, max(seconds / 4, 3) if seconds < 120 else 45)
+    running = asyncio.gather(*pending, away)
     try:
         await asyncio.wait([running], timeout=seconds)
     finally:

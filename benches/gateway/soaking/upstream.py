@@ -1,7 +1,7 @@
-"""A provider that speaks OpenAI's API and does what a model's name tells it to.
+"""A provider with OpenAI's API whose behaviour is determined by the name of the model.
 
 `fail-<status>`, `cut-<n>` (breaks off after n deltas), `hang`, `slow-<ms>`; any other name is answered, with usage that
-differs from answer to answer. `GET /stats` tells what is open and busy; `POST /away` refuses connections for a while,
+differs from answer to answer. `GET /stats` returns what is open and busy; `POST /away` refuses connections for a while,
 as a server that is restarted does.
 
   python -m soaking.upstream --port 9100 --gap-ms 2 --seed 1
@@ -21,14 +21,14 @@ ARGUMENTS = ['{"ci', 'ty": ', '"Ulm"}']
 class Upstream:
     def __init__(self, port, gap, seed):
         self.port, self.gap, self.random = port, gap, random.Random(seed)
-        self.server, self.open, self.busy, self.asked = None, set(), 0, 0
+        self.server, self.open, self.busy, self.requests = None, set(), 0, 0
         self.away = False
 
     async def listen(self):
         self.server = await asyncio.start_server(self.serve, "127.0.0.1", self.port, backlog=1024)
 
     async def leave(self, seconds):
-        """Takes no connection and keeps none for a further request; what is being answered goes on."""
+        """Refuses connections and closes idle ones; answers in progress continue."""
         self.away = True
         self.server.close()
         for writer in [writer for writer in self.open if not writer.busy]:
@@ -64,17 +64,17 @@ class Upstream:
         """Whether the connection may be used again."""
         method, path = line
         if method == b"GET":
-            # The one who asks is busy too, and open.
-            told = {"busy": self.busy - 1, "open": len(self.open) - 1, "asked": self.asked}
-            return await self.json(writer, 200, told if path == b"/stats" else {"object": "list", "data": []})
+            # The connection of this request is counted too.
+            stats = {"busy": self.busy - 1, "open": len(self.open) - 1, "asked": self.requests}
+            return await self.json(writer, 200, stats if path == b"/stats" else {"object": "list", "data": []})
         if path == b"/away":
             self.task = asyncio.get_running_loop().create_task(self.leave(json.loads(data)["seconds"]))
             return await self.json(writer, 200, {})
-        self.asked += 1
+        self.requests += 1
         body = json.loads(data)
         kind, _, figure = body["model"].partition("-")
         if kind == "fail":
-            error = {"message": "told to fail", "type": "server_error", "param": None, "code": "told_to"}
+            error = {"message": "a scripted failure", "type": "server_error", "param": None, "code": "scripted"}
             more = "retry-after: 1\r\n" if figure == "429" else ""
             return await self.json(writer, int(figure), {"error": error}, more)
         if kind == "hang":

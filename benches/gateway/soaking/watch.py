@@ -20,7 +20,7 @@ class Sample:
 
 @dataclasses.dataclass
 class Quiet:
-    """While nobody asks anything."""
+    """A sample while there are no requests."""
 
     settled: bool
     rss_mib: float
@@ -42,10 +42,10 @@ async def watch(pid, samples, every=1.0):
         await asyncio.sleep(every)
 
 
-async def quiet(house):
-    settled = await house.quiet()
-    pooled = sum(told["open"] for told in (await house.stats()).values())
-    now = sample(house.server.pid)
+async def quiet(fixture):
+    settled = await fixture.quiet()
+    pooled = sum(stats["open"] for stats in (await fixture.stats()).values())
+    now = sample(fixture.server.pid)
     return Quiet(settled, now.rss_mib, now.fds, pooled)
 
 

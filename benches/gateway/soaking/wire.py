@@ -17,7 +17,7 @@ class Connection:
         self.port, self.reader, self.writer = port, None, None
 
     async def request(self, method, path, key, body=None):
-        """Sends; gives the status, the headers (lower case) and the pieces of the body as they come."""
+        """Sends a request; returns the status, the headers (lower case) and an iterator over the body."""
         fresh = self.writer is None
         if fresh:
             self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port, limit=MAX_LINE)
@@ -82,8 +82,8 @@ async def events(pieces):
         raise Broken(f"the stream ends within an event: {rest[:100]!r}")
 
 
-async def ask(port, method, path, key, body=None):
-    """One call on a connection of its own: status and JSON."""
+async def call(port, method, path, key, body=None):
+    """Sends one request on a separate connection; returns status and JSON."""
     connection = Connection(port)
     try:
         status, _, pieces = await connection.request(method, path, key, body)

@@ -61,15 +61,15 @@ pub(super) fn feed(data: &Path) -> Finding {
 /// Checks that the image of every artifact that is ready is present.
 pub(super) fn images(store: &StoreHandle, data: &Path) -> Finding {
     let (what, folder) = ("firmware images", data.join("firmware"));
-    match firmware::lacking(store, &folder) {
-        Ok(lacking) if lacking.is_empty() => Finding::good(what, "every artifact that is ready has its own"),
-        Ok(lacking) => {
-            let names: Vec<_> = lacking.iter().map(|artifact| format!("{}.img", artifact.id)).take(10).collect();
+    match firmware::missing_images(store, &folder) {
+        Ok(missing) if missing.is_empty() => Finding::good(what, "every artifact that is ready has its own"),
+        Ok(missing) => {
+            let names: Vec<_> = missing.iter().map(|artifact| format!("{}.img", artifact.id)).take(10).collect();
             let mend = format!(
                 "copy them into {} from where the backup was made, or revoke the artifacts and upload them anew",
                 folder.display()
             );
-            Finding::bad(what, format!("{} are not here whole: {}", lacking.len(), names.join(", ")), mend)
+            Finding::bad(what, format!("{} are not here whole: {}", missing.len(), names.join(", ")), mend)
         }
         Err(error) => Finding::bad(what, error.to_string(), "restore a backup"),
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::Kind;
 use muster_identity::By;
-use muster_network::firmware::{ExecError, ExecState, Report};
+use muster_network::firmware::{ExecError, ExecState, ExecutionReport};
 use muster_request::Request;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -90,7 +90,7 @@ async fn next(
 
 /// How far a device is with a job.
 #[derive(Debug, Request)]
-#[request(into = Report, example = { "state": "downloading", "progress": 50, "exec_version": 2 })]
+#[request(into = ExecutionReport, example = { "state": "downloading", "progress": 50, "exec_version": 2 })]
 pub struct DeviceReportBody {
     /// Where it has come to; left out: as before. `downloading`, `downloaded`, `verified`, `installing`, `rebooting`,
     /// `verifying`, `succeeded`, `failed`, `rejected`, `rolling_back`, `rolled_back`.

@@ -9,7 +9,7 @@ use actix_web::{FromRequest, HttpRequest, HttpResponse, HttpResponseBuilder, web
 use bytes::Bytes;
 use futures::StreamExt;
 use muster_core::{Error, Kind};
-use muster_network::firmware::{ArtifactState, Piece};
+use muster_network::firmware::{ArtifactState, UploadPiece};
 use serde_json::json;
 
 use super::describe::UploadBody;
@@ -74,11 +74,11 @@ pub async fn put(
 }
 
 /// `bytes a-b/total`.
-fn piece_of(text: &str) -> Option<Piece> {
+fn piece_of(text: &str) -> Option<UploadPiece> {
     let (range, total) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = range.split_once('-')?;
     let (start, last, total): (u64, u64, u64) = (first.parse().ok()?, last.parse().ok()?, total.parse().ok()?);
-    (start <= last && last < total).then_some(Piece { start, total })
+    (start <= last && last < total).then_some(UploadPiece { start, total })
 }
 
 /// Download the content of an artifact
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_piece_says_its_first_byte_its_last_and_the_whole() {
-        assert_eq!(piece_of("bytes 0-3/10"), Some(Piece { start: 0, total: 10 }));
+        assert_eq!(piece_of("bytes 0-3/10"), Some(UploadPiece { start: 0, total: 10 }));
         for wrong in ["bytes 4-3/10", "bytes 0-10/10", "bytes */10", "0-3/10", "bytes 0-3/*"] {
             assert_eq!(piece_of(wrong), None, "{wrong}");
         }

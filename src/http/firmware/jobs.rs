@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::page::Page;
-use muster_network::firmware::{Act, Dialect, Execution, export};
+use muster_network::firmware::{Dialect, Execution, JobAction, export};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -106,15 +106,15 @@ pub async fn executions_of(
     Ok(executions_page(app.firmware.executions_of(&id, page.into()).await?, dialect))
 }
 
-async fn act(
-    act: Act,
+async fn apply_action(
+    action: JobAction,
     http: &HttpRequest,
     id: String,
     body: FirmwareNoteBody,
     app: &App,
 ) -> Result<HttpResponse, HttpError> {
     let (by, at) = (person_of(http)?, maybe_match(http)?);
-    Ok(job(&app.firmware.act(id, act, by, body.note, at).await?))
+    Ok(job(&app.firmware.apply_action(id, action, by, body.note, at).await?))
 }
 
 /// Approve a firmware job
@@ -132,7 +132,7 @@ pub async fn approve(
     id: web::Path<String>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    act(Act::Approve, &http, id.into_inner(), request.body, &app).await
+    apply_action(JobAction::Approve, &http, id.into_inner(), request.body, &app).await
 }
 
 /// Deny a firmware job
@@ -149,7 +149,7 @@ pub async fn deny(
     id: web::Path<String>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    act(Act::Deny, &http, id.into_inner(), request.body, &app).await
+    apply_action(JobAction::Deny, &http, id.into_inner(), request.body, &app).await
 }
 
 /// Pause a firmware job
@@ -166,7 +166,7 @@ pub async fn pause(
     id: web::Path<String>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    act(Act::Pause, &http, id.into_inner(), request.body, &app).await
+    apply_action(JobAction::Pause, &http, id.into_inner(), request.body, &app).await
 }
 
 /// Resume a firmware job
@@ -183,7 +183,7 @@ pub async fn resume(
     id: web::Path<String>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    act(Act::Resume, &http, id.into_inner(), request.body, &app).await
+    apply_action(JobAction::Resume, &http, id.into_inner(), request.body, &app).await
 }
 
 /// Cancel a firmware job
@@ -201,7 +201,7 @@ pub async fn cancel(
     id: web::Path<String>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    act(Act::Cancel, &http, id.into_inner(), request.body, &app).await
+    apply_action(JobAction::Cancel, &http, id.into_inner(), request.body, &app).await
 }
 
 /// Roll back a firmware job
@@ -218,5 +218,5 @@ pub async fn rollback(
     id: web::Path<String>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    act(Act::Rollback, &http, id.into_inner(), request.body, &app).await
+    apply_action(JobAction::Rollback, &http, id.into_inner(), request.body, &app).await
 }

@@ -145,7 +145,9 @@ fn name(mode: Mode) -> &'static str {
 /// entries are never found.
 #[utoipa::path(get, path = "/api/memory/search", tag = "memory", operation_id = "search_memory",
     params(SearchRequest),
-    responses((status = 200, description = "The matching entries", body = SearchBody), ReadErrors<Agent>))]
+    responses((status = 200, description = "The matching entries", body = SearchBody),
+        (status = 400, description = "The URL is longer than 65,534 bytes; the body is empty. Send the query by POST"),
+        ReadErrors<Agent>))]
 pub async fn search(
     request: Queried<MemoryUse, SearchRequest>,
     http: HttpRequest,

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { house } from './house.js';
+import { serverFixture } from './fixture.js';
 import { ANSWER, USAGE, WORDS } from './upstream.js';
 
-const given = { messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user', content: 'Greet me.' }] };
-const it = house();
+const prompt = { messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user', content: 'Greet me.' }] };
+const it = serverFixture();
 
 test('a chat', async () => {
-  const reply = await it.client.chat.completions.create({ model: 'echo', ...given, temperature: 0.25 });
+  const reply = await it.client.chat.completions.create({ model: 'echo', ...prompt, temperature: 0.25 });
   assert.equal(reply.object, 'chat.completion');
   assert.equal(reply.model, 'echo');
   assert.deepEqual(reply.choices.map(({ index, message, finish_reason }) => [index, message.content, finish_reason]), [
@@ -19,17 +19,17 @@ test('a chat', async () => {
   const { prompt_tokens, completion_tokens, total_tokens } = reply.usage;
   assert.deepEqual({ prompt_tokens, completion_tokens, total_tokens }, USAGE);
   assert.ok(reply._request_id);
-  const asked = it.upstream.asked.at(-1);
-  assert.deepEqual([asked.messages, asked.temperature], [given.messages, 0.25]);
+  const request = it.upstream.requests.at(-1);
+  assert.deepEqual([request.messages, request.temperature], [prompt.messages, 0.25]);
 });
 
 test('two answers to one question', async () => {
-  const reply = await it.client.chat.completions.create({ model: 'echo', ...given, n: 2 });
+  const reply = await it.client.chat.completions.create({ model: 'echo', ...prompt, n: 2 });
   assert.deepEqual(reply.choices.map(({ index, message }) => [index, message.content]), [[0, ANSWER], [1, ANSWER]]);
 });
 
 test('a stream', async () => {
-  const stream = await it.client.chat.completions.create({ model: 'echo', ...given, stream: true });
+  const stream = await it.client.chat.completions.create({ model: 'echo', ...prompt, stream: true });
   const choices = [];
   for await (const chunk of stream) {
     assert.equal(chunk.object, 'chat.completion.chunk');
@@ -41,19 +41,19 @@ test('a stream', async () => {
 });
 
 test('a stream with usage', async () => {
-  const asked = { model: 'echo', ...given, stream: true, stream_options: { include_usage: true } };
+  const request = { model: 'echo', ...prompt, stream: true, stream_options: { include_usage: true } };
   let last;
-  for await (const chunk of await it.client.chat.completions.create(asked)) last = chunk;
+  for await (const chunk of await it.client.chat.completions.create(request)) last = chunk;
   assert.deepEqual(last.choices, []);
   assert.equal(last.usage.total_tokens, USAGE.total_tokens);
 });
 
 test('the stream helper', async () => {
-  const stream = it.client.chat.completions.stream({ model: 'echo', ...given });
-  const told = [];
-  stream.on('content', (delta) => told.push(delta));
+  const stream = it.client.chat.completions.stream({ model: 'echo', ...prompt });
+  const deltas = [];
+  stream.on('content', (delta) => deltas.push(delta));
   assert.equal(await stream.finalContent(), ANSWER);
-  assert.deepEqual(told.filter(Boolean), WORDS);
+  assert.deepEqual(deltas.filter(Boolean), WORDS);
   const final = await stream.finalChatCompletion();
   assert.equal(final.choices[0].finish_reason, 'stop');
 });
@@ -61,7 +61,7 @@ test('the stream helper', async () => {
 for (const prefix of ['', '/openai/v1']) {
   test(`by the address ${prefix || 'without /v1'}`, async () => {
     const client = it.muster.client({ prefix });
-    const reply = await client.chat.completions.create({ model: 'echo', ...given });
+    const reply = await client.chat.completions.create({ model: 'echo', ...prompt });
     assert.equal(reply.choices[0].message.content, ANSWER);
   });
 }

@@ -1,14 +1,14 @@
-// Embeddings: the client asks for base64 of its own accord, and unpacks it.
+// Embeddings: by default the client requests base64 and decodes it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import OpenAI from 'openai';
 
-import { house } from './house.js';
+import { serverFixture } from './fixture.js';
 import { vectorOf } from './upstream.js';
 
-const it = house();
+const it = serverFixture();
 
 test('the default encoding', async () => {
   const reply = await it.client.embeddings.create({ model: 'vectors', input: ['one', 'three'] });

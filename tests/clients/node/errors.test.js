@@ -1,19 +1,19 @@
-// Each of our errors comes out of the official client as its own typed exception; retries come when they are told to.
+// The official client raises each of our errors as its own typed exception, and retries where the response requests it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import OpenAI from 'openai';
 
-import { alone, house } from './house.js';
+import { alone, serverFixture } from './fixture.js';
 import { newKey } from './muster.js';
 import { ANSWER, CUT_AFTER } from './upstream.js';
 
 const messages = [{ role: 'user', content: 'Hello?' }];
-const say = (client, model = 'echo', more = {}) => client.chat.completions.create({ model, messages, ...more });
-const it = house();
+const complete = (client, model = 'echo', more = {}) => client.chat.completions.create({ model, messages, ...more });
+const it = serverFixture();
 
-// Checks the class of a refusal, and what it says of itself.
+// Checks the class of an error and its fields.
 async function refused(promise, kind, status, type, code) {
   const error = await promise.then(() => assert.fail('it was not refused'), (error) => error);
   assert.ok(error instanceof kind, `${error.constructor.name}: ${error.message}`);
@@ -23,36 +23,36 @@ async function refused(promise, kind, status, type, code) {
 }
 
 test('400: a value out of its bounds names its field', async () => {
-  const asked = say(it.client, 'echo', { temperature: 2.5 });
-  const error = await refused(asked, OpenAI.BadRequestError, 400, 'invalid_request_error', 'invalid_value');
+  const request = complete(it.client, 'echo', { temperature: 2.5 });
+  const error = await refused(request, OpenAI.BadRequestError, 400, 'invalid_request_error', 'invalid_value');
   assert.equal(error.param, 'temperature');
 });
 
 test('400: a prompt that is too long for the provider', async () => {
   const code = 'context_length_exceeded';
-  await refused(say(it.client, 'tiny'), OpenAI.BadRequestError, 400, 'invalid_request_error', code);
+  await refused(complete(it.client, 'tiny'), OpenAI.BadRequestError, 400, 'invalid_request_error', code);
 });
 
 test('401: a wrong key', async () => {
   const client = it.muster.client({ apiKey: newKey() });
-  await refused(say(client), OpenAI.AuthenticationError, 401, 'invalid_request_error', 'invalid_api_key');
+  await refused(complete(client), OpenAI.AuthenticationError, 401, 'invalid_request_error', 'invalid_api_key');
 });
 
 test('403: a key without the scope', async () => {
   const client = it.muster.client({ apiKey: await it.muster.makeKey({ scopes: ['memory'] }) });
-  await refused(say(client), OpenAI.PermissionDeniedError, 403, 'permission_error', 'insufficient_permissions');
+  await refused(complete(client), OpenAI.PermissionDeniedError, 403, 'permission_error', 'insufficient_permissions');
 });
 
 test('404: an unknown model', async () => {
-  const asked = say(it.client, 'no-such-model');
-  await refused(asked, OpenAI.NotFoundError, 404, 'invalid_request_error', 'model_not_found');
+  const request = complete(it.client, 'no-such-model');
+  await refused(request, OpenAI.NotFoundError, 404, 'invalid_request_error', 'model_not_found');
 });
 
 test('429: the limit of a plan', async () => {
-  // The plan `free` of interface B: 3 requests a minute.
+  // The plan `free` of interface B: 3 request a minute.
   const client = it.muster.client({ apiKey: await it.muster.makeKey({ scopes: ['chat'], plan_b: 'free' }) });
-  for (let count = 0; count < 3; count += 1) await say(client);
-  const error = await refused(say(client), OpenAI.RateLimitError, 429, 'rate_limit_error', 'rate_limit_exceeded');
+  for (let count = 0; count < 3; count += 1) await complete(client);
+  const error = await refused(complete(client), OpenAI.RateLimitError, 429, 'rate_limit_error', 'rate_limit_exceeded');
   const wait = Number(error.headers.get('retry-after'));
   assert.ok(wait >= 1 && wait <= 60, `${wait}`);
 });
@@ -60,46 +60,46 @@ test('429: the limit of a plan', async () => {
 for (const stream of [false, true]) {
   test(`502: a provider that fails, ${stream ? 'streamed' : 'whole'}`, async (context) => {
     const { muster } = await alone(context, 'fails');
-    const asked = say(muster.client(), 'fails', { stream });
-    await refused(asked, OpenAI.InternalServerError, 502, 'server_error', 'provider_failed');
+    const request = complete(muster.client(), 'fails', { stream });
+    await refused(request, OpenAI.InternalServerError, 502, 'server_error', 'provider_failed');
   });
 
-  test(`a provider that is busy at first: the client waits as told and comes back, ${stream ? 'streamed' : 'whole'}`, async (context) => {
+  test(`a provider that is busy at first: the client waits as requested and retries, ${stream ? 'streamed' : 'whole'}`, async (context) => {
     const { muster, upstream } = await alone(context, 'busy-once');
     const begun = performance.now();
-    const said = await say(muster.client({ maxRetries: 2 }), 'busy-once', { stream });
+    const reply = await complete(muster.client({ maxRetries: 2 }), 'busy-once', { stream });
     const took = performance.now() - begun;
     let text = '';
-    if (stream) for await (const chunk of said) text += chunk.choices[0].delta.content ?? '';
-    else text = said.choices[0].message.content;
+    if (stream) for await (const chunk of reply) text += chunk.choices[0].delta.content ?? '';
+    else text = reply.choices[0].message.content;
     assert.equal(text, ANSWER);
-    assert.equal(upstream.asked.length, 2);
+    assert.equal(upstream.requests.length, 2);
     // `Retry-After: 1`; a timer may fire a moment early.
     assert.ok(took >= 990, `it waited ${took} ms`);
   });
 }
 
-test('503: nobody is left to ask', { timeout: 20_000 }, async (context) => {
+test('503: no provider is available', { timeout: 20_000 }, async (context) => {
   const { muster, upstream } = await alone(context, 'busy-once');
-  await assert.rejects(say(muster.client(), 'busy-once'), OpenAI.InternalServerError);
-  // The provider asked to be left alone for a second. Its breaker hears of it beside the answer.
+  await assert.rejects(complete(muster.client(), 'busy-once'), OpenAI.InternalServerError);
+  // The provider requests a pause of a second. Its breaker is updated after the answer.
   while ((await muster.breakers()).includes('closed'));
-  const asked = say(muster.client(), 'busy-once');
+  const request = complete(muster.client(), 'busy-once');
   const code = 'service_unavailable';
-  const error = await refused(asked, OpenAI.InternalServerError, 503, 'service_unavailable_error', code);
+  const error = await refused(request, OpenAI.InternalServerError, 503, 'service_unavailable_error', code);
   assert.equal(error.headers.get('retry-after'), '1');
-  assert.equal(upstream.asked.length, 1);
+  assert.equal(upstream.requests.length, 1);
 });
 
 test('what a retry cannot mend is not retried', async () => {
-  const before = it.upstream.asked.length;
-  await assert.rejects(say(it.muster.client({ maxRetries: 5 }), 'tiny'), OpenAI.BadRequestError);
-  assert.equal(it.upstream.asked.length, before + 1);
+  const before = it.upstream.requests.length;
+  await assert.rejects(complete(it.muster.client({ maxRetries: 5 }), 'tiny'), OpenAI.BadRequestError);
+  assert.equal(it.upstream.requests.length, before + 1);
 });
 
 test('a stream that breaks off', async (context) => {
   const { muster } = await alone(context, 'cut');
-  const stream = await say(muster.client(), 'cut', { stream: true });
+  const stream = await complete(muster.client(), 'cut', { stream: true });
   const seen = [];
   await assert.rejects(
     async () => {

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import OpenAI from 'openai';
 
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..');
-// A start takes under a second; a busy machine may take its time.
+// A start takes under a second; a busy machine may take longer.
 const START_WITHIN_MS = 60_000;
 const STOP_WITHIN_MS = 60_000;
 
@@ -27,7 +27,7 @@ export function newKey() {
   return `mst_${randomBytes(6).toString('hex')}_${randomBytes(32).toString('base64url')}`;
 }
 
-// config.toml with one provider for these models, asked and nobody else.
+// config.toml with one provider for these models and no other.
 function settings(baseURL, models) {
   return [
     '[[provider]]',
@@ -96,7 +96,7 @@ export class Muster {
     return providers.filter((provider) => provider.id !== 'embedded').map((provider) => provider.breaker.state);
   }
 
-  // Makes a key over the API and gives the whole of it.
+  // Creates a key over the API and returns its text.
   async makeKey(wanted) {
     const answer = await fetch(`${this.origin}/api/v1/keys`, {
       method: 'POST',

@@ -5,17 +5,17 @@ import { test } from 'node:test';
 
 import OpenAI from 'openai';
 
-import { alone, house } from './house.js';
+import { alone, serverFixture } from './fixture.js';
 import { ANSWER, CALLS, CUT_AFTER, USAGE, WORDS } from './upstream.js';
 
-const it = house();
+const it = serverFixture();
 
 test('a response', async () => {
-  const asked = { model: 'echo', instructions: 'Be brief.', input: 'Greet me.', max_output_tokens: 64 };
-  const reply = await it.client.responses.create(asked);
+  const request = { model: 'echo', instructions: 'Be brief.', input: 'Greet me.', max_output_tokens: 64 };
+  const reply = await it.client.responses.create(request);
   assert.deepEqual([reply.object, reply.status, reply.output_text], ['response', 'completed', ANSWER]);
   assert.deepEqual([reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.total_tokens], Object.values(USAGE));
-  const messages = it.upstream.asked.at(-1).messages.map(({ role, content }) => [role, content]);
+  const messages = it.upstream.requests.at(-1).messages.map(({ role, content }) => [role, content]);
   assert.deepEqual(messages, [['system', 'Be brief.'], ['user', 'Greet me.']]);
 });
 
@@ -41,8 +41,8 @@ test('tools', async () => {
   const tools = [{ type: 'function', name: 'weather', parameters, strict: false }];
   const reply = await it.client.responses.create({ model: 'tools', input: 'Weather?', tools });
   const calls = reply.output.filter((item) => item.type === 'function_call');
-  const told = calls.map((call) => [call.call_id, call.name, call.arguments]);
-  assert.deepEqual(told, CALLS.map(({ id, name, pieces }) => [id, name, pieces.join('')]));
+  const fields = calls.map((call) => [call.call_id, call.name, call.arguments]);
+  assert.deepEqual(fields, CALLS.map(({ id, name, pieces }) => [id, name, pieces.join('')]));
 });
 
 test('a stream that breaks off', async (context) => {

@@ -1,4 +1,4 @@
-// A provider on the loopback that speaks OpenAI's API and does what a model's name tells it to.
+// A provider on the loopback with OpenAI's API whose behaviour is determined by the name of the model.
 
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -23,7 +23,7 @@ export const vectorOf = (one) => [one.length, 0.5, -0.25, 0.125];
 
 export class Upstream {
   // The body of each request, in order.
-  asked = [];
+  requests = [];
 
   static async start() {
     const upstream = new Upstream();
@@ -43,11 +43,11 @@ export class Upstream {
     for await (const part of request) parts.push(part);
     if (request.method === 'GET') return json(response, 200, { object: 'list', data: [] });
     const body = JSON.parse(Buffer.concat(parts).toString());
-    this.asked.push(body);
+    this.requests.push(body);
     if (request.url.endsWith('/embeddings')) return json(response, 200, embeddings(body));
     if (body.model === 'tiny') return refuse(response, 400, 'context_length_exceeded');
     if (body.model === 'fails') return refuse(response, 500, 'server_error');
-    if (body.model === 'busy-once' && this.asked.length === 1) {
+    if (body.model === 'busy-once' && this.requests.length === 1) {
       return refuse(response, 429, 'rate_limit_exceeded', { 'retry-after': '1' });
     }
     if (body.stream) return stream(response, body);

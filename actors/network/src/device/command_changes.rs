@@ -84,7 +84,7 @@ impl DeviceChange for QueueCommand {
         edit.audit(now, &by, "device.command", json!({ "command": command.id, "name": command.name }));
         edit.events.push(command_event("device.command_queued", now, &command));
         let answer = json!(command);
-        edit.answer = idempotency.map(|asked| (asked, answer.clone()));
+        edit.answer = idempotency.map(|request| (request, answer.clone()));
         open.push(command);
         edit.open = Some(open);
         transaction.save(edit)?;

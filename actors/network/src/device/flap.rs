@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(flap.changed(Status::Online, Status::Offline, at(1), WINDOW), StatusPublication::At(at(30)));
         let maintained = flap.changed(Status::Offline, Status::Maintenance, at(2), WINDOW);
         assert_eq!(maintained, StatusPublication::Now { from: Status::Online, suppressed: 1 });
-        assert_eq!(flap.due(Status::Maintenance, at(30), WINDOW), None, "nothing is left to tell");
+        assert_eq!(flap.due(Status::Maintenance, at(30), WINDOW), None, "nothing is left to publish");
     }
 
     #[test]

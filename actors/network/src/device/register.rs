@@ -150,7 +150,7 @@ impl DeviceChange for Register {
         let device = json!(edit.entry.device);
         let data = json!({ "id": id, "version": 1, "data": device });
         edit.events.push(device_event("device.created", now, &edit.entry.device, &data));
-        edit.answer = idempotency.map(|asked| (asked, device.clone()));
+        edit.answer = idempotency.map(|request| (request, device.clone()));
         transaction.save(edit)?;
         Ok(Registered { device, private_key: new_key.private, replayed: false })
     }

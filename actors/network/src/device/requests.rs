@@ -86,10 +86,11 @@ impl DeviceActor {
 impl Handler<GetReadings> for DeviceActor {
     type Result = MessageResult<GetReadings>;
 
-    fn handle(&mut self, asked: GetReadings, _: &mut Context<Self>) -> Self::Result {
-        let present = self.fleet.entry(&asked.device).map(|entry| (Arc::clone(&entry.device.id), entry.device.status));
+    fn handle(&mut self, request: GetReadings, _: &mut Context<Self>) -> Self::Result {
+        let present =
+            self.fleet.entry(&request.device).map(|entry| (Arc::clone(&entry.device.id), entry.device.status));
         MessageResult(match present {
-            None => Err(no_device(&asked.device)),
+            None => Err(no_device(&request.device)),
             // Readings of a retired device are not kept in memory.
             Some((id, Status::Retired)) => queries::telemetry(&self.resources.store, &id).map_err(Error::from),
             Some((id, _)) => self.readings(&id).map(|readings| readings.clone()),
@@ -118,8 +119,8 @@ impl Handler<NextCommand> for DeviceActor {
 impl Handler<TakeSnapshot> for DeviceActor {
     type Result = ();
 
-    fn handle(&mut self, asked: TakeSnapshot, _: &mut Context<Self>) {
-        if let Some(ask) = asked.take() {
+    fn handle(&mut self, request: TakeSnapshot, _: &mut Context<Self>) {
+        if let Some(ask) = request.take() {
             let state = snapshot::state(self, &ask);
             ask.reply.send(state);
         }

@@ -126,8 +126,8 @@ impl DeviceTransaction<'_> {
         for entry in &edit.audits {
             edit.ops.push(entry.op()?);
         }
-        if let Some((asked, answer)) = &edit.answer {
-            edit.ops.push(asked.op(self.now, answer.clone())?);
+        if let Some((request, answer)) = &edit.answer {
+            edit.ops.push(request.op(self.now, answer.clone())?);
         }
         let staged = &mut self.staged;
         staged.ops.append(&mut edit.ops);

@@ -1,4 +1,4 @@
-//! The actor: changes its state in memory, and publishes, answers and notifies devices once that is durable.
+//! The actor: changes its state in memory, and publishes, responds and notifies devices once that is durable.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use actix::{Actor, AsyncContext, Context, Handler, Message, WrapFuture};
 use muster_store::{Op, StoreHandle};
 use tokio::sync::oneshot;
 
-use super::devices::{AskDevices, beats};
-use super::forward::{Forward, Forwarder, forward};
+use super::device_selection::{SelectDevices, heartbeats};
+use super::device_updates::{DeviceUpdateWriter, DeviceUpdates, device_updates};
 use super::record::{MAX_OPS, read_all};
-use super::snapshot::Ask;
-use super::state::State;
-use super::turn::{Turn, firmware_of};
-use super::{Options, SigningKey};
+use super::snapshot::SnapshotQuery;
+use super::state::FirmwareState;
+use super::transaction::{FirmwareTransaction, firmware_of};
+use super::{FirmwareOptions, SigningKey};
 use crate::device::{FirmwareStateUpdate, FirmwareView};
 use crate::journal::Incarnations;
 use muster_core::event::{Event, Publisher};
@@ -24,7 +24,7 @@ use muster_core::supervise::{BuildError, Control, Phase};
 use muster_core::{Clock, Error, Millis};
 use muster_feed::{Denied, StateItem};
 
-/// Executions moved in one step, at most: with their events they stay below a commit's bound.
+/// Largest number of executions changed in one step: with their events they stay below the bound of a commit.
 pub(super) const STEP: usize = 200;
 const TICK: Duration = Duration::from_secs(1);
 
@@ -32,38 +32,38 @@ const TICK: Duration = Duration::from_secs(1);
 #[rtype(result = "()")]
 struct Step;
 
-/// What is done once a decision is durable.
+/// Effect of a durable decision.
 #[derive(Debug)]
-pub enum FirmwareEffect {
-    /// Nothing: other decisions rest on it.
+pub(crate) enum FirmwareEffect {
+    /// None: other decisions rest on it.
     None,
-    /// Somebody is answered.
-    Answer(Reply<()>),
-    /// Events are published, devices' records written, and waiting devices notified.
+    /// A caller receives its response.
+    Reply(Reply<()>),
+    /// Events are published, device records updated, and waiting devices notified.
     Changed(Announcement),
-    /// The state of a channel is sent, as it was when it was asked for. Dropped, it is answered as unavailable.
-    State(Ask, Result<Vec<StateItem>, Denied>),
+    /// A snapshot, taken at its request, is sent. If it is dropped, the caller gets `Unavailable`.
+    TakeSnapshot(SnapshotQuery, Result<Vec<StateItem>, Denied>),
 }
 
 impl From<Reply<()>> for FirmwareEffect {
     fn from(reply: Reply<()>) -> Self {
-        Self::Answer(reply)
+        Self::Reply(reply)
     }
 }
 
-/// What a change means for others.
+/// What a change means for subscribers and devices.
 #[derive(Debug)]
-pub struct Announcement {
+pub(crate) struct Announcement {
     events: Vec<Event>,
     firmware: Vec<(Arc<str>, FirmwareStateUpdate)>,
-    /// Devices that have something to take.
-    woken: Vec<Arc<str>>,
+    /// Devices that have a job.
+    ready_devices: Vec<Arc<str>>,
 }
 
 /// Owns artifacts, jobs and executions.
-pub struct FirmwareActor {
-    /// Everything that was decided, durable or not.
-    pub(super) state: State,
+pub(crate) struct FirmwareActor {
+    /// State including undurable decisions.
+    pub(super) state: FirmwareState,
     pub(super) journal: Journal<FirmwareEffect>,
     pub(super) answers: PendingResponses,
     pub(super) store: StoreHandle,
@@ -71,15 +71,15 @@ pub struct FirmwareActor {
     publisher: Publisher,
     pub(super) devices: Arc<dyn FirmwareView>,
     control: Control,
-    forward: Forward,
-    /// Until it runs.
-    forwarder: Option<Forwarder>,
-    /// Deletions of executions whose job never came.
+    device_updates: DeviceUpdates,
+    /// Present until it is started.
+    device_update_writer: Option<DeviceUpdateWriter>,
+    /// Deletions of executions whose job was never stored.
     orphans: Vec<Vec<Op>>,
-    /// Devices are being asked about, or will be.
-    pub(super) asking: bool,
-    pub(super) asking_soon: bool,
-    /// Long polls, one a device.
+    /// Whether a selection of devices is running, or scheduled.
+    pub(super) selecting: bool,
+    pub(super) selection_scheduled: bool,
+    /// Long polls, one for each device.
     pub(super) polls: HashMap<Arc<str>, oneshot::Sender<()>>,
 }
 
@@ -89,16 +89,20 @@ impl std::fmt::Debug for FirmwareActor {
     }
 }
 
-/// Reads everything back.
-pub async fn load(options: Options, control: Control, incarnations: Incarnations) -> Result<FirmwareActor, BuildError> {
-    let Options { store, clock, publisher, devices, rules, trusted_keys, .. } = options;
+/// Reads all records and builds the actor.
+pub(crate) async fn load(
+    options: FirmwareOptions,
+    control: Control,
+    incarnations: Incarnations,
+) -> Result<FirmwareActor, BuildError> {
+    let FirmwareOptions { store, clock, publisher, devices, rules, trusted_keys, .. } = options;
     let journal = incarnations.open(&store).await;
     let (now, from) = (clock.now(), Arc::clone(&store));
     let (stored, orphans) = tokio::task::spawn_blocking(move || read_all(&from, now)).await??;
-    let trusted: Vec<SigningKey> = trusted_keys.iter().filter_map(|x| super::service::settings_key(x)).collect();
-    let state = State::new(rules, stored, trusted, now);
-    let (forward, forwarder) = forward();
-    forward.put(unsettled(&state, now));
+    let trusted: Vec<SigningKey> = trusted_keys.iter().filter_map(|x| super::service::configured_key(x)).collect();
+    let state = FirmwareState::new(rules, stored, trusted, now);
+    let (device_updates, device_update_writer) = device_updates();
+    device_updates.put(unsettled(&state, now));
     Ok(FirmwareActor {
         state,
         journal,
@@ -108,17 +112,17 @@ pub async fn load(options: Options, control: Control, incarnations: Incarnations
         publisher,
         devices,
         control,
-        forward,
-        forwarder: Some(forwarder),
+        device_updates,
+        device_update_writer: Some(device_update_writer),
         orphans,
-        asking: false,
-        asking_soon: false,
+        selecting: false,
+        selection_scheduled: false,
         polls: HashMap::new(),
     })
 }
 
-/// What devices run by jobs that may have ended with the server: written once more.
-fn unsettled(state: &State, now: Millis) -> Vec<(Arc<str>, FirmwareStateUpdate)> {
+/// Returns firmware updates of devices whose jobs may have ended with the server, to be written once more.
+fn unsettled(state: &FirmwareState, now: Millis) -> Vec<(Arc<str>, FirmwareStateUpdate)> {
     let recent = |at: Millis| now.since(at) < Duration::from_secs(3600);
     let jobs = state.jobs.values().filter(|rollout| !rollout.is_settled() || recent(rollout.job.updated_at));
     let all = jobs.flat_map(|rollout| rollout.executions().iter().map(move |execution| (rollout, execution)));
@@ -146,16 +150,16 @@ impl Journalled for FirmwareActor {
         for effect in committed.effects {
             match effect {
                 FirmwareEffect::None => {}
-                FirmwareEffect::Answer(reply) => reply.send(),
+                FirmwareEffect::Reply(reply) => reply.send(),
                 FirmwareEffect::Changed(change) => self.announce(change),
-                FirmwareEffect::State(ask, items) => ask.answer(items),
+                FirmwareEffect::TakeSnapshot(ask, items) => ask.answer(items),
             }
         }
     }
 
     fn on_failed(&mut self, effects: Vec<FirmwareEffect>, error: &Error) {
         for effect in effects {
-            if let FirmwareEffect::Answer(reply) = effect {
+            if let FirmwareEffect::Reply(reply) = effect {
                 reply.fail(error);
             }
         }
@@ -167,34 +171,40 @@ impl FirmwareActor {
         self.clock.now()
     }
 
-    fn announce(&mut self, Announcement { events, firmware, woken }: Announcement) {
+    fn announce(&mut self, Announcement { events, firmware, ready_devices }: Announcement) {
         self.publisher.publish(events);
-        self.forward.put(firmware);
-        for device in woken {
-            // One that no longer waits asks again.
+        self.device_updates.put(firmware);
+        for device in ready_devices {
+            // A device that no longer waits polls again.
             self.polls.remove(&device).map(|poll| poll.send(()));
         }
     }
 
-    /// Changes the state and records that.
+    /// Changes the state and records the change.
     pub(super) fn change<R>(
         &mut self,
-        change: impl FnOnce(&mut State, &mut Turn, Millis) -> Result<R, Error>,
+        change: impl FnOnce(&mut FirmwareState, &mut FirmwareTransaction, Millis) -> Result<R, Error>,
         context: &mut Context<Self>,
     ) -> Result<R, Error> {
-        let (now, mut turn) = (self.now(), Turn::default());
-        let changed = change(&mut self.state, &mut turn, now);
-        let jobs = std::mem::take(&mut turn.touched);
-        self.judge(&jobs.into_iter().collect::<Vec<_>>(), &mut turn, now, context);
-        self.record(turn, context);
+        let (now, mut transaction) = (self.now(), FirmwareTransaction::default());
+        let changed = change(&mut self.state, &mut transaction, now);
+        let jobs = std::mem::take(&mut transaction.touched);
+        self.advance_jobs(&jobs.into_iter().collect::<Vec<_>>(), &mut transaction, now, context);
+        self.record(transaction, context);
         changed
     }
 
-    /// Advances jobs within one step's bound; comes back where it did not suffice.
-    fn judge(&mut self, jobs: &[Arc<str>], turn: &mut Turn, now: Millis, context: &mut Context<Self>) {
-        let mut left = STEP.min((MAX_OPS.saturating_sub(turn.ops.len()) / 2).max(1));
+    /// Advances jobs within the bound of one step; schedules another step if it did not suffice.
+    fn advance_jobs(
+        &mut self,
+        jobs: &[Arc<str>],
+        transaction: &mut FirmwareTransaction,
+        now: Millis,
+        context: &mut Context<Self>,
+    ) {
+        let mut left = STEP.min((MAX_OPS.saturating_sub(transaction.ops.len()) / 2).max(1));
         for job in jobs {
-            left -= self.state.advance(job, left, turn, now).min(left);
+            left -= self.state.advance(job, left, transaction, now).min(left);
             if left == 0 {
                 context.notify(Step);
                 return;
@@ -203,38 +213,38 @@ impl FirmwareActor {
     }
 
     fn step(&mut self, context: &mut Context<Self>) {
-        // While the store accepts no writes everything stays due.
+        // Everything stays due while the store accepts no writes.
         if self.admit().is_err() {
             return;
         }
-        let (now, mut turn) = (self.now(), Turn::default());
-        let live = self.state.live();
-        self.judge(&live, &mut turn, now, context);
-        self.state.progress(&mut turn, now);
-        self.record(turn, context);
+        let (now, mut transaction) = (self.now(), FirmwareTransaction::default());
+        let jobs = self.state.active_jobs();
+        self.advance_jobs(&jobs, &mut transaction, now, context);
+        self.state.progress(&mut transaction, now);
+        self.record(transaction, context);
     }
 
     /// Hands a decision to the journal.
-    pub(super) fn record(&mut self, mut turn: Turn, context: &mut Context<Self>) {
-        if let Some(error) = turn.fault() {
-            // Every record is bounded: this is a fault of the server, and the state holds what cannot be stored.
+    pub(super) fn record(&mut self, mut transaction: FirmwareTransaction, context: &mut Context<Self>) {
+        if let Some(error) = transaction.fault() {
+            // Every record is bounded, so this is a fault of the server, and the state holds what cannot be stored.
             tracing::error!(%error, "a change of firmware cannot be stored");
             self.journal.fail(error);
-        } else if !turn.ops.is_empty() {
-            let Turn { earlier, ops, events, firmware, woken, answer, .. } = turn;
+        } else if !transaction.ops.is_empty() {
+            let FirmwareTransaction { earlier, ops, events, firmware, ready_devices, answer, .. } = transaction;
             for ops in earlier {
                 self.journal.push(ops, FirmwareEffect::None);
             }
-            let changed = FirmwareEffect::Changed(Announcement { events, firmware, woken });
+            let changed = FirmwareEffect::Changed(Announcement { events, firmware, ready_devices });
             let decision = self.journal.push(ops, changed);
             if let Some((request, answer)) = answer {
                 self.answers.insert(&request, answer, decision);
             }
         }
         self.flush(context);
-        if !self.asking_soon {
-            self.asking_soon = true;
-            context.notify(AskDevices);
+        if !self.selection_scheduled {
+            self.selection_scheduled = true;
+            context.notify(SelectDevices);
         }
     }
 }
@@ -243,10 +253,10 @@ impl Actor for FirmwareActor {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Context<Self>) {
-        if let Some(forwarder) = self.forwarder.take() {
-            context.spawn(forwarder.run(Arc::clone(&self.devices)).into_actor(self));
+        if let Some(device_update_writer) = self.device_update_writer.take() {
+            context.spawn(device_update_writer.run(Arc::clone(&self.devices)).into_actor(self));
         }
-        beats(self.devices.heartbeats(), context, self);
+        heartbeats(self.devices.heartbeats(), context, self);
         let orphans = std::mem::take(&mut self.orphans);
         if self.admit().is_ok() {
             for ops in orphans {
@@ -257,7 +267,7 @@ impl Actor for FirmwareActor {
         context.notify(Step);
         context.run_interval(TICK, |actor, context| {
             if *actor.control.phase().borrow() == Phase::Drain {
-                // Who waits asks again, elsewhere or later.
+                // Waiting devices poll again, elsewhere or later.
                 actor.polls.clear();
             }
             actor.step(context);

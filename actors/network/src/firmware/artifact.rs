@@ -1,4 +1,4 @@
-//! An image of firmware and what is signed about it.
+//! Artifacts: firmware images and their signed manifests.
 
 use muster_store::{Encoding, Record, Tree};
 use serde::{Deserialize, Serialize};
@@ -6,18 +6,24 @@ use serde::{Deserialize, Serialize};
 use super::threat::Threat;
 use muster_core::{Error, Kind, Millis};
 
-/// Where an artifact stands: `uploading` → `verifying` → `ready` or `rejected`; `ready` → `revoked`.
+/// State of an artifact: `uploading` → `verifying` → `ready` or `rejected`; `ready` → `revoked`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArtifactState {
+    /// The image is being uploaded.
     Uploading,
+    /// The image is being verified.
     Verifying,
+    /// Verified; jobs can roll it out.
     Ready,
+    /// Revoked by a person.
     Revoked,
+    /// Verification failed, or the stored image was replaced.
     Rejected,
 }
 
 impl ArtifactState {
+    /// Returns the name of the state in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Uploading => "uploading",
@@ -29,36 +35,41 @@ impl ArtifactState {
     }
 }
 
-/// Payload formats that devices of the network read.
-pub const FORMATS: [&str; 7] = ["raw", "swu", "raucb", "mender", "delta", "tar", "config"];
+/// Payload formats that devices support.
+pub(crate) const FORMATS: [&str; 7] = ["raw", "swu", "raucb", "mender", "delta", "tar", "config"];
 
-/// What is signed: exactly these fields of the artifact.
+/// The signed description of an image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
+    /// Name, 1 to 100 characters.
     pub name: String,
     /// Semantic version.
     pub version: String,
-    /// Grows with every release of a hardware class: the bar against older images.
+    /// Anti-rollback sequence number, increasing with every release of a hardware class.
     pub sequence: u64,
+    /// Manufacturer of the hardware.
     pub vendor: String,
+    /// Hardware class.
     pub hw_class: String,
-    /// Empty: every revision.
+    /// Hardware revisions; empty means all.
     #[serde(default)]
     pub hw_revisions: Vec<String>,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Lower-case hexadecimal.
+    /// SHA-256 of the image in lower-case hexadecimal.
     pub sha256: String,
-    /// One of [`FORMATS`].
+    /// Payload format: `raw`, `swu`, `raucb`, `mender`, `delta`, `tar` or `config`.
     pub format: String,
+    /// Time after which the manifest is no longer valid.
     pub expires_at: Option<Millis>,
-    /// What a device must run at least, to come from.
+    /// Least sequence that a device must run to be updated.
     pub min_current_sequence: Option<u64>,
 }
 
 impl Manifest {
     /// # Errors
-    /// `Invalid`, naming the field; what is out of `max_size` bytes is `TooLarge`.
+    /// `Invalid` with the field; `TooLarge` for more than `max_size` bytes; `Conflict` for an unknown format or an
+    /// expired manifest.
     pub fn check(&self, max_size: u64, now: Millis) -> Result<(), Error> {
         let wrong =
             |field: &str, why: &str| Err(Error::field(Kind::Invalid, &["body", field], why, serde_json::Value::Null));
@@ -99,31 +110,41 @@ impl Manifest {
 /// An artifact as it is stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Artifact {
-    /// `art_…`.
+    /// Identifier, `art_…`.
     pub id: String,
+    /// Manifest.
     #[serde(flatten)]
     pub manifest: Manifest,
+    /// Media type of the image.
     pub content_type: String,
-    /// The compact JWS over the manifest, once it was verified.
+    /// Compact JWS over the manifest, after verification.
     pub signature: Option<String>,
+    /// Identifier of the key that signed.
     pub signing_kid: Option<String>,
+    /// Release notes.
     pub release_notes: String,
+    /// Address of the software bill of materials.
     pub sbom_url: Option<String>,
+    /// State.
     pub state: ArtifactState,
-    /// Why it is `rejected` or `revoked`.
+    /// Reason of a rejection or revocation.
     pub reason: Option<String>,
+    /// Principal that announced it.
     pub uploaded_by: String,
+    /// Time of the announcement.
     pub created_at: Millis,
+    /// Time of the last change.
     pub updated_at: Millis,
+    /// Version of the record for `If-Match`.
     pub record_version: u64,
 }
 
 impl Artifact {
-    /// Why it cannot be rolled out now.
+    /// Checks that the artifact can be rolled out now.
     ///
     /// # Errors
-    /// Not ready, revoked, expired, or of a revoked key.
-    pub fn deployable(&self, key_trusted: KeyTrust, now: Millis) -> Result<(), Error> {
+    /// `Conflict` if it is not ready, revoked, expired, or signed by a revoked key.
+    pub(crate) fn deployable(&self, key_trusted: KeyTrust, now: Millis) -> Result<(), Error> {
         match self.state {
             ArtifactState::Ready => {}
             ArtifactState::Revoked => {
@@ -150,9 +171,9 @@ impl Artifact {
     }
 }
 
-/// Whether the key that signed is still trusted.
+/// Whether the signing key is still trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyTrust {
+pub(crate) enum KeyTrust {
     Trusted,
     Revoked,
 }
@@ -163,9 +184,9 @@ impl Record for Artifact {
     const ENCODING: Encoding = Encoding::Json;
 }
 
-/// SHA-256 of each mebibyte of a verified image: each is compared before a byte of it is served.
+/// SHA-256 of each mebibyte of a verified image: each block is compared before a byte of it is served.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Blocks {
+pub(crate) struct Blocks {
     pub hashes: Vec<[u8; 32]>,
 }
 
@@ -174,16 +195,20 @@ impl Record for Blocks {
     const SCHEMA: u16 = 1;
 }
 
-/// A key that may sign firmware.
+/// A key that may sign manifests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SigningKey {
-    /// The thumbprint of its JWK (RFC 7638), or the name that manifests give it.
+    /// Thumbprint of its JWK (RFC 7638).
     pub kid: String,
-    /// The Ed25519 public key's 32 bytes, base64url.
+    /// The 32 bytes of the Ed25519 public key in base64url.
     pub x: String,
+    /// Name given by people.
     pub name: String,
+    /// Principal that added it.
     pub added_by: String,
+    /// Time of addition.
     pub added_at: Millis,
+    /// Time of revocation.
     pub revoked_at: Option<Millis>,
 }
 

@@ -1,4 +1,4 @@
-//! A job on one device: its states, who may move it where, and what is stored of it.
+//! Executions: a job on one device, its states and stored record.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,37 +11,50 @@ use super::policy::Mode;
 use crate::device::FirmwareVersion;
 use muster_core::Millis;
 
-/// Where an execution stands.
+/// State of an execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecState {
+    /// Waits to be notified.
     Queued,
-    /// The device may take it.
+    /// The device is offered the job.
     Notified,
+    /// The device downloads the image.
     Downloading,
+    /// The image is downloaded.
     Downloaded,
+    /// The device has verified the image.
     Verified,
+    /// The device installs the image.
     Installing,
+    /// The device restarts.
     Rebooting,
-    /// It is back, and has to show that it is well.
+    /// The device is back and has to pass its health gate.
     Verifying,
-    /// It goes back to what it ran before.
+    /// The device returns to its previous firmware.
     RollingBack,
+    /// Installed and healthy.
     Succeeded,
+    /// The device already ran the version.
     AlreadyInstalled,
+    /// The last attempt failed.
     Failed,
+    /// No report arrived in time.
     TimedOut,
-    /// The device refused.
+    /// The device refused the job.
     Rejected,
+    /// The device is back on its previous firmware.
     RolledBack,
+    /// Canceled before anything was changed.
     Canceled,
-    /// It left the target, or never fitted it.
+    /// The device left the target or was never compatible.
     Removed,
 }
 
 use ExecState::*;
 
 impl ExecState {
+    /// All states.
     pub const ALL: [Self; 17] = [
         Queued,
         Notified,
@@ -62,6 +75,7 @@ impl ExecState {
         Removed,
     ];
 
+    /// Returns the name of the state in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Queued => "queued",
@@ -84,11 +98,12 @@ impl ExecState {
         }
     }
 
+    /// Returns the state of a name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.name() == name)
     }
 
-    /// The device has it in hand.
+    /// Returns whether the device is working on it.
     pub const fn is_active(self) -> bool {
         matches!(
             self,
@@ -96,26 +111,28 @@ impl ExecState {
         )
     }
 
+    /// Returns whether the state is final.
     pub const fn is_terminal(self) -> bool {
         !self.is_active() && !matches!(self, Queued)
     }
 
-    /// In hand, and nothing on the device was changed yet: it can be told to stop.
+    /// Returns whether it is active and nothing on the device was changed yet, so that it can be canceled.
     pub const fn is_harmless(self) -> bool {
         matches!(self, Notified | Downloading | Downloaded | Verified)
     }
 
-    /// An end that counts against its group.
+    /// Returns whether the state counts as a failure of its group.
     pub const fn is_failure(self) -> bool {
         matches!(self, Failed | TimedOut | Rejected | RolledBack)
     }
 
+    /// Returns whether the state counts as a success.
     pub const fn is_success(self) -> bool {
         matches!(self, Succeeded | AlreadyInstalled)
     }
 
-    /// The whole machine: where an execution may go at all. From an active state to `queued` is another attempt; from
-    /// an end to `rolling_back` only the rollback of its job leads.
+    /// Returns whether a transition exists in the state machine. From an active state to `queued` is a further attempt;
+    /// from a final state to `rolling_back` leads only the rollback of the job.
     pub const fn may_become(self, to: Self) -> bool {
         match (self, to) {
             (Queued, Notified | AlreadyInstalled | Removed | Canceled)
@@ -135,7 +152,7 @@ impl ExecState {
         }
     }
 
-    /// Where a device may say that it has come to, besides where it is; a job's kind and mode decide.
+    /// Returns the states that a device may report next, besides the current one, by the job's kind and mode.
     pub fn reports(self, kind: JobKind, mode: Mode) -> &'static [Self] {
         match (self, kind, mode) {
             (Notified, JobKind::Reboot, _) => &[Rebooting, Rejected, Failed],
@@ -155,43 +172,54 @@ impl ExecState {
     }
 }
 
-/// Why an execution did not succeed.
+/// Error of an execution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecError {
+    /// Stable code.
     pub code: String,
+    /// Message of at most 500 characters.
     pub message: String,
 }
 
 /// A job on one device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Execution {
+    /// The job.
     pub job_id: Arc<str>,
+    /// The device.
     pub device_id: Arc<str>,
-    /// Which group of the job, from 0.
+    /// Index of the group, from 0.
     pub group: u32,
-    /// From 1.
+    /// Attempt, from 1.
     pub attempt: u32,
+    /// State.
     pub state: ExecState,
+    /// Progress of the device, 0 to 100 percent.
     pub progress_pct: u8,
+    /// Bytes downloaded.
     pub bytes_done: u64,
-    /// What the device says besides; at most 32 keys.
+    /// Further values reported by the device, at most 32 keys.
     pub details: BTreeMap<String, String>,
+    /// Last error.
     pub error: Option<ExecError>,
-    /// What the device ran when it was told.
+    /// Version that the device ran when it was notified.
     pub from: Option<FirmwareVersion>,
+    /// Version that it should run afterwards.
     pub to: Option<FirmwareVersion>,
-    /// When it last came into each state.
+    /// Time of the last entry into each state.
     pub times: BTreeMap<ExecState, Millis>,
-    /// Counts every change: a report that names another is stale.
+    /// Incremented with every change; a report with another version is stale.
     pub exec_version: u64,
-    /// When it is given up where nothing comes.
+    /// Time at which it times out.
     pub deadline: Option<Millis>,
-    /// The rollback of its job has reached it.
+    /// Whether the rollback of its job has reached it.
     pub reverted: bool,
+    /// Time of the last change.
     pub updated_at: Millis,
 }
 
 impl Execution {
+    /// Creates a queued execution.
     pub fn new(job_id: Arc<str>, device_id: Arc<str>, group: u32, now: Millis) -> Self {
         Self {
             job_id,
@@ -213,12 +241,12 @@ impl Execution {
         }
     }
 
-    /// The device may run something other than before.
+    /// Returns whether the device may run another firmware than before.
     pub fn touched(&self) -> bool {
         self.times.contains_key(&Installing) || self.times.contains_key(&Rebooting)
     }
 
-    /// Its place in the store.
+    /// Returns its key in the store.
     pub fn key(&self) -> Vec<u8> {
         [self.job_id.as_bytes(), b"/", self.device_id.as_bytes()].concat()
     }

@@ -1,20 +1,23 @@
-//! States of executions in the words of other systems: AWS IoT Jobs, hawkBit's DDI, Mender.
+//! Executions in the vocabulary of other systems: AWS IoT Jobs, hawkBit DDI, Mender.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::execution::{ExecState, Execution};
 
-/// Whose words.
+/// Vocabulary of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dialect {
+    /// AWS IoT Jobs.
     Aws,
+    /// hawkBit Direct Device Integration.
     Ddi,
+    /// Mender.
     Mender,
 }
 
-/// An execution's state in those words.
+/// Returns an execution in the vocabulary of another system.
 pub fn export(execution: &Execution, dialect: Dialect) -> Value {
     let device = &execution.device_id;
     match dialect {
@@ -35,7 +38,7 @@ pub fn export(execution: &Execution, dialect: Dialect) -> Value {
     }
 }
 
-/// `JobExecution.status` of AWS IoT.
+/// Returns `JobExecution.status` of AWS IoT.
 pub const fn aws(state: ExecState) -> &'static str {
     match state {
         ExecState::Queued => "QUEUED",
@@ -49,7 +52,7 @@ pub const fn aws(state: ExecState) -> &'static str {
     }
 }
 
-/// `status.execution` and `status.result.finished` of a DDI feedback.
+/// Returns `status.execution` and `status.result.finished` of a DDI feedback.
 pub const fn ddi(state: ExecState) -> (&'static str, &'static str) {
     match state {
         ExecState::Queued | ExecState::Notified => ("scheduled", "none"),
@@ -65,7 +68,7 @@ pub const fn ddi(state: ExecState) -> (&'static str, &'static str) {
     }
 }
 
-/// A device's status in a deployment of Mender.
+/// Returns the status of a device in a deployment of Mender.
 pub const fn mender(state: ExecState) -> &'static str {
     match state {
         ExecState::Queued | ExecState::Notified => "pending",

@@ -1,4 +1,4 @@
-//! Images as files: taken in pieces, never whole in memory, and compared block by block when they are served.
+//! Images as files: received in pieces, never whole in memory, and compared block by block when they are served.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -13,32 +13,33 @@ use super::artifact::Blocks;
 use super::threat::Threat;
 use muster_core::{Error, Kind};
 
-/// Bytes of a block.
-pub const BLOCK: u64 = 1 << 20;
+/// Size of a block in bytes.
+pub(crate) const BLOCK: u64 = 1 << 20;
 
 /// The folder of images.
 #[derive(Debug, Clone)]
-pub struct Images {
+pub(crate) struct Images {
     folder: PathBuf,
 }
 
-/// Where an image is. Identifiers are ours, made of letters, digits and `_`: none leads out of the folder.
+/// Returns the path of an image. Identifiers are generated here from letters, digits and `_`, so none leads out of the
+/// folder.
 pub(super) fn path(folder: &Path, id: &str) -> PathBuf {
     folder.join(format!("{id}.img"))
 }
 
-/// A piece of an image.
+/// Position of a piece of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece {
-    /// Its first byte's place.
+pub struct UploadPiece {
+    /// Offset of its first byte.
     pub start: u64,
-    /// The whole image's size, as the sender says.
+    /// Size of the whole image as claimed by the sender.
     pub total: u64,
 }
 
 impl Images {
     /// # Errors
-    /// The folder cannot be made.
+    /// The folder cannot be created.
     pub fn open(folder: &Path) -> std::io::Result<Self> {
         std::fs::create_dir_all(folder)?;
         Ok(Self { folder: folder.to_owned() })
@@ -49,7 +50,7 @@ impl Images {
     }
 
     /// # Errors
-    /// `Conflict` (`image_missing`) where it is not here whole, as where a backup was restored without its images.
+    /// `Conflict` (`image_missing`) if the image is missing or incomplete, for example after a restore without images.
     pub async fn require(&self, id: &str, size: u64) -> Result<(), Error> {
         if self.received(id).await == size {
             return Ok(());
@@ -63,18 +64,18 @@ impl Images {
         Err(Error::new(Kind::Conflict, message).coded("image_missing"))
     }
 
-    /// How many bytes are here.
+    /// Returns the number of bytes received.
     pub async fn received(&self, id: &str) -> u64 {
         tokio::fs::metadata(self.path(id)).await.map_or(0, |file| file.len())
     }
 
-    /// Appends a piece; what is acknowledged is on the disk.
+    /// Appends a piece; acknowledged bytes are synced to disk.
     ///
     /// # Errors
-    /// `Conflict` (`wrong_offset`, with `received`) where it does not begin where the last one ended, or another piece
-    /// is being written; `TooLarge` past `size`; `Invalid` where the total is not `size` or the body broke off: what
-    /// came before that is kept.
-    pub async fn append<S, E>(&self, id: &str, size: u64, piece: Piece, mut body: S) -> Result<u64, Error>
+    /// `Conflict` (`wrong_offset`, with `received`) if it does not start where the last one ended, or (`upload_busy`)
+    /// if another piece is being written; `TooLarge` past `size`; `Invalid` if the total is not `size` or the body
+    /// broke off, in which case the bytes before are kept.
+    pub async fn append<S, E>(&self, id: &str, size: u64, piece: UploadPiece, mut body: S) -> Result<u64, Error>
     where
         S: Stream<Item = Result<Bytes, E>> + Unpin,
         E: std::fmt::Display,
@@ -112,7 +113,8 @@ impl Images {
         ended.map(|()| received)
     }
 
-    /// An image's file, locked: one writer at a time. The lock ends with the file, so also with the process.
+    /// Opens and locks the file of an image: one writer at a time. The lock ends with the file, and so with the
+    /// process.
     async fn to_append(&self, id: &str) -> Result<tokio::fs::File, Error> {
         let options = tokio::fs::OpenOptions::new().create(true).append(true).open(self.path(id)).await;
         let file = options.map_err(|error| broken(&error))?.into_std().await;
@@ -126,7 +128,7 @@ impl Images {
         }
     }
 
-    /// The whole image's SHA-256 in hexadecimal, its blocks' and its size. Blocks the thread.
+    /// Returns the SHA-256 of the image in hexadecimal, the hashes of its blocks and its size. Blocks the thread.
     ///
     /// # Errors
     /// It cannot be read.
@@ -146,7 +148,8 @@ impl Images {
         }
     }
 
-    /// The bytes `from..=to`, block by block, each compared with what was verified before any byte of it is given.
+    /// Streams the bytes `from..=to` block by block; each block is compared with the verified hash before a byte of it
+    /// is returned.
     pub fn read(
         &self,
         id: &str,
@@ -165,7 +168,7 @@ impl Images {
                 match block_of(&path, file, &blocks, next / BLOCK).await {
                     Ok((file, block)) => {
                         let start = next / BLOCK * BLOCK;
-                        let within = |place: u64| usize::try_from(place - start).unwrap_or(usize::MAX);
+                        let within = |offset: u64| usize::try_from(offset - start).unwrap_or(usize::MAX);
                         let end = within(to.saturating_add(1)).min(block.len());
                         let bytes = block.slice(within(next).min(end)..end);
                         Some((Ok(bytes), Some((Some(file), start + BLOCK))))
@@ -177,7 +180,7 @@ impl Images {
     }
 }
 
-/// Reads a block and compares it with the hash that was taken when the image was verified.
+/// Reads a block and compares it with its hash from the verification.
 async fn block_of(
     path: &Path,
     file: Option<tokio::fs::File>,
@@ -205,7 +208,7 @@ fn broken(error: &std::io::Error) -> Error {
     Error::new(Kind::Unavailable, "images cannot be read or written now").retry_in(after)
 }
 
-/// Lower-case hexadecimal.
+/// Formats bytes as lower-case hexadecimal.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         use std::fmt::Write;
@@ -234,10 +237,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_upload_goes_on_where_it_broke_off_and_takes_nothing_else() {
+    async fn an_upload_continues_where_it_broke_off_and_accepts_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let images = Images::open(folder.path()).unwrap();
-        let at = |start| Piece { start, total: 10 };
+        let at = |start| UploadPiece { start, total: 10 };
         let broken = futures::stream::iter([Ok(Bytes::from_static(b"0123")), Err("gone")]);
         assert_eq!(images.append("art_1", 10, at(0), broken).await.unwrap_err().kind, Kind::Invalid);
         assert_eq!(images.received("art_1").await, 4, "what came is kept");
@@ -255,7 +258,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_range_over_blocks_is_what_the_file_holds_and_an_exchanged_block_is_not_served() {
+    async fn a_range_across_blocks_matches_the_file_and_a_replaced_block_is_not_served() {
         let folder = tempfile::tempdir().unwrap();
         let images = Images::open(folder.path()).unwrap();
         let content: Vec<u8> = (0..BLOCK * 2 + 100).map(|n| (n % 251) as u8).collect();

@@ -1,4 +1,4 @@
-//! A rollout of an artifact: its states and what is stored of it.
+//! Jobs: rollouts of an artifact, their states and stored record.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,64 +11,84 @@ use crate::device::FirmwareVersion;
 use muster_core::Millis;
 use muster_core::principal::UserRole;
 
-/// What a job does.
+/// Kind of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobKind {
-    /// To a higher sequence.
+    /// Update to a higher sequence.
     Update,
-    /// To a lower one: always needs two approvals.
+    /// Downgrade to a lower sequence; always needs two approvals.
     Downgrade,
-    /// A configuration in place of an image: what the device runs stays.
+    /// Configuration instead of an image; the firmware version stays.
     Config,
-    /// Nothing but a restart: it has no artifact.
+    /// Restart without an artifact.
     Reboot,
 }
 
 impl JobKind {
-    /// Devices run another firmware afterwards, and can go back.
+    /// Returns whether devices run another firmware afterwards, and can be rolled back.
     pub const fn changes_firmware(self) -> bool {
         matches!(self, Self::Update | Self::Downgrade)
     }
 }
 
-/// Where a job stands.
+/// State of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
-    /// Being made: never seen from outside.
+    /// Being created; never visible from outside.
     Draft,
+    /// Waits for approvals.
     PendingApproval,
+    /// Approved; waits for its start time and maintenance window.
     Scheduled,
+    /// Devices are notified group by group.
     RollingOut,
+    /// Paused by a person or by its policy.
     Paused,
-    /// What is in hand comes to its end; nothing new begins.
+    /// Active executions finish; no new ones start.
     Aborting,
+    /// Devices return to their previous firmware.
     RollingBack,
+    /// Finished: no device failed.
     Succeeded,
+    /// Finished: some devices failed.
     PartiallySucceeded,
+    /// Finished: no device succeeded, or a rollback was incomplete.
     Failed,
+    /// Aborted by its policy or by the server.
     Aborted,
+    /// All devices are back on their previous firmware.
     RolledBack,
+    /// Canceled by a person.
     Canceled,
+    /// Denied by an approver.
     Denied,
 }
 
-/// What people may do with a job.
+/// Action of a person on a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Act {
+pub enum JobAction {
+    /// Approve.
     Approve,
+    /// Deny.
     Deny,
+    /// Pause.
     Pause,
+    /// Resume; failures so far no longer count against the group.
     Resume,
+    /// Cancel.
     Cancel,
+    /// Return devices to their previous firmware.
     Rollback,
 }
 
-impl Act {
+impl JobAction {
+    /// All actions.
     pub const ALL: [Self; 6] = [Self::Approve, Self::Deny, Self::Pause, Self::Resume, Self::Cancel, Self::Rollback];
 
+    /// Returns the name of the action in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Approve => "approve",
@@ -82,6 +102,7 @@ impl Act {
 }
 
 impl JobState {
+    /// All states.
     pub const ALL: [Self; 14] = [
         Self::Draft,
         Self::PendingApproval,
@@ -99,6 +120,7 @@ impl JobState {
         Self::Denied,
     ];
 
+    /// Returns the name of the state in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Draft => "draft",
@@ -118,6 +140,7 @@ impl JobState {
         }
     }
 
+    /// Returns whether the state is final.
     pub const fn is_terminal(self) -> bool {
         matches!(
             self,
@@ -131,18 +154,18 @@ impl JobState {
         )
     }
 
-    /// What people may do now.
-    pub const fn acts(self) -> &'static [Act] {
+    /// Returns the actions that this state allows.
+    pub const fn allowed_actions(self) -> &'static [JobAction] {
         match self {
-            Self::PendingApproval => &[Act::Approve, Act::Deny, Act::Cancel],
-            Self::RollingOut => &[Act::Pause, Act::Cancel, Act::Rollback],
-            Self::Paused => &[Act::Resume, Act::Cancel, Act::Rollback],
-            Self::Draft | Self::Scheduled | Self::Aborting | Self::RollingBack => &[Act::Cancel],
+            Self::PendingApproval => &[JobAction::Approve, JobAction::Deny, JobAction::Cancel],
+            Self::RollingOut => &[JobAction::Pause, JobAction::Cancel, JobAction::Rollback],
+            Self::Paused => &[JobAction::Resume, JobAction::Cancel, JobAction::Rollback],
+            Self::Draft | Self::Scheduled | Self::Aborting | Self::RollingBack => &[JobAction::Cancel],
             _ => &[],
         }
     }
 
-    /// The whole machine: where a job may go at all.
+    /// Returns whether a transition exists in the state machine.
     pub const fn may_become(self, to: Self) -> bool {
         use JobState as S;
         match (self, to) {
@@ -159,26 +182,33 @@ impl JobState {
     }
 }
 
-/// Which devices.
+/// Target of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobTarget {
+    /// Devices by identifier.
     DeviceIds(Vec<Arc<str>>),
+    /// All devices of a group.
     Group(String),
+    /// All devices that match a query.
     Query(TargetQuery),
 }
 
-/// Devices by what they are.
+/// Query of devices; all fields that are set must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TargetQuery {
+    /// Tag.
     pub tag: Option<String>,
+    /// Group.
     pub group: Option<String>,
+    /// Hardware class.
     pub hw_class: Option<String>,
+    /// Kind.
     pub kind: Option<crate::device::DeviceKind>,
 }
 
-/// What somebody decided.
+/// Decision of an approver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
@@ -194,47 +224,47 @@ pub struct Approval {
     pub decision: Decision,
     pub at: Millis,
     pub note: String,
-    /// The image that was decided on: another one is not covered.
+    /// SHA-256 of the image that was approved; no other image is covered.
     pub sha256: Option<String>,
 }
 
-/// Where a group stands.
+/// State of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupState {
     Waiting,
     Running,
-    /// Its success threshold is reached.
+    /// The success threshold is reached; the soak time runs.
     Soaking,
     Passed,
     Failed,
 }
 
-/// A group of a job, as it goes.
+/// Progress of a group of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupRun {
     pub size: u32,
     pub state: GroupState,
     pub started_at: Option<Millis>,
-    /// When its success threshold was reached.
+    /// Time at which the success threshold was reached.
     pub reached_at: Option<Millis>,
     pub passed_at: Option<Millis>,
-    /// Failures that an operator went on in spite of.
+    /// Number of failures that an operator has accepted by resuming.
     pub waived: Option<u32>,
 }
 
-/// What follows when an aborted job has settled.
+/// What follows once an aborted job has no active executions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum After {
+pub enum AfterAbort {
     Aborted,
     Canceled,
     RollBack,
 }
 
-/// The artifact as it was when the job was made.
+/// The artifact as it was when the job was created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Image {
+pub struct JobImage {
     pub id: String,
     pub name: String,
     pub version: String,
@@ -243,20 +273,20 @@ pub struct Image {
     pub sha256: String,
 }
 
-impl Image {
+impl JobImage {
     pub fn as_version(&self) -> FirmwareVersion {
         FirmwareVersion { artifact: Some(self.id.clone()), version: self.version.clone(), sequence: self.sequence }
     }
 }
 
-/// A job as it is stored. Its counters are its executions', counted.
+/// A job as it is stored. Its counters are computed from its executions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// `job_…`.
+    /// Identifier, `job_…`.
     pub id: Arc<str>,
     pub name: String,
     pub artifact_id: Option<String>,
-    pub image: Option<Image>,
+    pub image: Option<JobImage>,
     pub kind: JobKind,
     pub target: JobTarget,
     pub resolved_count: u32,
@@ -265,19 +295,19 @@ pub struct Job {
     pub approvals: Vec<Approval>,
     pub approvals_required: u32,
     pub groups: Vec<GroupRun>,
-    /// From 0.
+    /// Index of the current group, from 0.
     pub current_group: u32,
-    /// Not before.
+    /// Earliest start.
     pub start_at: Option<Millis>,
-    /// While `aborting`.
-    pub after: Option<After>,
-    /// Who paused, resumed, cancelled or rolled back: none of them may approve.
+    /// Set while the state is `aborting`.
+    pub after: Option<AfterAbort>,
+    /// Users who paused, resumed, canceled or rolled back; none of them may approve.
     pub executed_by: BTreeSet<String>,
     pub created_by: String,
     pub created_at: Millis,
     pub started_at: Option<Millis>,
     pub finished_at: Option<Millis>,
-    /// Why it paused or ended.
+    /// Reason of a pause or end.
     pub end_reason: Option<String>,
     pub idempotency_key: Option<String>,
     pub version: u64,

@@ -1,4 +1,4 @@
-//! Requests to the firmware actor.
+//! Messages of the firmware actor.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -6,68 +6,69 @@ use std::sync::Arc;
 use actix::Message;
 use tokio::sync::oneshot;
 
-use super::snapshot::Ask;
-use super::state::State;
-use super::turn::Turn;
+use super::snapshot::SnapshotQuery;
+use super::state::FirmwareState;
+use super::transaction::FirmwareTransaction;
 use muster_core::idempotency::Idempotency;
 use muster_core::{Error, Millis};
 use serde_json::Value;
 
-/// An answer to a request that creates something.
+/// Response to a request that creates something.
 #[derive(Debug, Clone, PartialEq)]
-pub struct View {
+pub struct CreateResponse {
+    /// The created resource as JSON.
     pub data: Value,
-    /// It was given before, for the same `Idempotency-Key`.
+    /// Whether this repeats the response to an earlier request with the same idempotency key.
     pub replayed: bool,
 }
 
-/// A change: decided at once, durable when it is answered.
-pub struct Change<R, C>(pub C, PhantomData<fn() -> R>);
+/// Applies a change: decided at once, durable when it is answered.
+pub(crate) struct ApplyChange<R, C>(pub C, PhantomData<fn() -> R>);
 
-impl<R, C: FnOnce(&mut State, &mut Turn, Millis) -> Result<R, Error>> Change<R, C> {
+impl<R, C: FnOnce(&mut FirmwareState, &mut FirmwareTransaction, Millis) -> Result<R, Error>> ApplyChange<R, C> {
     pub fn new(change: C) -> Self {
         Self(change, PhantomData)
     }
 }
 
-impl<R: 'static, C> Message for Change<R, C> {
+impl<R: 'static, C> Message for ApplyChange<R, C> {
     type Result = Result<R, Error>;
 }
 
-/// A change that creates something, once for each `Idempotency-Key`.
-pub struct Create<C> {
+/// Applies a change that creates something, once for each idempotency key.
+pub(crate) struct CreateOnce<C> {
     pub change: C,
     pub request: Option<Idempotency>,
 }
 
-impl<C> Message for Create<C> {
-    type Result = Result<View, Error>;
+impl<C> Message for CreateOnce<C> {
+    type Result = Result<CreateResponse, Error>;
 }
 
-/// The first answer to a request, where it was made before.
+/// Returns the first response to a request, if it was made before.
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Option<View>, Error>")]
-pub struct Replay(pub Idempotency);
+#[rtype(result = "Result<Option<CreateResponse>, Error>")]
+pub(crate) struct FindReplay(pub Idempotency);
 
-/// A read of the state, answered once what it shows is durable.
-pub struct Read<R, F>(pub F, PhantomData<fn() -> R>);
+/// Reads the state; answered once the decisions that it shows are durable.
+pub(crate) struct ReadState<R, F>(pub F, PhantomData<fn() -> R>);
 
-impl<R, F: FnOnce(&State) -> R> Read<R, F> {
+impl<R, F: FnOnce(&FirmwareState) -> R> ReadState<R, F> {
     pub fn new(read: F) -> Self {
         Self(read, PhantomData)
     }
 }
 
-impl<R: 'static, F> Message for Read<R, F> {
+impl<R: 'static, F> Message for ReadState<R, F> {
     type Result = Result<R, Error>;
 }
 
-/// A request of a device to be notified when it has something to take.
+/// Returns a receiver that resolves when a device has a job.
 #[derive(Debug, Message)]
 #[rtype(result = "oneshot::Receiver<()>")]
-pub struct Wait(pub Arc<str>);
+pub(crate) struct WaitForJob(pub Arc<str>);
 
-/// A request for the state of a channel.
+/// Takes a snapshot of the state behind a channel.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-pub struct Snapshot(pub Ask);
+pub(crate) struct TakeSnapshot(pub SnapshotQuery);

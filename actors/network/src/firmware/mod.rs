@@ -1,45 +1,45 @@
-//! Firmware: signed images, and their rollout to devices in groups.
+//! Firmware: signed images and their rollout to devices in groups.
 //!
-//! An artifact is announced, uploaded in pieces, verified against a manifest that a trusted key has signed, and then
-//! ready for jobs. A job goes through approval and groups; each of its devices has an execution of its own, which the
-//! device reports on and time bounds. `rollout/` is the pure machine of both; the actor stores what changes in one batch
-//! with the events that tell of it.
+//! An artifact is announced, uploaded in pieces and verified against a manifest that a trusted key has signed; then
+//! jobs can roll it out. A job passes approval and groups. Each of its devices has an execution, which the device
+//! reports on and which is bounded in time. `rollout/` is the pure state machine of both; the actor stores changes and
+//! their events in one batch.
 
 mod actor;
 mod artifact;
-mod devices;
+mod artifact_service;
+mod device_selection;
+mod device_updates;
 mod execution;
 mod export;
-mod forward;
+mod handlers;
 mod image;
 mod job;
+mod job_service;
 mod messages;
+mod pacing;
 mod policy;
 mod record;
-mod requests;
 mod rollout;
-mod schedule;
 mod service;
 mod snapshot;
 mod state;
 #[cfg(test)]
 mod tests;
 mod threat;
-mod turn;
+mod transaction;
 
-pub use artifact::{Artifact, ArtifactState, FORMATS, KeyTrust, Manifest, SigningKey};
+pub use artifact::{Artifact, ArtifactState, Manifest, SigningKey};
+pub use artifact_service::ImageContent;
 pub use execution::{ExecError, ExecState, Execution};
 pub use export::{Dialect, export};
-pub use image::{BLOCK, Images, Piece};
-pub use job::{
-    Act, After, Approval, Decision, GroupRun, GroupState, Image, Job, JobKind, JobState, JobTarget, TargetQuery,
-};
-pub use messages::View;
+pub use image::UploadPiece;
+pub use job::{JobAction, JobKind, JobState, JobTarget, TargetQuery};
+pub use messages::CreateResponse;
 pub use policy::{
     AbortOn, AbortRule, GateRule, GroupPolicy, HealthGate, Mode, OnError, OnSuccess, Policy, Probe, Rate, Window,
 };
-pub use record::lacking;
-pub use rollout::{Fit, Report, Rollout, Tally, fit};
-pub use service::{Content, Firmwares, Options, Page};
-pub use state::{DeviceJob, MANIFEST_TYP, NewArtifact, NewJob, Rules};
-pub use threat::Threat;
+pub use record::missing_images;
+pub use rollout::ExecutionReport;
+pub use service::{FirmwareOptions, Firmwares, Page};
+pub use state::{DeviceArtifact, DeviceJob, FirmwareRules, NewArtifact, NewJob};

@@ -1,41 +1,50 @@
-//! How a rollout goes: groups, thresholds, rates, windows, gates.
+//! Rollout policies: groups, thresholds, rates, windows, gates.
 
 use serde::{Deserialize, Serialize};
 
 use muster_core::{Error, Kind};
 
-/// What a group does when it has succeeded.
+/// What follows when a group has succeeded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnSuccess {
+    /// Start the next group.
     #[default]
     Next,
+    /// Pause the job.
     Pause,
 }
 
-/// What a group does when its error threshold is crossed.
+/// What follows when the error threshold of a group is reached.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnError {
+    /// Pause the job.
     #[default]
     Pause,
+    /// Abort the job.
     Abort,
+    /// Abort the job and roll its devices back.
     Rollback,
 }
 
-/// A group of devices; the last one takes whoever is left.
+/// A group of devices; the last group takes all remaining devices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GroupPolicy {
-    /// A share of all devices of the job, rounded up.
+    /// Share of all devices of the job in percent, rounded up.
     pub pct: Option<u8>,
-    /// In place of `pct`.
+    /// Number of devices, instead of `pct`.
     pub count: Option<u32>,
-    /// From the success threshold to the next group.
+    /// Seconds from the success threshold to the next group.
     pub soak_s: u32,
+    /// Percent of successful devices from which the group has passed, 1 to 100.
     pub success_threshold_pct: u8,
+    /// Percent of failed devices from which the group has failed, 1 to 100.
     pub error_threshold_pct: u8,
+    /// What follows a success.
     pub on_success: OnSuccess,
+    /// What follows a failure.
     pub on_error: OnError,
 }
 
@@ -53,15 +62,18 @@ impl Default for GroupPolicy {
     }
 }
 
-/// How many devices are told per minute.
+/// Rate at which devices are notified.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Rate {
+    /// Devices per minute at the start, 1 to 60,000.
     pub base_per_min: u32,
-    /// 1 is a constant rate; above, it is multiplied by this for every `every_succeeded` devices that succeeded.
+    /// Growth factor, 1 to 5: the rate is multiplied by it for every `every_succeeded` successful devices.
     #[serde(default = "one")]
     pub factor: f64,
+    /// Largest number of devices per minute.
     #[serde(default = "fastest")]
     pub max_per_min: u32,
+    /// Number of successes after which the rate grows.
     #[serde(default = "ten")]
     pub every_succeeded: u32,
 }
@@ -78,45 +90,52 @@ fn ten() -> u32 {
     10
 }
 
-/// Which ends of executions an abort rule counts.
+/// Final states that an abort rule counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AbortOn {
+    /// Failed and rolled back.
     Failed,
+    /// Rejected by the device.
     Rejected,
+    /// Timed out.
     TimedOut,
+    /// All failures.
     Any,
 }
 
-/// Ends the rollout over all its groups.
+/// Rule that aborts the rollout, over all its groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AbortRule {
+    /// States that are counted.
     pub on: AbortOn,
+    /// Percent of notified devices from which the job is aborted, 1 to 100.
     pub pct: u8,
-    /// Devices that must have been told before the rule counts.
+    /// Number of notified devices from which the rule applies, at least 1.
     pub min_executed: u32,
 }
 
-/// How devices are to take it.
+/// How devices install the image.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// At once.
     #[default]
     Forced,
-    /// When it suits the device.
+    /// When the device chooses.
     Soft,
-    /// Fetched and checked, not installed.
+    /// Downloaded and verified, but not installed.
     DownloadOnly,
 }
 
-/// When devices may be told: from each firing of a cron expression for so long.
+/// Maintenance window in which devices may be notified: from each firing of a cron expression for a duration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
-    /// Five fields (minute first) or six and seven (second first, year last).
+    /// Cron expression of five fields (minute first), or six or seven (second first, year last).
     pub cron: String,
+    /// Duration in seconds, 60 to 604,800.
     pub duration_s: u32,
-    /// An IANA name.
+    /// IANA name of the time zone.
     #[serde(default = "utc")]
     pub tz: String,
 }
@@ -125,52 +144,60 @@ fn utc() -> String {
     "UTC".to_owned()
 }
 
-/// What a device must show after it came back.
+/// Evidence of health after an installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Probe {
-    /// A heartbeat that tells the new version.
+    /// A heartbeat with the new version.
     Heartbeat,
-    /// The same, and every rule holds of its health.
+    /// A heartbeat with the new version, while all rules of the gate hold.
     Metric,
 }
 
-/// A bound on a figure of a device's health.
+/// Bounds of a health metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GateRule {
-    /// `battery_pct`, `signal_dbm`, `temp_c` or `uptime_s`.
+    /// Metric: `battery_pct`, `signal_dbm`, `temp_c` or `uptime_s`.
     pub metric: String,
+    /// Least value.
     pub min: Option<f64>,
+    /// Largest value.
     pub max: Option<f64>,
 }
 
-/// When an installed device counts as healthy.
+/// Health gate: when an updated device counts as healthy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HealthGate {
+    /// Evidence required.
     pub probe: Probe,
-    /// From `verifying` on.
+    /// Seconds from `verifying` within which the gate must be passed.
     pub within_s: u32,
+    /// Bounds of metrics.
     #[serde(default)]
     pub rules: Vec<GateRule>,
 }
 
-/// How a rollout goes.
+/// Policy of a rollout.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Policy {
-    /// They start one after another; none is one group of all.
+    /// Groups, started one after another; empty means one group of all devices.
     pub groups: Vec<GroupPolicy>,
-    /// None: as fast as the server can.
+    /// Rate of notifications; `None` means unlimited.
     pub rate: Option<Rate>,
+    /// Abort rules.
     pub abort: Vec<AbortRule>,
-    /// From `notified` to the end of an attempt.
+    /// Seconds from `notified` to the end of an attempt.
     pub device_timeout_s: u32,
-    /// Attempts after the first.
+    /// Number of attempts after the first.
     pub retries: u32,
+    /// How devices install the image.
     pub mode: Mode,
+    /// Maintenance window; `None` means always.
     pub window: Option<Window>,
+    /// Health gate; `None` trusts the device's report.
     pub health_gate: Option<HealthGate>,
-    /// Devices whose health gate fails, and all of an aborted job, go back to what they ran.
+    /// Whether devices that fail the health gate, and all devices of an aborted job, return to their previous firmware.
     pub auto_rollback: bool,
 }
 
@@ -197,7 +224,7 @@ const METRICS: [&str; 4] = ["battery_pct", "signal_dbm", "temp_c", "uptime_s"];
 
 impl Policy {
     /// # Errors
-    /// `Invalid`, naming what is out of its range.
+    /// `Invalid` with the field that is out of range.
     pub fn check(&self) -> Result<(), Error> {
         let wrong = |field: &str, why: &str| {
             Err(Error::field(Kind::Invalid, &["body", "policy", field], why, serde_json::Value::Null))
@@ -245,29 +272,29 @@ impl Policy {
             }
         }
         if let Some(window) = &self.window {
-            super::schedule::Opening::read(window)?;
+            super::pacing::MaintenanceWindow::read(window)?;
         }
         Ok(())
     }
 
-    /// The groups, at least one.
+    /// Returns the groups, at least one.
     pub fn groups(&self) -> Vec<GroupPolicy> {
         if self.groups.is_empty() { vec![GroupPolicy::default()] } else { self.groups.clone() }
     }
 
-    /// How many devices each group gets, of `devices`: together all of them, and none is empty.
+    /// Returns the sizes of the groups for `devices` devices: together all of them, none empty.
     pub fn sizes(&self, devices: u32) -> Vec<u32> {
         let (mut sizes, mut left) = (Vec::new(), devices);
         let groups = self.groups();
         for (nth, group) in groups.iter().enumerate() {
             let last = nth + 1 == groups.len();
-            let asked = match (group.pct, group.count) {
+            let selected = match (group.pct, group.count) {
                 _ if last => left,
                 (Some(pct), _) => u32::try_from((u64::from(devices) * u64::from(pct)).div_ceil(100)).unwrap_or(left),
                 (None, Some(count)) => count,
                 (None, None) => left,
             };
-            let size = asked.min(left);
+            let size = selected.min(left);
             if size > 0 {
                 sizes.push(size);
             }

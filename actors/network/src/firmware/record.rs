@@ -1,4 +1,4 @@
-//! Reading everything back from the store.
+//! Reads and bulk writes of stored records.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,14 +12,14 @@ use super::artifact::{Artifact, ArtifactState, Blocks};
 use super::execution::Execution;
 use super::image;
 use super::job::Job;
-use super::state::Stored;
+use super::state::StoredFirmware;
 use muster_core::Millis;
 
-/// Executions whose job never came are deleted once they are so old: before, it may still come.
+/// Age from which executions without a job are deleted; before, the job may still be stored.
 const ORPHAN: Duration = Duration::from_secs(3600);
 
-/// Reads all. Blocks the thread. Gives also the deletions of executions that no job has.
-pub fn read_all(store: &StoreHandle, now: Millis) -> Result<(Stored, Vec<Vec<Op>>), StoreError> {
+/// Reads all records and the deletions of executions without a job. Blocks the thread.
+pub(crate) fn read_all(store: &StoreHandle, now: Millis) -> Result<(StoredFirmware, Vec<Vec<Op>>), StoreError> {
     let all = PageRequest::default;
     let artifacts = store.records("art_", all()).values().collect::<Result<_, _>>()?;
     let keys = store.records("key/", all()).values().collect::<Result<_, _>>()?;
@@ -35,21 +35,21 @@ pub fn read_all(store: &StoreHandle, now: Millis) -> Result<(Stored, Vec<Vec<Op>
             None => {}
         }
     }
-    Ok((Stored { artifacts, keys, jobs, executions }, bounded(orphans)))
+    Ok((StoredFirmware { artifacts, keys, jobs, executions }, bounded(orphans)))
 }
 
-/// The artifacts that are ready and whose image is not whole in the folder, as where a backup was restored without its
+/// Returns ready artifacts whose image is missing or incomplete in the folder, for example after a restore without
 /// images. Blocks the thread.
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn lacking(store: &StoreHandle, folder: &Path) -> Result<Vec<Artifact>, StoreError> {
+pub fn missing_images(store: &StoreHandle, folder: &Path) -> Result<Vec<Artifact>, StoreError> {
     let artifacts = store.records::<Artifact>("art_", PageRequest::default()).values();
-    let is_lacking = |artifact: &Artifact| {
+    let is_missing = |artifact: &Artifact| {
         let here = std::fs::metadata(image::path(folder, &artifact.id)).map_or(0, |file| file.len());
         artifact.state == ArtifactState::Ready && here != artifact.manifest.size
     };
-    artifacts.filter(|found| found.as_ref().map_or(true, is_lacking)).collect()
+    artifacts.filter(|found| found.as_ref().map_or(true, is_missing)).collect()
 }
 
 fn is_old(job: &str, now: Millis) -> bool {
@@ -57,19 +57,19 @@ fn is_old(job: &str, now: Millis) -> bool {
     made.is_some_and(|at| now.since(at) > ORPHAN)
 }
 
-/// The hashes of a verified image's blocks.
-pub fn read_blocks(store: &StoreHandle, artifact: &str) -> Result<Option<Blocks>, StoreError> {
+/// Reads the hashes of a verified image's blocks.
+pub(crate) fn read_blocks(store: &StoreHandle, artifact: &str) -> Result<Option<Blocks>, StoreError> {
     store.record(&super::state::blocks_key(artifact))
 }
 
-/// Most writes of one decision.
-pub const MAX_OPS: usize = 450;
+/// Largest number of writes of one decision.
+pub(crate) const MAX_OPS: usize = 450;
 
-/// The writes of a job's executions, in parts of a bounded size.
+/// Returns the writes of a job's executions in bounded parts.
 ///
 /// # Errors
-/// One is too large to be stored.
-pub fn writes(executions: &[Execution]) -> Result<Vec<Vec<Op>>, StoreError> {
+/// A record is too large to be stored.
+pub(crate) fn writes(executions: &[Execution]) -> Result<Vec<Vec<Op>>, StoreError> {
     let put =
         |execution: &Execution| Ok(Op::Put { tree: Execution::TREE, key: execution.key(), rec: execution.encode()? });
     Ok(bounded(executions.iter().map(put).collect::<Result<_, StoreError>>()?))

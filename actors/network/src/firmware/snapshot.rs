@@ -1,45 +1,45 @@
-//! The state of the channels `firmware` and `firmware:{job}`.
+//! Snapshots of the channels `firmware` and `firmware:{job}`.
 
 use serde_json::value::to_raw_value;
 
 use super::rollout::Rollout;
-use super::state::State;
-use super::turn::{execution_id, job_view};
+use super::state::FirmwareState;
+use super::transaction::{execution_id, job_view};
 use muster_core::principal::Permission;
 use muster_core::principal::Viewer;
 use muster_feed::{Denied, SnapshotReply, SnapshotRequest, StateItem};
 
-/// Jobs shown on `firmware`: all that are not at an end, and the newest besides.
+/// Number of newest jobs in a snapshot of `firmware`, besides all unfinished ones.
 const NEWEST: usize = 200;
 
-/// An ask that is answered even where it is dropped, as by an actor that is down.
+/// A snapshot request that is answered even if it is dropped.
 #[derive(Debug)]
-pub struct Ask {
-    pub channel: String,
-    pub viewer: Viewer,
+pub(crate) struct SnapshotQuery {
+    pub(crate) channel: String,
+    pub(crate) viewer: Viewer,
     reply: Option<SnapshotReply>,
 }
 
-impl From<SnapshotRequest> for Ask {
+impl From<SnapshotRequest> for SnapshotQuery {
     fn from(ask: SnapshotRequest) -> Self {
         Self { channel: ask.channel, viewer: ask.viewer, reply: Some(ask.reply) }
     }
 }
 
-impl Ask {
-    /// The channel's state.
-    pub fn items(&self, state: &State) -> Result<Vec<StateItem>, Denied> {
+impl SnapshotQuery {
+    /// Returns the state of the channel.
+    pub(crate) fn items(&self, state: &FirmwareState) -> Result<Vec<StateItem>, Denied> {
         items(state, &self.channel, &self.viewer)
     }
 
-    pub fn answer(mut self, items: Result<Vec<StateItem>, Denied>) {
+    pub(crate) fn answer(mut self, items: Result<Vec<StateItem>, Denied>) {
         if let Some(reply) = self.reply.take() {
             reply.send(items);
         }
     }
 }
 
-impl Drop for Ask {
+impl Drop for SnapshotQuery {
     fn drop(&mut self) {
         if let Some(reply) = self.reply.take() {
             reply.send(Err(Denied::Unavailable));
@@ -47,18 +47,18 @@ impl Drop for Ask {
     }
 }
 
-fn items(state: &State, channel: &str, viewer: &Viewer) -> Result<Vec<StateItem>, Denied> {
+fn items(state: &FirmwareState, channel: &str, viewer: &Viewer) -> Result<Vec<StateItem>, Denied> {
     if !viewer.permissions.has(Permission::FirmwareRead) {
         return Err(Denied::NotFound);
     }
     if channel == "firmware" {
-        let shown = state.jobs.values().rev().enumerate();
-        let shown = shown.filter(|(nth, rollout)| *nth < NEWEST || !rollout.job.state.is_terminal());
+        let visible_jobs = state.jobs.values().rev().enumerate();
+        let visible_jobs = visible_jobs.filter(|(nth, rollout)| *nth < NEWEST || !rollout.job.state.is_terminal());
         let artifacts = state.artifacts.values().rev().take(NEWEST).filter_map(|artifact| {
             let data = to_raw_value(artifact).ok()?;
             Some(StateItem { id: artifact.id.clone(), version: artifact.record_version, data })
         });
-        return Ok(shown.filter_map(|(_, rollout)| job_item(rollout)).chain(artifacts).collect());
+        return Ok(visible_jobs.filter_map(|(_, rollout)| job_item(rollout)).chain(artifacts).collect());
     }
     let id = channel.strip_prefix("firmware:").ok_or(Denied::NotFound)?;
     let rollout = state.job(id).map_err(|_| Denied::NotFound)?;

@@ -1,26 +1,26 @@
-//! Why firmware is refused: stable codes, and the threat of RFC 9124 (section 4.2) that each answers.
+//! Reasons for which firmware is rejected: stable codes and the threats of RFC 9124 (section 4.2) that they answer.
 
 use serde::{Deserialize, Serialize};
 
 use muster_core::{Error, Kind};
 
-/// What is wrong with an image, a manifest or a pair of image and device.
+/// Reason for which an image, a manifest or a pair of image and device is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Threat {
-    /// The manifest is not signed by a trusted key, or says other than the record, or the content is another.
+    /// The manifest is not signed by a trusted key, differs from the record, or does not match the content.
     ImageNotAuthentic,
-    /// The content was exchanged after it had been verified.
+    /// The content was replaced after its verification.
     ImageReplaced,
-    /// Its sequence is not above the one that the device runs.
+    /// The sequence is not above the one that the device runs.
     ImageOutdated,
-    /// The manifest's time is over.
+    /// The manifest has expired.
     ManifestExpired,
-    /// Vendor, class or revision of the hardware is another.
+    /// Vendor, class or revision of the hardware does not match.
     ImageIncompatible,
-    /// The payload's format is none that is known.
+    /// The payload format is unknown.
     ImageFormat,
-    /// The device runs something too old to come from.
+    /// The device runs a version too old to be updated directly.
     WrongPrecursor,
     /// The key that signed it is revoked.
     SigningKeyRevoked,
@@ -41,7 +41,7 @@ impl Threat {
         Self::ArtifactRevoked,
     ];
 
-    /// The code of refusals and of failed executions.
+    /// Returns the code of rejections and of failed executions.
     pub const fn code(self) -> &'static str {
         match self {
             Self::ImageNotAuthentic => "image_not_authentic",
@@ -56,7 +56,7 @@ impl Threat {
         }
     }
 
-    /// The threat's name in RFC 9124.
+    /// Returns the name of the threat in RFC 9124.
     pub const fn rfc9124(self) -> &'static str {
         match self {
             Self::ImageNotAuthentic => "THREAT.IMG.NON_AUTH",
@@ -70,7 +70,7 @@ impl Threat {
         }
     }
 
-    /// The refusal of a request.
+    /// Returns the error that rejects a request.
     pub fn refusal(self, message: impl Into<String>) -> Error {
         let details = serde_json::json!({ "threat": self.rfc9124() });
         Error::new(Kind::Conflict, message).coded(self.code()).detailing(details)

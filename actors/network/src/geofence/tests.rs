@@ -121,7 +121,7 @@ fn no_subject_enters_again_after_a_panic_or_a_restart() {
         fixture.fences.observe(device("dev_1", Some(HOME), 2));
         fixture.fences.observe(device("dev_2", Some(HOME), 2));
         test_world::until(|| tree.snapshot()[0].state == ActorState::Running).await;
-        assert_eq!(fixture.published().await, ["geofence.entered dev_2 moved"], "told while the actor was down");
+        assert_eq!(fixture.published().await, ["geofence.entered dev_2 moved"], "observed while the actor was down");
 
         let again = Tree::new(Arbiter::current(), Clock::tokio(test_world::START));
         let fixture = start(&again, &store).await;

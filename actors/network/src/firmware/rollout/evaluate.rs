@@ -1,27 +1,27 @@
-//! Thresholds: when a group has passed, when it has failed, and when the whole job is at an end.
+//! Thresholds: when a group has passed or failed, and when the whole job is finished.
 
 use std::time::Duration;
 
-use super::{Happened, Rollout};
+use super::{Rollout, RolloutEvent};
 use crate::firmware::execution::ExecState;
-use crate::firmware::job::{After, GroupState, JobState};
+use crate::firmware::job::{AfterAbort, GroupState, JobState};
 use crate::firmware::policy::{AbortOn, GroupPolicy, OnError, OnSuccess};
 use muster_core::Millis;
 
-/// How the present group stands.
-enum Standing {
+/// Progress of the current group.
+enum GroupProgress {
     Open,
-    /// Its success threshold is reached.
+    /// The success threshold is reached.
     Reached,
     Failed(String),
 }
 
 impl Rollout {
-    /// Judges a job that rolls out by what its executions have come to.
+    /// Evaluates a job that is rolling out by the states of its executions.
     pub(super) fn evaluate(&mut self, now: Millis) {
         while self.job.state == JobState::RollingOut {
             if let Some(why) = self.broken_rule() {
-                let after = if self.job.policy.auto_rollback { After::RollBack } else { After::Aborted };
+                let after = if self.job.policy.auto_rollback { AfterAbort::RollBack } else { AfterAbort::Aborted };
                 return self.abort(after, &why, now);
             }
             let current = self.job.current_group as usize;
@@ -36,8 +36,8 @@ impl Rollout {
                 continue;
             }
             match self.standing(&policy) {
-                Standing::Failed(why) => return self.fail_group(policy.on_error, &why, now),
-                Standing::Reached => {
+                GroupProgress::Failed(why) => return self.fail_group(policy.on_error, &why, now),
+                GroupProgress::Reached => {
                     let since = reached_at.unwrap_or(now);
                     if reached_at.is_none() {
                         self.soak(now);
@@ -47,14 +47,14 @@ impl Rollout {
                     }
                     self.pass(policy.on_success, now);
                 }
-                Standing::Open => return,
+                GroupProgress::Open => return,
             }
         }
     }
 
-    /// The abort rule that is broken, if one is. Counted are devices that were told.
+    /// Returns the reason if an abort rule applies. Only notified devices count.
     fn broken_rule(&self) -> Option<String> {
-        let told = self.all.counted() - self.all.of(ExecState::Queued);
+        let notified = self.all.counted() - self.all.of(ExecState::Queued);
         self.job.policy.abort.iter().find_map(|rule| {
             let count = match rule.on {
                 AbortOn::Failed => self.all.of(ExecState::Failed) + self.all.of(ExecState::RolledBack),
@@ -62,30 +62,30 @@ impl Rollout {
                 AbortOn::TimedOut => self.all.of(ExecState::TimedOut),
                 AbortOn::Any => self.all.failures(),
             };
-            let broken = told >= rule.min_executed && reaches(count, rule.pct, told);
-            broken.then(|| format!("abort rule: {count} of {told} devices ({:?} at {} %)", rule.on, rule.pct))
+            let broken = notified >= rule.min_executed && reaches(count, rule.pct, notified);
+            broken.then(|| format!("abort rule: {count} of {notified} devices ({:?} at {} %)", rule.on, rule.pct))
         })
     }
 
-    fn standing(&self, policy: &GroupPolicy) -> Standing {
+    fn standing(&self, policy: &GroupPolicy) -> GroupProgress {
         let current = self.job.current_group as usize;
-        let (Some(tally), Some(run)) = (self.groups.get(current), self.job.groups.get(current)) else {
-            return Standing::Open;
+        let (Some(counts), Some(run)) = (self.groups.get(current), self.job.groups.get(current)) else {
+            return GroupProgress::Open;
         };
-        let (counted, failures) = (tally.counted(), tally.failures());
+        let (counted, failures) = (counts.counted(), counts.failures());
         let against = failures.saturating_sub(run.waived.unwrap_or(0));
         if reaches(against, policy.error_threshold_pct, counted) {
-            return Standing::Failed(format!("group {}: {failures} of {counted} devices failed", current + 1));
+            return GroupProgress::Failed(format!("group {}: {failures} of {counted} devices failed", current + 1));
         }
-        let succeeded = tally.successes();
+        let succeeded = counts.successes();
         let enough = u64::from(succeeded) * 100 >= u64::from(counted) * u64::from(policy.success_threshold_pct);
-        let exhausted = tally.open() == 0;
+        let exhausted = counts.open() == 0;
         match (enough, exhausted) {
-            (true, _) => Standing::Reached,
-            (false, false) => Standing::Open,
-            (false, true) if run.waived.is_some() => Standing::Reached,
+            (true, _) => GroupProgress::Reached,
+            (false, false) => GroupProgress::Open,
+            (false, true) if run.waived.is_some() => GroupProgress::Reached,
             (false, true) => {
-                Standing::Failed(format!("group {}: only {succeeded} of {counted} devices succeeded", current + 1))
+                GroupProgress::Failed(format!("group {}: only {succeeded} of {counted} devices succeeded", current + 1))
             }
         }
     }
@@ -102,7 +102,7 @@ impl Rollout {
             (run.state, run.passed_at) = (GroupState::Passed, Some(now));
         }
         self.touch_job(now);
-        self.changed.happened.push(Happened::Job("firmware.job.group_passed"));
+        self.changed.events.push(RolloutEvent::Job("firmware.job.group_passed"));
         let last = self.job.current_group as usize + 1 == self.job.groups.len();
         if on_success == OnSuccess::Pause && !last {
             self.job.end_reason = Some(format!("group {} passed", self.job.current_group + 1));
@@ -119,19 +119,19 @@ impl Rollout {
                 self.job.end_reason = Some(why.to_owned());
                 self.become_state(JobState::Paused, "firmware.job.paused", now);
             }
-            OnError::Abort if !self.job.policy.auto_rollback => self.abort(After::Aborted, why, now),
-            OnError::Abort | OnError::Rollback => self.abort(After::RollBack, why, now),
+            OnError::Abort if !self.job.policy.auto_rollback => self.abort(AfterAbort::Aborted, why, now),
+            OnError::Abort | OnError::Rollback => self.abort(AfterAbort::RollBack, why, now),
         }
     }
 
-    /// Nothing new begins; what is in hand settles first.
-    pub(super) fn abort(&mut self, after: After, why: &str, now: Millis) {
+    /// Aborts the job: no execution starts, active ones finish first.
+    pub(super) fn abort(&mut self, after: AfterAbort, why: &str, now: Millis) {
         self.job.end_reason = Some(why.to_owned());
         self.job.after = Some(after);
         self.become_state(JobState::Aborting, "firmware.job.aborting", now);
     }
 
-    /// Every group has passed: the end comes with the last device's.
+    /// Finishes a job whose groups have all passed, once its last device is done.
     fn finish(&mut self, now: Millis) {
         if self.all.open() > 0 {
             return;
@@ -146,7 +146,7 @@ impl Rollout {
     }
 }
 
-/// Whether `count` is at least one, and `pct` percent of `of`.
+/// Returns whether `count` is at least one and at least `pct` percent of `of`.
 fn reaches(count: u32, pct: u8, of: u32) -> bool {
     count > 0 && u64::from(count) * 100 >= u64::from(of) * u64::from(pct)
 }

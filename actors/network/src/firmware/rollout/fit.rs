@@ -1,22 +1,22 @@
-//! Whether an image is for a device: hardware, and the bar against going back.
+//! Compatibility of an image with a device: hardware and protection against rollback.
 
 use crate::device::{RolloutTarget, Status};
 use crate::firmware::artifact::Manifest;
 use crate::firmware::job::JobKind;
 use crate::firmware::threat::Threat;
 
-/// What an image and a device are to each other.
+/// Compatibility of an image with a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fit {
     Fits,
-    /// The device runs it.
+    /// The device runs it already.
     Installed,
     Unfit(Threat, String),
-    /// The device takes part in no rollout now: a code, and why.
+    /// The device cannot take part in a rollout: code and reason.
     Gone(&'static str, String),
 }
 
-/// `manifest` is `None` where nothing is installed.
+/// Checks an image against a device. `manifest` is `None` if nothing is installed.
 pub fn fit(kind: JobKind, manifest: Option<&Manifest>, device: &RolloutTarget) -> Fit {
     match device.status {
         Status::Retired => return Fit::Gone("device_retired", "the device is retired".to_owned()),
@@ -48,8 +48,8 @@ pub fn fit(kind: JobKind, manifest: Option<&Manifest>, device: &RolloutTarget) -
     }
 }
 
-/// A device whose class is not known fits nothing; a vendor and a revision that are not known are taken for right only
-/// where the manifest does not narrow them.
+/// Returns why the hardware does not match. A device of unknown class matches nothing; an unknown vendor or revision is
+/// accepted only if the manifest does not restrict it.
 fn mismatch(manifest: &Manifest, device: &RolloutTarget) -> Option<String> {
     if device.hw_class.as_deref() != Some(&manifest.hw_class) {
         let has = device.hw_class.as_deref().unwrap_or("unknown");

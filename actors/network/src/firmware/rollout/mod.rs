@@ -1,93 +1,93 @@
-//! A job and its executions, pure: what it is asked, told and what time brings; the shell stores what changed.
+//! The state machine of a job and its executions. Pure; the actor stores its changes.
 //!
-//! Every move of many devices is made in steps of a bounded number, each following from what is stored: a server that
-//! dies between two of them goes on where it was.
+//! Changes of many devices are made in bounded steps, each following from stored state, so that a server that dies
+//! between two of them continues where it was.
 
+mod actions;
+mod advance;
+mod counts;
 mod evaluate;
 mod fit;
-mod operate;
 mod report;
-mod step;
-mod tally;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use advance::IsFree;
+pub use counts::ExecutionCounts;
 pub use fit::{Fit, fit};
-pub use report::{Gate, Report};
-pub use step::Free;
-pub use tally::Tally;
+pub use report::{ExecutionReport, GateHeartbeat};
 
 use super::execution::{ExecError, ExecState, Execution};
 use super::job::{Job, JobState};
-use super::schedule::{Credit, Opening};
+use super::pacing::{MaintenanceWindow, RateCredit};
 use muster_core::Millis;
 
-/// Something that happened, to be told.
+/// An event to be published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Happened {
-    /// An execution came into another state: its place among the executions.
+pub enum RolloutEvent {
+    /// An execution changed its state: its index.
     Execution(u32),
-    /// The job: the event's name.
+    /// The job changed: the name of the event.
     Job(&'static str),
 }
 
-/// What a turn changed, in the order in which it happened.
+/// Changes since the last call of [`Rollout::drain`], in order.
 #[derive(Debug, Default)]
-pub struct Drained {
-    pub happened: Vec<Happened>,
+pub struct RolloutChanges {
+    pub events: Vec<RolloutEvent>,
     pub executions: BTreeSet<u32>,
     pub job: bool,
 }
 
-/// Executions whose hands are to be looked at again.
+/// Indexes of changed executions.
 type Moved = BTreeSet<u32>;
 
-/// A job with its executions, and what is counted of them.
+/// A job with its executions and their counts.
 #[derive(Debug)]
 pub struct Rollout {
     pub job: Job,
-    /// By group, within it by device.
+    /// Ordered by group and device.
     executions: Vec<Execution>,
     index: HashMap<Arc<str>, u32>,
-    all: Tally,
-    groups: Vec<Tally>,
+    all: ExecutionCounts,
+    groups: Vec<ExecutionCounts>,
     queued: BTreeSet<u32>,
     active: BTreeSet<u32>,
     deadlines: BTreeSet<(Millis, u32)>,
-    /// Still to be told to go back.
+    /// Executions still to be rolled back.
     to_revert: BTreeSet<u32>,
-    credit: Credit,
-    opening: Option<Opening>,
-    changed: Drained,
-    /// What the last drain took.
+    credit: RateCredit,
+    window: Option<MaintenanceWindow>,
+    changed: RolloutChanges,
+    /// Executions of the last drain.
     moved: Moved,
-    /// A counter changed since progress was told.
+    /// Whether a counter changed since progress was published.
     progressed: bool,
-    told_progress: Millis,
+    progress_published_at: Millis,
 }
 
 impl Rollout {
-    /// From what is stored, or what is about to be. `executions` in any order.
+    /// Builds a rollout from stored records, or from records about to be stored; `executions` in any order.
     pub fn new(job: Job, mut executions: Vec<Execution>, now: Millis) -> Self {
         executions.sort_by(|a, b| (a.group, &a.device_id).cmp(&(b.group, &b.device_id)));
         let mut rollout = Self {
-            groups: vec![Tally::default(); job.groups.len()],
-            opening: job.policy.window.as_ref().and_then(|window| Opening::read(window).ok()),
+            groups: vec![ExecutionCounts::default(); job.groups.len()],
+            window: job.policy.window.as_ref().and_then(|window| MaintenanceWindow::read(window).ok()),
             job,
             executions: Vec::new(),
             index: HashMap::new(),
-            all: Tally::default(),
+            all: ExecutionCounts::default(),
             queued: BTreeSet::new(),
             active: BTreeSet::new(),
             deadlines: BTreeSet::new(),
             to_revert: BTreeSet::new(),
-            credit: Credit::new(now),
-            changed: Drained::default(),
+            credit: RateCredit::new(now),
+            changed: RolloutChanges::default(),
             moved: Moved::new(),
             progressed: false,
-            told_progress: Millis(0),
+            progress_published_at: Millis(0),
         };
         for (at, execution) in (0u32..).zip(&executions) {
             rollout.index.insert(Arc::clone(&execution.device_id), at);
@@ -116,7 +116,7 @@ impl Rollout {
         }
     }
 
-    /// By group, within it by device.
+    /// Returns the executions, ordered by group and device.
     pub fn executions(&self) -> &[Execution] {
         &self.executions
     }
@@ -129,41 +129,41 @@ impl Rollout {
         self.executions.get(at as usize)
     }
 
-    pub fn counters(&self) -> &Tally {
+    pub fn counters(&self) -> &ExecutionCounts {
         &self.all
     }
 
-    /// The share of executions that came to an end, in percent.
+    /// Returns the share of finished executions in percent.
     pub fn progress_pct(&self) -> u32 {
         let open = self.queued.len() + self.active.len();
         let total = self.executions.len().max(1);
         u32::try_from((total - open.min(total)) * 100 / total).unwrap_or(100)
     }
 
-    /// Nothing will happen to it any more.
+    /// Returns whether nothing will change any more.
     pub fn is_settled(&self) -> bool {
         self.job.state.is_terminal() && self.queued.is_empty() && self.active.is_empty()
     }
 
-    /// Devices that have it in hand.
+    /// Returns the devices that are working on it.
     pub fn active_devices(&self) -> impl Iterator<Item = &Arc<str>> {
         self.active.iter().filter_map(|at| self.at(*at)).map(|execution| &execution.device_id)
     }
 
-    /// Takes what changed since the last call.
-    pub fn drain(&mut self) -> Drained {
+    /// Takes the changes since the last call.
+    pub fn drain(&mut self) -> RolloutChanges {
         let drained = std::mem::take(&mut self.changed);
         self.moved.clone_from(&drained.executions);
         drained
     }
 
-    /// The executions that the last drain took.
+    /// Returns the executions of the last drain.
     pub fn recent(&self) -> &BTreeSet<u32> {
         &self.moved
     }
 
-    /// Moves an execution; every move goes through here.
-    fn go(&mut self, at: u32, to: ExecState, now: Millis) {
+    /// Changes the state of an execution; every change goes through here.
+    fn transition(&mut self, at: u32, to: ExecState, now: Millis) {
         let Some(execution) = self.executions.get_mut(at as usize) else { return };
         let from = execution.state;
         debug_assert!(from.may_become(to), "{from:?} to {to:?}");
@@ -181,19 +181,19 @@ impl Rollout {
             execution.error = None;
         }
         let group = execution.group as usize;
-        self.all.shift(from, to);
-        if let Some(tally) = self.groups.get_mut(group) {
-            tally.shift(from, to);
+        self.all.transfer(from, to);
+        if let Some(counts) = self.groups.get_mut(group) {
+            counts.transfer(from, to);
         }
         set(&mut self.queued, at, to == ExecState::Queued);
         set(&mut self.active, at, to.is_active());
         self.progressed = true;
         self.changed.executions.insert(at);
-        self.changed.happened.push(Happened::Execution(at));
+        self.changed.events.push(RolloutEvent::Execution(at));
     }
 
-    /// Gives an execution up at `deadline`.
-    fn due(&mut self, at: u32, deadline: Millis) {
+    /// Sets the deadline of an execution.
+    fn set_deadline(&mut self, at: u32, deadline: Millis) {
         let Some(execution) = self.executions.get_mut(at as usize) else { return };
         if let Some(before) = execution.deadline.replace(deadline) {
             self.deadlines.remove(&(before, at));
@@ -201,30 +201,31 @@ impl Rollout {
         self.deadlines.insert((deadline, at));
     }
 
-    fn blame(&mut self, at: u32, code: &str, message: &str) {
+    fn set_error(&mut self, at: u32, code: &str, message: &str) {
         if let Some(execution) = self.executions.get_mut(at as usize) {
             execution.error = Some(ExecError { code: code.to_owned(), message: message.chars().take(500).collect() });
         }
     }
 
-    /// An attempt failed: another one where the policy has one left and the rollout goes on, else the end.
-    fn give_up(&mut self, at: u32, to: ExecState, code: &str, message: &str, now: Millis) {
-        self.blame(at, code, message);
+    /// Ends a failed attempt: starts another one if the policy has one left and the rollout continues, otherwise ends
+    /// the execution.
+    fn fail_attempt(&mut self, at: u32, to: ExecState, code: &str, message: &str, now: Millis) {
+        self.set_error(at, code, message);
         let goes_on = matches!(self.job.state, JobState::RollingOut | JobState::Paused);
         let again = self.at(at).is_some_and(|execution| {
             execution.attempt <= self.job.policy.retries && execution.state != ExecState::RollingBack
         });
         if !(goes_on && again) {
-            return self.go(at, to, now);
+            return self.transition(at, to, now);
         }
         if let Some(execution) = self.executions.get_mut(at as usize) {
             execution.attempt += 1;
             (execution.progress_pct, execution.bytes_done) = (0, 0);
         }
-        self.go(at, ExecState::Queued, now);
+        self.transition(at, ExecState::Queued, now);
     }
 
-    /// Moves the job; every move goes through here.
+    /// Changes the state of the job; every change goes through here.
     fn become_state(&mut self, to: JobState, event: &'static str, now: Millis) {
         debug_assert!(self.job.state.may_become(to), "{:?} to {to:?}", self.job.state);
         self.job.state = to;
@@ -232,7 +233,7 @@ impl Rollout {
             self.job.finished_at = Some(now);
         }
         self.touch_job(now);
-        self.changed.happened.push(Happened::Job(event));
+        self.changed.events.push(RolloutEvent::Job(event));
     }
 
     fn touch_job(&mut self, now: Millis) {
@@ -247,7 +248,7 @@ impl Rollout {
         Duration::from_secs(self.job.policy.device_timeout_s.into())
     }
 
-    /// Everyone who may run what the job brought and was not told to go back yet.
+    /// Finds executions whose device may run the new firmware and was not rolled back yet.
     fn find_reverts(&mut self) {
         let changed = |execution: &Execution| match execution.state {
             ExecState::Succeeded => execution.touched(),

@@ -1,4 +1,4 @@
-//! What devices say: reports of an execution, and heartbeats that a health gate waits for.
+//! Reports of devices on executions, and heartbeats that a health gate waits for.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,36 +12,39 @@ use crate::firmware::execution::{ExecError, ExecState, Execution};
 use crate::firmware::policy::{GateRule, HealthGate, Probe};
 use muster_core::{Error, Kind, Millis};
 
-/// A device's report of where it is with a job.
+/// Report of a device on its job.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Report {
-    /// `None`: as before.
+pub struct ExecutionReport {
+    /// New state; `None` leaves it.
     pub state: Option<ExecState>,
+    /// Progress, 0 to 100 percent.
     pub progress_pct: Option<u8>,
+    /// Bytes downloaded.
     pub bytes_done: Option<u64>,
-    /// Put over what was said before.
+    /// Further values, merged into the earlier ones.
     pub details: BTreeMap<String, String>,
+    /// Error, with a failure or refusal.
     pub error: Option<ExecError>,
-    /// The one that the device has seen.
+    /// Version of the execution that the device knows.
     pub exec_version: u64,
 }
 
-/// A heartbeat as a gate looks at it.
+/// A heartbeat as a health gate evaluates it.
 #[derive(Debug, Clone)]
-pub struct Gate<'a> {
+pub struct GateHeartbeat<'a> {
     pub device: &'a Arc<str>,
     pub firmware: &'a FirmwareVersion,
     pub status: Status,
 }
 
-/// Most keys of an execution's `details`.
+/// Largest number of keys of an execution's `details`.
 pub const MAX_DETAILS: usize = 32;
 
 impl Rollout {
     /// # Errors
-    /// `NotFound` where the job is not the device's; `Conflict` of a stale version (`stale_execution`) or an illegal
-    /// move, both with what is the case now.
-    pub fn report(&mut self, device: &str, report: Report, now: Millis) -> Result<(), Error> {
+    /// `NotFound` if the job is not the device's; `Conflict` for a stale version (`stale_execution`) or an illegal
+    /// transition, both with the current state.
+    pub fn report(&mut self, device: &str, report: ExecutionReport, now: Millis) -> Result<(), Error> {
         let none = || Error::new(Kind::NotFound, "this device has no such job");
         let at = self.index.get(device).copied().ok_or_else(none)?;
         let execution = self.at(at).ok_or_else(none)?;
@@ -72,8 +75,8 @@ impl Rollout {
         Ok(())
     }
 
-    /// Takes over the figures of a report.
-    fn note(&mut self, at: u32, report: &Report, now: Millis) -> Result<(), Error> {
+    /// Applies the values of a report.
+    fn note(&mut self, at: u32, report: &ExecutionReport, now: Millis) -> Result<(), Error> {
         let Some(execution) = self.executions.get_mut(at as usize) else { return Ok(()) };
         let new = report.details.keys().filter(|key| !execution.details.contains_key(*key)).count();
         if execution.details.len() + new > MAX_DETAILS {
@@ -96,64 +99,67 @@ impl Rollout {
             return;
         }
         let gate = self.job.policy.health_gate.clone();
-        let said = error.unwrap_or_else(|| ExecError { code: "device_error".into(), message: String::new() });
+        let device_error = error.unwrap_or_else(|| ExecError { code: "device_error".into(), message: String::new() });
         match to {
-            ExecState::Failed => self.give_up(at, ExecState::Failed, &said.code, &said.message, now),
+            ExecState::Failed => {
+                self.fail_attempt(at, ExecState::Failed, &device_error.code, &device_error.message, now)
+            }
             ExecState::Rejected => {
-                self.blame(at, &said.code, &said.message);
-                self.go(at, ExecState::Rejected, now);
+                self.set_error(at, &device_error.code, &device_error.message);
+                self.transition(at, ExecState::Rejected, now);
             }
             ExecState::RollingBack => {
-                self.blame(at, &said.code, &said.message);
-                self.go(at, ExecState::RollingBack, now);
-                self.due(at, now.plus(self.timeout()));
+                self.set_error(at, &device_error.code, &device_error.message);
+                self.transition(at, ExecState::RollingBack, now);
+                self.set_deadline(at, now.plus(self.timeout()));
             }
             ExecState::Verifying => {
-                self.go(at, ExecState::Verifying, now);
+                self.transition(at, ExecState::Verifying, now);
                 if let Some(gate) = gate {
-                    self.due(at, now.plus(Duration::from_secs(gate.within_s.into())));
+                    self.set_deadline(at, now.plus(Duration::from_secs(gate.within_s.into())));
                 }
             }
-            // The gate decides, not the device: its word is noted by the version that counts up.
+            // The gate decides, not the device: its report only increments the version.
             ExecState::Succeeded if gate.is_some() && from == ExecState::Verifying => {
                 if let Some(execution) = self.executions.get_mut(at as usize) {
                     execution.exec_version += 1;
                 }
             }
-            to => self.go(at, to, now),
+            to => self.transition(at, to, now),
         }
     }
 
-    /// A heartbeat of a device that has this job in hand.
-    pub fn beat(&mut self, beat: &Gate<'_>, now: Millis) {
-        let Some(at) = self.index.get(beat.device).copied() else { return };
+    /// Applies a heartbeat of a device that is working on this job.
+    pub fn heartbeat(&mut self, heartbeat: &GateHeartbeat<'_>, now: Millis) {
+        let Some(at) = self.index.get(heartbeat.device).copied() else { return };
         let Some(execution) = self.at(at) else { return };
-        let runs =
-            |version: &Option<FirmwareVersion>| version.as_ref().is_some_and(|version| same(version, beat.firmware));
+        let runs = |version: &Option<FirmwareVersion>| {
+            version.as_ref().is_some_and(|version| same(version, heartbeat.firmware))
+        };
         match execution.state {
-            ExecState::RollingBack if runs(&execution.from) => self.go(at, ExecState::RolledBack, now),
+            ExecState::RollingBack if runs(&execution.from) => self.transition(at, ExecState::RolledBack, now),
             ExecState::Rebooting | ExecState::Verifying if runs(&execution.to) => {
                 let Some(gate) = &self.job.policy.health_gate else { return };
-                if !passes(gate, execution, beat.status) {
+                if !passes(gate, execution, heartbeat.status) {
                     return;
                 }
                 if execution.state == ExecState::Rebooting {
-                    self.go(at, ExecState::Verifying, now);
+                    self.transition(at, ExecState::Verifying, now);
                 }
-                self.go(at, ExecState::Succeeded, now);
+                self.transition(at, ExecState::Succeeded, now);
             }
             _ => {}
         }
     }
 }
 
-/// The same version; a device that knows no sequence tells none.
-fn same(expected: &FirmwareVersion, told: &FirmwareVersion) -> bool {
-    expected.version == told.version && (told.sequence == 0 || told.sequence == expected.sequence)
+/// Returns whether two versions are the same; a device that knows no sequence reports none.
+fn same(expected: &FirmwareVersion, value: &FirmwareVersion) -> bool {
+    expected.version == value.version && (value.sequence == 0 || value.sequence == expected.sequence)
 }
 
 fn passes(gate: &HealthGate, execution: &Execution, status: Status) -> bool {
-    let figure = |rule: &GateRule| execution.details.get(&rule.metric).and_then(|told| told.parse::<f64>().ok());
+    let figure = |rule: &GateRule| execution.details.get(&rule.metric).and_then(|value| value.parse::<f64>().ok());
     let holds = |rule: &GateRule| {
         figure(rule).is_some_and(|figure| {
             rule.min.is_none_or(|least| figure >= least) && rule.max.is_none_or(|most| figure <= most)

@@ -1,12 +1,12 @@
-//! Artifacts and the keys that sign them.
+//! Artifacts and signing keys.
 
 use muster_auth::{PublicKey, TokenError, manifest};
 use serde_json::json;
 
-use super::{State, shown};
+use super::{FirmwareState, truncated};
 use crate::firmware::artifact::{Artifact, ArtifactState, Blocks, Manifest, SigningKey};
 use crate::firmware::threat::Threat;
-use crate::firmware::turn::Turn;
+use crate::firmware::transaction::FirmwareTransaction;
 use muster_core::audit::AuditEntry;
 use muster_core::idempotency::Idempotency;
 use muster_core::ids::{IdKind, new_id};
@@ -14,19 +14,23 @@ use muster_core::precondition::IfMatch;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::By;
 
-/// The `typ` of a signed manifest.
+/// `typ` of a signed manifest.
 pub const MANIFEST_TYP: &str = "fw-manifest+jws";
 
-/// What is announced of an image.
+/// An artifact to be announced.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewArtifact {
+    /// Manifest of the image.
     pub manifest: Manifest,
+    /// Media type of the image.
     pub content_type: String,
+    /// Release notes.
     pub release_notes: String,
+    /// Address of the software bill of materials.
     pub sbom_url: Option<String>,
 }
 
-/// What the uploaded content is.
+/// Digest of uploaded content.
 #[derive(Debug)]
 pub struct Hashed {
     pub sha256: String,
@@ -34,15 +38,15 @@ pub struct Hashed {
     pub blocks: Blocks,
 }
 
-impl State {
+impl FirmwareState {
     /// # Errors
-    /// What the manifest says is out of bounds; too many artifacts.
+    /// The manifest is out of bounds, or there are too many artifacts.
     pub fn create_artifact(
         &mut self,
         new: NewArtifact,
         by: &By,
         named: Option<&Idempotency>,
-        turn: &mut Turn,
+        transaction: &mut FirmwareTransaction,
         now: Millis,
     ) -> Result<Artifact, Error> {
         new.manifest.check(self.rules.max_image_bytes, now)?;
@@ -65,18 +69,24 @@ impl State {
             record_version: 1,
         };
         if let Some(named) = named {
-            turn.answer(named, now, json!(artifact));
+            transaction.answer(named, now, json!(artifact));
         }
-        turn.artifact(&artifact);
+        transaction.artifact(&artifact);
         self.artifacts.insert(artifact.id.clone(), artifact.clone());
         Ok(artifact)
     }
 
-    /// The upload is over: its content is to be hashed.
+    /// Begins the verification of an uploaded artifact.
     ///
     /// # Errors
-    /// `Conflict` where it is not `uploading`, or not whole.
-    pub fn begin_verify(&mut self, id: &str, received: u64, turn: &mut Turn, now: Millis) -> Result<(), Error> {
+    /// `Conflict` unless it is `uploading` and complete.
+    pub fn begin_verify(
+        &mut self,
+        id: &str,
+        received: u64,
+        transaction: &mut FirmwareTransaction,
+        now: Millis,
+    ) -> Result<(), Error> {
         let artifact = self.artifact(id)?;
         if artifact.state != ArtifactState::Uploading {
             let message = format!("an artifact that is {} cannot be verified", artifact.state.name());
@@ -87,21 +97,22 @@ impl State {
             let details = json!({ "received": received, "size": artifact.manifest.size });
             return Err(Error::new(Kind::Conflict, message).coded("upload_incomplete").detailing(details));
         }
-        self.set_artifact(id, ArtifactState::Verifying, None, turn, now);
+        self.set_artifact(id, ArtifactState::Verifying, None, transaction, now);
         Ok(())
     }
 
-    /// Compares content, manifest and signature: `ready`, or `rejected` with the code of what is wrong.
+    /// Verifies content, manifest and signature: the artifact becomes `ready`, or `rejected` with the code of the
+    /// reason.
     ///
     /// # Errors
-    /// It was not being verified, as after a restart.
+    /// `Conflict` if it was not being verified, for example after a restart.
     pub fn finish_verify(
         &mut self,
         id: &str,
         jws: &str,
         hashed: Result<Hashed, String>,
         by: &By,
-        turn: &mut Turn,
+        transaction: &mut FirmwareTransaction,
         now: Millis,
     ) -> Result<Artifact, Error> {
         if self.artifact(id)?.state != ArtifactState::Verifying {
@@ -113,23 +124,30 @@ impl State {
         });
         match checked {
             Ok((kid, hashed)) => {
-                turn.record(blocks_key(id), &hashed.blocks);
+                transaction.record(blocks_key(id), &hashed.blocks);
                 if let Some(artifact) = self.artifacts.get_mut(id) {
                     (artifact.signature, artifact.signing_kid) = (Some(jws.to_owned()), Some(kid));
                 }
-                self.set_artifact(id, ArtifactState::Ready, None, turn, now);
+                self.set_artifact(id, ArtifactState::Ready, None, transaction, now);
             }
-            Err(refused) => {
-                let code = refused.code.unwrap_or("image_not_authentic");
-                let why = format!("{code}: {}", refused.message);
-                turn.audit(&AuditEntry::new(now, by.id(), "firmware.artifact.rejected", id, json!({ "reason": why })));
-                self.set_artifact(id, ArtifactState::Rejected, Some(why), turn, now);
+            Err(error) => {
+                let code = error.code.unwrap_or("image_not_authentic");
+                let why = format!("{code}: {}", error.message);
+                transaction.audit(&AuditEntry::new(
+                    now,
+                    by.id(),
+                    "firmware.artifact.rejected",
+                    id,
+                    json!({ "reason": why }),
+                ));
+                self.set_artifact(id, ArtifactState::Rejected, Some(why), transaction, now);
             }
         }
         self.artifact(id).cloned()
     }
 
-    /// The signature holds, by a trusted key, over what the record says and the content is. Gives the key's name.
+    /// Checks that a trusted key has signed the manifest, and that it matches the record and the content. Returns the
+    /// key's identifier.
     fn check_manifest(&self, id: &str, jws: &str, hashed: &Hashed, now: Millis) -> Result<String, Error> {
         let artifact = self.artifact(id)?;
         let mut revoked = false;
@@ -143,28 +161,28 @@ impl State {
             TokenError::UnknownKey => Threat::ImageNotAuthentic.refusal("the manifest is signed by no trusted key"),
             error => Threat::ImageNotAuthentic.refusal(format!("the manifest's signature does not hold: {error}")),
         })?;
-        let said: Manifest = serde_json::from_slice(&signed.payload)
+        let signed_manifest: Manifest = serde_json::from_slice(&signed.payload)
             .map_err(|error| Threat::ImageFormat.refusal(format!("what is signed is no manifest: {error}")))?;
-        if said != artifact.manifest {
+        if signed_manifest != artifact.manifest {
             return Err(Threat::ImageNotAuthentic.refusal("the manifest says other than the artifact's record"));
         }
-        if hashed.size != said.size || hashed.sha256 != said.sha256 {
+        if hashed.size != signed_manifest.size || hashed.sha256 != signed_manifest.sha256 {
             let message = format!("the content is {} bytes with SHA-256 {}", hashed.size, hashed.sha256);
             return Err(Threat::ImageNotAuthentic.refusal(message));
         }
-        said.check(self.rules.max_image_bytes, now)?;
+        signed_manifest.check(self.rules.max_image_bytes, now)?;
         Ok(signed.kid)
     }
 
     /// # Errors
-    /// It is not `ready`; another version was read.
+    /// `Conflict` unless it is `ready`; `PreconditionFailed`.
     pub fn revoke_artifact(
         &mut self,
         id: &str,
         reason: &str,
         by: &By,
         if_match: IfMatch,
-        turn: &mut Turn,
+        transaction: &mut FirmwareTransaction,
         now: Millis,
     ) -> Result<Artifact, Error> {
         let artifact = self.artifact(id)?;
@@ -173,43 +191,57 @@ impl State {
             let message = format!("an artifact that is {} cannot be revoked", artifact.state.name());
             return Err(Error::new(Kind::Conflict, message).coded("illegal_transition"));
         }
-        turn.audit(&AuditEntry::new(now, by.id(), "firmware.artifact.revoked", id, json!({ "reason": reason })));
-        self.set_artifact(id, ArtifactState::Revoked, Some(reason.to_owned()), turn, now);
-        self.withdraw_jobs(id, "artifact_revoked: the artifact was revoked", turn, now);
+        transaction.audit(&AuditEntry::new(now, by.id(), "firmware.artifact.revoked", id, json!({ "reason": reason })));
+        self.set_artifact(id, ArtifactState::Revoked, Some(reason.to_owned()), transaction, now);
+        self.withdraw_jobs(id, "artifact_revoked: the artifact was revoked", transaction, now);
         self.artifact(id).cloned()
     }
 
-    /// The stored image is not the one that was verified: nobody gets it any more.
-    pub fn replaced(&mut self, id: &str, turn: &mut Turn, now: Millis) {
+    /// Rejects an artifact whose stored image is not the one that was verified.
+    pub fn reject_replaced(&mut self, id: &str, transaction: &mut FirmwareTransaction, now: Millis) {
         if self.artifacts.get(id).is_none_or(|artifact| artifact.state != ArtifactState::Ready) {
             return;
         }
         let why = format!("{}: the stored image was exchanged", Threat::ImageReplaced.code());
         tracing::error!(artifact = id, "a stored image is not the one that was verified");
-        turn.audit(&AuditEntry::new(now, By::System.id(), "firmware.image_replaced", id, json!({})));
-        self.set_artifact(id, ArtifactState::Rejected, Some(why.clone()), turn, now);
-        self.withdraw_jobs(id, &why, turn, now);
+        transaction.audit(&AuditEntry::new(now, By::System.id(), "firmware.image_replaced", id, json!({})));
+        self.set_artifact(id, ArtifactState::Rejected, Some(why.clone()), transaction, now);
+        self.withdraw_jobs(id, &why, transaction, now);
     }
 
-    fn withdraw_jobs(&mut self, artifact: &str, why: &str, turn: &mut Turn, now: Millis) {
-        for id in self.live() {
+    fn withdraw_jobs(&mut self, artifact: &str, why: &str, transaction: &mut FirmwareTransaction, now: Millis) {
+        for id in self.active_jobs() {
             if self.jobs.get(&id).is_some_and(|rollout| rollout.job.artifact_id.as_deref() == Some(artifact)) {
-                self.with(&id, turn, now, |rollout, _| rollout.withdraw(why, now));
-                turn.touched.insert(id);
+                self.with(&id, transaction, now, |rollout, _| rollout.withdraw(why, now));
+                transaction.touched.insert(id);
             }
         }
     }
 
-    fn set_artifact(&mut self, id: &str, state: ArtifactState, reason: Option<String>, turn: &mut Turn, now: Millis) {
+    fn set_artifact(
+        &mut self,
+        id: &str,
+        state: ArtifactState,
+        reason: Option<String>,
+        transaction: &mut FirmwareTransaction,
+        now: Millis,
+    ) {
         let Some(artifact) = self.artifacts.get_mut(id) else { return };
         (artifact.state, artifact.reason, artifact.updated_at) = (state, reason, now);
         artifact.record_version += 1;
-        turn.artifact(artifact);
+        transaction.artifact(artifact);
     }
 
     /// # Errors
-    /// `Invalid`: no Ed25519 key; `Conflict`: it is known, or was revoked.
-    pub fn add_key(&mut self, x: &str, name: &str, by: &By, turn: &mut Turn, now: Millis) -> Result<SigningKey, Error> {
+    /// `Invalid` for a malformed key; `Conflict` if it is known or was revoked.
+    pub fn add_key(
+        &mut self,
+        x: &str,
+        name: &str,
+        by: &By,
+        transaction: &mut FirmwareTransaction,
+        now: Millis,
+    ) -> Result<SigningKey, Error> {
         let wrong = || {
             let why = "must be an Ed25519 public key: 32 bytes as base64url";
             Error::field(Kind::Invalid, &["body", "public_key", "x"], why, serde_json::Value::Null)
@@ -224,45 +256,51 @@ impl State {
         }
         let (added_by, name) = (by.id().to_owned(), name.to_owned());
         let key = SigningKey { kid, x: x.to_owned(), name, added_by, added_at: now, revoked_at: None };
-        turn.audit(&AuditEntry::new(now, by.id(), "firmware.key.added", &key.kid, json!({ "name": key.name })));
-        turn.record(signing_key(&key.kid), &key);
+        transaction.audit(&AuditEntry::new(now, by.id(), "firmware.key.added", &key.kid, json!({ "name": key.name })));
+        transaction.record(signing_key(&key.kid), &key);
         self.keys.insert(key.kid.clone(), key.clone());
         Ok(key)
     }
 
-    /// Nothing that the key has signed is rolled out any more.
+    /// Revokes a key: artifacts that it signed are no longer rolled out.
     ///
     /// # Errors
     /// `NotFound`.
-    pub fn revoke_key(&mut self, kid: &str, by: &By, turn: &mut Turn, now: Millis) -> Result<SigningKey, Error> {
-        let unknown = || Error::new(Kind::NotFound, format!("there is no signing key {}", shown(kid)));
+    pub fn revoke_key(
+        &mut self,
+        kid: &str,
+        by: &By,
+        transaction: &mut FirmwareTransaction,
+        now: Millis,
+    ) -> Result<SigningKey, Error> {
+        let unknown = || Error::new(Kind::NotFound, format!("there is no signing key {}", truncated(kid)));
         let key = self.keys.get_mut(kid).ok_or_else(unknown)?;
         if key.revoked_at.is_none() {
             key.revoked_at = Some(now);
         }
         let key = key.clone();
-        turn.record(signing_key(kid), &key);
-        turn.audit(&AuditEntry::new(now, by.id(), "firmware.key.revoked", kid, json!({})));
+        transaction.record(signing_key(kid), &key);
+        transaction.audit(&AuditEntry::new(now, by.id(), "firmware.key.revoked", kid, json!({})));
         let signed = |artifact: &&Artifact| artifact.signing_kid.as_deref() == Some(kid);
         let signed: Vec<String> = self.artifacts.values().filter(signed).map(|artifact| artifact.id.clone()).collect();
         for artifact in signed {
-            self.withdraw_jobs(&artifact, "signing_key_revoked: the key that signed it was revoked", turn, now);
+            self.withdraw_jobs(&artifact, "signing_key_revoked: the key that signed it was revoked", transaction, now);
         }
         Ok(key)
     }
 }
 
-/// A public key by its `x`.
+/// Returns a public key by its `x`.
 pub fn public(x: &str) -> Option<PublicKey> {
     PublicKey::from_jwk(&json!({ "kty": "OKP", "crv": "Ed25519", "x": x })).ok()
 }
 
-/// Where an image's blocks are stored.
+/// Returns the key of an image's block hashes in the store.
 pub fn blocks_key(id: &str) -> Vec<u8> {
     format!("blocks/{id}").into_bytes()
 }
 
-/// Where a signing key is stored.
+/// Returns the key of a signing key in the store.
 fn signing_key(kid: &str) -> Vec<u8> {
     format!("key/{kid}").into_bytes()
 }

@@ -1,4 +1,4 @@
-//! A scripted fleet, and a house with the actor in it.
+//! A scripted fleet, and a fixture with the actor.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,8 @@ use tokio::sync::broadcast;
 
 use super::*;
 use crate::device::{DeviceSelection, FirmwareStateUpdate, FirmwareView, ReceivedHeartbeat};
-use crate::firmware::{Artifact, DeviceJob, Firmwares, MANIFEST_TYP, Manifest, NewArtifact, Options, View};
+use crate::firmware::state::artifacts::MANIFEST_TYP;
+use crate::firmware::{Artifact, CreateResponse, DeviceJob, FirmwareOptions, Firmwares, Manifest, NewArtifact};
 use muster_core::event::RecordingPublisher;
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::Tree;
@@ -22,15 +23,15 @@ use muster_core::{Clock, Error, Kind};
 
 /// Devices without a network.
 #[derive(Debug)]
-pub(super) struct Fleet {
+pub(super) struct ScriptedFleet {
     pub devices: Mutex<BTreeMap<Arc<str>, RolloutTarget>>,
-    beats: broadcast::Sender<ReceivedHeartbeat>,
+    heartbeats: broadcast::Sender<ReceivedHeartbeat>,
 }
 
-impl Fleet {
+impl ScriptedFleet {
     pub fn of(devices: usize) -> Arc<Self> {
         let devices = (0..devices).map(device).map(|device| (Arc::clone(&device.id), device)).collect();
-        Arc::new(Self { devices: Mutex::new(devices), beats: broadcast::channel(64).0 })
+        Arc::new(Self { devices: Mutex::new(devices), heartbeats: broadcast::channel(64).0 })
     }
 
     pub fn change(&self, id: &str, change: impl FnOnce(&mut RolloutTarget)) {
@@ -41,14 +42,14 @@ impl Fleet {
         self.devices.lock().unwrap()[id].firmware.current.as_ref().unwrap().sequence
     }
 
-    pub fn beat(&self, id: &str, firmware: FirmwareVersion) {
+    pub fn heartbeat(&self, id: &str, firmware: FirmwareVersion) {
         let (device, firmware) = (Arc::from(id), Some(firmware));
-        let beat = ReceivedHeartbeat { device, at: START, boot_id: None, firmware, status: Status::Online };
-        self.beats.send(beat).unwrap();
+        let heartbeat = ReceivedHeartbeat { device, at: START, boot_id: None, firmware, status: Status::Online };
+        self.heartbeats.send(heartbeat).unwrap();
     }
 }
 
-impl FirmwareView for Fleet {
+impl FirmwareView for ScriptedFleet {
     fn select(&self, select: DeviceSelection) -> BoxFuture<'static, Result<Vec<RolloutTarget>, Error>> {
         let devices = self.devices.lock().unwrap();
         let found = match select {
@@ -70,38 +71,38 @@ impl FirmwareView for Fleet {
     }
 
     fn heartbeats(&self) -> broadcast::Receiver<ReceivedHeartbeat> {
-        self.beats.subscribe()
+        self.heartbeats.subscribe()
     }
 }
 
 pub(super) const CONTENT: &[u8] = b"a siren's second firmware";
 
-/// The actor, its neighbours, and a key that signs.
-pub(super) struct House {
+/// The firmware service with its store, feed, devices and signing key.
+pub(super) struct FirmwareServer {
     pub firmwares: Firmwares,
-    pub fleet: Arc<Fleet>,
+    pub fleet: Arc<ScriptedFleet>,
     pub store: Arc<MemStore>,
     pub feed: Arc<RecordingPublisher>,
     pub key: PrivateKey,
     pub folder: tempfile::TempDir,
 }
 
-pub(super) fn maker() -> By {
-    By::Person(person("usr_maker", UserRole::FirmwareManager))
+pub(super) fn creator() -> By {
+    By::Person(person("usr_creator", UserRole::FirmwareManager))
 }
 
-impl House {
+impl FirmwareServer {
     pub async fn start(tree: &Tree, devices: usize) -> Self {
         let (fleet, store, feed) =
-            (Fleet::of(devices), Arc::new(MemStore::default()), Arc::new(RecordingPublisher::default()));
+            (ScriptedFleet::of(devices), Arc::new(MemStore::default()), Arc::new(RecordingPublisher::default()));
         let (key, folder) = (PrivateKey::from_seed(&[7; 32]), tempfile::tempdir().unwrap());
-        let options = Options {
+        let options = FirmwareOptions {
             store: Arc::clone(&store) as _,
             clock: Clock::tokio(START),
             publisher: Arc::clone(&feed) as _,
             devices: Arc::clone(&fleet) as _,
             folder: folder.path().to_owned(),
-            rules: Rules { approvals: 0, ..Rules::default() },
+            rules: FirmwareRules { approvals: 0, ..FirmwareRules::default() },
             trusted_keys: vec![key.public().x()],
         };
         let firmwares = Firmwares::start(&tree.group("firmware"), Arbiter::current(), options).unwrap();
@@ -129,7 +130,7 @@ impl House {
         manifest::sign(&self.key, MANIFEST_TYP, &serde_json::to_vec(manifest).unwrap()).unwrap()
     }
 
-    /// Announces and uploads.
+    /// Announces and uploads an artifact; returns its identifier.
     pub async fn upload(&self, manifest: Manifest, content: &'static [u8]) -> String {
         let new = NewArtifact {
             manifest,
@@ -137,23 +138,23 @@ impl House {
             release_notes: String::new(),
             sbom_url: None,
         };
-        let made = self.firmwares.create_artifact(new, maker(), None).await.unwrap();
+        let made = self.firmwares.create_artifact(new, creator(), None).await.unwrap();
         let id = made.data["id"].as_str().unwrap().to_owned();
         let body = futures::stream::iter([Ok::<_, String>(Bytes::from_static(content))]);
         self.firmwares.upload(&id, None, body).await.unwrap();
         id
     }
 
-    /// An artifact that is ready.
+    /// Returns a ready artifact.
     pub async fn artifact(&self, sequence: u64) -> Artifact {
         let manifest = self.manifest(sequence);
         let id = self.upload(manifest.clone(), CONTENT).await;
-        let artifact = self.firmwares.verify(id, self.sign(&manifest), maker()).await.unwrap();
+        let artifact = self.firmwares.verify(id, self.sign(&manifest), creator()).await.unwrap();
         assert_eq!(artifact.state, crate::firmware::ArtifactState::Ready, "{:?}", artifact.reason);
         artifact
     }
 
-    pub async fn job(&self, kind: JobKind, artifact: &str, policy: Policy) -> Result<View, Error> {
+    pub async fn job(&self, kind: JobKind, artifact: &str, policy: Policy) -> Result<CreateResponse, Error> {
         let target = JobTarget::Group("all".into());
         self.job_for(kind, artifact, policy, target).await
     }
@@ -164,18 +165,23 @@ impl House {
         artifact: &str,
         policy: Policy,
         target: JobTarget,
-    ) -> Result<View, Error> {
+    ) -> Result<CreateResponse, Error> {
         let artifact_id = Some(artifact.to_owned());
         let new = NewJob { name: "night".into(), artifact_id, kind, target, policy, start_at: None };
-        self.firmwares.create_job(new, maker(), None).await
+        self.firmwares.create_job(new, creator(), None).await
     }
 
-    pub async fn act(&self, job: &str, act: Act, by: Arc<Person>) -> Result<serde_json::Value, Error> {
-        self.firmwares.act(job.to_owned(), act, by, String::new(), IfMatch::Any).await
+    pub async fn apply_action(
+        &self,
+        job: &str,
+        action: JobAction,
+        by: Arc<Person>,
+    ) -> Result<serde_json::Value, Error> {
+        self.firmwares.apply_action(job.to_owned(), action, by, String::new(), IfMatch::Any).await
     }
 
-    /// Waits until the job is in that state.
-    pub async fn job_comes_to(&self, job: &str, state: JobState) -> serde_json::Value {
+    /// Waits until the job is in a state.
+    pub async fn wait_for_job_state(&self, job: &str, state: JobState) -> serde_json::Value {
         for _ in 0..20_000 {
             match self.firmwares.job(job).await {
                 Ok(view) if view["state"] == state.name() => return view,
@@ -185,18 +191,19 @@ impl House {
         panic!("the job is {:?}", self.firmwares.job(job).await);
     }
 
-    /// What the device has to do, once there is something.
+    /// Waits for the device's current job.
     pub async fn next(&self, device: &str) -> DeviceJob {
         self.firmwares.next(device.into(), Duration::from_secs(30)).await.unwrap().expect("a job")
     }
 
     pub async fn report(&self, device: &str, job: &DeviceJob, state: ExecState) -> Result<DeviceJob, Error> {
-        let report = Report { state: Some(state), exec_version: job.exec_version, ..Report::default() };
+        let report =
+            ExecutionReport { state: Some(state), exec_version: job.exec_version, ..ExecutionReport::default() };
         self.firmwares.report(device.into(), job.id.to_string(), report).await
     }
 
-    /// The device goes up to a state.
-    pub async fn go(&self, device: &str, upto: ExecState) -> DeviceJob {
+    /// Reports state after state up to `upto`.
+    pub async fn advance_device(&self, device: &str, upto: ExecState) -> DeviceJob {
         let mut job = self.next(device).await;
         while job.state != upto {
             job = self.report(device, &job, following(job.state)).await.unwrap();
@@ -205,7 +212,7 @@ impl House {
     }
 }
 
-/// What a device that does well reports next.
+/// Returns the state that a healthy device reports next.
 pub(super) fn following(state: ExecState) -> ExecState {
     match state {
         ExecState::Notified => ExecState::Downloading,
@@ -220,13 +227,13 @@ pub(super) fn following(state: ExecState) -> ExecState {
     }
 }
 
-/// A device that does what it is told until it has succeeded, whatever happens to the server. Gives every state that it
+/// Runs a device through its job until it has succeeded, whatever happens to the server. Returns every state that it
 /// was in, by attempt, in order.
-pub(super) async fn live(firmwares: Firmwares, device: Arc<str>) -> Vec<(u32, ExecState)> {
+pub(super) async fn run_device(firmwares: Firmwares, device: Arc<str>) -> Vec<(u32, ExecState)> {
     let mut seen: Vec<(u32, ExecState)> = Vec::new();
     loop {
-        let told = firmwares.next(Arc::clone(&device), Duration::from_secs(5)).await;
-        let Ok(Some(job)) = told else {
+        let offered = firmwares.next(Arc::clone(&device), Duration::from_secs(5)).await;
+        let Ok(Some(job)) = offered else {
             if seen.last().is_some_and(|(_, state)| *state == ExecState::Verifying) {
                 let ended =
                     firmwares.executions_of(&device, muster_core::page::PageAsk { limit: 1, after: None }).await;
@@ -239,7 +246,7 @@ pub(super) async fn live(firmwares: Firmwares, device: Arc<str>) -> Vec<(u32, Ex
         };
         note(&mut seen, &job);
         let state = Some(following(job.state));
-        let report = Report { state, exec_version: job.exec_version, ..Report::default() };
+        let report = ExecutionReport { state, exec_version: job.exec_version, ..ExecutionReport::default() };
         match firmwares.report(Arc::clone(&device), job.id.to_string(), report).await {
             Ok(job) if job.state == ExecState::Succeeded => return seen,
             Ok(job) => note(&mut seen, &job),

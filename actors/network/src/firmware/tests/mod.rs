@@ -1,19 +1,19 @@
-//! Rollouts in a small world: pure machines under any sequence of events, and the actor with a scripted fleet.
+//! Tests of firmware: pure state machines under any sequence of events, and the actor with a scripted fleet.
 
 mod attacks;
 mod faults;
 mod fleet;
-mod machines;
 mod properties;
 mod rollouts;
+mod state_machines;
 
 use std::sync::Arc;
 
 use super::execution::{ExecState, Execution};
-use super::job::{Act, JobState};
+use super::job::{JobAction, JobState};
 use super::policy::{GroupPolicy, Policy};
-use super::rollout::{Report, Rollout};
-use super::state::{NewJob, Rules, State, Stored};
+use super::rollout::{ExecutionReport, Rollout};
+use super::state::{FirmwareRules, FirmwareState, NewJob, StoredFirmware};
 use super::{JobKind, JobTarget};
 use crate::device::{DeviceKind, Firmware, FirmwareVersion, RolloutTarget, Status};
 use muster_core::principal::{Permissions, UserRole};
@@ -53,9 +53,9 @@ fn group(count: u32) -> GroupPolicy {
     GroupPolicy { count: Some(count), success_threshold_pct: 100, error_threshold_pct: 50, ..GroupPolicy::default() }
 }
 
-/// A pure rollout of a restart to `devices` devices, told to all that it may be told to.
+/// A pure rollout of a restart to `devices` devices.
 fn rollout(devices: usize, policy: Policy) -> Rollout {
-    let state = State::new(Rules::default(), Stored::default(), Vec::new(), START);
+    let state = FirmwareState::new(FirmwareRules::default(), StoredFirmware::default(), Vec::new(), START);
     let new = NewJob {
         name: "test".into(),
         artifact_id: None,
@@ -65,23 +65,23 @@ fn rollout(devices: usize, policy: Policy) -> Rollout {
         start_at: None,
     };
     let found: Vec<_> = (0..devices).map(device).collect();
-    let by = By::Person(person("usr_maker", UserRole::FirmwareManager));
+    let by = By::Person(person("usr_creator", UserRole::FirmwareManager));
     let mut plan = state.plan("job_1".into(), new, &found, &by, START).unwrap();
     plan.job.state = JobState::Scheduled;
     Rollout::new(plan.job, plan.executions, START)
 }
 
-/// Tells every device that may be told.
-fn tell(rollout: &mut Rollout, now: Millis) {
-    let asked = rollout.candidates(now, 1000, &|_| true);
-    let found: Vec<_> = asked.iter().map(|id| RolloutTarget { id: Arc::clone(id), ..device(0) }).collect();
-    rollout.tell(&asked, &found, None, now);
+/// Notifies every device that may be notified.
+fn notify_all(rollout: &mut Rollout, now: Millis) {
+    let selected = rollout.candidates(now, 1000, &|_| true);
+    let found: Vec<_> = selected.iter().map(|id| RolloutTarget { id: Arc::clone(id), ..device(0) }).collect();
+    rollout.notify_devices(&selected, &found, None, now);
 }
 
 fn report(rollout: &mut Rollout, device: usize, state: ExecState, now: Millis) -> Result<(), muster_core::Error> {
     let id = format!("dev_{device:05}");
     let exec_version = rollout.execution(&id).map_or(0, |execution| execution.exec_version);
-    rollout.report(&id, Report { state: Some(state), exec_version, ..Report::default() }, now)
+    rollout.report(&id, ExecutionReport { state: Some(state), exec_version, ..ExecutionReport::default() }, now)
 }
 
 /// Reports every state of a restart up to its success.
@@ -91,8 +91,8 @@ fn succeed(rollout: &mut Rollout, device: usize, now: Millis) {
     }
 }
 
-fn act(rollout: &mut Rollout, act: Act, now: Millis) -> Result<(), muster_core::Error> {
-    rollout.act(act, &person("usr_operator", UserRole::FirmwareManager), "", now)
+fn apply_action(rollout: &mut Rollout, action: JobAction, now: Millis) -> Result<(), muster_core::Error> {
+    rollout.apply_action(action, &person("usr_operator", UserRole::FirmwareManager), "", now)
 }
 
 fn advance(rollout: &mut Rollout, now: Millis) {

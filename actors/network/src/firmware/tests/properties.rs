@@ -1,22 +1,22 @@
-//! Whatever devices, time and people do, in whatever order: what must hold, holds.
+//! Invariants of rollouts under any sequence of events from devices, time and people.
 
 use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::firmware::GroupState;
+use crate::firmware::job::GroupState;
 use crate::firmware::policy::{AbortOn, AbortRule, OnError, OnSuccess};
 
 #[derive(Debug, Clone)]
 enum Event {
     Report(usize, ExecState),
-    /// Of a version that is not the present one.
+    /// A report with a stale version.
     Stale(usize),
-    Tell,
+    Notify,
     Pass(u64),
-    Act(Act),
-    /// The process dies and comes back.
+    Action(JobAction),
+    /// The process dies and restarts.
     Restart,
 }
 
@@ -28,9 +28,9 @@ fn event() -> impl Strategy<Value = Event> {
         8 => (0usize..9).prop_map(|device| Event::Report(device, ExecState::Verifying)),
         8 => (0usize..9).prop_map(|device| Event::Report(device, ExecState::Succeeded)),
         1 => (0usize..9).prop_map(Event::Stale),
-        6 => Just(Event::Tell),
+        6 => Just(Event::Notify),
         3 => (0u64..200).prop_map(Event::Pass),
-        2 => proptest::sample::select(Act::ALL.to_vec()).prop_map(Event::Act),
+        2 => proptest::sample::select(JobAction::ALL.to_vec()).prop_map(Event::Action),
         1 => Just(Event::Restart),
     ]
 }
@@ -63,17 +63,17 @@ fn policy() -> impl Strategy<Value = Policy> {
     )
 }
 
-/// What must hold at any time.
+/// Checks the invariants.
 fn check(rollout: &Rollout, before: &[ExecState], was_terminal: bool) {
     assert_eq!(rollout.counters().total(), rollout.job.resolved_count);
     for (n, execution) in rollout.executions().iter().enumerate() {
-        assert_eq!(execution.deadline.is_some(), execution.state.is_active(), "whoever has it in hand has a deadline");
+        assert_eq!(execution.deadline.is_some(), execution.state.is_active(), "every active execution has a deadline");
         assert!(execution.attempt <= rollout.job.policy.retries + 1);
         if was_terminal && execution.state.is_active() {
             assert!(before[n].is_active(), "nothing of a terminal job becomes active");
         }
         let started = rollout.job.groups[execution.group as usize].started_at.is_some();
-        assert!(started || !execution.times.contains_key(&ExecState::Notified), "told before its group began");
+        assert!(started || !execution.times.contains_key(&ExecState::Notified), "notified before its group started");
     }
     for pair in rollout.job.groups.windows(2) {
         let passed = pair[0].state == GroupState::Passed && pair[0].passed_at.is_some();
@@ -105,16 +105,16 @@ proptest! {
         for event in events {
             let before = states(&rollout);
             let (terminal, version) = (rollout.job.state.is_terminal(), rollout.job.version);
-            let refused = match event {
+            let error = match event {
                 Event::Report(device, state) => report(&mut rollout, device, state, now).is_err(),
                 Event::Stale(device) => {
-                    let stale = Report { exec_version: 0, ..Report::default() };
+                    let stale = ExecutionReport { exec_version: 0, ..ExecutionReport::default() };
                     rollout.report(&format!("dev_{device:05}"), stale, now).unwrap_err();
                     true
                 }
-                Event::Tell => { tell(&mut rollout, now); false }
+                Event::Notify => { notify_all(&mut rollout, now); false }
                 Event::Pass(seconds) => { now = now.plus(Duration::from_secs(seconds)); false }
-                Event::Act(what) => act(&mut rollout, what, now).is_err(),
+                Event::Action(what) => apply_action(&mut rollout, what, now).is_err(),
                 Event::Restart => {
                     let (job, executions) = (rollout.job.clone(), rollout.executions().to_vec());
                     let counted = rollout.counters().clone();
@@ -123,17 +123,17 @@ proptest! {
                     false
                 }
             };
-            if refused {
+            if error {
                 assert_eq!((states(&rollout), rollout.job.version), (before.clone(), version), "a refusal changes nothing");
             }
             advance(&mut rollout, now);
             rollout.drain();
             check(&rollout, &before, terminal);
         }
-        // Left alone, with every device lost, it comes to an end or waits for a person.
+        // Without any further report, a rollout finishes or waits for a person.
         for _ in 0..40 {
             now = now.plus(Duration::from_secs(200));
-            tell(&mut rollout, now);
+            notify_all(&mut rollout, now);
             advance(&mut rollout, now);
         }
         assert!(rollout.job.state.is_terminal() || rollout.job.state == JobState::Paused, "{:?}", rollout.job.state);

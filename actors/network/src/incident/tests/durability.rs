@@ -113,7 +113,7 @@ fn a_channel_snapshot_is_sent_after_the_events_it_includes() {
         };
         let (triaged, ()) = tokio::join!(server.transition(&incident, Action::Triage), ask);
         let (state, before) = answer.await.unwrap();
-        assert_eq!(state.unwrap()[0].version, triaged.unwrap().version, "as it was when it was asked for");
+        assert_eq!(state.unwrap()[0].version, triaged.unwrap().version, "as it was at the request");
         assert_eq!(before, ["incident.updated"]);
         assert_eq!(server.published(), ["incident.noted"], "behind it");
     });

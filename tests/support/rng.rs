@@ -1,10 +1,10 @@
-//! Chance that comes the same each time.
+//! A pseudo-random generator with reproducible output.
 
 /// SplitMix64, as in Steele, Lea and Flood's paper.
 #[derive(Debug)]
-pub struct Dice(pub u64);
+pub struct SplitMix64(pub u64);
 
-impl Dice {
+impl SplitMix64 {
     pub fn below(&mut self, bound: u64) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -1,4 +1,4 @@
-//! What one decision changes: written in one batch, then published.
+//! The changes of one decision: written in one batch, then published.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::artifact::Artifact;
 use super::execution::{ExecState, Execution};
 use super::job::Job;
-use super::rollout::{Happened, Rollout};
+use super::rollout::{Rollout, RolloutEvent};
 use crate::device::{FirmwareStateUpdate, FirmwareSync, FirmwareVersion};
 use muster_core::Millis;
 use muster_core::audit::AuditEntry;
@@ -18,23 +18,23 @@ use muster_core::idempotency::Idempotency;
 
 /// Changes that become durable together.
 #[derive(Debug, Default)]
-pub struct Turn {
-    /// Writes that have to be durable before the others.
-    pub earlier: Vec<Vec<Op>>,
-    pub ops: Vec<Op>,
-    pub events: Vec<Event>,
-    /// Jobs that are to be judged before the turn ends.
-    pub touched: BTreeSet<Arc<str>>,
-    /// Devices that have something to take.
-    pub woken: Vec<Arc<str>>,
-    /// What devices run, or are to run, now.
-    pub firmware: Vec<(Arc<str>, FirmwareStateUpdate)>,
-    /// The answer to a request that names itself.
-    pub answer: Option<(Idempotency, Value)>,
+pub(crate) struct FirmwareTransaction {
+    /// Writes that must be durable before the others.
+    pub(crate) earlier: Vec<Vec<Op>>,
+    pub(crate) ops: Vec<Op>,
+    pub(crate) events: Vec<Event>,
+    /// Jobs to be advanced before the decision ends.
+    pub(crate) touched: BTreeSet<Arc<str>>,
+    /// Devices that have a job.
+    pub(crate) ready_devices: Vec<Arc<str>>,
+    /// Firmware updates of devices' records.
+    pub(crate) firmware: Vec<(Arc<str>, FirmwareStateUpdate)>,
+    /// The response to a request with an idempotency key.
+    pub(crate) answer: Option<(Idempotency, Value)>,
     fault: Option<StoreError>,
 }
 
-impl Turn {
+impl FirmwareTransaction {
     fn put(&mut self, op: Result<Op, StoreError>) {
         match op {
             Ok(op) => self.ops.push(op),
@@ -42,33 +42,33 @@ impl Turn {
         }
     }
 
-    pub fn record<R: Record>(&mut self, key: impl Into<Vec<u8>>, record: &R) {
+    pub(crate) fn record<R: Record>(&mut self, key: impl Into<Vec<u8>>, record: &R) {
         let op = record.encode().map(|rec| Op::Put { tree: R::TREE, key: key.into(), rec });
         self.put(op);
     }
 
-    pub fn tell(&mut self, event: Event) {
+    pub(crate) fn publish(&mut self, event: Event) {
         self.put(event.op());
         self.events.push(event);
     }
 
-    pub fn audit(&mut self, entry: &AuditEntry) {
+    pub(crate) fn audit(&mut self, entry: &AuditEntry) {
         self.put(entry.op());
     }
 
-    /// Keeps the answer to a request that names itself.
-    pub fn answer(&mut self, request: &Idempotency, now: Millis, answer: Value) {
+    /// Stores the response to a request with an idempotency key.
+    pub(crate) fn answer(&mut self, request: &Idempotency, now: Millis, answer: Value) {
         self.put(request.op(now, answer.clone()));
         self.answer = Some((request.clone(), answer));
     }
 
-    /// What cannot be stored at all, if something cannot.
-    pub fn fault(&mut self) -> Option<StoreError> {
+    /// Returns the error of a record that cannot be stored, if there is one.
+    pub(crate) fn fault(&mut self) -> Option<StoreError> {
         self.fault.take()
     }
 
-    /// Takes over what a rollout has changed.
-    pub fn collect(&mut self, rollout: &mut Rollout, now: Millis) {
+    /// Adds the changes of a rollout.
+    pub(crate) fn collect(&mut self, rollout: &mut Rollout, now: Millis) {
         let drained = rollout.drain();
         if drained.job {
             self.record(rollout.job.id.as_bytes(), &rollout.job);
@@ -79,12 +79,12 @@ impl Turn {
                 self.touched.insert(Arc::clone(&execution.job_id));
             }
         }
-        let mut told = BTreeSet::new();
-        for happened in drained.happened {
-            match happened {
-                Happened::Job(name) => self.tell(job_event(name, rollout, now)),
-                Happened::Execution(at) => {
-                    if let Some(execution) = rollout.at(at).filter(|_| told.insert(at)) {
+        let mut published = BTreeSet::new();
+        for events in drained.events {
+            match events {
+                RolloutEvent::Job(name) => self.publish(job_event(name, rollout, now)),
+                RolloutEvent::Execution(at) => {
+                    if let Some(execution) = rollout.at(at).filter(|_| published.insert(at)) {
                         self.execution(&rollout.job, execution, now);
                     }
                 }
@@ -92,23 +92,23 @@ impl Turn {
         }
     }
 
-    /// Takes a new job in.
-    pub fn created(&mut self, rollout: &Rollout, now: Millis) {
+    /// Adds a new job.
+    pub(crate) fn created(&mut self, rollout: &Rollout, now: Millis) {
         self.record(rollout.job.id.as_bytes(), &rollout.job);
-        self.tell(job_event("firmware.job.created", rollout, now));
+        self.publish(job_event("firmware.job.created", rollout, now));
     }
 
     fn execution(&mut self, job: &Job, execution: &Execution, now: Millis) {
-        self.tell(execution_event(execution, now));
+        self.publish(execution_event(execution, now));
         if execution.state.is_active() {
-            self.woken.push(Arc::clone(&execution.device_id));
+            self.ready_devices.push(Arc::clone(&execution.device_id));
         }
         if let Some(set) = firmware_of(job, execution) {
             self.firmware.push((Arc::clone(&execution.device_id), set));
         }
     }
 
-    pub fn artifact(&mut self, artifact: &Artifact) {
+    pub(crate) fn artifact(&mut self, artifact: &Artifact) {
         self.record(artifact.id.as_bytes(), artifact);
         let name = match artifact.state {
             super::artifact::ArtifactState::Ready => "firmware.artifact.ready",
@@ -121,12 +121,12 @@ impl Turn {
             "updated_at": artifact.updated_at,
         });
         let data = json!({ "id": artifact.id, "version": artifact.record_version, "patch": patch });
-        self.tell(Event::new(name, artifact.updated_at, vec!["firmware".to_owned()], &data));
+        self.publish(Event::new(name, artifact.updated_at, vec!["firmware".to_owned()], &data));
     }
 }
 
-/// A job as people see it: the record with its executions counted.
-pub fn job_view(rollout: &Rollout) -> Value {
+/// Returns a job as JSON, with the counters of its executions.
+pub(crate) fn job_view(rollout: &Rollout) -> Value {
     let mut view = serde_json::to_value(&rollout.job).unwrap_or_default();
     if let Some(view) = view.as_object_mut() {
         view.insert("counters".to_owned(), json!(rollout.counters().named()));
@@ -151,8 +151,8 @@ fn job_event(name: &str, rollout: &Rollout, now: Millis) -> Event {
     Event::new(name, now, vec!["firmware".to_owned(), format!("firmware:{}", job.id)], &data)
 }
 
-/// Names an execution in the feed.
-pub fn execution_id(execution: &Execution) -> String {
+/// Returns the identifier of an execution in the feed.
+pub(crate) fn execution_id(execution: &Execution) -> String {
     format!("{}/{}", execution.job_id, execution.device_id)
 }
 
@@ -169,8 +169,8 @@ fn execution_event(execution: &Execution, now: Millis) -> Event {
     Event::new("firmware.execution.changed", now, channels, &data)
 }
 
-/// What a device's record is to say of its firmware now.
-pub fn firmware_of(job: &Job, execution: &Execution) -> Option<FirmwareStateUpdate> {
+/// Returns the update of a device's firmware state that follows from an execution.
+pub(crate) fn firmware_of(job: &Job, execution: &Execution) -> Option<FirmwareStateUpdate> {
     if !job.kind.changes_firmware() || job.policy.mode == super::policy::Mode::DownloadOnly {
         return None;
     }

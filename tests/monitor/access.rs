@@ -1,4 +1,4 @@
-//! Who is let in, and for how long.
+//! Access to the monitor: handshakes, scopes, revocation.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::support::socket::{Socket, token};
 use muster_tasks::task::Status;
 
 #[tokio::test]
-async fn an_ordinary_request_is_told_how_to_connect() {
+async fn a_plain_request_is_rejected_with_how_to_connect() {
     let muster = Muster::start("");
     let got = muster.client().without_key().get(PATH).await;
     assert_eq!((got.status, got.header("upgrade")), (426, Some("websocket")));
@@ -18,7 +18,7 @@ async fn an_ordinary_request_is_told_how_to_connect() {
 #[tokio::test]
 async fn keys_see_their_own_tasks_and_an_administrators_key_and_a_reader_all() {
     let muster = Muster::start("");
-    let tasks = Tasks::behind(&muster);
+    let tasks = Tasks::attach(&muster);
     let admin = muster.client();
     let (ann, bob) = (key(&admin, &["agents"], &[]).await, key(&admin, &["agents"], &[]).await);
     let all = key(&admin, &["agents", "admin"], &[]).await;
@@ -37,26 +37,27 @@ async fn keys_see_their_own_tasks_and_an_administrators_key_and_a_reader_all() {
     tasks.put("task_a", &ann.id, Status::Paused);
     tasks.put("task_b", &bob.id, Status::Running);
     tasks.put("task_a", &ann.id, Status::Killed);
-    for (socket, told) in [(&mut of_ann, vec!["task_a", "task_a"]), (&mut of_bob, vec!["task_b"])] {
-        for id in told {
+    for (socket, received) in [(&mut of_ann, vec!["task_a", "task_a"]), (&mut of_bob, vec!["task_b"])] {
+        for id in received {
             assert_eq!(event(socket, "task.state").await["data"]["task_id"], id);
         }
     }
     for id in ["task_a", "task_b", "task_a"] {
         assert_eq!(event(&mut of_all, "task.state").await["data"]["task_id"], id);
     }
-    // What is another's is not there.
+    // Another owner's task does not exist for the caller.
     for channel in ["tasks:task_b", "tasks:task_b:logs", "tasks:task_none"] {
-        let refused = of_ann.ask(json!({ "subscribe": { "ch": channel } })).await;
+        let refused = of_ann.request(json!({ "subscribe": { "ch": channel } })).await;
         assert_eq!(refused["error"]["code"], 2404, "{refused}");
     }
-    let own = of_ann.ask(json!({ "history": { "ch": "agents" } })).await;
-    let told: Vec<_> = own["ok"]["pubs"].as_array().unwrap().iter().map(|it| it["data"]["task_id"].clone()).collect();
-    assert_eq!(told, [json!("task_a"), json!("task_a"), json!("task_a")], "{own}");
-    let denied = of_ann.ask(json!({ "presence": { "ch": "agents" } })).await;
+    let own = of_ann.request(json!({ "history": { "ch": "agents" } })).await;
+    let received: Vec<_> =
+        own["ok"]["pubs"].as_array().unwrap().iter().map(|it| it["data"]["task_id"].clone()).collect();
+    assert_eq!(received, [json!("task_a"), json!("task_a"), json!("task_a")], "{own}");
+    let denied = of_ann.request(json!({ "presence": { "ch": "agents" } })).await;
     assert_eq!(denied["error"]["code"], 2403, "{denied}");
-    // The disaster network's channels are not for keys.
-    let denied = of_all.ask(json!({ "subscribe": { "ch": "incidents" } })).await;
+    // The disaster network's channels are not open to keys.
+    let denied = of_all.request(json!({ "subscribe": { "ch": "incidents" } })).await;
     assert_eq!(denied["error"]["code"], 2403, "{denied}");
 }
 
@@ -69,12 +70,12 @@ async fn who_may_not_watch_agents_is_refused_before_anything_is_upgraded() {
     let wrong = format!("mst_abcdefghijkl_{}", "A".repeat(43));
     for (sent, status) in [(&chat.text, 403), (&viewer, 403), (&wrong, 401)] {
         let refused =
-            Socket::shake(&muster, PATH, &[("authorization", &format!("Bearer {sent}"))]).await.err().unwrap();
+            Socket::handshake(&muster, PATH, &[("authorization", &format!("Bearer {sent}"))]).await.err().unwrap();
         assert_eq!(refused.status, status, "{}", refused.body);
     }
     let origin = format!("http://{}", muster.address);
     for (sent, code) in [(&chat.text, 4003), (&viewer, 4003), (&wrong, 4001)] {
-        let mut page = Socket::shake(&muster, PATH, &[("origin", &origin)]).await.unwrap();
+        let mut page = Socket::handshake(&muster, PATH, &[("origin", &origin)]).await.unwrap();
         page.send(&json!({ "id": 1, "connect": { "token": sent } })).await;
         assert_eq!(page.closed().await, code);
     }
@@ -83,7 +84,7 @@ async fn who_may_not_watch_agents_is_refused_before_anything_is_upgraded() {
 #[tokio::test]
 async fn a_revoked_key_is_closed_at_once_and_another_stays() {
     let muster = Muster::start("");
-    let _tasks = Tasks::behind(&muster);
+    let _tasks = Tasks::attach(&muster);
     let admin = muster.client();
     let (ended, stays) = (key(&admin, &["agents"], &[]).await, key(&admin, &["agents"], &[]).await);
     let (mut gone, _) = monitor(&muster, &ended.text).await;
@@ -91,21 +92,21 @@ async fn a_revoked_key_is_closed_at_once_and_another_stays() {
     let revoked = admin.delete(&format!("/api/v1/keys/{}", ended.id)).await;
     assert_eq!(revoked.status, 200, "{}", revoked.text);
     assert_eq!(gone.closed().await, 4011);
-    assert!(alive.ask(json!({ "history": { "ch": "agents" } })).await["ok"].is_object());
+    assert!(alive.request(json!({ "history": { "ch": "agents" } })).await["ok"].is_object());
     let rotated = admin.post(&format!("/api/v1/keys/{}/rotate", stays.id), &json!({ "grace_seconds": 0 })).await;
     assert!(rotated.status < 300, "{}", rotated.text);
-    assert_eq!(alive.closed().await, 4011, "the secret that it came with is no more");
+    assert_eq!(alive.closed().await, 4011, "its secret is no longer valid");
 }
 
 #[tokio::test]
-async fn a_page_says_its_key_in_the_first_frame_and_finds_the_state_in_the_reply() {
+async fn a_page_sends_its_key_in_the_first_frame_and_gets_the_state_in_the_reply() {
     let muster = Muster::start("");
-    let tasks = Tasks::behind(&muster);
+    let tasks = Tasks::attach(&muster);
     let ann = key(&muster.client(), &["agents"], &[]).await;
     tasks.put("task_a", &ann.id, Status::Running);
     let origin = format!("http://{}", muster.address);
-    let mut page = Socket::shake(&muster, PATH, &[("origin", &origin)]).await.unwrap();
-    let hello = page.ask(json!({ "connect": { "token": ann.text } })).await;
+    let mut page = Socket::handshake(&muster, PATH, &[("origin", &origin)]).await.unwrap();
+    let hello = page.request(json!({ "connect": { "token": ann.text } })).await;
     assert_eq!(
         (&hello["ok"]["user"], tasks_of(&hello["ok"]["subs"]["agents"])),
         (&json!(ann.id), vec!["task_a".into()])
@@ -115,7 +116,7 @@ async fn a_page_says_its_key_in_the_first_frame_and_finds_the_state_in_the_reply
 #[tokio::test]
 async fn history_and_events_over_http_are_the_keys_too() {
     let muster = Muster::start("");
-    let tasks = Tasks::behind(&muster);
+    let tasks = Tasks::attach(&muster);
     let admin = muster.client();
     let (ann, chat) = (key(&admin, &["agents"], &[]).await, key(&admin, &["chat"], &[]).await);
     tasks.put("task_a", &ann.id, Status::Running);

@@ -1,92 +1,92 @@
-//! What people do with a job. Who executes never approves, and who made it neither.
+//! Actions of people on a job. A person who executes a job may not approve it, nor may its creator.
 
 use serde_json::json;
 
-use super::{Happened, Rollout};
+use super::{Rollout, RolloutEvent};
 use crate::firmware::execution::ExecState;
-use crate::firmware::job::{Act, After, Approval, Decision, GroupState, JobState};
+use crate::firmware::job::{AfterAbort, Approval, Decision, GroupState, JobAction, JobState};
 use muster_core::{Error, Kind, Millis};
 use muster_identity::Person;
 
 impl Rollout {
     /// # Errors
-    /// `Conflict` with the acts that are allowed now; `Forbidden` where duties must be apart.
-    pub fn act(&mut self, act: Act, by: &Person, note: &str, now: Millis) -> Result<(), Error> {
-        self.allows(act)?;
-        self.duties(act, by)?;
-        match act {
-            Act::Approve | Act::Deny => self.decide(act, by, note, now),
-            Act::Pause => {
-                self.executes(by);
-                self.job.end_reason = Some(said("paused", by, note));
+    /// `Conflict` with the allowed actions; `Forbidden` if the separation of duties is violated.
+    pub fn apply_action(&mut self, action: JobAction, by: &Person, note: &str, now: Millis) -> Result<(), Error> {
+        self.check_allowed(action)?;
+        self.check_separation_of_duties(action, by)?;
+        match action {
+            JobAction::Approve | JobAction::Deny => self.decide(action, by, note, now),
+            JobAction::Pause => {
+                self.record_executor(by);
+                self.job.end_reason = Some(describe("paused", by, note));
                 self.become_state(JobState::Paused, "firmware.job.paused", now);
             }
-            Act::Resume => {
-                self.executes(by);
+            JobAction::Resume => {
+                self.record_executor(by);
                 self.resume(now);
             }
-            Act::Cancel => {
-                self.executes(by);
-                self.cancel(&said("canceled", by, note), now);
+            JobAction::Cancel => {
+                self.record_executor(by);
+                self.cancel(&describe("canceled", by, note), now);
             }
-            Act::Rollback => {
+            JobAction::Rollback => {
                 if !self.job.kind.changes_firmware() {
                     return Err(Error::new(Kind::Conflict, "such a job installs nothing that could be taken back"));
                 }
-                self.executes(by);
-                self.abort(After::RollBack, &said("rolled back", by, note), now);
+                self.record_executor(by);
+                self.abort(AfterAbort::RollBack, &describe("rolled back", by, note), now);
             }
         }
         Ok(())
     }
 
-    /// The server itself ends it, such as where its artifact is revoked.
+    /// Ends the job on behalf of the server, for example because its artifact was revoked.
     pub fn withdraw(&mut self, why: &str, now: Millis) {
         match self.job.state {
             JobState::Scheduled | JobState::RollingOut | JobState::Paused => {
                 let back = self.job.policy.auto_rollback && self.job.state != JobState::Scheduled;
-                self.abort(if back { After::RollBack } else { After::Aborted }, why, now);
+                self.abort(if back { AfterAbort::RollBack } else { AfterAbort::Aborted }, why, now);
             }
             JobState::PendingApproval => self.cancel(why, now),
             _ => {}
         }
     }
 
-    fn allows(&self, act: Act) -> Result<(), Error> {
-        let allowed = self.job.state.acts();
-        if allowed.contains(&act) {
+    fn check_allowed(&self, action: JobAction) -> Result<(), Error> {
+        let allowed = self.job.state.allowed_actions();
+        if allowed.contains(&action) {
             return Ok(());
         }
-        let names: Vec<_> = allowed.iter().map(|act| act.name()).collect();
-        let message = format!("a job that is {} takes no `{}`", self.job.state.name(), act.name());
+        let names: Vec<_> = allowed.iter().map(|action| action.name()).collect();
+        let message = format!("a job that is {} takes no `{}`", self.job.state.name(), action.name());
         Err(Error::new(Kind::Conflict, message).coded("illegal_transition").detailing(json!({ "allowed": names })))
     }
 
-    fn duties(&self, act: Act, by: &Person) -> Result<(), Error> {
+    fn check_separation_of_duties(&self, action: JobAction, by: &Person) -> Result<(), Error> {
         let user = &*by.user_id;
         let forbidden = |code, message: &str| Err(Error::new(Kind::Forbidden, message).coded(code));
         let approved = self.job.approvals.iter().find(|approval| approval.user == user);
-        match act {
-            Act::Approve if self.job.created_by == user => {
+        match action {
+            JobAction::Approve if self.job.created_by == user => {
                 forbidden("creator_cannot_approve", "who made a job cannot approve it: ask another person")
             }
-            Act::Approve if self.job.executed_by.contains(user) => {
+            JobAction::Approve if self.job.executed_by.contains(user) => {
                 forbidden("separation_of_duty", "who executes a job cannot approve it")
             }
-            Act::Approve if approved.is_some() => forbidden("already_approved", "each person approves once"),
-            Act::Approve if self.job.approvals.iter().any(|approval| approval.role == by.role) => forbidden(
+            JobAction::Approve if approved.is_some() => forbidden("already_approved", "each person approves once"),
+            JobAction::Approve if self.job.approvals.iter().any(|approval| approval.role == by.role) => forbidden(
                 "role_already_approved",
                 "one of your role has approved already: the next approval needs another role",
             ),
-            Act::Pause | Act::Resume | Act::Cancel | Act::Rollback if approved.is_some() => {
+            JobAction::Pause | JobAction::Resume | JobAction::Cancel | JobAction::Rollback if approved.is_some() => {
                 forbidden("separation_of_duty", "who approved a job cannot execute it")
             }
             _ => Ok(()),
         }
     }
 
-    fn decide(&mut self, act: Act, by: &Person, note: &str, now: Millis) {
-        let decision = if act == Act::Approve { Decision::Approved } else { Decision::Denied };
+    fn decide(&mut self, action: JobAction, by: &Person, note: &str, now: Millis) {
+        let decision = if action == JobAction::Approve { Decision::Approved } else { Decision::Denied };
         self.job.approvals.push(Approval {
             user: by.user_id.to_string(),
             role: by.role,
@@ -97,24 +97,24 @@ impl Rollout {
         });
         let approved = self.job.approvals.iter().filter(|approval| approval.decision == Decision::Approved).count();
         if decision == Decision::Denied {
-            self.job.end_reason = Some(said("denied", by, note));
+            self.job.end_reason = Some(describe("denied", by, note));
             self.become_state(JobState::Denied, "firmware.job.denied", now);
         } else if approved >= self.job.approvals_required as usize {
             self.become_state(JobState::Scheduled, "firmware.job.approved", now);
         } else {
             self.touch_job(now);
-            self.changed.happened.push(Happened::Job("firmware.job.approved"));
+            self.changed.events.push(RolloutEvent::Job("firmware.job.approved"));
         }
     }
 
-    fn executes(&mut self, by: &Person) {
+    fn record_executor(&mut self, by: &Person) {
         self.job.executed_by.insert(by.user_id.to_string());
     }
 
-    /// Failures up to now do not count against the group any more: somebody has looked at them.
+    /// Resumes the job: failures so far no longer count against the group, because a person has seen them.
     fn resume(&mut self, now: Millis) {
         let current = self.job.current_group as usize;
-        let failures = self.groups.get(current).map_or(0, super::Tally::failures);
+        let failures = self.groups.get(current).map_or(0, super::ExecutionCounts::failures);
         if let Some(run) = self.job.groups.get_mut(current)
             && run.passed_at.is_none()
         {
@@ -131,16 +131,16 @@ impl Rollout {
         self.job.end_reason = Some(why.to_owned());
         match self.job.state {
             JobState::RollingOut | JobState::Paused if !self.active.is_empty() => {
-                self.abort(After::Canceled, why, now);
+                self.abort(AfterAbort::Canceled, why, now);
             }
             JobState::Aborting => {
-                self.job.after = Some(After::Canceled);
+                self.job.after = Some(AfterAbort::Canceled);
                 self.touch_job(now);
             }
             JobState::RollingBack => {
                 self.to_revert.clear();
                 for at in self.active.clone() {
-                    self.go(at, ExecState::Canceled, now);
+                    self.transition(at, ExecState::Canceled, now);
                 }
                 self.become_state(JobState::Canceled, "firmware.job.completed", now);
             }
@@ -149,6 +149,6 @@ impl Rollout {
     }
 }
 
-fn said(what: &str, by: &Person, note: &str) -> String {
+fn describe(what: &str, by: &Person, note: &str) -> String {
     if note.is_empty() { format!("{what} by {}", by.user_id) } else { format!("{what} by {}: {note}", by.user_id) }
 }

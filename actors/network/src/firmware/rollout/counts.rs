@@ -1,33 +1,35 @@
-//! Executions counted by their states.
+//! Counts of executions by state.
 
 use std::collections::BTreeMap;
 
 use crate::firmware::execution::ExecState;
 
-/// How many executions are in each state.
+/// Number of executions in each state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tally([u32; ExecState::ALL.len()]);
+pub struct ExecutionCounts([u32; ExecState::ALL.len()]);
 
-impl Tally {
+impl ExecutionCounts {
     pub fn of(&self, state: ExecState) -> u32 {
         self.0.get(state as usize).copied().unwrap_or(0)
     }
 
-    /// How many are in a state for which `holds`.
+    /// Returns how many are in a state for which `holds` is true.
     pub fn count(&self, holds: impl Fn(ExecState) -> bool) -> u32 {
         ExecState::ALL.into_iter().filter(|state| holds(*state)).map(|state| self.of(state)).sum()
     }
 
+    /// Returns the number of executions.
+    #[cfg(test)]
     pub fn total(&self) -> u32 {
         self.0.iter().sum()
     }
 
-    /// All but those that left the target or were told to stop: what thresholds are shares of.
+    /// Returns the number that thresholds refer to: all but removed and canceled ones.
     pub fn counted(&self) -> u32 {
         self.count(|state| !matches!(state, ExecState::Removed | ExecState::Canceled))
     }
 
-    /// On their way back counts as failed: it is not waited for.
+    /// Returns the number of failures, including executions that are being rolled back.
     pub fn failures(&self) -> u32 {
         self.count(|state| state.is_failure() || state == ExecState::RollingBack)
     }
@@ -36,12 +38,12 @@ impl Tally {
         self.count(ExecState::is_success)
     }
 
-    /// Not at an end.
+    /// Returns the number of unfinished executions.
     pub fn open(&self) -> u32 {
         self.count(|state| !state.is_terminal())
     }
 
-    /// Every state's count, by its name.
+    /// Returns the count of every state by its name.
     pub fn named(&self) -> BTreeMap<&'static str, u32> {
         ExecState::ALL.into_iter().map(|state| (state.name(), self.of(state))).collect()
     }
@@ -52,7 +54,7 @@ impl Tally {
         }
     }
 
-    pub(super) fn shift(&mut self, from: ExecState, to: ExecState) {
+    pub(super) fn transfer(&mut self, from: ExecState, to: ExecState) {
         if let Some(count) = self.0.get_mut(from as usize) {
             *count = count.saturating_sub(1);
         }

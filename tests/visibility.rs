@@ -1,4 +1,4 @@
-//! Who sees an incident, on dashboards that are open while that changes; and what devices report by themselves.
+//! Visibility of incidents on open dashboards while it changes, and incidents reported by devices.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::client::{Answer, Client, answer};
 use crate::support::device::Unit;
 use crate::support::server::Muster;
-use crate::support::socket::{Socket, patiently, token};
+use crate::support::socket::{Socket, token, with_timeout};
 
 const PATH: &str = "/api/v1/incidents";
 const REPORTS: &str = "/api/v1/device/incidents";
@@ -16,12 +16,12 @@ async fn patch(client: &Client, path: &str, body: &Value) -> Answer {
     answer(request.header("if-match", "*").body(body.to_string())).await
 }
 
-/// The next frame of which that is so.
-async fn frame(socket: &mut Socket, is_so: impl Fn(&Value) -> bool) -> Value {
-    patiently(async {
+/// The next frame that matches.
+async fn frame(socket: &mut Socket, matches: impl Fn(&Value) -> bool) -> Value {
+    with_timeout(async {
         loop {
             let frame = socket.frame().await;
-            if is_so(&frame) {
+            if matches(&frame) {
                 return frame;
             }
         }
@@ -38,16 +38,16 @@ async fn of_two_dashboards_the_one_that_may_not_see_an_incident_any_more_stops_f
     let muster = Muster::start("");
     let (operator, viewer) = (muster.person("otto", "operator").await, muster.person("vera", "viewer").await);
     let body = json!({ "title": "Flood", "kind": "flood" });
-    // Not by one of the two: whoever reported an incident always sees it.
+    // Reported by a third person: the reporter of an incident always sees it.
     let reported = muster.admin().await.post(PATH, &body).await;
     let incident = reported.json()["data"]["id"].as_str().unwrap().to_owned();
     let channel = format!("incidents:{incident}");
     let mut sockets = Vec::new();
     for email in ["otto@example.org", "vera@example.org"] {
         let mut socket = Socket::connect(&muster, &token(&muster, email).await).await;
-        let stands = socket.subscribe(json!({ "ch": channel, "snapshot": true })).await;
-        assert_eq!(stands["state"][0]["id"], json!(incident), "{stands}");
-        sockets.push((socket, stands));
+        let subscribed = socket.subscribe(json!({ "ch": channel, "snapshot": true })).await;
+        assert_eq!(subscribed["state"][0]["id"], json!(incident), "{subscribed}");
+        sockets.push((socket, subscribed));
     }
     let path = format!("{PATH}/{incident}");
     let hidden =
@@ -56,12 +56,12 @@ async fn of_two_dashboards_the_one_that_may_not_see_an_incident_any_more_stops_f
     let note = operator.post(&format!("{path}/notes"), &json!({ "text": "suspects seen" })).await;
     assert_eq!(note.status, 201, "{}", note.text);
 
-    let (viewers, stood) = &mut sockets[1];
+    let (viewers, subscribed) = &mut sockets[1];
     let ended = viewers.frame().await;
     assert_eq!(ended, json!({ "ch": channel, "unsubscribed": { "code": 2404, "reason": "withdrawn" } }), "at once");
-    let since = json!({ "epoch": stood["epoch"], "offset": stood["offset"] });
+    let since = json!({ "epoch": subscribed["epoch"], "offset": subscribed["offset"] });
     for wish in [json!({ "ch": channel }), json!({ "ch": channel, "since": since })] {
-        let refused = viewers.ask(json!({ "subscribe": wish })).await;
+        let refused = viewers.request(json!({ "subscribe": wish })).await;
         assert_eq!(refused["error"]["code"], 2404, "{refused}: nor by resuming");
     }
     assert_eq!(viewer.get(&path).await.status, 404);
@@ -77,27 +77,30 @@ async fn of_two_dashboards_the_one_that_may_not_see_an_incident_any_more_stops_f
 }
 
 #[tokio::test]
-async fn a_device_reports_an_incident_where_it_stands_and_a_second_one_attaches() {
+async fn a_device_reports_an_incident_at_its_location_and_a_second_report_is_attached() {
     let muster = Muster::start("");
     let admin = muster.admin().await;
     let place = json!({ "type": "Point", "coordinates": [8.64, 49.87] });
     let gauge = Unit::register(&admin, json!({ "location": place })).await;
     let other = Unit::register(&admin, json!({})).await;
-    let seen = json!({ "title": "Water above 7 m", "kind": "flood", "dedup_key": "rhine-7", "severity": "Severe",
+    let report = json!({ "title": "Water above 7 m", "kind": "flood", "dedup_key": "rhine-7", "severity": "Severe",
         "reported_via": "operator", "visibility": "private", "commander": id_of(&admin).await });
-    let asking = gauge.client.posting(REPORTS, &seen);
-    let made = answer(asking.try_clone().unwrap().header("idempotency-key", "k1")).await;
-    let told = made.json()["data"].clone();
+    let request = gauge.client.post_request(REPORTS, &report);
+    let made = answer(request.try_clone().unwrap().header("idempotency-key", "k1")).await;
+    let created = made.json()["data"].clone();
     assert_eq!(
-        (made.status, &told["state"], &told["attached"]),
+        (made.status, &created["state"], &created["attached"]),
         (201, &json!("reported"), &json!(false)),
         "{}",
         made.text
     );
-    let again = answer(asking.header("idempotency-key", "k1")).await;
-    assert_eq!((again.status, again.header("idempotency-replayed"), &again.json()["data"]), (201, Some("true"), &told));
+    let again = answer(request.header("idempotency-key", "k1")).await;
+    assert_eq!(
+        (again.status, again.header("idempotency-replayed"), &again.json()["data"]),
+        (201, Some("true"), &created)
+    );
 
-    let path = format!("{PATH}/{}", told["id"].as_str().unwrap());
+    let path = format!("{PATH}/{}", created["id"].as_str().unwrap());
     let record = admin.get(&path).await.json()["data"].clone();
     for (field, value) in [
         ("reported_via", json!("device")),
@@ -110,17 +113,17 @@ async fn a_device_reports_an_incident_where_it_stands_and_a_second_one_attaches(
     ] {
         assert_eq!(record[field], value, "{field}");
     }
-    let second = other.client.post(REPORTS, &seen).await;
-    assert_eq!((second.status, &second.json()["data"]["id"]), (200, &told["id"]), "{}", second.text);
+    let second = other.client.post(REPORTS, &report).await;
+    assert_eq!((second.status, &second.json()["data"]["id"]), (200, &created["id"]), "{}", second.text);
     assert_eq!(admin.get(&path).await.json()["data"]["reports"], 2);
     assert_eq!(second.json()["data"].get("title"), None, "nothing that people wrote");
     let own = other.client.post(REPORTS, &json!({ "title": "Smoke", "kind": "wildfire" })).await;
     let own = admin.get(&format!("{PATH}/{}", own.json()["data"]["id"].as_str().unwrap())).await;
-    assert_eq!(own.json()["data"]["geometry"], Value::Null, "nobody knows where it stands");
+    assert_eq!(own.json()["data"]["geometry"], Value::Null, "its location is unknown");
 
     assert_eq!(gauge.client.post(REPORTS, &json!({ "kind": "flood" })).await.status, 400);
-    assert_eq!(admin.post(REPORTS, &seen).await.status, 401, "people have a route of their own");
-    assert_eq!(gauge.client.post(PATH, &seen).await.status, 401);
+    assert_eq!(admin.post(REPORTS, &report).await.status, 401, "people have a route of their own");
+    assert_eq!(gauge.client.post(PATH, &report).await.status, 401);
 }
 
 #[tokio::test]

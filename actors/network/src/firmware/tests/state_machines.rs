@@ -1,4 +1,4 @@
-//! The tables of the contract, row by row, and how rollouts go by them.
+//! The transition tables of the contract, row by row, and rollouts that follow them.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use super::*;
 use crate::firmware::policy::{AbortOn, AbortRule, Mode, OnError, OnSuccess, Rate};
 use muster_core::Kind;
 
-/// Contract 1, "Execution machine": every pair that it names, and none besides. The rows from ends to `rolling_back`
-/// are the job's rollback; from active states to `queued` leads a retry.
+/// Contract 1, "Execution machine": every pair that it names, and no others. The rows from final states to
+/// `rolling_back` are the rollback of the job; from active states to `queued` leads a retry.
 #[test]
-fn executions_move_by_the_table_only() {
+fn executions_follow_the_transition_table_only() {
     use ExecState::*;
     let chain = [Notified, Downloading, Downloaded, Verified, Installing, Rebooting, Verifying];
     let mut allowed = vec![(Queued, Notified), (Queued, Removed), (Queued, Canceled), (Queued, AlreadyInstalled)];
@@ -30,7 +30,7 @@ fn executions_move_by_the_table_only() {
 }
 
 #[test]
-fn what_devices_may_report_is_within_the_machine() {
+fn reportable_states_are_transitions_of_the_state_machine() {
     for kind in [JobKind::Update, JobKind::Downgrade, JobKind::Config, JobKind::Reboot] {
         for mode in [Mode::Forced, Mode::Soft, Mode::DownloadOnly] {
             for from in ExecState::ALL {
@@ -45,7 +45,7 @@ fn what_devices_may_report_is_within_the_machine() {
 
 /// Contract 1, "Job machine".
 #[test]
-fn jobs_move_by_the_table_only() {
+fn jobs_follow_the_transition_table_only() {
     use JobState::*;
     let mut allowed = vec![
         (Draft, PendingApproval),
@@ -77,47 +77,48 @@ fn jobs_move_by_the_table_only() {
 }
 
 #[test]
-fn every_act_in_every_state_is_taken_or_refused_with_what_is_allowed() {
+fn every_action_in_every_state_is_applied_or_rejected_with_the_allowed_actions() {
     for state in JobState::ALL {
-        for asked in Act::ALL {
+        for selected in JobAction::ALL {
             let mut rollout = rollout(2, Policy::default());
             (rollout.job.state, rollout.job.kind, rollout.job.approvals_required) = (state, JobKind::Update, 1);
             let by = person("usr_other", UserRole::Approver);
-            let answer = rollout.act(asked, &by, "", START);
-            if state.acts().contains(&asked) {
+            let answer = rollout.apply_action(selected, &by, "", START);
+            if state.allowed_actions().contains(&selected) {
                 answer.unwrap();
-                // One that is aborted already is told what it is to become.
-                let aborting = state == JobState::Aborting && rollout.job.after == Some(super::super::After::Canceled);
-                assert!(rollout.job.state != state || aborting, "{asked:?} of {state:?}");
+                // An aborting job only changes what follows its abort.
+                let aborting =
+                    state == JobState::Aborting && rollout.job.after == Some(super::super::job::AfterAbort::Canceled);
+                assert!(rollout.job.state != state || aborting, "{selected:?} of {state:?}");
                 continue;
             }
-            let refused = answer.unwrap_err();
-            assert_eq!((refused.kind, refused.code), (Kind::Conflict, Some("illegal_transition")));
-            let names: Vec<_> = state.acts().iter().map(|act| act.name()).collect();
-            assert_eq!(*refused.details.unwrap(), serde_json::json!({ "allowed": names }));
+            let error = answer.unwrap_err();
+            assert_eq!((error.kind, error.code), (Kind::Conflict, Some("illegal_transition")));
+            let names: Vec<_> = state.allowed_actions().iter().map(|action| action.name()).collect();
+            assert_eq!(*error.details.unwrap(), serde_json::json!({ "allowed": names }));
             assert_eq!(rollout.job.state, state);
         }
     }
 }
 
 #[test]
-fn groups_start_one_after_another_behind_success_and_soak() {
+fn groups_start_one_after_another_after_success_and_soak_time() {
     let soaking = GroupPolicy { soak_s: 60, ..group(2) };
     let mut rollout = rollout(5, Policy { groups: vec![soaking, group(3)], ..Policy::default() });
     advance(&mut rollout, START);
-    tell(&mut rollout, START);
+    notify_all(&mut rollout, START);
     assert_eq!(states(&rollout)[2..], [ExecState::Queued; 3]);
     succeed(&mut rollout, 0, START);
     succeed(&mut rollout, 1, START);
     advance(&mut rollout, START);
-    assert_eq!(rollout.job.groups[0].state, super::super::GroupState::Soaking);
+    assert_eq!(rollout.job.groups[0].state, super::super::job::GroupState::Soaking);
     let before = START.plus(Duration::from_millis(59_999));
     advance(&mut rollout, before);
-    tell(&mut rollout, before);
+    notify_all(&mut rollout, before);
     assert_eq!(rollout.job.current_group, 0);
     let after = START.plus(Duration::from_secs(60));
     advance(&mut rollout, after);
-    tell(&mut rollout, after);
+    notify_all(&mut rollout, after);
     assert_eq!(states(&rollout)[2..], [ExecState::Notified; 3]);
     for n in 2..5 {
         succeed(&mut rollout, n, after);
@@ -127,30 +128,30 @@ fn groups_start_one_after_another_behind_success_and_soak() {
 }
 
 #[test]
-fn a_group_that_pauses_when_it_has_passed_goes_on_when_told() {
+fn a_group_that_pauses_after_passing_continues_on_resume() {
     let pausing = GroupPolicy { on_success: OnSuccess::Pause, ..group(1) };
     let mut rollout = rollout(2, Policy { groups: vec![pausing, group(1)], ..Policy::default() });
     advance(&mut rollout, START);
-    tell(&mut rollout, START);
+    notify_all(&mut rollout, START);
     succeed(&mut rollout, 0, START);
     advance(&mut rollout, START);
     assert_eq!((rollout.job.state, rollout.job.current_group), (JobState::Paused, 0));
-    act(&mut rollout, Act::Resume, START).unwrap();
+    apply_action(&mut rollout, JobAction::Resume, START).unwrap();
     advance(&mut rollout, START);
     assert_eq!((rollout.job.state, rollout.job.current_group), (JobState::RollingOut, 1));
 }
 
 #[test]
-fn an_operator_goes_on_in_spite_of_failures_and_more_of_them_pause_it_again() {
+fn a_resumed_group_accepts_earlier_failures_and_pauses_again_on_new_ones() {
     let policy = GroupPolicy { error_threshold_pct: 25, success_threshold_pct: 50, ..group(4) };
     let mut rollout = rollout(4, Policy { groups: vec![policy], ..Policy::default() });
     advance(&mut rollout, START);
-    tell(&mut rollout, START);
+    notify_all(&mut rollout, START);
     for (n, state) in [(0, JobState::Paused), (1, JobState::Paused)] {
         report(&mut rollout, n, ExecState::Failed, START).unwrap();
         advance(&mut rollout, START);
         assert_eq!(rollout.job.state, state);
-        act(&mut rollout, Act::Resume, START).unwrap();
+        apply_action(&mut rollout, JobAction::Resume, START).unwrap();
         advance(&mut rollout, START);
         assert_eq!(rollout.job.state, JobState::RollingOut);
     }
@@ -161,7 +162,7 @@ fn an_operator_goes_on_in_spite_of_failures_and_more_of_them_pause_it_again() {
 }
 
 #[test]
-fn an_abort_rule_counts_only_once_enough_were_told() {
+fn an_abort_rule_applies_only_once_enough_devices_were_notified() {
     let rule = AbortRule { on: AbortOn::Rejected, pct: 50, min_executed: 4 };
     let lenient = GroupPolicy { error_threshold_pct: 100, ..group(8) };
     let rate = Rate { base_per_min: 60, factor: 1.0, max_per_min: 60, every_succeeded: 1 };
@@ -170,9 +171,9 @@ fn an_abort_rule_counts_only_once_enough_were_told() {
     advance(&mut rollout, START);
     for n in 0..4 {
         let now = START.plus(Duration::from_secs(n as u64 + 1));
-        tell(&mut rollout, now);
-        let told = rollout.counters().total() - rollout.counters().of(ExecState::Queued);
-        assert_eq!(told, n as u32 + 1, "sixty a minute is one a second");
+        notify_all(&mut rollout, now);
+        let notified = rollout.counters().total() - rollout.counters().of(ExecState::Queued);
+        assert_eq!(notified, n as u32 + 1, "sixty a minute is one a second");
         report(&mut rollout, n, ExecState::Rejected, now).unwrap();
         advance(&mut rollout, now);
         assert_eq!(rollout.job.state == JobState::RollingOut, n < 3, "after {n}");
@@ -182,12 +183,12 @@ fn an_abort_rule_counts_only_once_enough_were_told() {
 }
 
 #[test]
-fn a_cancelled_job_stops_what_can_be_stopped_and_lets_the_rest_end() {
+fn a_canceled_job_cancels_harmless_executions_and_lets_the_others_finish() {
     let mut rollout = rollout(3, Policy { groups: vec![group(2), group(1)], ..Policy::default() });
     advance(&mut rollout, START);
-    tell(&mut rollout, START);
+    notify_all(&mut rollout, START);
     report(&mut rollout, 0, ExecState::Rebooting, START).unwrap();
-    act(&mut rollout, Act::Cancel, START).unwrap();
+    apply_action(&mut rollout, JobAction::Cancel, START).unwrap();
     advance(&mut rollout, START);
     assert_eq!(rollout.job.state, JobState::Aborting);
     assert_eq!(states(&rollout), [ExecState::Rebooting, ExecState::Canceled, ExecState::Canceled]);
@@ -198,26 +199,26 @@ fn a_cancelled_job_stops_what_can_be_stopped_and_lets_the_rest_end() {
 }
 
 #[test]
-fn a_retry_is_another_attempt_and_the_last_one_counts() {
+fn a_retry_is_a_further_attempt_and_the_last_one_counts() {
     let mut rollout = rollout(1, Policy { retries: 1, device_timeout_s: 60, ..Policy::default() });
     advance(&mut rollout, START);
-    tell(&mut rollout, START);
+    notify_all(&mut rollout, START);
     report(&mut rollout, 0, ExecState::Failed, START).unwrap();
     assert_eq!((rollout.at(0).unwrap().attempt, states(&rollout)[0]), (2, ExecState::Queued));
     advance(&mut rollout, START);
     assert_eq!(rollout.job.state, JobState::RollingOut, "an attempt that is followed by another is no failure");
-    tell(&mut rollout, START);
+    notify_all(&mut rollout, START);
     advance(&mut rollout, START.plus(Duration::from_secs(60)));
     assert_eq!(states(&rollout), [ExecState::TimedOut]);
     assert_eq!(rollout.job.state, JobState::Paused);
 }
 
 #[test]
-fn an_error_threshold_that_says_abort_aborts() {
+fn an_error_threshold_with_abort_aborts_the_job() {
     let aborting = GroupPolicy { on_error: OnError::Abort, ..group(2) };
     let mut rollout = rollout(2, Policy { groups: vec![aborting], ..Policy::default() });
     advance(&mut rollout, START);
-    tell(&mut rollout, START);
+    notify_all(&mut rollout, START);
     report(&mut rollout, 1, ExecState::Failed, START).unwrap();
     advance(&mut rollout, START);
     assert_eq!(rollout.job.state, JobState::Aborted);

@@ -1,4 +1,4 @@
-//! When devices are told: maintenance windows, and how many per minute.
+//! Pacing of notifications: maintenance windows and rates.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -10,22 +10,22 @@ use jiff_cron::jiff::tz::TimeZone;
 use super::policy::{Rate, Window};
 use muster_core::{Error, Kind, Millis};
 
-/// A maintenance window, read.
+/// A parsed maintenance window.
 #[derive(Debug, Clone)]
-pub struct Opening {
+pub(crate) struct MaintenanceWindow {
     schedule: Schedule,
     zone: TimeZone,
     lasts: Duration,
 }
 
-impl Opening {
+impl MaintenanceWindow {
     /// # Errors
-    /// `Invalid`: no cron expression, no zone, or no duration.
-    pub fn read(window: &Window) -> Result<Self, Error> {
+    /// `Invalid` for a malformed cron expression, an unknown zone or a duration out of range.
+    pub(crate) fn read(window: &Window) -> Result<Self, Error> {
         let wrong = |field: &str, why: String| {
             Error::field(Kind::Invalid, &["body", "policy", "window", field], why, serde_json::Value::Null)
         };
-        // Five fields are what crontab(5) writes: its firings are at second 0.
+        // Five fields are the format of crontab(5), whose firings are at second 0.
         let five = window.cron.split_whitespace().count() == 5;
         let cron = if five { format!("0 {}", window.cron) } else { window.cron.clone() };
         let schedule = Schedule::from_str(&cron).map_err(|error| wrong("cron", error.to_string()))?;
@@ -36,8 +36,8 @@ impl Opening {
         Ok(Self { schedule, zone, lasts: Duration::from_secs(window.duration_s.into()) })
     }
 
-    /// Whether a firing lies less than the window's duration back.
-    pub fn is_open(&self, now: Millis) -> bool {
+    /// Returns whether a firing lies less than the window's duration in the past.
+    pub(crate) fn is_open(&self, now: Millis) -> bool {
         let lasts = u64::try_from(self.lasts.as_millis()).unwrap_or(u64::MAX);
         let at = |millis: u64| i64::try_from(millis).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
         let (Some(from), Some(now)) = (at(now.0.saturating_sub(lasts)), at(now.0)) else { return false };
@@ -47,8 +47,8 @@ impl Opening {
 }
 
 impl Rate {
-    /// Devices per minute once so many have succeeded.
-    pub fn per_minute(&self, succeeded: u32) -> u32 {
+    /// Returns the devices per minute after this many successes.
+    pub(crate) fn per_minute(&self, succeeded: u32) -> u32 {
         let steps = succeeded / self.every_succeeded.max(1);
         let grown = f64::from(self.base_per_min) * self.factor.powf(f64::from(steps.min(1_000)));
         // Float to integer casts saturate.
@@ -56,26 +56,26 @@ impl Rate {
     }
 }
 
-/// The right to tell devices, earned as time goes by. Holds at most what a second earns, or one.
+/// Token bucket of notifications. Holds at most what one second earns, or one.
 ///
-/// A restart begins with none: it can only be slower than the rate.
+/// A restart begins empty: it can only be slower than the rate.
 #[derive(Debug, Clone, Copy)]
-pub struct Credit {
+pub(crate) struct RateCredit {
     /// In thousandths of a sixtieth of a device, so that milliseconds times devices per minute need no division.
     earned: u64,
     at: Millis,
 }
 
-/// What one device costs: a minute in milliseconds.
+/// Cost of one device: a minute in milliseconds.
 const DEVICE: u64 = 60_000;
 
-impl Credit {
-    pub fn new(now: Millis) -> Self {
+impl RateCredit {
+    pub(crate) fn new(now: Millis) -> Self {
         Self { earned: 0, at: now }
     }
 
-    /// Earns what the time since the last call gives; tells how many devices may be told.
-    pub fn earn(&mut self, per_minute: u32, now: Millis) -> u32 {
+    /// Adds what the time since the last call earns; returns how many devices may be notified.
+    pub(crate) fn earn(&mut self, per_minute: u32, now: Millis) -> u32 {
         let passed = u64::try_from(now.since(self.at).as_millis()).unwrap_or(u64::MAX);
         let most = (u64::from(per_minute) * 1_000).max(DEVICE);
         let earned = passed.saturating_mul(per_minute.into());
@@ -84,7 +84,7 @@ impl Credit {
         u32::try_from(self.earned / DEVICE).unwrap_or(u32::MAX)
     }
 
-    pub fn spend(&mut self, devices: u32) {
+    pub(crate) fn spend(&mut self, devices: u32) {
         self.earned = self.earned.saturating_sub(u64::from(devices) * DEVICE);
     }
 }
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn a_window_is_open_from_its_firing_for_its_duration_in_its_zone() {
         let window = Window { cron: "0 2 * * *".into(), duration_s: 7200, tz: "Europe/Berlin".into() };
-        let opening = Opening::read(&window).unwrap();
+        let window = MaintenanceWindow::read(&window).unwrap();
         // Berlin is at +01:00 in January and +02:00 in July.
         for (time, open) in [
             ("2026-01-10T02:00:00+01:00", true),
@@ -110,20 +110,20 @@ mod tests {
             ("2026-07-10T02:30:00+02:00", true),
             ("2026-07-10T02:30:00Z", false),
         ] {
-            assert_eq!(opening.is_open(at(time)), open, "{time}");
+            assert_eq!(window.is_open(at(time)), open, "{time}");
         }
     }
 
     #[test]
-    fn what_is_no_window_is_refused_by_its_field() {
+    fn an_invalid_window_is_rejected_with_its_field() {
         let window = |cron: &str, tz: &str, duration_s| Window { cron: cron.into(), tz: tz.into(), duration_s };
         for (window, field) in [
             (window("often", "UTC", 3600), "cron"),
             (window("0 2 * * *", "Atlantis/Sunken", 3600), "tz"),
             (window("0 2 * * *", "UTC", 0), "duration_s"),
         ] {
-            let refused = Opening::read(&window).unwrap_err();
-            assert_eq!(refused.fields[0].loc.last().map(String::as_str), Some(field));
+            let error = MaintenanceWindow::read(&window).unwrap_err();
+            assert_eq!(error.fields[0].loc.last().map(String::as_str), Some(field));
         }
     }
 
@@ -136,8 +136,8 @@ mod tests {
     }
 
     #[test]
-    fn credit_is_earned_by_time_and_never_hoarded() {
-        let mut credit = Credit::new(Millis(0));
+    fn credit_is_earned_by_time_and_bounded() {
+        let mut credit = RateCredit::new(Millis(0));
         assert_eq!(credit.earn(30, Millis(0)), 0);
         assert_eq!(credit.earn(30, Millis(1_999)), 0);
         assert_eq!(credit.earn(30, Millis(2_000)), 1, "30 a minute is one in two seconds");

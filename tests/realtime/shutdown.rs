@@ -1,4 +1,4 @@
-//! A server that is told to end while sockets are open.
+//! A server that is stopped while sockets are open.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::support::{EMAIL, PASSWORD};
 const GRACE: Duration = Duration::from_secs(20);
 
 #[tokio::test]
-async fn sigterm_tells_every_socket_ends_in_time_and_all_resume_in_the_same_epoch() {
+async fn sigterm_notifies_every_socket_ends_in_time_and_all_resume_in_the_same_epoch() {
     let folder = tempfile::tempdir().unwrap();
     let grace = GRACE.as_secs().to_string();
     let launch = || {
@@ -33,8 +33,8 @@ async fn sigterm_tells_every_socket_ends_in_time_and_all_resume_in_the_same_epoc
     for socket in &mut sockets {
         offsets.push(socket.frame().await["off"].as_u64().unwrap());
     }
-    let stands = admin.get("/api/v1/realtime/channels/incidents/history").await.json()["data"].clone();
-    assert!(offsets.iter().all(|offset| stands["offset"] == *offset), "{offsets:?} {stands}");
+    let subscribed = admin.get("/api/v1/realtime/channels/incidents/history").await.json()["data"].clone();
+    assert!(offsets.iter().all(|offset| subscribed["offset"] == *offset), "{offsets:?} {subscribed}");
 
     let began = Instant::now();
     process.signal("TERM");
@@ -47,15 +47,15 @@ async fn sigterm_tells_every_socket_ends_in_time_and_all_resume_in_the_same_epoc
     assert!(took < GRACE, "{took:?}");
 
     let process = launch();
-    let since = json!({ "epoch": stands["epoch"], "offset": stands["offset"] });
+    let since = json!({ "epoch": subscribed["epoch"], "offset": subscribed["offset"] });
     for mut socket in join_all((0..30).map(|_| Socket::at(&process.url, &token))).await {
         let resumed = socket.subscribe(json!({ "ch": "incidents", "since": since })).await;
-        assert_eq!((&resumed["recovered"], &resumed["epoch"]), (&json!(true), &stands["epoch"]), "{resumed}");
-        assert_eq!(resumed["offset"], stands["offset"], "nothing was told meanwhile");
+        assert_eq!((&resumed["recovered"], &resumed["epoch"]), (&json!(true), &subscribed["epoch"]), "{resumed}");
+        assert_eq!(resumed["offset"], subscribed["offset"], "nothing was published meanwhile");
     }
     let missed = since["offset"].as_u64().unwrap() - 1;
     let mut behind = Socket::at(&process.url, &token).await;
-    let since = json!({ "epoch": stands["epoch"], "offset": missed });
+    let since = json!({ "epoch": subscribed["epoch"], "offset": missed });
     let resumed = behind.subscribe(json!({ "ch": "incidents", "since": since })).await;
     assert_eq!((&resumed["recovered"], &resumed["pubs"]), (&json!(true), &json!(1)), "{resumed}");
     assert_eq!(behind.frame().await["ev"], "incident.created");

@@ -1,8 +1,8 @@
-//! What the server says of memory: its figures, its health, its metrics, its description.
+//! Statistics, health, metrics and API description of memory.
 
 use serde_json::{Value, json};
 
-use super::world::{comes, found, key, put, server, store};
+use super::world::{found, key, put, server, store, wait_until};
 
 #[tokio::test]
 async fn statistics_count_what_an_owner_has() {
@@ -14,19 +14,19 @@ async fn statistics_count_what_an_owner_has() {
     put(&client, "k", "five5").await;
     store(&client, &json!({ "key": "l", "value": "six", "namespace": "n" })).await;
     put(&key(&muster).await, "k", "another's").await;
-    let told = client.get("/api/memory/stats").await.json();
-    assert_eq!((&told["entries"], &told["versions"]), (&json!(2), &json!(1)), "{told}");
-    let spaces: Vec<(&str, u64)> = told["namespaces"]
+    let response = client.get("/api/memory/stats").await.json();
+    assert_eq!((&response["entries"], &response["versions"]), (&json!(2), &json!(1)), "{response}");
+    let spaces: Vec<(&str, u64)> = response["namespaces"]
         .as_array()
         .unwrap()
         .iter()
         .map(|it| (it["namespace"].as_str().unwrap(), it["entries"].as_u64().unwrap()))
         .collect();
     assert_eq!(spaces, [("default", 1), ("n", 1)]);
-    assert!(told["bytes"].as_u64().unwrap() >= 10, "{told}");
-    assert_eq!((&told["vectors"], &told["index"]["state"]), (&json!(0), &json!("ready")));
-    assert!(told["owner"].as_str().unwrap().starts_with("key_"));
-    assert_eq!(told["limit"], 1_000_000);
+    assert!(response["bytes"].as_u64().unwrap() >= 10, "{response}");
+    assert_eq!((&response["vectors"], &response["index"]["state"]), (&json!(0), &json!("ready")));
+    assert!(response["owner"].as_str().unwrap().starts_with("key_"));
+    assert_eq!(response["limit"], 1_000_000);
 }
 
 #[tokio::test]
@@ -48,20 +48,23 @@ async fn an_owner_has_so_many_entries_and_no_more() {
 async fn health_probes_it_with_a_canary() {
     let muster = server();
     let probed = async || {
-        let told = muster.client().get("/api/health").await.json();
-        let state = told["module_statuses"]["memory-store"].clone();
-        assert!(state.is_string(), "{told}");
+        let response = muster.client().get("/api/health").await.json();
+        let state = response["module_statuses"]["memory-store"].clone();
+        assert!(state.is_string(), "{response}");
         state != "starting"
     };
-    comes("it is probed", probed).await;
-    let told = muster.client().get("/api/health").await.json();
-    assert!(["healthy", "degraded"].contains(&told["module_statuses"]["memory-store"].as_str().unwrap()), "{told}");
+    wait_until("it is probed", probed).await;
+    let response = muster.client().get("/api/health").await.json();
+    assert!(
+        ["healthy", "degraded"].contains(&response["module_statuses"]["memory-store"].as_str().unwrap()),
+        "{response}"
+    );
     let stats = muster.client().get("/api/v1/status").await.json();
     assert_eq!(stats["memory"]["entries"], 0, "the canary was taken away: {}", stats["memory"]);
 }
 
 #[tokio::test]
-async fn status_and_metrics_tell_its_figures() {
+async fn status_and_metrics_report_its_figures() {
     let muster = server();
     let client = key(&muster).await;
     put(&client, "k", "a tapir").await;
@@ -71,8 +74,8 @@ async fn status_and_metrics_tell_its_figures() {
     assert!(status["memory"]["entries"].as_u64().unwrap() >= 1, "{}", status["memory"]);
     let figures = admin.get("/metrics").await.text;
     let value = |line: &str| -> f64 {
-        let told = figures.lines().find(|it| it.starts_with(line));
-        told.unwrap_or_else(|| panic!("{line} is not in {figures}")).rsplit(' ').next().unwrap().parse().unwrap()
+        let response = figures.lines().find(|it| it.starts_with(line));
+        response.unwrap_or_else(|| panic!("{line} is not in {figures}")).rsplit(' ').next().unwrap().parse().unwrap()
     };
     assert!(value("muster_memory_search_seconds_count{mode=\"text\"}") >= 1.0);
     assert!(value("muster_memory_writes_total{act=\"store\"}") >= 1.0);
@@ -104,9 +107,9 @@ async fn each_route_is_described_with_its_answers() {
         ("/api/memory/stats", "get", &["200"]),
         ("/api/memory/owners/{owner}", "delete", &["200", "403"]),
     ] {
-        let told = responses(path, method);
+        let response = responses(path, method);
         for status in statuses {
-            assert!(told.iter().any(|it| it == status), "{method} {path}: {status} is not in {told:?}");
+            assert!(response.iter().any(|it| it == status), "{method} {path}: {status} is not in {response:?}");
         }
     }
 }

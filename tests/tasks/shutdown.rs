@@ -1,4 +1,4 @@
-//! What is left of tasks when their server ends.
+//! Tasks after the end of their server.
 
 use tempfile::TempDir;
 
@@ -6,8 +6,8 @@ use super::world::{begin, endless, key, quick, reaches, verb, with_model};
 use crate::support::KEY;
 use crate::support::client::Client;
 use crate::support::process::{Launch, Process};
-use crate::support::socket::{patiently, until};
-use crate::support::upstream::{Act, Upstream};
+use crate::support::socket::{wait_until, with_timeout};
+use crate::support::upstream::{Upstream, UpstreamAction};
 use serde_json::json;
 
 fn start(folder: &TempDir) -> (Process, Client) {
@@ -46,7 +46,7 @@ async fn what_was_accepted_is_done_though_the_server_was_killed() {
 }
 
 #[tokio::test]
-async fn a_server_that_ends_in_order_leaves_its_tasks_to_go_on() {
+async fn a_graceful_shutdown_leaves_tasks_resumable() {
     let folder = tempfile::tempdir().unwrap();
     let (mut server, client) = start(&folder);
     let busy = begin(&client, &endless()).await;
@@ -62,16 +62,16 @@ async fn a_server_that_ends_in_order_leaves_its_tasks_to_go_on() {
 
 #[tokio::test]
 async fn tasks_come_to_their_end_while_requests_are_still_served() {
-    let upstream = Upstream::start(Act::HangAfter(1));
+    let upstream = Upstream::start(UpstreamAction::HangAfter(1));
     let muster = with_model(&upstream);
     let client = key(&muster, &["agents"], &[]).await;
     let id = begin(&client, &quick()).await;
-    until("its model talks", || upstream.requests() == 1).await;
+    wait_until("its model talks", || upstream.requests() == 1).await;
     muster.app.drain();
-    patiently(upstream.client_left()).await;
+    with_timeout(upstream.client_disconnected()).await;
     let task = client.get(&format!("/api/v1/tasks/{id}")).await.json();
     assert_eq!((&task["steps"][0]["status"], &task["recovered"]), (&json!("aborted"), &json!(false)), "{task}");
-    assert!(task["finished_at"].is_null(), "it goes on with the next server: {task}");
+    assert!(task["finished_at"].is_null(), "it continues on the next server: {task}");
     let refused = client.post(super::world::RUN, &quick()).await;
     assert_eq!(refused.status, 503, "{}", refused.text);
 }

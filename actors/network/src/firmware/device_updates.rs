@@ -1,4 +1,4 @@
-//! What devices run is written into their records: in the background, the newest for each, until it is taken.
+//! Writes of devices' firmware state: in the background, merged per device, repeated until they are accepted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,40 +9,40 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::device::{FirmwareStateUpdate, FirmwareView};
 use muster_core::Kind;
 
-/// How long until it is tried again where devices cannot be written.
-const AGAIN: Duration = Duration::from_secs(1);
+/// Delay before a repetition while devices cannot be written.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-type Sets = Vec<(Arc<str>, FirmwareStateUpdate)>;
+type DeviceUpdateBatch = Vec<(Arc<str>, FirmwareStateUpdate)>;
 
-/// The way to whoever writes.
+/// Sender of updates.
 #[derive(Debug)]
-pub struct Forward(UnboundedSender<Sets>);
+pub(crate) struct DeviceUpdates(UnboundedSender<DeviceUpdateBatch>);
 
-/// Writes; holds what is still to be written, one entry a device, so no more than there are devices.
+/// Writer of updates; holds at most one pending update for each device.
 #[derive(Debug)]
-pub struct Forwarder {
-    from: UnboundedReceiver<Sets>,
+pub(crate) struct DeviceUpdateWriter {
+    from: UnboundedReceiver<DeviceUpdateBatch>,
     waiting: BTreeMap<Arc<str>, FirmwareStateUpdate>,
 }
 
-/// Both ends.
-pub fn forward() -> (Forward, Forwarder) {
+/// Creates a sender and its writer.
+pub(crate) fn device_updates() -> (DeviceUpdates, DeviceUpdateWriter) {
     let (to, from) = unbounded_channel();
-    (Forward(to), Forwarder { from, waiting: BTreeMap::new() })
+    (DeviceUpdates(to), DeviceUpdateWriter { from, waiting: BTreeMap::new() })
 }
 
-impl Forward {
-    pub fn put(&self, sets: Sets) {
+impl DeviceUpdates {
+    pub(crate) fn put(&self, sets: DeviceUpdateBatch) {
         if !sets.is_empty() {
-            // Its other end goes only with the actor.
+            // The receiver lives as long as the actor.
             let _ = self.0.send(sets);
         }
     }
 }
 
-impl Forwarder {
-    /// Writes for ever; to be dropped with the actor. What is lost with it follows from the executions again.
-    pub async fn run(mut self, devices: Arc<dyn FirmwareView>) {
+impl DeviceUpdateWriter {
+    /// Writes for ever; dropped with the actor. Lost updates follow again from the executions.
+    pub(crate) async fn run(mut self, devices: Arc<dyn FirmwareView>) {
         loop {
             while let Ok(sets) = self.from.try_recv() {
                 self.take(sets);
@@ -55,17 +55,17 @@ impl Forwarder {
             match devices.set_firmware(Arc::clone(&device), set.clone()).await {
                 Ok(()) => {}
                 Err(error) if error.kind == Kind::Unavailable => {
-                    // Nothing newer is there: what came meanwhile is still in the channel.
+                    // Nothing newer is queued here: later updates are still in the channel.
                     self.waiting.insert(device, set);
-                    tokio::time::sleep(AGAIN).await;
+                    tokio::time::sleep(RETRY_AFTER).await;
                 }
                 Err(error) => tracing::warn!(%device, %error, "a device's firmware was not noted"),
             }
         }
     }
 
-    /// Puts over what waits already.
-    fn take(&mut self, sets: Sets) {
+    /// Merges updates into the pending ones.
+    fn take(&mut self, sets: DeviceUpdateBatch) {
         for (device, set) in sets {
             let entry = self.waiting.entry(device).or_default();
             entry.current = set.current.or(entry.current.take());

@@ -19,8 +19,8 @@ START_WITHIN, STOP_WITHIN, QUIET_WITHIN = 60, 60, 30
 # In dollars: a dozen answers.
 SMALL_BUDGET = 0.001
 TIGHT_LIMIT = 20
-# Who is asked for what: two that the catalogue knows, so that their models have prices. `aside` is outside of the
-# chain: it is asked only by name.
+# Models of each provider: two providers are in the catalogue, so that their models have prices. `aside` is not in the
+# chain: it is called only by name.
 FIRST, SECOND, ASIDE = "openai", "mistral", "aside"
 PROVIDERS = {
     FIRST: ["gpt-5.6-luna", "slow-50", "fail-500", "hang", "cut-10"],
@@ -45,19 +45,19 @@ breaker_hard_cooldown_ms = 1000
 """
 LIMITS = "[limits.agent]\nhealth = 1000000\nchat = 1000000\n"
 KEYS = {
-    # Their answers are counted exactly: they stay to the end and ask for nothing that is cut.
+    # Their answers are counted exactly: these clients read to the end and request no model that cuts streams.
     "wide": {},
     "budgeted": {"budget_usd": 1000},
     "front": {},
     "tight": {"limits": {"requests_per_minute": TIGHT_LIMIT}},
     "poor": {"budget_usd": SMALL_BUDGET},
-    # Leaves in the middle, and asks for streams that are cut.
+    # Disconnects during answers, and requests streams that are cut.
     "rough": {},
 }
 
 
 @dataclasses.dataclass
-class House:
+class SoakFixture:
     folder: pathlib.Path
     port: int
     server: subprocess.Popen
@@ -67,17 +67,17 @@ class House:
 
     async def stats(self):
         """What each upstream has open and busy."""
-        told = {}
+        stats = {}
         for name, (port, _) in self.upstreams.items():
-            told[name] = (await wire.ask(port, "GET", "/stats", ""))[1]
-        return told
+            stats[name] = (await wire.call(port, "GET", "/stats", ""))[1]
+        return stats
 
     async def quiet(self):
-        """Waits until no provider is busy with anything; says whether that came to be."""
+        """Waits until no provider is busy; returns whether that was reached in time."""
         until = time.monotonic() + QUIET_WITHIN
         while time.monotonic() < until:
             with contextlib.suppress(OSError, wire.Broken):
-                if not any(told["busy"] for told in (await self.stats()).values()):
+                if not any(stats["busy"] for stats in (await self.stats()).values()):
                     return True
             await asyncio.sleep(0.1)
         return False
@@ -145,7 +145,7 @@ async def build(muster, folder, seed):
             await reachable(upstream, process, name)
         await reachable(port, server, "the server")
         keys = {name: await make_key(port, name, more) for name, more in KEYS.items()}
-        return House(folder, port, server, upstreams, keys, await prices(port))
+        return SoakFixture(folder, port, server, upstreams, keys, await prices(port))
     except BaseException:
         for process in started:
             process.kill()
@@ -155,7 +155,7 @@ async def build(muster, folder, seed):
 
 async def make_key(port, name, more):
     wanted = {"name": name, "scopes": ["chat"], "plan_a": "enterprise", "plan_b": "enterprise", **more}
-    status, body = await wire.ask(port, "POST", "/api/v1/keys", BOOTSTRAP, wanted)
+    status, body = await wire.call(port, "POST", "/api/v1/keys", BOOTSTRAP, wanted)
     if status != 201:
         raise SystemExit(f"no key {name}: {status} {body}")
     return body["key"]
@@ -163,5 +163,5 @@ async def make_key(port, name, more):
 
 async def prices(port):
     """Of each model, in dollars for a million tokens; a model whose price is not known is left out."""
-    _, body = await wire.ask(port, "GET", "/v1/models", BOOTSTRAP)
+    _, body = await wire.call(port, "GET", "/v1/models", BOOTSTRAP)
     return {model["id"]: model["pricing"] for model in body["data"] if model.get("pricing")}

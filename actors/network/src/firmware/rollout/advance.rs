@@ -1,20 +1,20 @@
-//! What time brings: starts, time-outs, the clearing of what is aborted, the way back.
+//! Changes due by time: starts, time-outs, cancellation of aborted executions, rollback.
 
 use std::sync::Arc;
 
-use super::{Fit, Happened, Rollout, fit};
+use super::{Fit, Rollout, RolloutEvent, fit};
 use crate::device::{FirmwareVersion, RolloutTarget};
 use crate::firmware::artifact::Manifest;
 use crate::firmware::execution::ExecState;
-use crate::firmware::job::{After, GroupState, JobState};
+use crate::firmware::job::{AfterAbort, GroupState, JobState};
 use muster_core::Millis;
 
-/// Whether a device has nothing else in hand.
-pub type Free<'a> = &'a dyn Fn(&str) -> bool;
+/// Tells whether a device works on no other job.
+pub type IsFree<'a> = &'a dyn Fn(&str) -> bool;
 
 impl Rollout {
-    /// Does what is due, at most `most` executions; tells how many it moved.
-    pub fn advance(&mut self, now: Millis, most: usize, free: Free<'_>) -> usize {
+    /// Applies what is due to at most `most` executions; returns how many it changed.
+    pub fn advance(&mut self, now: Millis, most: usize, free: IsFree<'_>) -> usize {
         let mut moved = self.time_out(now, most);
         loop {
             let before = self.job.state;
@@ -39,17 +39,17 @@ impl Rollout {
         }
     }
 
-    /// Tells progress, at most once a second.
-    pub fn tell_progress(&mut self, now: Millis) {
-        if self.progressed && now.0 >= self.told_progress.0 + 1_000 {
-            (self.progressed, self.told_progress) = (false, now);
+    /// Publishes progress, at most once a second.
+    pub fn publish_progress(&mut self, now: Millis) {
+        if self.progressed && now.0 >= self.progress_published_at.0 + 1_000 {
+            (self.progressed, self.progress_published_at) = (false, now);
             self.touch_job(now);
-            self.changed.happened.push(Happened::Job("firmware.job.progress"));
+            self.changed.events.push(RolloutEvent::Job("firmware.job.progress"));
         }
     }
 
-    /// Devices that may be told now, at most `most`: of groups that have begun, within rate and window.
-    pub fn candidates(&mut self, now: Millis, most: usize, free: Free<'_>) -> Vec<Arc<str>> {
+    /// Returns the devices that may be notified now, at most `most`: of started groups, within rate and window.
+    pub fn candidates(&mut self, now: Millis, most: usize, free: IsFree<'_>) -> Vec<Arc<str>> {
         if self.job.state != JobState::RollingOut || self.queued.is_empty() || !self.is_open(now) {
             return Vec::new();
         }
@@ -63,53 +63,59 @@ impl Rollout {
         ready.take(most.min(earned)).map(|execution| Arc::clone(&execution.device_id)).collect()
     }
 
-    /// Tells the devices that were `asked` about. Who is not among `found` is gone.
-    pub fn tell(&mut self, asked: &[Arc<str>], found: &[RolloutTarget], manifest: Option<&Manifest>, now: Millis) {
+    /// Notifies the `selected` devices. One that is not among `found` no longer exists.
+    pub fn notify_devices(
+        &mut self,
+        selected: &[Arc<str>],
+        found: &[RolloutTarget],
+        manifest: Option<&Manifest>,
+        now: Millis,
+    ) {
         if self.job.state != JobState::RollingOut {
             return;
         }
-        self.credit.spend(u32::try_from(asked.len()).unwrap_or(u32::MAX));
-        for device in asked {
+        self.credit.spend(u32::try_from(selected.len()).unwrap_or(u32::MAX));
+        for device in selected {
             let Some(at) = self.index.get(device).copied().filter(|at| self.queued.contains(at)) else { continue };
             match found.iter().find(|target| target.id == *device) {
-                Some(target) => self.tell_one(at, target, manifest, now),
+                Some(target) => self.notify_one(at, target, manifest, now),
                 None => {
-                    self.blame(at, "device_gone", "the device is not there any more");
-                    self.go(at, ExecState::Removed, now);
+                    self.set_error(at, "device_gone", "the device is not there any more");
+                    self.transition(at, ExecState::Removed, now);
                 }
             }
         }
     }
 
-    fn tell_one(&mut self, at: u32, device: &RolloutTarget, manifest: Option<&Manifest>, now: Millis) {
-        let to = self.job.image.as_ref().map(super::super::job::Image::as_version);
+    fn notify_one(&mut self, at: u32, device: &RolloutTarget, manifest: Option<&Manifest>, now: Millis) {
+        let to = self.job.image.as_ref().map(super::super::job::JobImage::as_version);
         match fit(self.job.kind, manifest, device) {
             Fit::Fits => self.notify(at, device.firmware.current.clone(), to, now),
             // A later attempt finds the device where the first one led: the report of its success was lost.
-            Fit::Installed => self.go(at, ExecState::AlreadyInstalled, now),
+            Fit::Installed => self.transition(at, ExecState::AlreadyInstalled, now),
             Fit::Unfit(threat, why) => {
                 self.notify(at, device.firmware.current.clone(), to, now);
-                self.blame(at, threat.code(), &why);
-                self.go(at, ExecState::Failed, now);
+                self.set_error(at, threat.code(), &why);
+                self.transition(at, ExecState::Failed, now);
             }
             Fit::Gone(code, why) => {
-                self.blame(at, code, &why);
-                self.go(at, ExecState::Removed, now);
+                self.set_error(at, code, &why);
+                self.transition(at, ExecState::Removed, now);
             }
         }
     }
 
     fn notify(&mut self, at: u32, from: Option<FirmwareVersion>, to: Option<FirmwareVersion>, now: Millis) {
-        self.go(at, ExecState::Notified, now);
+        self.transition(at, ExecState::Notified, now);
         if let Some(execution) = self.executions.get_mut(at as usize) {
             execution.from = execution.from.take().or(from);
             execution.to = to;
         }
-        self.due(at, now.plus(self.timeout()));
+        self.set_deadline(at, now.plus(self.timeout()));
     }
 
     fn is_open(&self, now: Millis) -> bool {
-        self.opening.as_ref().is_none_or(|opening| opening.is_open(now))
+        self.window.as_ref().is_none_or(|window| window.is_open(now))
     }
 
     fn begin(&mut self, now: Millis) {
@@ -127,7 +133,7 @@ impl Rollout {
             (run.state, run.started_at) = (GroupState::Running, Some(now));
         }
         self.touch_job(now);
-        self.changed.happened.push(Happened::Job("firmware.job.group_started"));
+        self.changed.events.push(RolloutEvent::Job("firmware.job.group_started"));
     }
 
     fn time_out(&mut self, now: Millis, most: usize) -> usize {
@@ -147,30 +153,30 @@ impl Rollout {
             }
             Some(state) => {
                 let message = format!("nothing came after `{}` within the time of the policy", state.name());
-                self.give_up(at, ExecState::TimedOut, "device_timeout", &message, now);
+                self.fail_attempt(at, ExecState::TimedOut, "device_timeout", &message, now);
             }
             None => {}
         }
     }
 
-    /// Back to what it ran, where the policy says so and there is something; else failed.
+    /// Rolls a device back if the policy says so and its previous version is known; otherwise the execution fails.
     pub(super) fn fail_gate(&mut self, at: u32, why: &str, now: Millis) {
         let back = self.at(at).is_some_and(|execution| execution.from.is_some());
         if self.job.policy.auto_rollback && self.job.kind.changes_firmware() && back {
-            self.blame(at, "health_gate_failed", why);
-            self.go(at, ExecState::RollingBack, now);
-            self.due(at, now.plus(self.timeout()));
+            self.set_error(at, "health_gate_failed", why);
+            self.transition(at, ExecState::RollingBack, now);
+            self.set_deadline(at, now.plus(self.timeout()));
         } else {
-            self.give_up(at, ExecState::Failed, "health_gate_failed", why, now);
+            self.fail_attempt(at, ExecState::Failed, "health_gate_failed", why, now);
         }
     }
 
-    /// Cancels what was not begun, and what can be told to stop.
+    /// Cancels executions that are queued or have changed nothing yet.
     fn clear(&mut self, now: Millis, most: usize) -> usize {
         let harmless = |at: &&u32| self.at(**at).is_some_and(|execution| execution.state.is_harmless());
         let stoppable: Vec<u32> = self.active.iter().filter(harmless).chain(&self.queued).take(most).copied().collect();
         for at in &stoppable {
-            self.go(*at, ExecState::Canceled, now);
+            self.transition(*at, ExecState::Canceled, now);
         }
         stoppable.len()
     }
@@ -180,17 +186,17 @@ impl Rollout {
             return;
         }
         match self.job.after {
-            Some(After::RollBack) => {
+            Some(AfterAbort::RollBack) => {
                 self.become_state(JobState::RollingBack, "firmware.job.rolling_back", now);
                 self.find_reverts();
                 self.settle_rollback(now);
             }
-            Some(After::Canceled) => self.become_state(JobState::Canceled, "firmware.job.completed", now),
-            Some(After::Aborted) | None => self.become_state(JobState::Aborted, "firmware.job.aborted", now),
+            Some(AfterAbort::Canceled) => self.become_state(JobState::Canceled, "firmware.job.completed", now),
+            Some(AfterAbort::Aborted) | None => self.become_state(JobState::Aborted, "firmware.job.aborted", now),
         }
     }
 
-    fn revert(&mut self, now: Millis, most: usize, free: Free<'_>) -> usize {
+    fn revert(&mut self, now: Millis, most: usize, free: IsFree<'_>) -> usize {
         let able = |at: &&u32| self.at(**at).is_some_and(|execution| free(&execution.device_id));
         let next: Vec<u32> = self.to_revert.iter().filter(able).take(most).copied().collect();
         for at in &next {
@@ -198,11 +204,11 @@ impl Rollout {
             if let Some(execution) = self.executions.get_mut(*at as usize) {
                 execution.reverted = true;
             }
-            self.go(*at, ExecState::RollingBack, now);
-            self.due(*at, now.plus(self.timeout()));
+            self.transition(*at, ExecState::RollingBack, now);
+            self.set_deadline(*at, now.plus(self.timeout()));
             if self.at(*at).is_none_or(|execution| execution.from.is_none()) {
-                self.blame(*at, "no_previous", "it is not known what the device ran before");
-                self.go(*at, ExecState::Failed, now);
+                self.set_error(*at, "no_previous", "it is not known what the device ran before");
+                self.transition(*at, ExecState::Failed, now);
             }
         }
         next.len()

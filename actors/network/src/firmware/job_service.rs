@@ -1,0 +1,180 @@
+//! Jobs and executions in the service of firmware. Apart from `service.rs` because of their number.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::execution::{ExecState, Execution};
+use super::job::{JobAction, JobState, JobTarget};
+use super::messages::{CreateOnce, CreateResponse, FindReplay, WaitForJob};
+use super::record;
+use super::rollout::{ExecutionReport, Rollout};
+use super::service::{Firmwares, Page};
+use super::state::{DeviceJob, FirmwareState, JobActionRequest, NewJob};
+use super::transaction::{FirmwareTransaction, job_view};
+use crate::device::{DeviceFilter, DeviceSelection, RolloutTarget};
+use muster_core::Error;
+use muster_core::idempotency::Idempotency;
+use muster_core::ids::{IdKind, new_id};
+use muster_core::page::PageAsk;
+use muster_core::precondition::IfMatch;
+use muster_identity::{By, Person};
+
+impl Firmwares {
+    /// Creates a job; its devices are selected now. Durable when this returns.
+    ///
+    /// # Errors
+    /// `Invalid`; `Conflict` if the artifact cannot be rolled out, a named device is incompatible, or there are too
+    /// many jobs; `IdempotencyConflict`; `Unavailable`.
+    pub async fn create_job(&self, new: NewJob, by: By, named: Option<Idempotency>) -> Result<CreateResponse, Error> {
+        if let Some(request) = named.clone()
+            && let Some(first) = self.handle.ask(FindReplay(request)).await??
+        {
+            return Ok(first);
+        }
+        let found = self.resolve(&new.target).await?;
+        let id: Arc<str> = new_id(IdKind::Job).into();
+        let (now, planner) = (self.clock.now(), by.clone());
+        let plan = self.read(move |state| state.plan(id, new, &found, &planner, now)).await??;
+        if let Some(image) = &plan.job.image {
+            self.images.require(&image.id, image.size).await?;
+        }
+        // Executions without a job have no effect: a server that dies in between deletes them at its start.
+        let executions = record::writes(&plan.executions)?;
+        let request = named.clone();
+        let change = move |state: &mut FirmwareState, transaction: &mut FirmwareTransaction, now| {
+            let made = state.create_job(plan, &by, named.as_ref(), transaction, now)?;
+            transaction.earlier = executions;
+            Ok(made)
+        };
+        self.handle.ask(CreateOnce { change, request }).await?
+    }
+
+    async fn resolve(&self, target: &JobTarget) -> Result<Vec<RolloutTarget>, Error> {
+        let select = match target {
+            JobTarget::DeviceIds(ids) => DeviceSelection::Ids(ids.clone()),
+            JobTarget::Group(group) => DeviceSelection::Group(group.clone()),
+            JobTarget::Query(query) => DeviceSelection::Query(DeviceFilter {
+                tag: query.tag.clone(),
+                group: query.group.clone(),
+                hw_class: query.hw_class.clone(),
+                kind: query.kind,
+                ..DeviceFilter::default()
+            }),
+        };
+        let mut found = self.devices.select(select).await?;
+        found.sort_by(|a, b| a.id.cmp(&b.id));
+        found.dedup_by(|a, b| a.id == b.id);
+        Ok(found)
+    }
+
+    /// Returns a job as JSON, with counters and progress.
+    ///
+    /// # Errors
+    /// `NotFound`; `Unavailable`.
+    pub async fn job(&self, id: &str) -> Result<Value, Error> {
+        let id = id.to_owned();
+        self.read(move |state| state.job(&id).map(job_view)).await?
+    }
+
+    /// Newest first.
+    pub async fn jobs(&self, state: Option<JobState>, page: PageAsk) -> Result<Page<Value>, Error> {
+        self.read(move |all| {
+            let after = |id: &str| page.after.as_deref().is_none_or(|last| id < last);
+            let wanted = |rollout: &&Rollout| state.is_none_or(|state| rollout.job.state == state);
+            let from = all.jobs.values().rev().filter(|rollout| after(&rollout.job.id)).filter(wanted);
+            Page::of(from, page.limit, |rollout| rollout.job.id.to_string()).map(job_view)
+        })
+        .await
+    }
+
+    /// Applies an action to a job; returns the job as JSON.
+    ///
+    /// # Errors
+    /// `NotFound`; `PreconditionFailed`; `Conflict` with the allowed actions; `Forbidden` if it violates the separation
+    /// of duties.
+    pub async fn apply_action(
+        &self,
+        id: String,
+        action: JobAction,
+        by: Arc<Person>,
+        note: String,
+        at: IfMatch,
+    ) -> Result<Value, Error> {
+        let request = JobActionRequest { action, note, at };
+        self.change(move |state, transaction, now| state.apply_action(&id, &request, &by, transaction, now)).await
+    }
+
+    /// Returns a page of the executions of a job, ordered by group and device.
+    ///
+    /// # Errors
+    /// `NotFound`; `Unavailable`.
+    pub async fn executions(
+        &self,
+        job: &str,
+        state: Option<ExecState>,
+        page: PageAsk,
+    ) -> Result<Page<Execution>, Error> {
+        let job = job.to_owned();
+        self.read(move |all| {
+            let after = |execution: &&Execution| {
+                page.after.as_deref().is_none_or(|last| (execution.group, &*execution.device_id) > parse_cursor(last))
+            };
+            let wanted = |execution: &&Execution| state.is_none_or(|state| execution.state == state);
+            let from = all.job(&job)?.executions().iter().filter(after).filter(wanted).cloned();
+            let cursor = |execution: &Execution| format!("{}.{}", execution.group, execution.device_id);
+            Ok(Page::of(from, page.limit, cursor))
+        })
+        .await?
+    }
+
+    /// Returns a page of the executions of a device, newest job first.
+    ///
+    /// # Errors
+    /// `Unavailable`.
+    pub async fn executions_of(&self, device: &str, page: PageAsk) -> Result<Page<Execution>, Error> {
+        let device = device.to_owned();
+        self.read(move |state| {
+            let after = |id: &str| page.after.as_deref().is_none_or(|last| id < last);
+            let jobs = state.jobs_of(&device).filter(|rollout| after(&rollout.job.id));
+            let from = jobs.filter_map(|rollout| rollout.execution(&device)).cloned();
+            Page::of(from, page.limit, |execution| execution.job_id.to_string())
+        })
+        .await
+    }
+
+    /// Returns the current job of a device; waits at most `wait` for one.
+    ///
+    /// # Errors
+    /// `Unavailable`.
+    pub async fn next(&self, device: Arc<str>, wait: Duration) -> Result<Option<DeviceJob>, Error> {
+        let selected = Arc::clone(&device);
+        if let Some(job) = self.read(move |state| state.next(&selected)).await? {
+            return Ok(Some(job));
+        }
+        if wait.is_zero() {
+            return Ok(None);
+        }
+        let result = self.handle.ask(WaitForJob(Arc::clone(&device))).await?;
+        match tokio::time::timeout(wait, result).await {
+            Ok(Ok(())) => self.read(move |state| state.next(&device)).await,
+            // No job came, or another poll of the same device has replaced this one.
+            Ok(Err(_)) | Err(_) => Ok(None),
+        }
+    }
+
+    /// Applies a device's report on its job; returns the job as the device sees it.
+    ///
+    /// # Errors
+    /// `NotFound`; `Conflict` for a stale version or an illegal transition; `Invalid`; `Unavailable`.
+    pub async fn report(&self, device: Arc<str>, job: String, report: ExecutionReport) -> Result<DeviceJob, Error> {
+        self.change(move |state, transaction, now| state.report(&device, &job, report, transaction, now)).await
+    }
+}
+
+/// Returns the group and device of a cursor.
+fn parse_cursor(cursor: &str) -> (u32, &str) {
+    let (group, device) = cursor.split_once('.').unwrap_or(("0", cursor));
+    (group.parse().unwrap_or(0), device)
+}
