@@ -73,7 +73,7 @@ impl Muster {
                 app.stop().await;
             });
         });
-        let (address, handle, tree, app, kill_model) = told.recv().expect("the server started");
+        let (address, handle, tree, app, kill_model) = receiver.recv().expect("the server started");
         Self { address, tree, data, app, handle, kill_model, certificate: None, thread: Some(thread) }
     }
 

@@ -32,7 +32,7 @@ fn person(user: &str, session: &str, permissions: Permissions) -> Arc<Person> {
     })
 }
 
-fn person(user: &str, session: &str, exp: Millis) -> Authenticated {
+fn authenticated(user: &str, session: &str, exp: Millis) -> Authenticated {
     Authenticated { subject: Subject::Person(person(user, session, UserRole::Viewer.permissions())), exp }
 }
 
@@ -43,7 +43,7 @@ fn session(known: Option<Authenticated>) -> Session {
 
 /// One whose token ends an hour after the start.
 fn live() -> Session {
-    session(Some(person("usr_1", "ses_1", at(3600))))
+    session(Some(authenticated("usr_1", "ses_1", at(3600))))
 }
 
 fn texts(effects: &[Effect]) -> Vec<Value> {
@@ -108,7 +108,7 @@ fn a_session_without_connect_closes_after_ten_seconds() {
 
 #[test]
 fn a31_a_token_that_is_not_refreshed_causes_a_warning_60_s_before_and_a_close_25_s_after_its_expiry() {
-    let mut session = session(Some(person("usr_1", "ses_1", at(100))));
+    let mut session = session(Some(authenticated("usr_1", "ses_1", at(100))));
     let (sent, end) = run(&mut session, 1000);
     assert_eq!(sent, [(40, json!({ "sys": "auth.expiring", "ttl": 60 }))]);
     assert_eq!(end, Some((125, Close::TokenExpired)));
@@ -116,9 +116,9 @@ fn a31_a_token_that_is_not_refreshed_causes_a_warning_60_s_before_and_a_close_25
 
 #[test]
 fn a_refreshed_session_continues() {
-    let mut session = session(Some(person("usr_1", "ses_1", at(100))));
+    let mut session = session(Some(authenticated("usr_1", "ses_1", at(100))));
     let requested = session.on_text(r#"{"id":4,"refresh":{"token":"t"}}"#, at(50));
-    let effects = session.on_authenticated(tag(&requested), Ok(person("usr_1", "ses_1", at(900))), at(50));
+    let effects = session.on_authenticated(tag(&requested), Ok(authenticated("usr_1", "ses_1", at(900))), at(50));
     assert_eq!(texts(&effects)[0]["ok"]["exp"], (START / 1000) + 900);
     assert_eq!(run(&mut session, 2000).1, Some((925, Close::TokenExpired)));
 }
@@ -128,7 +128,7 @@ fn a33_a_refresh_of_another_person_or_session_closes() {
     for (user, sid) in [("usr_2", "ses_1"), ("usr_1", "ses_2")] {
         let mut session = live();
         let requested = session.on_text(r#"{"id":4,"refresh":{"token":"t"}}"#, at(1));
-        let effects = session.on_authenticated(tag(&requested), Ok(person(user, sid, at(900))), at(1));
+        let effects = session.on_authenticated(tag(&requested), Ok(authenticated(user, sid, at(900))), at(1));
         assert_eq!(closed(&effects), Some(Close::InvalidToken));
     }
     let mut session = live();
@@ -146,7 +146,7 @@ fn a_device_is_refreshed_by_its_own_token_only_and_ends_without_one() {
         let requested = session.on_text(r#"{"id":4,"refresh":{"token":"t"}}"#, at(100));
         session.on_authenticated(tag(&requested), Ok(client), at(100))
     };
-    for other in [device("dev_2", at(400)), person("dev_1", "ses_1", at(400))] {
+    for other in [device("dev_2", at(400)), authenticated("dev_1", "ses_1", at(400))] {
         let mut session = session(Some(device("dev_1", at(300))));
         assert_eq!(closed(&refreshed(&mut session, other)), Some(Close::InvalidToken));
     }
@@ -177,7 +177,7 @@ fn heartbeats_are_sent_after_the_jitter_then_every_25_s_and_require_an_answer_wi
 fn the_reply_to_connect_follows_all_its_subscriptions_and_precedes_missed_events() {
     let mut session = session(None);
     let requested = session.on_text(r#"{"id":1,"connect":{"token":"t","subs":{"a":{},"b":{},"c *":{}}}}"#, at(1));
-    let effects = session.on_authenticated(tag(&requested), Ok(person("usr_1", "ses_1", at(900))), at(1));
+    let effects = session.on_authenticated(tag(&requested), Ok(authenticated("usr_1", "ses_1", at(900))), at(1));
     let tags: Vec<_> = effects
         .iter()
         .filter_map(|effect| match effect {
@@ -409,7 +409,7 @@ fn a_monitor_that_authenticates_in_its_first_frame_gets_the_snapshot_in_the_repl
 
 #[test]
 fn a_client_without_permission_to_watch_agents_is_rejected_by_the_monitor() {
-    let mut viewer = monitor(Some(person("usr_1", "ses_1", at(3600))));
+    let mut viewer = monitor(Some(authenticated("usr_1", "ses_1", at(3600))));
     assert_eq!(closed(&viewer.on_open(at(0))), Some(Close::Forbidden));
     let device = Authenticated { subject: Subject::Device("dev_1".into()), exp: at(300) };
     assert_eq!(closed(&monitor(Some(device)).on_open(at(0))), Some(Close::Forbidden));
