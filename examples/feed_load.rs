@@ -4,16 +4,22 @@
 //! on the server's control port (`COUNT SIZE` a line). Prints one JSON line.
 //!
 //! `cargo run --release --example feed_load -- port=8080 control=8081 n=1000 pids=1,2 [token=…] [rate=20] [secs=5]
-//!  [window=16] [size=200] [stall=0] [subs=incidents,alerts,devices]`
+//!  [window=16] [size=200] [stall=0] [subs=incidents,alerts,devices] [cert=FILE]`
+//!
+//! With `cert`, connections are under TLS and trust this certificate.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use serde_json::json;
 
 /// A clock tick of /proc/…/stat: 100 a second on every known Linux.
@@ -29,14 +35,39 @@ enum Stage {
 
 struct Subscriber {
     stream: TcpStream,
+    tls: Option<Box<ClientConnection>>,
     stage: Stage,
     left: Vec<u8>,
     dead: bool,
 }
 
-/// The command-line arguments.
+impl Subscriber {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(tls) = &mut self.tls else { return self.stream.read(buffer) };
+        loop {
+            match tls.reader().read(buffer) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                read => return read,
+            }
+            tls.read_tls(&mut self.stream)?;
+            tls.process_new_packets().map_err(io::Error::other)?;
+        }
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let Some(tls) = &mut self.tls else { return self.stream.write_all(bytes) };
+        tls.writer().write_all(bytes)?;
+        while tls.wants_write() {
+            tls.write_tls(&mut self.stream)?;
+        }
+        Ok(())
+    }
+}
+
+/// The arguments of the command line.
 struct Plan {
     port: u16,
+    tls: Option<Arc<ClientConfig>>,
     count: usize,
     token: Option<String>,
     subs: Vec<String>,
@@ -143,18 +174,28 @@ impl Load {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.plan.port));
         let mut stream = std::net::TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
+        let mut tls = match &self.plan.tls {
+            None => None,
+            Some(config) => {
+                let name = ServerName::from(IpAddr::from(Ipv4Addr::LOCALHOST));
+                Some(Box::new(ClientConnection::new(Arc::clone(config), name).map_err(io::Error::other)?))
+            }
+        };
         let credential = self.plan.token.as_ref().map(|token| format!("Authorization: Bearer {token}\r\n"));
-        write!(
-            stream,
+        let request = format!(
             "GET /api/v1/realtime HTTP/1.1\r\nHost: {address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
              Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\
              Sec-WebSocket-Protocol: muster.v1.json\r\n{}\r\n",
             credential.unwrap_or_default()
-        )?;
+        );
+        match &mut tls {
+            None => stream.write_all(request.as_bytes())?,
+            Some(tls) => rustls::Stream::new(&mut **tls, &mut stream).write_all(request.as_bytes())?,
+        }
         stream.set_nonblocking(true)?;
         let mut stream = TcpStream::from_std(stream);
         self.poll.registry().register(&mut stream, Token(self.subscribers.len()), Interest::READABLE)?;
-        self.subscribers.push(Subscriber { stream, stage: Stage::Handshake, left: Vec::new(), dead: false });
+        self.subscribers.push(Subscriber { stream, tls, stage: Stage::Handshake, left: Vec::new(), dead: false });
         Ok(())
     }
 
@@ -169,7 +210,7 @@ impl Load {
     fn read(&mut self, at: usize) {
         let mut buffer = std::mem::take(&mut self.buffer);
         while let Some(subscriber) = self.subscribers.get_mut(at).filter(|subscriber| !subscriber.dead) {
-            match subscriber.stream.read(&mut buffer) {
+            match subscriber.read(&mut buffer) {
                 Ok(0) => subscriber.dead = true,
                 Ok(got) => {
                     self.reads += 1;
@@ -226,7 +267,7 @@ impl Load {
 
     fn write(&mut self, at: usize, bytes: &[u8]) {
         if let Some(subscriber) = self.subscribers.get_mut(at) {
-            subscriber.dead |= subscriber.stream.write_all(bytes).is_err();
+            subscriber.dead |= subscriber.write_all(bytes).is_err();
         }
     }
 
@@ -364,6 +405,17 @@ fn stamp(text: &[u8]) -> Option<u128> {
     std::str::from_utf8(text.get(at..at + 20)?).ok()?.parse().ok()
 }
 
+/// Returns a configuration that trusts the certificate in a file.
+fn tls(certificate: &str) -> Result<ClientConfig, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("{certificate}: {error}");
+    let mut roots = RootCertStore::empty();
+    let pem = CertificateDer::from_pem_file(certificate).map_err(|error| failed(&error))?;
+    roots.add(pem).map_err(|error| failed(&error))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    Ok(versions.map_err(|error| failed(&error))?.with_root_certificates(roots).with_no_client_auth())
+}
+
 fn main() -> ExitCode {
     let arguments: HashMap<String, String> = std::env::args()
         .skip(1)
@@ -372,8 +424,16 @@ fn main() -> ExitCode {
     let number = |name: &str, default: f64| arguments.get(name).and_then(|value| value.parse().ok()).unwrap_or(default);
     let list = |name: &str| arguments.get(name).map(String::as_str).unwrap_or_default().split(',').map(str::to_owned);
     let subs = if arguments.contains_key("subs") { list("subs").collect() } else { vec!["incidents".to_owned()] };
+    let tls = match arguments.get("cert").map(|path| tls(path)).transpose() {
+        Ok(tls) => tls.map(Arc::new),
+        Err(error) => {
+            eprintln!("feed_load: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
     let plan = Plan {
         port: number("port", 8080.0) as u16,
+        tls,
         count: number("n", 100.0) as usize,
         token: arguments.get("token").cloned(),
         subs,

@@ -4,7 +4,9 @@
 //! `COUNT SIZE` publishes this many events whose frames are SIZE bytes; `stats` answers
 //! `{"connections":…,"evicted":…}`; `hash` answers with the milliseconds of one password hash.
 //!
-//! `cargo run --release --no-default-features --example feed_server -- PORT CONTROL_PORT FOLDER LANE [WORKERS]`
+//! `cargo run --release --no-default-features --example feed_server -- PORT CONTROL_PORT FOLDER TRANSPORT [WORKERS]`
+//!
+//! TRANSPORT is `plain` or `tls`. With `tls`, FOLDER contains the certificate, `cert.pem`.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -18,6 +20,7 @@ use muster::config::{self, Config, Source};
 use muster::server::Server;
 use muster_core::event::{Event, Publisher};
 use muster_limits::Quota;
+use rcgen::{CertifiedKey, generate_simple_self_signed};
 use serde_json::json;
 
 /// Password of the first administrator.
@@ -25,12 +28,17 @@ const PASSWORD: &str = "feed-bench-first-administrator";
 /// Length of a frame's envelope: channel, offset, name, time, identifier and the braces.
 const ENVELOPE: usize = 168;
 
-fn settings(port: u16, folder: &Path, lane: &str, workers: usize) -> Result<Config, String> {
+fn settings(port: u16, folder: &Path, transport: &str, workers: usize) -> Result<Config, String> {
+    let tls = match transport {
+        "plain" => String::new(),
+        "tls" => certificate(folder).map_err(|error| format!("certificate: {error}"))?,
+        other => return Err(format!("TRANSPORT {other}: must be `plain` or `tls`")),
+    };
     let text = format!(
-        "[server]\nlisten = \"127.0.0.1:{port}\"\nworkers = {workers}\nmax_connections = 25000\n\
+        "{tls}[server]\nlisten = \"127.0.0.1:{port}\"\nworkers = {workers}\nmax_connections = 25000\n\
          [llm]\nmodel = \"none\"\n[log]\nlevel = \"warn\"\n\
          [auth]\naccess_seconds = 86400\nlogins_per_address = 1000000\nlogins_per_minute = 1000000\n\
-         [limits.agent]\nhealth = 10000000\n[feed]\nlane = \"{lane}\"\nmax_per_person = 20000\n"
+         [limits.agent]\nhealth = 10000000\n[feed]\nmax_per_person = 20000\n"
     );
     let mut config = config::parse(&text, "bench", std::iter::empty()).map_err(|error| error.to_string())?;
     config.store.path = folder.join("store");
@@ -38,6 +46,16 @@ fn settings(port: u16, folder: &Path, lane: &str, workers: usize) -> Result<Conf
     let quotas = [&mut config.limits.login, &mut config.limits.unauthenticated, &mut config.limits.person];
     quotas.into_iter().for_each(|quota| *quota = Quota::Limited(10_000_000));
     Ok(config)
+}
+
+/// Writes a new certificate with its key into the folder; returns the settings that use them.
+fn certificate(folder: &Path) -> Result<String, Box<dyn std::error::Error>> {
+    let CertifiedKey { cert, signing_key } = generate_simple_self_signed(vec!["127.0.0.1".to_owned()])?;
+    let (cert_path, key_path) = (folder.join("cert.pem"), folder.join("key.pem"));
+    std::fs::create_dir_all(folder)?;
+    std::fs::write(&cert_path, cert.pem())?;
+    std::fs::write(&key_path, signing_key.serialize_pem())?;
+    Ok(format!("[server.tls]\ncert = {cert_path:?}\nkey = {key_path:?}\n"))
 }
 
 fn event(app: &App, size: usize) -> Event {
@@ -88,7 +106,7 @@ fn control(port: u16, app: Data<App>) -> io::Result<()> {
 }
 
 async fn serve(config: Config, control_port: u16) -> Result<(), String> {
-    let source = Source::given(&config);
+    let source = Source::fixed(&config);
     let first = InitialCredentials { key: None, password: Some(PASSWORD.to_owned()) };
     let app = App::start(config, source, first).await.map_err(|error| error.to_string())?;
     let server = Server::bind(app).map_err(|error| error.to_string())?;
@@ -100,14 +118,14 @@ async fn serve(config: Config, control_port: u16) -> Result<(), String> {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let parsed = |at: usize| arguments.get(at).and_then(|word| word.parse().ok());
-    let (Some(port), Some(control_port), Some(folder), Some(lane)) =
+    let (Some(port), Some(control_port), Some(folder), Some(transport)) =
         (parsed(0), parsed(1), arguments.get(2), arguments.get(3))
     else {
-        eprintln!("usage: feed_server PORT CONTROL_PORT FOLDER LANE [WORKERS]");
+        eprintln!("usage: feed_server PORT CONTROL_PORT FOLDER plain|tls [WORKERS]");
         return ExitCode::from(2);
     };
     let workers = arguments.get(4).and_then(|word| word.parse().ok()).unwrap_or(1);
-    let served = settings(port, Path::new(folder), lane, workers)
+    let served = settings(port, Path::new(folder), transport, workers)
         .and_then(|config| actix_rt::System::new().block_on(serve(config, control_port)));
     match served {
         Ok(()) => ExitCode::SUCCESS,

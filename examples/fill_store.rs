@@ -49,7 +49,7 @@ fn main() -> ExitCode {
 async fn start(folder: &str) -> Outcome<App> {
     let mut config = config::parse("[llm]\nmodel = \"none\"\n", "fill_store", std::iter::empty())?;
     config.store.path = folder.into();
-    let source = Source::given(&config);
+    let source = Source::fixed(&config);
     Ok(App::start(config, source, InitialCredentials::default()).await?)
 }
 

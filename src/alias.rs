@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_address_for_each() {
+    fn each_alias_has_one_canonical_path() {
         for (alias, address) in [
             ("/chat/completions", "/v1/chat/completions"),
             ("/openai/v1/chat/completions", "/v1/chat/completions"),
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_stays() {
+    fn other_paths_are_unchanged() {
         for path in ["/v1/models", "/api/models", "/", "/openai", "/openai/v2/models", "/modelsx", "/metrics", "/v1"] {
             assert_eq!(canonical(path), None, "{path}");
         }

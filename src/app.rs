@@ -448,7 +448,7 @@ async fn first_key(keys: &Keys, bootstrap: Option<Token>) -> Result<Option<Strin
     if keys.count() > 0 {
         return Ok(None);
     }
-    let given = bootstrap.is_some();
+    let is_configured = bootstrap.is_some();
     let made = keys.create_first(bootstrap).await.map_err(|error| failed("the first API key")(&error))?;
-    Ok((!given).then(|| made.key.reveal()))
+    Ok((!is_configured).then(|| made.key.reveal()))
 }

@@ -54,7 +54,7 @@ impl App {
         let folder = self.live().config.store.path.clone();
         let unread = |error: io::Error| {
             tracing::error!(%error, "the folder of backups cannot be read");
-            Error::new(Kind::Unavailable, "what was asked for is done, but backups cannot be listed: see the log")
+            Error::new(Kind::Unavailable, "the operation succeeded, but the backups cannot be listed: see the log")
         };
         let aside = stamped(&folder, &made, |name| {
             ["quarantine-", "replaced-"].iter().find_map(|prefix| name.strip_prefix(prefix))

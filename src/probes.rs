@@ -236,7 +236,9 @@ fn embedder(vectors: Arc<dyn EmbedModel>) -> Probe {
             match first.get_or_insert_with(|| vector.clone()) {
                 // NaN is outside of every range.
                 _ if !(0.999..1.001).contains(&norm) => ProbeResult::Unhealthy(format!("a vector of length {norm}")),
-                known if *known != vector => ProbeResult::Unhealthy("the same text has another vector now".to_owned()),
+                earlier if *earlier != vector => {
+                    ProbeResult::Unhealthy("the same text has another vector now".to_owned())
+                }
                 _ if begun.elapsed() > Duration::from_millis(100) => {
                     ProbeResult::Degraded("over 100 ms a text".to_owned())
                 }
@@ -378,8 +380,8 @@ async fn rate_limiter(limiter: RateLimiter, name: String) -> ProbeResult {
     let mut admitted = Vec::new();
     for _ in 0..3 {
         let rules = Quota::Limited(2).per_minute();
-        let ask = Admit { key: key.clone(), rules, estimate: Estimate::default(), hold_for: SECOND };
-        match limiter.admit(ask).await {
+        let request = Admit { key: key.clone(), rules, estimate: Estimate::default(), hold_for: SECOND };
+        match limiter.admit(request).await {
             Ok(decision) => admitted.push(matches!(decision, Decision::Admitted { .. })),
             Err(error) => return ProbeResult::Unhealthy(error.to_string()),
         }

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_is_spoken_to_in_its_own_way() {
+    fn each_provider_kind_has_its_own_adapter() {
         let text = r#"
             [[provider]]
             id = "ollama"
@@ -177,13 +177,13 @@ mod tests {
         let registry = registry(&config, &*model).unwrap();
         let embedded = Arc::new(EmbeddedAdapter::new(Arc::clone(&model)));
         let providers = providers(&config, &registry, &embedded, &[]).unwrap();
-        let spoken: Vec<_> =
+        let adapters: Vec<_> =
             providers.iter().map(|p| (p.provider.id.as_str(), format!("{:?}", p.provider.adapter))).collect();
         let expected =
             [("ollama", "OpenAiAdapter"), ("anthropic", "AnthropicAdapter"), ("embedded", "EmbeddedAdapter")];
-        for ((id, adapter), expected) in spoken.iter().zip(expected) {
+        for ((id, adapter), expected) in adapters.iter().zip(expected) {
             assert!(*id == expected.0 && adapter.starts_with(expected.1), "{id}: {adapter}");
         }
-        assert_eq!(spoken.len(), expected.len());
+        assert_eq!(adapters.len(), expected.len());
     }
 }

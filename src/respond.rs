@@ -38,7 +38,7 @@ pub async fn respond<B: MessageBody + 'static>(
     let app = request.app_data::<web::Data<App>>().cloned();
     let (method, path) = (request.method().clone(), request.path().to_owned());
     let otel = app.as_ref().and_then(|app| app.otel.as_ref());
-    let traced = otel.map(|otel| ServerSpan::begin(otel, &request, known(&method), &id));
+    let traced = otel.map(|otel| ServerSpan::begin(otel, &request, method_label(&method), &id));
     let span = tracing::info_span!("request", id = %id, method = %method, path = %path);
     let response = next.call(request).instrument(span.clone()).await?;
 
@@ -59,7 +59,7 @@ pub async fn respond<B: MessageBody + 'static>(
     let route = response.request().match_pattern().unwrap_or_else(|| "unmatched".to_owned());
     let elapsed = begun.elapsed();
     if let Some(app) = &app {
-        app.metrics.request(known(&method), &route, status.as_u16(), elapsed);
+        app.metrics.request(method_label(&method), &route, status.as_u16(), elapsed);
     }
     let key = response.request().extensions().get::<Caller>().map(|caller| caller.key.id.clone());
     span.in_scope(|| {
@@ -95,13 +95,13 @@ fn rendered<B: MessageBody + 'static>(
 }
 
 /// Returns the method for a metric label. Clients may invent methods, and each would be a time series of its own.
-fn known(method: &Method) -> &'static str {
-    let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
-    known.into_iter().find(|known| *known == method.as_str()).unwrap_or("other")
+fn method_label(method: &Method) -> &'static str {
+    let labels = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+    labels.into_iter().find(|label| *label == method.as_str()).unwrap_or("other")
 }
 
 fn request_id(request: &ServiceRequest) -> String {
-    let given = request.headers().get(REQUEST_ID).and_then(|value| value.to_str().ok());
+    let received = request.headers().get(REQUEST_ID).and_then(|value| value.to_str().ok());
     let fit = |id: &&str| (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
-    given.filter(fit).map_or_else(|| new_id(IdKind::Request), str::to_owned)
+    received.filter(fit).map_or_else(|| new_id(IdKind::Request), str::to_owned)
 }

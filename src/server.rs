@@ -7,20 +7,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_cors::Cors;
-use actix_http::HttpService;
-use actix_service::map_config;
+use actix_http::body::BoxBody;
+use actix_http::{HttpServiceBuilder, Request, Response};
+use actix_server::GracefulShutdownSignal;
+use actix_service::{Service, map_config};
 use actix_web::dev::{AppConfig, Server as ActixServer, ServerHandle, ServiceFactory, ServiceRequest, ServiceResponse};
 use actix_web::middleware::from_fn;
 use actix_web::rt::net::TcpStream;
-use actix_web::{App as ActixApp, HttpServer, web};
+use actix_web::{App as ActixApp, web};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::app::App;
-use crate::config::{Lane, Server as Settings};
+use crate::config::Server as Settings;
 use crate::http;
 use crate::respond::respond;
 use crate::tls::Certificate;
-use crate::ws::{Shard, SocketHandle, upgrades};
+use crate::ws::{ServerStream, Shard, SocketHandle, upgrades};
 
 /// A bound server. It accepts connections from its creation.
 pub struct Server {
@@ -58,10 +60,7 @@ impl Server {
         if let Some(otel) = &app.otel {
             otel.start(&app.clone().into_inner());
         }
-        let http = match (&certificate, app.live().config.feed.lane) {
-            (None, Lane::Direct) => direct(&app, &settings, listener)?,
-            (certificate, _) => plain(&app, &settings, listener, certificate.as_ref())?,
-        };
+        let http = serve_http(&app, &settings, listener, certificate.as_ref())?;
         let signals = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
         let hangup = signal(SignalKind::hangup())?;
         Ok(Self { app, address, http, certificate, signals, hangup })
@@ -151,43 +150,69 @@ fn routes(
         .configure(http::routes)
 }
 
-/// Serves all connections through actix-web, with TLS or without.
-fn plain(
+/// Builds the services of a worker thread.
+#[derive(Clone)]
+struct WorkerFactory {
+    app: web::Data<App>,
+    origins: Vec<String>,
+    address: SocketAddr,
+    secure: bool,
+    stopping: GracefulShutdownSignal,
+}
+
+impl WorkerFactory {
+    /// Returns the routes as a service of HTTP requests.
+    fn routes(
+        &self,
+        shard: &Rc<Shard>,
+    ) -> impl ServiceFactory<
+        Request,
+        Config = (),
+        Response = ServiceResponse,
+        Error = actix_web::Error,
+        InitError = (),
+        Service: Service<Request, Future: 'static>,
+        Future: 'static,
+    > + use<> {
+        // The only constructor that can state that connections are under TLS; `HttpServer`, which states it itself,
+        // cannot hand connections over.
+        let config = AppConfig::__priv_test_new(self.secure, self.address.to_string(), self.address);
+        map_config(routes(&self.app, shard, &self.origins), move |()| config.clone())
+    }
+
+    /// Returns a builder of the connections' service, which hands live sockets over to the feed.
+    fn http<T: ServerStream, S>(&self) -> HttpServiceBuilder<T, S>
+    where
+        S: ServiceFactory<Request, Config = ()>,
+        S::Error: Into<Response<BoxBody>> + 'static,
+        S::InitError: std::fmt::Debug,
+        <S::Service as Service<Request>>::Future: 'static,
+    {
+        let stopping = self.stopping.clone();
+        HttpServiceBuilder::default()
+            .graceful_shutdown_signal(move || {
+                let stopping = stopping.clone();
+                async move { stopping.notified().await }
+            })
+            .client_request_timeout(HEAD_WITHIN)
+            .client_disconnect_timeout(DISCONNECT_WITHIN)
+            // A client that disconnects cancels its upstream call at once, even while nothing can be written to it.
+            .h1_allow_half_closed(false)
+            .local_addr(self.address)
+            .on_connect_ext(|connection: &T, data| {
+                SocketHandle::attach(connection.tcp(), data);
+                at_once(connection.tcp());
+            })
+    }
+}
+
+/// Serves connections, with TLS or without; live sockets are taken over by the feed.
+fn serve_http(
     app: &web::Data<App>,
     settings: &Settings,
     listener: TcpListener,
     certificate: Option<&Arc<Certificate>>,
 ) -> io::Result<ActixServer> {
-    let (shared, origins) = (app.clone(), settings.cors_origins.clone());
-    let mut server = HttpServer::new(move || routes(&shared, &shared.sockets.shard(), &origins))
-        .on_connect(|connection, data| {
-            SocketHandle::keep(connection, data);
-            connection.downcast_ref::<TcpStream>().into_iter().for_each(at_once);
-        })
-        // A client that disconnects cancels its upstream call at once, even while nothing can be written to it.
-        .h1_allow_half_closed(false)
-        .max_connections(settings.max_connections)
-        .client_request_timeout(HEAD_WITHIN)
-        .client_disconnect_timeout(DISCONNECT_WITHIN)
-        .shutdown_timeout(settings.shutdown_grace_seconds)
-        .disable_signals();
-    if settings.workers > 0 {
-        server = server.workers(settings.workers);
-    }
-    let server = match certificate {
-        Some(certificate) => {
-            let config = certificate.server_config().map_err(io::Error::other)?;
-            server.tcp_nodelay(true).listen_rustls_0_23(listener, config)?
-        }
-        None => server.listen(listener)?,
-    };
-    Ok(server.run())
-}
-
-/// Serves connections without TLS; live sockets are taken over by the feed.
-fn direct(app: &web::Data<App>, settings: &Settings, listener: TcpListener) -> io::Result<ActixServer> {
-    let (shared, origins) = (app.clone(), settings.cors_origins.clone());
-    let address = listener.local_addr()?;
     let mut server = ActixServer::build()
         .max_concurrent_connections(settings.max_connections)
         .shutdown_timeout(settings.shutdown_grace_seconds)
@@ -195,28 +220,28 @@ fn direct(app: &web::Data<App>, settings: &Settings, listener: TcpListener) -> i
     if settings.workers > 0 {
         server = server.workers(settings.workers);
     }
-    let stopping = server.graceful_shutdown_signal();
-    let server = server.listen("http", listener, move || {
-        let shard = shared.sockets.shard();
-        let stopping = stopping.clone();
-        let routes = || map_config(routes(&shared, &shard, &origins), |()| AppConfig::default());
-        HttpService::build()
-            .graceful_shutdown_signal(move || {
-                let stopping = stopping.clone();
-                async move { stopping.notified().await }
-            })
-            .client_request_timeout(HEAD_WITHIN)
-            .client_disconnect_timeout(DISCONNECT_WITHIN)
-            .h1_allow_half_closed(false)
-            .local_addr(address)
-            .on_connect_ext(|connection: &TcpStream, data| {
-                SocketHandle::keep(connection, data);
-                at_once(connection);
-            })
-            .upgrade(upgrades(routes(), Rc::clone(&shard)))
-            .finish(routes())
-            .tcp()
-    })?;
+    let worker = WorkerFactory {
+        app: app.clone(),
+        origins: settings.cors_origins.clone(),
+        address: listener.local_addr()?,
+        secure: certificate.is_some(),
+        stopping: server.graceful_shutdown_signal(),
+    };
+    let server = match certificate {
+        None => server.listen("http", listener, move || {
+            let shard = worker.app.sockets.shard();
+            let upgrades = upgrades(worker.routes(&shard), Rc::clone(&shard));
+            worker.http().upgrade(upgrades).finish(worker.routes(&shard)).tcp()
+        })?,
+        Some(certificate) => {
+            let tls = certificate.server_config().map_err(io::Error::other)?;
+            server.listen("https", listener, move || {
+                let shard = worker.app.sockets.shard();
+                let upgrades = upgrades(worker.routes(&shard), Rc::clone(&shard));
+                worker.http().upgrade(upgrades).finish(worker.routes(&shard)).rustls_0_23(tls.clone())
+            })?
+        }
+    };
     Ok(server.run())
 }
 

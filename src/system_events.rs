@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_that_changes_is_told_and_a_first_look_is_not() {
+    fn a_changed_module_is_published_and_the_first_report_is_not() {
         use ModuleStatus::{Degraded, Healthy, Starting};
         let start = statuses(&report(&[("disk", Starting), ("keys", Healthy)]));
         assert_eq!(changed(&start, &report(&[("disk", Healthy), ("keys", Healthy)])), None);

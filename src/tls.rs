@@ -27,7 +27,7 @@ pub struct Certificate {
     cert: PathBuf,
     key: PathBuf,
     provider: Arc<CryptoProvider>,
-    shown: watch::Sender<Arc<CertifiedKey>>,
+    current: watch::Sender<Arc<CertifiedKey>>,
 }
 
 impl std::fmt::Debug for Certificate {
@@ -46,9 +46,9 @@ impl Certificate {
             return Ok(None);
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let shown = pair(&tls.cert, &tls.key, &provider)?;
-        let shown = watch::Sender::new(Arc::new(shown));
-        Ok(Some(Arc::new(Self { cert: tls.cert.clone(), key: tls.key.clone(), provider, shown })))
+        let current = pair(&tls.cert, &tls.key, &provider)?;
+        let current = watch::Sender::new(Arc::new(current));
+        Ok(Some(Arc::new(Self { cert: tls.cert.clone(), key: tls.key.clone(), provider, current })))
     }
 
     /// Reads both files again. If they cannot be used the present certificate is kept.
@@ -57,7 +57,7 @@ impl Certificate {
     /// Those of [`Certificate::read`].
     pub fn reload(&self) -> Result<(), TlsError> {
         let pair = pair(&self.cert, &self.key, &self.provider)?;
-        self.shown.send_replace(Arc::new(pair));
+        self.current.send_replace(Arc::new(pair));
         Ok(())
     }
 
@@ -75,7 +75,7 @@ impl Certificate {
 
 impl ResolvesServerCert for Certificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(Arc::clone(&self.shown.borrow()))
+        Some(Arc::clone(&self.current.borrow()))
     }
 }
 
@@ -89,12 +89,12 @@ fn pair(cert: &Path, key: &Path, provider: &CryptoProvider) -> Result<CertifiedK
     let chain = chain.map_err(|error| bad_cert(format!("is no PEM file: {error}")))?;
     if chain.is_empty() {
         return Err(bad_cert(
-            "holds no certificate: give the PEM file of the server's own, then those of its issuers".into(),
+            "holds no certificate: it must contain the server's certificate in PEM form, followed by those of its issuers".into(),
         ));
     }
     let text = std::fs::read(key).map_err(|error| bad_key(format!("cannot be read: {error}")))?;
     let private = PrivateKeyDer::from_pem_slice(&text)
-        .map_err(|_| bad_key("holds no private key: give it as PEM, without a password".into()))?;
+        .map_err(|_| bad_key("holds no private key: it must contain the key in PEM form, without a password".into()))?;
     CertifiedKey::from_der(chain, private, provider).map_err(|error| match error {
         rustls::Error::InconsistentKeys(_) => {
             bad_key(format!("is not the key of the certificate in {}", cert.display()))

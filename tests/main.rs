@@ -42,7 +42,7 @@ mod operations;
 mod otel;
 mod prompt;
 mod realtime;
-mod realtime_actix;
+mod realtime_tls;
 mod refusals;
 mod rejected_writes;
 mod reload;

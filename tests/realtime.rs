@@ -10,5 +10,4 @@ mod killed;
 mod limits;
 mod sessions;
 mod shutdown;
-mod tls;
 pub(crate) mod world;

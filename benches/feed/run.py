@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The feed beside its floor, in one run: a thread that holds sockets and nothing else, and Muster's lanes with
-everything on.
+"""The feed beside its floor, in one run: a thread that holds sockets and nothing else, and Muster with everything on,
+without TLS and with it.
 
 Needs release builds of the examples `feed_server`, `feed_load` and `raw_hub`. The sides take turns, and each figure is
 the median of the rounds. Frames of all sides are equally long. CPU and bytes are the server's; wall-clock figures of a
 shared machine are lower bounds, and the load client costs about as much as a good server. Quote the ratios.
 
-  benches/feed/run.py --target target [--secs 5] [--rounds 1] [--lanes direct,actix] [--only load,stalled] [--json FILE]
+  benches/feed/run.py --target target [--secs 5] [--rounds 1] [--transports plain,tls] [--only load,stalled] [--json FILE]
 """
 
 import argparse
@@ -43,6 +43,8 @@ class Side:
     process: subprocess.Popen
     # From its start until it serves.
     ready_s: float
+    # Of a server with TLS: its certificate.
+    cert: pathlib.Path | None = None
 
     @property
     def pid(self):
@@ -52,9 +54,9 @@ class Side:
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", type=pathlib.Path, default=pathlib.Path("target"))
-    parser.add_argument("--secs", type=float, default=5, help="of each phase of a load, 5 by default")
-    parser.add_argument("--rounds", type=int, default=1, help="of each load, 1 by default")
-    parser.add_argument("--lanes", default="direct,actix", help="those of the server that are measured")
+    parser.add_argument("--secs", type=float, default=5, help="of each phase of a load, 5 if not summary")
+    parser.add_argument("--rounds", type=int, default=1, help="of each load, 1 if not summary")
+    parser.add_argument("--transports", default="plain,tls", help="of the server that is measured, default %(default)s")
     parser.add_argument("--only", default=",".join(SCENES), help=f"of {', '.join(SCENES)}")
     parser.add_argument("--connections", default="", help="loads of these only, such as 100,1000")
     parser.add_argument("--json", type=pathlib.Path, help="write every figure there")
@@ -68,11 +70,11 @@ def free_port():
 
 
 @contextlib.contextmanager
-def served(binary, name, folder, lane=None, store=None):
+def served(binary, name, folder, transport=None, store=None):
     """A server, with a fresh store unless one is named; ended when left."""
     port, control = free_port(), free_port()
     store = store or folder / f"store-{time.monotonic_ns()}"
-    command = [binary, port, control] + ([store, lane, 1] if lane else [])
+    command = [binary, port, control] + ([store, transport, 1] if transport else [])
     log = folder / f"{name}.log"
     begun = time.monotonic()
     with open(log, "wb") as out:
@@ -83,7 +85,8 @@ def served(binary, name, folder, lane=None, store=None):
             if process.poll() is not None or time.monotonic() > until:
                 raise SystemExit(f"{name} does not start: {log.read_text(errors='replace')[-600:]}")
             time.sleep(0.02)
-        yield Side(name, port, control, process, time.monotonic() - begun)
+        cert = store / "cert.pem" if transport == "tls" else None
+        yield Side(name, port, control, process, time.monotonic() - begun, cert)
     finally:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -92,11 +95,9 @@ def served(binary, name, folder, lane=None, store=None):
         process.wait()
 
 
-def most_on(side):
-    """Connections that a side can hold with the files that it may open; a socket on actix-web is kept twice, so that it
-    can be cut off."""
-    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 200
-    return files // 2 if side == "actix" else files
+def most():
+    """Connections that a side can hold with the files that it may open."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 200
 
 
 class Bench:
@@ -109,8 +110,8 @@ class Bench:
         for binary in (self.server, self.load_binary, self.hub):
             if not binary.exists():
                 raise SystemExit(f"{binary} is not built: run make bench-feed")
-        self.lanes = [lane for lane in args.lanes.split(",") if lane]
-        self.sides = ["raw floor", *self.lanes]
+        self.transports = [name for name in args.transports.split(",") if name]
+        self.sides = ["raw floor", *self.transports]
 
     def start(self, name):
         if name == "raw floor":
@@ -122,6 +123,8 @@ class Bench:
         words = {"port": side.port, "control": side.control, "pids": side.pid, "subs": SUBSCRIPTIONS} | more
         if token:
             words["token"] = token
+        if side.cert:
+            words["cert"] = side.cert
         command = [str(self.load_binary), *(f"{name}={value}" for name, value in words.items())]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         if done.returncode:
@@ -138,11 +141,11 @@ class Bench:
             rounds = {name: [] for name in self.sides}
             for _ in range(self.args.rounds):
                 for name in self.sides:
-                    if count > most_on(name):
-                        print(f"NOT MEASURED: {name} with {count} connections: it holds two files for each")
+                    if count > most():
+                        print(f"NOT MEASURED: {name} with {count} connections: each is an open file")
                         continue
                     with self.start(name) as side:
-                        token = None if name == "raw floor" else wire.login(wire.connect(side.port))
+                        token = None if name == "raw floor" else wire.login(wire.connect(side))
                         rounds[name].append(self.load(side, token, n=count, rate=rate, window=window,
                                                       secs=self.args.secs))
             for name, got in ((name, got) for name, got in rounds.items() if got):
@@ -151,13 +154,14 @@ class Bench:
             table.loads(count, [run for run in results if run["connections"] == count])
         return results
 
-    def scene(self, name, lane):
-        """Measures one of the other sides on a separate server."""
+    def scene(self, name, transport):
+        """One of the others, on a server of its own."""
         if name == "restart":
-            store = self.folder / f"restarted-{lane}"
-            return scenes.restarted(lambda: served(self.server, f"feed_server {lane}", self.folder, lane, store))
-        with self.start(lane) as side:
-            token, secs = wire.login(wire.connect(side.port)), self.args.secs
+            store = self.folder / f"restarted-{transport}"
+            program = f"feed_server {transport}"
+            return scenes.restarted(lambda: served(self.server, program, self.folder, transport, store))
+        with self.start(transport) as side:
+            token, secs = wire.login(wire.connect(side)), self.args.secs
             match name:
                 case "stalled":
                     return scenes.stalled(self.load, side, token, max(20, secs))
@@ -183,11 +187,11 @@ def main():
             found["load"] = bench.loads()
         for name in SCENES[1:]:
             if name in only:
-                # Whom logins and a start serve does not matter to them.
-                lanes = bench.lanes[:1] if name in ("logins", "restart") else bench.lanes
-                found[name] = {lane: bench.scene(name, lane) for lane in lanes}
+                # The others do not depend on the transport.
+                sides = bench.transports if name == "stalled" else bench.transports[:1]
+                found[name] = {side: bench.scene(name, side) for side in sides}
                 table.scene(name, found[name])
-    table.aims(found, bench.lanes)
+    table.aims(found, bench.transports)
     if args.json:
         args.json.write_text(json.dumps(found, indent=1))
     return 0

@@ -74,8 +74,8 @@ def flood(live, over):
 
 def revoked(side, token, times):
     """From the request that ends a session to the close of its socket, with sockets that send without end."""
-    http = wire.connect(side.port)
-    others = [wire.Socket(side.port, token) for _ in range(10)]
+    http = wire.connect(side)
+    others = [wire.Socket(side, token) for _ in range(10)]
     for other in others:
         other.send({"id": 1, "subscribe": {"ch": "incidents", "snapshot": False}})
     live, over = list(others), threading.Event()
@@ -86,7 +86,7 @@ def revoked(side, token, times):
     waits, codes = [], []
     for _ in range(times):
         mine = wire.login(http)
-        victim = wire.Socket(side.port, mine)
+        victim = wire.Socket(side, mine)
         victim.send({"id": 1, "subscribe": {"ch": "incidents", "snapshot": False}})
         victim.answer(1)
         live.append(victim)
@@ -115,7 +115,7 @@ def revoked(side, token, times):
 def resumed(side, token, times=10, missed=500):
     """From `subscribe` with a position 500 events back to the last of them."""
     control, waits = wire.Control(side.control), []
-    first = wire.Socket(side.port, token)
+    first = wire.Socket(side, token)
     first.send({"id": 1, "subscribe": {"ch": "incidents", "snapshot": False}})
     at = first.answer(1)["ok"]
     for _ in range(times):
@@ -123,7 +123,7 @@ def resumed(side, token, times=10, missed=500):
         for _ in range(missed):
             while not first.frame()[1].startswith(b'{"ch":"incidents","off"'):
                 pass
-        second = wire.Socket(side.port, token)
+        second = wire.Socket(side, token)
         begun = time.perf_counter()
         since = {"epoch": at["epoch"], "offset": at["offset"]}
         second.send({"id": 1, "subscribe": {"ch": "incidents", "since": since}})
@@ -147,7 +147,7 @@ def logins(side, secs, clients=4):
     until, done = time.monotonic() + secs, []
 
     def log_in():
-        http, count = wire.connect(side.port), 0
+        http, count = wire.connect(side), 0
         while time.monotonic() < until:
             wire.login(http)
             count += 1
@@ -164,10 +164,10 @@ def logins(side, secs, clients=4):
             "floor_per_s": cores * 1000 / hash_ms, "cores": cores}
 
 
-def filled(port, token, kind, count, body, clients=8):
+def filled(side, token, kind, count, body, clients=8):
     """Makes so many over HTTP."""
     def make(first):
-        http = wire.connect(port)
+        http = wire.connect(side)
         for number in range(first, count, clients):
             wire.request(http, "POST", f"/api/v1/{kind}", body(number), token)
 
@@ -183,10 +183,10 @@ def place(number):
 def restarted(start, devices=100_000, incidents=10_000, times=3):
     """From the start of the process to its first answer, with a store that holds all these."""
     with start() as side:
-        token, begun = wire.login(wire.connect(side.port)), time.monotonic()
-        filled(side.port, token, "devices", devices, lambda number: {
+        token, begun = wire.login(wire.connect(side)), time.monotonic()
+        filled(side, token, "devices", devices, lambda number: {
             "name": f"Siren {number}", "kind": "siren", "hw_class": "siren-2", "location": place(number)})
-        filled(side.port, token, "incidents", incidents, lambda number: {
+        filled(side, token, "incidents", incidents, lambda number: {
             "title": f"Flood {number}", "kind": "flood", "severity": "Severe", "urgency": "Immediate",
             "certainty": "Observed", "geometry": place(number)})
         filling = time.monotonic() - begun

@@ -21,25 +21,25 @@ def loads(connections, runs):
              formatted(run["p99_ms"], 2), int(run["dead"])))
 
 
-def scene(name, by_lane):
+def scene(name, by_side):
     print(f"\n{name}")
-    for lane, figures in by_lane.items():
+    for side, figures in by_side.items():
         if figures is None:
-            print(f"  {lane:8} NOT MEASURED")
+            print(f"  {side:8} NOT MEASURED")
             continue
         summary = ", ".join(f"{key} {formatted(value) if isinstance(value, float) else value}" for key, value in figures.items())
-        print(f"  {lane:8} {summary}", flush=True)
+        print(f"  {side:8} {summary}", flush=True)
 
 
-def aims(found, lanes):
-    """Each aim beside what each lane reached."""
+def aims(found, sides):
+    """Prints each aim beside the figure of each side."""
     by_run = {(run["side"], run["connections"]): run for run in found.get("load", [])}
 
     def load(figure, connections):
-        return lambda lane: by_run.get((lane, connections), {}).get(figure)
+        return lambda side: by_run.get((side, connections), {}).get(figure)
 
     def of(name, figure):
-        return lambda lane: ((found.get(name) or {}).get(lane) or {}).get(figure)
+        return lambda side: ((found.get(name) or {}).get(side) or {}).get(figure)
 
     rows = (
         ("KiB a connection, 10,000", load("kib_per_connection", 10_000), 6, "<="),
@@ -53,13 +53,13 @@ def aims(found, lanes):
     )
     print("\naims")
     for what, figure, aim, mode in rows:
-        figures = {lane: figure(lane) for lane in lanes}
+        figures = {side: figure(side) for side in sides}
         if not any(got is not None for got in figures.values()):
             print(f"  {what:32} {'':8} {'':12}  {mode} {aim:<9} NOT MEASURED")
             continue
-        for lane, got in figures.items():
+        for side, got in figures.items():
             if got is None:
                 verdict = "NOT MEASURED"
             else:
                 verdict = "met" if (got <= aim if mode == "<=" else got >= aim) else "MISSED"
-            print(f"  {what:32} {lane:8} {formatted(got):>12}  {mode} {aim:<9} {verdict}")
+            print(f"  {what:32} {side:8} {formatted(got):>12}  {mode} {aim:<9} {verdict}")

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import socket
+import ssl
 import struct
 
 EMAIL, PASSWORD = "admin@muster.local", "feed-bench-first-administrator"
@@ -37,8 +38,15 @@ def request(connection, method, path, body=None, token=None):
     return json.loads(body)
 
 
-def connect(port):
-    return http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+def tls(side):
+    """A context that trusts the side's certificate."""
+    return ssl.create_default_context(cafile=side.cert)
+
+
+def connect(side):
+    if side.cert:
+        return http.client.HTTPSConnection("127.0.0.1", side.port, timeout=60, context=tls(side))
+    return http.client.HTTPConnection("127.0.0.1", side.port, timeout=60)
 
 
 def login(connection):
@@ -63,12 +71,14 @@ def masked(text, opcode=1):
 class Socket:
     """A live socket with a token. Frames are read whole."""
 
-    def __init__(self, port, token):
-        self.socket = socket.create_connection(("127.0.0.1", port), 30)
+    def __init__(self, side, token):
+        self.socket = socket.create_connection(("127.0.0.1", side.port), 30)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if side.cert:
+            self.socket = tls(side).wrap_socket(self.socket, server_hostname="127.0.0.1")
         key = base64.b64encode(os.urandom(16)).decode()
         self.socket.sendall(
-            f"GET /api/v1/realtime HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"GET /api/v1/realtime HTTP/1.1\r\nHost: 127.0.0.1:{side.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: muster.v1.json\r\n"
             f"Authorization: Bearer {token}\r\n\r\n".encode())
         self.left = b""

@@ -10,7 +10,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
 use super::control::{ControlCommand, located_in_args};
-use crate::ws::protocol::CommandAsk;
+use crate::ws::protocol::CommandRequest;
 use crate::ws::{Command, CommandSink, Done};
 
 /// Controls tasks on behalf of a caller.
@@ -32,16 +32,16 @@ pub struct AgentCommands(pub Arc<dyn Controls>);
 impl CommandSink for AgentCommands {
     fn run(&self, command: Command) -> Option<BoxFuture<'static, Done>> {
         let requester = Requester::of(command.by);
-        let name = ControlCommand::of(&command.ask.name)?;
+        let name = ControlCommand::of(&command.request.name)?;
         if matches!(requester.by, muster_identity::By::Device(_)) {
             return None;
         }
         let tasks = Arc::clone(&self.0);
-        Some(carry_out(tasks, name, command.ask, requester).map(|done| done.map_err(with_details)).boxed())
+        Some(carry_out(tasks, name, command.request, requester).map(|done| done.map_err(with_details)).boxed())
     }
 }
 
-async fn carry_out(tasks: Arc<dyn Controls>, name: ControlCommand, ask: CommandAsk, requester: Requester) -> Done {
+async fn carry_out(tasks: Arc<dyn Controls>, name: ControlCommand, ask: CommandRequest, requester: Requester) -> Done {
     let control = name.read(ask.args.as_deref(), ask.idem.as_deref())?;
     let task = ask.target.ok_or_else(missing_target)?;
     let reply = tasks.control(task, control, requester).await.map_err(located_in_args)?;

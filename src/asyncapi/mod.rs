@@ -87,7 +87,7 @@ pub fn description() -> Value {
         },
         "x-commands": agents::commands(),
         "x-close-codes": Close::ALL.map(|close| json!({
-            "code": close.code(), "reason": close.name(), "then": close.then().says() })),
+            "code": close.code(), "reason": close.name(), "then": close.then().description() })),
         "x-error-codes": FaultKind::ALL.map(|kind| {
             let (code, reason) = kind.row();
             json!({ "code": code, "reason": reason, "retryable": kind.retryable() })

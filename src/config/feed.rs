@@ -8,21 +8,9 @@ use super::ConfigError;
 use crate::ws::protocol::ProtocolOptions;
 use crate::ws::{ShardOptions, SocketOptions};
 
-/// Implementation that carries sockets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Lane {
-    /// The feed takes sockets over from HTTP and writes to them itself. Not with TLS, which always uses `Actix`.
-    #[default]
-    Direct,
-    /// A streaming response of actix-web, with an actor per connection.
-    Actix,
-}
-
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Feed {
-    pub lane: Lane,
     /// Milliseconds for the first frame of a connection without a token in its handshake.
     pub connect_within_ms: u64,
     /// Milliseconds between heartbeats.
@@ -51,7 +39,6 @@ pub struct Feed {
 impl Default for Feed {
     fn default() -> Self {
         Self {
-            lane: Lane::default(),
             connect_within_ms: 10_000,
             heartbeat_ms: 25_000,
             answer_within_ms: 10_000,

@@ -32,7 +32,7 @@ pub struct Source {
     path: Option<PathBuf>,
     text: String,
     flags: Flags,
-    given: Option<Box<Config>>,
+    fixed: Option<Box<Config>>,
 }
 
 /// Command-line options that override settings, at the start and at each reload.
@@ -44,8 +44,8 @@ pub struct Flags {
 
 impl Source {
     /// Returns the source of settings that the program itself provides; reading them again returns the same.
-    pub fn given(config: &Config) -> Self {
-        Self { given: Some(Box::new(config.clone())), ..Self::default() }
+    pub fn fixed(config: &Config) -> Self {
+        Self { fixed: Some(Box::new(config.clone())), ..Self::default() }
     }
 
     /// Reads the same file again.
@@ -53,7 +53,7 @@ impl Source {
     /// # Errors
     /// Those of [`load`].
     pub fn reload(&self) -> Result<(Config, Self), ConfigError> {
-        match &self.given {
+        match &self.fixed {
             Some(config) => Ok((Config::clone(config), self.clone())),
             None => load(self.path.as_deref(), self.flags.clone()),
         }
@@ -105,7 +105,7 @@ pub fn load(path: Option<&Path>, flags: Flags) -> Result<(Config, Source), Confi
     if let Some(data) = &flags.data {
         config.store.path.clone_from(data);
     }
-    Ok((config, Source { path: path.map(Path::to_path_buf), text, flags, given: None }))
+    Ok((config, Source { path: path.map(Path::to_path_buf), text, flags, fixed: None }))
 }
 
 /// Returns the complete first API key for an empty store, from `MUSTER_BOOTSTRAP_KEY`.
@@ -260,12 +260,12 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_means_every_default() {
+    fn an_empty_file_yields_the_defaults() {
         assert_eq!(read("", &[]), Ok(Config::default()));
     }
 
     #[test]
-    fn the_shipped_file_says_the_defaults() {
+    fn the_shipped_file_contains_the_defaults() {
         let shipped = include_str!("../../config.toml");
         assert_eq!(read(shipped, &[]), Ok(Config::default()));
     }
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_or_bad_is_named_with_its_line() {
+    fn unknown_and_invalid_settings_are_reported_with_their_line() {
         let at = |text: &str| match read(text, &[]) {
             Err(ConfigError::InFile { line, why, .. }) => (line, why),
             other => panic!("{other:?}"),

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_its_range_is_named() {
+    fn settings_out_of_range_are_reported() {
         let refused = |memory: Memory| memory.check().unwrap_err().to_string();
         assert_eq!(refused(Memory { bm25_b: 1.1, ..Memory::default() }), "memory.bm25_b: takes 0 to 1");
         assert_eq!(refused(Memory { alpha: f64::NAN, ..Memory::default() }), "memory.alpha: takes 0 to 1");

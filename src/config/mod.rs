@@ -16,7 +16,7 @@ pub use agents::Agents;
 pub use auth::{Auth, Bound};
 pub use devices::Devices;
 pub use engines::{Engines, Workspace};
-pub use feed::{Feed, Lane};
+pub use feed::Feed;
 pub use firmware::Firmware;
 pub use incidents::Incidents;
 pub use load::{ConfigError, Flags, Source, admin_password, bootstrap_key, command_line, default_file, load, parse};

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::Disaster;
-use crate::ws::protocol::CommandAsk;
+use crate::ws::protocol::CommandRequest;
 use crate::ws::{Command, CommandSink, Done};
 
 /// Default time that a device has to answer a command.
@@ -58,8 +58,10 @@ struct Ack {
 impl CommandSink for DisasterCommands {
     fn run(&self, command: Command) -> Option<BoxFuture<'static, Done>> {
         let network = self.0.clone();
-        match (&command.by, command.ask.name.as_str()) {
-            (By::Device(device), "device.ack") => Some(device_ack(network, Arc::clone(device), command.ask).boxed()),
+        match (&command.by, command.request.name.as_str()) {
+            (By::Device(device), "device.ack") => {
+                Some(device_ack(network, Arc::clone(device), command.request).boxed())
+            }
             (By::Person(_), "incident.acknowledge") => Some(acknowledge(network, command).boxed()),
             (By::Person(_), "device.command") => Some(order(network, command).boxed()),
             _ => None,
@@ -70,29 +72,29 @@ impl CommandSink for DisasterCommands {
 async fn acknowledge(network: Disaster, command: Command) -> Done {
     let by = command.by;
     by.require(Permission::IncidentsWrite)?;
-    let Acknowledge { version, note } = arguments(command.ask.args.as_deref())?.unwrap_or_default();
+    let Acknowledge { version, note } = arguments(command.request.args.as_deref())?.unwrap_or_default();
     let if_match = version.map_or(IfMatch::Any, IfMatch::Version);
     let transition =
         IncidentTransition { action: Action::Acknowledge, note, reason: None, details: TransitionDetails::default() };
-    let answer = network.incidents.transition(by, target(command.ask.target)?, if_match, transition).await?;
+    let answer = network.incidents.transition(by, target(command.request.target)?, if_match, transition).await?;
     json(&answer.incident)
 }
 
 async fn order(network: Disaster, command: Command) -> Done {
     let by = command.by;
     by.require(Permission::DevicesCommand)?;
-    let order: Option<Order> = arguments(command.ask.args.as_deref())?;
+    let order: Option<Order> = arguments(command.request.args.as_deref())?;
     let Order { name, args, timeout_s } = order.ok_or_else(|| wrong("args", "must be {\"name\": …, \"args\": {…}}"))?;
     if name.is_empty() || name.len() > 100 {
         return Err(wrong("args.name", "must be 1 to 100 characters"));
     }
     let timeout = Duration::from_secs(timeout_s.unwrap_or(PATIENCE).clamp(1, 604_800).into());
     let sent =
-        network.devices.command(target(command.ask.target)?, NewCommand { name, args, timeout }, by, None).await?;
+        network.devices.command(target(command.request.target)?, NewCommand { name, args, timeout }, by, None).await?;
     json(&sent.command)
 }
 
-async fn device_ack(network: Disaster, device: Arc<str>, ask: CommandAsk) -> Done {
+async fn device_ack(network: Disaster, device: Arc<str>, ask: CommandRequest) -> Done {
     let ack: Option<Ack> = arguments(ask.args.as_deref())?;
     let Ack { ok, refused, result } = ack.ok_or_else(|| wrong("args", "must be {\"ok\": true or false, …}"))?;
     if result.as_ref().is_some_and(|result| result.to_string().len() > MAX_RESULT) {

@@ -25,7 +25,7 @@ pub async fn staying(request: &HttpRequest) -> Result<Admitted, HttpError> {
             let watch = admission.watch(&person.session_id);
             let watch =
                 watch.ok_or_else(|| HttpError::new(Kind::Unauthenticated, "the session is over: log in again"))?;
-            Ok(Admitted { who: Authenticated { subject: Subject::Person(person), exp: end_of(&token) }, watch })
+            Ok(Admitted { client: Authenticated { subject: Subject::Person(person), exp: end_of(&token) }, watch })
         }
         _ => {
             let admitted = admission.authenticate(scheme, token, None, &address_of(&app, request)).await;

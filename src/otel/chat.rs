@@ -36,7 +36,7 @@ pub struct ChatSpan {
     /// `None` if the caller does not want this request to be recorded; its metrics count all the same.
     context: Option<Context>,
     operation: Operation,
-    asked_model: Option<String>,
+    requested_model: Option<String>,
     begun: Instant,
     /// Provider calls of a stream, known once it is open.
     attempts: OnceLock<Vec<Attempt>>,
@@ -55,16 +55,16 @@ struct End<'a> {
 
 impl ChatSpan {
     /// Begins the span whose identifier the providers of the chain receive.
-    pub fn begin(otel: &Otel, ask: &GatewayChatRequest) -> Self {
-        Self::of(otel, Operation::Chat, ask.models.first().cloned(), ask.traceparent.as_deref())
+    pub fn begin(otel: &Otel, request: &GatewayChatRequest) -> Self {
+        Self::of(otel, Operation::Chat, request.models.first().cloned(), request.traceparent.as_deref())
     }
 
     /// Begins the span of any operation, by the `traceparent` that the providers receive.
-    pub fn of(otel: &Otel, operation: Operation, asked_model: Option<String>, traceparent: Option<&str>) -> Self {
+    pub fn of(otel: &Otel, operation: Operation, requested_model: Option<String>, traceparent: Option<&str>) -> Self {
         let context = traceparent.and_then(Context::of_chat);
         let context = context.filter(|context| context.sampled && otel.0.settings.traces);
         let attempts = OnceLock::new();
-        Self { otel: otel.clone(), context, operation, asked_model, begun: Instant::now(), attempts }
+        Self { otel: otel.clone(), context, operation, requested_model, begun: Instant::now(), attempts }
     }
 
     pub fn answered(&self, answer: &CompletedChat) {
@@ -134,12 +134,20 @@ impl ChatSpan {
     }
 
     fn end(&self, end: &End<'_>) {
-        let asked = self.asked_model.as_deref().or(end.model).unwrap_or("default");
-        self.otel.0.figures.chat(self.operation.name(), end.provider, asked, end.model, end.usage, end.error, end.took);
+        let requested = self.requested_model.as_deref().or(end.model).unwrap_or("default");
+        self.otel.0.figures.chat(
+            self.operation.name(),
+            end.provider,
+            requested,
+            end.model,
+            end.usage,
+            end.error,
+            end.took,
+        );
         let Some(context) = self.context else { return };
         let ended = SystemTime::now();
         let mut attributes: Vec<(&'static str, Attribute)> =
-            vec![("gen_ai.operation.name", self.operation.name().into()), ("gen_ai.request.model", asked.into())];
+            vec![("gen_ai.operation.name", self.operation.name().into()), ("gen_ai.request.model", requested.into())];
         attributes.extend(end.provider.map(|provider| ("gen_ai.provider.name", provider.into())));
         attributes.extend(end.model.map(|model| ("gen_ai.response.model", model.into())));
         if end.usage.total() > 0 {
@@ -150,7 +158,7 @@ impl ChatSpan {
             attributes.push(("gen_ai.response.finish_reasons", Attribute::Texts(end.finish.clone())));
         }
         attributes.extend(end.error.map(|error| ("error.type", error.into())));
-        let (name, failed) = (format!("{} {asked}", self.operation.name()), end.error.is_some());
+        let (name, failed) = (format!("{} {requested}", self.operation.name()), end.error.is_some());
         // A single provider call is the chat itself; several calls get a span each.
         if end.attempts.len() > 1 {
             self.tell_attempts(context, end, ended);

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chat_knows_its_request_by_the_header_alone() {
+    fn the_chat_span_finds_its_request_by_the_header_alone() {
         let request = Context::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01").unwrap();
         let chat = Context::of_chat(&request.chat().header()).unwrap();
         assert_eq!((chat, chat.parent), (request.chat(), Some(request.span)));

@@ -87,21 +87,21 @@ impl Figures {
         &self,
         operation: &str,
         provider: Option<&str>,
-        asked: &str,
+        requested: &str,
         model: Option<&str>,
         usage: Usage,
         error: Option<&str>,
         took: Duration,
     ) {
         let provider = provider.unwrap_or_default();
-        let asked = if model.is_some() { asked } else { OTHER };
+        let requested = if model.is_some() { requested } else { OTHER };
         let model = model.unwrap_or_default();
         if usage.total() > 0 {
             for (kind, tokens) in [("input", usage.prompt_tokens), ("output", usage.completion_tokens)] {
-                self.tokens.with_label_values(&[operation, provider, asked, model, kind]).observe(tokens.into());
+                self.tokens.with_label_values(&[operation, provider, requested, model, kind]).observe(tokens.into());
             }
         }
-        let labels = [operation, provider, asked, model, error.unwrap_or_default()];
+        let labels = [operation, provider, requested, model, error.unwrap_or_default()];
         self.operations.with_label_values(&labels).observe(took.as_secs_f64());
     }
 

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_engine_that_failed_counts_until_its_next_turn() {
+    fn a_failed_engine_counts_until_its_next_check() {
         let rotation = Rotation::default();
         assert_eq!(rotation.verdict(), ProbeResult::Healthy);
         rotation.note("a", Some("a: 1 in place of 2".to_owned()));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn agents_that_the_build_has_no_engines_for_are_told_and_lost_ones_are_a_failure() {
+    fn agents_without_engines_in_this_build_are_reported_and_missing_ones_are_a_failure() {
         let all: Vec<_> = muster_engines::all().collect();
         let whole = Agents::built_in(&all).unwrap();
         let verdict = resolved(&whole);

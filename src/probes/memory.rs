@@ -45,12 +45,12 @@ async fn found(memory: &Memory, clock: &Clock) -> Result<ProbeResult, Error> {
     let stored = memory.store(entry, &By::System, Precondition::None, None).await?;
     let begun = Instant::now();
     let query = Query { text: word.into(), mode: Mode::Text, limit: 50, ..Query::default() };
-    let ask = SearchParams { query, namespace: Some(NAMESPACE.to_owned()), after: None };
-    let answer = memory.search(ask, &By::System).await?;
+    let request = SearchParams { query, namespace: Some(NAMESPACE.to_owned()), after: None };
+    let response = memory.search(request, &By::System).await?;
     let took = begun.elapsed();
     memory.delete(Some(NAMESPACE), KEY, Precondition::None, &By::System).await?;
-    let first = answer.hits.first().is_some_and(|hit| hit.record.id == stored.record.id);
-    Ok(match answer.index {
+    let first = response.hits.first().is_some_and(|hit| hit.record.id == stored.record.id);
+    Ok(match response.index {
         IndexHealth::Down => ProbeResult::Unhealthy("the index does not answer".to_owned()),
         IndexHealth::Rebuilding { percent } => ProbeResult::Degraded(format!("the index is made anew ({percent} %)")),
         IndexHealth::Ready if !first => ProbeResult::Unhealthy("an entry that was stored is not found".to_owned()),

@@ -80,9 +80,9 @@ fn down(error: &dyn Display) -> ProbeResult {
 }
 
 /// Checks whether an actor answers, and how fast.
-async fn soon<T, E: Display>(asked: impl Future<Output = Result<T, E>>) -> ProbeResult {
+async fn soon<T, E: Display>(request: impl Future<Output = Result<T, E>>) -> ProbeResult {
     let begun = Instant::now();
-    match asked.await {
+    match request.await {
         Err(error) => down(&error),
         Ok(_) if begun.elapsed() > SOON => {
             ProbeResult::Degraded(format!("an answer took over {} ms", SOON.as_millis()))
@@ -130,9 +130,7 @@ impl Slow {
         let since = |seen: &AtomicU64, now: u64| now - seen.swap(now, Ordering::Relaxed).min(now);
         let evicted = since(&self.evicted, sockets.evicted());
         if since(&self.overflows, stats.overflows) > 0 {
-            return ProbeResult::Unhealthy(
-                "a thread of connections fell behind the feed, and they came again".to_owned(),
-            );
+            return ProbeResult::Unhealthy("a thread fell behind the feed, and its connections were reset".to_owned());
         }
         if evicted > EVICTED {
             return ProbeResult::Degraded(format!("{evicted} slow consumers were cut off"));

@@ -42,7 +42,7 @@ impl Admission for Identity {
             Ok(admitted) => self
                 .watch(&admitted.person.session_id)
                 .map(|watch| Admitted {
-                    who: Authenticated { subject: Subject::Person(admitted.person), exp: admitted.exp },
+                    client: Authenticated { subject: Subject::Person(admitted.person), exp: admitted.exp },
                     watch,
                 })
                 .ok_or(Refusal::Invalid),
@@ -83,7 +83,7 @@ impl Admission for FeedAuthenticator {
         let admitted = self.devices.authenticate_token(&token, self.clock.now()).map(|seen| {
             let revoked = self.devices.revoked(&seen, self.clock.clone()).boxed();
             let subject = Subject::Device(Arc::clone(&seen.device));
-            Admitted { who: Authenticated { subject, exp: seen.exp }, watch: Watch { revoked, grant: None } }
+            Admitted { client: Authenticated { subject, exp: seen.exp }, watch: Watch { revoked, grant: None } }
         });
         std::future::ready(admitted.map_err(|error| refusal(&error))).boxed()
     }
@@ -108,7 +108,7 @@ impl FeedAuthenticator {
         }
         let exp = key.expires_at.unwrap_or(NO_END);
         let watch = Watch { revoked: self.keys.ended(token).boxed(), grant: None };
-        Ok(Admitted { who: Authenticated { subject: Subject::of_key(key), exp }, watch })
+        Ok(Admitted { client: Authenticated { subject: Subject::of_key(key), exp }, watch })
     }
 }
 
@@ -118,7 +118,7 @@ fn refusal(error: &Error) -> Refusal {
 
 /// An authenticated user or device.
 pub struct Admitted {
-    pub who: Authenticated,
+    pub client: Authenticated,
     pub watch: Watch,
 }
 
@@ -132,7 +132,7 @@ pub struct Watch {
 
 impl std::fmt::Debug for Admitted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Admitted").field("who", &self.who).finish_non_exhaustive()
+        f.debug_struct("Admitted").field("client", &self.client).finish_non_exhaustive()
     }
 }
 

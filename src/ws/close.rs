@@ -110,9 +110,9 @@ impl Close {
 
 impl AfterClose {
     /// Returns an explanation for the description of the feed.
-    pub const fn says(self) -> &'static str {
+    pub const fn description(self) -> &'static str {
         match self {
-            Self::Nothing => "nothing: the client asked for it",
+            Self::Nothing => "nothing: the client closed the connection",
             Self::Stop => "stop: another try would end the same way",
             Self::LogIn => "log in or refresh first, then connect",
             Self::Refresh => "refresh the token, then connect at once",

@@ -13,7 +13,7 @@ use muster_identity::By;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::protocol::{CommandAsk, Fault, FaultKind};
+use super::protocol::{CommandRequest, Fault, FaultKind};
 
 /// Time for which an `idem` is remembered.
 const REMEMBERED: Duration = Duration::from_secs(600);
@@ -24,19 +24,19 @@ const MOST: usize = 65_536;
 #[derive(Debug, Clone)]
 pub struct Command {
     pub by: By,
-    pub ask: CommandAsk,
+    pub request: CommandRequest,
 }
 
 /// The result of a command: JSON, or an error.
 pub type Done = Result<Box<RawValue>, Error>;
 
-/// Executes commands, after checking whether the caller may give them.
+/// Executes commands, after checking whether the caller is permitted to.
 pub trait CommandSink: Send + Sync + std::fmt::Debug {
-    /// Executes a command, or returns `None` if it does not know the name.
+    /// Executes a command, or returns `None` for an unknown name.
     fn run(&self, command: Command) -> Option<BoxFuture<'static, Done>>;
 }
 
-/// The result of a command, shared by everyone who sent it.
+/// The result of a command, shared by all connections that sent it.
 type Outcome = Shared<BoxFuture<'static, Result<Box<RawValue>, Fault>>>;
 
 #[derive(Debug)]
@@ -54,15 +54,15 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// Adds an executor of commands. The first one that knows a name executes it.
+    /// Adds an executor of commands. The first one that accepts a name executes it.
     pub fn register(&self, sink: Arc<dyn CommandSink>) {
         self.sinks.lock().unwrap_or_else(PoisonError::into_inner).insert(0, sink);
     }
 
     /// Executes a command and returns its result. It completes even if its caller stops waiting.
     pub fn run(&self, command: Command, now: Millis) -> Outcome {
-        let Some(idem) = command.ask.idem.clone() else { return self.begin(command) };
-        let digest = digest(&command.ask);
+        let Some(idem) = command.request.idem.clone() else { return self.begin(command) };
+        let digest = digest(&command.request);
         let key = (Arc::from(command.by.id()), idem);
         let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
         if remembered.len() >= MOST {
@@ -70,12 +70,12 @@ impl Commands {
         }
         let full = remembered.len() >= MOST;
         match remembered.entry(key) {
-            Entry::Occupied(mut known) if known.get().until <= now || failed(&known.get().outcome) => {
+            Entry::Occupied(mut earlier) if earlier.get().until <= now || failed(&earlier.get().outcome) => {
                 let outcome = self.begin(command);
-                known.insert(Remembered { digest, until: now.plus(REMEMBERED), outcome: outcome.clone() });
+                earlier.insert(Remembered { digest, until: now.plus(REMEMBERED), outcome: outcome.clone() });
                 outcome
             }
-            Entry::Occupied(known) if known.get().digest == digest => known.get().outcome.clone(),
+            Entry::Occupied(earlier) if earlier.get().digest == digest => earlier.get().outcome.clone(),
             Entry::Occupied(_) => {
                 fault(FaultKind::IdempotencyConflict, "this idem was used for another command: use a new one")
             }
@@ -91,7 +91,7 @@ impl Commands {
     }
 
     fn begin(&self, command: Command) -> Outcome {
-        let name = command.ask.name.clone();
+        let name = command.request.name.clone();
         let sinks = self.sinks.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(running) = sinks.iter().find_map(|sink| sink.run(command.clone())) else {
             return fault(FaultKind::UnknownCommand, format!("there is no command `{name}`"));
@@ -112,9 +112,9 @@ fn fault(kind: FaultKind, message: impl Into<String>) -> Outcome {
     futures::future::ready(Err(Fault::new(kind, message))).boxed().shared()
 }
 
-fn digest(ask: &CommandAsk) -> [u8; 32] {
-    let args = ask.args.as_ref().map_or("null", |args| args.get());
-    let parts = [&ask.name, ask.target.as_deref().unwrap_or_default(), args];
+fn digest(request: &CommandRequest) -> [u8; 32] {
+    let args = request.args.as_ref().map_or("null", |args| args.get());
+    let parts = [&request.name, request.target.as_deref().unwrap_or_default(), args];
     parts.iter().fold(Sha256::new(), |hash, part| hash.chain_update(part).chain_update([0])).finalize().into()
 }
 

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_limited_and_free_again_when_dropped() {
+    fn connections_are_limited_and_released_when_dropped() {
         let counts = Counts::new(1, 1);
         let device = Subject::Device("dev_1".into());
         let anonymous = counts.anonymous();

@@ -26,10 +26,10 @@ pub fn listen(
     channels: Vec<(String, Option<Position>)>,
 ) -> Result<HttpResponse, Error> {
     // With HTTP/2, other requests share the transport.
-    let line = request.conn_data::<SocketHandle>().filter(|_| request.version() < Version::HTTP_2).cloned();
+    let socket = request.conn_data::<SocketHandle>().filter(|_| request.version() < Version::HTTP_2).cloned();
     let waker = Rc::new(RefCell::new(None));
     let opening = Opening {
-        link: Box::new(Reach { waker: Rc::clone(&waker), line }),
+        link: Box::new(EventStreamHandle { waker: Rc::clone(&waker), socket }),
         framing: Framing::Events(Positions::new(channels.clone())),
         endpoint: Endpoint::Feed,
         admitted: Some(admitted),
@@ -45,12 +45,12 @@ pub fn listen(
         .streaming(EventStream { shard, conn, waker, ended: false }))
 }
 
-struct Reach {
+struct EventStreamHandle {
     waker: Rc<RefCell<Option<Waker>>>,
-    line: Option<SocketHandle>,
+    socket: Option<SocketHandle>,
 }
 
-impl TransportHandle for Reach {
+impl TransportHandle for EventStreamHandle {
     fn wake(&self) {
         if let Some(waker) = self.waker.borrow_mut().take() {
             waker.wake();
@@ -58,8 +58,8 @@ impl TransportHandle for Reach {
     }
 
     fn cut(&self) {
-        match &self.line {
-            Some(line) => line.cut(),
+        match &self.socket {
+            Some(socket) => socket.cut(),
             // The stream is polled, sees that it was abandoned, and ends.
             None => self.wake(),
         }

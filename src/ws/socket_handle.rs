@@ -4,7 +4,6 @@ use std::net::{Shutdown, TcpStream as StdStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use actix_tls::accept::rustls_0_23::TlsStream;
 use actix_web::dev::Extensions;
 use actix_web::rt::net::TcpStream;
 
@@ -13,14 +12,11 @@ use actix_web::rt::net::TcpStream;
 pub struct SocketHandle(Arc<StdStream>);
 
 impl SocketHandle {
-    /// Attaches the socket to the data of a newly accepted connection, with TLS or without.
-    pub fn keep(connection: &dyn std::any::Any, data: &mut Extensions) {
-        let plain = connection.downcast_ref::<TcpStream>();
-        let tls = || connection.downcast_ref::<TlsStream<TcpStream>>().map(|tls| tls.get_ref().0);
-        let Some(stream) = plain.or_else(tls) else { return };
-        match stream.as_fd().try_clone_to_owned() {
+    /// Attaches the socket to the data of a newly accepted connection.
+    pub fn attach(connection: &TcpStream, data: &mut Extensions) {
+        match connection.as_fd().try_clone_to_owned() {
             Ok(fd) => drop(data.insert(Self(Arc::new(StdStream::from(fd))))),
-            Err(error) => tracing::warn!(%error, "a socket cannot be kept: a stalled reader cannot be cut off"),
+            Err(error) => tracing::warn!(%error, "a socket cannot be duplicated: a stalled reader cannot be cut off"),
         }
     }
 

@@ -163,9 +163,9 @@ async fn a34_a_permission_that_is_taken_ends_what_it_covered_and_nothing_else() 
 async fn a35_pages_of_other_origins_are_refused_before_the_upgrade() {
     let muster = server("[server]\ncors_origins = [\"https://ops.example.org\"]\n");
     let token = admin_token(&muster).await;
-    let own = format!("http://{}", muster.address);
-    let suffix = format!("http://evil{}", muster.address);
-    let prefix = format!("http://{}.evil.example", muster.address);
+    let own = muster.url();
+    let suffix = own.replacen("://", "://evil", 1);
+    let prefix = format!("{own}.evil.example");
     let bearer = format!("Bearer {token}");
     for foreign in ["https://evil.example", "null", suffix.as_str(), prefix.as_str(), "https://ops.example.org.evil"] {
         for headers in [vec![("origin", foreign)], vec![("origin", foreign), ("authorization", bearer.as_str())]] {
@@ -192,7 +192,7 @@ async fn a_bad_token_is_401_at_the_handshake_and_one_in_the_query_is_not_read() 
     let token = admin_token(&muster).await;
     let query = format!("/api/v1/realtime?token={token}&access_token={token}");
     assert_eq!(Socket::handshake(&muster, &query, &[]).await.err().unwrap().status, 403);
-    let origin = format!("http://{}", muster.address);
+    let origin = muster.url();
     let mut socket = Socket::handshake(&muster, &query, &[("origin", &origin)]).await.unwrap();
     socket.send(&json!({ "id": 1, "connect": {} })).await;
     assert_eq!(socket.closed().await, 4001);

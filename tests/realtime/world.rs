@@ -21,19 +21,13 @@ impl SnapshotSource for Incidents {
     }
 }
 
-/// A server with these settings of the feed, on the default lane.
+/// A server with these settings of the feed.
 pub(super) fn server(settings: &str) -> Muster {
-    server_on("direct", settings)
+    with_sources(Muster::start(settings))
 }
 
-/// The same on a given lane.
-pub(crate) fn server_on(lane: &str, settings: &str) -> Muster {
-    let lane = format!("[feed]\nlane = \"{lane}\"\n");
-    let settings = match settings.split_once("[feed]\n") {
-        Some((before, after)) => format!("{before}{lane}{after}"),
-        None => format!("{settings}\n{lane}"),
-    };
-    let muster = Muster::start(&settings);
+/// The same server, with snapshots of channels.
+pub(crate) fn with_sources(muster: Muster) -> Muster {
     for prefix in ["incidents", "devices", "alerts", "firmware"] {
         muster.app.feed.register_source(prefix, Arc::new(Incidents));
     }
@@ -63,3 +57,6 @@ pub(crate) fn publish_with(
 /// checked by the bench: here both sides share an allocator whose arenas grew by 2 to 35 MiB in a second, varying by
 /// run.
 pub(crate) const STALLED_KIB: u64 = 64 << 10;
+
+/// Number of clients that reconnect at the same time. The benchmark does it with 10,000 in 5 s.
+pub(super) const RECONNECTS: usize = 1000;

@@ -52,7 +52,16 @@ impl Client {
         Self { http, base: base.into(), key: None }
     }
 
-    /// The same client, with its connections, with this key.
+    /// A client that trusts this certificate and no other.
+    pub fn trusting(base: impl Into<String>, pem: &str) -> Self {
+        muster_providers::install_tls();
+        let certificate = reqwest::Certificate::from_pem(pem.as_bytes()).unwrap();
+        let http =
+            reqwest::Client::builder().no_proxy().timeout(TEST_TIMEOUT).tls_certs_only([certificate]).build().unwrap();
+        Self { http, base: base.into(), key: None }
+    }
+
+    /// The same client, and its connections, with this key.
     pub fn with(&self, key: impl Into<String>) -> Self {
         Self { key: Some(key.into()), ..self.clone() }
     }

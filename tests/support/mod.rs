@@ -19,6 +19,7 @@ pub mod responses;
 pub mod rng;
 pub mod server;
 pub mod socket;
+pub mod tls;
 pub mod upstream;
 pub mod wire;
 

@@ -15,8 +15,11 @@ use muster_identity::keys::Token;
 use muster_limits::Quota;
 use serde_json::json;
 use tempfile::TempDir;
+use tokio::net::TcpStream;
 
 use super::client::Client;
+use super::socket::{Transport, with_timeout};
+use super::tls::SelfSigned;
 use super::{EMAIL, KEY, PASSWORD};
 
 /// A running server; it is stopped on drop.
@@ -28,6 +31,8 @@ pub struct Muster {
     pub app: Data<App>,
     handle: ServerHandle,
     kill_model: Box<dyn Fn() + Send>,
+    /// Its certificate, if it serves under TLS.
+    certificate: Option<SelfSigned>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -37,7 +42,16 @@ impl Muster {
         Self::start_in(tempfile::tempdir().unwrap(), settings)
     }
 
-    /// Starts on a data folder that may contain data.
+    /// Starts under TLS, with a certificate that the clients made here trust.
+    pub fn start_under_tls(settings: &str) -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let (certificate, tls) = SelfSigned::write(data.path());
+        let mut server = Self::start_in(data, &format!("{settings}\n{tls}"));
+        server.certificate = Some(certificate);
+        server
+    }
+
+    /// Starts on a data folder that may hold something.
     pub fn start_in(data: TempDir, settings: &str) -> Self {
         let mut config = parse(settings);
         config.server.listen = "127.0.0.1:0".parse().unwrap();
@@ -46,7 +60,7 @@ impl Muster {
         let (sender, receiver) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             actix_rt::System::new().block_on(async move {
-                let source = Source::given(&config);
+                let source = Source::fixed(&config);
                 let key = Some(Token::parse(KEY).unwrap());
                 let credentials = InitialCredentials { key, password: Some(PASSWORD.to_owned()) };
                 let app = App::start(config, source, credentials).await.unwrap();
@@ -60,12 +74,34 @@ impl Muster {
             });
         });
         let (address, handle, tree, app, kill_model) = receiver.recv().expect("the server started");
-        Self { address, tree, data, app, handle, kill_model, thread: Some(thread) }
+        Self { address, tree, data, app, handle, kill_model, certificate: None, thread: Some(thread) }
     }
 
     /// A client with the first key.
     pub fn client(&self) -> Client {
-        Client::new(format!("http://{}", self.address)).with(KEY)
+        let client = match &self.certificate {
+            Some(certificate) => Client::trusting(self.url(), &certificate.pem),
+            None => Client::new(self.url()),
+        };
+        client.with(KEY)
+    }
+
+    /// The URL of the server.
+    pub fn url(&self) -> String {
+        format!("{}://{}", if self.certificate.is_some() { "https" } else { "http" }, self.address)
+    }
+
+    /// A new connection, under TLS if the server is.
+    pub async fn connect(&self) -> Box<dyn Transport> {
+        self.secure(TcpStream::connect(self.address).await.unwrap()).await
+    }
+
+    /// A connection that stands, under TLS if the server is.
+    pub async fn secure(&self, stream: TcpStream) -> Box<dyn Transport> {
+        match &self.certificate {
+            Some(certificate) => Box::new(with_timeout(certificate.connect(stream)).await),
+            None => Box::new(stream),
+        }
     }
 
     /// A client with the token of the first administrator, who has all permissions.

@@ -56,14 +56,14 @@ pub async fn admin_token(muster: &Muster) -> String {
 }
 
 impl Socket {
-    /// Attempts a handshake with these headers in addition to the required ones.
+    /// Tries a handshake with these headers besides the necessary ones.
     pub async fn handshake(
         muster: &Muster,
         path: &str,
         headers: &[(&'static str, &str)],
     ) -> Result<Self, HandshakeRejection> {
-        let stream = TcpStream::connect(muster.address).await.unwrap();
-        Self::handshake_over(Box::new(stream), &format!("ws://{}{path}", muster.address), headers).await
+        let url = format!("{}{path}", muster.url().replacen("http", "ws", 1));
+        Self::handshake_over(muster.connect().await, &url, headers).await
     }
 
     /// Attempts a handshake with the server at this URL.
@@ -110,8 +110,7 @@ impl Socket {
 
     /// Opens a socket without a token, as a page of the server does.
     pub async fn page(muster: &Muster) -> Self {
-        let origin = format!("http://{}", muster.address);
-        Self::handshake(muster, "/api/v1/realtime", &[("origin", &origin)]).await.unwrap()
+        Self::handshake(muster, "/api/v1/realtime", &[("origin", &muster.url())]).await.unwrap()
     }
 
     /// Opens a page's socket and authenticates it by a `connect` frame.
@@ -220,7 +219,7 @@ impl Socket {
 
 /// A socket whose bytes are written by the test.
 pub struct Raw {
-    pub stream: TcpStream,
+    pub stream: Box<dyn Transport>,
 }
 
 impl Raw {
@@ -233,14 +232,23 @@ impl Raw {
     pub async fn open_at(muster: &Muster, path: &str, token: &str) -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(4096).unwrap();
-        let mut stream = socket.connect(muster.address).await.unwrap();
-        let request = format!(
+        let mut stream = muster.secure(socket.connect(muster.address).await.unwrap()).await;
+        stream.write_all(Self::request(muster, path, token).as_bytes()).await.unwrap();
+        Self::over(stream).await
+    }
+
+    /// The request of a handshake.
+    pub fn request(muster: &Muster, path: &str, token: &str) -> String {
+        format!(
             "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
              Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
              Authorization: Bearer {token}\r\n\r\n",
             muster.address
-        );
-        stream.write_all(request.as_bytes()).await.unwrap();
+        )
+    }
+
+    /// A socket whose request was sent: reads the response.
+    pub async fn over(mut stream: Box<dyn Transport>) -> Self {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             head.push(with_timeout(stream.read_u8()).await.unwrap());
@@ -254,7 +262,7 @@ impl Raw {
 
     /// Sends bytes; returns false if the server has closed the connection.
     pub async fn send(&mut self, bytes: &[u8]) -> bool {
-        self.stream.write_all(bytes).await.is_ok()
+        self.stream.write_all(bytes).await.is_ok() && self.stream.flush().await.is_ok()
     }
 
     /// A masked frame with this first byte.
@@ -287,7 +295,7 @@ impl Raw {
     }
 
     /// The next frame's first byte and payload; `None` at the connection's end.
-    async fn read(&mut self) -> Option<(u8, Vec<u8>)> {
+    pub async fn read(&mut self) -> Option<(u8, Vec<u8>)> {
         let first = with_timeout(self.stream.read_u8()).await.ok()?;
         let length = match with_timeout(self.stream.read_u8()).await.ok()? {
             126 => u64::from(self.stream.read_u16().await.ok()?),

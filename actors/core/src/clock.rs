@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use jiff::Timestamp;
+use jiff::civil::{DateTime, date};
 use jiff::fmt::temporal::DateTimePrinter;
+use jiff::{SignedDuration, Timestamp};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -32,21 +33,35 @@ impl<'de> Deserialize<'de> for Millis {
 }
 
 impl Millis {
-    /// Formats the time as RFC 3339 in UTC with milliseconds and `Z`, the form used in every response.
+    /// The last millisecond of the year 9999, the last time that RFC 3339 can express.
+    const LAST: Self = Self(253_402_300_799_999);
+
+    /// Formats the time as RFC 3339 in UTC with milliseconds and `Z`, the form used in every response. Times after the
+    /// year 9999 are formatted as its last millisecond.
     pub fn rfc3339(self) -> String {
         const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
-        i64::try_from(self.0)
-            .ok()
-            .and_then(|ms| Timestamp::from_millisecond(ms).ok())
-            .map(|at| PRINTER.timestamp_to_string(&at))
-            // Only reached for years past 9999.
-            .unwrap_or_else(|| "9999-12-31T23:59:59.999Z".to_owned())
+        let millis = i64::try_from(self.min(Self::LAST).0).unwrap_or_default();
+        match Timestamp::from_millisecond(millis) {
+            Ok(at) => PRINTER.timestamp_to_string(&at),
+            // The last 26 hours of the year 9999, which `Timestamp` excludes.
+            Err(_) => {
+                let at = EPOCH.checked_add(SignedDuration::from_millis(millis)).unwrap_or(DateTime::MAX);
+                PRINTER.datetime_to_string(&at) + "Z"
+            }
+        }
     }
 
-    /// Parses an RFC 3339 time with any offset.
+    /// Parses an RFC 3339 time with any offset. `None` for other texts, and for times that in UTC are before 1970 or
+    /// after the year 9999.
     pub fn parse_rfc3339(text: &str) -> Option<Self> {
-        let at: Timestamp = text.parse().ok().filter(|_| has_rfc3339_shape(text))?;
-        u64::try_from(at.as_millisecond()).ok().map(Self)
+        if !has_rfc3339_shape(text) {
+            return None;
+        }
+        let millis = match text.parse::<Timestamp>() {
+            Ok(at) => i128::from(at.as_millisecond()),
+            Err(_) => parse_beyond_timestamps(text)?.as_millis(),
+        };
+        u64::try_from(millis).ok().map(Self).filter(|at| *at <= Self::LAST)
     }
 
     /// Returns whole seconds since the Unix epoch.
@@ -64,6 +79,28 @@ impl Millis {
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
+}
+
+const EPOCH: DateTime = date(1970, 1, 1).at(0, 0, 0, 0);
+
+/// Parses a text of the form of RFC 3339; returns the time since the Unix epoch. `Timestamp` ends 26 hours before the
+/// year 9999 does, so that each of its values has a local time with every offset.
+fn parse_beyond_timestamps(text: &str) -> Option<SignedDuration> {
+    let (local, ahead) = match text.strip_suffix(['Z', 'z']) {
+        Some(local) => (local, SignedDuration::ZERO),
+        None => {
+            let (local, offset) = text.split_at_checked(text.len().checked_sub("+00:00".len())?)?;
+            let (hours, minutes) = offset.get(1..)?.split_once(':')?;
+            let (hours, minutes) = (hours.parse::<i64>().ok()?, minutes.parse::<i64>().ok()?);
+            if hours > 23 || minutes > 59 {
+                return None;
+            }
+            let ahead = SignedDuration::from_mins(60 * hours + minutes);
+            (local, if offset.starts_with('-') { -ahead } else { ahead })
+        }
+    };
+    let local: DateTime = local.parse().ok()?;
+    local.duration_since(EPOCH).checked_sub(ahead)
 }
 
 /// Returns whether a text has the form that RFC 3339 (section 5.6) requires. The parser also accepts ISO 8601 forms
@@ -152,6 +189,40 @@ mod tests {
         assert_eq!(at.rfc3339(), "1985-04-12T23:20:50.520Z");
         // Its second example: the same instant in another offset.
         assert_eq!(Millis::parse_rfc3339("1996-12-19T16:39:57-08:00"), Millis::parse_rfc3339("1996-12-20T00:39:57Z"));
+    }
+
+    #[test]
+    fn the_last_day_of_the_year_9999_is_parsed_and_formatted() {
+        // 253402300799 is 9999-12-31T23:59:59Z (`date -u -d 9999-12-31T23:59:59Z +%s`).
+        for (text, millis, formatted) in [
+            ("9999-12-31T23:59:59Z", 253_402_300_799_000, "9999-12-31T23:59:59.000Z"),
+            ("9999-12-31T23:59:59.999999z", 253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+            ("9999-12-31T23:59:59+12:00", 253_402_257_599_000, "9999-12-31T11:59:59.000Z"),
+            ("9999-12-31T11:59:59-12:00", 253_402_300_799_000, "9999-12-31T23:59:59.000Z"),
+            ("9999-12-30T22:00:00Z", 253_402_207_200_000, "9999-12-30T22:00:00.000Z"),
+            ("9999-12-30T22:00:01Z", 253_402_207_201_000, "9999-12-30T22:00:01.000Z"),
+        ] {
+            let at = Millis::parse_rfc3339(text);
+            assert_eq!(at, Some(Millis(millis)), "{text}");
+            assert_eq!(at.unwrap().rfc3339(), formatted, "{text}");
+        }
+        assert_eq!(Millis(u64::MAX).rfc3339(), "9999-12-31T23:59:59.999Z");
+    }
+
+    #[test]
+    fn times_after_the_year_9999_in_utc_and_invalid_offsets_are_rejected() {
+        for text in [
+            "9999-12-31T23:59:59-12:00",
+            "9999-12-31T23:59:59-00:01",
+            "9999-12-31T23:59:59+24:00",
+            "9999-12-31T23:59:59+00:60",
+            "9999-12-32T00:00:00Z",
+            "9999-12-31T24:00:00Z",
+            "1969-12-31T23:59:59Z",
+            "0000-01-01T00:00:00+23:59",
+        ] {
+            assert_eq!(Millis::parse_rfc3339(text), None, "{text}");
+        }
     }
 
     #[test]

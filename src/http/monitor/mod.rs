@@ -1,6 +1,6 @@
 //! The live monitor of agents (q62).
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse};
 
 use crate::error::HttpError;
 use crate::error::sets::{Agent, HandshakeErrors};
@@ -30,7 +30,7 @@ operations! {
         ("Origin" = Option<String>, Header, description = "Origin of the page; without it the handshake needs a key or token"),
     ),
     responses((status = 101, description = "The WebSocket is open"), HandshakeErrors<Agent>))]
-pub async fn open(_counted: Open, request: HttpRequest, body: web::Payload) -> Result<HttpResponse, HttpError> {
+pub async fn open(_counted: Open, request: HttpRequest) -> Result<HttpResponse, HttpError> {
     let url = address_of(&*app(&request)?, &request);
-    Ok(ws::upgrade((ws::shard_of(&request)?, Endpoint::Agents), &request, &url, body).await?)
+    Ok(ws::upgrade((ws::shard_of(&request)?, Endpoint::Agents), &request, &url).await?)
 }

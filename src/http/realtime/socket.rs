@@ -1,6 +1,6 @@
 //! `GET /api/v1/realtime`
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse};
 
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, HandshakeErrors};
@@ -24,7 +24,7 @@ use crate::ws::{self, Endpoint};
         ("Origin" = Option<String>, Header, description = "Origin of the page; without it the handshake needs a token"),
     ),
     responses((status = 101, description = "The WebSocket is open"), HandshakeErrors<Disaster>))]
-pub async fn open(_counted: Open, request: HttpRequest, body: web::Payload) -> Result<HttpResponse, HttpError> {
+pub async fn open(_counted: Open, request: HttpRequest) -> Result<HttpResponse, HttpError> {
     let url = address_of(&*app(&request)?, &request);
-    Ok(ws::upgrade((ws::shard_of(&request)?, Endpoint::Feed), &request, &url, body).await?)
+    Ok(ws::upgrade((ws::shard_of(&request)?, Endpoint::Feed), &request, &url).await?)
 }

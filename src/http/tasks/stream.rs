@@ -34,13 +34,13 @@ impl Stream {
     /// # Errors
     /// `RateLimited` if the caller has the maximum number of open streams.
     pub(super) fn open(reader: Reader, caller: Admitted) -> Result<Self, Error> {
-        let Admitted { who, watch } = caller;
-        let place = reader.app.agency.streams.known(&who.subject).ok_or_else(|| {
+        let Admitted { client, watch } = caller;
+        let place = reader.app.agency.streams.known(&client.subject).ok_or_else(|| {
             let message = "you have as many event streams of tasks open as may be (agents.streams_per_key): close one \
                            first, or follow all tasks on one socket (/api/q62/dashboard/agents)";
             Error::new(Kind::RateLimited, message).coded("connection_limit").retry_in(Duration::from_secs(10))
         })?;
-        let (now, left) = (Instant::now(), who.exp.since(reader.app.clock.now()));
+        let (now, left) = (Instant::now(), client.exp.since(reader.app.clock.now()));
         let until = now + left.min(MAX_STREAM);
         Ok(Self { reader, watch, _place: place, until, quiet_since: now, ready: VecDeque::new(), over: false })
     }

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_then_the_rate() {
+    fn a_burst_is_admitted_and_then_the_rate() {
         let mut bucket = Bucket::new(Rate { per_second: 20, burst: 40 }, Millis(0));
         assert_eq!((0..100).filter(|_| bucket.take(Millis(0))).count(), 40);
         assert_eq!((0..100).filter(|_| bucket.take(Millis(1000))).count(), 20);
@@ -55,7 +55,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn no_span_lets_more_through_than_burst_and_rate(steps in prop::collection::vec(0_u64..200, 1..200)) {
+        fn no_interval_admits_more_than_burst_and_rate(steps in prop::collection::vec(0_u64..200, 1..200)) {
             let mut bucket = Bucket::new(Rate { per_second: 20, burst: 40 }, Millis(0));
             let (mut now, mut taken) = (0, 0);
             for step in steps {

@@ -79,11 +79,11 @@ impl Fault {
     /// Returns the error as on the wire.
     pub fn json(&self) -> Value {
         let (code, reason) = self.kind.row();
-        let mut said =
+        let mut error =
             json!({ "code": code, "reason": reason, "message": self.message, "retryable": self.kind.retryable() });
-        if let (Some(details), Some(said)) = (&self.details, said.as_object_mut()) {
-            said.insert("details".to_owned(), details.clone());
+        if let (Some(details), Some(error)) = (&self.details, error.as_object_mut()) {
+            error.insert("details".to_owned(), details.clone());
         }
-        said
+        error
     }
 }

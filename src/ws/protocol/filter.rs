@@ -17,7 +17,7 @@ const TYPE_BYTES: usize = 64;
 /// A filter as sent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct FilterAsk {
+pub struct FilterRequest {
     pub bbox: Option<Box4>,
     pub min_severity: Option<String>,
     pub types: Option<Vec<String>>,
@@ -33,7 +33,7 @@ pub struct Filter {
     pub owner: Option<Arc<str>>,
 }
 
-impl FilterAsk {
+impl FilterRequest {
     /// # Errors
     /// The filter is invalid; the message says why.
     pub fn checked(self) -> Result<Filter, String> {
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     fn checked(json: &str) -> Result<Filter, String> {
-        serde_json::from_str::<FilterAsk>(json).unwrap().checked()
+        serde_json::from_str::<FilterRequest>(json).unwrap().checked()
     }
 
     fn at(bbox: Box4) -> EventAttributes {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_event_does_not_say_no_filter_lets_through() {
+    fn an_event_without_the_filtered_property_does_not_pass() {
         let severe = checked(r#"{"min_severity":"Severe"}"#).unwrap();
         let of = |severity| EventAttributes { severity, ..EventAttributes::default() };
         assert!(severe.passes("x", &of(Some(3))) && severe.passes("x", &of(Some(4))));

@@ -6,7 +6,7 @@ use muster_feed::Position;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::FilterAsk;
+use super::FilterRequest;
 use super::fault::{Fault, FaultKind};
 
 /// A parsed frame.
@@ -14,7 +14,7 @@ use super::fault::{Fault, FaultKind};
 pub(super) struct Request {
     /// A request, which gets exactly one reply.
     pub(super) id: Option<u32>,
-    pub(super) what: Result<ClientRequest, Fault>,
+    pub(super) body: Result<ClientRequest, Fault>,
 }
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ pub(super) struct Connect {
 #[serde(default)]
 pub(super) struct SubOptions {
     pub(super) since: Option<Since>,
-    pub(super) filter: Option<FilterAsk>,
+    pub(super) filter: Option<FilterRequest>,
     pub(super) snapshot: bool,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Subscribe {
     #[serde(default)]
     pub(super) since: Option<Since>,
     #[serde(default)]
-    pub(super) filter: Option<FilterAsk>,
+    pub(super) filter: Option<FilterRequest>,
     #[serde(default)]
     pub(super) snapshot: bool,
 }
@@ -141,8 +141,8 @@ pub(super) fn read(text: &str) -> Result<Request, Unreadable> {
         frame.command.map(|raw| part("command", raw, ClientRequest::Command)),
     ];
     let mut found = found.into_iter().flatten();
-    let what = match (found.next(), found.next(), frame.id) {
-        (Some(what), None, _) => what,
+    let body = match (found.next(), found.next(), frame.id) {
+        (Some(body), None, _) => body,
         // Frames of later protocol versions that need no reply are ignored.
         (None, _, None) => Ok(ClientRequest::Heartbeat),
         (None, _, Some(_)) => Err(Fault::new(
@@ -151,7 +151,7 @@ pub(super) fn read(text: &str) -> Result<Request, Unreadable> {
         )),
         (Some(_), Some(_), _) => Err(Fault::new(FaultKind::BadRequest, "a frame holds one request: send two frames")),
     };
-    Ok(Request { id: frame.id, what })
+    Ok(Request { id: frame.id, body })
 }
 
 fn part<'a, T: Deserialize<'a>>(

@@ -13,11 +13,11 @@ mod subject;
 pub use bucket::Rate;
 pub use endpoint::Endpoint;
 pub use fault::{Fault, FaultKind};
-pub use filter::{Box4, Filter, FilterAsk, SEVERITIES, spans};
+pub use filter::{Box4, Filter, FilterRequest, SEVERITIES, spans};
 pub use inbound::Since;
 pub use options::ProtocolOptions;
 pub(crate) use session::fault_of as refused;
-pub use session::{Authenticated, CommandAsk, Effect, Peer, Refusal, Session};
+pub use session::{Authenticated, CommandRequest, Effect, Peer, Refusal, Session};
 pub use subject::Subject;
 
 /// The subprotocol that a handshake names.

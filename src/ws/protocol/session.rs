@@ -69,7 +69,7 @@ pub enum Effect {
     },
     Command {
         tag: u64,
-        ask: CommandAsk,
+        request: CommandRequest,
     },
     /// Closes the connection. No effect follows it.
     Close(Close),
@@ -77,7 +77,7 @@ pub enum Effect {
 
 /// A command as it was sent.
 #[derive(Debug, Clone)]
-pub struct CommandAsk {
+pub struct CommandRequest {
     pub name: String,
     pub target: Option<String>,
     pub args: Option<Box<RawValue>>,
@@ -134,7 +134,7 @@ pub struct Session {
     conn: String,
     phase: Phase,
     subs: HashMap<Arc<str>, Sub>,
-    asks: HashMap<u64, (PendingRequest, Millis)>,
+    pending: HashMap<u64, (PendingRequest, Millis)>,
     next_tag: u64,
     /// Pending subscriptions of `connect`.
     opening: Option<Opening>,
@@ -162,10 +162,10 @@ enum Phase {
 
 #[derive(Debug)]
 struct Live {
-    who: Authenticated,
+    client: Authenticated,
     warned: bool,
     /// `connect` was received; it is permitted once.
-    greeted: bool,
+    connected: bool,
 }
 
 #[derive(Debug)]
@@ -173,7 +173,7 @@ struct Sub {
     /// The filter; few subscriptions have one.
     filter: Option<Box<Filter>>,
     /// The hub has confirmed the subscription.
-    stands: bool,
+    confirmed: bool,
     by: Subscriber,
 }
 
@@ -212,18 +212,18 @@ enum PendingRequest {
 }
 
 impl Session {
-    /// Creates a session after its handshake; `who` is the client if the handshake authenticated it. The first
+    /// Creates a session after its handshake; `client` is the client if the handshake authenticated it. The first
     /// heartbeat is sent after `jitter`.
     pub fn new(
         options: Arc<ProtocolOptions>,
         (peer, endpoint): (Peer, Endpoint),
         conn: String,
-        who: Option<Authenticated>,
+        client: Option<Authenticated>,
         jitter: std::time::Duration,
         now: Millis,
     ) -> Self {
-        let phase = match who {
-            Some(who) => Phase::Live(Live { who, warned: false, greeted: false }),
+        let phase = match client {
+            Some(client) => Phase::Live(Live { client, warned: false, connected: false }),
             None => Phase::Waiting { until: now.plus(options.connect_within) },
         };
         Self {
@@ -232,7 +232,7 @@ impl Session {
             conn,
             phase,
             subs: HashMap::new(),
-            asks: HashMap::new(),
+            pending: HashMap::new(),
             next_tag: 0,
             opening: None,
             commands: Bucket::new(options.commands, now),
@@ -250,16 +250,16 @@ impl Session {
     }
 
     /// Returns the client, once it is authenticated.
-    pub fn who(&self) -> Option<&Authenticated> {
+    pub fn client(&self) -> Option<&Authenticated> {
         match &self.phase {
-            Phase::Live(live) => Some(&live.who),
+            Phase::Live(live) => Some(&live.client),
             Phase::Waiting { .. } | Phase::Checking { .. } | Phase::Closed => None,
         }
     }
 
     /// Returns the identity under which the hub checks subscriptions.
     pub fn viewer(&self) -> Option<Viewer> {
-        self.who().map(|who| who.subject.viewer())
+        self.client().map(|client| client.subject.viewer())
     }
 
     pub fn is_closed(&self) -> bool {
@@ -273,18 +273,18 @@ impl Session {
 
     /// Returns the subscribed channels.
     pub fn channels(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.subs.iter().filter(|(_, sub)| sub.stands).map(|(channel, _)| channel)
+        self.subs.iter().filter(|(_, sub)| sub.confirmed).map(|(channel, _)| channel)
     }
 
     /// Begins a session that the handshake authenticated: subscribes to the client's own channel.
     pub fn on_open(&mut self, now: Millis) -> Vec<Effect> {
         let mut out = Vec::new();
-        if let Some(who) = self.who().cloned() {
-            if !self.endpoint.admits(&who.subject) {
+        if let Some(client) = self.client().cloned() {
+            if !self.endpoint.admits(&client.subject) {
                 return self.close(Close::Forbidden);
             }
             self.subscribe_own(&mut out, now);
-            self.subscribe_entrance(&mut out, now);
+            self.subscribe_endpoint(&mut out, now);
         }
         out
     }
@@ -298,8 +298,8 @@ impl Session {
         allowed: impl Fn(&str, Option<&Arc<str>>, &Viewer) -> bool,
     ) -> Vec<Effect> {
         let Phase::Live(live) = &mut self.phase else { return Vec::new() };
-        live.who.subject = Subject::Person(person);
-        if !self.endpoint.admits(&live.who.subject) {
+        live.client.subject = Subject::Person(person);
+        if !self.endpoint.admits(&live.client.subject) {
             return self.close(Close::Forbidden);
         }
         let Some(viewer) = self.viewer() else { return Vec::new() };
@@ -327,19 +327,20 @@ impl Session {
 
     /// Handles the loss of subscriptions in the hub: everything is subscribed again, from the session's `position`.
     pub fn on_reset(&mut self, position: impl Fn(&str) -> Option<Position>, now: Millis) -> Vec<Effect> {
-        let standing: Vec<_> = self.channels().cloned().collect();
-        let mut out: Vec<_> = standing
+        let subscribed: Vec<_> = self.channels().cloned().collect();
+        let mut out: Vec<_> = subscribed
             .into_iter()
             .map(|channel| {
                 let since = position(&channel);
-                let tag = self.ask(PendingRequest::Resume(Arc::clone(&channel)), now);
+                let tag = self.add_pending(PendingRequest::Resume(Arc::clone(&channel)), now);
                 Effect::Subscribe { tag, channel, since, snapshot: false }
             })
             .collect();
-        // The hub does not know pending requests any more.
-        let lost: Vec<_> = self.subs.iter().filter(|(_, sub)| !sub.stands).map(|(ch, _)| Arc::clone(ch)).collect();
+        // The hub has lost the pending requests.
+        let lost: Vec<_> = self.subs.iter().filter(|(_, sub)| !sub.confirmed).map(|(ch, _)| Arc::clone(ch)).collect();
         for channel in lost {
-            let waiting = self.asks.iter().find(|(_, (ask, _))| ask.channel() == Some(&channel)).map(|(tag, _)| *tag);
+            let waiting =
+                self.pending.iter().find(|(_, (pending, _))| pending.channel() == Some(&channel)).map(|(tag, _)| *tag);
             if let Some(tag) = waiting {
                 let fault = Fault::new(FaultKind::Unavailable, "the feed was restarted: subscribe again");
                 out.extend(self.refused(tag, &fault, now));
@@ -354,7 +355,7 @@ impl Session {
             return Vec::new();
         }
         self.phase = Phase::Closed;
-        self.asks.clear();
+        self.pending.clear();
         self.subs.clear();
         self.opening = None;
         vec![Effect::Close(close)]
@@ -368,19 +369,20 @@ impl Session {
         ]
     }
 
-    /// Returns what an answer is for. The table of pending requests is allocated on demand, because thousands of
-    /// sessions are idle.
-    fn answered(&mut self, tag: &u64) -> Option<(PendingRequest, Millis)> {
-        let ask = self.asks.remove(tag);
-        if self.asks.is_empty() {
-            self.asks = HashMap::new();
+    /// Removes and returns the pending request that an answer is for. The table of pending requests is allocated on
+    /// demand, because thousands of sessions are idle.
+    fn take_pending(&mut self, tag: &u64) -> Option<(PendingRequest, Millis)> {
+        let pending = self.pending.remove(tag);
+        if self.pending.is_empty() {
+            self.pending = HashMap::new();
         }
-        ask
+        pending
     }
 
-    fn ask(&mut self, ask: PendingRequest, now: Millis) -> u64 {
+    /// Adds a pending request; returns the tag of its answer.
+    fn add_pending(&mut self, pending: PendingRequest, now: Millis) -> u64 {
         self.next_tag += 1;
-        self.asks.insert(self.next_tag, (ask, now));
+        self.pending.insert(self.next_tag, (pending, now));
         self.next_tag
     }
 }
@@ -398,5 +400,5 @@ impl PendingRequest {
     }
 }
 
-/// The message to a client whose permissions do not cover a channel any more.
+/// The reason sent to a client whose permissions do not cover a channel any more.
 const REVOKED: &str = "permission_revoked";

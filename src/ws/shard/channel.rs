@@ -307,7 +307,7 @@ mod tests {
         /// Whenever members read, each receives what passes its filter, in order and once, and nothing is kept longer
         /// than needed.
         #[test]
-        fn everyone_gets_its_own_in_order(steps in prop::collection::vec((0_usize..3, any::<bool>()), 1..120)) {
+        fn each_member_gets_its_events_in_order(steps in prop::collection::vec((0_usize..3, any::<bool>()), 1..120)) {
             let mut channel = channel();
             let members = [channel.join(0, None), channel.join(1, only("a").map(Box::new)), channel.join(2, only("b").map(Box::new))];
             let mut got = [Vec::new(), Vec::new(), Vec::new()];
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn one_who_lags_beyond_the_ring_loses_its_place_and_nobody_else_does() {
+    fn only_a_member_that_lags_beyond_the_ring_loses_its_position() {
         let mut channel = channel();
         let (slow, quick) = (channel.join(7, None), channel.join(8, None));
         for offset in 1..=10 {
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_one_key_replace_one_another_and_what_was_skipped_is_known() {
+    fn values_of_one_key_replace_one_another_and_skipped_offsets_are_reported() {
         let mut channel = channel();
         let index = channel.join(0, None);
         let member = channel.members.get_mut(index).unwrap();
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn one_who_is_behind_does_without_logs_is_told_which_and_misses_nothing_else() {
+    fn a_slow_member_skips_only_logs_and_gets_the_skipped_offsets() {
         let mut channel = channel();
         let slow = channel.join(0, None);
         for offset in 1..=1_000 {
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_full_of_logs_costs_nobody_its_place() {
+    fn a_ring_full_of_logs_evicts_no_member() {
         let mut channel = channel();
         let slow = channel.join(7, None);
         channel.take(publication(1, "log"), Bytes::from_static(b"x"), &mut Vec::new());
@@ -417,7 +417,7 @@ mod tests {
 
         /// Delivered and skipped offsets together cover every offset once, in order, whenever the member reads.
         #[test]
-        fn nothing_is_left_out_unsaid(steps in prop::collection::vec((0..4_u8, 1..40_u64), 1..80)) {
+        fn every_offset_is_delivered_or_reported_as_skipped(steps in prop::collection::vec((0..4_u8, 1..40_u64), 1..80)) {
             let mut channel = channel();
             let reader = channel.join(0, None);
             let (mut last, mut covered, mut lost) = (0, 0, false);

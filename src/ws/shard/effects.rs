@@ -15,7 +15,7 @@ use super::channel::Channel;
 use super::conn::{Closing, SubscriptionRef};
 use super::{Framing, Shard, Table};
 use crate::ws::command::{Command, fault_of};
-use crate::ws::protocol::{CommandAsk, Effect, Fault, FaultKind, Filter, Refusal, outbound, refused};
+use crate::ws::protocol::{CommandRequest, Effect, Fault, FaultKind, Filter, Refusal, outbound, refused};
 use crate::ws::{Admitted, Close, Watch};
 
 impl Shard {
@@ -48,14 +48,14 @@ impl Shard {
                     }
                     self.sockets.feed.unsubscribe(self.shard_id(), id, &channel);
                 }
-                Effect::Positions(channels) => table.tell_positions(id, &channels),
+                Effect::Positions(channels) => table.send_positions(id, &channels),
                 Effect::Close(close) => self.begin_close(table, id, close, now),
                 Effect::Subscribe { tag, channel, since, snapshot } => {
                     let Some(viewer) = conn.session.viewer() else { continue };
                     let channel = channel.as_ref().to_owned();
-                    let ask =
+                    let request =
                         SubscribeRequest { shard: self.shard_id(), conn: id, tag, channel, since, snapshot, viewer };
-                    if let Err(refused) = self.sockets.feed.subscribe(ask) {
+                    if let Err(refused) = self.sockets.feed.subscribe(request) {
                         effects.extend(conn.session.on_subscribed(tag, Err(refused), now));
                     }
                 }
@@ -67,7 +67,7 @@ impl Shard {
                     self.history(table, id, tag, channel, since.map(Position::from), limit);
                 }
                 Effect::Presence { tag, channel } => self.presence(table, id, tag, channel),
-                Effect::Command { tag, ask } => self.command(table, id, tag, ask, now),
+                Effect::Command { tag, request } => self.command(table, id, tag, request, now),
             }
         }
         table.schedule(id);
@@ -152,14 +152,14 @@ impl Shard {
                 return Err(Refusal::Unavailable);
             };
             // A refreshed session is already counted.
-            if conn.session.who().is_none() {
-                conn.place = Some(self.sockets.counts.known(&admitted.who.subject).ok_or(Refusal::TooMany)?);
+            if conn.session.client().is_none() {
+                conn.place = Some(self.sockets.counts.known(&admitted.client.subject).ok_or(Refusal::TooMany)?);
             }
             // A device may refresh with another of its keys. A token of another client ends the session.
             if let Some(before) = conn.watcher.replace(self.watch(id, admitted.watch)) {
                 before.abort();
             }
-            Ok(admitted.who)
+            Ok(admitted.client)
         });
         self.notify_session(id, |session, now| session.on_authenticated(tag, answer, now));
     }
@@ -186,9 +186,9 @@ impl Shard {
         });
     }
 
-    fn command(&self, table: &mut Table, id: ConnId, tag: u64, ask: CommandAsk, now: Millis) {
-        let Some(who) = table.conn(id).and_then(|conn| conn.session.who().cloned()) else { return };
-        let outcome = self.sockets.commands.run(Command { by: who.subject.by(), ask }, now);
+    fn command(&self, table: &mut Table, id: ConnId, tag: u64, request: CommandRequest, now: Millis) {
+        let Some(client) = table.conn(id).and_then(|conn| conn.session.client().cloned()) else { return };
+        let outcome = self.sockets.commands.run(Command { by: client.subject.by(), request }, now);
         let shard = self.me.clone();
         actix_rt::spawn(async move {
             let outcome = outcome.await;
@@ -232,8 +232,8 @@ impl Table {
             conn.took_all(before);
             self.leave(before);
         }
-        let known = self.names.get(&name).copied();
-        let index = known.unwrap_or_else(|| {
+        let existing = self.names.get(&name).copied();
+        let index = existing.unwrap_or_else(|| {
             let index = self.channels.insert(Channel::new(Arc::clone(&name), position, latest));
             self.names.insert(Arc::clone(&name), index);
             index
@@ -252,7 +252,7 @@ impl Table {
     }
 
     /// Sends the positions of filtered subscriptions that have changed.
-    fn tell_positions(&mut self, id: ConnId, names: &[Arc<str>]) {
+    fn send_positions(&mut self, id: ConnId, names: &[Arc<str>]) {
         for name in names {
             let Some(place) = self.conn(id).and_then(|conn| conn.places.get(name).copied()) else { continue };
             let Some(channel) = self.channels.get_mut(place.channel) else { continue };

@@ -163,12 +163,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_heartbeat_is_its_own_frame() {
+    fn the_heartbeat_is_a_constant_frame() {
         assert_eq!(Framing::Socket.heartbeat(), wire::framed(HEARTBEAT));
     }
 
     #[test]
-    fn an_events_id_leads_back_to_its_positions() {
+    fn the_identifier_of_an_event_encodes_the_positions() {
         let at = |epoch: &str, offset| Some(Position { epoch: epoch.into(), offset });
         let channels = [("a".to_owned(), at("k-3", 7)), ("b".to_owned(), None), ("c".to_owned(), at("k", 0))];
         let positions = Positions::new(channels.clone());

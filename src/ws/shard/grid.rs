@@ -91,7 +91,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn nobody_whom_it_concerns_is_left_out(boxes in prop::collection::vec(any_box(), 1..40), place in any_box()) {
+        fn every_matching_member_is_found(boxes in prop::collection::vec(any_box(), 1..40), place in any_box()) {
             let mut grid = Grid::default();
             for (member, one) in boxes.iter().enumerate() {
                 grid.add(member, one);

@@ -164,18 +164,18 @@ impl Shard {
             Framing::Socket => Peer::Socket,
             Framing::Events(_) => Peer::Listener,
         };
-        let who = opening.admitted.as_ref().map(|admitted| admitted.who.clone());
+        let client = opening.admitted.as_ref().map(|admitted| admitted.client.clone());
         let jitter = jitter(protocol);
         let mut session = Session::new(
             Arc::clone(protocol),
             (peer, opening.endpoint),
             new_id(IdKind::Connection),
-            who.clone(),
+            client.clone(),
             jitter,
             now,
         );
-        let place = match &who {
-            Some(who) => self.sockets.counts.known(&who.subject),
+        let place = match &client {
+            Some(client) => self.sockets.counts.known(&client.subject),
             None => opening.place,
         };
         if place.is_none() && peer == Peer::Listener {
@@ -221,10 +221,10 @@ impl Shard {
                 }
                 Ok(Some(_)) if conn.session.is_closed() => continue,
                 Ok(Some(Inbound::Text(text))) => conn.session.on_text(&text, now),
-                Ok(Some(Inbound::Other)) => conn.session.on_noise(now),
+                Ok(Some(Inbound::Other)) => conn.session.on_frame(now),
                 Ok(Some(Inbound::Ping(payload))) => {
                     conn.outbox.push_back(wire::pong(&payload));
-                    conn.session.on_noise(now)
+                    conn.session.on_frame(now)
                 }
                 Err(close) => conn.session.close(close),
             };

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_finds_no_room_is_refused_and_the_shard_learns_of_it() {
+    async fn a_delivery_beyond_the_limit_is_rejected_and_reported_to_the_shard() {
         let (port, mut deliveries) = queue(2);
         assert!(port.deliver(vec![Delivery::Reset, Delivery::Reset]).is_ok());
         assert_eq!(port.deliver(vec![Delivery::Reset]), Err(Overflow));

@@ -16,15 +16,15 @@ pub(super) async fn run(shard: Rc<Shard>, mut deliveries: Deliveries) {
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            came = deliveries.next() => match came {
+            received = deliveries.next() => match received {
                 None => return,
-                Some(Received::Deliveries(what)) => {
-                    shard.deliver(what);
+                Some(Received::Deliveries(deliveries)) => {
+                    shard.deliver(deliveries);
                     // Transports that were woken run first, so that they are up to date before the next bundle.
                     tokio::task::yield_now().await;
                 }
                 Some(Received::Lost) => {
-                    tracing::warn!("a shard lost its place: its connections come again");
+                    tracing::warn!("a shard missed deliveries: its connections subscribe again");
                     shard.close_all(Close::InsufficientState);
                 }
             },

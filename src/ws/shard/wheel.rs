@@ -59,7 +59,7 @@ mod tests {
 
         /// Every entry comes out once, not before the promised time and at most one tick after it.
         #[test]
-        fn everyone_comes_out_when_promised(dues in prop::collection::vec(1_u64..200_000, 1..50), step in 1_u64..700) {
+        fn every_entry_is_returned_when_due(dues in prop::collection::vec(1_u64..200_000, 1..50), step in 1_u64..700) {
             let mut wheel = Wheel::new(Duration::from_millis(100), Millis(0));
             let promised: Vec<Millis> =
                 dues.iter().enumerate().map(|(index, due)| wheel.put(index, Millis(*due))).collect();

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_the_rfc_is_refused_by_its_code() {
+    fn violations_of_the_rfc_are_rejected_with_their_code() {
         let unmasked = vec![0x81, 0x01, b'x'];
         let too_long = [&[0x81, 0x80 | 127][..], &(1_u64 << 62).to_be_bytes()].concat();
         let bomb = [sent(0x01, &[b'x'; 40_000]), sent(0x80, &[b'x'; 40_000])].concat();
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_itself_is_taken() {
+    fn a_message_of_exactly_the_limit_is_accepted() {
         let (found, close) = all(&sent(0x81, &[b'x'; LIMIT]));
         assert_eq!((found.len(), close), (1, None));
     }
@@ -244,7 +244,7 @@ mod tests {
         /// However a message is split into frames and the frames into reads, it is returned whole, with pings in
         /// between.
         #[test]
-        fn cuts_change_nothing(text in "\\PC{0,300}", frames in 1_usize..6, read in 1_usize..50) {
+        fn the_result_does_not_depend_on_how_frames_and_reads_are_split(text in "\\PC{0,300}", frames in 1_usize..6, read in 1_usize..50) {
             let size = (text.len() / frames).max(1);
             let pieces: Vec<&[u8]> = if text.is_empty() { vec![b""] } else { text.as_bytes().chunks(size).collect() };
             let mut bytes = Vec::new();
@@ -269,7 +269,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_it_hold_more_than_a_message(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        fn no_input_makes_the_reader_buffer_more_than_a_message(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             let mut reader = Reader::new(128);
             reader.feed(&bytes);
             while let Ok(Some(_)) = reader.next() {}

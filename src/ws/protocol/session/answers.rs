@@ -15,26 +15,26 @@ use crate::ws::protocol::fault::{Fault, FaultKind};
 impl Session {
     /// Handles the result of a token check.
     pub fn on_authenticated(&mut self, tag: u64, answer: Result<Authenticated, Refusal>, now: Millis) -> Vec<Effect> {
-        let Some((ask, _)) = self.answered(&tag) else { return Vec::new() };
-        let who = match answer {
-            Ok(who) if self.endpoint.admits(&who.subject) => who,
+        let Some((request, _)) = self.take_pending(&tag) else { return Vec::new() };
+        let client = match answer {
+            Ok(client) if self.endpoint.admits(&client.subject) => client,
             Ok(_) => return self.close(Close::Forbidden),
             Err(refusal) => return self.close(refusal.close()),
         };
-        match (ask, std::mem::replace(&mut self.phase, Phase::Closed)) {
+        match (request, std::mem::replace(&mut self.phase, Phase::Closed)) {
             (PendingRequest::Connect(id), Phase::Checking { connect, .. }) => {
-                self.phase = Phase::Live(Live { who, warned: false, greeted: true });
-                self.greet(id, *connect, now)
+                self.phase = Phase::Live(Live { client, warned: false, connected: true });
+                self.open_connect(id, *connect, now)
             }
             (PendingRequest::Refresh(id), Phase::Live(live)) => {
-                let same = who.subject.continues(&live.who.subject);
-                let greeted = live.greeted;
+                let is_same = client.subject.continues(&live.client.subject);
+                let connected = live.connected;
                 self.phase = Phase::Live(live);
-                if !same {
+                if !is_same {
                     return self.close(Close::InvalidToken);
                 }
-                let body = json!({ "exp": who.exp.seconds(), "server_time": now.rfc3339() });
-                self.phase = Phase::Live(Live { who, warned: false, greeted });
+                let body = json!({ "exp": client.exp.seconds(), "server_time": now.rfc3339() });
+                self.phase = Phase::Live(Live { client, warned: false, connected });
                 id.map(|id| Effect::Send(outbound::ok(id, &body))).into_iter().collect()
             }
             (_, before) => {
@@ -54,21 +54,21 @@ impl Session {
             Ok(subscribed) => subscribed,
             Err(refused) => return self.refused(tag, &fault_of(&refused), now),
         };
-        let Some((ask, _)) = self.answered(&tag) else { return self.forgotten(subscribed.channel) };
-        let Some(sub) = ask.channel().cloned().and_then(|channel| self.subs.get_mut(&channel)) else {
+        let Some((request, _)) = self.take_pending(&tag) else { return self.discard(subscribed.channel) };
+        let Some(sub) = request.channel().cloned().and_then(|channel| self.subs.get_mut(&channel)) else {
             // The subscription was ended while it was pending; the client still gets its reply.
-            let mut out = self.forgotten(subscribed.channel);
-            if !matches!(ask, PendingRequest::Resume(_) | PendingRequest::Own(_) | PendingRequest::Endpoint(_)) {
-                self.asks.insert(tag, (ask, now));
-                out.extend(self.refused(tag, &Fault::new(FaultKind::Conflict, "ended before it stood"), now));
+            let mut out = self.discard(subscribed.channel);
+            if !matches!(request, PendingRequest::Resume(_) | PendingRequest::Own(_) | PendingRequest::Endpoint(_)) {
+                self.pending.insert(tag, (request, now));
+                out.extend(self.refused(tag, &Fault::new(FaultKind::Conflict, "ended before it was confirmed"), now));
             }
             return out;
         };
-        let resumed = matches!(ask, PendingRequest::Resume(_));
+        let resumed = matches!(request, PendingRequest::Resume(_));
         if resumed && subscribed.recovered.is_err() {
             return self.close(Close::InsufficientState);
         }
-        sub.stands = true;
+        sub.confirmed = true;
         if let Some(owner) = &subscribed.only {
             sub.filter.get_or_insert_default().owner = Some(Arc::clone(owner));
         }
@@ -94,7 +94,7 @@ impl Session {
             effects_after.push(Effect::Positions(vec![Arc::clone(&channel)]));
         }
         let mut out = vec![listen];
-        match ask {
+        match request {
             PendingRequest::Open(_) => {
                 if let Some(opening) = &mut self.opening {
                     opening.subs.insert(channel.as_ref().to_owned(), Value::Object(body));
@@ -123,7 +123,7 @@ impl Session {
     pub fn on_answer(&mut self, tag: u64, answer: Result<Box<RawValue>, Fault>, now: Millis) -> Vec<Effect> {
         match answer {
             Err(fault) => self.refused(tag, &fault, now),
-            Ok(body) => match self.answered(&tag) {
+            Ok(body) => match self.take_pending(&tag) {
                 Some((PendingRequest::Other(Some(id)), _)) => vec![Effect::Send(outbound::done(id, &body))],
                 _ => Vec::new(),
             },
@@ -132,14 +132,14 @@ impl Session {
 
     /// Handles an error in answer to a request.
     pub(super) fn refused(&mut self, tag: u64, fault: &Fault, now: Millis) -> Vec<Effect> {
-        let Some((ask, _)) = self.answered(&tag) else { return Vec::new() };
+        let Some((request, _)) = self.take_pending(&tag) else { return Vec::new() };
         // The failed request may have replaced an existing subscription.
-        let left = ask.channel().cloned().filter(|channel| self.subs.remove(channel).is_some());
-        let mut out = match ask {
+        let left = request.channel().cloned().filter(|channel| self.subs.remove(channel).is_some());
+        let mut out = match request {
             PendingRequest::Connect(_) | PendingRequest::Refresh(_) => self.close(Close::Overloaded),
             PendingRequest::Resume(_) => self.close(Close::InsufficientState),
             PendingRequest::Own(channel) => {
-                tracing::warn!(conn = self.conn, %channel, why = fault.message, "no channel of its own");
+                tracing::warn!(conn = self.conn, %channel, why = fault.message, "the client has no channel of its own");
                 Vec::new()
             }
             // The session is restored and will send the request again.
@@ -164,11 +164,11 @@ impl Session {
         if self.opening.as_ref().is_none_or(|opening| opening.waiting > 0) {
             return Vec::new();
         }
-        let (Some(opening), Some(who)) = (self.opening.take(), self.who().cloned()) else { return Vec::new() };
+        let (Some(opening), Some(client)) = (self.opening.take(), self.client().cloned()) else { return Vec::new() };
         let welcome = outbound::Welcome {
             conn: &self.conn,
-            user: who.subject.id(),
-            exp: who.exp,
+            user: client.subject.id(),
+            exp: client.exp,
             ping_seconds: self.options.heartbeat.as_secs(),
             now,
             max_subscriptions: self.options.max_subscriptions,
@@ -179,9 +179,9 @@ impl Session {
         reply.into_iter().chain(opening.then).collect()
     }
 
-    /// Handles an answer that is no longer needed: unsubscribes from the hub, unless a newer request for the channel is
-    /// pending.
-    fn forgotten(&self, channel: Arc<str>) -> Vec<Effect> {
+    /// Handles the answer to a request that is no longer pending: unsubscribes from the hub, unless a newer request for
+    /// the channel is pending.
+    fn discard(&self, channel: Arc<str>) -> Vec<Effect> {
         if self.subs.contains_key(&channel) { Vec::new() } else { vec![Effect::Leave { channel }] }
     }
 }
@@ -196,7 +196,7 @@ pub(crate) fn fault_of(refused: &Refused) -> Fault {
             Fault::new(FaultKind::NotFound, "the channel does not exist or is not visible to you")
         }
         Refused::Denied(Denied::Unavailable) => {
-            Fault::new(FaultKind::Unavailable, "what the channel is about does not answer now: try again")
+            Fault::new(FaultKind::Unavailable, "the service behind the channel does not respond: try again")
         }
     }
 }

@@ -7,24 +7,26 @@ use muster_core::principal::Permission;
 use muster_feed::{Position, Refused};
 
 use super::inbound::{self, ClientRequest};
-use super::{CommandAsk, Effect, Opening, Peer, PendingRequest, Phase, Session, Sub, Subscriber, fault_of, outbound};
+use super::{
+    CommandRequest, Effect, Opening, Peer, PendingRequest, Phase, Session, Sub, Subscriber, fault_of, outbound,
+};
 use crate::ws::Close;
 use crate::ws::protocol::fault::{Fault, FaultKind};
-use crate::ws::protocol::filter::{Filter, FilterAsk};
+use crate::ws::protocol::filter::{Filter, FilterRequest};
 
 const MAX_HISTORY: usize = 500;
 const HISTORY: usize = 50;
 
 impl Session {
     /// Handles a frame without an answer, such as a pong.
-    pub fn on_noise(&mut self, now: Millis) -> Vec<Effect> {
+    pub fn on_frame(&mut self, now: Millis) -> Vec<Effect> {
         self.pong_by = None;
         if self.is_closed() || self.frames.take(now) { Vec::new() } else { self.close(Close::RateLimited) }
     }
 
     /// Handles a text message.
     pub fn on_text(&mut self, text: &str, now: Millis) -> Vec<Effect> {
-        let limited = self.on_noise(now);
+        let limited = self.on_frame(now);
         if self.is_closed() {
             return limited;
         }
@@ -34,48 +36,48 @@ impl Session {
         }
         let Ok(request) = inbound::read(text) else { return self.close(Close::ProtocolError) };
         let id = request.id;
-        match request.what {
+        match request.body {
             Ok(ClientRequest::Heartbeat) => Vec::new(),
             Ok(ClientRequest::Connect(connect)) => self.connect(id, connect, now),
-            _ if self.who().is_none() => self.close(Close::ProtocolError),
+            _ if self.client().is_none() => self.close(Close::ProtocolError),
             Err(fault) => fault_to(id, &fault),
-            Ok(_) if self.asks.len() >= self.options.max_waiting => {
+            Ok(_) if self.pending.len() >= self.options.max_waiting => {
                 fault_to(id, &Fault::new(FaultKind::TooManyRequests, "wait for the replies to earlier requests"))
             }
-            Ok(ClientRequest::Subscribe(ask)) => {
-                let checked = self.subscribable(&ask.ch, ask.filter);
+            Ok(ClientRequest::Subscribe(body)) => {
+                let checked = self.subscribable(&body.ch, body.filter);
                 match checked {
                     Ok((channel, filter)) => {
                         self.claim(&channel, filter);
-                        let tag = self.ask(PendingRequest::Subscribe(id, Arc::clone(&channel)), now);
-                        let since = ask.since.map(Position::from);
-                        vec![Effect::Subscribe { tag, channel, since, snapshot: ask.snapshot }]
+                        let tag = self.add_pending(PendingRequest::Subscribe(id, Arc::clone(&channel)), now);
+                        let since = body.since.map(Position::from);
+                        vec![Effect::Subscribe { tag, channel, since, snapshot: body.snapshot }]
                     }
                     Err(fault) => fault_to(id, &fault),
                 }
             }
-            Ok(ClientRequest::Unsubscribe(ask)) => self.unsubscribe(id, &ask.ch, now),
-            Ok(ClientRequest::Refresh(ask)) => {
-                let tag = self.ask(PendingRequest::Refresh(id), now);
-                vec![Effect::Authenticate { tag, token: ask.token, dpop: ask.dpop }]
+            Ok(ClientRequest::Unsubscribe(body)) => self.unsubscribe(id, &body.ch, now),
+            Ok(ClientRequest::Refresh(body)) => {
+                let tag = self.add_pending(PendingRequest::Refresh(id), now);
+                vec![Effect::Authenticate { tag, token: body.token, dpop: body.dpop }]
             }
-            Ok(ClientRequest::History(ask)) => match (inbound::is_channel(&ask.ch), ask.limit.unwrap_or(HISTORY)) {
+            Ok(ClientRequest::History(body)) => match (inbound::is_channel(&body.ch), body.limit.unwrap_or(HISTORY)) {
                 (false, _) => fault_to(id, &bad_channel()),
                 (true, limit @ 1..=MAX_HISTORY) => {
-                    let tag = self.ask(PendingRequest::Other(id), now);
-                    vec![Effect::History { tag, channel: ask.ch, since: ask.since, limit }]
+                    let tag = self.add_pending(PendingRequest::Other(id), now);
+                    vec![Effect::History { tag, channel: body.ch, since: body.since, limit }]
                 }
                 (true, _) => fault_to(id, &bad(format!("history.limit must be 1 to {MAX_HISTORY}"))),
             },
-            Ok(ClientRequest::Presence(_)) if !self.who().is_some_and(|who| who.subject.may_see_others()) => {
+            Ok(ClientRequest::Presence(_)) if !self.client().is_some_and(|client| client.subject.may_see_others()) => {
                 fault_to(id, &fault_of(&Refused::Forbidden(Permission::RealtimeSubscribe.name())))
             }
-            Ok(ClientRequest::Presence(ask)) if inbound::is_channel(&ask.ch) => {
-                let tag = self.ask(PendingRequest::Other(id), now);
-                vec![Effect::Presence { tag, channel: ask.ch }]
+            Ok(ClientRequest::Presence(body)) if inbound::is_channel(&body.ch) => {
+                let tag = self.add_pending(PendingRequest::Other(id), now);
+                vec![Effect::Presence { tag, channel: body.ch }]
             }
             Ok(ClientRequest::Presence(_)) => fault_to(id, &bad_channel()),
-            Ok(ClientRequest::Command(ask)) => self.command(id, ask, now),
+            Ok(ClientRequest::Command(body)) => self.command(id, body, now),
         }
     }
 
@@ -88,7 +90,7 @@ impl Session {
         for (channel, since) in channels {
             let (channel, filter) = self.subscribable(&channel, None)?;
             self.claim(&channel, filter);
-            let tag = self.ask(PendingRequest::Subscribe(Some(1), Arc::clone(&channel)), now);
+            let tag = self.add_pending(PendingRequest::Subscribe(Some(1), Arc::clone(&channel)), now);
             out.push(Effect::Subscribe { tag, channel, since, snapshot: true });
         }
         Ok(out)
@@ -96,16 +98,16 @@ impl Session {
 
     fn connect(&mut self, id: Option<u32>, connect: inbound::Connect, now: Millis) -> Vec<Effect> {
         match &mut self.phase {
-            Phase::Live(live) if !live.greeted && connect.token.is_none() => {
-                live.greeted = true;
-                self.greet(id, connect, now)
+            Phase::Live(live) if !live.connected && connect.token.is_none() => {
+                live.connected = true;
+                self.open_connect(id, connect, now)
             }
             // A token in addition to that of the handshake must belong to the same session, which `refresh` checks.
             Phase::Waiting { until } => match connect.token.clone() {
                 Some(token) => {
                     let (until, dpop) = (*until, connect.dpop.clone());
                     self.phase = Phase::Checking { until, connect: Box::new(connect) };
-                    let tag = self.ask(PendingRequest::Connect(id), now);
+                    let tag = self.add_pending(PendingRequest::Connect(id), now);
                     vec![Effect::Authenticate { tag, token, dpop }]
                 }
                 None => self.close(Close::InvalidToken),
@@ -116,7 +118,7 @@ impl Session {
     }
 
     /// Replies to `connect`, once all its subscriptions are answered.
-    pub(super) fn greet(&mut self, id: Option<u32>, connect: inbound::Connect, now: Millis) -> Vec<Effect> {
+    pub(super) fn open_connect(&mut self, id: Option<u32>, connect: inbound::Connect, now: Millis) -> Vec<Effect> {
         let mut opening = Opening { id, waiting: 0, subs: serde_json::Map::new(), then: Vec::new() };
         let mut out = Vec::new();
         for (name, options) in connect.subs {
@@ -124,7 +126,7 @@ impl Session {
                 Ok((channel, filter)) => {
                     self.claim(&channel, filter);
                     opening.waiting += 1;
-                    let tag = self.ask(PendingRequest::Open(Arc::clone(&channel)), now);
+                    let tag = self.add_pending(PendingRequest::Open(Arc::clone(&channel)), now);
                     let since = options.since.map(Position::from);
                     out.push(Effect::Subscribe { tag, channel, since, snapshot: options.snapshot });
                 }
@@ -138,9 +140,9 @@ impl Session {
         // own.
         if let Some(channel) = self.endpoint.channel().filter(|name| !self.subs.contains_key(*name)) {
             let channel: Arc<str> = channel.into();
-            self.subs.insert(Arc::clone(&channel), Sub { filter: None, stands: false, by: Subscriber::Server });
+            self.subs.insert(Arc::clone(&channel), Sub { filter: None, confirmed: false, by: Subscriber::Server });
             opening.waiting += 1;
-            let tag = self.ask(PendingRequest::Open(Arc::clone(&channel)), now);
+            let tag = self.add_pending(PendingRequest::Open(Arc::clone(&channel)), now);
             out.push(Effect::Subscribe { tag, channel, since: None, snapshot: true });
         }
         self.opening = Some(opening);
@@ -151,26 +153,26 @@ impl Session {
 
     /// Subscribes to the channel of the user or device, unless the client did.
     pub(super) fn subscribe_own(&mut self, out: &mut Vec<Effect>, now: Millis) {
-        let Some(who) = self.who().filter(|_| self.peer == Peer::Socket) else { return };
-        let Some(channel) = who.subject.own_channel() else { return };
+        let Some(client) = self.client().filter(|_| self.peer == Peer::Socket) else { return };
+        let Some(channel) = client.subject.own_channel() else { return };
         if !self.subs.contains_key(&channel) {
-            self.subs.insert(Arc::clone(&channel), Sub { filter: None, stands: false, by: Subscriber::Server });
-            let tag = self.ask(PendingRequest::Own(Arc::clone(&channel)), now);
+            self.subs.insert(Arc::clone(&channel), Sub { filter: None, confirmed: false, by: Subscriber::Server });
+            let tag = self.add_pending(PendingRequest::Own(Arc::clone(&channel)), now);
             out.push(Effect::Subscribe { tag, channel, since: None, snapshot: false });
         }
     }
 
     /// Subscribes to the channel of the endpoint, with a snapshot.
-    pub(super) fn subscribe_entrance(&mut self, out: &mut Vec<Effect>, now: Millis) {
+    pub(super) fn subscribe_endpoint(&mut self, out: &mut Vec<Effect>, now: Millis) {
         if let Some(channel) = self.endpoint.channel().filter(|_| self.peer == Peer::Socket) {
             let channel: Arc<str> = channel.into();
-            self.subs.insert(Arc::clone(&channel), Sub { filter: None, stands: false, by: Subscriber::Server });
-            let tag = self.ask(PendingRequest::Endpoint(Arc::clone(&channel)), now);
+            self.subs.insert(Arc::clone(&channel), Sub { filter: None, confirmed: false, by: Subscriber::Server });
+            let tag = self.add_pending(PendingRequest::Endpoint(Arc::clone(&channel)), now);
             out.push(Effect::Subscribe { tag, channel, since: None, snapshot: true });
         }
     }
 
-    fn subscribable(&self, name: &str, filter: Option<FilterAsk>) -> Result<(Arc<str>, Option<Filter>), Fault> {
+    fn subscribable(&self, name: &str, filter: Option<FilterRequest>) -> Result<(Arc<str>, Option<Filter>), Fault> {
         if !inbound::is_channel(name) {
             return Err(bad_channel());
         }
@@ -182,16 +184,18 @@ impl Session {
             let most = format!("a connection has {} subscriptions at most", self.options.max_subscriptions);
             return Err(Fault::new(FaultKind::TooManySubscriptions, most));
         }
-        let filter = filter.map(FilterAsk::checked).transpose().map_err(bad)?;
+        let filter = filter.map(FilterRequest::checked).transpose().map_err(bad)?;
         Ok((name.into(), filter.filter(|filter| !filter.is_open())))
     }
 
     /// The client subscribes to the channel itself, which replaces the server's subscription.
     fn claim(&mut self, channel: &Arc<str>, filter: Option<Filter>) {
-        let own = |ask: &PendingRequest| matches!(ask, PendingRequest::Own(name) | PendingRequest::Endpoint(name) | PendingRequest::Resume(name) if name == channel);
-        self.asks.retain(|_, (ask, _)| !own(ask));
-        self.subs
-            .insert(Arc::clone(channel), Sub { filter: filter.map(Box::new), stands: false, by: Subscriber::Client });
+        let own = |pending: &PendingRequest| matches!(pending, PendingRequest::Own(name) | PendingRequest::Endpoint(name) | PendingRequest::Resume(name) if name == channel);
+        self.pending.retain(|_, (pending, _)| !own(pending));
+        self.subs.insert(
+            Arc::clone(channel),
+            Sub { filter: filter.map(Box::new), confirmed: false, by: Subscriber::Client },
+        );
     }
 
     fn unsubscribe(&mut self, id: Option<u32>, name: &str, now: Millis) -> Vec<Effect> {
@@ -199,17 +203,22 @@ impl Session {
             return fault_to(id, &Fault::new(FaultKind::NotFound, "this connection does not subscribe to it"));
         };
         let mut out = vec![Effect::Leave { channel: Arc::clone(&channel) }];
-        let of_it = |ask: &PendingRequest| ask.channel() == Some(&channel);
-        let waiting: Vec<_> = self.asks.iter().filter(|(_, (ask, _))| of_it(ask)).map(|(tag, _)| *tag).collect();
+        let of_it = |pending: &PendingRequest| pending.channel() == Some(&channel);
+        let waiting: Vec<_> =
+            self.pending.iter().filter(|(_, (pending, _))| of_it(pending)).map(|(tag, _)| *tag).collect();
         for tag in waiting {
-            // Nobody waits for the server's own subscriptions.
+            // The server's own subscriptions have no reply.
             if matches!(
-                self.asks.get(&tag),
+                self.pending.get(&tag),
                 Some((PendingRequest::Resume(_) | PendingRequest::Own(_) | PendingRequest::Endpoint(_), _))
             ) {
-                self.asks.remove(&tag);
+                self.pending.remove(&tag);
             } else {
-                out.extend(self.refused(tag, &Fault::new(FaultKind::Conflict, "unsubscribed before it stood"), now));
+                out.extend(self.refused(
+                    tag,
+                    &Fault::new(FaultKind::Conflict, "unsubscribed before it was confirmed"),
+                    now,
+                ));
             }
         }
         if let Some(id) = id {
@@ -218,22 +227,22 @@ impl Session {
         out
     }
 
-    fn command(&mut self, id: Option<u32>, ask: inbound::Command, now: Millis) -> Vec<Effect> {
+    fn command(&mut self, id: Option<u32>, body: inbound::Command, now: Millis) -> Vec<Effect> {
         if !self.commands.take(now) {
             return self.close(Close::RateLimited);
         }
-        let named = (1..=100).contains(&ask.name.len());
+        let has_name = (1..=100).contains(&body.name.len());
         let visible =
             |text: &String| (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-        if !named || !ask.idem.as_ref().is_none_or(visible) {
+        if !has_name || !body.idem.as_ref().is_none_or(visible) {
             return fault_to(
                 id,
                 &bad("command.name has 1 to 100 bytes, command.idem 1 to 255 visible ASCII characters"),
             );
         }
-        let tag = self.ask(PendingRequest::Other(id), now);
-        let ask = CommandAsk { name: ask.name, target: ask.target, args: ask.args, idem: ask.idem };
-        vec![Effect::Command { tag, ask }]
+        let tag = self.add_pending(PendingRequest::Other(id), now);
+        let request = CommandRequest { name: body.name, target: body.target, args: body.args, idem: body.idem };
+        vec![Effect::Command { tag, request }]
     }
 }
 

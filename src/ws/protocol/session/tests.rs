@@ -32,7 +32,7 @@ fn person(user: &str, session: &str, permissions: Permissions) -> Arc<Person> {
     })
 }
 
-fn who(user: &str, session: &str, exp: Millis) -> Authenticated {
+fn authenticated(user: &str, session: &str, exp: Millis) -> Authenticated {
     Authenticated { subject: Subject::Person(person(user, session, UserRole::Viewer.permissions())), exp }
 }
 
@@ -43,7 +43,7 @@ fn session(known: Option<Authenticated>) -> Session {
 
 /// One whose token ends an hour after the start.
 fn live() -> Session {
-    session(Some(who("usr_1", "ses_1", at(3600))))
+    session(Some(authenticated("usr_1", "ses_1", at(3600))))
 }
 
 fn texts(effects: &[Effect]) -> Vec<Value> {
@@ -66,7 +66,7 @@ fn tag(effects: &[Effect]) -> u64 {
     effects.iter().find_map(tag).unwrap()
 }
 
-fn stands(channel: &str) -> Result<Box<Subscribed>, Refused> {
+fn confirmed(channel: &str) -> Result<Box<Subscribed>, Refused> {
     Ok(Box::new(Subscribed {
         channel: channel.into(),
         position: Position { epoch: "k3v9".into(), offset: 840 },
@@ -79,10 +79,10 @@ fn stands(channel: &str) -> Result<Box<Subscribed>, Refused> {
     }))
 }
 
-/// What was said, each with its second.
+/// The sent texts, each with its second.
 type SentFrames = Vec<(u64, Value)>;
 
-/// Runs to that second, answering every heartbeat; gives what was done then and when it closed.
+/// Runs to that second and answers every heartbeat; returns the sent texts and the time of the close.
 fn run(session: &mut Session, to: u64) -> (SentFrames, Option<(u64, Close)>) {
     let mut sent = Vec::new();
     for second in 1..=to {
@@ -97,7 +97,7 @@ fn run(session: &mut Session, to: u64) -> (SentFrames, Option<(u64, Close)>) {
 }
 
 #[test]
-fn without_a_connect_it_ends_after_ten_seconds() {
+fn a_session_without_connect_closes_after_ten_seconds() {
     let mut silent = session(None);
     assert_eq!(silent.next(), Some(at(7)), "its first heartbeat, by its jitter");
     assert_eq!(run(&mut silent, 60).1, Some((10, Close::ConnectTimeout)));
@@ -107,18 +107,18 @@ fn without_a_connect_it_ends_after_ten_seconds() {
 }
 
 #[test]
-fn a31_a_token_that_is_not_refreshed_is_told_60_s_before_and_closes_25_s_after_its_end() {
-    let mut session = session(Some(who("usr_1", "ses_1", at(100))));
+fn a31_a_token_that_is_not_refreshed_causes_a_warning_60_s_before_and_a_close_25_s_after_its_expiry() {
+    let mut session = session(Some(authenticated("usr_1", "ses_1", at(100))));
     let (sent, end) = run(&mut session, 1000);
     assert_eq!(sent, [(40, json!({ "sys": "auth.expiring", "ttl": 60 }))]);
     assert_eq!(end, Some((125, Close::TokenExpired)));
 }
 
 #[test]
-fn a_refreshed_token_lives_on() {
-    let mut session = session(Some(who("usr_1", "ses_1", at(100))));
-    let asked = session.on_text(r#"{"id":4,"refresh":{"token":"t"}}"#, at(50));
-    let effects = session.on_authenticated(tag(&asked), Ok(who("usr_1", "ses_1", at(900))), at(50));
+fn a_refreshed_session_continues() {
+    let mut session = session(Some(authenticated("usr_1", "ses_1", at(100))));
+    let requested = session.on_text(r#"{"id":4,"refresh":{"token":"t"}}"#, at(50));
+    let effects = session.on_authenticated(tag(&requested), Ok(authenticated("usr_1", "ses_1", at(900))), at(50));
     assert_eq!(texts(&effects)[0]["ok"]["exp"], (START / 1000) + 900);
     assert_eq!(run(&mut session, 2000).1, Some((925, Close::TokenExpired)));
 }
@@ -127,23 +127,26 @@ fn a_refreshed_token_lives_on() {
 fn a33_a_refresh_of_another_person_or_session_closes() {
     for (user, sid) in [("usr_2", "ses_1"), ("usr_1", "ses_2")] {
         let mut session = live();
-        let asked = session.on_text(r#"{"id":4,"refresh":{"token":"t"}}"#, at(1));
-        let effects = session.on_authenticated(tag(&asked), Ok(who(user, sid, at(900))), at(1));
+        let requested = session.on_text(r#"{"id":4,"refresh":{"token":"t"}}"#, at(1));
+        let effects = session.on_authenticated(tag(&requested), Ok(authenticated(user, sid, at(900))), at(1));
         assert_eq!(closed(&effects), Some(Close::InvalidToken));
     }
     let mut session = live();
-    let asked = session.on_text(r#"{"id":4,"refresh":{"token":"t"}}"#, at(1));
-    assert_eq!(closed(&session.on_authenticated(tag(&asked), Err(Refusal::Invalid), at(1))), Some(Close::InvalidToken));
+    let requested = session.on_text(r#"{"id":4,"refresh":{"token":"t"}}"#, at(1));
+    assert_eq!(
+        closed(&session.on_authenticated(tag(&requested), Err(Refusal::Invalid), at(1))),
+        Some(Close::InvalidToken)
+    );
 }
 
 #[test]
 fn a_device_is_refreshed_by_its_own_token_only_and_ends_without_one() {
     let device = |id: &str, exp| Authenticated { subject: Subject::Device(id.into()), exp };
-    let refreshed = |session: &mut Session, who| {
-        let asked = session.on_text(r#"{"id":4,"refresh":{"token":"t"}}"#, at(100));
-        session.on_authenticated(tag(&asked), Ok(who), at(100))
+    let refreshed = |session: &mut Session, client| {
+        let requested = session.on_text(r#"{"id":4,"refresh":{"token":"t"}}"#, at(100));
+        session.on_authenticated(tag(&requested), Ok(client), at(100))
     };
-    for other in [device("dev_2", at(400)), who("dev_1", "ses_1", at(400))] {
+    for other in [device("dev_2", at(400)), authenticated("dev_1", "ses_1", at(400))] {
         let mut session = session(Some(device("dev_1", at(300))));
         assert_eq!(closed(&refreshed(&mut session, other)), Some(Close::InvalidToken));
     }
@@ -155,12 +158,12 @@ fn a_device_is_refreshed_by_its_own_token_only_and_ends_without_one() {
 }
 
 #[test]
-fn heartbeats_come_after_the_jitter_then_every_25_s_and_want_an_answer_within_10() {
+fn heartbeats_are_sent_after_the_jitter_then_every_25_s_and_require_an_answer_within_10_s() {
     let mut session = live();
     let pings: Vec<u64> = (1..=100)
         .filter(|second| {
             let pinged = session.on_tick(at(*second)).iter().any(|effect| matches!(effect, Effect::Ping));
-            session.on_noise(at(*second));
+            session.on_frame(at(*second));
             pinged
         })
         .collect();
@@ -171,10 +174,10 @@ fn heartbeats_come_after_the_jitter_then_every_25_s_and_want_an_answer_within_10
 }
 
 #[test]
-fn the_reply_to_connect_waits_for_all_its_subscriptions_and_comes_before_what_they_missed() {
+fn the_reply_to_connect_follows_all_its_subscriptions_and_precedes_missed_events() {
     let mut session = session(None);
-    let asked = session.on_text(r#"{"id":1,"connect":{"token":"t","subs":{"a":{},"b":{},"c *":{}}}}"#, at(1));
-    let effects = session.on_authenticated(tag(&asked), Ok(who("usr_1", "ses_1", at(900))), at(1));
+    let requested = session.on_text(r#"{"id":1,"connect":{"token":"t","subs":{"a":{},"b":{},"c *":{}}}}"#, at(1));
+    let effects = session.on_authenticated(tag(&requested), Ok(authenticated("usr_1", "ses_1", at(900))), at(1));
     let tags: Vec<_> = effects
         .iter()
         .filter_map(|effect| match effect {
@@ -184,7 +187,7 @@ fn the_reply_to_connect_waits_for_all_its_subscriptions_and_comes_before_what_th
         .collect();
     assert_eq!(tags.iter().map(|(_, channel)| channel.as_str()).collect::<Vec<_>>(), ["a", "b", "user:usr_1"]);
     assert!(session.holds() && texts(&effects).is_empty());
-    assert!(texts(&session.on_subscribed(tags[0].0, stands("a"), at(1))).is_empty());
+    assert!(texts(&session.on_subscribed(tags[0].0, confirmed("a"), at(1))).is_empty());
     let effects = session.on_subscribed(tags[1].0, Err(Refused::NoChannel), at(1));
     let reply = &texts(&effects)[0]["ok"];
     assert_eq!(reply["subs"]["a"], json!({ "epoch": "k3v9", "offset": 840, "recovered": false }));
@@ -195,7 +198,7 @@ fn the_reply_to_connect_waits_for_all_its_subscriptions_and_comes_before_what_th
 }
 
 #[test]
-fn what_is_no_request_closes_and_what_is_a_wrong_one_is_told() {
+fn unreadable_frames_close_and_invalid_requests_get_an_error() {
     for bad in ["{", "[]", "7", "null", r#"{"id":0,"presence":{"ch":"a"}}"#, r#"{"id":"x"}"#, r#"{"id":-1}"#] {
         assert_eq!(closed(&live().on_text(bad, at(1))), Some(Close::ProtocolError), "{bad}");
     }
@@ -217,11 +220,11 @@ fn what_is_no_request_closes_and_what_is_a_wrong_one_is_told() {
 }
 
 #[test]
-fn a_grant_that_shrinks_ends_what_it_covered() {
+fn reduced_permissions_end_the_subscriptions_that_they_covered() {
     let mut session = live();
     for channel in ["a", "b"] {
-        let asked = session.on_text(&json!({ "subscribe": { "ch": channel } }).to_string(), at(1));
-        session.on_subscribed(tag(&asked), stands(channel), at(1));
+        let requested = session.on_text(&json!({ "subscribe": { "ch": channel } }).to_string(), at(1));
+        session.on_subscribed(tag(&requested), confirmed(channel), at(1));
     }
     let less = person("usr_1", "ses_1", Permissions::of(&[Permission::RealtimeSubscribe]));
     let effects = session.on_grant(less, |channel, _, _| channel != "a");
@@ -234,7 +237,7 @@ fn a_grant_that_shrinks_ends_what_it_covered() {
 }
 
 #[test]
-fn an_ask_that_nobody_answers_is_told_so() {
+fn a_request_without_an_answer_gets_an_error() {
     let mut session = live();
     session.on_text(r#"{"id":5,"history":{"ch":"a"}}"#, at(0));
     let (sent, _) = run(&mut session, 30);
@@ -242,7 +245,7 @@ fn an_ask_that_nobody_answers_is_told_so() {
 }
 
 #[test]
-fn commands_beyond_the_burst_close() {
+fn commands_beyond_the_burst_close_the_session() {
     let mut session = live();
     let ends: Vec<_> = (0..41).map(|_| closed(&session.on_text(r#"{"command":{"name":"x"}}"#, at(1)))).collect();
     assert!(ends[..40].iter().all(Option::is_none));
@@ -287,11 +290,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     /// Whatever happens in whatever order: each request gets one reply at most and, once everything is answered or too
-    /// late, exactly one; nothing follows a close; what is listened to is what the hub was not asked to end.
+    /// late, exactly one; nothing follows a close; what is listened to is what the hub was not requested to end.
     #[test]
     fn every_request_gets_one_reply(steps in prop::collection::vec(any_step(), 1..60)) {
         let mut session = live();
-        let (mut now, mut asked, mut waiting) = (0, Vec::new(), Vec::new());
+        let (mut now, mut requested, mut waiting) = (0, Vec::new(), Vec::new());
         let (mut replies, mut listens): (Vec<u64>, HashSet<String>) = (Vec::new(), HashSet::new());
         let mut over = false;
         let mut take = |effects: Vec<Effect>, waiting: &mut Vec<(u64, Option<String>)>| {
@@ -315,13 +318,13 @@ proptest! {
                     let known = !session.is_closed();
                     let id = serde_json::from_str::<Value>(&text).unwrap()["id"].as_u64();
                     take(session.on_text(&text, at(now)), &mut waiting);
-                    asked.extend(id.filter(|_| known));
+                    requested.extend(id.filter(|_| known));
                 }
                 Step::Subscribed(which, yes) => {
                     let found = waiting.iter().enumerate().filter(|(_, (_, channel))| channel.is_some()).nth(which);
                     if let Some((index, _)) = found {
                         let (tag, channel) = waiting.remove(index);
-                        let answer = if yes { stands(&channel.unwrap()) } else { Err(Refused::NoChannel) };
+                        let answer = if yes { confirmed(&channel.unwrap()) } else { Err(Refused::NoChannel) };
                         take(session.on_subscribed(tag, answer, at(now)), &mut waiting);
                     }
                 }
@@ -337,7 +340,7 @@ proptest! {
                 Step::Reset => take(session.on_reset(|_| None, at(now)), &mut waiting),
                 Step::Pass(seconds) => {
                     now += seconds;
-                    take(session.on_noise(at(now)), &mut waiting);
+                    take(session.on_frame(at(now)), &mut waiting);
                     take(session.on_tick(at(now)), &mut waiting);
                 }
             }
@@ -349,14 +352,14 @@ proptest! {
         if !session.is_closed() {
             prop_assert_eq!(&heard, &listens);
         }
-        let (mut asked, mut replied) = (asked, replies);
-        asked.sort_unstable();
+        let (mut requested, mut replied) = (requested, replies);
+        requested.sort_unstable();
         replied.sort_unstable();
         if ended || session.is_closed() {
-            replied.iter().for_each(|id| assert!(asked.contains(id)));
-            prop_assert!(replied.len() <= asked.len());
+            replied.iter().for_each(|id| assert!(requested.contains(id)));
+            prop_assert!(replied.len() <= requested.len());
         } else {
-            prop_assert_eq!(asked, replied);
+            prop_assert_eq!(requested, replied);
         }
     }
 }
@@ -381,32 +384,32 @@ fn subscriptions(effects: &[Effect]) -> Vec<(String, bool)> {
 }
 
 #[test]
-fn a_monitor_is_subscribed_to_agents_with_its_state_and_told_so() {
+fn a_monitor_is_subscribed_to_agents_with_a_snapshot_and_notified() {
     let mut session = monitor(Some(key("key_1", Vec::new())));
     let effects = session.on_open(at(0));
     assert_eq!(subscriptions(&effects), [("agents".to_owned(), true)], "a key has no channel of its own");
-    let sent = texts(&session.on_subscribed(tag(&effects), stands("agents"), at(0)));
+    let sent = texts(&session.on_subscribed(tag(&effects), confirmed("agents"), at(0)));
     assert_eq!(sent, [json!({ "ch": "agents", "subscribed": { "epoch": "k3v9", "offset": 840, "recovered": false } })]);
-    // It may ask for the channel itself, from a position.
+    // The client may subscribe to the channel itself, from a position.
     let text = r#"{"id":1,"connect":{"subs":{"agents":{"since":{"epoch":"k3v9","offset":840}}}}}"#;
     let effects = session.on_text(text, at(1));
     assert_eq!(subscriptions(&effects), [("agents".to_owned(), false)]);
 }
 
 #[test]
-fn a_monitor_that_says_who_it_is_in_its_first_frame_has_the_state_in_the_reply() {
+fn a_monitor_that_authenticates_in_its_first_frame_gets_the_snapshot_in_the_reply() {
     let mut session = monitor(None);
     session.on_open(at(0));
     let effects = session.on_text(r#"{"id":1,"connect":{"token":"mst_x"}}"#, at(0));
     let effects = session.on_authenticated(tag(&effects), Ok(key("key_1", Vec::new())), at(0));
     assert_eq!(subscriptions(&effects), [("agents".to_owned(), true)]);
-    let sent = texts(&session.on_subscribed(tag(&effects), stands("agents"), at(0)));
+    let sent = texts(&session.on_subscribed(tag(&effects), confirmed("agents"), at(0)));
     assert_eq!(sent[0]["ok"]["subs"]["agents"]["offset"], 840, "{sent:?}");
 }
 
 #[test]
-fn whoever_may_not_watch_agents_is_no_guest_of_the_monitor() {
-    let mut viewer = monitor(Some(who("usr_1", "ses_1", at(3600))));
+fn a_client_without_permission_to_watch_agents_is_rejected_by_the_monitor() {
+    let mut viewer = monitor(Some(authenticated("usr_1", "ses_1", at(3600))));
     assert_eq!(closed(&viewer.on_open(at(0))), Some(Close::Forbidden));
     let device = Authenticated { subject: Subject::Device("dev_1".into()), exp: at(300) };
     assert_eq!(closed(&monitor(Some(device)).on_open(at(0))), Some(Close::Forbidden));
@@ -416,10 +419,10 @@ fn whoever_may_not_watch_agents_is_no_guest_of_the_monitor() {
 }
 
 #[test]
-fn one_who_is_told_only_its_own_gets_positions_and_loses_what_it_may_not_have_whole() {
+fn a_client_limited_to_its_own_events_gets_positions_and_loses_unrestricted_subscriptions() {
     let mut session = monitor(Some(key("key_1", Vec::new())));
     let opened = session.on_open(at(0));
-    let limited = stands("agents").map(|it| Box::new(Subscribed { only: Some("key_1".into()), ..*it }));
+    let limited = confirmed("agents").map(|it| Box::new(Subscribed { only: Some("key_1".into()), ..*it }));
     let effects = session.on_subscribed(tag(&opened), limited, at(0));
     let filter = effects.iter().find_map(|effect| match effect {
         Effect::Listen { filter, .. } => filter.clone(),
@@ -432,17 +435,17 @@ fn one_who_is_told_only_its_own_gets_positions_and_loses_what_it_may_not_have_wh
     let reader = person("usr_1", "ses_1", permissions.and(Permissions::of(&[Permission::AgentsRead])));
     let mut session = monitor(Some(Authenticated { subject: Subject::Person(reader), exp: at(3600) }));
     let opened = session.on_open(at(0));
-    let asked = opened.iter().find_map(|effect| match effect {
+    let requested = opened.iter().find_map(|effect| match effect {
         Effect::Subscribe { tag, channel, .. } if &**channel == "agents" => Some(*tag),
         _ => None,
     });
-    session.on_subscribed(asked.unwrap(), stands("agents"), at(0));
+    session.on_subscribed(requested.unwrap(), confirmed("agents"), at(0));
     let lost = session.on_grant(person("usr_1", "ses_1", permissions), |_, owner, _| owner.is_some());
     assert!(texts(&lost).iter().any(|text| text["ch"] == "agents" && text["unsubscribed"]["code"] == 2403), "{lost:?}");
 }
 
 #[test]
-fn a_keys_reach_is_its_permissions() {
+fn the_permissions_of_a_key_follow_from_its_access() {
     let may = |roles: Vec<Role>| {
         let permissions = key("key_1", roles).subject.viewer().permissions;
         [Permission::AgentsRead, Permission::AgentsControl].map(|permission| permissions.has(permission))

@@ -15,12 +15,12 @@ impl Session {
         let by_phase = match &self.phase {
             Phase::Closed => return None,
             Phase::Waiting { until } | Phase::Checking { until, .. } => *until,
-            Phase::Live(live) if live.warned => live.who.exp.plus(options.expiry_grace),
-            Phase::Live(live) => Millis(live.who.exp.0.saturating_sub(millis(options.expiry_warning))),
+            Phase::Live(live) if live.warned => live.client.exp.plus(options.expiry_grace),
+            Phase::Live(live) => Millis(live.client.exp.0.saturating_sub(millis(options.expiry_warning))),
         };
-        let asked = self.asks.values().map(|(_, at)| at.plus(options.patience)).min();
+        let patience = self.pending.values().map(|(_, at)| at.plus(options.patience)).min();
         let positions = self.filtered().next().map(|_| self.positions_at);
-        [Some(by_phase), Some(self.ping_at), self.pong_by, asked, positions].into_iter().flatten().min()
+        [Some(by_phase), Some(self.ping_at), self.pong_by, patience, positions].into_iter().flatten().min()
     }
 
     /// Handles the present time.
@@ -47,7 +47,7 @@ impl Session {
             }
         }
         let late = |at: Millis| now >= at.plus(self.options.patience);
-        let late: Vec<_> = self.asks.iter().filter(|(_, (_, at))| late(*at)).map(|(tag, _)| *tag).collect();
+        let late: Vec<_> = self.pending.iter().filter(|(_, (_, at))| late(*at)).map(|(tag, _)| *tag).collect();
         for tag in late {
             let fault = Fault::new(FaultKind::Unavailable, "no answer in time: try again");
             out.extend(self.refused(tag, &fault, now));
@@ -58,7 +58,7 @@ impl Session {
     fn ends(&self, now: Millis) -> Option<Close> {
         match &self.phase {
             Phase::Waiting { until } | Phase::Checking { until, .. } if now >= *until => Some(Close::ConnectTimeout),
-            Phase::Live(live) if now >= live.who.exp.plus(self.options.expiry_grace) => Some(Close::TokenExpired),
+            Phase::Live(live) if now >= live.client.exp.plus(self.options.expiry_grace) => Some(Close::TokenExpired),
             Phase::Live(_) if self.pong_by.is_some_and(|by| now >= by) => Some(Close::NoPong),
             _ => None,
         }
@@ -67,7 +67,7 @@ impl Session {
     fn warned(&mut self, now: Millis) -> Vec<Effect> {
         let warning = millis(self.options.expiry_warning);
         let Phase::Live(live) = &mut self.phase else { return Vec::new() };
-        let left = live.who.exp.0.saturating_sub(now.0);
+        let left = live.client.exp.0.saturating_sub(now.0);
         if live.warned || left > warning {
             return Vec::new();
         }
@@ -76,7 +76,7 @@ impl Session {
     }
 
     fn filtered(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.subs.iter().filter(|(_, sub)| sub.stands && sub.filter.is_some()).map(|(channel, _)| channel)
+        self.subs.iter().filter(|(_, sub)| sub.confirmed && sub.filter.is_some()).map(|(channel, _)| channel)
     }
 }
 

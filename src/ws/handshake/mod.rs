@@ -1,38 +1,33 @@
-//! The implementation on actix-web: an actor per connection, on the response of an upgraded request.
-//!
-//! `HttpContext` passes bytes unchanged, so a frame is encoded once for all connections; the WebSocket context of the
-//! library would encode it for each.
+//! The handshake of a socket: which pages and which tokens are admitted.
 
-mod handshake;
 mod origin;
-mod session;
+mod switch;
 
 use std::rc::Rc;
 
 use actix_web::http::header;
-use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
-use actix_web_actors::ws;
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use muster_core::{Error, Kind};
 
 use super::direct::TakeoverSlot;
 use super::protocol::{Endpoint, Refusal, SUBPROTOCOL};
-use super::{Framing, Opening, Shard, SocketHandle};
+use super::{Framing, Opening, Shard};
 
-pub(crate) use handshake::bearer;
+pub(crate) use switch::bearer;
 
 /// Opens a socket: checks the origin, the handshake and its token, in this order, before the upgrade.
 ///
 /// # Errors
 /// `UpgradeRequired` for an ordinary request, `Forbidden` for a page of another origin, `Unauthenticated` for an
-/// invalid token, `Unavailable` if there are too many connections.
+/// invalid token, `Unavailable` if there are too many connections, `Invalid` for a connection that cannot switch
+/// protocols.
 pub async fn upgrade(
     (shard, endpoint): (Rc<Shard>, Endpoint),
     request: &HttpRequest,
     url: &str,
-    body: web::Payload,
 ) -> Result<HttpResponse, Error> {
     let sockets = shard.sockets();
-    if !handshake::asks_for_upgrade(request) {
+    if !switch::is_requested(request) {
         let more = match endpoint {
             Endpoint::Feed => "",
             Endpoint::Agents => "; an API key with the scope `agents` is such a token. `muster monitor` is a client",
@@ -45,7 +40,11 @@ pub async fn upgrade(
     }
     let token = bearer(request);
     origin::check(request, &sockets.options.origins, token.is_some())?;
-    let mut response = handshake::answer(request)?;
+    let mut response = switch::response(request)?;
+    let Some(slot) = request.extensions().get::<TakeoverSlot>().cloned() else {
+        return Err(Error::new(Kind::Invalid, "this connection cannot switch protocols: use HTTP/1.1, without a body")
+            .coded("bad_handshake"));
+    };
     if sockets.ending() {
         return Err(Error::new(Kind::Unavailable, "the server is stopping: connect again"));
     }
@@ -53,7 +52,7 @@ pub async fn upgrade(
         Some((scheme, token)) => {
             let dpop = request.headers().get("DPoP").and_then(|proof| proof.to_str().ok()).map(str::to_owned);
             let checked = sockets.admission.authenticate(scheme, token, dpop, url).await.map_err(refused)?;
-            if endpoint == Endpoint::Agents && !endpoint.admits(&checked.who.subject) {
+            if endpoint == Endpoint::Agents && !endpoint.admits(&checked.client.subject) {
                 return Err(Error::new(Kind::Forbidden, "this needs the permission `agents:read` or `agents:control`")
                     .coded("permission_denied"));
             }
@@ -67,17 +66,12 @@ pub async fn upgrade(
             (None, Some(place))
         }
     };
-    let line = request.conn_data::<SocketHandle>().cloned();
     let url = Rc::from(url);
     let opening =
         move |link| Opening { link, framing: Framing::Socket, endpoint, admitted, place, url, channels: Vec::new() };
     response.insert_header((header::CACHE_CONTROL, "no-store"));
-    if let Some(slot) = request.extensions().get::<TakeoverSlot>() {
-        slot.take(shard, opening);
-        return Ok(response.finish());
-    }
-    let stream = session::stream(Rc::clone(&shard), line, opening, body)?;
-    Ok(response.streaming(stream))
+    slot.fill(shard, opening);
+    Ok(response.finish())
 }
 
 /// Converts the rejection of a handshake's token.
@@ -93,9 +87,4 @@ pub(crate) fn refused(refusal: Refusal) -> Error {
         Refusal::TooMany => Error::new(Kind::RateLimited, "too many live connections: close one first"),
         Refusal::Unavailable => Error::new(Kind::Unavailable, "tokens cannot be checked now: try again"),
     }
-}
-
-/// Converts an error of `ws::handshake`.
-fn wrong(error: &ws::HandshakeError) -> Error {
-    Error::new(Kind::Invalid, format!("no WebSocket handshake: {error}")).coded("bad_handshake")
 }

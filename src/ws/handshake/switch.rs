@@ -1,4 +1,4 @@
-//! The handshake of RFC 6455, section 4.
+//! Requests and responses of the handshake of RFC 6455, section 4.
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponseBuilder};
@@ -6,11 +6,10 @@ use actix_web_actors::ws;
 use muster_core::{Error, Kind};
 use muster_identity::Scheme;
 
-use super::wrong;
 use crate::ws::protocol::SUBPROTOCOL;
 
-/// Returns whether the request asks for a WebSocket.
-pub(super) fn asks_for_upgrade(request: &HttpRequest) -> bool {
+/// Returns whether the request is for a WebSocket.
+pub(super) fn is_requested(request: &HttpRequest) -> bool {
     let upgrade = request.headers().get(header::UPGRADE).and_then(|value| value.to_str().ok());
     upgrade.is_some_and(|value| value.to_ascii_lowercase().contains("websocket"))
 }
@@ -19,7 +18,7 @@ pub(super) fn asks_for_upgrade(request: &HttpRequest) -> bool {
 ///
 /// # Errors
 /// The request is not a valid handshake, or offers only other subprotocols.
-pub(super) fn answer(request: &HttpRequest) -> Result<HttpResponseBuilder, Error> {
+pub(super) fn response(request: &HttpRequest) -> Result<HttpResponseBuilder, Error> {
     let mut offered = request.headers().get_all(header::SEC_WEBSOCKET_PROTOCOL).peekable();
     let some = offered.peek().is_some();
     let ours = offered.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
@@ -27,7 +26,8 @@ pub(super) fn answer(request: &HttpRequest) -> Result<HttpResponseBuilder, Error
         let message = format!("Sec-WebSocket-Protocol must offer `{SUBPROTOCOL}`");
         return Err(Error::new(Kind::Invalid, message).coded("bad_handshake"));
     }
-    ws::handshake_with_protocols(request, &[SUBPROTOCOL]).map_err(|error| wrong(&error))
+    ws::handshake_with_protocols(request, &[SUBPROTOCOL])
+        .map_err(|error| Error::new(Kind::Invalid, format!("no WebSocket handshake: {error}")).coded("bad_handshake"))
 }
 
 /// Returns scheme and token of the header `Authorization`. A token in the query is never accepted, because it ends in
