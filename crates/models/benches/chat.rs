@@ -45,10 +45,10 @@ async fn measure(entry: &ModelEntry, dir: &Path, design: [&str; 3], bandwidth: f
     ready(&model).await?;
     let loaded = begin.elapsed();
     // The first step maps the weights into memory.
-    finish(model.generate(ask("Hello.", 4))?).await?;
+    finish(model.generate(request_of("Hello.", 4))?).await?;
 
     let begin = Instant::now();
-    let (_, usage) = finish(model.generate(ask(&PROMPT.repeat(26), 1))?).await?;
+    let (_, usage) = finish(model.generate(request_of(&PROMPT.repeat(26), 1))?).await?;
     let prompt = rate(usage.prompt, begin.elapsed());
     let one = generate(&model, 1).await?;
     let four = generate(&model, 4).await?;
@@ -68,7 +68,7 @@ async fn measure(entry: &ModelEntry, dir: &Path, design: [&str; 3], bandwidth: f
 
 /// Returns tokens per second over all sequences, from the first text of any to the end of the last.
 async fn generate(model: &Arc<LocalModel>, sequences: usize) -> Result<f64, Failure> {
-    let request = ask("Write a very long story about the sea.", GENERATED);
+    let request = request_of("Write a very long story about the sea.", GENERATED);
     let running: Result<Vec<_>, _> = (0..sequences).map(|_| model.generate(request.clone())).collect();
     let mut first: Option<Instant> = None;
     let mut tokens = 0;
@@ -80,7 +80,7 @@ async fn generate(model: &Arc<LocalModel>, sequences: usize) -> Result<f64, Fail
     Ok(rate(tokens, first.ok_or("no text came")?.elapsed()))
 }
 
-fn ask(content: &str, max_tokens: u32) -> GenerateRequest {
+fn request_of(content: &str, max_tokens: u32) -> GenerateRequest {
     GenerateRequest {
         turns: vec![ChatTurn::text(Role::User, content)],
         max_tokens,

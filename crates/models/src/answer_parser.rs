@@ -29,69 +29,69 @@ impl AnswerParser {
 
     /// Processes more text. Returns its events, and how the answer ended, if it did.
     pub(crate) fn push(&mut self, text: &str) -> (Vec<GenerateEvent>, Option<Finish>) {
-        let events = match &mut self.calls {
+        let calls = match &mut self.calls {
             Some(calls) => calls.push(text),
             None => vec![CallEvent::Text(text.to_owned())],
         };
-        let mut said = Vec::new();
-        for events in events {
-            let text = match events {
+        let mut events = Vec::new();
+        for call in calls {
+            let text = match call {
                 CallEvent::Text(text) | CallEvent::Arguments(text) => text,
                 CallEvent::Begin(name) => {
-                    self.flush(&mut said);
-                    said.push(GenerateEvent::Call { index: self.begun, name });
+                    self.flush(&mut events);
+                    events.push(GenerateEvent::Call { index: self.begun, name });
                     self.begun += 1;
                     self.part = Part::Arguments;
                     continue;
                 }
                 CallEvent::End => {
-                    self.flush(&mut said);
+                    self.flush(&mut events);
                     self.part = Part::Words;
                     continue;
                 }
             };
-            if let Some(finish) = self.speak(&text, &mut said) {
-                return (said, Some(finish));
+            if let Some(finish) = self.speak(&text, &mut events) {
+                return (events, Some(finish));
             }
         }
         let over = self.calls.as_ref().is_some_and(CallParser::is_over);
-        (said, over.then_some(Finish::ToolCalls))
+        (events, over.then_some(Finish::ToolCalls))
     }
 
     /// Ends the answer, by the model (`Stop`) or a limit (`Length`). Returns held-back events and the final reason.
     pub(crate) fn finish(&mut self, finish: Finish) -> (Vec<GenerateEvent>, Finish) {
-        let mut said = Vec::new();
+        let mut events = Vec::new();
         let held = self.calls.as_mut().and_then(CallParser::finish);
-        if held.is_some_and(|held| self.speak(&held, &mut said).is_some()) {
-            return (said, Finish::Stop);
+        if held.is_some_and(|held| self.speak(&held, &mut events).is_some()) {
+            return (events, Finish::Stop);
         }
-        self.flush(&mut said);
+        self.flush(&mut events);
         let whole = self.calls.as_ref().is_some_and(CallParser::is_whole);
-        (said, if whole { Finish::ToolCalls } else { finish })
+        (events, if whole { Finish::ToolCalls } else { finish })
     }
 
-    fn speak(&mut self, text: &str, said: &mut Vec<GenerateEvent>) -> Option<Finish> {
+    fn speak(&mut self, text: &str, events: &mut Vec<GenerateEvent>) -> Option<Finish> {
         match self.stops.push(text) {
             Emit::Text(text) => {
-                self.send_events(text, said);
+                self.send_events(text, events);
                 None
             }
             Emit::Stopped(text) => {
-                self.send_events(text, said);
+                self.send_events(text, events);
                 // Arguments that were cut off must not look complete.
                 Some(if self.part == Part::Words { Finish::Stop } else { Finish::Length })
             }
         }
     }
 
-    fn flush(&mut self, said: &mut Vec<GenerateEvent>) {
+    fn flush(&mut self, events: &mut Vec<GenerateEvent>) {
         let held = self.stops.finish();
-        self.send_events(held, said);
+        self.send_events(held, events);
     }
 
-    fn send_events(&self, text: String, said: &mut Vec<GenerateEvent>) {
+    fn send_events(&self, text: String, events: &mut Vec<GenerateEvent>) {
         if !text.is_empty() {
-            said.push(match self.part {
+            events.push(match self.part {
                 Part::Words => GenerateEvent::Delta(text),
                 Part::Arguments => GenerateEvent::Arguments { index: self.begun.saturating_sub(1), json: text },
             });
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_call_is_no_whole_one() {
+    fn truncated_calls_are_not_complete() {
         let cut = &CALL[..CALL.find("2}").unwrap()];
         assert_eq!(run(parser(&[], 4), cut, Finish::Length), (String::new(), made("{\"a\": 1"), Finish::Length));
         let stopped = run(parser(&["12"], 4), CALL, Finish::Stop);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn stops_are_not_looked_for_in_the_marks() {
+    fn stop_sequences_do_not_match_markers() {
         let got = run(parser(&["\n", "name", "tool_call"], 4), CALL, Finish::Stop);
         assert_eq!(got, (String::new(), made("{\"a\": 12}"), Finish::ToolCalls));
         let got = run(parser(&["END"], 4), "one END two", Finish::Stop);

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_embedding_model_is_the_published_one() {
+    fn the_embedding_model_is_the_published_model() {
         let entry = Manifest::embedding_entry().unwrap();
         let hashes: Vec<_> = entry.files.iter().map(|file| (file.role, file.bytes, &file.sha256[..16])).collect();
         // As published; the vocabulary is that of google-research's uncased BERT.
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_an_embedding_model_are_checked_too() {
+    fn files_of_embedding_models_are_checked() {
         let refused = |from: &str, to: &str| Manifest::parse(&EMBEDDED.replace(from, to)).unwrap_err().to_string();
         assert!(refused("id = \"minilm\"", "id = \"small\"").contains("unique"));
         assert!(refused("file = \"all-MiniLM-L6-v2.vocab.txt\"", "file = \"../vocab\"").contains("plain file name"));

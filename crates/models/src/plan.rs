@@ -55,13 +55,13 @@ const MIN_CONTEXT: u32 = 512;
 /// Returns the context in tokens for each of `slots` requests: the requested size, at most the trained one, and halved
 /// until the cache of all slots takes at most half of the available memory.
 pub(crate) fn context_per_slot(
-    wanted: u32,
+    requested: u32,
     trained: u32,
     slots: u32,
     shape: CacheShape,
     available: Option<u64>,
 ) -> u32 {
-    let mut context = wanted.min(trained).max(1);
+    let mut context = requested.min(trained).max(1);
     let bound = available.map_or(u64::MAX, |bytes| bytes / 2);
     while context / 2 >= MIN_CONTEXT && u64::from(context) * u64::from(slots) * shape.bytes_per_token() > bound {
         context /= 2;
@@ -85,12 +85,12 @@ mod tests {
     const SMOLLM2: CacheShape = CacheShape { layers: 30, kv_heads: 3, head_size: 64 };
 
     #[test]
-    fn a_lone_prompt_gets_the_whole_step() {
+    fn a_single_prompt_gets_the_whole_step() {
         assert_eq!(share_prompt_tokens(&[1000]), [STEP_TOKENS]);
     }
 
     #[test]
-    fn a_short_prompt_is_not_behind_a_long_one() {
+    fn short_prompts_do_not_wait_for_long_ones() {
         assert_eq!(share_prompt_tokens(&[1000, 20]), [108, 20]);
     }
 
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_grows_with_the_line_and_is_bounded() {
+    fn retry_time_grows_with_the_queue_and_is_bounded() {
         let mean = Duration::from_secs(3);
         assert_eq!(retry_after(0, 4, mean), Duration::from_secs(3));
         assert_eq!(retry_after(9, 4, mean), Duration::from_secs(9));
@@ -116,7 +116,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(256))]
 
         #[test]
-        fn steps_are_bounded_and_nobody_starves(remaining in prop::collection::vec(prop_oneof![Just(0), 1_usize..3000], 1..40)) {
+        fn steps_are_bounded_and_no_request_starves(remaining in prop::collection::vec(prop_oneof![Just(0), 1_usize..3000], 1..40)) {
             let shares = share_prompt_tokens(&remaining);
             let decoding = remaining.iter().filter(|left| **left == 0).count();
             prop_assert!(shares.iter().sum::<usize>() + decoding <= STEP_TOKENS);

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_takes_the_best_that_fits() {
+    fn auto_selects_the_best_model_that_fits() {
         let auto = Selection::Auto;
         assert_eq!(choose(&["small", "standard"], &auto, 2 * GIB).unwrap(), "standard");
         assert_eq!(choose(&["small", "standard"], &auto, 2 * GIB - 1).unwrap(), "small");

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn delays_double_and_the_sixth_death_in_a_minute_gives_up() {
+    fn delays_double_and_the_sixth_crash_in_a_minute_is_final() {
         let mut restarts = Restarts::default();
         let delays: Vec<_> = (0..6).map(|second| restarts.died(Duration::from_secs(second))).collect();
         let after = |millis| RestartDecision::RestartAfter(Duration::from_millis(millis));
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn deaths_of_long_ago_do_not_count() {
+    fn old_crashes_do_not_count() {
         let mut restarts = Restarts::default();
         for hour in 0..20 {
             assert_eq!(restarts.died(Duration::from_secs(3600 * hour)), RestartDecision::RestartAfter(FIRST_DELAY));

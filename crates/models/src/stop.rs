@@ -65,23 +65,23 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_across_pieces_is_never_sent() {
+    fn stop_sequences_across_chunks_are_never_sent() {
         assert_eq!(run(&["END"], &["one E", "N", "D two"]), ("one ".to_owned(), true));
     }
 
     #[test]
-    fn a_false_start_is_sent_after_all() {
+    fn an_incomplete_stop_sequence_is_sent() {
         assert_eq!(run(&["END"], &["one EN", "JOY"]), ("one ENJOY".to_owned(), false));
         assert_eq!(run(&["aab"], &["aa", "ab"]), ("a".to_owned(), true));
     }
 
     #[test]
-    fn the_earliest_of_several_wins() {
+    fn the_earliest_stop_sequence_ends_the_text() {
         assert_eq!(run(&["three", "two"], &["one two three"]), ("one ".to_owned(), true));
     }
 
     #[test]
-    fn text_that_cannot_be_a_stop_is_not_held() {
+    fn text_that_cannot_start_a_stop_sequence_is_sent_at_once() {
         let mut matcher = StopMatcher::new(vec!["\n\n".to_owned()]);
         assert_eq!(matcher.push("hello\n"), Emit::Text("hello".to_owned()));
         assert_eq!(matcher.push("x"), Emit::Text("\nx".to_owned()));

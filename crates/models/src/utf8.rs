@@ -43,7 +43,7 @@ mod tests {
     use super::Utf8Buffer;
 
     #[test]
-    fn waits_for_the_rest_of_a_character() {
+    fn incomplete_characters_are_held_back() {
         let mut buffer = Utf8Buffer::default();
         let euro = "€".as_bytes();
         assert_eq!(buffer.push(&euro[..1]), "");
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_become_replacement_characters() {
+    fn invalid_bytes_become_replacement_characters() {
         let mut buffer = Utf8Buffer::default();
         assert_eq!(buffer.push(b"a\xffb"), "a\u{fffd}b");
         assert_eq!(buffer.push(b"\xe2\x82"), "");

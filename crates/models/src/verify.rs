@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_right_file_is_remembered_and_a_changed_one_is_not() {
+    fn verified_files_are_remembered_until_they_change() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("model.gguf");
         fs::write(&path, b"abc").unwrap();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_hash_size_or_name_is_refused() {
+    fn wrong_hashes_sizes_and_names_are_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("model.gguf");
         assert!(matches!(verify(&path, &entry(3, ABC), |_| true), Err(VerifyError::Io { .. })));

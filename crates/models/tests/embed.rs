@@ -64,9 +64,9 @@ async fn start() -> Arc<LocalEmbedder> {
     model
 }
 
-async fn wait_for(model: &LocalEmbedder, wanted: impl Fn(&ModelStatus) -> bool) -> ModelStatus {
+async fn wait_for(model: &LocalEmbedder, matches: impl Fn(&ModelStatus) -> bool) -> ModelStatus {
     let mut changes = model.watch_status();
-    let waiting = async { changes.wait_for(|status| wanted(status)).await.expect("the model lives").clone() };
+    let waiting = async { changes.wait_for(|status| matches(status)).await.expect("the model lives").clone() };
     tokio::time::timeout(TIMEOUT, waiting).await.expect("the wanted status in time")
 }
 
@@ -84,7 +84,7 @@ fn largest_difference(a: &[f32], b: &[f32]) -> f32 {
 }
 
 #[tokio::test]
-async fn vectors_are_those_of_the_reference() {
+async fn vectors_match_the_reference() {
     if !installed() {
         return;
     }
@@ -143,7 +143,7 @@ async fn a_text_has_the_same_vector_alone_and_among_others() {
 }
 
 #[tokio::test]
-async fn a_text_that_is_too_long_is_refused_by_its_place_and_none_is_cut() {
+async fn texts_that_are_too_long_are_rejected_by_index_and_not_truncated() {
     if !installed() {
         return;
     }
@@ -187,7 +187,7 @@ async fn missing_files_are_reported_and_found_once_present() {
 }
 
 #[tokio::test]
-async fn files_that_differ_are_refused() {
+async fn files_with_another_hash_are_rejected() {
     let dir = tempfile::tempdir().unwrap();
     for file in &entry().files {
         // The right length, all zeros.
@@ -216,7 +216,7 @@ async fn a_panic_fails_the_running_batch_and_the_engine_restarts() {
 }
 
 #[tokio::test]
-async fn an_engine_that_keeps_dying_reports_failure() {
+async fn an_engine_that_keeps_crashing_reports_failure() {
     if !installed() {
         return;
     }
@@ -234,7 +234,7 @@ async fn an_engine_that_keeps_dying_reports_failure() {
 }
 
 #[tokio::test]
-async fn a_cancelled_request_frees_its_place_and_a_full_queue_is_reported() {
+async fn a_cancelled_request_frees_its_queue_place_and_a_full_queue_is_reported() {
     if !installed() {
         return;
     }

@@ -7,12 +7,12 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{answer, ask, installed, options, start};
+use common::{answer, installed, options, request_of, start};
 use muster_models::{ChatModel, Finish, Format, GenerateRequest, LocalModel, ModelError};
 use serde_json::{Map, Value, json};
 
 fn formatted(prompt: &str, format: Format) -> GenerateRequest {
-    GenerateRequest { format, ..ask(prompt, 200) }
+    GenerateRequest { format, ..request_of(prompt, 200) }
 }
 
 /// Parses the answer as JSON; a document cut at `max_tokens` is not valid JSON.
@@ -23,7 +23,7 @@ async fn document(model: &LocalModel, prompt: &str, schema: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_schema_holds() {
+async fn output_matches_its_schema() {
     if !installed("small") {
         return;
     }
@@ -52,7 +52,7 @@ async fn a_schema_holds() {
 }
 
 #[tokio::test]
-async fn references_alternatives_and_sampling_hold_too() {
+async fn output_matches_schemas_with_references_and_alternatives() {
     if !installed("small") {
         return;
     }
@@ -70,7 +70,7 @@ async fn references_alternatives_and_sampling_hold_too() {
 }
 
 #[tokio::test]
-async fn any_object_is_an_object() {
+async fn json_object_format_yields_an_object() {
     if !installed("small") {
         return;
     }
@@ -118,7 +118,7 @@ async fn bad_and_hostile_schemas_are_rejected_at_once_without_side_effects() {
         );
         assert!(begin.elapsed() < Duration::from_secs(1), "{short}: {:?}", begin.elapsed());
     }
-    assert!(answer(&model, ask("What is the capital of Australia?", 32)).await.text.contains("Canberra"));
+    assert!(answer(&model, request_of("What is the capital of Australia?", 32)).await.text.contains("Canberra"));
 }
 
 /// The largest schemas that are admitted: building their grammar is quick, and so is each token.

@@ -7,7 +7,7 @@ mod common;
 
 use std::fs::{self, File};
 
-use common::{answer, ask, endless, installed, models_dir, next, options, start, wait_for};
+use common::{answer, endless, installed, models_dir, next, options, request_of, start, wait_for};
 use muster_models::{ChatModel, GenerateEvent, LocalModel, Manifest, ModelError, ModelOptions, ModelStatus, Selection};
 
 fn in_dir(dir: &tempfile::TempDir, selection: Selection) -> ModelOptions {
@@ -27,13 +27,13 @@ async fn a_missing_file_is_absent_with_the_command_that_fixes_it() {
     let status = wait_for(&model, |status| matches!(status, ModelStatus::Absent { .. })).await;
     assert!(matches!(&status, ModelStatus::Absent { mend } if mend.contains("make models")), "{status:?}");
     assert!(
-        matches!(model.generate(ask("hello", 1)), Err(ModelError::Absent { mend }) if mend.contains("make models"))
+        matches!(model.generate(request_of("hello", 1)), Err(ModelError::Absent { mend }) if mend.contains("make models"))
     );
     assert_eq!(model.count_text("hello"), None);
 }
 
 #[tokio::test]
-async fn a_file_that_differs_is_refused() {
+async fn a_file_with_another_hash_is_rejected() {
     let dir = tempfile::tempdir().unwrap();
     let manifest = Manifest::embedded().unwrap();
     let small = manifest.get("small").unwrap();
@@ -44,7 +44,7 @@ async fn a_file_that_differs_is_refused() {
     let ModelStatus::Failed { why, mend } = status else { unreachable!() };
     assert!(why.contains("sha256") && why.contains(&small.sha256), "{why}");
     assert!(mend.contains("muster models pull small"), "{mend}");
-    assert!(matches!(model.generate(ask("hello", 1)), Err(ModelError::Failed { .. })));
+    assert!(matches!(model.generate(request_of("hello", 1)), Err(ModelError::Failed { .. })));
 }
 
 #[tokio::test]
@@ -73,11 +73,11 @@ async fn files_that_appear_later_are_picked_up() {
     assert!(matches!(reported, ModelStatus::Loading { .. } | ModelStatus::Ready), "{reported:?}");
     wait_for(&model, |status| *status == ModelStatus::Ready).await;
     assert_eq!((model.info().id.as_str(), model.info().context), ("small", 256));
-    assert!(answer(&model, ask("What is the capital of Australia?", 32)).await.text.contains("Canberra"));
+    assert!(answer(&model, request_of("What is the capital of Australia?", 32)).await.text.contains("Canberra"));
 }
 
 #[tokio::test]
-async fn a_reload_loads_a_changed_file_after_what_runs_and_leaves_an_unchanged_one() {
+async fn a_reload_loads_a_changed_file_after_running_requests_only() {
     if !installed("small") {
         return;
     }
@@ -90,16 +90,19 @@ async fn a_reload_loads_a_changed_file_after_what_runs_and_leaves_an_unchanged_o
     assert!(matches!(next(&mut running).await, Some(GenerateEvent::Delta(_))));
 
     model.reload();
-    assert!(common::read(model.generate(ask("hello", 4)).unwrap()).await.is_ok(), "an unchanged file is served on");
+    assert!(
+        common::read(model.generate(request_of("hello", 4)).unwrap()).await.is_ok(),
+        "an unchanged file is served on"
+    );
 
     let later = fs::metadata(&path).unwrap().modified().unwrap() + std::time::Duration::from_secs(2);
     File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
     model.reload();
     wait_for(&model, |status| matches!(status, ModelStatus::Loading { .. })).await;
-    assert!(matches!(model.generate(ask("hello", 4)), Err(ModelError::Loading { .. })));
+    assert!(matches!(model.generate(request_of("hello", 4)), Err(ModelError::Loading { .. })));
     assert_eq!(common::read(running).await.unwrap().usage.completion, 200, "what ran has ended by itself");
     wait_for(&model, |status| *status == ModelStatus::Ready).await;
-    assert!(answer(&model, ask("What is the capital of Australia?", 32)).await.text.contains("Canberra"));
+    assert!(answer(&model, request_of("What is the capital of Australia?", 32)).await.text.contains("Canberra"));
 }
 
 #[tokio::test]
@@ -123,7 +126,7 @@ async fn a_panic_fails_running_requests_and_the_engine_restarts() {
     for generation in &mut running {
         assert!(matches!(next(generation).await, Some(GenerateEvent::Delta(_))));
     }
-    let waiting = model.generate(ask("What is the capital of Australia?", 32)).unwrap();
+    let waiting = model.generate(request_of("What is the capital of Australia?", 32)).unwrap();
     model.inject_panic();
     for generation in running {
         assert!(matches!(common::read(generation).await, Err(ModelError::Failed { .. })));
@@ -135,7 +138,7 @@ async fn a_panic_fails_running_requests_and_the_engine_restarts() {
 }
 
 #[tokio::test]
-async fn an_engine_that_keeps_dying_reports_failure() {
+async fn an_engine_that_keeps_crashing_reports_failure() {
     if !installed("small") {
         return;
     }
@@ -148,7 +151,7 @@ async fn an_engine_that_keeps_dying_reports_failure() {
         }
     }
     wait_for(&model, |status| matches!(status, ModelStatus::Failed { .. })).await;
-    assert!(matches!(model.generate(ask("hello", 1)), Err(ModelError::Failed { .. })));
+    assert!(matches!(model.generate(request_of("hello", 1)), Err(ModelError::Failed { .. })));
     // The operator need not wait for the next retry.
     model.reload();
     wait_for(&model, |status| !matches!(status, ModelStatus::Failed { .. })).await;

@@ -7,7 +7,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{answer, ask, endless, installed, next, options, start};
+use common::{answer, endless, installed, next, options, request_of, start};
 use futures_order::Order;
 use muster_models::{ChatModel, Finish, GenerateEvent, LocalModel, ModelError, ModelOptions};
 
@@ -62,7 +62,7 @@ async fn a_long_prompt_does_not_stop_the_others() {
     let model = start(options("small")).await;
     let mut running = model.generate(endless(400)).unwrap();
     assert!(matches!(next(&mut running).await, Some(GenerateEvent::Delta(_))));
-    let mut long = model.generate(ask(&"word ".repeat(600), 1)).unwrap();
+    let mut long = model.generate(request_of(&"word ".repeat(600), 1)).unwrap();
     let mut beside = 0;
     let read = loop {
         tokio::select! {
@@ -94,7 +94,7 @@ async fn cancelling_frees_the_slot_for_the_next_request() {
     }
     let model = start(options("small")).await;
     let mut running = occupy(&model, 4).await;
-    let mut fifth = model.generate(ask("What is the capital of Australia?", 4)).unwrap();
+    let mut fifth = model.generate(request_of("What is the capital of Australia?", 4)).unwrap();
     let stats = model.stats();
     assert_eq!((stats.active, stats.waiting), (4, 1));
     let before = model.stats().completion_tokens;
@@ -116,7 +116,7 @@ async fn a_freed_slot_keeps_no_state() {
         return;
     }
     let model = start(ModelOptions { slots: 1, ..options("small") }).await;
-    let question = ask("What is the capital of Australia?", 16);
+    let question = request_of("What is the capital of Australia?", 16);
     let fresh = answer(&model, question.clone()).await;
     drop(occupy(&model, 1).await);
     assert_eq!(answer(&model, question).await, fresh);
@@ -129,14 +129,14 @@ async fn a_full_queue_is_busy_and_returns_a_retry_time() {
     }
     let model = start(ModelOptions { slots: 1, queue: 1, ..options("small") }).await;
     let running = occupy(&model, 1).await;
-    let waiting = model.generate(ask("x", 1)).unwrap();
-    match model.generate(ask("x", 1)) {
+    let waiting = model.generate(request_of("x", 1)).unwrap();
+    match model.generate(request_of("x", 1)) {
         Err(ModelError::Busy { retry_after }) => assert!((1..=60).contains(&retry_after.as_secs())),
         other => panic!("{other:?}"),
     }
     // A cancelled waiting request frees its place.
     drop(waiting);
-    let waiting = model.generate(ask("x", 1)).unwrap();
+    let waiting = model.generate(request_of("x", 1)).unwrap();
     drop(running);
     assert_eq!(common::read(waiting).await.unwrap().finish, Finish::Length);
 }

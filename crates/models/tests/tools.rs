@@ -1,4 +1,4 @@
-//! Tools: what the grammar enforces on a real model, and how its calls are reported.
+//! Tools: calls that the grammar enforces on a real model, and how they are reported.
 
 #![cfg(feature = "llm")]
 #![allow(
@@ -13,7 +13,7 @@ mod common;
 
 use std::time::Instant;
 
-use common::{Answer, answer, ask, installed, next, options, start};
+use common::{Answer, answer, installed, next, options, request_of, start};
 use muster_models::{
     ChatModel, ChatTurn, Finish, Format, GenerateEvent, GenerateRequest, LocalModel, ModelError, ModelOptions, Role,
     Tool, ToolCall, ToolChoice, Toolbox,
@@ -51,7 +51,7 @@ const SMOKE: &str = "There is heavy smoke coming out of the server room, people 
 
 fn with_tools(prompt: &str, choice: ToolChoice, most: u32) -> GenerateRequest {
     let toolbox = Toolbox { tools: vec![weather(), incident()], choice, most };
-    GenerateRequest { tools: Some(toolbox), ..ask(prompt, 160) }
+    GenerateRequest { tools: Some(toolbox), ..request_of(prompt, 160) }
 }
 
 /// Fails unless each call names a tool, with arguments that conform to its schema.
@@ -92,7 +92,7 @@ async fn a_required_call_has_valid_arguments() {
 }
 
 #[tokio::test]
-async fn a_named_tool_is_called_once_whatever_is_said() {
+async fn a_named_tool_is_called_once_for_any_prompt() {
     if !installed("small") {
         return;
     }
@@ -103,8 +103,8 @@ async fn a_named_tool_is_called_once_whatever_is_said() {
         assert_eq!(got.finish, Finish::ToolCalls);
         check(&got);
     }
-    let nobody = model.generate(with_tools(SMOKE, ToolChoice::Named("nobody".to_owned()), 4));
-    assert!(matches!(nobody, Err(ModelError::Unsupported { field, .. }) if field == "tool_choice"));
+    let unknown = model.generate(with_tools(SMOKE, ToolChoice::Named("nobody".to_owned()), 4));
+    assert!(matches!(unknown, Err(ModelError::Unsupported { field, .. }) if field == "tool_choice"));
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn calls_are_bounded_and_all_of_them_valid() {
 }
 
 #[tokio::test]
-async fn a_plain_question_is_answered_in_words() {
+async fn a_plain_question_is_answered_with_text() {
     for id in ["small", "standard"] {
         if !installed(id) {
             continue;
@@ -158,7 +158,7 @@ async fn text_contains_no_call_marker() {
 }
 
 #[tokio::test]
-async fn a_cut_call_is_reported_as_cut() {
+async fn a_truncated_call_is_reported_as_truncated() {
     if !installed("small") {
         return;
     }
@@ -191,15 +191,15 @@ async fn a_cancelled_call_frees_its_slot() {
         "n": {"type": "array", "items": {"type": "integer"}, "minItems": 1500}}}),
     );
     let toolbox = Toolbox { tools: vec![endless], choice: ToolChoice::Required, most: 1 };
-    let mut running = model.generate(GenerateRequest { tools: Some(toolbox), ..ask("Count.", 900) }).unwrap();
+    let mut running = model.generate(GenerateRequest { tools: Some(toolbox), ..request_of("Count.", 900) }).unwrap();
     assert_eq!(next(&mut running).await, Some(GenerateEvent::Call { index: 0, name: "count".to_owned() }));
     assert!(matches!(next(&mut running).await, Some(GenerateEvent::Arguments { index: 0, .. })));
     drop(running);
-    assert!(answer(&model, ask("What is the capital of Australia?", 32)).await.text.contains("Canberra"));
+    assert!(answer(&model, request_of("What is the capital of Australia?", 32)).await.text.contains("Canberra"));
 }
 
 #[tokio::test]
-async fn a_document_may_stand_in_place_of_calls() {
+async fn a_document_may_replace_calls() {
     if !installed("small") {
         return;
     }
@@ -223,7 +223,7 @@ async fn a_document_may_stand_in_place_of_calls() {
 }
 
 #[tokio::test]
-async fn what_no_grammar_can_enforce_is_rejected_by_field() {
+async fn unenforceable_requests_are_rejected_by_field() {
     if !installed("small") {
         return;
     }
@@ -241,7 +241,7 @@ async fn what_no_grammar_can_enforce_is_rejected_by_field() {
     for (name, parameters, place) in rows {
         let tools = vec![weather(), tool(name, "x", parameters.clone())];
         let toolbox = Toolbox { tools, choice: ToolChoice::Auto, most: 1 };
-        let refused = model.generate(GenerateRequest { tools: Some(toolbox), ..ask("x", 8) });
+        let refused = model.generate(GenerateRequest { tools: Some(toolbox), ..request_of("x", 8) });
         assert!(
             matches!(&refused, Err(ModelError::Unsupported { field, .. }) if field == place),
             "{parameters}: {refused:?}"
@@ -251,7 +251,7 @@ async fn what_no_grammar_can_enforce_is_rejected_by_field() {
 
 /// No arguments, schemas with references of the same names, and earlier calls in the conversation.
 #[tokio::test]
-async fn tools_of_every_kind_stand_together() {
+async fn tools_of_every_kind_can_be_combined() {
     if !installed("small") {
         return;
     }
@@ -267,10 +267,10 @@ async fn tools_of_every_kind_stand_together() {
             json!({"properties": {"n": {"type": "integer", "minimum": 1, "maximum": 9}}, "required": ["n"]}),
         ),
     ];
-    let asked = ToolCall { name: "ping".to_owned(), arguments: "{}".to_owned() };
+    let call = ToolCall { name: "ping".to_owned(), arguments: "{}".to_owned() };
     let turns = vec![
         ChatTurn::text(Role::User, "Ping, please."),
-        ChatTurn { calls: vec![asked], ..ChatTurn::text(Role::Assistant, "") },
+        ChatTurn { calls: vec![call], ..ChatTurn::text(Role::Assistant, "") },
         ChatTurn::text(Role::Tool, "{\"ok\": true}"),
         ChatTurn::text(Role::User, "Now the next one."),
     ];
@@ -281,7 +281,7 @@ async fn tools_of_every_kind_stand_together() {
         ("pong", |got| (1..=9).contains(&got["n"].as_i64().unwrap())),
     ] {
         let toolbox = Toolbox { tools: tools.clone(), choice: ToolChoice::Named(name.to_owned()), most: 1 };
-        let request = GenerateRequest { tools: Some(toolbox), turns: turns.clone(), ..ask("", 60) };
+        let request = GenerateRequest { tools: Some(toolbox), turns: turns.clone(), ..request_of("", 60) };
         let prompt = model.count(&turns, &tools).unwrap();
         let got = answer(&model, request).await;
         let arguments: Value = serde_json::from_str(&got.calls[0].1).unwrap_or_else(|error| panic!("{error}: {got:?}"));

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_out_of_range_are_named() {
+    fn errors_name_fields_out_of_range() {
         assert_eq!(check(&request()), Ok(()));
         type Change = fn(&mut GenerateRequest);
         let changes: [(&str, Change); 8] = [

@@ -124,7 +124,7 @@ mod tests {
     use super::{PromptPiece, split};
 
     #[test]
-    fn marks_are_found_in_order() {
+    fn markers_are_found_in_order() {
         let rendered = "<|im_start|>user\n\u{2}0\u{3}<|im_end|>\n<|im_start|>user\n\u{2}12\u{3}";
         let pieces = split(rendered);
         let expected = [

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_leaves_is_seen() {
+    fn a_dropped_reader_is_detected() {
         let (reply, generation) = Reply::channel(1);
         assert!(!reply.is_cancelled());
         drop(generation);

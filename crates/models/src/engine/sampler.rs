@@ -92,6 +92,6 @@ fn admits(grammar: &mut LlamaSampler, token: LlamaToken) -> bool {
 }
 
 /// llama.cpp reads `u32::MAX` as "choose a random seed", which would not be reproducible.
-fn seed(asked: Option<u32>) -> u32 {
-    asked.unwrap_or_else(|| RandomState::new().build_hasher().finish() as u32).min(u32::MAX - 1)
+fn seed(requested: Option<u32>) -> u32 {
+    requested.unwrap_or_else(|| RandomState::new().build_hasher().finish() as u32).min(u32::MAX - 1)
 }

@@ -73,8 +73,8 @@ impl Sequence {
         if let Err(error) = self.job.sampler.accept(token) {
             return self.fail(error);
         }
-        let (said, end) = self.job.parser.push(&self.text.push(&bytes));
-        self.job.reply.send_events(said);
+        let (events, end) = self.job.parser.push(&self.text.push(&bytes));
+        self.job.reply.send_events(events);
         if let Some(finish) = end {
             return self.done(finish);
         }
@@ -91,8 +91,8 @@ impl Sequence {
     }
 
     fn finish(&mut self, finish: Finish) -> bool {
-        let (said, finish) = self.job.parser.finish(finish);
-        self.job.reply.send_events(said);
+        let (events, finish) = self.job.parser.finish(finish);
+        self.job.reply.send_events(events);
         self.done(finish)
     }
 

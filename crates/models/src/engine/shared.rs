@@ -227,7 +227,7 @@ impl Shared {
         }
     }
 
-    /// Waits for a reload or shutdown, at most for `bound` if given. Returns true to continue, false to stop.
+    /// Waits for a reload or shutdown, at most for `bound` if it is set. Returns true to continue, false to stop.
     pub(super) fn pause(&self, bound: Option<Duration>) -> bool {
         let until = bound.map(|bound| Instant::now() + bound);
         let mut state = self.lock();

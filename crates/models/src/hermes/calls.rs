@@ -115,11 +115,11 @@ impl CallParser {
     }
 
     fn start(&mut self) -> bool {
-        let said = self.held.trim_start();
-        if said.starts_with(OPEN) {
+        let output = self.held.trim_start();
+        if output.starts_with(OPEN) {
             return self.trigger_at(self.held.find(OPEN));
         }
-        let undecided = OPEN.starts_with(said);
+        let undecided = OPEN.starts_with(output);
         if !undecided {
             self.state = State::Plain;
         }
@@ -235,11 +235,11 @@ mod tests {
     fn words_and_two_calls() {
         let said = format!("Let me look.\n{}\n{}", call("f", "{\"a\": \"}\\\"{\"}"), call("g", "{}"));
         let expected = [&[text("Let me look.")][..], &heard_call("f", "{\"a\": \"}\\\"{\"}"), &heard_call("g", "{}")];
-        assert_eq!(parse_all(Trigger::Anywhere, 4, &[&said]), (expected.concat(), true));
+        assert_eq!(parse_all(Trigger::Anywhere, 4, &[&output]), (expected.concat(), true));
     }
 
     #[test]
-    fn a_false_start_is_text_after_all() {
+    fn an_incomplete_marker_is_emitted_as_text() {
         assert_eq!(
             parse_all(Trigger::Anywhere, 4, &["a <tool", "s> b <tool_"]),
             (vec![text("a <tools> b <tool_")], false)
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_may_hold_the_trigger() {
+    fn documents_may_contain_the_trigger() {
         let document = "{\"a\": \"<tool_call>\"}";
         assert_eq!(parse_all(Trigger::AtStart, 4, &[document]), (vec![text(document)], false));
         let (events, _) = parse_all(Trigger::AtStart, 4, &[&call("f", "{}")]);
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_call_is_reported_as_far_as_it_was_generated() {
+    fn truncated_calls_are_reported_as_far_as_generated() {
         let (events, whole) =
             parse_all(Trigger::Anywhere, 4, &["<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": [1"]);
         assert_eq!(events, [CallEvent::Begin("f".to_owned()), CallEvent::Arguments("{\"a\": [1".to_owned())]);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_call_ends_the_answer_with_its_arguments() {
+    fn the_answer_ends_with_the_arguments_of_the_last_call() {
         let mut parser = CallParser::new(Trigger::AtStart, 1);
         parser.push("<tool_call>\n{\"name\": \"f\", \"arguments\": {");
         assert!(!parser.is_over());
@@ -293,18 +293,18 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(256))]
 
         #[test]
-        fn pieces_do_not_matter_and_no_marker_is_text(
+        fn chunking_does_not_change_the_result_and_markers_are_not_text(
             before in words(),
             calls in prop::collection::vec(("[a-z]{1,4}", arguments()), 0..3),
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
         ) {
             let made: Vec<String> = calls.iter().map(|(name, arguments)| call(name, arguments)).collect();
-            let said = if made.is_empty() { before.clone() } else { format!("{before}\n{}", made.join("\n")) };
-            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(said.len() + 1)).collect();
-            cuts.extend([0, said.len()]);
-            cuts.retain(|at| said.is_char_boundary(*at));
+            let output = if made.is_empty() { before.clone() } else { format!("{before}\n{}", made.join("\n")) };
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(output.len() + 1)).collect();
+            cuts.extend([0, output.len()]);
+            cuts.retain(|at| output.is_char_boundary(*at));
             cuts.sort_unstable();
-            let pieces: Vec<&str> = cuts.windows(2).map(|cut| &said[cut[0]..cut[1]]).collect();
+            let pieces: Vec<&str> = cuts.windows(2).map(|cut| &output[cut[0]..cut[1]]).collect();
             let (events, whole) = parse_all(Trigger::Anywhere, 4, &pieces);
             let spoken = if made.is_empty() { before.as_str() } else { before.trim_end() };
             let mut expected: Vec<CallEvent> = Vec::new();

@@ -118,8 +118,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_prefixed_and_nothing_else() {
-        let given = "root ::= \"a \\\" b\" [^a\\]b\"] x-1 (y | z){0,15} \"\\\\\" end*\nspace ::= | \" \"\n";
+    fn only_rule_names_are_prefixed() {
+        let source = "root ::= \"a \\\" b\" [^a\\]b\"] x-1 (y | z){0,15} \"\\\\\" end*\nspace ::= | \" \"\n";
         let expected =
             "p-root ::= \"a \\\" b\" [^a\\]b\"] p-x-1 (p-y | p-z){0,15} \"\\\\\" p-end*\np-space ::= | \" \"\n";
         assert_eq!(prefixed(given, "p-"), expected);

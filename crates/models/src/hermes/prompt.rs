@@ -13,7 +13,7 @@ use super::{AFTER_NAME, BEFORE_NAME, CLOSE, OPEN};
 use crate::chat::{ChatTurn, Role};
 use crate::tool::{Tool, ToolCall};
 
-/// Used for a conversation without a system message: the template's own says that the model is named Qwen.
+/// System message of a conversation without one: the template's default names the model Qwen.
 const DEFAULT_SYSTEM: &str = "You are a helpful assistant.";
 
 const BEFORE_TOOLS: &str = "\n\n# Tools\n\nYou may call one or more functions to assist with the user query.\n\nYou are \
@@ -129,17 +129,17 @@ mod tests {
     fn calls_and_results_are_rendered_as_by_the_template() {
         let call =
             |city: &str| ToolCall { name: "get_weather".to_owned(), arguments: format!("{{\"city\":\"{city}\"}}") };
-        let asked =
+        let assistant_turn =
             ChatTurn { calls: vec![call("Lima"), call("Quito")], ..ChatTurn::text(Role::Assistant, "Let me look.") };
         let turns = [
             ChatTurn::text(Role::User, "Weather?"),
-            asked,
+            assistant_turn,
             ChatTurn::text(Role::Tool, "sun"),
             ChatTurn::text(Role::Tool, "rain"),
             ChatTurn::text(Role::User, "And now?"),
         ];
         let got = turns_with_tools(&turns, &[]);
-        let spoken = "Let me look.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Lima\"}}\n</tool_call>\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Quito\"}}\n</tool_call>";
+        let rendered = "Let me look.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Lima\"}}\n</tool_call>\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Quito\"}}\n</tool_call>";
         let results = "<tool_response>\nsun\n</tool_response>\n<tool_response>\nrain\n</tool_response>";
         assert_eq!(
             got,

@@ -24,7 +24,7 @@ fn ordinary_schemas_are_admitted() {
 }
 
 #[test]
-fn what_the_grammar_would_ignore_is_refused_by_name() {
+fn unsupported_keywords_are_rejected_by_name() {
     for (word, schema) in [
         ("pattern", json!({"type": "string", "pattern": "^a$"})),
         ("multipleOf", json!({"type": "integer", "multipleOf": 5})),
@@ -42,7 +42,7 @@ fn what_the_grammar_would_ignore_is_refused_by_name() {
 }
 
 #[test]
-fn broken_schemas_say_where() {
+fn errors_of_invalid_schemas_name_the_place() {
     assert!(
         refusal(&json!({"type": "object", "properties": {"a": {"type": "colour"}}}))
             .starts_with("#/properties/a: unknown type")
@@ -62,7 +62,7 @@ fn broken_schemas_say_where() {
 }
 
 #[test]
-fn hostile_schemas_are_refused_at_once() {
+fn hostile_schemas_are_rejected_at_once() {
     let mut deep = json!({"type": "string"});
     for _ in 0..40 {
         deep = json!({"type": "array", "items": deep});
@@ -85,7 +85,7 @@ fn hostile_schemas_are_refused_at_once() {
 
 /// Each definition names the next twice: 2^30 paths, all of which llama.cpp's search for left recursion would visit.
 #[test]
-fn references_that_double_are_refused_at_once() {
+fn references_that_grow_exponentially_are_rejected_at_once() {
     let definitions: serde_json::Map<_, _> = (0..30)
         .map(|n| {
             let next = json!({"$ref": format!("#/$defs/d{}", n + 1)});
@@ -98,7 +98,7 @@ fn references_that_double_are_refused_at_once() {
 }
 
 #[test]
-fn the_bounds_are_those_of_all_schemas_together() {
+fn bounds_apply_to_all_schemas_together() {
     let properties: serde_json::Map<_, _> = (0..60).map(|n| (format!("p{n}"), json!({"type": "null"}))).collect();
     let wide = json!({"type": "object", "properties": properties});
     // 61 parts each, 1000 together.

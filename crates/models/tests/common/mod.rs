@@ -48,12 +48,12 @@ pub(crate) async fn start(options: ModelOptions) -> Arc<LocalModel> {
 }
 
 /// Waits for the status; fails at once if it can no longer be reached.
-pub(crate) async fn wait_for(model: &LocalModel, wanted: impl Fn(&ModelStatus) -> bool) -> ModelStatus {
+pub(crate) async fn wait_for(model: &LocalModel, matches: impl Fn(&ModelStatus) -> bool) -> ModelStatus {
     let mut changes = model.watch_status();
     let waiting = async {
         loop {
             let status = changes.borrow_and_update().clone();
-            if wanted(&status) {
+            if matches(&status) {
                 return status;
             }
             let loading = matches!(status, ModelStatus::Loading { .. } | ModelStatus::Ready);
@@ -69,7 +69,7 @@ pub(crate) fn user(content: &str) -> Vec<ChatTurn> {
 }
 
 /// A greedy request.
-pub(crate) fn ask(content: &str, max_tokens: u32) -> GenerateRequest {
+pub(crate) fn request_of(content: &str, max_tokens: u32) -> GenerateRequest {
     GenerateRequest {
         turns: user(content),
         max_tokens,
@@ -87,7 +87,7 @@ pub(crate) fn ask(content: &str, max_tokens: u32) -> GenerateRequest {
 /// A request whose answer is certainly long: only digits match the schema, and many are requested.
 pub(crate) fn endless(max_tokens: u32) -> GenerateRequest {
     let schema = serde_json::json!({"type": "array", "items": {"type": "integer"}, "minItems": 1500});
-    GenerateRequest { format: Format::JsonSchema(schema), ..ask("Count.", max_tokens) }
+    GenerateRequest { format: Format::JsonSchema(schema), ..request_of("Count.", max_tokens) }
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -98,7 +98,7 @@ fn a_step_is_bounded_and_a_small_request_overtakes_a_large_one() {
 }
 
 #[test]
-fn threads_share_what_waits() {
+fn threads_share_the_queue() {
     let mut queue = BatchQueue::new(100, 2);
     admit(&mut queue, &["x".repeat(10).as_str(); 30]);
     let tokens: Vec<usize> =

@@ -133,7 +133,7 @@ impl Layer {
     }
 }
 
-/// Returns the given rows and columns of a view.
+/// Returns these rows and columns of a view.
 fn part<S: RawData>(mut view: ArrayBase<S, Ix2>, rows: &Range<usize>, columns: Range<usize>) -> ArrayBase<S, Ix2> {
     view.slice_axis_inplace(Axis(0), Slice::from(rows.clone()));
     view.slice_axis_inplace(Axis(1), Slice::from(columns));

@@ -90,7 +90,7 @@ mod tests {
 
     /// Abramowitz and Stegun, Handbook of Mathematical Functions, table 7.1.
     #[test]
-    fn erf_is_that_of_the_table() {
+    fn erf_matches_the_published_table() {
         let table = [
             (0.0, 0.0),
             (0.1, 0.112_462_916),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn softmax_and_norms_are_as_defined() {
+    fn softmax_and_norms_match_their_definitions() {
         let mut scores = array![[0.0, 0.0], [1000.0, 1000.0 + 3_f32.ln()]];
         softmax(&mut scores);
         let expected = array![[0.5, 0.5], [0.25, 0.75]];

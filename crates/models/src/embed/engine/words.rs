@@ -96,7 +96,7 @@ mod tests {
 
     /// The examples of google-research/bert tokenization_test.py.
     #[test]
-    fn words_are_those_of_berts_own_tests() {
+    fn words_match_the_tests_of_bert() {
         assert_eq!(split("ah\u{535A}\u{63A8}zz"), ["ah", "\u{535A}", "\u{63A8}", "zz"]);
         assert_eq!(split(" \tHeLLo!how  \n Are yoU?  "), ["hello", "!", "how", "are", "you", "?"]);
         assert_eq!(split("H\u{E9}llo"), ["hello"]);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_read_up_to_its_bound_and_no_further_text_is_read_than_asked_for() {
+    fn words_are_read_up_to_their_bound_and_text_only_as_far_as_needed() {
         assert_eq!(split(&"a".repeat(MAX_WORD)), ["a".repeat(MAX_WORD)]);
         assert_eq!(split(&format!("{} b", "a".repeat(MAX_WORD + 1))), ["TOO LONG", "b"]);
         assert_eq!(words(&"a ".repeat(10_000_000)).take(2).count(), 2);
