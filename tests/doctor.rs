@@ -18,21 +18,21 @@ fn doctor(folder: &Path, settings: &str, variables: &[(&str, &str)]) -> (i32, Ve
     let findings = report["findings"].as_array().unwrap().clone();
     // The plain-text output: one line for each finding and one for each remedy.
     let plain = run(&[]);
-    let mends = findings.iter().filter(|finding| finding["mend"].is_string()).count();
+    let mends = findings.iter().filter(|finding| finding["remedy"].is_string()).count();
     assert_eq!(String::from_utf8(plain.stdout).unwrap().lines().count(), findings.len() + mends);
     assert_eq!(plain.status.code(), output.status.code());
     (output.status.code().unwrap(), findings)
 }
 
 fn finding<'a>(findings: &'a [Value], name: &str) -> &'a Value {
-    findings.iter().find(|finding| finding["what"] == name).unwrap_or_else(|| panic!("no {name} in {findings:?}"))
+    findings.iter().find(|finding| finding["subject"] == name).unwrap_or_else(|| panic!("no {name} in {findings:?}"))
 }
 
 /// The finding that keeps the exit code from being 0, and its remedy.
 fn only_bad(findings: &[Value]) -> (&str, &str) {
     let bad: Vec<_> = findings.iter().filter(|finding| finding["ok"] == false).collect();
     assert_eq!(bad.len(), 1, "{findings:?}");
-    (bad[0]["what"].as_str().unwrap(), bad[0]["mend"].as_str().unwrap())
+    (bad[0]["subject"].as_str().unwrap(), bad[0]["remedy"].as_str().unwrap())
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_providers_key_that_is_not_set_is_named() {
     let (code, findings) = doctor(folder.path(), settings, &[]);
     assert_eq!(code, 1);
     let provider = finding(&findings, "provider one");
-    assert!(provider["mend"].as_str().unwrap().contains("MUSTER_TEST_ONE_KEY"), "{provider}");
+    assert!(provider["remedy"].as_str().unwrap().contains("MUSTER_TEST_ONE_KEY"), "{provider}");
     let (code, findings) = doctor(folder.path(), settings, &[("MUSTER_TEST_ONE_KEY", "secret-of-one")]);
     assert_eq!(code, 0, "{findings:?}");
     assert!(!format!("{findings:?}").contains("secret-of-one"));
@@ -89,7 +89,7 @@ fn an_unusable_certificate_and_an_unreachable_collector_are_reported() {
     let settings = format!("[llm]\nmodel = \"none\"\n{provider}");
     let (code, findings) = doctor(folder.path(), &settings, &variables);
     assert_eq!((code, only_bad(&findings).0), (1, "tls"));
-    assert!(finding(&findings, "tls")["said"].as_str().unwrap().contains(&cert));
+    assert!(finding(&findings, "tls")["message"].as_str().unwrap().contains(&cert));
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     std::fs::write(&cert, made.cert.pem()).unwrap();
     std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
@@ -106,7 +106,7 @@ fn an_unusable_certificate_and_an_unreachable_collector_are_reported() {
     for (endpoint, named) in [("ftp://here", "http or https"), ("http://here:4318/v1/traces", "without /v1/traces")] {
         let (code, findings) = doctor(folder.path(), &settings, &[("MUSTER__TELEMETRY__OTLP_ENDPOINT", endpoint)]);
         assert_eq!((code, only_bad(&findings).0), (1, "settings"));
-        assert!(finding(&findings, "settings")["said"].as_str().unwrap().contains(named), "{findings:?}");
+        assert!(finding(&findings, "settings")["message"].as_str().unwrap().contains(named), "{findings:?}");
     }
 }
 
@@ -115,14 +115,14 @@ fn invalid_settings_and_a_store_in_use_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let (code, findings) = doctor(folder.path(), "[llm]\nslots = 0\n", &[]);
     assert_eq!((code, only_bad(&findings).0), (1, "settings"));
-    assert!(finding(&findings, "settings")["said"].as_str().unwrap().contains("llm.slots"));
+    assert!(finding(&findings, "settings")["message"].as_str().unwrap().contains("llm.slots"));
 
     std::fs::remove_file(folder.path().join("config.toml")).unwrap();
     let _running = Launch::new(folder.path()).start();
     let store = folder.path().join("store");
     let (code, findings) = doctor(folder.path(), "", &[("MUSTER__STORE__PATH", store.to_str().unwrap())]);
     assert_eq!((code, &finding(&findings, "store")["ok"]), (1, &Value::Bool(false)));
-    assert!(finding(&findings, "store")["mend"].as_str().unwrap().contains("stop the other process"));
+    assert!(finding(&findings, "store")["remedy"].as_str().unwrap().contains("stop the other process"));
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn readable_signing_keys_and_an_unreadable_journal_are_reported() {
     let look = || doctor(folder.path(), &settings, &[("MUSTER__STORE__PATH", store.to_str().unwrap())]);
     let (code, findings) = look();
     assert_eq!(code, 0, "{findings:?}");
-    assert!(finding(&findings, "signing keys")["said"].as_str().unwrap().contains("owner only"));
+    assert!(finding(&findings, "signing keys")["message"].as_str().unwrap().contains("owner only"));
     assert_eq!(finding(&findings, "feed journal")["ok"], true);
 
     let keys = store.join("signing/signing-keys.json");

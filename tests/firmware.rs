@@ -333,11 +333,11 @@ async fn an_image_that_no_restore_brought_is_missed_and_no_job_of_it_starts() {
         doctor.args(["doctor", "--json"]).env("MUSTER__STORE__PATH", data.join("store"));
         let response: Value = serde_json::from_slice(&doctor.output().unwrap().stdout).unwrap();
         let findings = response["findings"].as_array().unwrap().clone();
-        findings.into_iter().find(|finding| finding["what"] == "firmware images").unwrap()
+        findings.into_iter().find(|finding| finding["subject"] == "firmware images").unwrap()
     };
     let finding = looked(data.path());
     assert_eq!(finding["ok"], false);
-    assert!(finding["said"].as_str().unwrap().contains(&artifact), "{finding}");
+    assert!(finding["message"].as_str().unwrap().contains(&artifact), "{finding}");
     let muster = Muster::start_in(data, NO_APPROVAL);
     wait_until("firmware is probed", || muster.app.health.report().modules["firmware-jobs"].why.is_some()).await;
     std::fs::write(&image, kept).unwrap();

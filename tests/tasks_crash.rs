@@ -120,10 +120,10 @@ impl<'a> Rounds<'a> {
 /// returns for these params without crashes.
 async fn all_done(rounds: &Rounds<'_>) {
     let mut listed = jobs::listed(&rounds.client).await;
-    let mut asked: Vec<String> = rounds.jobs.iter().map(|job| job.id().to_owned()).collect();
+    let mut created: Vec<String> = rounds.jobs.iter().map(|job| job.id().to_owned()).collect();
     listed.sort();
-    asked.sort();
-    assert_eq!(listed, asked, "each request that was made again under its key is one task");
+    created.sort();
+    assert_eq!(listed, created, "each request that was made again under its key is one task");
     for job in &rounds.jobs {
         let task = job.task();
         assert_eq!(task["status"], "succeeded", "{task}");

@@ -19,15 +19,13 @@ pub(super) struct DoctorArgs {
 #[derive(Debug, Serialize)]
 pub struct Finding {
     /// What was checked.
-    #[serde(rename = "what")]
     pub subject: String,
     /// Whether the check passed.
     pub ok: bool,
     /// What was found.
-    #[serde(rename = "said")]
     pub message: String,
     /// How to fix the problem; absent if there is none.
-    #[serde(rename = "mend", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
 

@@ -47,7 +47,7 @@ impl Incidents {
         // CAP 1.2, section 3.2.1.
         let barred = |c: char| c.is_whitespace() || c.is_control() || matches!(c, ',' | '<' | '&');
         if self.sender.is_empty() || self.sender.len() > 200 || self.sender.contains(barred) {
-            return bad("sender", "takes one word of up to 200 bytes, without commas, < or &: CAP asks for it");
+            return bad("sender", "takes one word of up to 200 bytes, without commas, < or &: CAP requires it");
         }
         if self.sender_name.trim().is_empty() || self.sender_name.len() > 200 {
             return bad("sender_name", "takes 1 to 200 bytes");

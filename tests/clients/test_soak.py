@@ -18,4 +18,4 @@ def test_what_a_soak_shows_holds_for_some_seconds(tmp_path):
     lines, records = asyncio.run(soak.soak(binary(), SECONDS, REQUESTS_PER_SECOND, CLIENTS, SEED, tmp_path))
     breaches = [f"{line.what}: {line.figures}" for line in lines if not line.holds]
     assert not breaches, "\n".join(breaches)
-    assert len(records) > SECONDS * REQUESTS_PER_SECOND / 2, "the server was hardly asked"
+    assert len(records) > SECONDS * REQUESTS_PER_SECOND / 2, "the server was hardly called"

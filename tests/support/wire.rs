@@ -29,7 +29,7 @@ impl Wire {
         )
     }
 
-    /// Whether a request asks for a stream.
+    /// Whether a request is for a stream.
     pub fn streamed(self, path: &str, body: &Value) -> bool {
         match self {
             Self::OpenAi | Self::Anthropic => body["stream"] == json!(true),

@@ -268,7 +268,7 @@ async fn a_redirect_is_not_followed() {
             assert!(fault.message.contains("base_url"), "{}", fault.message);
         }
     }
-    assert!(received.try_recv().is_err(), "the other host was asked");
+    assert!(received.try_recv().is_err(), "the other host was called");
 }
 
 #[tokio::test]

@@ -250,9 +250,9 @@ fn each_bound_refuses_what_is_beyond_it() {
         ("crew", json!(256), "must be 0 to 255"),
         ("direction", json!("up"), "up needs a speed"),
     ] {
-        let told = refused(with(name, value.clone()));
-        let told: Vec<&str> = told.fields.iter().map(|field| field.msg.as_str()).collect();
-        assert_eq!(told, [msg], "{name}: {value}");
+        let error = refused(with(name, value.clone()));
+        let messages: Vec<&str> = error.fields.iter().map(|field| field.msg.as_str()).collect();
+        assert_eq!(messages, [msg], "{name}: {value}");
     }
 }
 
@@ -268,15 +268,15 @@ fn null_is_left_out_cleared_or_refused() {
 
 #[test]
 fn a_body_is_an_object() {
-    let told = refused(json!([1]));
-    assert_eq!(failures(&told), [("type_error", "body".to_owned(), "must be an object")]);
-    assert_eq!(told.message, "the body must be a JSON object");
+    let error = refused(json!([1]));
+    assert_eq!(failures(&error), [("type_error", "body".to_owned(), "must be an object")]);
+    assert_eq!(error.message, "the body must be a JSON object");
 }
 
 #[test]
 fn what_was_sent_is_shortened() {
-    let told = refused(with("crew", json!("x".repeat(1000))));
-    assert_eq!(told.fields[0].input.as_str().map(|text| text.chars().count()), Some(201));
+    let error = refused(with("crew", json!("x".repeat(1000))));
+    assert_eq!(error.fields[0].input.as_str().map(|text| text.chars().count()), Some(201));
     assert_eq!(refused(with("crew", json!(vec![0; 1000]))).fields[0].input, Value::Null);
 }
 
@@ -289,8 +289,8 @@ fn at_most_fifty_failures_are_reported() {
 #[test]
 fn unknown_members_are_ignored_unless_it_is_strict() {
     assert!(Route::from_json(&with("colour", json!("red"))).is_ok());
-    let told = Strict::from_json(&json!({ "a": 1, "c": 2, "inner": { "b": true, "d": 1 } })).unwrap_err();
-    let places: Vec<_> = failures(&told).into_iter().map(|(kind, loc, _)| (kind, loc)).collect();
+    let error = Strict::from_json(&json!({ "a": 1, "c": 2, "inner": { "b": true, "d": 1 } })).unwrap_err();
+    let places: Vec<_> = failures(&error).into_iter().map(|(kind, loc, _)| (kind, loc)).collect();
     assert_eq!(places, [("unknown", "body.inner.d".to_owned()), ("unknown", "body.c".to_owned())]);
 }
 
@@ -319,10 +319,10 @@ fn every_failed_parameter_is_reported_at_once() {
         ("cursor", "b"),
         ("other", "x"),
     ]);
-    let told = RouteQuery::from_query(&sent).unwrap_err();
+    let error = RouteQuery::from_query(&sent).unwrap_err();
     let wrong = |name: &str, msg| ("value_error", format!("query.{name}"), msg);
     assert_eq!(
-        failures(&told),
+        failures(&error),
         [
             wrong("direction", "unknown variant `left`, expected `up` or `down`"),
             wrong("tilt", "must be -1.5 to 1.5"),
@@ -331,7 +331,7 @@ fn every_failed_parameter_is_reported_at_once() {
             wrong("cursor", "must be sent once"),
         ]
     );
-    assert_eq!(told.fields[3].input, "0");
+    assert_eq!(error.fields[3].input, "0");
 }
 
 #[test]
@@ -339,8 +339,8 @@ fn of_a_lenient_query_the_last_value_counts_and_an_empty_one_is_left_out() {
     let sent = query(&[("limit", "5"), ("limit", "7"), ("q", "pump")]);
     assert_eq!(LenientQuery::from_query(&sent), Ok(LenientQuery { q: "pump".to_owned(), limit: Some(7) }));
     let sent = query(&[("limit", "5"), ("limit", ""), ("q", "")]);
-    let told = LenientQuery::from_query(&sent).unwrap_err();
-    assert_eq!(failures(&told), [("missing", "query.q".to_owned(), "is required")]);
+    let error = LenientQuery::from_query(&sent).unwrap_err();
+    assert_eq!(failures(&error), [("missing", "query.q".to_owned(), "is required")]);
 }
 
 #[test]
@@ -391,8 +391,8 @@ fn the_parameters_of_a_query_have_the_bounds() {
 
 #[test]
 fn a_flattened_member_may_be_required() {
-    let told = CallRequest::from_json(&json!({ "retries": 1, "reason": null })).unwrap_err();
-    assert_eq!(failures(&told), [("missing", "body.reason".to_owned(), "is required")]);
+    let error = CallRequest::from_json(&json!({ "retries": 1, "reason": null })).unwrap_err();
+    assert_eq!(failures(&error), [("missing", "body.reason".to_owned(), "is required")]);
     let schema = serde_json::to_value(CallRequest::schema()).unwrap();
     assert_eq!(schema["required"], json!(["retries", "reason"]));
     assert_eq!(schema["properties"]["reason"]["type"], "string");

@@ -111,11 +111,11 @@ pub async fn maintenance(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let MaintenanceBody { action, reason } = request.body;
-    let deed = match action.unwrap_or_default() {
+    let transition = match action.unwrap_or_default() {
         Maintenance::Begin => DeviceAction::BeginMaintenance,
         Maintenance::End => DeviceAction::EndMaintenance,
     };
-    let device = app.devices.apply_action(id.into_inner(), deed, reason, by_of(&http)?, IfMatch::Any).await?;
+    let device = app.devices.apply_action(id.into_inner(), transition, reason, by_of(&http)?, IfMatch::Any).await?;
     Ok(envelope::record(device.version, device))
 }
 

@@ -45,7 +45,7 @@ pub(super) struct Conn {
     latest: VecDeque<SubscriptionRef>,
     pub(super) behind_frames: usize,
     pub(super) behind_bytes: usize,
-    /// When the transport was asked to collect.
+    /// When the transport was requested to collect.
     pub(super) woken: Option<Millis>,
     /// Since when the connection is further behind than permitted.
     pub(super) over: Option<Millis>,

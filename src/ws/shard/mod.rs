@@ -110,7 +110,7 @@ struct Table {
     channels: Slab<Channel>,
     names: HashMap<Arc<str>, usize>,
     wheel: Wheel<ConnId>,
-    /// Connections that were asked to collect.
+    /// Connections that were requested to collect.
     watched: Vec<ConnId>,
     /// Number of connections so far.
     opened: u64,

@@ -36,7 +36,7 @@ test('the stream helper puts the calls together', async () => {
 });
 
 for (const stream of [false, true]) {
-  test(`runTools calls the functions and asks on, ${stream ? 'streamed' : 'whole'}`, async () => {
+  test(`runTools calls the functions and continues, ${stream ? 'streamed' : 'whole'}`, async () => {
     const cities = [];
     const weather = ({ city }) => {
       cities.push(city);
@@ -76,7 +76,7 @@ function checkRequest(request) {
   assert.deepEqual(Object.keys(json_schema.schema.properties), ['city', 'degrees']);
 }
 
-test('a JSON schema is asked for, and the answer parsed', async () => {
+test('a JSON schema is requested, and the answer parsed', async () => {
   const reply = await it.client.chat.completions.parse(writer);
   assert.deepEqual(reply.choices[0].message.parsed, REPORT);
   checkRequest(it.upstream.requests.at(-1));

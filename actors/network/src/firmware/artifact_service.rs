@@ -198,6 +198,6 @@ impl Firmwares {
 }
 
 fn restarting() -> Error {
-    let message = "firmware is restarting: what was asked may or may not have been done";
+    let message = "firmware is restarting: the request may or may not have been carried out";
     Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1))
 }

@@ -64,7 +64,7 @@ impl Sampler {
         candidates.apply_sampler(grammar);
         candidates.data.retain(|candidate| candidate.logit().is_finite());
         if candidates.data.is_empty() {
-            return Err(ModelError::Failed { why: "what was asked for cannot be continued from here".to_owned() });
+            return Err(ModelError::Failed { why: "no token continues the constrained output".to_owned() });
         }
         candidates.apply_sampler(&mut self.chain);
         if begin.elapsed() > GRAMMAR_TIME {

@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn words_and_two_calls() {
-        let said = format!("Let me look.\n{}\n{}", call("f", "{\"a\": \"}\\\"{\"}"), call("g", "{}"));
+        let output = format!("Let me look.\n{}\n{}", call("f", "{\"a\": \"}\\\"{\"}"), call("g", "{}"));
         let expected = [&[text("Let me look.")][..], &heard_call("f", "{\"a\": \"}\\\"{\"}"), &heard_call("g", "{}")];
         assert_eq!(parse_all(Trigger::Anywhere, 4, &[&output]), (expected.concat(), true));
     }

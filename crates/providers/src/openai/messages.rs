@@ -214,15 +214,15 @@ mod tests {
 
     fn call_and_answer(id: &str) -> [Message; 2] {
         let call = ToolCall { id: id.into(), name: "get_weather".into(), arguments: "{\"city\":\"Paris\"}".into() };
-        let asked = Message { tool_calls: vec![call], ..Message::text(Role::Assistant, "") };
-        [asked, Message { tool_call_id: Some(id.into()), ..Message::text(Role::Tool, "22 °C") }]
+        let call = Message { tool_calls: vec![call], ..Message::text(Role::Assistant, "") };
+        [call, Message { tool_call_id: Some(id.into()), ..Message::text(Role::Tool, "22 °C") }]
     }
 
     #[test]
     fn calls_and_results_are_encoded_for_openai() {
-        let [asked, answered] = call_and_answer("call_abc123");
+        let [call, answered] = call_and_answer("call_abc123");
         assert_eq!(
-            sent(&asked, Dialect::OpenAi),
+            sent(&call, Dialect::OpenAi),
             json!({"role": "assistant", "content": null, "tool_calls": [{"id": "call_abc123", "type": "function",
                 "function": {"name": "get_weather", "arguments": "{\"city\":\"Paris\"}"}}]})
         );
@@ -230,14 +230,14 @@ mod tests {
             sent(&answered, Dialect::OpenAi),
             json!({"role": "tool", "content": "22 °C", "tool_call_id": "call_abc123"})
         );
-        let spoken = Message { content: Content::Text("One moment.".into()), ..asked };
+        let spoken = Message { content: Content::Text("One moment.".into()), ..call };
         assert_eq!(sent(&spoken, Dialect::OpenAi)["content"], "One moment.");
     }
 
     #[test]
     fn mistral_gets_matching_identifiers_of_nine_letters() {
-        let [asked, answered] = call_and_answer("call_abc123").map(|message| sent(&message, Dialect::Mistral));
-        let id = asked["tool_calls"][0]["id"].as_str().unwrap();
+        let [call, answered] = call_and_answer("call_abc123").map(|message| sent(&message, Dialect::Mistral));
+        let id = call["tool_calls"][0]["id"].as_str().unwrap();
         assert!(id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric()), "{id}");
         assert_eq!(answered["tool_call_id"], id);
     }

@@ -79,13 +79,13 @@ impl Completion {
             || self.object.as_ref().and_then(Value::as_str) == Some("error")
     }
 
-    /// Takes the first `asked` choices by index; one without an index counts by position.
-    pub(super) fn take_choices(&mut self, asked: u32) -> impl Iterator<Item = (u32, WireChoice)> + use<> {
+    /// Takes the first `requested` choices by index; one without an index counts by position.
+    pub(super) fn take_choices(&mut self, requested: u32) -> impl Iterator<Item = (u32, WireChoice)> + use<> {
         let choices = self.choices.take().unwrap_or_default();
         (0..)
             .zip(choices)
             .map(|(place, choice)| (choice.index.unwrap_or(place), choice))
-            .filter(move |(n, _)| *n < asked)
+            .filter(move |(n, _)| *n < requested)
     }
 
     pub(super) fn usage(&self) -> Option<Usage> {

@@ -193,14 +193,14 @@ impl Registry {
     }
 
     /// Every provider of the chain with the first model that it names, or with the requested name if it accepts any.
-    fn rest_of_chain(&self, asked: Option<&str>) -> Vec<Candidate> {
+    fn rest_of_chain(&self, model: Option<&str>) -> Vec<Candidate> {
         self.usable_chain()
-            .filter_map(|provider| match (provider.models.first(), asked) {
+            .filter_map(|provider| match (provider.models.first(), model) {
                 (Some(first), _) => {
                     let upstream = self.upstream_of(provider, first).unwrap_or(first);
                     Some(self.candidate(provider, upstream, NamedBy::Settings))
                 }
-                (None, Some(asked)) => self.at(provider, asked),
+                (None, Some(model)) => self.at(provider, model),
                 (None, None) => None,
             })
             .collect()

@@ -224,7 +224,7 @@ async fn only_a_file_of_the_providers_own_goes_by_its_address() {
     assert_eq!((fault.class, fault.client), (FaultClass::Client, Some(ClientFault::Unsupported)));
     assert_eq!(fault.param.as_deref(), Some("messages"));
     assert!(fault.message.contains("send the image as base64 data"), "{}", fault.message);
-    assert!(requests.try_recv().is_err(), "it was asked all the same");
+    assert!(requests.try_recv().is_err(), "it was called all the same");
 }
 
 #[tokio::test]

@@ -234,7 +234,7 @@ fn answers() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece, 0..6).prop_map(|pieces| pieces.concat())
 }
 
-/// Whether what was sent holds a proper end, told by the events that arrived whole: the first one that ends or breaks
+/// Whether what was sent holds a proper end, judged by the events that arrived whole: the first one that ends or breaks
 /// the answer decides.
 fn ends_properly(sent: &str) -> bool {
     let mut spoken = false;

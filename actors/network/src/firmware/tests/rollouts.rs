@@ -75,8 +75,8 @@ fn the_health_gate_decides_and_not_the_device() {
         let made = server.job(JobKind::Update, &artifact.id, policy).await.unwrap();
         for device in ["dev_00000", "dev_00001"] {
             let verifying = server.advance_device(device, ExecState::Verifying).await;
-            let said = server.report(device, &verifying, ExecState::Succeeded).await.unwrap();
-            assert_eq!(said.state, ExecState::Verifying, "its report alone is not enough");
+            let execution = server.report(device, &verifying, ExecState::Succeeded).await.unwrap();
+            assert_eq!(execution.state, ExecState::Verifying, "its report alone is not enough");
         }
         server.fleet.heartbeat("dev_00000", version(1));
         server.fleet.heartbeat("dev_00000", version(2));
