@@ -122,7 +122,7 @@ mod tests {
         let source = "root ::= \"a \\\" b\" [^a\\]b\"] x-1 (y | z){0,15} \"\\\\\" end*\nspace ::= | \" \"\n";
         let expected =
             "p-root ::= \"a \\\" b\" [^a\\]b\"] p-x-1 (p-y | p-z){0,15} \"\\\\\" p-end*\np-space ::= | \" \"\n";
-        assert_eq!(prefixed(given, "p-"), expected);
+        assert_eq!(prefixed(source, "p-"), expected);
     }
 
     #[test]

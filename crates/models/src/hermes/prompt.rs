@@ -145,7 +145,7 @@ mod tests {
             got,
             [
                 ChatTurn::text(Role::User, "Weather?"),
-                ChatTurn::text(Role::Assistant, spoken),
+                ChatTurn::text(Role::Assistant, rendered),
                 ChatTurn::text(Role::User, results),
                 ChatTurn::text(Role::User, "And now?"),
             ]
