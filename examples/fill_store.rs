@@ -11,7 +11,7 @@ use std::time::Instant;
 use futures::{StreamExt, TryStreamExt};
 use muster::app::{App, InitialCredentials};
 use muster::config::{self, Source};
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_geo::{Geometry, Point};
 use muster_identity::By;
 use muster_network::device::{Description, DeviceFilter, DeviceKind, NewDevice};
@@ -79,7 +79,7 @@ fn place(number: usize) -> Point {
 
 async fn fill_devices(app: &App, wanted: usize) -> Outcome<()> {
     let mut there = 0;
-    let mut page = PageAsk { limit: 200, after: None };
+    let mut page = PageParams { limit: 200, after: None };
     loop {
         let found = app.devices.list(DeviceFilter::default(), page.clone()).await?;
         there += found.items.len();
@@ -105,7 +105,7 @@ async fn fill_devices(app: &App, wanted: usize) -> Outcome<()> {
 
 async fn fill_incidents(app: &App, wanted: usize) -> Outcome<()> {
     let mut there = 0;
-    let mut page = PageAsk { limit: 200, after: None };
+    let mut page = PageParams { limit: 200, after: None };
     loop {
         let found = app.incidents.list(By::System, IncidentFilter::default(), page.clone()).await?;
         there += found.items.len();

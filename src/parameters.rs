@@ -3,7 +3,7 @@
 use actix_web::HttpRequest;
 use actix_web::http::header::IF_MATCH;
 use muster_core::idempotency::Idempotency;
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_core::precondition::IfMatch;
 use muster_core::{Error, Kind, Millis};
 use muster_geo::BBox;
@@ -22,7 +22,7 @@ pub struct PageQuery {
     pub cursor: Option<String>,
 }
 
-impl From<PageQuery> for PageAsk {
+impl From<PageQuery> for PageParams {
     fn from(PageQuery { limit, cursor }: PageQuery) -> Self {
         Self { limit, after: cursor.filter(|cursor| !cursor.is_empty()) }
     }

@@ -41,9 +41,14 @@ impl CommandSink for AgentCommands {
     }
 }
 
-async fn carry_out(tasks: Arc<dyn Controls>, name: ControlCommand, ask: CommandRequest, requester: Requester) -> Done {
-    let control = name.read(ask.args.as_deref(), ask.idem.as_deref())?;
-    let task = ask.target.ok_or_else(missing_target)?;
+async fn carry_out(
+    tasks: Arc<dyn Controls>,
+    name: ControlCommand,
+    request: CommandRequest,
+    requester: Requester,
+) -> Done {
+    let control = name.read(request.args.as_deref(), request.idem.as_deref())?;
+    let task = request.target.ok_or_else(missing_target)?;
     let reply = tasks.control(task, control, requester).await.map_err(located_in_args)?;
     to_raw_value(&reply).map_err(|error| Error::new(Kind::Internal, error.to_string()))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use actix_rt::Arbiter;
 use muster_cli::{CreateUserArgs, KeysCommand, SigningCommand, UsersCommand, read_password};
 use muster_core::Clock;
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::Tree;
 use muster_identity::keys::{KeyActorOptions, KeyIssuer, KeyRecord, Keys};
@@ -119,7 +119,7 @@ async fn on_users(identity: &Identity, command: UsersCommand) -> Result<Value, S
         UsersCommand::List => {
             let (mut all, mut after) = (Vec::new(), None);
             loop {
-                let page = identity.users(PageAsk { limit: 200, after }).await.map_err(text)?;
+                let page = identity.users(PageParams { limit: 200, after }).await.map_err(text)?;
                 all.extend(page.items.iter().map(|user| body(user)));
                 after = page.next;
                 if after.is_none() {

@@ -94,8 +94,8 @@ async fn order(network: Disaster, command: Command) -> Done {
     json(&sent.command)
 }
 
-async fn device_ack(network: Disaster, device: Arc<str>, ask: CommandRequest) -> Done {
-    let ack: Option<Ack> = arguments(ask.args.as_deref())?;
+async fn device_ack(network: Disaster, device: Arc<str>, request: CommandRequest) -> Done {
+    let ack: Option<Ack> = arguments(request.args.as_deref())?;
     let Ack { ok, refused, result } = ack.ok_or_else(|| wrong("args", "must be {\"ok\": true or false, …}"))?;
     if result.as_ref().is_some_and(|result| result.to_string().len() > MAX_RESULT) {
         return Err(wrong("args.result", &format!("must be at most {MAX_RESULT} bytes")));
@@ -105,7 +105,7 @@ async fn device_ack(network: Disaster, device: Arc<str>, ask: CommandRequest) ->
         (false, Some(true)) => CommandOutcome::Refused,
         (false, _) => CommandOutcome::Failed,
     };
-    json(&network.devices.acknowledge(device, target(ask.target)?, answer, result).await?)
+    json(&network.devices.acknowledge(device, target(request.target)?, answer, result).await?)
 }
 
 fn target(target: Option<String>) -> Result<String, Error> {

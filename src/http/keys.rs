@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::keys::{
     DEFAULT_GRACE_SECONDS, KeyIssuer, KeyRecord, LimitOverride, NewKey, PlanA, PlanB, Role, Scope,
@@ -180,7 +180,7 @@ pub async fn create(
 #[utoipa::path(get, path = "/api/v1/keys", tag = "keys", operation_id = "list_keys", params(PageQuery),
     responses((status = 200, description = "A page of keys", body = KeyList), ReadErrors<Agent>))]
 pub async fn list(request: Queried<Admin, PageQuery>, app: web::Data<App>) -> Result<web::Json<KeyList>, HttpError> {
-    let PageAsk { limit, after } = request.query.into();
+    let PageParams { limit, after } = request.query.into();
     let page = app.keys.list(limit, after).await?;
     let keys = page.keys.iter().map(|record| KeyBody::from(&**record)).collect();
     Ok(web::Json(KeyList { keys, next_cursor: page.next }))

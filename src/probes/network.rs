@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use muster_core::health::{Probe, ProbeResult};
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_core::principal::Permissions;
 use muster_core::principal::Viewer;
 use muster_feed::{Feed, FeedStats};
@@ -63,8 +63,8 @@ pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
     ]
 }
 
-fn one() -> PageAsk {
-    PageAsk { limit: 1, after: None }
+fn one() -> PageParams {
+    PageParams { limit: 1, after: None }
 }
 
 /// Checks whether positions of devices are processed by the geofences.

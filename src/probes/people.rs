@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use muster_core::health::{Probe, ProbeResult};
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_core::supervise::Tree;
 use muster_identity::{Credential, Identity, Scheme};
 use muster_store::{PageRequest, StoreHandle, Tree as StoreTree};
@@ -49,7 +49,7 @@ fn check_tokens(identity: &Identity) -> ProbeResult {
 
 /// Checks that the actor answers at once, has a short mailbox, and that its sessions match the stored ones.
 async fn check_sessions(identity: &Identity, tree: &Tree, store: &StoreHandle) -> ProbeResult {
-    let listing = identity.users(PageAsk { limit: 1, after: None });
+    let listing = identity.users(PageParams { limit: 1, after: None });
     match tokio::time::timeout(SECOND, listing).await {
         Err(_) => {
             return ProbeResult::Unhealthy("the registry of users and sessions did not respond within 1 s".to_owned());

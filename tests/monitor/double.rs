@@ -81,15 +81,16 @@ impl Tasks {
         self.publish(id, owner, "task.state", &state);
     }
 
-    fn items(&self, ask: &SnapshotRequest) -> Result<Vec<StateItem>, Denied> {
+    fn items(&self, request: &SnapshotRequest) -> Result<Vec<StateItem>, Denied> {
         let all = self.all.lock().unwrap();
-        let sees = |task: &Task| ask.viewer.permissions.has(Permission::AgentsRead) || *task.owner == *ask.viewer.id;
+        let sees =
+            |task: &Task| request.viewer.permissions.has(Permission::AgentsRead) || *task.owner == *request.viewer.id;
         let item = |(id, task): (&String, &Task)| {
             let data = json!({ "task_id": id, "agent": "code-reviewer", "status": task.status, "owner": task.owner,
                 "ended": task.status.ended() });
             StateItem { id: id.clone(), version: task.seq, data: to_raw_value(&data).unwrap() }
         };
-        let Some(id) = ask.channel.strip_prefix("tasks:") else {
+        let Some(id) = request.channel.strip_prefix("tasks:") else {
             return Ok(all.iter().filter(|(_, task)| sees(task) && !task.status.ended()).map(item).collect());
         };
         let id = id.trim_end_matches(":logs");
@@ -102,9 +103,9 @@ impl Tasks {
 struct Source(Arc<Tasks>);
 
 impl SnapshotSource for Source {
-    fn request(&self, ask: SnapshotRequest) {
-        let items = self.0.items(&ask);
-        ask.reply.send(items);
+    fn request(&self, request: SnapshotRequest) {
+        let items = self.0.items(&request);
+        request.reply.send(items);
     }
 }
 

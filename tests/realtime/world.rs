@@ -13,11 +13,11 @@ use crate::support::server::Muster;
 struct Incidents;
 
 impl SnapshotSource for Incidents {
-    fn request(&self, ask: SnapshotRequest) {
-        let there = !ask.channel.contains(":none");
+    fn request(&self, request: SnapshotRequest) {
+        let there = !request.channel.contains(":none");
         let data = to_raw_value(&json!({ "state": "reported" })).unwrap();
         let state = vec![StateItem { id: "inc_1".to_owned(), version: 7, data }];
-        ask.reply.send(if there { Ok(state) } else { Err(Denied::NotFound) });
+        request.reply.send(if there { Ok(state) } else { Err(Denied::NotFound) });
     }
 }
 

@@ -2,14 +2,14 @@
 
 /// A request for one page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PageAsk {
+pub struct PageParams {
     /// Maximum number of items, 1 to 200.
     pub limit: usize,
     /// Cursor: `next` of the previous page.
     pub after: Option<String>,
 }
 
-impl Default for PageAsk {
+impl Default for PageParams {
     fn default() -> Self {
         Self { limit: 50, after: None }
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::port::{Highlight, IndexHealth, OwnerIndexStats};
 use super::record::{EntryRecord, Usage};
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_core::precondition::IfMatch;
 use muster_retrieval::{Hit, Mode, Query};
 
@@ -125,7 +125,7 @@ pub struct ListParams {
     /// Thread of an entry.
     pub thread: Option<String>,
     /// Size of the page, and cursor of the previous one.
-    pub page: PageAsk,
+    pub page: PageParams,
 }
 
 /// Numbers of records deleted with an owner.

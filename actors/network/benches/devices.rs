@@ -10,7 +10,7 @@ use actix_rt::Arbiter;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use muster_core::Clock;
 use muster_core::event::{ChannelRestriction, Event, LatestValue, Publish};
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_core::supervise::Tree;
 use muster_geo::{Geometry, Point};
 use muster_identity::By;
@@ -131,13 +131,13 @@ async fn queries(devices: &Devices) -> Outcome<()> {
     let shape = area.shape()?;
     let (begun, mut total) = (Instant::now(), 0);
     for _ in 0..QUERIES {
-        total = devices.within(shape.clone(), PageAsk::default()).await?.1;
+        total = devices.within(shape.clone(), PageParams::default()).await?.1;
     }
     row(&format!("within, {total} found, a page of 50"), begun.elapsed() / per(QUERIES));
     let begun = Instant::now();
     for n in 0..QUERIES {
         let filter = DeviceFilter { group: Some(format!("group-{}", n % 100)), ..DeviceFilter::default() };
-        devices.list(filter, PageAsk::default()).await?;
+        devices.list(filter, PageParams::default()).await?;
     }
     row("list, one of 100 groups, a page of 50", begun.elapsed() / per(QUERIES));
     Ok(())

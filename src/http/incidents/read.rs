@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::Millis;
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_geo::{BBox, Geometry};
 use muster_network::alert::Severity;
 use muster_network::incident::{Incident, IncidentFilter, IncidentKind, State};
@@ -162,7 +162,7 @@ pub async fn geojson(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let MapQuery { filter, limit, cursor } = request.query;
-    let page = PageAsk { limit, after: cursor.filter(|cursor| !cursor.is_empty()) };
+    let page = PageParams { limit, after: cursor.filter(|cursor| !cursor.is_empty()) };
     let found = app.incidents.list(by_of(&http)?, filter.into(), page).await?;
     let features: Vec<Value> = found.items.iter().map(|incident| feature(incident)).collect();
     let map = json!({ "type": "FeatureCollection", "features": features, "next_cursor": found.next });

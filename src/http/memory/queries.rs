@@ -1,6 +1,6 @@
 //! Query parameters of memory: an empty parameter is ignored, and of a repeated one the last value counts.
 
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_memory::ListParams;
 use muster_request::Request;
 
@@ -38,7 +38,7 @@ pub struct ListQuery {
 impl From<ListQuery> for ListParams {
     fn from(query: ListQuery) -> Self {
         let ListQuery { namespace, key_prefix, tags, thread, limit, cursor, .. } = query;
-        Self { namespace, tags, key_prefix, thread, page: PageAsk { limit, after: cursor } }
+        Self { namespace, tags, key_prefix, thread, page: PageParams { limit, after: cursor } }
     }
 }
 
@@ -86,6 +86,6 @@ mod tests {
     #[test]
     fn the_last_value_of_a_single_valued_parameter_counts() {
         let query = read::<ListQuery>(&[("limit", "5"), ("limit", "7"), ("cursor", "")]).unwrap();
-        assert_eq!(ListParams::from(query).page, PageAsk { limit: 7, after: None });
+        assert_eq!(ListParams::from(query).page, PageParams { limit: 7, after: None });
     }
 }

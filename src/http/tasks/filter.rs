@@ -1,6 +1,6 @@
 //! Filters of tasks, and cursors that are valid for one filter only.
 
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_core::{Error, Kind, Millis};
 use muster_request::{Fields, Request};
 use muster_tasks::task::{Filter, Priority, Status};
@@ -86,9 +86,9 @@ pub(super) fn cursor(last: &str, filter: &Filter) -> String {
 }
 
 /// Returns the page of a list with this filter.
-pub(super) fn page(page: PageQuery, filter: &Filter) -> Result<PageAsk, Error> {
-    let PageAsk { limit, after } = page.into();
-    let Some(cursor) = after else { return Ok(PageAsk { limit, after: None }) };
+pub(super) fn page(page: PageQuery, filter: &Filter) -> Result<PageParams, Error> {
+    let PageParams { limit, after } = page.into();
+    let Some(cursor) = after else { return Ok(PageParams { limit, after: None }) };
     let other_filter = || {
         let wrong = "is of a list with other filters: begin without it";
         Error::field(Kind::Invalid, &["query", "cursor"], wrong, cursor.as_str().into())
@@ -97,7 +97,7 @@ pub(super) fn page(page: PageQuery, filter: &Filter) -> Result<PageAsk, Error> {
     if marked != mark(filter) {
         return Err(other_filter());
     }
-    Ok(PageAsk { limit, after: Some(last.to_owned()) })
+    Ok(PageParams { limit, after: Some(last.to_owned()) })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::users::{NewUser, Phc, UserPatch, UserRecord};
 use crate::{By, Person};
 use muster_core::Error;
 use muster_core::idempotency::Idempotency;
-use muster_core::page::{Page, PageAsk};
+use muster_core::page::{Page, PageParams};
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::Handle;
 
@@ -200,4 +200,4 @@ pub(crate) struct GetUser {
 /// Returns a page of users, newest first.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Page<Arc<UserRecord>>, Error>")]
-pub(crate) struct ListUsers(pub PageAsk);
+pub(crate) struct ListUsers(pub PageParams);

@@ -14,7 +14,7 @@ use crate::registry::{
 use crate::users::{NewUser, UserPatch, UserRecord, check_new_password, normalize_email};
 use crate::{By, Person};
 use muster_core::idempotency::Idempotency;
-use muster_core::page::{Page, PageAsk};
+use muster_core::page::{Page, PageParams};
 use muster_core::precondition::IfMatch;
 use muster_core::principal::UserRole;
 use muster_core::{Error, Kind};
@@ -105,7 +105,7 @@ impl Identity {
     ///
     /// # Errors
     /// `Unavailable` if the actor does not respond.
-    pub async fn users(&self, page: PageAsk) -> Result<Page<Arc<UserRecord>>, Error> {
+    pub async fn users(&self, page: PageParams) -> Result<Page<Arc<UserRecord>>, Error> {
         self.registry.ask(ListUsers(page)).await?
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::record::{Phc, UserRecord};
 use crate::By;
-use muster_core::page::{Page, PageAsk};
+use muster_core::page::{Page, PageParams};
 use muster_core::precondition::IfMatch;
 use muster_core::principal::{Permission, UserRole};
 use muster_core::{Error, Kind, Millis};
@@ -141,7 +141,7 @@ impl UserState {
     }
 
     /// Returns users, newest first.
-    pub fn list(&self, page: &PageAsk) -> Page<Arc<UserRecord>> {
+    pub fn list(&self, page: &PageParams) -> Page<Arc<UserRecord>> {
         let older = |id: &String| page.after.as_deref().is_none_or(|after| id.as_str() < after);
         let from = self.by_id.iter().rev().filter(|(id, _)| older(id)).map(|(_, record)| Arc::clone(record));
         Page::of(from, page.limit, |record| record.id.clone())

@@ -1,5 +1,5 @@
 use super::*;
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 
 async fn list_all(fixture: &Fixture, params: ListParams) -> Vec<String> {
     let (mut keys, mut params) = (Vec::new(), params);
@@ -15,7 +15,7 @@ async fn list_all(fixture: &Fixture, params: ListParams) -> Vec<String> {
 }
 
 fn params(limit: usize) -> ListParams {
-    ListParams { page: PageAsk { limit, after: None }, ..ListParams::default() }
+    ListParams { page: PageParams { limit, after: None }, ..ListParams::default() }
 }
 
 #[test]
@@ -56,7 +56,8 @@ fn filters_combine_and_cursors_are_limited_to_their_list() {
         let thread = ListParams { thread: Some("talk".to_owned()), key_prefix: Some("1/".to_owned()), ..params(1) };
         assert_eq!(list_all(&fixture, thread).await, ["1/5", "1/1"]);
         let page = fixture.memory.list(params(1), &fixture.me).await.unwrap();
-        let stolen = |params: ListParams| ListParams { page: PageAsk { after: page.next.clone(), limit: 1 }, ..params };
+        let stolen =
+            |params: ListParams| ListParams { page: PageParams { after: page.next.clone(), limit: 1 }, ..params };
         assert!(fixture.memory.list(stolen(both), &fixture.me).await.is_err(), "one of another filter");
         assert!(fixture.memory.list(stolen(params(1)), &fixture.other).await.is_err(), "one of another owner");
         assert!(fixture.memory.list(stolen(params(1)), &fixture.me).await.is_ok());

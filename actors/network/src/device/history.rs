@@ -4,7 +4,7 @@ use muster_store::{Encoding, Op, PageRequest, Record, StoreError, StoreHandle, T
 use serde::{Deserialize, Serialize};
 
 use super::record::Status;
-use muster_core::page::{Page, PageAsk};
+use muster_core::page::{Page, PageParams};
 use muster_core::{Error, Kind, Millis};
 
 /// Number of history entries kept for one device.
@@ -44,8 +44,8 @@ impl HistoryEntry {
 }
 
 /// Returns a page of a device's history, newest first.
-pub(super) fn read(store: &StoreHandle, device: &str, ask: &PageAsk) -> Result<Page<HistoryEntry>, Error> {
-    let before = match &ask.after {
+pub(super) fn read(store: &StoreHandle, device: &str, params: &PageParams) -> Result<Page<HistoryEntry>, Error> {
+    let before = match &params.after {
         None => u64::MAX,
         Some(cursor) => cursor.parse().map_err(|_| {
             Error::field(Kind::Invalid, &["query", "cursor"], "must be `next_cursor` of a page", cursor.as_str().into())
@@ -55,5 +55,5 @@ pub(super) fn read(store: &StoreHandle, device: &str, ask: &PageAsk) -> Result<P
     let mut entries = entries.collect::<Result<Vec<_>, StoreError>>()?;
     entries.retain(|entry| entry.seq < before);
     entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.seq));
-    Ok(Page::of(entries.into_iter(), ask.limit, |entry| entry.seq.to_string()))
+    Ok(Page::of(entries.into_iter(), params.limit, |entry| entry.seq.to_string()))
 }

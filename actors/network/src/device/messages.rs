@@ -92,8 +92,8 @@ impl Message for NextCommand {
 pub(super) struct TakeSnapshot(Option<SnapshotRequest>);
 
 impl TakeSnapshot {
-    pub(super) fn new(ask: SnapshotRequest) -> Self {
-        Self(Some(ask))
+    pub(super) fn new(request: SnapshotRequest) -> Self {
+        Self(Some(request))
     }
 
     pub(super) fn take(mut self) -> Option<SnapshotRequest> {
@@ -103,8 +103,8 @@ impl TakeSnapshot {
 
 impl Drop for TakeSnapshot {
     fn drop(&mut self) {
-        if let Some(ask) = self.0.take() {
-            ask.reply.send(Err(Denied::Unavailable));
+        if let Some(request) = self.0.take() {
+            request.reply.send(Err(Denied::Unavailable));
         }
     }
 }

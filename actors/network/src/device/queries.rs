@@ -8,7 +8,7 @@ use muster_store::{PageRequest, StoreError, StoreHandle};
 use super::command::Command;
 use super::entry::DeviceEntry;
 use super::telemetry::Telemetry;
-use muster_core::page::{Page, PageAsk};
+use muster_core::page::{Page, PageParams};
 use muster_core::{Error, Kind};
 
 /// Returns a command of a device, finished or not.
@@ -18,13 +18,13 @@ pub(super) fn command(store: &StoreHandle, device: &str, id: &str) -> Result<Com
 }
 
 /// Returns a page of the commands of a device, newest first.
-pub(super) fn commands(store: &StoreHandle, device: &str, ask: &PageAsk) -> Result<Page<Command>, Error> {
-    let from = ask.after.as_deref().map(|after| Command::key(device, after));
-    let request = PageRequest::of(ask.limit + 2).starting_at(from).descending();
+pub(super) fn commands(store: &StoreHandle, device: &str, params: &PageParams) -> Result<Page<Command>, Error> {
+    let from = params.after.as_deref().map(|after| Command::key(device, after));
+    let request = PageRequest::of(params.limit + 2).starting_at(from).descending();
     let page = store.record_page::<Command>(format!("{device}/"), request)?;
     let commands = page.items.into_iter().map(|(_, command)| command);
-    let rest = commands.filter(|command| ask.after.as_deref() != Some(&*command.id));
-    Ok(Page::of(rest, ask.limit, |command| command.id.clone()))
+    let rest = commands.filter(|command| params.after.as_deref() != Some(&*command.id));
+    Ok(Page::of(rest, params.limit, |command| command.id.clone()))
 }
 
 /// Returns the stored readings of a device.

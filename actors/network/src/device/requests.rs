@@ -120,9 +120,9 @@ impl Handler<TakeSnapshot> for DeviceActor {
     type Result = ();
 
     fn handle(&mut self, request: TakeSnapshot, _: &mut Context<Self>) {
-        if let Some(ask) = request.take() {
-            let state = snapshot::state(self, &ask);
-            ask.reply.send(state);
+        if let Some(request) = request.take() {
+            let state = snapshot::state(self, &request);
+            request.reply.send(state);
         }
     }
 }

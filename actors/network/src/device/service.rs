@@ -35,7 +35,7 @@ use crate::journal::Incarnations;
 use muster_core::event::Publisher;
 use muster_core::idempotency::Idempotency;
 use muster_core::ids::{IdKind, new_id};
-use muster_core::page::{Page, PageAsk};
+use muster_core::page::{Page, PageParams};
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Clock, Error};
@@ -152,8 +152,8 @@ impl Devices {
     ///
     /// # Errors
     /// `Unavailable`.
-    pub async fn list(&self, filter: DeviceFilter, ask: PageAsk) -> Result<Page<Device>, Error> {
-        self.see(move |fleet| fleet.list(&filter, &ask)).await
+    pub async fn list(&self, filter: DeviceFilter, params: PageParams) -> Result<Page<Device>, Error> {
+        self.see(move |fleet| fleet.list(&filter, &params)).await
     }
 
     /// Returns the devices within `radius_m` metres of a point, nearest first, with their distance in metres.
@@ -168,8 +168,8 @@ impl Devices {
     ///
     /// # Errors
     /// `Unavailable`.
-    pub async fn within(&self, shape: Shape, ask: PageAsk) -> Result<(Page<Device>, usize), Error> {
-        self.see(move |fleet| fleet.within(&shape, &ask)).await
+    pub async fn within(&self, shape: Shape, params: PageParams) -> Result<(Page<Device>, usize), Error> {
+        self.see(move |fleet| fleet.within(&shape, &params)).await
     }
 
     /// Changes the description of a device.
@@ -282,18 +282,18 @@ impl Devices {
     ///
     /// # Errors
     /// `NotFound`.
-    pub async fn commands(&self, device: &str, ask: PageAsk) -> Result<Page<Command>, Error> {
+    pub async fn commands(&self, device: &str, params: PageParams) -> Result<Page<Command>, Error> {
         self.get(device).await?;
-        queries::commands(&self.store, device, &ask)
+        queries::commands(&self.store, device, &params)
     }
 
     /// Returns a page of the history of a device, newest first.
     ///
     /// # Errors
     /// `NotFound`.
-    pub async fn history(&self, device: &str, ask: PageAsk) -> Result<Page<HistoryEntry>, Error> {
+    pub async fn history(&self, device: &str, params: PageParams) -> Result<Page<HistoryEntry>, Error> {
         self.get(device).await?;
-        history::read(&self.store, device, &ask)
+        history::read(&self.store, device, &params)
     }
 
     pub(super) async fn see<R: Send + 'static>(

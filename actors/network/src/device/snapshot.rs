@@ -19,14 +19,14 @@ use muster_feed::{Denied, SnapshotRequest, SnapshotSource, StateItem};
 const MAX_ITEMS: usize = 10_000;
 
 /// Returns the state behind `devices`, `devices:{id}` or `devices:{id}:telemetry`.
-pub(super) fn state(actor: &mut DeviceActor, ask: &SnapshotRequest) -> Result<Vec<StateItem>, Denied> {
-    let mut resources = ask.channel.split(':');
+pub(super) fn state(actor: &mut DeviceActor, request: &SnapshotRequest) -> Result<Vec<StateItem>, Denied> {
+    let mut resources = request.channel.split(':');
     if resources.next() != Some("devices") {
         return Err(Denied::NotFound);
     }
     let (id, topic) = (resources.next(), resources.next());
-    let itself = id.is_some_and(|id| *ask.viewer.id == *id);
-    if !itself && !ask.viewer.permissions.has(Permission::DevicesRead) {
+    let itself = id.is_some_and(|id| *request.viewer.id == *id);
+    if !itself && !request.viewer.permissions.has(Permission::DevicesRead) {
         return Err(Denied::NotFound);
     }
     let Some(id) = id else {
@@ -57,8 +57,8 @@ fn one(id: &str, version: u64, data: &impl Serialize) -> Result<StateItem, Denie
 }
 
 impl SnapshotSource for Devices {
-    fn request(&self, ask: SnapshotRequest) {
+    fn request(&self, request: SnapshotRequest) {
         // A rejected message answers when it is dropped.
-        let _ = self.handle.try_send(TakeSnapshot::new(ask));
+        let _ = self.handle.try_send(TakeSnapshot::new(request));
     }
 }

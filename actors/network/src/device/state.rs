@@ -15,7 +15,7 @@ use super::record::{Device, Status};
 use super::telemetry::Telemetry;
 use super::transaction::StagedChanges;
 use muster_core::Millis;
-use muster_core::page::{Page, PageAsk};
+use muster_core::page::{Page, PageParams};
 
 /// Largest number of devices that one page of a list scans: a filter with few matches yields short pages, not a long
 /// wait.
@@ -159,13 +159,13 @@ impl Fleet {
     }
 
     /// Returns a page of the matching devices, newest first; retired ones only if the filter names their status.
-    pub(super) fn list(&self, filter: &DeviceFilter, ask: &PageAsk) -> Page<Device> {
+    pub(super) fn list(&self, filter: &DeviceFilter, params: &PageParams) -> Page<Device> {
         let filter = Matcher::of(filter);
-        let end = ask.after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let end = params.after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         let mut rest = self.entries.range::<str, _>((Bound::Unbounded, end)).rev();
         let (mut items, mut scanned, mut last) = (Vec::new(), 0, None::<&str>);
         loop {
-            if items.len() >= ask.limit || scanned >= MAX_SCANNED {
+            if items.len() >= params.limit || scanned >= MAX_SCANNED {
                 let next = rest.next().and(last).map(str::to_owned);
                 return Page { items, next };
             }
@@ -202,13 +202,13 @@ impl Fleet {
     }
 
     /// Returns a page of the devices in a shape, newest first, and how many there are in all.
-    pub(super) fn within(&self, shape: &Shape, ask: &PageAsk) -> (Page<Device>, usize) {
+    pub(super) fn within(&self, shape: &Shape, params: &PageParams) -> (Page<Device>, usize) {
         let mut found: Vec<&Arc<str>> = self.places.within(shape).map(|(id, _)| id).collect();
         let total = found.len();
         found.sort_unstable_by(|one, other| other.cmp(one));
-        let rest = found.into_iter().filter(|id| ask.after.as_deref().is_none_or(|after| ***id < *after));
+        let rest = found.into_iter().filter(|id| params.after.as_deref().is_none_or(|after| ***id < *after));
         let devices = rest.filter_map(|id| self.entry(id)).map(|entry| &entry.device);
-        (Page::of(devices, ask.limit, |device| device.id.to_string()).map(Device::clone), total)
+        (Page::of(devices, params.limit, |device| device.id.to_string()).map(Device::clone), total)
     }
 }
 

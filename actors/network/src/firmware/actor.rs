@@ -152,7 +152,7 @@ impl Journalled for FirmwareActor {
                 FirmwareEffect::None => {}
                 FirmwareEffect::Reply(reply) => reply.send(),
                 FirmwareEffect::Changed(change) => self.announce(change),
-                FirmwareEffect::TakeSnapshot(ask, items) => ask.answer(items),
+                FirmwareEffect::TakeSnapshot(request, items) => request.answer(items),
             }
         }
     }

@@ -15,7 +15,7 @@ use super::service::{Firmwares, Page};
 use super::state::{FirmwareState, Hashed, NewArtifact};
 use super::transaction::FirmwareTransaction;
 use muster_core::idempotency::Idempotency;
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_core::precondition::IfMatch;
 use muster_core::{Error, Kind};
 use muster_identity::By;
@@ -124,7 +124,7 @@ impl Firmwares {
     ///
     /// # Errors
     /// `Unavailable`.
-    pub async fn artifacts(&self, page: PageAsk) -> Result<Page<Artifact>, Error> {
+    pub async fn artifacts(&self, page: PageParams) -> Result<Page<Artifact>, Error> {
         self.read(move |state| {
             let after = |id: &str| page.after.as_deref().is_none_or(|last| id < last);
             let from = state.artifacts.values().rev().filter(|artifact| after(&artifact.id)).cloned();

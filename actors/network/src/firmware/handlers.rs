@@ -91,14 +91,14 @@ impl Handler<WaitForJob> for FirmwareActor {
 impl Handler<TakeSnapshot> for FirmwareActor {
     type Result = ();
 
-    fn handle(&mut self, TakeSnapshot(ask): TakeSnapshot, context: &mut Context<Self>) {
-        let items = ask.items(&self.state);
+    fn handle(&mut self, TakeSnapshot(request): TakeSnapshot, context: &mut Context<Self>) {
+        let items = request.items(&self.state);
         if self.journal.undurable() == 0 {
-            return ask.answer(items);
+            return request.answer(items);
         }
         // Sent after the events of what it contains; unavailable if too much waits already.
         if self.journal.admit().is_ok() {
-            self.journal.push(Vec::new(), FirmwareEffect::TakeSnapshot(ask, items));
+            self.journal.push(Vec::new(), FirmwareEffect::TakeSnapshot(request, items));
             self.flush(context);
         }
     }

@@ -17,7 +17,7 @@ use crate::device::{DeviceFilter, DeviceSelection, RolloutTarget};
 use muster_core::Error;
 use muster_core::idempotency::Idempotency;
 use muster_core::ids::{IdKind, new_id};
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_core::precondition::IfMatch;
 use muster_identity::{By, Person};
 
@@ -79,7 +79,7 @@ impl Firmwares {
     }
 
     /// Newest first.
-    pub async fn jobs(&self, state: Option<JobState>, page: PageAsk) -> Result<Page<Value>, Error> {
+    pub async fn jobs(&self, state: Option<JobState>, page: PageParams) -> Result<Page<Value>, Error> {
         self.read(move |all| {
             let after = |id: &str| page.after.as_deref().is_none_or(|last| id < last);
             let wanted = |rollout: &&Rollout| state.is_none_or(|state| rollout.job.state == state);
@@ -114,7 +114,7 @@ impl Firmwares {
         &self,
         job: &str,
         state: Option<ExecState>,
-        page: PageAsk,
+        page: PageParams,
     ) -> Result<Page<Execution>, Error> {
         let job = job.to_owned();
         self.read(move |all| {
@@ -133,7 +133,7 @@ impl Firmwares {
     ///
     /// # Errors
     /// `Unavailable`.
-    pub async fn executions_of(&self, device: &str, page: PageAsk) -> Result<Page<Execution>, Error> {
+    pub async fn executions_of(&self, device: &str, page: PageParams) -> Result<Page<Execution>, Error> {
         let device = device.to_owned();
         self.read(move |state| {
             let after = |id: &str| page.after.as_deref().is_none_or(|last| id < last);

@@ -142,8 +142,8 @@ impl Firmwares {
 }
 
 impl SnapshotSource for Firmwares {
-    fn request(&self, ask: SnapshotRequest) {
+    fn request(&self, request: SnapshotRequest) {
         // A rejected message answers when it is dropped.
-        let _ = self.handle.try_send(TakeSnapshot(ask.into()));
+        let _ = self.handle.try_send(TakeSnapshot(request.into()));
     }
 }

@@ -21,8 +21,8 @@ pub(crate) struct SnapshotQuery {
 }
 
 impl From<SnapshotRequest> for SnapshotQuery {
-    fn from(ask: SnapshotRequest) -> Self {
-        Self { channel: ask.channel, viewer: ask.viewer, reply: Some(ask.reply) }
+    fn from(request: SnapshotRequest) -> Self {
+        Self { channel: request.channel, viewer: request.viewer, reply: Some(request.reply) }
     }
 }
 

@@ -8,7 +8,7 @@ use muster_geo::Geometry;
 use super::record::{AppliesTo, Fence, SubjectInside};
 use muster_core::Error;
 use muster_core::idempotency::Idempotency;
-use muster_core::page::{Page, PageAsk};
+use muster_core::page::{Page, PageParams};
 use muster_core::precondition::IfMatch;
 use muster_identity::By;
 
@@ -94,7 +94,7 @@ pub(super) struct GetFence {
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Page<Arc<Fence>>, Error>")]
 pub(super) struct ListFences {
-    pub page: PageAsk,
+    pub page: PageParams,
 }
 
 /// Returns a page of the unrestricted subjects inside a fence, by kind and identifier.
@@ -102,7 +102,7 @@ pub(super) struct ListFences {
 #[rtype(result = "Result<Page<SubjectInside>, Error>")]
 pub(super) struct ListInside {
     pub id: String,
-    pub page: PageAsk,
+    pub page: PageParams,
 }
 
 /// Notifies the actor that its inbox holds observations.

@@ -13,7 +13,7 @@ use super::record::{Fence, Observation, SubjectInside};
 use crate::journal::Incarnations;
 use muster_core::Error;
 use muster_core::idempotency::Idempotency;
-use muster_core::page::{Page, PageAsk};
+use muster_core::page::{Page, PageParams};
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_identity::By;
@@ -101,7 +101,7 @@ impl Geofences {
     ///
     /// # Errors
     /// `Unavailable`.
-    pub async fn list(&self, page: PageAsk) -> Result<Page<Arc<Fence>>, Error> {
+    pub async fn list(&self, page: PageParams) -> Result<Page<Arc<Fence>>, Error> {
         self.handle.ask(ListFences { page }).await?
     }
 
@@ -109,7 +109,7 @@ impl Geofences {
     ///
     /// # Errors
     /// `NotFound`, `Unavailable`.
-    pub async fn inside(&self, id: String, page: PageAsk) -> Result<Page<SubjectInside>, Error> {
+    pub async fn inside(&self, id: String, page: PageParams) -> Result<Page<SubjectInside>, Error> {
         self.handle.ask(ListInside { id, page }).await?
     }
 }

@@ -10,7 +10,7 @@ use super::checks::check;
 use super::messages::{FencePatch, NewFence};
 use super::record::{Fence, Member, Observation, Subject, SubjectInside};
 use muster_core::event::{Event, EventAttributes};
-use muster_core::page::{Page, PageAsk};
+use muster_core::page::{Page, PageParams};
 use muster_core::precondition::IfMatch;
 use muster_core::{Error, Kind, Millis};
 
@@ -65,25 +65,25 @@ impl FenceState {
         self.fences.get(id).cloned().ok_or_else(missing)
     }
 
-    pub fn list(&self, ask: &PageAsk) -> Page<Arc<Fence>> {
-        let after = ask.after.as_deref();
+    pub fn list(&self, params: &PageParams) -> Page<Arc<Fence>> {
+        let after = params.after.as_deref();
         let older = self.fences.iter().rev().filter(|(id, _)| after.is_none_or(|after| id.as_str() < after));
-        Page::of(older.map(|(_, fence)| Arc::clone(fence)), ask.limit, |fence| fence.id.clone())
+        Page::of(older.map(|(_, fence)| Arc::clone(fence)), params.limit, |fence| fence.id.clone())
     }
 
     /// Returns a page of the unrestricted subjects inside a fence. A cursor is `kind/id`.
-    pub fn inside(&self, id: &str, ask: &PageAsk) -> Result<Page<SubjectInside>, Error> {
+    pub fn inside(&self, id: &str, params: &PageParams) -> Result<Page<SubjectInside>, Error> {
         self.get(id)?;
         let name = |subject: &Subject| format!("{}/{}", subject.kind.name(), subject.id);
         let subjects = self.inside.get(id).into_iter().flatten();
-        let later = subjects.filter(|subject| ask.after.as_ref().is_none_or(|after| name(subject) > *after));
+        let later = subjects.filter(|subject| params.after.as_ref().is_none_or(|after| name(subject) > *after));
         let visible = later.filter_map(|subject| {
             let since = *self.members.get(subject)?.fences.get(id)?;
             let seen = self.seen.get(subject)?;
             let public = seen.audience == super::Audience::All;
             public.then(|| SubjectInside { subject: subject.clone(), since, point: seen.point, seen_at: seen.at })
         });
-        Ok(Page::of(visible, ask.limit, |inside| name(&inside.subject)))
+        Ok(Page::of(visible, params.limit, |inside| name(&inside.subject)))
     }
 
     /// Validates a new fence.

@@ -15,7 +15,7 @@ use super::state::{CrossingReason, FenceState};
 use super::*;
 use muster_core::event::{Event, RecordingPublisher};
 use muster_core::idempotency::Idempotency;
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::{ActorState, Tree};
 use muster_core::{Clock, Kind, Millis, test_world};
@@ -65,14 +65,14 @@ impl GeofenceFixture {
 
     async fn events(&self) -> Vec<Event> {
         for _ in 0..20 {
-            self.fences.list(PageAsk::default()).await.unwrap();
+            self.fences.list(PageParams::default()).await.unwrap();
             tokio::task::yield_now().await;
         }
         self.publisher.take()
     }
 
     async fn inside(&self, id: &str) -> Vec<String> {
-        let page = self.fences.inside(id.to_owned(), PageAsk::default()).await.unwrap();
+        let page = self.fences.inside(id.to_owned(), PageParams::default()).await.unwrap();
         page.items.iter().map(|inside| inside.subject.id.to_string()).collect()
     }
 }
@@ -208,7 +208,7 @@ fn a_full_store_delays_events_and_responses() {
         fixture.fences.create(circle("home"), By::System, None).await.unwrap();
         store.fail_commits(Some(StoreError::Busy));
         fixture.fences.observe(device("dev_1", Some(HOME), 1));
-        let reading = fixture.fences.list(PageAsk::default());
+        let reading = fixture.fences.list(PageParams::default());
         let mending = async {
             test_world::after(Duration::from_secs(1)).await;
             assert!(fixture.publisher.take().is_empty());
@@ -269,7 +269,7 @@ fn a_failed_commit_loses_no_location_and_is_not_disclosed() {
         fixture.fences.observe(device("dev_1", Some(HOME), 1));
         store.held(1).await;
         let made = fixture.fences.create(NewFence { geometry: away(), ..circle("away") }, By::System, None);
-        let visible = fixture.fences.inside(home.id.clone(), PageAsk::default());
+        let visible = fixture.fences.inside(home.id.clone(), PageParams::default());
         let fail = async {
             store.held(2).await;
             store.fail_commits(Some(StoreError::Io("no disk".into())));
@@ -281,7 +281,7 @@ fn a_failed_commit_loses_no_location_and_is_not_disclosed() {
         test_world::until(|| tree.snapshot()[0].restarts == 1).await;
         test_world::until(|| tree.snapshot()[0].state == ActorState::Running).await;
         assert_eq!(fixture.published().await, ["geofence.entered dev_1 moved"]);
-        assert_eq!(fixture.fences.list(PageAsk::default()).await.unwrap().items, [home]);
+        assert_eq!(fixture.fences.list(PageParams::default()).await.unwrap().items, [home]);
         fixture.fences.create(NewFence { geometry: away(), ..circle("away") }, By::System, None).await.unwrap();
         assert_eq!(fixture.published().await, ["geofence.entered dev_2 geofence_changed"], "its place is still known");
     });
@@ -317,9 +317,9 @@ fn fences_are_paged_versioned_and_created_once_by_their_idempotency_key() {
         let other = fixture.fences.create(circle("b"), By::System, named(2)).await.unwrap_err();
         assert_eq!(other.kind, Kind::IdempotencyConflict);
         let second = fixture.fences.create(circle("b"), By::System, None).await.unwrap().fence;
-        let page = fixture.fences.list(PageAsk { limit: 1, after: None }).await.unwrap();
+        let page = fixture.fences.list(PageParams { limit: 1, after: None }).await.unwrap();
         assert_eq!(page.next, Some(page.items[0].id.clone()));
-        let rest = fixture.fences.list(PageAsk { limit: 1, after: page.next }).await.unwrap();
+        let rest = fixture.fences.list(PageParams { limit: 1, after: page.next }).await.unwrap();
         let ids: BTreeSet<&str> = [page.items[0].id.as_str(), rest.items[0].id.as_str()].into();
         assert_eq!((ids, rest.next), ([first.fence.id.as_str(), second.id.as_str()].into(), None));
         let rename = FencePatch { name: Some("c".into()), ..FencePatch::default() };

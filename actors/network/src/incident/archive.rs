@@ -7,7 +7,7 @@ use muster_store::{PageRequest, Record, StoreError, StoreHandle, Tree};
 use super::access::visible;
 use super::record::Incident;
 use super::state::{IncidentFilter, IncidentRegistry};
-use muster_core::page::{Page, PageAsk};
+use muster_core::page::{Page, PageParams};
 use muster_identity::By;
 
 /// Records read at a time, and scanned for one page: a page may be short of its limit and still have a successor.
@@ -24,15 +24,15 @@ pub(super) fn list(
     store: &StoreHandle,
     registry: &IncidentRegistry,
     filter: &IncidentFilter,
-    ask: &PageAsk,
+    params: &PageParams,
     by: &By,
 ) -> Result<Page<Arc<Incident>>, StoreError> {
-    let from = ask.after.as_ref().map(|after| after.clone().into_bytes());
+    let from = params.after.as_ref().map(|after| after.clone().into_bytes());
     let (mut items, mut scanned) = (Vec::new(), 0);
     for entry in store.entries(Tree::Incidents, "inc_", PageRequest::of(ROWS).starting_at(from).descending()) {
         let (key, rec) = entry?;
         let id = String::from_utf8_lossy(&key);
-        if ask.after.as_deref() == Some(&*id) {
+        if params.after.as_deref() == Some(&*id) {
             continue;
         }
         scanned += 1;
@@ -41,7 +41,7 @@ pub(super) fn list(
             None => Arc::new(Incident::decode(&rec)?),
         };
         if visible(&incident, by) && filter.matches(&incident) {
-            if items.len() == ask.limit {
+            if items.len() == params.limit {
                 let next = items.last().map(|last: &Arc<Incident>| last.id.clone());
                 return Ok(Page { items, next });
             }

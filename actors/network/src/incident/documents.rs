@@ -6,7 +6,7 @@ use super::messages::{AlertFilter, IncidentRequest, IncidentResponse};
 use super::service::Incidents;
 use crate::alert::{AlertRecord, from_cap, to_xml};
 use muster_core::ids::{IdKind, new_id};
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_core::{Error, Kind};
 use muster_identity::By;
 
@@ -50,7 +50,7 @@ impl Incidents {
     /// `Unavailable`.
     pub async fn atom(&self, by: By, base: &str) -> Result<String, Error> {
         let filter = AlertFilter { active: Some(true), public: Some(true), ..AlertFilter::default() };
-        let page = self.alerts(by, filter, PageAsk { limit: MAX_ENTRIES, after: None }).await?;
+        let page = self.alerts(by, filter, PageParams { limit: MAX_ENTRIES, after: None }).await?;
         let updated = page.items.iter().map(|alert| alert.sent).max();
         let feed = Feed {
             id: format!("{base}/api/v1/alerts/feed.atom"),

@@ -18,7 +18,7 @@ use super::transition::IncidentTransition;
 use crate::alert::{AlertRecord, Severity};
 use muster_core::Error;
 use muster_core::idempotency::Idempotency;
-use muster_core::page::{Page, PageAsk};
+use muster_core::page::{Page, PageParams};
 use muster_core::precondition::IfMatch;
 use muster_feed::{Denied, SnapshotRequest, StateItem};
 use muster_identity::By;
@@ -90,7 +90,7 @@ pub(super) struct GetIncident {
 #[rtype(result = "Result<Page<Arc<Incident>>, Error>")]
 pub(super) struct ListIncidents {
     pub filter: IncidentFilter,
-    pub page: PageAsk,
+    pub page: PageParams,
     pub by: By,
 }
 
@@ -122,7 +122,7 @@ pub struct AlertFilter {
 #[rtype(result = "Result<Page<Arc<AlertRecord>>, Error>")]
 pub(super) struct ListAlerts {
     pub filter: AlertFilter,
-    pub page: PageAsk,
+    pub page: PageParams,
     pub by: By,
 }
 
@@ -141,16 +141,16 @@ pub struct TakeSnapshot(pub(super) Option<SnapshotRequest>);
 
 impl TakeSnapshot {
     pub(super) fn answer(mut self, state: Result<Vec<StateItem>, Denied>) {
-        if let Some(ask) = self.0.take() {
-            ask.reply.send(state);
+        if let Some(params) = self.0.take() {
+            params.reply.send(state);
         }
     }
 }
 
 impl Drop for TakeSnapshot {
     fn drop(&mut self) {
-        if let Some(ask) = self.0.take() {
-            ask.reply.send(Err(Denied::Unavailable));
+        if let Some(params) = self.0.take() {
+            params.reply.send(Err(Denied::Unavailable));
         }
     }
 }

@@ -80,11 +80,11 @@ impl Handler<TakeSnapshot> for IncidentActor {
     type Result = ();
 
     fn handle(&mut self, snapshot: TakeSnapshot, context: &mut Context<Self>) {
-        let Some(ask) = &snapshot.0 else { return };
-        if let Some(Err(error)) = ask.channel.strip_prefix("incidents:").map(|id| self.load_archived(id)) {
+        let Some(request) = &snapshot.0 else { return };
+        if let Some(Err(error)) = request.channel.strip_prefix("incidents:").map(|id| self.load_archived(id)) {
             tracing::warn!(%error, "an incident could not be read");
         }
-        let state = snapshot::of(&self.registry, &ask.channel, &ask.viewer, self.now());
+        let state = snapshot::of(&self.registry, &request.channel, &request.viewer, self.now());
         if self.journal.undurable() == 0 {
             return snapshot.answer(state);
         }

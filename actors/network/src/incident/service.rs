@@ -22,7 +22,7 @@ use super::transition::IncidentTransition;
 use crate::alert::{AlertRecord, Document, Origin};
 use crate::journal::Incarnations;
 use muster_core::idempotency::Idempotency;
-use muster_core::page::{Page, PageAsk};
+use muster_core::page::{Page, PageParams};
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Clock, Error};
@@ -151,7 +151,7 @@ impl Incidents {
     ///
     /// # Errors
     /// `Unavailable`.
-    pub async fn list(&self, by: By, filter: IncidentFilter, page: PageAsk) -> Result<Page<Arc<Incident>>, Error> {
+    pub async fn list(&self, by: By, filter: IncidentFilter, page: PageParams) -> Result<Page<Arc<Incident>>, Error> {
         self.handle.ask(ListIncidents { filter, page, by }).await?
     }
 
@@ -159,7 +159,7 @@ impl Incidents {
     ///
     /// # Errors
     /// `NotFound`; `Invalid` for a malformed cursor.
-    pub async fn timeline(&self, by: By, id: String, page: PageAsk) -> Result<Page<TimelineEntry>, Error> {
+    pub async fn timeline(&self, by: By, id: String, page: PageParams) -> Result<Page<TimelineEntry>, Error> {
         let incident = self.get(by, id).await?;
         timeline::read(&self.store, &incident.id, &page)
     }
@@ -205,7 +205,7 @@ impl Incidents {
     ///
     /// # Errors
     /// `Unavailable`.
-    pub async fn alerts(&self, by: By, filter: AlertFilter, page: PageAsk) -> Result<Page<Arc<AlertRecord>>, Error> {
+    pub async fn alerts(&self, by: By, filter: AlertFilter, page: PageParams) -> Result<Page<Arc<AlertRecord>>, Error> {
         self.handle.ask(ListAlerts { filter, page, by }).await?
     }
 
@@ -227,8 +227,8 @@ impl Incidents {
 }
 
 impl SnapshotSource for Incidents {
-    fn request(&self, ask: SnapshotRequest) {
+    fn request(&self, params: SnapshotRequest) {
         // A message that cannot be sent is dropped and answers as it is dropped.
-        let _ = self.handle.try_send(TakeSnapshot(Some(ask)));
+        let _ = self.handle.try_send(TakeSnapshot(Some(params)));
     }
 }

@@ -15,7 +15,7 @@ use super::record::Incident;
 use super::settings::IncidentSettings;
 use crate::alert::{AlertIndex, AlertRecord, Severity};
 use muster_core::ids::IdKind;
-use muster_core::page::{Page, PageAsk};
+use muster_core::page::{Page, PageParams};
 use muster_core::{Error, Millis};
 use muster_identity::By;
 
@@ -164,7 +164,7 @@ impl IncidentRegistry {
 
     /// Returns a page of the incidents that the caller may see, newest first; the cursor is the last identifier of the
     /// page before.
-    pub(super) fn list(&self, filter: &IncidentFilter, page: &PageAsk, by: &By) -> Page<Arc<Incident>> {
+    pub(super) fn list(&self, filter: &IncidentFilter, page: &PageParams, by: &By) -> Page<Arc<Incident>> {
         let end = page.after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         let newest_first = self.incidents.range::<str, _>((Bound::Unbounded, end)).rev().map(|(_, incident)| incident);
         let visible_incidents = newest_first.filter(|incident| visible(incident, by) && filter.matches(incident));

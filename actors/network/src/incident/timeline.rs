@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::lifecycle::State;
-use muster_core::page::{Page, PageAsk};
+use muster_core::page::{Page, PageParams};
 use muster_core::{Error, Kind, Millis};
 
 /// An entry of a timeline.
@@ -54,14 +54,14 @@ impl TimelineEntry {
 ///
 /// # Errors
 /// `Invalid` for a malformed cursor; errors of the store.
-pub fn read(store: &StoreHandle, incident: &str, ask: &PageAsk) -> Result<Page<TimelineEntry>, Error> {
-    let after = ask.after.as_deref().map(str::parse::<u64>).transpose();
+pub fn read(store: &StoreHandle, incident: &str, params: &PageParams) -> Result<Page<TimelineEntry>, Error> {
+    let after = params.after.as_deref().map(str::parse::<u64>).transpose();
     let after = after.map_err(|_| {
-        let input = Value::from(ask.after.clone());
+        let input = Value::from(params.after.clone());
         Error::field(Kind::Invalid, &["query", "cursor"], "must be `next_cursor` of the page before", input)
     })?;
     let from = after.map(|seq| place(incident, seq.saturating_add(1)));
-    let request = PageRequest::of(ask.limit).starting_at(from);
+    let request = PageRequest::of(params.limit).starting_at(from);
     let page = store.record_page::<TimelineEntry>(format!("{incident}/"), request)?;
     let items: Vec<TimelineEntry> = page.items.into_iter().map(|(_, entry)| entry).collect();
     let next = page.next.and_then(|_| items.last().map(|entry| entry.seq.to_string()));

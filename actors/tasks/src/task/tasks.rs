@@ -25,7 +25,7 @@ use super::settings::{TaskLatency, TaskStats};
 use super::step_output::{LogLine, OutputBuffers};
 use super::stored;
 use muster_core::idempotency::Idempotency;
-use muster_core::page::{Page, PageAsk};
+use muster_core::page::{Page, PageParams};
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Error, Kind};
 use muster_feed::{Denied, SnapshotRequest, SnapshotSource};
@@ -217,7 +217,12 @@ impl Tasks {
     /// # Errors
     ///
     /// `Unavailable`.
-    pub async fn list(&self, filter: Filter, page: PageAsk, requester: &Requester) -> Result<Page<TaskRecord>, Error> {
+    pub async fn list(
+        &self,
+        filter: Filter,
+        page: PageParams,
+        requester: &Requester,
+    ) -> Result<Page<TaskRecord>, Error> {
         let limit = page.limit.clamp(1, 200);
         let before = page.after;
         let request =

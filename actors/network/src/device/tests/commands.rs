@@ -4,7 +4,7 @@ use super::*;
 use crate::device::history::MAX_HISTORY;
 use muster_core::Kind;
 use muster_core::idempotency::Idempotency;
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -60,7 +60,7 @@ fn an_unacknowledged_command_is_delivered_again_then_expires() {
         assert_eq!((second.id.as_str(), second.deliveries), (first.id.as_str(), 2));
         test_world::after(SECOND * 300).await;
         assert_eq!(next().await, Ok(None));
-        let kept = world.devices.commands(&device.id, PageAsk::default()).await.unwrap();
+        let kept = world.devices.commands(&device.id, PageParams::default()).await.unwrap();
         assert_eq!(kept.items[0].state, CommandState::Expired);
         let late = world.devices.acknowledge(Arc::clone(&device.id), first.id, CommandOutcome::Done, None).await;
         assert_eq!(late.unwrap_err().code, Some("command_finished"));
@@ -82,20 +82,20 @@ fn waiting_and_stored_commands_are_bounded() {
             world.devices.acknowledge(Arc::clone(&device.id), next.id, CommandOutcome::Done, None).await.unwrap();
             give().await.unwrap();
         }
-        let mut ask = PageAsk { limit: 60, after: None };
+        let mut params = PageParams { limit: 60, after: None };
         let (mut kept, mut pages) = (Vec::new(), 0);
         loop {
-            let page = world.devices.commands(&device.id, ask.clone()).await.unwrap();
+            let page = world.devices.commands(&device.id, params.clone()).await.unwrap();
             kept.extend(page.items.into_iter().map(|command| command.id));
             pages += 1;
-            ask.after = page.next;
-            if ask.after.is_none() {
+            params.after = page.next;
+            if params.after.is_none() {
                 break;
             }
         }
         assert!((190..=202).contains(&kept.len()) && pages == 4, "{} in {pages}", kept.len());
         assert!(kept.windows(2).all(|pair| pair[0] > pair[1]), "newest first, none twice");
-        let history = world.devices.history(&device.id, PageAsk { limit: 200, after: None }).await.unwrap();
+        let history = world.devices.history(&device.id, PageParams { limit: 200, after: None }).await.unwrap();
         assert_eq!((history.items.len() as u64, history.next), (MAX_HISTORY, None));
         assert!(history.items.windows(2).all(|pair| pair[0].seq == pair[1].seq + 1));
     });
@@ -120,6 +120,6 @@ fn the_same_idempotency_key_returns_the_same_command_even_in_one_batch() {
         assert_eq!((one.replayed, two.replayed, &one.command), (false, true, &two.command));
         assert_eq!(other.unwrap_err().kind, Kind::IdempotencyConflict);
         assert!(give(1).await.unwrap().replayed);
-        assert_eq!(world.devices.commands(&device.id, PageAsk::default()).await.unwrap().items.len(), 1);
+        assert_eq!(world.devices.commands(&device.id, PageParams::default()).await.unwrap().items.len(), 1);
     });
 }

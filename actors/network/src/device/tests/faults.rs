@@ -6,7 +6,7 @@ use muster_store::StoreError;
 
 use super::*;
 use muster_core::Kind;
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::ActorState;
 
@@ -133,7 +133,7 @@ fn a_failed_commit_rejects_all_waiting_callers_and_loses_nothing_else() {
         assert_eq!(world.devices.get(&device.id).await.unwrap(), before, "with its last heartbeat");
         let readings = world.devices.telemetry(device.id.to_string()).await.unwrap().readings;
         assert_eq!(readings.len(), 1);
-        let all = world.devices.list(DeviceFilter::default(), PageAsk { limit: 100, after: None }).await.unwrap();
+        let all = world.devices.list(DeviceFilter::default(), PageParams { limit: 100, after: None }).await.unwrap();
         assert_eq!((all.items.len(), world.published_names()), (2, vec![]));
         world.heartbeat(&other, unhealthy()).await.unwrap();
     });

@@ -4,7 +4,7 @@ use muster_geo::{BBox, Geometry, Point};
 use tokio::sync::oneshot;
 
 use super::*;
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_core::precondition::IfMatch;
 use muster_core::principal::Viewer;
 use muster_core::principal::{Permission, Permissions};
@@ -29,7 +29,7 @@ fn devices_are_found_by_attributes_and_location() {
         let (a, b) = (at(&world, "a", 9.0).await, at(&world, "b", 9.01).await);
         let c = at(&world, "c", -170.0).await;
         let list = async |filter: DeviceFilter| -> Vec<Arc<str>> {
-            let page = world.devices.list(filter, PageAsk::default()).await.unwrap();
+            let page = world.devices.list(filter, PageParams::default()).await.unwrap();
             page.items.into_iter().map(|device| device.id).collect()
         };
         let none = DeviceFilter::default;
@@ -48,7 +48,7 @@ fn devices_are_found_by_attributes_and_location() {
         let ring = serde_json::json!([[8.99, 49.99], [9.005, 49.99], [9.005, 50.01], [8.99, 50.01], [8.99, 49.99]]);
         let polygon = serde_json::json!({ "type": "Polygon", "coordinates": [ring] });
         let shape = serde_json::from_value::<Geometry>(polygon).unwrap().shape().unwrap();
-        let (page, total) = world.devices.within(shape, PageAsk::default()).await.unwrap();
+        let (page, total) = world.devices.within(shape, PageParams::default()).await.unwrap();
         assert_eq!((page.items[0].id.clone(), total), (a, 1));
         let bbox = BBox::new(8.0, 49.0, 10.0, 51.0).unwrap();
         assert!(bbox.contains(&page.items[0].location.unwrap()));
@@ -64,12 +64,12 @@ fn pages_follow_one_another_without_gap_or_repeat() {
             made.push(at(&world, &n.to_string(), 1.0).await);
         }
         made.sort_by(|one, other| other.cmp(one));
-        let (mut ask, mut seen) = (PageAsk { limit: 3, after: None }, Vec::new());
+        let (mut params, mut seen) = (PageParams { limit: 3, after: None }, Vec::new());
         loop {
-            let page = world.devices.list(DeviceFilter::default(), ask.clone()).await.unwrap();
+            let page = world.devices.list(DeviceFilter::default(), params.clone()).await.unwrap();
             seen.push(page.items.into_iter().map(|device| device.id).collect::<Vec<_>>());
-            ask.after = page.next;
-            if ask.after.is_none() {
+            params.after = page.next;
+            if params.after.is_none() {
                 break;
             }
         }

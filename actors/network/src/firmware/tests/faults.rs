@@ -220,7 +220,7 @@ fn a_channel_snapshot_is_sent_after_the_events_it_includes() {
         server.store.hold_commits();
         let (send, answer) = tokio::sync::oneshot::channel();
         let feed = Arc::clone(&server.feed);
-        let ask = async {
+        let request = async {
             server.store.held(1).await;
             let viewer = Viewer { id: "usr_x".into(), permissions: UserRole::FirmwareManager.permissions() };
             let reply = SnapshotReply::new(move |state| {
@@ -232,7 +232,7 @@ fn a_channel_snapshot_is_sent_after_the_events_it_includes() {
             server.store.release();
         };
         let revoke = server.firmwares.revoke_artifact(artifact.id.clone(), "x".into(), creator(), IfMatch::Any);
-        let (revoked, ()) = tokio::join!(revoke, ask);
+        let (revoked, ()) = tokio::join!(revoke, request);
         let (state, before) = answer.await.unwrap();
         assert_eq!(state.unwrap()[0].version, revoked.unwrap().record_version);
         assert_eq!(before, ["firmware.artifact.revoked"]);

@@ -236,7 +236,7 @@ pub(super) async fn run_device(firmwares: Firmwares, device: Arc<str>) -> Vec<(u
         let Ok(Some(job)) = offered else {
             if seen.last().is_some_and(|(_, state)| *state == ExecState::Verifying) {
                 let ended =
-                    firmwares.executions_of(&device, muster_core::page::PageAsk { limit: 1, after: None }).await;
+                    firmwares.executions_of(&device, muster_core::page::PageParams { limit: 1, after: None }).await;
                 if ended.is_ok_and(|page| page.items.first().is_some_and(|it| it.state == ExecState::Succeeded)) {
                     return seen;
                 }

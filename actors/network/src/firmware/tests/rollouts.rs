@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::fleet::{FirmwareServer, run_device};
 use super::*;
 use crate::firmware::policy::{HealthGate, Probe};
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_core::principal::Viewer;
 use muster_feed::{Denied, SnapshotReply, SnapshotRequest, SnapshotSource};
 
@@ -126,7 +126,8 @@ fn ten_thousand_devices_are_notified_in_bounded_commits_and_listed_in_pages() {
         }
         let (mut seen, mut after) = (0, None);
         loop {
-            let page = server.firmwares.executions(job, Some(ExecState::Notified), PageAsk { limit: 200, after }).await;
+            let page =
+                server.firmwares.executions(job, Some(ExecState::Notified), PageParams { limit: 200, after }).await;
             let page = page.unwrap();
             seen += page.items.len();
             after = page.next;
@@ -145,7 +146,7 @@ fn channel_snapshots_require_the_permission() {
         let artifact = server.artifact(2).await;
         let made = server.job(JobKind::Update, &artifact.id, Policy::default()).await.unwrap();
         let job = made.data["id"].as_str().unwrap();
-        let ask = |channel: String, permissions| {
+        let params = |channel: String, permissions| {
             let (to, from) = tokio::sync::oneshot::channel();
             let reply = SnapshotReply::new(move |state| to.send(state).unwrap());
             server.firmwares.request(SnapshotRequest {
@@ -156,12 +157,12 @@ fn channel_snapshots_require_the_permission() {
             async move { from.await.unwrap() }
         };
         let all = Permissions::all();
-        let items = ask(format!("firmware:{job}"), all).await.unwrap();
+        let items = params(format!("firmware:{job}"), all).await.unwrap();
         let ids: Vec<_> = items.iter().map(|item| item.id.clone()).collect();
         assert_eq!(ids, [job.to_owned(), format!("{job}/dev_00000"), format!("{job}/dev_00001")]);
-        assert_eq!(ask("firmware".into(), all).await.unwrap().len(), 2, "the job and the artifact");
-        assert_eq!(ask("firmware:job_none".into(), all).await.unwrap_err(), Denied::NotFound);
-        assert_eq!(ask("firmware".into(), Permissions::default()).await.unwrap_err(), Denied::NotFound);
+        assert_eq!(params("firmware".into(), all).await.unwrap().len(), 2, "the job and the artifact");
+        assert_eq!(params("firmware:job_none".into(), all).await.unwrap_err(), Denied::NotFound);
+        assert_eq!(params("firmware".into(), Permissions::default()).await.unwrap_err(), Denied::NotFound);
     });
 }
 

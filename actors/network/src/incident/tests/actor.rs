@@ -8,7 +8,7 @@ use crate::alert::AlertState;
 use crate::{geofence::Audience as GeofenceAudience, geofence::LocationObserver, geofence::Observation};
 use muster_core::event::RecordingPublisher;
 use muster_core::idempotency::Idempotency;
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_core::principal::Viewer;
 use muster_core::supervise::Tree as Actors;
 use muster_core::{Clock, Kind, test_world};
@@ -172,7 +172,7 @@ fn a_kill_during_a_write_leaves_the_whole_change_or_none() {
         for (version, state, entries) in [(1, State::Reported, vec![1]), (2, State::Triaged, vec![1, 2])] {
             let found = server(&tree, &store).await;
             let after = found.get(&incident.id).await;
-            let page = found.incidents.timeline(operator(), incident.id.clone(), PageAsk::default()).await.unwrap();
+            let page = found.incidents.timeline(operator(), incident.id.clone(), PageParams::default()).await.unwrap();
             let seqs: Vec<u64> = page.items.iter().map(|entry| entry.seq).collect();
             assert_eq!((after.version, after.state, seqs), (version, state, entries));
             store.release();
@@ -201,11 +201,11 @@ fn the_same_idempotency_key_returns_the_same_response_and_creates_nothing_twice(
     test_world::run(|tree| async move {
         let server = server(&tree, &Arc::default()).await;
         let named = Idempotency { principal: "usr_operator".into(), key: "k".into(), digest: [1; 32] };
-        let ask = || server.incidents.report(operator(), Some(named.clone()), flood(Severity::Minor));
-        let (first, again) = (ask().await.unwrap(), ask().await.unwrap());
+        let params = || server.incidents.report(operator(), Some(named.clone()), flood(Severity::Minor));
+        let (first, again) = (params().await.unwrap(), params().await.unwrap());
         assert!(again.replayed && !first.replayed);
         assert_eq!(again.incident, first.incident);
-        let all = server.incidents.list(operator(), IncidentFilter::default(), PageAsk::default()).await.unwrap();
+        let all = server.incidents.list(operator(), IncidentFilter::default(), PageParams::default()).await.unwrap();
         assert_eq!(all.items.len(), 1);
     });
 }
@@ -219,7 +219,7 @@ fn a_timeline_is_paged_in_order() {
             let text = format!("note {n}");
             server.incidents.note(operator(), None, incident.id.clone(), text, serde_json::Value::Null).await.unwrap();
         }
-        let page = |after| server.incidents.timeline(operator(), incident.id.clone(), PageAsk { limit: 3, after });
+        let page = |after| server.incidents.timeline(operator(), incident.id.clone(), PageParams { limit: 3, after });
         let first = page(None).await.unwrap();
         let rest = page(first.next.clone()).await.unwrap();
         let seqs: Vec<u64> = first.items.iter().chain(&rest.items).map(|entry| entry.seq).collect();
@@ -256,18 +256,18 @@ fn a_channel_snapshot_holds_current_incidents_that_the_viewer_may_see() {
         };
         let hidden = server.incidents.report(operator(), None, hidden).await.unwrap().incident.unwrap();
         let ids = |items: Vec<StateItem>| items.into_iter().map(|item| item.id).collect::<Vec<_>>();
-        let ask = |channel: String, role| {
+        let params = |channel: String, role| {
             let incidents = server.incidents.clone();
             async move { state(&incidents, &channel, "usr_other", role).await.map(ids) }
         };
-        assert_eq!(ask("incidents".into(), UserRole::Viewer).await, Ok(vec![open.id.clone()]));
-        assert_eq!(ask("incidents.restricted".into(), UserRole::Operator).await, Ok(vec![hidden.id.clone()]));
-        assert_eq!(ask("incidents.restricted".into(), UserRole::Viewer).await, Err(Denied::NotFound));
-        assert_eq!(ask(events::own(&hidden.id), UserRole::Viewer).await, Err(Denied::NotFound));
-        assert_eq!(ask(events::own(&finished.id), UserRole::Viewer).await, Ok(vec![finished.id.clone()]));
-        assert_eq!(ask("alerts".into(), UserRole::Viewer).await, Ok(vec![]));
+        assert_eq!(params("incidents".into(), UserRole::Viewer).await, Ok(vec![open.id.clone()]));
+        assert_eq!(params("incidents.restricted".into(), UserRole::Operator).await, Ok(vec![hidden.id.clone()]));
+        assert_eq!(params("incidents.restricted".into(), UserRole::Viewer).await, Err(Denied::NotFound));
+        assert_eq!(params(events::own(&hidden.id), UserRole::Viewer).await, Err(Denied::NotFound));
+        assert_eq!(params(events::own(&finished.id), UserRole::Viewer).await, Ok(vec![finished.id.clone()]));
+        assert_eq!(params("alerts".into(), UserRole::Viewer).await, Ok(vec![]));
         tree.stop().await;
-        assert_eq!(ask("incidents".into(), UserRole::Viewer).await, Err(Denied::Unavailable));
+        assert_eq!(params("incidents".into(), UserRole::Viewer).await, Err(Denied::Unavailable));
     });
 }
 
@@ -389,7 +389,7 @@ fn long_finished_incidents_are_read_from_the_store_and_behave_alike() {
         for found in [&server, &start().await] {
             let list = |states: Vec<State>, limit, after| {
                 let filter = IncidentFilter { states, ..IncidentFilter::default() };
-                let context = found.incidents.list(operator(), filter, PageAsk { limit, after });
+                let context = found.incidents.list(operator(), filter, PageParams { limit, after });
                 async move {
                     let page = context.await.unwrap();
                     (page.items.iter().map(|item| item.id.clone()).collect::<Vec<_>>(), page.next)

@@ -8,7 +8,7 @@ use muster_store::{MemStore, Store, StoreError};
 use super::actor::{server, state};
 use super::*;
 use muster_core::idempotency::Idempotency;
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_core::principal::Viewer;
 use muster_core::supervise::ActorState;
 use muster_core::{Kind, test_world};
@@ -95,7 +95,7 @@ fn a_channel_snapshot_is_sent_after_the_events_it_includes() {
         server.store.hold_commits();
         let (send, answer) = tokio::sync::oneshot::channel();
         let recorder = Arc::clone(&server.recorder);
-        let ask = async {
+        let params = async {
             server.store.held(1).await;
             let viewer = Viewer { id: "usr_x".into(), permissions: UserRole::Viewer.permissions() };
             let reply = SnapshotReply::new(move |state| {
@@ -111,7 +111,7 @@ fn a_channel_snapshot_is_sent_after_the_events_it_includes() {
             };
             tokio::join!(later, release).0.unwrap();
         };
-        let (triaged, ()) = tokio::join!(server.transition(&incident, Action::Triage), ask);
+        let (triaged, ()) = tokio::join!(server.transition(&incident, Action::Triage), params);
         let (state, before) = answer.await.unwrap();
         assert_eq!(state.unwrap()[0].version, triaged.unwrap().version, "as it was at the request");
         assert_eq!(before, ["incident.updated"]);
@@ -137,7 +137,7 @@ fn a_failed_commit_rejects_all_waiting_callers_and_loses_nothing_acknowledged() 
         let (reports, once, read, ()) = tokio::join!(
             join_all((0..50).map(|_| server.incidents.report(operator(), None, flood(Severity::Minor)))),
             server.incidents.report(operator(), named(), flood(Severity::Minor)),
-            server.incidents.list(operator(), IncidentFilter::default(), PageAsk::default()),
+            server.incidents.list(operator(), IncidentFilter::default(), PageParams::default()),
             fail
         );
         let unavailable = |error: &Error| error.kind == Kind::Unavailable;
@@ -145,7 +145,7 @@ fn a_failed_commit_rejects_all_waiting_callers_and_loses_nothing_acknowledged() 
         assert!(read.is_err_and(|error| unavailable(&error)));
         test_world::until(|| tree.snapshot()[0].restarts == 1).await;
         test_world::until(|| tree.snapshot()[0].state == ActorState::Running).await;
-        let all = server.incidents.list(operator(), IncidentFilter::default(), PageAsk::default()).await.unwrap();
+        let all = server.incidents.list(operator(), IncidentFilter::default(), PageParams::default()).await.unwrap();
         assert_eq!((all.items, server.published()), (vec![kept], vec![]));
         let once = server.incidents.report(operator(), named(), flood(Severity::Minor)).await.unwrap();
         assert_eq!((once.replayed, once.incident.unwrap().number.as_str()), (false, "2026-000002"));

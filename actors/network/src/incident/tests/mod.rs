@@ -85,12 +85,12 @@ impl RegistryFixture {
         Self { registry, now: START, ids: Cell::new(0), published: Vec::new() }
     }
 
-    fn decide<T>(&self, by: &By, ask: impl FnOnce(&IncidentRegistry, RequestContext<'_>) -> T) -> T {
+    fn decide<T>(&self, by: &By, request: impl FnOnce(&IncidentRegistry, RequestContext<'_>) -> T) -> T {
         let new_id = |kind: IdKind| {
             self.ids.set(self.ids.get() + 1);
             format!("{}_{:06}", kind.prefix(), self.ids.get())
         };
-        ask(&self.registry, RequestContext { by, now: self.now, new_id: &new_id })
+        request(&self.registry, RequestContext { by, now: self.now, new_id: &new_id })
     }
 
     fn apply(&mut self, plan: &plan::Plan) {

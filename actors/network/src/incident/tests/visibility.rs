@@ -3,10 +3,10 @@
 use super::*;
 use crate::alert::Status;
 use muster_core::Kind;
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 
 fn visible_count(fixture: &RegistryFixture, by: &By) -> usize {
-    fixture.registry.list(&IncidentFilter::default(), &PageAsk::default(), by).items.len()
+    fixture.registry.list(&IncidentFilter::default(), &PageParams::default(), by).items.len()
 }
 
 #[test]

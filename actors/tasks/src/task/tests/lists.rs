@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::*;
-use muster_core::page::PageAsk;
+use muster_core::page::PageParams;
 use muster_core::principal::Viewer;
 use muster_core::principal::{Permission, Permissions};
 use muster_feed::{Denied, SnapshotReply, SnapshotRequest, SnapshotSource, StateItem};
@@ -29,7 +29,7 @@ fn lists_contain_live_and_ended_tasks_newest_first() {
             async move {
                 let (mut found, mut after) = (Vec::new(), None);
                 for _ in 0..100 {
-                    let page = PageAsk { limit, after };
+                    let page = PageParams { limit, after };
                     let page = fixture.tasks.list(filter.clone(), page, &fixture.owner).await.unwrap();
                     assert!(page.items.len() <= limit);
                     found.extend(page.items);
@@ -50,9 +50,10 @@ fn lists_contain_live_and_ended_tasks_newest_first() {
         let found: Vec<String> = all(span, 3).await.into_iter().map(|record| record.id).collect();
         assert_eq!(found, ids[11..20], "from is within, to is not");
         let auditor = Requester { reads: Reach::All, ..key("key_auditor") };
-        let page = fixture.tasks.list(Filter::default(), PageAsk { limit: 200, after: None }, &auditor).await.unwrap();
+        let page =
+            fixture.tasks.list(Filter::default(), PageParams { limit: 200, after: None }, &auditor).await.unwrap();
         assert_eq!(page.items.len(), 31);
-        let none = fixture.tasks.list(Filter::default(), PageAsk::default(), &key("key_nobody")).await.unwrap();
+        let none = fixture.tasks.list(Filter::default(), PageParams::default(), &key("key_nobody")).await.unwrap();
         assert!(none.items.is_empty());
     });
 }
