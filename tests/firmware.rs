@@ -200,14 +200,14 @@ async fn a_rollout_goes_from_approval_to_every_device() {
     );
     assert_eq!(approver.post(&format!("{path}/approve"), &json!({ "note": "go" })).await.status, 200);
 
-    let job = one.next(30).await.expect("it gets a job");
-    let fetched = one.client.get(job["artifact"]["content_url"].as_str().unwrap()).await;
+    let instruction = one.next(30).await.expect("it gets a job");
+    let fetched = one.client.get(instruction["artifact"]["content_url"].as_str().unwrap()).await;
     assert_eq!(fetched.status, 200, "by the device's own token");
-    assert_eq!(two.client.get(job["artifact"]["content_url"].as_str().unwrap()).await.status, 404);
+    assert_eq!(two.client.get(instruction["artifact"]["content_url"].as_str().unwrap()).await.status, 404);
     let other = Unit::register(&admin).await;
-    assert_eq!(other.report(&job, "downloading").await.status, 404, "another device's job");
+    assert_eq!(other.report(&instruction, "downloading").await.status, 404, "another device's job");
     one.succeed().await;
-    assert_eq!(one.report(&job, "downloading").await.json()["error"]["code"], "stale_execution");
+    assert_eq!(one.report(&instruction, "downloading").await.json()["error"]["code"], "stale_execution");
     two.succeed().await;
     let ended = manager.get(&path).await.json()["data"].clone();
     assert_eq!((&ended["state"], &ended["counters"]["succeeded"]), (&json!("succeeded"), &json!(2)));
