@@ -105,7 +105,7 @@ pub(super) struct AlertBuilder<'a> {
 
 impl AlertBuilder<'_> {
     /// Builds the first Alert, or an Update of the current one, from a draft.
-    pub(super) fn from_draft(&self, incident: &Incident, draft: Draft, live: Option<&AlertRecord>) -> AlertRecord {
+    pub(super) fn build(&self, incident: &Incident, draft: Draft, live: Option<&AlertRecord>) -> AlertRecord {
         let scope = draft.scope.or(live.map(|live| live.scope)).unwrap_or(Scope::Public);
         let mut info = self.info(incident);
         info.language = draft.language.unwrap_or(info.language);

@@ -40,7 +40,7 @@ impl IncidentRegistry {
         }
         let new = (context.new_id)(IdKind::Alert);
         let builder = AlertBuilder { by: context.by, now: context.now, settings: &self.settings, id: new.clone() };
-        let alert = builder.from_draft(incident, draft, live.map(|live| &**live));
+        let alert = builder.build(incident, draft, live.map(|live| &**live));
         let next = incident.next_version(context.now);
         let second = builder.needs_confirmation(&alert);
         let kind = if second { "alert_proposed" } else { "alert_published" };
