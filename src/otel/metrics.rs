@@ -7,7 +7,7 @@ use prometheus::proto::{Metric, MetricFamily, MetricType};
 use prometheus::{HistogramOpts, HistogramVec, Registry};
 use serde_json::{Value, json};
 
-use super::span::{Attribute, attribute, nanos};
+use super::span::{Attribute, KeyValue, nanos};
 
 /// Metrics that are only exported, with names that Prometheus accepts: `_` for `.`, as [`CONVENTIONS`] lists them.
 #[derive(Debug)]
@@ -136,7 +136,10 @@ fn point(metric: &Metric, kind: MetricType, begun: &str, now: &str) -> Value {
     let attributes: Vec<_> = labels
         .map(|label| {
             let known = LABELS.iter().find(|(ours, _)| *ours == label.name());
-            attribute(known.map_or(label.name(), |&(_, name)| name), &Attribute::from(label.value()))
+            json!(KeyValue {
+                key: known.map_or(label.name(), |&(_, name)| name),
+                value: &Attribute::from(label.value())
+            })
         })
         .collect();
     let mut json_value = json!({ "attributes": attributes, "startTimeUnixNano": begun, "timeUnixNano": now });

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde_json::{Value, json};
+use serde::{Serialize, Serializer};
 
 use super::context::Context;
 
@@ -13,12 +13,32 @@ pub(super) enum Kind {
     Client = 3,
 }
 
-/// The value of an attribute.
-#[derive(Debug, Clone, PartialEq)]
+/// The value of an attribute, serialized as OTLP's `AnyValue`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) enum Attribute {
+    #[serde(rename = "stringValue")]
     Text(String),
+    #[serde(rename = "intValue", serialize_with = "as_text")]
     Number(i64),
+    #[serde(rename = "arrayValue", serialize_with = "as_array")]
     Texts(Vec<String>),
+}
+
+fn as_text<S: Serializer>(number: &i64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(number)
+}
+
+fn as_array<S: Serializer>(texts: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Element<'a> {
+        #[serde(rename = "stringValue")]
+        text: &'a str,
+    }
+    #[derive(Serialize)]
+    struct Array<'a> {
+        values: Vec<Element<'a>>,
+    }
+    Array { values: texts.iter().map(|text| Element { text }).collect() }.serialize(serializer)
 }
 
 impl From<&str> for Attribute {
@@ -51,37 +71,55 @@ pub(super) struct Span {
     pub(super) failed: bool,
 }
 
-impl Span {
-    pub(super) fn json(&self) -> Value {
+/// A span in OTLP's JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SpanJson<'a> {
+    trace_id: String,
+    span_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_span_id: Option<String>,
+    name: &'a str,
+    kind: u8,
+    start_time_unix_nano: String,
+    end_time_unix_nano: String,
+    attributes: Vec<KeyValue<'a>>,
+    status: Status,
+}
+
+#[derive(Serialize)]
+struct Status {
+    /// 2 is an error; absent means unset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<u8>,
+}
+
+/// An attribute in OTLP's JSON.
+#[derive(Serialize)]
+pub(super) struct KeyValue<'a> {
+    pub(super) key: &'a str,
+    pub(super) value: &'a Attribute,
+}
+
+impl Serialize for Span {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Context { trace, span, parent, .. } = self.context;
-        let attributes: Vec<_> = self.attributes.iter().map(|(key, value)| attribute(key, value)).collect();
-        let started = self.ended.checked_sub(self.took).unwrap_or(UNIX_EPOCH);
-        let mut json_value = json!({
-            "traceId": format!("{trace:032x}"), "spanId": format!("{span:016x}"), "name": self.name,
-            "kind": self.kind as u8, "startTimeUnixNano": nanos(started), "endTimeUnixNano": nanos(self.ended),
-            "attributes": attributes,
-            "status": if self.failed { json!({ "code": 2 }) } else { json!({}) },
-        });
-        if let (Some(parent), Some(json_value)) = (parent, json_value.as_object_mut()) {
-            json_value.insert("parentSpanId".to_owned(), format!("{parent:016x}").into());
+        SpanJson {
+            trace_id: format!("{trace:032x}"),
+            span_id: format!("{span:016x}"),
+            parent_span_id: parent.map(|parent| format!("{parent:016x}")),
+            name: &self.name,
+            kind: self.kind as u8,
+            start_time_unix_nano: nanos(self.ended.checked_sub(self.took).unwrap_or(UNIX_EPOCH)),
+            end_time_unix_nano: nanos(self.ended),
+            attributes: self.attributes.iter().map(|(key, value)| KeyValue { key, value }).collect(),
+            status: Status { code: self.failed.then_some(2) },
         }
-        json_value
+        .serialize(serializer)
     }
 }
 
 /// Formats a time for OTLP's JSON.
 pub(super) fn nanos(at: SystemTime) -> String {
     at.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string()
-}
-
-pub(super) fn attribute(key: &str, value: &Attribute) -> Value {
-    let value = match value {
-        Attribute::Text(text) => json!({ "stringValue": text }),
-        Attribute::Number(number) => json!({ "intValue": number.to_string() }),
-        Attribute::Texts(texts) => {
-            let values: Vec<_> = texts.iter().map(|text| json!({ "stringValue": text })).collect();
-            json!({ "arrayValue": { "values": values } })
-        }
-    };
-    json!({ "key": key, "value": value })
 }
