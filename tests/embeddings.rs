@@ -55,6 +55,7 @@ async fn no_other_model_is_taken_in_its_place() {
     assert_eq!(status(embedding_request("some-embedder", json!([]))).await.0, 400);
     assert_eq!(status(embedding_request("some-embedder", json!(vec!["a"; 2049]))).await.0, 400);
     assert_eq!(status(json!({ "input": "a" })).await.0, 400);
+    assert_eq!(status(embedding_request("", json!("a"))).await.0, 400, "an empty name stands for no model");
 }
 
 /// Settings with the folder of the model files, where the embedding model is among them.

@@ -51,8 +51,8 @@ def test_by_the_messages_api(muster, looker, streamed):
     reply = complete([QUESTION])
     tool = looker.requests[-1]["tools"][0]
     assert (tool["name"], tool["description"], tool["input_schema"]) == ("weather", "The weather of a city.", SCHEMA)
-    reply, *calls = reply.content
-    assert reply.text == CONTENT
+    text, *calls = reply.content
+    assert text.text == CONTENT
     assert [(call.type, call.id, call.name, call.input) for call in calls] == [
         ("tool_use", call, "weather", arguments) for call, arguments in zip(IDS, ARGUMENTS, strict=True)
     ]

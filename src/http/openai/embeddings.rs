@@ -34,6 +34,7 @@ pub enum Encoding {
 pub struct EmbeddingsBody {
     /// `muster-embed` (in this process), or an embedding model of a configured provider. There is no failover to
     /// another model, because vectors of different models cannot be compared.
+    #[request(chars = 1..=256)]
     pub model: String,
     /// A text, up to 2,048 texts, or texts as tokens of the provider's model.
     #[request(with = inputs, schema = crate::schema::Inputs)]
