@@ -49,7 +49,7 @@ pub struct Description {
     pub location: Option<Point>,
     /// Accuracy of the location in metres.
     pub location_accuracy_m: Option<f64>,
-    /// Interval between heartbeats in seconds; [`DEFAULT_HEARTBEAT_S`] without one.
+    /// Interval between heartbeats in seconds; 60 by default.
     pub heartbeat_s: Option<u32>,
     /// Organisation that owns the device.
     pub owner_org: Option<String>,

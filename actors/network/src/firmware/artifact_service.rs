@@ -49,7 +49,9 @@ impl Firmwares {
     /// Appends a piece of an image; returns the number of bytes received so far.
     ///
     /// # Errors
-    /// As [`super::image::Images::append`]; `NotFound`; `Conflict` unless the artifact is `uploading`.
+    /// `NotFound`; `Conflict` unless the artifact is `uploading`, if the piece does not start where the last one ended
+    /// (`wrong_offset`, with `received`), or if another piece is being written (`upload_busy`); `TooLarge` past the
+    /// declared size; `Invalid` if the total is not that size or the body broke off.
     pub async fn upload<S, E>(&self, id: &str, piece: Option<UploadPiece>, body: S) -> Result<u64, Error>
     where
         S: Stream<Item = Result<Bytes, E>> + Unpin,

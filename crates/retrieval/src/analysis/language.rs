@@ -48,7 +48,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// All languages, in the order of [`Language::number`].
+    /// All languages, in the order of `number`.
     pub const ALL: [Self; 19] = [
         Self::Arabic,
         Self::Danish,
