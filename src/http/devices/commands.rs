@@ -54,6 +54,17 @@ pub async fn commands(
     Ok(envelope::list("commands", &page))
 }
 
+async fn apply_action(
+    action: DeviceAction,
+    http: &HttpRequest,
+    id: String,
+    reason: Option<String>,
+    app: &App,
+) -> Result<HttpResponse, HttpError> {
+    let device = app.devices.apply_action(id, action, reason, by_of(http)?, IfMatch::Any).await?;
+    Ok(envelope::record(device.version, device))
+}
+
 /// Quarantine a device
 ///
 /// Blocks the credentials of a device and rejects commands to it, until it is released.
@@ -67,12 +78,7 @@ pub async fn quarantine(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let by = by_of(&http)?;
-    let device = app
-        .devices
-        .apply_action(id.into_inner(), DeviceAction::Quarantine, Some(request.body.reason), by, IfMatch::Any)
-        .await?;
-    Ok(envelope::record(device.version, device))
+    apply_action(DeviceAction::Quarantine, &http, id.into_inner(), Some(request.body.reason), &app).await
 }
 
 /// Release a device from quarantine
@@ -88,12 +94,7 @@ pub async fn release(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let by = by_of(&http)?;
-    let device = app
-        .devices
-        .apply_action(id.into_inner(), DeviceAction::Release, Some(request.body.reason), by, IfMatch::Any)
-        .await?;
-    Ok(envelope::record(device.version, device))
+    apply_action(DeviceAction::Release, &http, id.into_inner(), Some(request.body.reason), &app).await
 }
 
 /// Begin or end maintenance of a device
@@ -115,8 +116,7 @@ pub async fn maintenance(
         Maintenance::Begin => DeviceAction::BeginMaintenance,
         Maintenance::End => DeviceAction::EndMaintenance,
     };
-    let device = app.devices.apply_action(id.into_inner(), transition, reason, by_of(&http)?, IfMatch::Any).await?;
-    Ok(envelope::record(device.version, device))
+    apply_action(transition, &http, id.into_inner(), reason, &app).await
 }
 
 /// Replace a device's key
