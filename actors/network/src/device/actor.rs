@@ -75,7 +75,7 @@ pub(super) struct DeviceActor {
     pub(super) fleet: Fleet,
     pub(super) pending: PendingChanges,
     pub(super) journal: Journal<DeviceEffect>,
-    answers: PendingResponses,
+    responses: PendingResponses,
     /// Devices that wait for a command. Of several calls of one device only the last waits.
     pub(super) waiting: HashMap<Arc<str>, oneshot::Sender<()>>,
 }
@@ -99,7 +99,7 @@ impl Journalled for DeviceActor {
 
     /// Applies what is durable, announces it and sends the responses, all within one message.
     fn on_committed(&mut self, committed: Committed<DeviceEffect>, _: &mut Context<Self>) {
-        self.answers.settle(committed.last);
+        self.responses.settle(committed.last);
         self.pending.settle(committed.last);
         let (mut staged, mut replies) = (StagedChanges::default(), Vec::new());
         for effect in committed.effects {
@@ -146,8 +146,8 @@ impl DeviceActor {
         let (fleet, directory) = read.await??;
         resources.directory.send_replace(Arc::new(directory));
         resources.changes.notify_all();
-        let (pending, answers, waiting) = (PendingChanges::default(), PendingResponses::default(), HashMap::new());
-        Ok(Self { resources, fleet, pending, journal, answers, waiting })
+        let (pending, responses, waiting) = (PendingChanges::default(), PendingResponses::default(), HashMap::new());
+        Ok(Self { resources, fleet, pending, journal, responses, waiting })
     }
 
     pub(super) fn now(&self) -> Millis {
@@ -160,11 +160,11 @@ impl DeviceActor {
     /// The change is rejected, or the store accepts no writes.
     pub(super) fn decide<A: DeviceChange>(&mut self, act: A) -> Result<A::Output, Error> {
         let DeviceResources { store, rules, clock, .. } = &self.resources;
-        let Self { fleet, pending, answers, .. } = &*self;
+        let Self { fleet, pending, responses, .. } = &*self;
         let mut transaction = DeviceTransaction {
             fleet,
             pending,
-            answers,
+            responses,
             store,
             rules,
             now: clock.now(),
@@ -178,7 +178,7 @@ impl DeviceActor {
         if !staged.is_empty() {
             let decision = self.journal.next_number();
             if let Some((request, answer)) = staged.answer.take() {
-                self.answers.insert(&request, answer, decision);
+                self.responses.insert(&request, answer, decision);
             }
             self.pending.take(decision, &staged, &self.fleet);
             let ops = std::mem::take(&mut staged.ops);

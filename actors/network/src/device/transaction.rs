@@ -65,7 +65,7 @@ impl StagedChanges {
 pub(super) struct DeviceTransaction<'a> {
     pub(super) fleet: &'a Fleet,
     pub(super) pending: &'a PendingChanges,
-    pub(super) answers: &'a PendingResponses,
+    pub(super) responses: &'a PendingResponses,
     pub(super) store: &'a StoreHandle,
     pub(super) rules: &'a DeviceRules,
     pub(super) now: Millis,
@@ -102,7 +102,7 @@ impl DeviceTransaction<'_> {
 
     /// Returns the first response to the same idempotent request, if there is one.
     pub(super) fn replay(&self, request: Option<&Idempotency>) -> Result<Option<Value>, Error> {
-        let first = request.map(|request| self.answers.replay(request, self.store, self.now));
+        let first = request.map(|request| self.responses.replay(request, self.store, self.now));
         Ok(first.transpose()?.flatten())
     }
 

@@ -65,7 +65,7 @@ pub(crate) struct FirmwareActor {
     /// State including undurable decisions.
     pub(super) state: FirmwareState,
     pub(super) journal: Journal<FirmwareEffect>,
-    pub(super) answers: PendingResponses,
+    pub(super) responses: PendingResponses,
     pub(super) store: StoreHandle,
     clock: Clock,
     publisher: Publisher,
@@ -106,7 +106,7 @@ pub(crate) async fn load(
     Ok(FirmwareActor {
         state,
         journal,
-        answers: PendingResponses::default(),
+        responses: PendingResponses::default(),
         store,
         clock,
         publisher,
@@ -146,7 +146,7 @@ impl Journalled for FirmwareActor {
     }
 
     fn on_committed(&mut self, committed: Committed<FirmwareEffect>, _: &mut Context<Self>) {
-        self.answers.settle(committed.last);
+        self.responses.settle(committed.last);
         for effect in committed.effects {
             match effect {
                 FirmwareEffect::None => {}
@@ -238,7 +238,7 @@ impl FirmwareActor {
             let changed = FirmwareEffect::Changed(Announcement { events, firmware, ready_devices });
             let decision = self.journal.push(ops, changed);
             if let Some((request, answer)) = answer {
-                self.answers.insert(&request, answer, decision);
+                self.responses.insert(&request, answer, decision);
             }
         }
         self.flush(context);

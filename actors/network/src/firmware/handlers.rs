@@ -17,7 +17,7 @@ use muster_core::{Error, Millis};
 impl FirmwareActor {
     /// Returns the first response to the same request, if there is one.
     fn replay(&self, request: Option<&Idempotency>) -> Result<Option<CreateResponse>, Error> {
-        let first = request.map(|request| self.answers.replay(request, &self.store, self.now()));
+        let first = request.map(|request| self.responses.replay(request, &self.store, self.now()));
         Ok(first.transpose()?.flatten().map(|data| CreateResponse { data, replayed: true }))
     }
 }

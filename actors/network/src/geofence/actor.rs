@@ -65,7 +65,7 @@ pub(super) struct GeofenceActor {
     pub(super) options: GeofenceOptions,
     pub(super) state: FenceState,
     pub(super) journal: Journal<GeofenceEffect>,
-    pub(super) answers: PendingResponses,
+    pub(super) responses: PendingResponses,
     inbox: Inbox,
     /// Subjects to be evaluated again because fences changed.
     rechecks: VecDeque<Subject>,
@@ -81,7 +81,7 @@ pub(super) async fn load(
     let journal = incarnations.open(&options.store).await;
     let store = Arc::clone(&options.store);
     let (state, rechecks) = tokio::task::spawn_blocking(move || read_all(&store)).await??;
-    Ok(GeofenceActor { options, state, journal, answers: PendingResponses::default(), inbox, rechecks })
+    Ok(GeofenceActor { options, state, journal, responses: PendingResponses::default(), inbox, rechecks })
 }
 
 fn read_all(store: &StoreHandle) -> Result<(FenceState, VecDeque<Subject>), StoreError> {
@@ -122,7 +122,7 @@ impl Journalled for GeofenceActor {
     }
 
     fn on_committed(&mut self, committed: Committed<GeofenceEffect>, _: &mut Context<Self>) {
-        self.answers.settle(committed.last);
+        self.responses.settle(committed.last);
         for effect in committed.effects {
             match effect {
                 GeofenceEffect::Reply(reply) => reply.send(),

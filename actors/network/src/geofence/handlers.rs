@@ -35,7 +35,7 @@ impl GeofenceActor {
     /// Returns the first response to the same request, if there is one.
     fn replay(&self, request: Option<&Idempotency>) -> Result<Option<CreatedFence>, Error> {
         let Some(request) = request else { return Ok(None) };
-        let Some(answer) = self.answers.replay(request, &self.options.store, self.options.clock.now())? else {
+        let Some(answer) = self.responses.replay(request, &self.options.store, self.options.clock.now())? else {
             return Ok(None);
         };
         let fence = serde_json::from_value(answer).map_err(|error| StoreError::Corrupt(error.to_string()))?;
@@ -92,7 +92,7 @@ impl Handler<CreateFence> for GeofenceActor {
             Err(error) => respond(self, Err(error), context),
             Ok((shaped, ops, first)) => {
                 if let Some((request, first)) = first {
-                    self.answers.insert(&request, first, self.journal.next_number());
+                    self.responses.insert(&request, first, self.journal.next_number());
                 }
                 let fence = self.accept(shaped, context);
                 decide(self, ops, CreatedFence { fence, replayed: false }, context)

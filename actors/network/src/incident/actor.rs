@@ -82,7 +82,7 @@ pub struct IncidentActor {
     /// State including undurable decisions.
     pub(super) registry: IncidentRegistry,
     pub(super) journal: Journal<IncidentEffect>,
-    pub(super) answers: PendingResponses,
+    pub(super) responses: PendingResponses,
     /// Last undurable decision of each incident, whose stored record is older.
     undurable: HashMap<String, u64>,
 }
@@ -100,7 +100,7 @@ pub(super) async fn load(options: IncidentOptions, incarnations: Incarnations) -
         Ok::<_, StoreError>(registry)
     });
     let registry = registry.await??;
-    Ok(IncidentActor { options, registry, journal, answers: PendingResponses::default(), undurable: HashMap::new() })
+    Ok(IncidentActor { options, registry, journal, responses: PendingResponses::default(), undurable: HashMap::new() })
 }
 
 impl Journalled for IncidentActor {
@@ -115,7 +115,7 @@ impl Journalled for IncidentActor {
     }
 
     fn on_committed(&mut self, committed: Committed<IncidentEffect>, _: &mut Context<Self>) {
-        self.answers.settle(committed.last);
+        self.responses.settle(committed.last);
         self.undurable.retain(|_, decision| *decision > committed.last);
         for effect in committed.effects {
             match effect {

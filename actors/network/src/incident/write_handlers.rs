@@ -68,7 +68,7 @@ impl IncidentActor {
     /// Returns the first response to the same request, if there is one.
     fn replay(&self, write: &WriteIncident, now: Millis) -> Result<Option<IncidentResponse>, Error> {
         let Some(request) = &write.idempotency else { return Ok(None) };
-        let Some(first) = self.answers.replay(request, &self.options.store, now)? else { return Ok(None) };
+        let Some(first) = self.responses.replay(request, &self.options.store, now)? else { return Ok(None) };
         let first: IncidentResponse = serde_json::from_value(first).map_err(|error| {
             tracing::error!(%error, "a stored answer could not be read");
             Error::new(Kind::Internal, "the first answer could not be read")
@@ -98,7 +98,7 @@ impl IncidentActor {
         }
         self.admit()?;
         if let Some((request, answer)) = first {
-            self.answers.insert(&request, answer, self.journal.next_number());
+            self.responses.insert(&request, answer, self.journal.next_number());
         }
         self.record(&plan, ops, events);
         Ok(answer)

@@ -9,7 +9,7 @@ use crate::firmware::execution::ExecState;
 use crate::firmware::job::{AfterAbort, GroupState, JobState};
 use muster_core::Millis;
 
-/// Tells whether a device works on no other job.
+/// Returns whether a device works on no other job.
 pub type IsFree<'a> = &'a dyn Fn(&str) -> bool;
 
 impl Rollout {
