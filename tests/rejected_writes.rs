@@ -2,11 +2,13 @@
 //! and a restart on a disk that accepts writes ends it.
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::support::client::{Answer, Client};
 use crate::support::process::{Launch, Process};
+use crate::support::socket::with_timeout;
 use crate::support::{EMAIL, KEY, PASSWORD};
 
 const MESSAGE: &str = "the store does not accept writes at the moment: try again later";
@@ -94,12 +96,22 @@ impl Server {
         }
     }
 
-    /// Returns the records of a feature.
+    /// Returns the records of a feature. The actor whose write failed first restarts, and cannot be read meanwhile.
     async fn read(&self, write: &Write) -> Value {
         let client = if write.by_key { &self.key } else { &self.user };
-        let response = client.get(write.read).await;
-        assert_eq!(response.status, 200, "{}: {}", write.read, response.text);
-        records(&response.json())
+        let mut interval = tokio::time::interval(Duration::from_millis(10));
+        let reading = async {
+            loop {
+                let response = client.get(write.read).await;
+                if response.status == 200 {
+                    return records(&response.json());
+                }
+                let restarting = response.status == 503 && response.text.contains("is restarting");
+                assert!(restarting, "{}: {} {}", write.read, response.status, response.text);
+                interval.tick().await;
+            }
+        };
+        with_timeout(reading).await
     }
 }
 
