@@ -12,7 +12,7 @@ use futures::stream::{self, StreamExt};
 use futures::{FutureExt, Stream};
 use muster_core::Clock;
 use muster_core::supervise::{ActorState, Tree};
-use muster_gateway::{Chain, ChainOptions, GatewayChatRequest, Provider, TokenCounter};
+use muster_gateway::{Chain, ChainOptions, GatewayChatRequest, Provider, ProviderTimeouts, TokenCounter};
 use muster_providers::{
     Adapter, Call, Catalogue, ChatEvent, ChatReply, ChatRequest, ChatStream, Delta, Fault, FinishReason, Message,
     ProviderKind, ProviderSettings, Registry, Role, Usage, Verbatim,
@@ -120,6 +120,7 @@ fn chain(tree: &Tree, place: usize, script: Script) -> Outcome<Chain> {
         kind: ProviderKind::OpenAi,
         models: vec!["m".to_owned()],
         adapter: Arc::new(Scripted(script)),
+        timeouts: ProviderTimeouts::default(),
     };
     let (group, arbiters) = (tree.group(&format!("chain-{place}")), [Arbiter::current()]);
     let (options, clock) = (ChainOptions::default(), Clock::system());

@@ -52,7 +52,7 @@ impl StreamAccount {
 
     /// Settles a completed stream with the provider's usage, or counted usage if it reported none. Returns the usage.
     pub(super) fn done(&mut self, reported: Option<Usage>) -> Usage {
-        let usage = reported.unwrap_or_else(|| self.counted());
+        let usage = reported.unwrap_or_else(|| self.counted(Meter::prompt));
         self.settle_as(StreamEnd::Done, usage);
         usage
     }
@@ -61,15 +61,15 @@ impl StreamAccount {
         self.settle_counted(StreamEnd::Failed);
     }
 
-    fn counted(&mut self) -> Usage {
+    fn counted(&mut self, prompt: fn(&Meter) -> u32) -> Usage {
         let Some(meter) = &self.meter else { return Usage::default() };
         let completion_tokens = self.delivered.tokens(meter);
-        Usage { prompt_tokens: meter.prompt(), completion_tokens, estimated: true }
+        Usage { prompt_tokens: prompt(meter), completion_tokens, estimated: true }
     }
 
     fn settle_counted(&mut self, end: StreamEnd) {
         if self.settle.is_some() {
-            let usage = self.counted();
+            let usage = self.counted(Meter::prompt_at_least);
             self.settle_as(end, usage);
         }
     }

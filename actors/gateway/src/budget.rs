@@ -4,11 +4,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use muster_providers::{Candidate, Usage};
+use muster_providers::{ChatRequest, Price, Usage};
 
+use super::chain::Route;
 use super::messages::Spend;
 use muster_core::{Clock, Error, Kind};
-use muster_limits::ledger::{Entry, Hold, Ledger, Outcome, Refusal, Reserve};
+use muster_limits::ledger::{Abandoned, Entry, Hold, Ledger, Outcome, Refusal, Reserve};
 
 /// Enforces budgets before provider calls and writes usage to the ledger.
 #[derive(Debug, Clone)]
@@ -27,13 +28,36 @@ impl BudgetGuard {
         self.model_limits.get(model_id).copied()
     }
 
-    /// Reserves the maximum cost of one call to this candidate.
+    /// Reserves the maximum cost of one call by this route.
     ///
     /// # Errors
     /// `BudgetExhausted` when a budget does not cover it, `Unavailable` when the ledger does not answer.
-    pub(super) async fn reserve_cost(&self, spend: &Spend, candidate: &Candidate) -> Result<Hold, Error> {
+    pub(super) async fn open_account(
+        self: &Arc<Self>,
+        spend: &Spend,
+        request: Option<&ChatRequest>,
+        route: &Route,
+    ) -> Result<CallAccount, Error> {
+        let max_usage = spend.max_usage_at(request, route);
+        let hold = self.reserve_cost(spend, max_usage, route).await?;
+        let candidate = &route.candidate;
+        Ok(CallAccount(Some(OpenCall {
+            budgets: Arc::clone(self),
+            key_id: spend.key_id.clone(),
+            owner: spend.owner.as_ref().map(|owner| owner.id.clone()),
+            model_id: candidate.model_id.clone(),
+            price: candidate.price,
+            prompt_tokens: max_usage.prompt_tokens,
+            hold,
+        })))
+    }
+
+    async fn reserve_cost(&self, spend: &Spend, max_usage: Usage, route: &Route) -> Result<Hold, Error> {
+        let candidate = &route.candidate;
+        let owner_limit = spend.owner.as_ref().and_then(|owner| owner.limit);
         let model_limit = self.model_limit(&candidate.model_id);
-        let bounded = spend.call_limit.is_some() || Ledger::needs_hold(spend.key_limit, model_limit);
+        let budgeted = Ledger::needs_hold(spend.key_limit, model_limit) || owner_limit.is_some();
+        let bounded = spend.call_limit.is_some() || budgeted;
         if candidate.price.is_none() && bounded {
             let message = format!(
                 "the price of {} at {} is unknown, so a budget cannot be enforced: the operator can set `price` for that \
@@ -42,7 +66,7 @@ impl BudgetGuard {
             );
             return Err(Error::new(Kind::BudgetExhausted, message));
         }
-        let max_cost = candidate.price.map_or(0, |price| price.nanos(spend.max_usage));
+        let max_cost = candidate.price.map_or(0, |price| price.nanos(max_usage));
         if let Some(limit) = spend.call_limit.filter(|limit| max_cost > *limit) {
             let usd = |nanos: u64| nanos as f64 / 1e9;
             let message = format!(
@@ -54,12 +78,14 @@ impl BudgetGuard {
             );
             return Err(Error::new(Kind::BudgetExhausted, message));
         }
-        if max_cost == 0 || !Ledger::needs_hold(spend.key_limit, model_limit) {
+        if max_cost == 0 || !budgeted {
             return Ok(Hold::none());
         }
         let reserve = Reserve {
             key_id: spend.key_id.clone(),
             key_limit: spend.key_limit,
+            owner: spend.owner.as_ref().map(|owner| owner.id.clone()).unwrap_or_default(),
+            owner_limit,
             model_id: candidate.model_id.clone(),
             model_limit,
             nanos: max_cost,
@@ -71,11 +97,78 @@ impl BudgetGuard {
     }
 }
 
+impl Spend {
+    /// Returns the upper estimate of the tokens of a call by this route: with its images, whose tokens depend on the
+    /// provider.
+    pub(super) fn max_usage_at(&self, request: Option<&ChatRequest>, route: &Route) -> Usage {
+        let images = request.map_or(0, |request| route.image_tokens(request));
+        Usage { prompt_tokens: self.max_usage.prompt_tokens.saturating_add(images), ..self.max_usage }
+    }
+}
+
+/// Account of one provider call: its reservation, and what is charged if nobody learns what it cost.
+///
+/// Dropped, as when the client leaves, another call wins or the time is up, it charges the estimated prompt: the provider
+/// has most likely read it, and bills for it.
+#[derive(Debug)]
+pub(super) struct CallAccount(Option<OpenCall>);
+
+#[derive(Debug)]
+struct OpenCall {
+    budgets: Arc<BudgetGuard>,
+    key_id: String,
+    owner: Option<String>,
+    model_id: String,
+    price: Option<Price>,
+    prompt_tokens: u32,
+    hold: Hold,
+}
+
+impl CallAccount {
+    /// Returns the account of a call that nobody pays for.
+    pub(super) fn none() -> Self {
+        Self(None)
+    }
+
+    /// Returns the reservation of a call whose cost is known, to be settled with it.
+    pub(super) fn answered(mut self) -> Hold {
+        self.0.take().map_or_else(Hold::none, |open| open.hold)
+    }
+
+    /// Releases the reservation of a call that did not run at the provider.
+    pub(super) fn not_run(mut self) {
+        drop(self.0.take());
+    }
+}
+
+impl Drop for CallAccount {
+    fn drop(&mut self) {
+        let Some(open) = self.0.take() else { return };
+        let usage = Usage { prompt_tokens: open.prompt_tokens, completion_tokens: 0, estimated: true };
+        let abandoned = Abandoned {
+            at: open.budgets.clock.now(),
+            key_id: &open.key_id,
+            owner: open.owner.as_deref().unwrap_or_default(),
+            model_id: &open.model_id,
+            prompt_tokens: open.prompt_tokens,
+            cost_nanos: open.price.map(|price| price.nanos(usage)),
+        };
+        open.budgets.ledger.abandon(&abandoned, open.hold);
+    }
+}
+
+/// Who pays for a request.
+#[derive(Debug)]
+struct Payer {
+    key_id: String,
+    owner: String,
+}
+
 /// Pending ledger entry of one request. Written as cancelled if dropped without [`close`](Self::close): the caller has
 /// disconnected.
 #[derive(Debug)]
 pub(super) struct PendingEntry {
-    payer: Option<(Arc<BudgetGuard>, String)>,
+    payer: Option<(Arc<BudgetGuard>, Payer)>,
     model_id: String,
     hold: Option<Hold>,
 }
@@ -87,7 +180,11 @@ impl PendingEntry {
         spend: Option<&Spend>,
         requested_model: Option<&str>,
     ) -> Self {
-        let payer = budgets.zip(spend).map(|(budgets, spend)| (Arc::clone(budgets), spend.key_id.clone()));
+        let payer = |spend: &Spend| Payer {
+            key_id: spend.key_id.clone(),
+            owner: spend.owner.as_ref().map(|owner| owner.id.clone()).unwrap_or_default(),
+        };
+        let payer = budgets.zip(spend).map(|(budgets, spend)| (Arc::clone(budgets), payer(spend)));
         Self { payer, model_id: requested_model.unwrap_or("default").to_owned(), hold: None }
     }
 
@@ -102,9 +199,10 @@ impl PendingEntry {
     }
 
     fn post(&mut self, outcome: Outcome, usage: Usage, cost_nanos: Option<u64>) {
-        let Some((budgets, key_id)) = self.payer.take() else { return };
+        let Some((budgets, Payer { key_id, owner })) = self.payer.take() else { return };
         let at = budgets.clock.now();
-        let entry = Entry { at, key_id: &key_id, model_id: &self.model_id, outcome, usage, cost_nanos };
+        let entry =
+            Entry { at, key_id: &key_id, owner: &owner, model_id: &self.model_id, outcome, usage, cost_nanos };
         budgets.ledger.post(&entry, self.hold.take().unwrap_or_else(Hold::none));
     }
 }

@@ -10,8 +10,8 @@ use muster_providers::{Candidate, Fault};
 use tokio::time::Instant;
 
 use super::breaker::Permit;
+use super::budget::CallAccount;
 use super::chain::Route;
-use muster_limits::ledger::Hold;
 
 /// Future of a provider call; dropping it cancels the call.
 pub(super) type CallFuture<T> = BoxFuture<'static, Result<T, Fault>>;
@@ -20,8 +20,10 @@ pub(super) type CallFuture<T> = BoxFuture<'static, Result<T, Fault>>;
 pub(super) struct ProviderCall<T> {
     route: Route,
     permit: Permit,
-    /// Released on drop: a call that did not win has no known cost.
-    hold: Hold,
+    /// Charged for the prompt on drop: a provider has most likely read it.
+    account: CallAccount,
+    /// Made although a breaker was open.
+    despite_open: bool,
     started_at: Instant,
     future: CallFuture<T>,
 }
@@ -31,7 +33,8 @@ pub(super) struct FinishedCall {
     pub(super) route: Route,
     /// Not reported yet.
     pub(super) permit: Permit,
-    pub(super) hold: Hold,
+    pub(super) account: CallAccount,
+    pub(super) despite_open: bool,
     pub(super) latency: Duration,
 }
 
@@ -40,12 +43,18 @@ impl<T> ProviderCall<T> {
     pub(super) fn start(
         route: Route,
         permit: Permit,
-        hold: Hold,
+        account: CallAccount,
         run: &mut impl FnMut(&Route) -> CallFuture<T>,
     ) -> Self {
         let started_at = Instant::now();
         let future = run(&route);
-        Self { route, permit, hold, started_at, future }
+        Self { route, permit, account, despite_open: false, started_at, future }
+    }
+
+    /// Marks that a breaker was open.
+    pub(super) fn despite_open(mut self) -> Self {
+        self.despite_open = true;
+        self
     }
 
     pub(super) fn candidate(&self) -> &Candidate {
@@ -60,7 +69,13 @@ impl<T> ProviderCall<T> {
     /// Ends the call, dropping the provider's future.
     pub(super) fn end(self) -> FinishedCall {
         drop(self.future);
-        FinishedCall { route: self.route, permit: self.permit, hold: self.hold, latency: self.started_at.elapsed() }
+        FinishedCall {
+            route: self.route,
+            permit: self.permit,
+            account: self.account,
+            despite_open: self.despite_open,
+            latency: self.started_at.elapsed(),
+        }
     }
 }
 

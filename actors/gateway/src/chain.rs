@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::ArbiterHandle;
-use muster_providers::{Candidate, Registry, ResolveError};
+use muster_providers::{Candidate, ChatRequest, Registry, ResolveError, Timeouts, image_tokens};
 use tokio::sync::broadcast;
 
 use super::breaker::{BreakerChanged, BreakerHandle};
@@ -24,6 +24,8 @@ const CHANGES: usize = 256;
 pub(super) struct Member {
     pub(super) provider: Provider,
     pub(super) breaker: BreakerHandle,
+    /// Names at the provider of the models that the settings name.
+    upstreams: Vec<String>,
 }
 
 /// A candidate model together with the provider that serves it.
@@ -31,6 +33,21 @@ pub(super) struct Member {
 pub(super) struct Route {
     pub(super) candidate: Candidate,
     pub(super) member: Arc<Member>,
+}
+
+impl Route {
+    /// Returns the time limits of a call.
+    pub(super) fn timeouts(&self, options: &ChainOptions) -> Timeouts {
+        let names = [self.candidate.model_id.as_str(), self.candidate.upstream_model.as_str()];
+        self.member.provider.timeouts.of(options.timeouts, names)
+    }
+
+    /// Returns the tokens of the images of a request at this provider.
+    pub(super) fn image_tokens(&self, request: &ChatRequest) -> u32 {
+        let (kind, model) = (self.member.provider.kind, self.candidate.upstream_model.as_str());
+        let images = request.messages.iter().flat_map(|message| message.content.images());
+        images.map(|image| image_tokens(kind, model, image)).fold(0, u32::saturating_add)
+    }
 }
 
 #[derive(Debug)]
@@ -124,7 +141,8 @@ impl Chain {
                     shared.changes.clone(),
                 ),
             };
-            Arc::new(Member { provider, breaker })
+            let upstreams = upstreams(&registry, &provider);
+            Arc::new(Member { provider, breaker, upstreams })
         };
         let mut members: Vec<_> = providers.into_iter().zip(shared.arbiters.iter().cycle()).map(member).collect();
         members.sort_by_key(|member| order_in(&registry, &member.provider.id).unwrap_or(usize::MAX));
@@ -176,7 +194,7 @@ impl Chain {
                 kind: *kind,
                 order: order_in(&self.0.registry, id),
                 models: models.clone(),
-                breaker: member.breaker.status(),
+                breaker: member.breaker.status(&member.upstreams),
             }
         };
         self.0.members.iter().map(status).collect()
@@ -186,7 +204,14 @@ impl Chain {
     /// empty.
     pub fn soonest_probe(&self) -> Option<Duration> {
         let chained = self.0.members.iter().filter(|member| order_in(&self.0.registry, &member.provider.id).is_some());
-        chained.map(|member| member.breaker.wait().unwrap_or_default()).min()
+        chained.map(|member| member.breaker.wait(&member.upstreams).unwrap_or_default()).min()
+    }
+
+    /// Returns whether calls of a model at a provider are refused now because a breaker is open.
+    pub fn circuit_open(&self, provider: &str, model: &str) -> bool {
+        let Some(member) = self.0.by_id.get(provider) else { return false };
+        let upstream = upstream_of(&self.0.registry, provider, model);
+        member.breaker.is_open(upstream.as_deref().unwrap_or(model))
     }
 
     /// Subscribes to breaker state changes from now on.
@@ -198,6 +223,19 @@ impl Chain {
     pub fn registry(&self) -> &Registry {
         &self.0.registry
     }
+}
+
+/// Returns the names at a provider of the models that the settings name.
+fn upstreams(registry: &Registry, provider: &Provider) -> Vec<String> {
+    let named = provider.models.iter().filter(|model| *model != "*");
+    named.filter_map(|model| upstream_of(registry, &provider.id, model)).collect()
+}
+
+fn upstream_of(registry: &Registry, provider: &str, model: &str) -> Option<String> {
+    let names = [format!("{provider}/{model}"), model.to_owned()];
+    let candidates = names.into_iter().filter_map(|name| registry.resolve(Some(&name)).ok()).flatten();
+    let mut own = candidates.filter(|candidate| candidate.provider_id == provider);
+    own.next().map(|candidate| candidate.upstream_model)
 }
 
 fn order_in(registry: &Registry, id: &str) -> Option<usize> {

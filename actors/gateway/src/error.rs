@@ -24,6 +24,10 @@ pub(super) struct FailedAttempts {
     pub(super) unreserved: Option<Error>,
     /// Shortest wait until one of the unavailable providers can be called again.
     pub(super) soonest: Option<Duration>,
+    /// Shortest wait announced by a provider that throttles.
+    pub(super) throttled: Option<Duration>,
+    /// Whether a provider failed in another way than by throttling.
+    pub(super) broken: bool,
     /// Deadline of the whole request, if it passed.
     pub(super) deadline: Option<Duration>,
 }
@@ -73,9 +77,27 @@ impl FailedAttempts {
         self.soonest = Some(self.soonest.map_or(wait, |soonest| soonest.min(wait)));
     }
 
+    /// Notes that a provider throttles, and for how long.
+    pub(super) fn throttled_for(&mut self, wait: Duration) {
+        self.throttled = Some(self.throttled.map_or(wait, |shortest| shortest.min(wait)));
+    }
+
+    /// Returns whether no call was made that failed: providers were only not available.
+    pub(super) fn only_unavailable(&self) -> bool {
+        self.rejected.is_none() && self.last_failure.is_none() && self.unreserved.is_none() && self.deadline.is_none()
+    }
+
     pub(super) fn into_error(self, requested_model: Option<&str>) -> Error {
         if let Some(fault) = self.rejected {
             return refusal(fault);
+        }
+        if let Some(wait) = self.throttled.filter(|_| !self.broken && self.deadline.is_none()) {
+            let wait = wait.max(Duration::from_secs(1));
+            let message = format!(
+                "every provider of this model limits our rate: try again in {} s",
+                wait.as_millis().div_ceil(1000)
+            );
+            return Error::new(Kind::RateLimited, message).retry_in(wait);
         }
         if let Some(deadline) = self.deadline {
             let last = self.last_failure.map(|(provider, fault)| format!("; last failure: {provider}: {fault}"));

@@ -7,11 +7,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_providers::{Fault, Phase};
+use muster_providers::{ChatRequest, Fault, Phase};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::breaker::{Permit, PermitDecision};
-use super::budget::BudgetGuard;
+use super::breaker::{Entry, Permit, PermitDecision, Reason};
+use super::budget::{BudgetGuard, CallAccount};
 use super::call::{CallFuture, CallOutcome, CallRole, FinishedCall, ProviderCall, next_outcome};
 use super::chain::Route;
 use super::error::{FailedAttempts, outcome_of};
@@ -30,13 +30,15 @@ pub(super) struct RequestLimits<'a> {
     pub(super) deadline: Option<Duration>,
     pub(super) retries: Option<u32>,
     pub(super) hedge_after: Option<Duration>,
+    /// The chat, whose images cost differently by provider; `None` for embeddings.
+    pub(super) request: Option<&'a ChatRequest>,
     pub(super) paid_by: Option<PaidBy<'a>>,
 }
 
 /// Budget that pays for a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PaidBy<'a> {
-    pub(super) budgets: &'a BudgetGuard,
+    pub(super) budgets: &'a Arc<BudgetGuard>,
     pub(super) spend: &'a Spend,
 }
 
@@ -50,6 +52,8 @@ pub(super) struct Served<T> {
     pub(super) attempts: Vec<Attempt>,
     /// Latency of the successful attempt.
     pub(super) latency: Duration,
+    /// Made although a breaker was open.
+    pub(super) despite_open: bool,
 }
 
 /// Event while calls are in progress.
@@ -77,6 +81,8 @@ pub(super) struct Failover<'a> {
     routes: VecDeque<Route>,
     /// ... and in the next one, after a back-off.
     retry_routes: VecDeque<Route>,
+    /// Routes that an open breaker refused in the present round.
+    refused_routes: Vec<Route>,
     rounds: u32,
     calls: usize,
     attempts: Vec<Attempt>,
@@ -98,6 +104,7 @@ impl<'a> Failover<'a> {
             deadline: started + time_limit,
             routes: routes.into(),
             retry_routes: VecDeque::new(),
+            refused_routes: Vec::new(),
             rounds: 0,
             calls: 0,
             attempts: Vec::new(),
@@ -118,7 +125,10 @@ impl<'a> Failover<'a> {
                 match self.start_next(&mut run).await {
                     Some(call) => calls.push(call),
                     None if self.next_round().await => continue,
-                    None => return Err(self.into_error()),
+                    None => match self.start_despite_open(&mut run).await {
+                        Some(call) => calls.push(call),
+                        None => return Err(self.into_error()),
+                    },
                 }
             }
             match self.step(&mut calls, &mut run).await {
@@ -145,27 +155,59 @@ impl<'a> Failover<'a> {
     async fn start_next<T>(&mut self, run: &mut impl FnMut(&Route) -> CallFuture<T>) -> Option<ProviderCall<T>> {
         while self.calls < self.options.max_attempts {
             let front = self.routes.front()?;
-            let member = Arc::clone(&front.member);
-            let hold = match self.limits.paid_by {
-                Some(paid_by) => paid_by.budgets.reserve_cost(paid_by.spend, &front.candidate).await,
-                None => Ok(Hold::none()),
-            };
-            let hold = match hold {
-                Ok(hold) => hold,
+            let (member, model) = (Arc::clone(&front.member), front.candidate.upstream_model.clone());
+            let account = match self.open_account(front).await {
+                Ok(account) => account,
                 Err(error) => {
                     self.unrecord_success(error);
                     continue;
                 }
             };
+            // Nothing was called while the breaker is waited for.
+            let unsent = Unsent(Some(account));
             let left = self.deadline.saturating_duration_since(Instant::now());
-            let decision = member.breaker.admit(left).await;
+            let decision = member.breaker.admit(&model, Entry::Regular, left).await;
+            let account = unsent.send();
             let route = self.routes.pop_front()?;
-            if let Some(permit) = self.permit(&route, decision) {
-                self.calls += 1;
-                return Some(ProviderCall::start(route, permit, hold, run));
+            match self.permit(&route, decision) {
+                Some(permit) => {
+                    self.calls += 1;
+                    return Some(ProviderCall::start(route, permit, account, run));
+                }
+                None => account.not_run(),
             }
         }
         None
+    }
+
+    /// Starts a call although a breaker is open, if the only provider that could answer is behind it and the breaker lets
+    /// this call through: a share of them, so that clients are served as soon as the provider is back, and the provider
+    /// is not called by all.
+    async fn start_despite_open<T>(
+        &mut self,
+        run: &mut impl FnMut(&Route) -> CallFuture<T>,
+    ) -> Option<ProviderCall<T>> {
+        let only = self.refused_routes.len() == 1 && self.failures.only_unavailable();
+        let route = self.refused_routes.pop().filter(|_| only)?;
+        let unsent = Unsent(Some(self.open_account(&route).await.ok()?));
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        let decision = route.member.breaker.admit(&route.candidate.upstream_model, Entry::DespiteOpen, left).await;
+        let Ok(PermitDecision::Granted(permit)) = decision else { return None };
+        tracing::warn!(
+            provider = route.candidate.provider_id,
+            model = route.candidate.upstream_model,
+            request_id = self.limits.request_id,
+            "calling a provider although its circuit breaker is open: nothing else can answer"
+        );
+        self.calls += 1;
+        Some(ProviderCall::start(route, permit, unsent.send(), run).despite_open())
+    }
+
+    async fn open_account(&self, route: &Route) -> Result<CallAccount, Error> {
+        match self.limits.paid_by {
+            Some(PaidBy { budgets, spend }) => budgets.open_account(spend, self.limits.request, route).await,
+            None => Ok(CallAccount::none()),
+        }
     }
 
     /// Records that no budget could be reserved for the next route, and skips it.
@@ -211,9 +253,17 @@ impl<'a> Failover<'a> {
     fn permit(&mut self, route: &Route, decision: Result<PermitDecision, CallError>) -> Option<Permit> {
         let (outcome, wait) = match decision {
             Ok(PermitDecision::Granted(permit)) => return Some(permit),
-            Ok(PermitDecision::Refused { retry_in }) => (AttemptOutcome::OpenCircuit, retry_in),
+            Ok(PermitDecision::Refused { retry_in, reason }) => {
+                self.refused_routes.push(route.clone());
+                match reason {
+                    Reason::Throttled => self.failures.throttled_for(retry_in),
+                    _ => self.failures.broken = true,
+                }
+                (AttemptOutcome::OpenCircuit, retry_in)
+            }
             Err(error) => {
                 tracing::warn!(provider = route.candidate.provider_id, %error, "the breaker did not respond");
+                self.failures.broken = true;
                 (AttemptOutcome::Unavailable, error.retry_after)
             }
         };
@@ -232,8 +282,9 @@ impl<'a> Failover<'a> {
     /// Ends the other calls before recording the winner, so that the last attempt is the one that answered.
     fn served<T>(mut self, call: ProviderCall<T>, value: T, others: Vec<ProviderCall<T>>) -> Served<T> {
         self.cancel(others);
-        let FinishedCall { route, permit, hold, latency } = self.end(call, AttemptOutcome::Ok);
-        Served { value, permit, hold, route, attempts: self.attempts, latency }
+        let FinishedCall { route, permit, account, despite_open, latency } = self.end(call, AttemptOutcome::Ok);
+        let hold = account.answered();
+        Served { value, permit, hold, route, attempts: self.attempts, latency, despite_open }
     }
 
     /// Cancels calls whose answers are no longer needed. Their permits report themselves as cancelled, so no provider
@@ -247,9 +298,9 @@ impl<'a> Failover<'a> {
     fn out_of_time<T>(&mut self, calls: Vec<ProviderCall<T>>) {
         self.failures.deadline = Some(self.time_limit);
         for call in calls {
-            let FinishedCall { permit, latency, .. } = self.end(call, AttemptOutcome::Deadline);
+            let FinishedCall { route, permit, latency, .. } = self.end(call, AttemptOutcome::Deadline);
             // The provider is at fault only if it had the full time limit of its phase.
-            if latency >= self.options.timeouts.headers {
+            if latency >= route.timeouts(self.options).headers {
                 let message = format!("no answer within {} ms", latency.as_millis());
                 permit.fault(&Fault::transient(Phase::Headers, message));
             }
@@ -258,7 +309,13 @@ impl<'a> Failover<'a> {
 
     fn on_fault<T>(&mut self, call: ProviderCall<T>, fault: Fault, role: CallRole) -> NextStep {
         let outcome = outcome_of(call.candidate(), &fault);
-        let FinishedCall { route, permit, latency, .. } = self.end(call, outcome);
+        let FinishedCall { route, permit, account, latency, .. } = self.end(call, outcome);
+        let may_have_run = fault.may_have_run();
+        if may_have_run {
+            drop(account);
+        } else {
+            account.not_run();
+        }
         let provider = route.candidate.provider_id.as_str();
         tracing::warn!(
             provider,
@@ -290,11 +347,21 @@ impl<'a> Failover<'a> {
             }
             _ => {
                 permit.fault(&fault);
+                if outcome == AttemptOutcome::Throttled {
+                    self.failures.throttled_for(fault.retry_after.unwrap_or(self.options.breaker.first_cooldown));
+                } else {
+                    self.failures.broken = true;
+                }
                 self.failures.last_failure = Some((provider.to_owned(), fault));
             }
         }
-        if outcome == AttemptOutcome::Transient {
+        // What may have run is billed already, and would be billed again.
+        if outcome == AttemptOutcome::Transient && !may_have_run {
             self.retry_routes.push_back(route);
+        }
+        if may_have_run && outcome == AttemptOutcome::Transient && !self.options.failover_after_start {
+            self.routes.clear();
+            self.retry_routes.clear();
         }
         NextStep::Continue
     }
@@ -319,6 +386,7 @@ impl<'a> Failover<'a> {
             return false;
         }
         self.rounds += 1;
+        self.refused_routes.clear();
         self.routes = std::mem::take(&mut self.retry_routes);
         true
     }
@@ -346,5 +414,23 @@ impl<'a> Failover<'a> {
 
     fn into_error(self) -> ChainError {
         ChainError { error: self.failures.into_error(self.limits.requested_model), attempts: self.attempts }
+    }
+}
+
+/// Account of a call that is not made yet: dropped, it charges nothing.
+struct Unsent(Option<CallAccount>);
+
+impl Unsent {
+    /// Returns the account of the call that is made now.
+    fn send(mut self) -> CallAccount {
+        self.0.take().unwrap_or_else(CallAccount::none)
+    }
+}
+
+impl Drop for Unsent {
+    fn drop(&mut self) {
+        if let Some(account) = self.0.take() {
+            account.not_run();
+        }
     }
 }

@@ -1,8 +1,10 @@
-//! Provider gateway: ordered failover between AI providers, behind one circuit breaker per provider.
+//! Provider gateway: ordered failover between AI providers, behind circuit breakers for each provider and each of its
+//! models.
 //!
 //! [`Chain`] calls the providers that the registry lists for a model, in order, until one answers. The class of a fault
 //! decides what follows: transient, throttled and hard faults move on to the next provider and are reported to the
-//! provider's breaker; a fault of the request itself is returned at once. One deadline bounds the whole request. A
+//! breaker of the provider or of the model; a fault of the request itself is returned at once. A provider is called again
+//! only after a fault that shows that the first call did not run. One deadline bounds the whole request. A
 //! stream can be replaced by another provider's until its first delta has arrived, and never after: from then on a
 //! failure ends it with an error.
 //!
@@ -33,13 +35,15 @@ mod stream_timeouts;
 #[cfg(test)]
 mod tests;
 
-pub use breaker::{BreakerChanged, BreakerOptions, BreakerState, BreakerStatus, LastFault, Reason};
+pub use breaker::{
+    BreakerChanged, BreakerOptions, BreakerState, BreakerStatus, LastFault, ModelBreakerStatus, Reason,
+};
 pub use budget::BudgetGuard;
 pub use chain::Chain;
 pub use jitter::Jitter;
 pub use messages::{
     Attempt, AttemptOutcome, ChainError, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest,
-    ProviderStatus, Settlement, Spend, StreamEnd,
+    OwnerBudget, ProviderStatus, Settlement, Spend, StreamEnd,
 };
-pub use options::{ChainOptions, Provider, TokenCounter};
+pub use options::{ChainOptions, Provider, ProviderTimeouts, TokenCounter};
 pub use stream::AnswerStream;

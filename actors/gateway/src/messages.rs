@@ -41,10 +41,21 @@ pub struct Spend {
     pub key_id: String,
     /// Budget of the key per calendar month.
     pub key_limit: Option<u64>,
+    /// Owner of the key, whose budget all of the owner's keys share.
+    pub owner: Option<OwnerBudget>,
     /// Budget of this call.
     pub call_limit: Option<u64>,
-    /// Upper estimate of the tokens this call uses.
+    /// Upper estimate of the tokens this call uses, without images: their tokens depend on the provider.
     pub max_usage: Usage,
+}
+
+/// The owner of a key and the owner's budget per calendar month, in billionths of a US dollar.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OwnerBudget {
+    /// Identifier or name of the owner.
+    pub id: String,
+    /// `None` is unlimited.
+    pub limit: Option<u64>,
 }
 
 /// An embedding request to the gateway. Vectors of different models are not comparable, so only providers of this one
@@ -144,6 +155,8 @@ pub struct CompletedChat {
     pub cost_nanos: Option<u64>,
     /// Duration of the whole request.
     pub latency: Duration,
+    /// Whether the call was made although a circuit breaker was open, because nothing else could answer.
+    pub despite_open: bool,
 }
 
 /// Error of a request that no provider answered, with its attempts.

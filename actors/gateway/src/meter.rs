@@ -14,15 +14,20 @@ pub(super) struct Meter {
     adapter: Arc<dyn Adapter>,
     call: Call,
     price: Option<Price>,
+    images: u32,
+    /// Upper estimate of the prompt, as reserved; 0 if nobody pays.
+    reserved_prompt: u32,
     pub(super) provider_id: String,
     pub(super) model_id: String,
 }
 
 impl Meter {
-    pub(super) fn new(counter: &Arc<dyn TokenCounter>, route: &Route, call: Call) -> Self {
+    pub(super) fn new(counter: &Arc<dyn TokenCounter>, route: &Route, call: Call, reserved_prompt: u32) -> Self {
         Self {
             counter: Arc::clone(counter),
             adapter: Arc::clone(&route.member.provider.adapter),
+            images: route.image_tokens(&call.request),
+            reserved_prompt,
             call,
             price: route.candidate.price,
             provider_id: route.candidate.provider_id.clone(),
@@ -32,7 +37,13 @@ impl Meter {
 
     pub(super) fn prompt(&self) -> u32 {
         let own = self.adapter.count_prompt(&self.call);
-        own.unwrap_or_else(|| self.counter.prompt(&self.model_id, &self.call.request))
+        own.unwrap_or_else(|| self.counter.prompt(&self.model_id, &self.call.request).saturating_add(self.images))
+    }
+
+    /// Returns the prompt of an answer that broke off, for which the provider bills and reported nothing: at least what
+    /// was reserved.
+    pub(super) fn prompt_at_least(&self) -> u32 {
+        self.prompt().max(self.reserved_prompt)
     }
 
     pub(super) fn text(&self, text: &str) -> u32 {

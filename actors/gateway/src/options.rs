@@ -1,9 +1,10 @@
 //! Options and members of the chain.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_providers::{Adapter, ChatRequest, ProviderKind, Timeouts};
+use muster_providers::{Adapter, ChatRequest, ProviderKind, TimeoutOverrides, Timeouts};
 
 use super::breaker::BreakerOptions;
 use super::jitter::Jitter;
@@ -20,8 +21,12 @@ pub struct ChainOptions {
     pub stream_total: Duration,
     /// Maximum number of provider calls per request.
     pub max_attempts: usize,
-    /// Additional rounds through the chain after transient faults, each after a back-off.
+    /// Additional rounds through the chain after transient faults, each after a back-off: only for calls that did not
+    /// run at the provider.
     pub retries: u32,
+    /// Whether another provider is called after one that may have run the request and did not answer it: a time-out, a
+    /// broken connection, a malformed answer. Both may bill for it.
+    pub failover_after_start: bool,
     /// Upper bound of the first back-off; it doubles with each round ...
     pub backoff: Duration,
     /// ... up to this.
@@ -40,14 +45,15 @@ impl Default for ChainOptions {
         Self {
             timeouts: Timeouts {
                 connect: Duration::from_secs(5),
-                headers: Duration::from_secs(20),
-                first_delta: Duration::from_secs(30),
-                between_deltas: Duration::from_secs(30),
+                headers: Duration::from_secs(600),
+                first_delta: Duration::from_secs(600),
+                between_deltas: Duration::from_secs(120),
             },
-            deadline: Duration::from_secs(60),
+            deadline: Duration::from_secs(600),
             stream_total: Duration::from_secs(600),
             max_attempts: 6,
             retries: 1,
+            failover_after_start: true,
             backoff: Duration::from_millis(250),
             max_backoff: Duration::from_secs(5),
             hold_back: None,
@@ -68,12 +74,31 @@ pub struct Provider {
     pub models: Vec<String>,
     /// Adapter that makes the calls.
     pub adapter: Arc<dyn Adapter>,
+    /// Time limits that differ from those of the chain.
+    pub timeouts: ProviderTimeouts,
+}
+
+/// Time limits of one provider that differ from those of the chain.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProviderTimeouts {
+    /// For all of its models.
+    pub all: TimeoutOverrides,
+    /// For single models, by our id or by the provider's name; these come before `all`.
+    pub models: HashMap<String, TimeoutOverrides>,
+}
+
+impl ProviderTimeouts {
+    /// Returns the limits of a call of the model that has these names.
+    pub fn of(&self, chain: Timeouts, names: [&str; 2]) -> Timeouts {
+        let own = names.iter().find_map(|name| self.models.get(*name)).copied().unwrap_or_default();
+        chain.with(&self.all).with(&own)
+    }
 }
 
 /// Counts tokens where a provider reports no usage and its adapter has no tokenizer. Called on the thread that serves
 /// the request, so a call must take at most a few milliseconds.
 pub trait TokenCounter: Send + Sync + std::fmt::Debug + 'static {
-    /// Counts the tokens of the whole prompt.
+    /// Counts the tokens of the whole prompt without its images.
     fn prompt(&self, model_id: &str, request: &ChatRequest) -> u32;
 
     /// Counts the tokens of a part of an answer.

@@ -43,7 +43,7 @@ impl Chain {
         };
         served.permit.done(served.latency);
         let reply = served.value;
-        let meter = Meter::new(self.counter(), &served.route, self.call(&request, &served.route));
+        let meter = self.meter(&request, &served.route);
         let usage = reply.usage.unwrap_or_else(|| meter.counted(&reply));
         let cost_nanos = meter.cost_nanos(usage);
         record_success(entry, &served.route.candidate.model_id, served.hold, usage, cost_nanos);
@@ -55,6 +55,7 @@ impl Chain {
             provider_id: served.route.candidate.provider_id,
             attempts: served.attempts,
             latency: started.elapsed(),
+            despite_open: served.despite_open,
         })
     }
 
@@ -73,7 +74,7 @@ impl Chain {
         let mut account = StreamAccount::open(started, entry, Box::new(settle));
         match self.open_stream(&request, started).await {
             Ok(mut served) => {
-                let meter = Meter::new(self.counter(), &served.route, self.call(&request, &served.route));
+                let meter = self.meter(&request, &served.route);
                 let hold = std::mem::replace(&mut served.hold, Hold::none());
                 Ok(AnswerStream::new(served, account.with_meter(meter, hold), self.options(), started))
             }
@@ -103,7 +104,7 @@ impl Chain {
         let call = |route: &Route| EmbedCall {
             upstream_model: route.candidate.upstream_model.clone(),
             request: Arc::clone(&request.request),
-            timeouts: self.options().timeouts,
+            timeouts: route.timeouts(self.options()),
             request_id: request.request_id.clone(),
             traceparent: request.traceparent.clone(),
         };
@@ -152,6 +153,7 @@ impl Chain {
             deadline: request.deadline,
             retries: request.retries,
             hedge_after: request.hedge_after,
+            request: Some(&request.request),
             paid_by: self.paid_by(request.spend.as_ref()),
         };
         Ok(Failover::new(self.options(), limits, routes, started))
@@ -166,12 +168,18 @@ impl Chain {
         Some(PaidBy { budgets, spend: spend? })
     }
 
+    fn meter(&self, request: &GatewayChatRequest, route: &Route) -> Meter {
+        let spend = request.spend.as_ref();
+        let reserved = spend.map(|spend| spend.max_usage_at(Some(&request.request), route).prompt_tokens);
+        Meter::new(self.counter(), route, self.call(request, route), reserved.unwrap_or_default())
+    }
+
     fn call(&self, request: &GatewayChatRequest, route: &Route) -> Call {
         Call {
             upstream_model: route.candidate.upstream_model.clone(),
             takes_sampling: route.candidate.takes_sampling,
             request: Arc::clone(&request.request),
-            timeouts: self.options().timeouts,
+            timeouts: route.timeouts(self.options()),
             request_id: request.request_id.clone(),
             traceparent: request.traceparent.clone(),
         }
@@ -180,10 +188,11 @@ impl Chain {
 
 /// Returns a fault if the request uses a field that this provider would not honour.
 fn unsupported_field(route: &Route, request: &GatewayChatRequest) -> Option<Fault> {
-    let field = request.request.unsupported_field?;
+    let field = request.request.unsupported_field.clone()?;
     let supported = route.member.provider.adapter.forwards_verbatim(&request.request);
     let message = || format!("{} does not support `{field}`: leave it out", route.candidate.provider_id);
-    (!supported).then(|| Fault::unsupported(field, message()))
+    let message = message();
+    (!supported).then(|| Fault::unsupported(field, message))
 }
 
 /// Records a request that no provider answered in the ledger, as failed and free of charge.

@@ -33,6 +33,8 @@ pub struct AnswerStream {
     pub price: Option<Price>,
     /// Time from the request to the first delta.
     pub first_delta_after: Duration,
+    /// Whether the call was made although a circuit breaker was open, because nothing else could answer.
+    pub despite_open: bool,
     // Declared before `account` so that it is dropped first: the account may still have to count tokens.
     active: Option<ActiveStream>,
     account: StreamAccount,
@@ -66,7 +68,7 @@ impl AnswerStream {
         started: Instant,
     ) -> Self {
         served.permit.alive();
-        let timeouts = StreamTimeouts::new(options.timeouts.between_deltas, started + options.stream_total);
+        let timeouts = StreamTimeouts::new(served.route.timeouts(options).between_deltas, started + options.stream_total);
         let Opened { head, rest } = served.value;
         Self {
             model_id: served.route.candidate.model_id,
@@ -74,6 +76,7 @@ impl AnswerStream {
             attempts: served.attempts,
             price: served.route.candidate.price,
             first_delta_after: started.elapsed(),
+            despite_open: served.despite_open,
             account,
             active: Some(ActiveStream { head, rest, permit: served.permit, latency: served.latency, timeouts }),
         }

@@ -69,6 +69,7 @@ fn entry<'a>(clock: &Clock, key: &'a str) -> Entry<'a> {
     Entry {
         at: clock.now(),
         key_id: key,
+        owner: "",
         model_id: "openai/gpt-4o-mini",
         outcome: Outcome::Ok,
         usage,
@@ -110,6 +111,8 @@ async fn reservations(ledger: &Ledger, place: &str) {
     let request = || Reserve {
         key_id: "key_01J00000000000000000000001".to_owned(),
         key_limit: Some(u64::MAX),
+        owner: String::new(),
+        owner_limit: None,
         model_id: "openai/gpt-4o-mini".to_owned(),
         model_limit: Some(u64::MAX),
         nanos: 500_000,

@@ -248,7 +248,11 @@ pub struct ChatRequest {
     pub verbatim: Option<Bytes>,
     /// A field of the request that this form cannot represent: only a provider that gets the request verbatim honours
     /// it; any other would answer a different request.
-    pub unsupported_field: Option<&'static str>,
+    pub unsupported_field: Option<Cow<'static, str>>,
+    /// Names of members that are in no standard list: forwarded only to a provider whose settings name them.
+    pub extensions: Vec<String>,
+    /// Bytes of the members that are forwarded and that this form cannot represent, for counting.
+    pub unparsed_bytes: usize,
 }
 
 impl ChatRequest {
@@ -430,6 +434,32 @@ pub struct Timeouts {
     pub first_delta: Duration,
     /// Between content deltas.
     pub between_deltas: Duration,
+}
+
+/// Time limits of one provider or model that differ from the general ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TimeoutOverrides {
+    /// See [`Timeouts::connect`].
+    pub connect: Option<Duration>,
+    /// See [`Timeouts::headers`].
+    pub headers: Option<Duration>,
+    /// See [`Timeouts::first_delta`].
+    pub first_delta: Option<Duration>,
+    /// See [`Timeouts::between_deltas`].
+    pub between_deltas: Option<Duration>,
+}
+
+impl Timeouts {
+    /// Returns these limits with those that `overrides` sets instead.
+    #[must_use]
+    pub fn with(self, overrides: &TimeoutOverrides) -> Self {
+        Self {
+            connect: overrides.connect.unwrap_or(self.connect),
+            headers: overrides.headers.unwrap_or(self.headers),
+            first_delta: overrides.first_delta.unwrap_or(self.first_delta),
+            between_deltas: overrides.between_deltas.unwrap_or(self.between_deltas),
+        }
+    }
 }
 
 /// One chat call to one provider.

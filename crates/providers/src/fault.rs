@@ -35,6 +35,16 @@ pub enum Phase {
     Body,
 }
 
+/// What a fault says about the provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultScope {
+    /// All of the provider's models are affected: connection, key, billing, a limit of the account.
+    Provider,
+    /// Only the called model is known to be affected: an unknown name, 5xx, a time-out, a malformed answer.
+    Model,
+}
+
 /// Client faults that have their own error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -57,6 +67,8 @@ pub struct Fault {
     pub class: FaultClass,
     /// Phase in which it occurred.
     pub phase: Phase,
+    /// Whether the provider or only the called model is affected.
+    pub scope: FaultScope,
     /// HTTP status of the provider, if there was one.
     pub status: Option<u16>,
     /// Wait requested by the provider.
@@ -75,7 +87,14 @@ pub const MAX_FAULT_MESSAGE_CHARS: usize = 500;
 impl Fault {
     /// Creates a fault with a class, a phase and a message.
     pub fn new(class: FaultClass, phase: Phase, message: impl Into<String>) -> Self {
-        Self { class, phase, status: None, retry_after: None, client: None, param: None, message: message.into() }
+        let scope = match (class, phase) {
+            (FaultClass::Transient, Phase::Connect) | (FaultClass::Throttled | FaultClass::Hard, _) => {
+                FaultScope::Provider
+            }
+            (FaultClass::Transient | FaultClass::Client, _) => FaultScope::Model,
+        };
+        let message = message.into();
+        Self { class, phase, scope, status: None, retry_after: None, client: None, param: None, message }
     }
 
     /// Creates a transient fault.
@@ -90,6 +109,12 @@ impl Fault {
             param: Some(param.into()),
             ..Self::new(FaultClass::Client, Phase::Connect, message)
         }
+    }
+
+    /// Returns whether the provider may have processed the request, and may bill for it: it was sent, and the provider
+    /// did not answer with an error status.
+    pub fn may_have_run(&self) -> bool {
+        self.class == FaultClass::Transient && self.phase != Phase::Connect && self.status.is_none()
     }
 
     /// Sets the wait requested by the provider.

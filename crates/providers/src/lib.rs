@@ -14,8 +14,10 @@ mod embedded_vectors;
 mod fault;
 mod gemini;
 mod http;
+mod image_tokens;
 mod members;
 mod openai;
+mod prompt_size;
 mod registry;
 mod retry_after;
 mod secret;
@@ -30,14 +32,16 @@ pub use catalogue::{
 };
 pub use chat::{
     Call, ChatEvent, ChatReply, ChatRequest, ChatStream, Choice, Content, ContentPart, Delta, EmbedCall, EmbedInput,
-    EmbedReply, EmbedRequest, FinishReason, Image, ImageSource, Message, ResponseFormat, Role, Sampling, Timeouts,
-    Tool, ToolCall, ToolChoice, ToolDelta, Usage, Verbatim,
+    EmbedReply, EmbedRequest, FinishReason, Image, ImageSource, Message, ResponseFormat, Role, Sampling,
+    TimeoutOverrides, Timeouts, Tool, ToolCall, ToolChoice, ToolDelta, Usage, Verbatim,
 };
 pub use embedded::{EmbeddedAdapter, QUEUE_TIMEOUT};
-pub use fault::{ClientFault, Fault, FaultClass, MAX_FAULT_MESSAGE_CHARS, Phase};
+pub use fault::{ClientFault, Fault, FaultClass, FaultScope, MAX_FAULT_MESSAGE_CHARS, Phase};
 pub use gemini::GeminiAdapter;
-pub use members::with_members;
-pub use openai::OpenAiAdapter;
+pub use image_tokens::{image_tokens, image_tokens_at_most};
+pub use members::{collapse_duplicates, with_members};
+pub use openai::{OpenAiAdapter, is_chat_extension};
+pub use prompt_size::{PromptParts, PromptSize, json_bytes};
 pub use registry::{
     Candidate, ListedEmbedding, ListedModel, NamedBy, ProviderKind, ProviderSettings, Registry, RegistryError,
     ResolveError,

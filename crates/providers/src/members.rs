@@ -1,9 +1,11 @@
 //! Replaces single members of JSON objects and keeps everything else byte for byte.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
-use serde::de::{Deserializer, MapAccess, Visitor};
+use bytes::Bytes;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -21,6 +23,87 @@ pub fn with_members(object: &[u8], ours: &[(&str, Value)]) -> Option<Vec<u8>> {
         }
     }
     Some(out.close())
+}
+
+/// Returns the text with one member for each name, the last, in every object: readers of JSON differ in which of two
+/// they use, and what is decided here must be what a provider reads. A text without duplicates is returned as it is.
+pub fn collapse_duplicates(json: Bytes) -> Bytes {
+    let mut reader = serde_json::Deserializer::from_slice(&json);
+    if NoDuplicates.deserialize(&mut reader).is_ok() {
+        return json;
+    }
+    let collapsed = serde_json::from_slice::<Value>(&json).and_then(|value| serde_json::to_vec(&value));
+    collapsed.map_or(json, Bytes::from)
+}
+
+/// Reads a value and fails if an object in it has two members of one name.
+struct NoDuplicates;
+
+/// Number of members up to which a list is searched; more of them are kept in a set.
+const FEW_MEMBERS: usize = 16;
+
+impl<'de> DeserializeSeed<'de> for NoDuplicates {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for NoDuplicates {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        #[derive(Deserialize)]
+        struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+        let (mut few, mut many) = (Vec::new(), HashSet::new());
+        while let Some(Name(name)) = map.next_key()? {
+            let seen = few.contains(&name) || many.contains(&name);
+            if seen {
+                return Err(A::Error::custom("a second member of one name"));
+            }
+            if few.len() < FEW_MEMBERS {
+                few.push(name);
+            } else {
+                many.insert(name);
+            }
+            map.next_value_seed(Self)?;
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while list.next_element_seed(Self)?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
 }
 
 /// Writer of a JSON object.
@@ -123,6 +206,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn of_two_members_of_one_name_the_last_remains_at_any_depth() {
+        let collapsed = |text: &str| String::from_utf8(collapse_duplicates(text.to_owned().into()).to_vec()).unwrap();
+        for unchanged in [r#"{ "a": [1, {"b": null}], "c": {"b": 1.50} }"#, "[]", r#""a""#, "not json"] {
+            assert_eq!(collapsed(unchanged), unchanged);
+        }
+        assert_eq!(collapsed(r#"{"n": 4, "n": 1}"#), r#"{"n":1}"#);
+        assert_eq!(collapsed(r#"{"n": 1, "\u006e": 4}"#), r#"{"n":4}"#);
+        assert_eq!(collapsed(r#"[{"m": [{"c": "long", "c": ""}]}]"#), r#"[{"m":[{"c":""}]}]"#);
+        let many: Vec<String> = (0..40).map(|n| format!("\"k{n}\":{n}")).collect();
+        let many = format!("{{{},\"k30\":0}}", many.join(","));
+        let read: Value = serde_json::from_str(&collapsed(&many)).unwrap();
+        assert_eq!((read.as_object().unwrap().len(), &read["k30"]), (40, &json!(0)));
+    }
 
     #[test]
     fn only_the_named_members_change() {

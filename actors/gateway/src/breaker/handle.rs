@@ -11,8 +11,9 @@ use tokio::time::Instant;
 use super::actor::{Admit, BreakerActor, BreakerReport};
 use super::latencies::Latencies;
 use super::permit::{Permit, PermitDecision};
-use super::state::{Breaker, BreakerOptions};
-use super::status::{BreakerChanged, BreakerStatus, LastFault};
+use super::circuits::Circuits;
+use super::state::{Breaker, BreakerOptions, BreakerState};
+use super::status::{BreakerChanged, BreakerStatus, LastFault, ModelBreakerStatus};
 use crate::Jitter;
 use muster_core::supervise::{CallError, ChildSpec, Group, Handle};
 use muster_core::{Clock, Millis};
@@ -23,7 +24,7 @@ const PERMIT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Snapshot of a breaker: published after each change, and restored by the next incarnation of the actor.
 #[derive(Debug, Clone)]
 pub(super) struct BreakerSnapshot {
-    pub(super) breaker: Breaker,
+    pub(super) circuits: Circuits,
     pub(super) latencies: Latencies,
     pub(super) last_success_at: Option<Millis>,
     pub(super) last_fault: Option<LastFault>,
@@ -64,7 +65,15 @@ impl BreakerShared {
     }
 }
 
-/// Client of one provider's breaker.
+/// How a call asks to be admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Entry {
+    Regular,
+    /// Nothing else could answer: one call in some passes an open breaker.
+    DespiteOpen,
+}
+
+/// Client of one provider's breakers.
 #[derive(Debug, Clone)]
 pub(crate) struct BreakerHandle {
     core: Arc<BreakerShared>,
@@ -83,7 +92,7 @@ impl BreakerHandle {
         changes: broadcast::Sender<BreakerChanged>,
     ) -> Self {
         let snapshot = BreakerSnapshot {
-            breaker: Breaker::new(options),
+            circuits: Circuits::new(options),
             latencies: Latencies::default(),
             last_success_at: None,
             last_fault: None,
@@ -117,12 +126,17 @@ impl BreakerHandle {
 
     /// Requests a permit to call the provider. While the breaker is closed, the published snapshot suffices; the actor
     /// is only called when there is a decision to make.
-    pub(crate) async fn admit(&self, timeout: Duration) -> Result<PermitDecision, CallError> {
-        let admit_closed = self.core.snapshot.borrow().breaker.admit_closed();
+    pub(crate) async fn admit(
+        &self,
+        model: &str,
+        entry: Entry,
+        timeout: Duration,
+    ) -> Result<PermitDecision, CallError> {
+        let admit_closed = self.core.snapshot.borrow().circuits.admit_closed(model);
         if let Some(grant) = admit_closed {
             return Ok(PermitDecision::Granted(Permit::new(Arc::clone(&self.core), grant)));
         }
-        self.handle.ask_within(timeout.min(PERMIT_TIMEOUT), Admit).await
+        self.handle.ask_within(timeout.min(PERMIT_TIMEOUT), Admit { model: Arc::from(model), entry }).await
     }
 
     /// Stops the actor for good: the provider was removed.
@@ -130,24 +144,67 @@ impl BreakerHandle {
         self.handle.retire();
     }
 
-    /// Returns how long a caller would have to wait now, by the latest snapshot.
-    pub(crate) fn wait(&self) -> Option<Duration> {
-        self.core.snapshot.borrow().breaker.wait(self.core.elapsed())
+    /// Returns how long a caller of any of these models would have to wait now, by the latest snapshot; `None` if one of
+    /// them can be called. Without models, the provider as a whole.
+    pub(crate) fn wait(&self, models: &[String]) -> Option<Duration> {
+        let (snapshot, now) = (self.core.snapshot.borrow(), self.core.elapsed());
+        let provider = snapshot.circuits.provider().wait(now);
+        let waits = models.iter().map(|model| snapshot.circuits.wait(model, now));
+        // A model that can be called needs no wait.
+        waits.reduce(|least, wait| least.min(wait)).unwrap_or(provider)
     }
 
-    pub(crate) fn status(&self) -> BreakerStatus {
+    /// Returns whether calls of this model are refused now, or only probed.
+    pub(crate) fn is_open(&self, model: &str) -> bool {
+        let snapshot = self.core.snapshot.borrow();
+        let states = [snapshot.circuits.provider().state(), snapshot.circuits.model_state(model)];
+        states.contains(&BreakerState::Open)
+    }
+
+    /// Returns the status; `models` are those that the settings name. Where each of them is out of service, so is the
+    /// provider.
+    pub(crate) fn status(&self, models: &[String]) -> BreakerStatus {
         let snapshot = self.core.snapshot.borrow().clone();
-        let tally = snapshot.breaker.tally(self.core.elapsed());
+        let now = self.core.elapsed();
+        let tally = snapshot.circuits.tally(now);
+        let troubled = snapshot.circuits.troubled();
+        let breaker = shown(&snapshot.circuits, models, now);
         BreakerStatus {
-            state: snapshot.breaker.state(),
-            reason: snapshot.breaker.reason(),
+            state: breaker.state(),
+            reason: breaker.reason(),
+            models: troubled.iter().map(|view| self.model_status(view.name, view.breaker, now)).collect(),
             failure_share: tally.failure_share(),
             calls: tally.calls,
             p50_latency_ms: snapshot.latencies.p50(),
             last_success_at: snapshot.last_success_at,
             last_fault: snapshot.last_fault,
-            cooldown_until: self.core.cooldown_until(&snapshot.breaker),
-            opened_count: snapshot.breaker.opened_count(),
+            cooldown_until: self.core.cooldown_until(breaker),
+            opened_count: breaker.opened_count(),
         }
     }
+
+    fn model_status(&self, name: &str, breaker: &Breaker, now: Duration) -> ModelBreakerStatus {
+        let tally = breaker.tally(now);
+        ModelBreakerStatus {
+            model: name.to_owned(),
+            state: breaker.state(),
+            reason: breaker.reason(),
+            failure_share: tally.failure_share(),
+            calls: tally.calls,
+            cooldown_until: self.core.cooldown_until(breaker),
+            opened_count: breaker.opened_count(),
+        }
+    }
+}
+
+/// Returns the breaker that stands for the provider: its own, or where that is closed and no model is in service, the one
+/// of the model that will be tried first.
+fn shown<'a>(circuits: &'a Circuits, models: &[String], now: Duration) -> &'a Breaker {
+    let provider = circuits.provider();
+    let closed = |model: &String| circuits.model_state(model) == BreakerState::Closed;
+    if provider.state() != BreakerState::Closed || models.iter().any(closed) {
+        return provider;
+    }
+    let breakers = models.iter().filter_map(|model| circuits.model(model));
+    breakers.min_by_key(|breaker| breaker.wait(now)).unwrap_or(provider)
 }

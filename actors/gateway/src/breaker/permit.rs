@@ -3,17 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_providers::{Fault, FaultClass};
+use muster_providers::{Fault, FaultClass, FaultScope};
 
 use super::actor::BreakerReport;
 use super::handle::BreakerShared;
-use super::state::{Grant, Outcome};
+use super::circuits::CircuitGrant;
+use super::state::{Outcome, Reason};
 
 /// Result of a request for a permit.
 #[derive(Debug)]
 pub(crate) enum PermitDecision {
     Granted(Permit),
-    Refused { retry_in: Duration },
+    Refused { retry_in: Duration, reason: Reason },
 }
 
 /// Outcome of a call, as reported by its permit.
@@ -21,7 +22,7 @@ pub(crate) enum PermitDecision {
 pub(super) enum CallReport {
     Alive,
     Done { latency: Duration },
-    Fault { outcome: Outcome, class: FaultClass, message: Arc<str> },
+    Fault { outcome: Outcome, scope: FaultScope, class: FaultClass, message: Arc<str> },
     ClientFault,
     Cancelled,
 }
@@ -35,19 +36,19 @@ const RESEND_DELAYS: [Duration; 4] =
 #[derive(Debug)]
 pub(crate) struct Permit {
     core: Arc<BreakerShared>,
-    grant: Grant,
+    grant: CircuitGrant,
     open: bool,
 }
 
 impl Permit {
-    pub(super) fn new(core: Arc<BreakerShared>, grant: Grant) -> Self {
+    pub(super) fn new(core: Arc<BreakerShared>, grant: CircuitGrant) -> Self {
         Self { core, grant, open: true }
     }
 
     /// Reports that a stream has begun, so that a probe closes the breaker without waiting for the stream's end. The
     /// end is still to be reported.
     pub(crate) fn alive(&self) {
-        if self.grant.probe {
+        if self.grant.decides() {
             self.send(CallReport::Alive);
         }
     }
@@ -69,7 +70,9 @@ impl Permit {
             FaultClass::Hard => Outcome::Hard,
             FaultClass::Client => return self.client_fault(),
         };
-        self.close(CallReport::Fault { outcome, class: fault.class, message: Arc::from(fault.message.as_str()) });
+        let scope = if throttles_model(fault, &self.grant.name) { FaultScope::Model } else { fault.scope };
+        let message = Arc::from(fault.message.as_str());
+        self.close(CallReport::Fault { outcome, scope, class: fault.class, message });
     }
 
     fn close(mut self, report: CallReport) {
@@ -78,8 +81,8 @@ impl Permit {
     }
 
     fn send(&self, report: CallReport) {
-        let report = BreakerReport { grant: self.grant, at: self.core.elapsed(), report };
-        if !self.grant.probe && !matches!(report.report, CallReport::Fault { .. }) {
+        let report = BreakerReport { grant: self.grant.clone(), at: self.core.elapsed(), report };
+        if !self.grant.decides() && !matches!(report.report, CallReport::Fault { .. }) {
             // Such a report changes no state by itself, so the actor need not be woken.
             self.core.deferred.push(report);
             return;
@@ -87,7 +90,7 @@ impl Permit {
         let Some(handle) = self.core.handle() else { return };
         let Err(error) = handle.try_send(report.clone()) else { return };
         tracing::debug!(provider = &*self.core.provider, %error, "report to the breaker was not taken");
-        if !self.grant.probe {
+        if !self.grant.decides() {
             return;
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
@@ -101,6 +104,19 @@ impl Permit {
             }
         });
     }
+}
+
+/// Returns whether a provider refuses only this model, because the limit that it names is the model's: its message
+/// contains the name as a word.
+fn throttles_model(fault: &Fault, model: &str) -> bool {
+    let in_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+    fault.class == FaultClass::Throttled
+        && fault.message.match_indices(model).any(|(at, _)| {
+            let (before, after) = (fault.message.get(..at), fault.message.get(at + model.len()..));
+            // A full stop may end the sentence.
+            let ends = |rest: &str| !rest.trim_start_matches('.').starts_with(in_name) || rest.starts_with(". ");
+            before.is_some_and(|text| !text.ends_with(in_name)) && after.is_some_and(ends)
+        })
 }
 
 impl Drop for Permit {

@@ -50,6 +50,8 @@ pub const MIN_COOLDOWN: Duration = Duration::from_secs(1);
 pub const MAX_COOLDOWN: Duration = Duration::from_secs(24 * 3600);
 /// Retry time returned to callers while a probe is in progress.
 pub const PROBE_WAIT: Duration = Duration::from_secs(1);
+/// Where no other provider could answer, one of this many refused calls is made although the breaker is open.
+pub const PANIC_EVERY: u32 = 10;
 
 /// State of a circuit breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -94,6 +96,15 @@ pub struct Grant {
     epoch: u64,
     /// Whether this call is the probe of a half-open breaker.
     pub probe: bool,
+    /// Whether this call is made although the breaker is open.
+    pub forced: bool,
+}
+
+impl Grant {
+    /// A call under a breaker that has never opened.
+    pub fn first() -> Self {
+        Self { number: 0, epoch: 0, probe: false, forced: false }
+    }
 }
 
 /// Decision about one call.
@@ -158,6 +169,8 @@ pub struct Breaker {
     streak: u32,
     opened_count: u64,
     granted: u64,
+    /// Calls refused since it last opened, of those that nothing else could answer.
+    refused: u32,
 }
 
 impl Breaker {
@@ -172,6 +185,7 @@ impl Breaker {
             streak: 0,
             opened_count: 0,
             granted: 0,
+            refused: 0,
         }
     }
 
@@ -221,7 +235,7 @@ impl Breaker {
     pub fn admit_closed(&self) -> Option<Grant> {
         let closed = matches!(self.phase, Phase::Closed { .. });
         // Numbers identify probes; no probe has number 0.
-        closed.then_some(Grant { number: 0, epoch: self.opened_count, probe: false })
+        closed.then_some(Grant { number: 0, epoch: self.opened_count, probe: false, forced: false })
     }
 
     /// Decides whether a call may be made.
@@ -239,13 +253,33 @@ impl Breaker {
             let lease_until = now.saturating_add(self.options.probe_lease);
             self.phase = Phase::HalfOpen { probe: Some(Probe { number, lease_until }) };
         }
-        Admission::Granted(Grant { number, epoch: self.opened_count, probe })
+        Admission::Granted(Grant { number, epoch: self.opened_count, probe, forced: false })
+    }
+
+    /// Admits one of [`PANIC_EVERY`] calls although the breaker is open, for a provider that alone could answer; every
+    /// call if it is closed. `None` refuses the call: always while the provider's own `Retry-After` lasts.
+    pub fn admit_despite_open(&mut self, now: Duration) -> Option<Grant> {
+        if self.wait(now).is_none() {
+            return match self.admit(now) {
+                Admission::Granted(grant) => Some(grant),
+                Admission::Refused { .. } => None,
+            };
+        }
+        self.refused = self.refused.saturating_add(1);
+        let passes = self.reason != Reason::Throttled && self.refused.is_multiple_of(PANIC_EVERY);
+        passes.then_some(Grant { number: 0, epoch: self.opened_count, probe: false, forced: true })
     }
 
     /// Applies the outcome of a call. `jitter` in `0..1` spreads the cool-downs of several servers.
     pub fn report(&mut self, now: Duration, grant: Grant, outcome: Outcome, jitter: f64) {
         match self.phase {
             Phase::HalfOpen { probe: Some(probe) } if probe.number == grant.number => {
+                self.apply_probe_outcome(now, outcome, jitter);
+            }
+            // A probe that outlasted its lease, or a call made although the breaker was open: an answer is good news.
+            Phase::HalfOpen { .. } | Phase::Open { .. }
+                if (grant.probe || grant.forced) && grant.epoch == self.opened_count && answers(outcome) =>
+            {
                 self.apply_probe_outcome(now, outcome, jitter);
             }
             Phase::Closed { .. } if grant.epoch == self.opened_count => self.count(now, outcome, jitter),
@@ -343,6 +377,7 @@ impl Breaker {
         self.reason = reason;
         self.streak = self.streak.saturating_add(1);
         self.opened_count += 1;
+        self.refused = 0;
         self.consecutive = 0;
     }
 
@@ -351,6 +386,11 @@ impl Breaker {
             self.streak = 0;
         }
     }
+}
+
+/// Whether the provider answered.
+fn answers(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Alive | Outcome::Success | Outcome::ClientFault)
 }
 
 #[cfg(test)]

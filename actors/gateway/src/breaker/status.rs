@@ -29,6 +29,27 @@ pub struct BreakerStatus {
     pub cooldown_until: Option<Millis>,
     /// How often the breaker has opened.
     pub opened_count: u64,
+    /// Models whose own breaker is not closed, while the provider's other models are in service.
+    pub models: Vec<ModelBreakerStatus>,
+}
+
+/// Current status of the breaker of one model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModelBreakerStatus {
+    /// Name of the model at the provider.
+    pub model: String,
+    /// Current state.
+    pub state: BreakerState,
+    /// Reason of the current state.
+    pub reason: Reason,
+    /// Share of failures among the calls of the window, 0 to 1.
+    pub failure_share: f64,
+    /// Calls of the window that count.
+    pub calls: u32,
+    /// When the next probe is admitted, while open.
+    pub cooldown_until: Option<Millis>,
+    /// How often the breaker has opened.
+    pub opened_count: u64,
 }
 
 /// The latest failure caused by the provider.
@@ -49,6 +70,9 @@ pub struct BreakerChanged {
     /// Provider id.
     #[serde(serialize_with = "as_str")]
     pub provider: Arc<str>,
+    /// Name of the model at the provider, if only this model's breaker changed.
+    #[serde(skip)]
+    pub model: Option<Arc<str>>,
     /// State before.
     pub from: BreakerState,
     /// State after.

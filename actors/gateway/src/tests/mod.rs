@@ -2,6 +2,7 @@
 
 mod answers;
 mod breakers;
+mod circuits;
 mod counting;
 mod embeds;
 mod failover;
@@ -12,6 +13,7 @@ mod lists;
 mod scripted_provider;
 mod streams;
 mod unsupported;
+mod waiting;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,8 +21,8 @@ use std::time::Duration;
 use actix_rt::Arbiter;
 use futures::StreamExt;
 use muster_providers::{
-    Catalogue, ChatEvent, ChatRequest, Fault, FaultClass, Message, Phase, ProviderKind, ProviderSettings, Registry,
-    Role, Usage,
+    Catalogue, ChatEvent, ChatRequest, Fault, FaultClass, FaultScope, Message, Phase, ProviderKind, ProviderSettings, Registry,
+    Role, Timeouts, Usage,
 };
 
 use self::scripted_provider::{CallScript, Ending, ScriptedProvider, WordCounter};
@@ -40,7 +42,9 @@ fn ms(millis: u64) -> Duration {
 
 /// No randomness: back-offs take half their maximum, cool-downs exactly their nominal length.
 fn options() -> ChainOptions {
-    ChainOptions { jitter: Jitter::from_fn(|| 0.5), retries: 0, ..ChainOptions::default() }
+    let timeouts =
+        Timeouts { connect: secs(5), headers: secs(20), first_delta: secs(30), between_deltas: secs(30) };
+    ChainOptions { jitter: Jitter::from_fn(|| 0.5), retries: 0, timeouts, deadline: secs(60), ..ChainOptions::default() }
 }
 
 fn settings(id: &str, models: &[&str]) -> ProviderSettings {
@@ -80,6 +84,7 @@ async fn chain_counting(
         kind: ProviderKind::parse(&settings.kind).unwrap(),
         models: settings.models.clone(),
         adapter: Arc::new((*provider).clone()),
+        timeouts: ProviderTimeouts::default(),
     };
     let providers = settings.iter().zip(providers).map(provider).collect();
     let (group, arbiters) = (tree.group("chain"), [Arbiter::current()]);

@@ -14,7 +14,8 @@ use tokio::sync::oneshot;
 use super::checkpoint::{self, Loaded};
 use super::line::JournalLine;
 use super::messages::{
-    Budgets, BudgetsRequest, Flush, Hold, HoldRequest, LedgerStatus, Refusal, RowsRequest, StatusRequest,
+    BudgetView, Budgets, BudgetsRequest, Flush, Hold, HoldRequest, LedgerStatus, OwnerBudgetRequest, Refusal,
+    RowsRequest, StatusRequest,
 };
 use super::record::{RecordReader, RowRecord};
 use super::row::{Budget, RowKey};
@@ -94,7 +95,7 @@ impl LedgerActor {
         let checked = self.ledger.check(&request, at, RecordReader(self.resources.store.as_ref()));
         checked.map_err(|error| Refusal::Error(stop_broken(&error, context)))?.map_err(Refusal::Exhausted)?;
         let line = JournalLine::Reserve { at, key: &request.key_id, model: &request.model_id, nanos: request.nanos };
-        let id = self.resources.journal.append(&line.encode()).map_err(write_failed)?;
+        let id = self.resources.journal.append(&line.encode_for(&request.owner)).map_err(write_failed)?;
         let hold = Hold::new(&self.resources.journal, id, request.nanos);
         // Applies the hold itself, before the next one is requested.
         self.catch_up(context).map_err(Refusal::Error)?;
@@ -237,6 +238,16 @@ impl Handler<BudgetsRequest> for LedgerActor {
         let key = self.ledger.view(Budget::Key, &request.key_id, request.key_limit, now, store)?;
         let model = self.ledger.view(Budget::Model, &request.model_id, request.model_limit, now, store)?;
         Ok(Budgets { key, model })
+    }
+}
+
+impl Handler<OwnerBudgetRequest> for LedgerActor {
+    type Result = Result<BudgetView, Error>;
+
+    fn handle(&mut self, request: OwnerBudgetRequest, context: &mut Context<Self>) -> Self::Result {
+        self.catch_up(context)?;
+        let (now, store) = (self.resources.clock.now(), RecordReader(self.resources.store.as_ref()));
+        Ok(self.ledger.view(Budget::Owner, &request.owner, request.limit, now, store)?)
     }
 }
 

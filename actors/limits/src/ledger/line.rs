@@ -41,12 +41,42 @@ pub(super) enum JournalLine<'a> {
     Charge {
         hold: u64,
     },
+    /// A call of which nobody learnt the cost: the estimated prompt is charged.
+    Abandon {
+        at: Millis,
+        key: &'a str,
+        model: &'a str,
+        prompt_tokens: u32,
+        cost_nanos: Option<u64>,
+        /// The hold settled by this line; 0 for none.
+        hold: u64,
+    },
+    /// Another line, encoded, that counts against the budget of an owner too.
+    Owned {
+        owner: &'a str,
+        line: &'a [u8],
+    },
 }
 
 impl<'a> JournalLine<'a> {
     pub(super) fn encode(&self) -> Vec<u8> {
         // Writing to memory cannot fail, and a line without payload would be treated as one of a newer version.
         postcard::to_extend(self, vec![VERSION]).unwrap_or_default()
+    }
+
+    /// Encodes a line that counts against the budget of an owner; an empty owner is none.
+    pub(super) fn encode_for(&self, owner: &str) -> Vec<u8> {
+        let line = self.encode();
+        if owner.is_empty() { line } else { JournalLine::Owned { owner: bounded(owner), line: &line }.encode() }
+    }
+
+    /// Returns the line itself, and the owner whose budget it counts against, which is empty for none. `None` for a line
+    /// of an unknown version.
+    pub(super) fn and_owner(self) -> Option<(Self, &'a str)> {
+        match self {
+            Self::Owned { owner, line } => Some((Self::decode(line)?, owner)),
+            line => Some((line, "")),
+        }
     }
 
     /// Returns `None` for a line of an unknown version.
@@ -93,6 +123,15 @@ mod tests {
         }
         assert_eq!(JournalLine::decode(&[]), None);
         assert_eq!(JournalLine::decode(&[VERSION, 99]), None);
+    }
+
+    #[test]
+    fn a_line_of_an_owner_wraps_the_line() {
+        let line = JournalLine::Reserve { at: Millis(1), key: "key_1", model: "m", nanos: 7 };
+        let (plain, owned) = (line.encode_for(""), line.encode_for("ann"));
+        assert_eq!(JournalLine::decode(&plain).and_then(JournalLine::and_owner), Some((line, "")));
+        assert_eq!(JournalLine::decode(&owned).and_then(JournalLine::and_owner), Some((line, "ann")));
+        assert_eq!(JournalLine::Owned { owner: "ann", line: &[99] }.and_owner(), None);
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub struct Entry<'a> {
     pub at: Millis,
     /// Identifier of the API key or user that is charged.
     pub key_id: &'a str,
+    /// Owner of the key, whose budget it counts against too; empty for none.
+    pub owner: &'a str,
     /// The model that replied, or the requested one if none did.
     pub model_id: &'a str,
     /// Outcome of the call.
@@ -27,6 +29,23 @@ pub struct Entry<'a> {
     /// Usage of what was delivered.
     pub usage: Usage,
     /// Billionths of a US dollar; `None` if the model's price is unknown.
+    pub cost_nanos: Option<u64>,
+}
+
+/// A provider call that ended without an answer, or whose caller left, after the provider may have begun to run it.
+#[derive(Debug, Clone, Copy)]
+pub struct Abandoned<'a> {
+    /// Time at which it ended.
+    pub at: Millis,
+    /// Identifier of the API key or user that is charged.
+    pub key_id: &'a str,
+    /// Owner of the key; empty for none.
+    pub owner: &'a str,
+    /// The model that was called.
+    pub model_id: &'a str,
+    /// Estimated tokens of the prompt.
+    pub prompt_tokens: u32,
+    /// Their cost in billionths of a US dollar; `None` if the model's price is unknown.
     pub cost_nanos: Option<u64>,
 }
 
@@ -38,6 +57,10 @@ pub struct Reserve {
     pub key_id: String,
     /// Budget of the key.
     pub key_limit: Option<u64>,
+    /// Owner of the key; empty for none.
+    pub owner: String,
+    /// Budget of the owner, which all of the owner's keys share.
+    pub owner_limit: Option<u64>,
     /// Identifier of the model.
     pub model_id: String,
     /// Budget of the model.
@@ -76,6 +99,7 @@ impl From<Exhausted> for Error {
         let whose = match spent.which {
             Budget::Key => "this key",
             Budget::Model => "this model",
+            Budget::Owner => "this key's owner",
         };
         let (used, limit) = (usd(spent.spent_nanos.saturating_add(spent.held_nanos)), usd(spent.limit_nanos));
         let until = spent.resets_at.rfc3339();
@@ -145,6 +169,19 @@ impl Entry<'_> {
             prompt_tokens: self.usage.prompt_tokens,
             completion_tokens: self.usage.completion_tokens,
             estimated: self.usage.estimated,
+            cost_nanos: self.cost_nanos,
+            hold,
+        }
+    }
+}
+
+impl Abandoned<'_> {
+    pub(super) fn line(&self, hold: u64) -> JournalLine<'_> {
+        JournalLine::Abandon {
+            at: self.at,
+            key: bounded(self.key_id),
+            model: bounded(self.model_id),
+            prompt_tokens: self.prompt_tokens,
             cost_nanos: self.cost_nanos,
             hold,
         }
@@ -232,6 +269,16 @@ pub(super) struct BudgetsRequest {
     pub(super) key_limit: Option<u64>,
     pub(super) model_id: String,
     pub(super) model_limit: Option<u64>,
+}
+
+#[derive(Debug)]
+pub(super) struct OwnerBudgetRequest {
+    pub(super) owner: String,
+    pub(super) limit: Option<u64>,
+}
+
+impl Message for OwnerBudgetRequest {
+    type Result = Result<BudgetView, Error>;
 }
 
 #[derive(Debug)]

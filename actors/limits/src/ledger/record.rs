@@ -1,7 +1,7 @@
 //! Records of the ledger in the store.
 //!
-//! Keys: `h` for the head; `r <day, big-endian> <key> NUL <model>` for a row; `a <month, big-endian> <k or m> <id>` for
-//! the monthly total of a key or a model. Every record states the last journal line that it includes, so replaying
+//! Keys: `h` for the head; `r <day, big-endian> <key> NUL <model>` for a row; `a <month, big-endian> <k, m or o> <id>`
+//! for the monthly total of a key, a model or an owner. Every record states the last journal line that it includes, so replaying
 //! lines changes nothing, whatever part of a checkpoint reached the disk.
 
 use muster_store::{Rec, Record, Store, StoreError, Tree};
@@ -31,6 +31,8 @@ pub(super) struct HoldRecord {
     pub(super) key: Box<str>,
     pub(super) model: Box<str>,
     pub(super) nanos: u64,
+    /// Owner whose budget it counts against; empty for none.
+    pub(super) owner: Box<str>,
 }
 
 /// A row, and the last line that it includes.
@@ -57,7 +59,23 @@ pub(super) struct AccountRecord {
 
 impl Record for Head {
     const TREE: Tree = Tree::Ledger;
-    const SCHEMA: u16 = 1;
+    const SCHEMA: u16 = 2;
+
+    /// The first version had no owners.
+    fn upgrade(from_schema: u16, bytes: &[u8]) -> Result<Self, StoreError> {
+        #[derive(Deserialize)]
+        struct HeadV1 {
+            line: u64,
+            holds: Vec<(u64, Millis, Box<str>, Box<str>, u64)>,
+        }
+        let corrupt = |why: String| StoreError::Corrupt(format!("{}: {why}", Self::TREE.name()));
+        if from_schema != 1 {
+            return Err(corrupt(format!("schema {from_schema} is unknown")));
+        }
+        let old: HeadV1 = postcard::from_bytes(bytes).map_err(|error| corrupt(error.to_string()))?;
+        let hold = |(id, at, key, model, nanos)| HoldRecord { id, at, key, model, nanos, owner: Box::default() };
+        Ok(Self { line: old.line, holds: old.holds.into_iter().map(hold).collect() })
+    }
 }
 
 impl Record for RowRecord {
@@ -100,6 +118,7 @@ impl AccountKey {
         let kind = match self.budget {
             Budget::Key => b"k",
             Budget::Model => b"m",
+            Budget::Owner => b"o",
         };
         [account_prefix(self.month).as_slice(), kind, self.id.as_bytes()].concat()
     }
@@ -143,6 +162,22 @@ pub(super) fn read<R: Record>(store: &dyn Store, key: &[u8]) -> Result<Option<R>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The bytes of the first version: a struct and a tuple are encoded alike.
+    #[test]
+    fn a_head_of_the_first_version_is_read() {
+        let held = (7_u64, Millis(1_767_225_600_000), "key_1", "m", 90_u64);
+        let bytes = postcard::to_stdvec(&(41_u64, vec![held])).unwrap();
+        let hold = HoldRecord {
+            id: 7,
+            at: Millis(1_767_225_600_000),
+            key: "key_1".into(),
+            model: "m".into(),
+            nanos: 90,
+            owner: "".into(),
+        };
+        assert_eq!(Head::decode(&Rec { schema: 1, bytes }), Ok(Head { line: 41, holds: vec![hold] }));
+    }
 
     #[test]
     fn row_keys_round_trip_and_sort_by_day() {

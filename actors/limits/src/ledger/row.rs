@@ -42,6 +42,12 @@ pub struct Row {
 }
 
 impl Row {
+    /// Adds a call whose cost nobody learnt: the estimated prompt. The request that it was made for has its own entry.
+    pub(super) fn abandon(&mut self, prompt_tokens: u32, cost_nanos: Option<u64>) {
+        self.prompt_tokens = self.prompt_tokens.saturating_add(prompt_tokens.into());
+        self.cost_nanos = self.cost_nanos.saturating_add(cost_nanos.unwrap_or(0));
+    }
+
     pub(super) fn post(&mut self, outcome: Outcome, usage: Usage, cost_nanos: Option<u64>) {
         let add = |sum: &mut u64, by: u64| *sum = sum.saturating_add(by);
         add(&mut self.requests, 1);
@@ -71,4 +77,6 @@ pub enum Budget {
     Key,
     /// The budget of a model.
     Model,
+    /// The budget of an owner, which all keys of the owner share.
+    Owner,
 }

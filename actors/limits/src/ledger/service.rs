@@ -10,8 +10,8 @@ use muster_store::{Journal, JournalOptions, JournalStats, StoreError, StoreHandl
 use super::actor::{LedgerActor, LedgerResources};
 use super::line::bounded;
 use super::messages::{
-    Budgets, BudgetsRequest, Entry, Flush, Hold, HoldRequest, LedgerStatus, Query, Refusal, Reserve, RowsRequest,
-    StatusRequest, UsageRow,
+    Abandoned, BudgetView, Budgets, BudgetsRequest, Entry, Flush, Hold, HoldRequest, LedgerStatus, OwnerBudgetRequest,
+    Query, Refusal, Reserve, RowsRequest, StatusRequest, UsageRow,
 };
 use super::record::{self, HEAD, Head};
 use super::usage;
@@ -97,17 +97,18 @@ impl Ledger {
         key_limit.is_some() || model_limit.is_some()
     }
 
-    /// Reserves money for a call if both budgets are sufficient. Returns immediately if nothing has to be reserved.
+    /// Reserves money for a call if all of its budgets are sufficient. Returns immediately if nothing has to be reserved.
     ///
     /// # Errors
     ///
-    /// `Exhausted`, for the key if both budgets are; or `Unavailable` if the ledger is restarting, overloaded or cannot
+    /// `Exhausted`, for the key if several budgets are; or `Unavailable` if the ledger is restarting, overloaded or cannot
     /// write.
     pub async fn reserve(&self, mut request: Reserve) -> Result<Hold, Refusal> {
-        if request.nanos == 0 || !Self::needs_hold(request.key_limit, request.model_limit) {
+        let budgeted = Self::needs_hold(request.key_limit, request.model_limit) || request.owner_limit.is_some();
+        if request.nanos == 0 || !budgeted {
             return Ok(Hold::none());
         }
-        for id in [&mut request.key_id, &mut request.model_id] {
+        for id in [&mut request.key_id, &mut request.model_id, &mut request.owner] {
             id.truncate(bounded(id).len());
         }
         self.actor.ask(HoldRequest(request)).await.map_err(|error| Refusal::Error(error.into()))?
@@ -117,7 +118,22 @@ impl Ledger {
     /// the end of the process. Waits neither for other callers nor for the disk.
     pub fn post(&self, entry: &Entry<'_>, hold: Hold) {
         // Failures are visible in the journal's figures.
-        self.journal.append_or_buffer(&entry.line(hold.settle()).encode());
+        self.journal.append_or_buffer(&entry.line(hold.settle()).encode_for(entry.owner));
+    }
+
+    /// Records a call whose cost nobody learnt, and replaces its reservation by the estimated cost of the prompt. The
+    /// request that it was made for has an entry of its own.
+    pub fn abandon(&self, call: &Abandoned<'_>, hold: Hold) {
+        self.journal.append_or_buffer(&call.line(hold.settle()).encode_for(call.owner));
+    }
+
+    /// Returns the budget of an owner for the current month.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` if the ledger is restarting or overloaded.
+    pub async fn owner_budget(&self, owner: &str, limit: Option<u64>) -> Result<BudgetView, Error> {
+        self.actor.ask(OwnerBudgetRequest { owner: bounded(owner).to_owned(), limit }).await?
     }
 
     /// Returns the rows of these days, sorted by day, key and model, including everything posted before.

@@ -34,6 +34,21 @@ struct Account {
     held_nanos: u64,
 }
 
+/// Whose monthly totals an amount counts against.
+#[derive(Debug, Clone, Copy)]
+struct Payers<'a> {
+    key: &'a str,
+    model: &'a str,
+    /// Empty for none.
+    owner: &'a str,
+}
+
+impl HoldRecord {
+    fn payers(&self) -> Payers<'_> {
+        Payers { key: &self.key, model: &self.model, owner: &self.owner }
+    }
+}
+
 /// The records of a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Changes {
@@ -90,9 +105,17 @@ impl LedgerState {
             return Ok(());
         }
         self.applied = number;
-        match *line {
+        let Some((line, owner)) = line.and_owner() else {
+            tracing::error!(number, "a line of the ledger's journal was written by a newer version and is not counted");
+            return Ok(());
+        };
+        match line {
+            // The line in it is never one of these.
+            JournalLine::Owned { .. } => {}
             JournalLine::Reserve { at, key, model, nanos } => {
-                self.reserve(HoldRecord { id: number, at, key: key.into(), model: model.into(), nanos }, reader)?;
+                let held =
+                    HoldRecord { id: number, at, key: key.into(), model: model.into(), nanos, owner: owner.into() };
+                self.reserve(held, reader)?;
             }
             JournalLine::Post {
                 at,
@@ -110,7 +133,14 @@ impl LedgerState {
                 if let Some(row) = row {
                     row.post(outcome, usage(prompt_tokens, completion_tokens, estimated), cost_nanos);
                 }
-                self.spend(number, at, key, model, cost_nanos.unwrap_or(0), reader)?;
+                self.spend(number, at, Payers { key, model, owner }, cost_nanos.unwrap_or(0), reader)?;
+            }
+            JournalLine::Abandon { at, key, model, prompt_tokens, cost_nanos, hold } => {
+                self.release(hold, reader)?;
+                if let Some(row) = self.row(number, at, key, model, reader)? {
+                    row.abandon(prompt_tokens, cost_nanos);
+                }
+                self.spend(number, at, Payers { key, model, owner }, cost_nanos.unwrap_or(0), reader)?;
             }
             JournalLine::Release { hold } => drop(self.release(hold, reader)?),
             JournalLine::Charge { hold } => {
@@ -118,14 +148,14 @@ impl LedgerState {
                     if let Some(row) = self.row(number, held.at, &held.key, &held.model, reader)? {
                         row.unsettled_nanos = row.unsettled_nanos.saturating_add(held.nanos);
                     }
-                    self.spend(number, held.at, &held.key, &held.model, held.nanos, reader)?;
+                    self.spend(number, held.at, held.payers(), held.nanos, reader)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Checks whether an amount fits both budgets of the month.
+    /// Checks whether an amount fits all budgets of the month.
     pub(super) fn check(
         &mut self,
         request: &Reserve,
@@ -134,6 +164,7 @@ impl LedgerState {
     ) -> Result<Result<(), Exhausted>, StoreError> {
         let budgets = [
             (Budget::Key, &request.key_id, request.key_limit),
+            (Budget::Owner, &request.owner, request.owner_limit),
             (Budget::Model, &request.model_id, request.model_limit),
         ];
         for (budget, id, limit) in budgets {
@@ -237,17 +268,17 @@ impl LedgerState {
         }
     }
 
-    /// Updates the monthly totals of a key and of a model.
+    /// Updates the monthly totals of a key, of a model and of an owner.
     fn update_accounts(
         &mut self,
         at: Millis,
-        key: &str,
-        model: &str,
+        Payers { key, model, owner }: Payers<'_>,
         reader: RecordReader<'_>,
         mut each: impl FnMut(&mut Account),
     ) -> Result<(), StoreError> {
         let month = Month::of(at);
-        for (budget, id) in [(Budget::Key, key), (Budget::Model, model)] {
+        let owned = (!owner.is_empty()).then_some((Budget::Owner, owner));
+        for (budget, id) in [(Budget::Key, key), (Budget::Model, model)].into_iter().chain(owned) {
             each(self.account(AccountKey { month, budget, id: id.into() }, reader)?);
         }
         Ok(())
@@ -257,15 +288,14 @@ impl LedgerState {
         &mut self,
         number: u64,
         at: Millis,
-        key: &str,
-        model: &str,
+        payers: Payers<'_>,
         nanos: u64,
         reader: RecordReader<'_>,
     ) -> Result<(), StoreError> {
         if nanos == 0 {
             return Ok(());
         }
-        self.update_accounts(at, key, model, reader, |account| {
+        self.update_accounts(at, payers, reader, |account| {
             let record = &mut account.record;
             if record.line < number {
                 *record = AccountRecord { line: number, spent_nanos: record.spent_nanos.saturating_add(nanos) };
@@ -274,7 +304,7 @@ impl LedgerState {
     }
 
     fn reserve(&mut self, held: HoldRecord, reader: RecordReader<'_>) -> Result<(), StoreError> {
-        self.update_accounts(held.at, &held.key, &held.model, reader, |account| {
+        self.update_accounts(held.at, held.payers(), reader, |account| {
             account.held_nanos = account.held_nanos.saturating_add(held.nanos);
         })?;
         self.holds.insert(held.id, held);
@@ -283,7 +313,7 @@ impl LedgerState {
 
     fn release(&mut self, hold: u64, reader: RecordReader<'_>) -> Result<Option<HoldRecord>, StoreError> {
         let Some(held) = self.holds.remove(&hold) else { return Ok(None) };
-        self.update_accounts(held.at, &held.key, &held.model, reader, |account| {
+        self.update_accounts(held.at, held.payers(), reader, |account| {
             account.held_nanos = account.held_nanos.saturating_sub(held.nanos);
         })?;
         Ok(Some(held))

@@ -3,32 +3,30 @@
 use std::sync::Arc;
 
 use futures::StreamExt;
-use reqwest::Response;
-use reqwest::header::CONTENT_TYPE;
 
 use super::assemble::Assembler;
 use super::complete::parse;
 use super::send::{reporter, send};
-use crate::http::{Mode, Origin, Reporter, follow, read_body};
+use crate::http::{BodyKind, Mode, Origin, Peeked, Reporter, follow, peek, read_body};
 use crate::{Call, ChatEvent, ChatStream, Delta, Fault, Phase, ToolDelta};
 
 /// Opens the stream and reads up to its first delta, or to a proper end.
 pub(super) async fn open(origin: Arc<Origin>, call: Call) -> Result<ChatStream, Fault> {
     let reporter = reporter(&origin, &call);
     let response = send(&origin, &reporter, &call, Mode::Streamed).await?;
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
-    if kind.starts_with("application/json") {
-        whole(&reporter, response, &call).await
-    } else if kind.starts_with("text/html") {
-        Err(reporter.transient(Phase::FirstDelta, "answered with a page, not with a message: check base_url"))
-    } else {
-        let timeouts = call.timeouts;
-        follow(reporter, response, timeouts, Assembler::new(&call.request.format)).await
+    let timeouts = call.timeouts;
+    let (kind, response) = peek(&reporter, response, timeouts.first_delta).await?;
+    match kind {
+        BodyKind::Json => whole(&reporter, response, &call).await,
+        BodyKind::Page => {
+            Err(reporter.transient(Phase::FirstDelta, "answered with a page, not with a message: check base_url"))
+        }
+        BodyKind::Events => follow(reporter, response, timeouts, Assembler::new(&call.request.format)).await,
     }
 }
 
 /// Handles a proxy that answers at once although a stream was requested, or reports an error as a success.
-async fn whole(reporter: &Reporter, response: Response, call: &Call) -> Result<ChatStream, Fault> {
+async fn whole(reporter: &Reporter, response: Peeked, call: &Call) -> Result<ChatStream, Fault> {
     let phase = Phase::FirstDelta;
     let body = read_body(reporter, response, call.timeouts.first_delta, phase).await?;
     let reply = parse(reporter, &body, call, phase)?;

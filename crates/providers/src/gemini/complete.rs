@@ -3,11 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::Response;
-
 use super::send::{Method, reporter, send};
 use super::wire::{self, AnswerContent, AnswerPart, Candidate, ending};
-use crate::http::{Broken, Origin, Reporter, read_body};
+use crate::http::{Broken, Origin, Peeked, Reporter, read_body};
 use crate::{Call, ChatReply, Choice, Fault, FinishReason, Phase};
 
 pub(super) async fn complete(origin: Arc<Origin>, call: Call) -> Result<ChatReply, Fault> {
@@ -23,7 +21,7 @@ pub(super) async fn complete(origin: Arc<Origin>, call: Call) -> Result<ChatRepl
 /// Reads the body within `limit` and parses it; faults carry `phase`. `model` is empty if the provider reports none.
 pub(super) async fn read_reply(
     reporter: &Reporter,
-    response: Response,
+    response: impl Into<Peeked>,
     limit: Duration,
     phase: Phase,
 ) -> Result<ChatReply, Fault> {

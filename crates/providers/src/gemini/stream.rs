@@ -3,33 +3,31 @@
 use std::sync::Arc;
 
 use futures::StreamExt;
-use reqwest::Response;
-use reqwest::header::CONTENT_TYPE;
 
 use super::assemble::Assembler;
 use super::complete::read_reply;
 use super::send::{Method, reporter, send};
-use crate::http::{Origin, Reporter, follow};
+use crate::http::{BodyKind, Origin, Peeked, Reporter, follow, peek};
 use crate::{Call, ChatEvent, ChatReply, ChatStream, Choice, Delta, Fault, Phase, Timeouts, ToolDelta};
 
 /// Opens the stream and reads up to its first delta, or to a proper end.
 pub(super) async fn open(origin: Arc<Origin>, call: Call) -> Result<ChatStream, Fault> {
     let reporter = reporter(&origin, &call);
     let response = send(&origin, &reporter, &call, Method::Stream).await?;
-    let kind =
-        response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default().to_ascii_lowercase();
-    if kind.contains("json") {
-        whole(reporter, response, call.timeouts).await
-    } else if kind.contains("html") {
-        Err(reporter.transient(Phase::FirstDelta, "answered with a page, not with a chat: check base_url"))
-    } else {
-        // Some proxies drop the content type or replace it by plain text.
-        follow(reporter, response, call.timeouts, Assembler::new(call.request.choices())).await
+    let (kind, response) = peek(&reporter, response, call.timeouts.first_delta).await?;
+    match kind {
+        BodyKind::Json => whole(reporter, response, call.timeouts).await,
+        BodyKind::Page => {
+            Err(reporter.transient(Phase::FirstDelta, "answered with a page, not with a chat: check base_url"))
+        }
+        BodyKind::Events => {
+            follow(reporter, response, call.timeouts, Assembler::new(call.request.choices())).await
+        }
     }
 }
 
 /// Handles a complete answer although a stream was requested, or an error with a status of success.
-async fn whole(reporter: Reporter, response: Response, timeouts: Timeouts) -> Result<ChatStream, Fault> {
+async fn whole(reporter: Reporter, response: Peeked, timeouts: Timeouts) -> Result<ChatStream, Fault> {
     let reply = read_reply(&reporter, response, timeouts.first_delta, Phase::FirstDelta).await?;
     Ok(futures::stream::iter(events(reply).into_iter().map(Ok)).boxed())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::Response;
 use tokio::time::{Instant, timeout_at};
 
-use super::Reporter;
+use super::{Peeked, Reporter};
 use crate::{Fault, Phase};
 
 /// Maximum size of a complete answer, in bytes.
@@ -14,16 +14,18 @@ const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
 /// Maximum buffer reserved because of an announced length, in bytes.
 const MAX_RESERVED_BYTES: u64 = 64 * 1024;
 
-/// Reads the body within `limit`; faults carry `phase`.
+/// Reads the body within `limit` of its headers; faults carry `phase`.
 pub(crate) async fn read_body(
     reporter: &Reporter,
-    response: Response,
+    response: impl Into<Peeked>,
     limit: Duration,
     phase: Phase,
 ) -> Result<Vec<u8>, Fault> {
+    let Peeked { first, response, since } = response.into();
     let announced = response.content_length().unwrap_or(0).min(MAX_RESERVED_BYTES);
     let mut body = Vec::with_capacity(usize::try_from(announced).unwrap_or(0));
-    read_into(&mut body, response, MAX_BODY_BYTES, Instant::now() + limit).await.map_err(|error| match error {
+    body.extend_from_slice(&first);
+    read_into(&mut body, response, MAX_BODY_BYTES, since + limit).await.map_err(|error| match error {
         ReadError::TooLarge => {
             reporter.transient(phase, format_args!("sent an answer of more than {MAX_BODY_BYTES} bytes"))
         }

@@ -18,12 +18,27 @@ pub struct HttpConfig {
     pub api_key: Option<Secret>,
     /// Maximum number of idle connections kept open.
     pub idle_connections: usize,
+    /// Members of a chat in OpenAI's form that are forwarded in addition to the standard ones.
+    pub forward: Vec<String>,
 }
 
 impl HttpConfig {
     /// Creates settings without a key.
     pub fn new(provider_id: impl Into<String>, base_url: impl Into<String>) -> Self {
-        Self { provider_id: provider_id.into(), base_url: base_url.into(), api_key: None, idle_connections: 256 }
+        Self {
+            provider_id: provider_id.into(),
+            base_url: base_url.into(),
+            api_key: None,
+            idle_connections: 256,
+            forward: Vec::new(),
+        }
+    }
+
+    /// Sets the members of a chat that are forwarded in addition to the standard ones.
+    #[must_use]
+    pub fn with_forward(mut self, members: Vec<String>) -> Self {
+        self.forward = members;
+        self
     }
 
     /// Sets the API key.

@@ -107,7 +107,7 @@ impl ErrorBody {
             || self.message_contains(&["incorrect api key", "api key not valid", "invalid api key"])
     }
 
-    fn unknown_model(&self) -> bool {
+    pub(super) fn unknown_model(&self) -> bool {
         self.labelled(&["model_not_found"]) || self.message_contains(&["model not exist", "is not a valid model id"])
     }
 

@@ -7,6 +7,7 @@ mod body;
 mod client;
 mod errors;
 mod origin;
+mod peek;
 mod pump;
 mod send;
 mod stream;
@@ -16,6 +17,7 @@ pub use client::{ConfigError, HttpConfig, install_tls};
 pub(crate) use body::read_body;
 pub(crate) use errors::{ErrorBody, classify};
 pub(crate) use origin::{Origin, Reporter, RequestText};
+pub(crate) use peek::{BodyKind, Peeked, peek};
 pub(crate) use send::{Mode, Post, post};
 pub(crate) use stream::{Broken, Events, Flow, follow};
 

@@ -13,7 +13,7 @@ use super::errors::{Classify, ErrorBody};
 use super::send;
 use crate::fault::MAX_FAULT_MESSAGE_CHARS;
 use crate::retry_after::{parse_retry_after, parse_retry_after_ms};
-use crate::{ChatRequest, EmbedInput, EmbedRequest, Fault, Phase, Secret};
+use crate::{ChatRequest, EmbedInput, EmbedRequest, Fault, FaultClass, FaultScope, Phase, Secret};
 
 /// Shared by all calls of one provider.
 #[derive(Debug)]
@@ -159,9 +159,16 @@ impl Reporter {
             Some(status) => format!("answered {status}"),
             None => "reported an error".to_owned(),
         };
+        let scope = match class {
+            FaultClass::Transient => FaultScope::Model,
+            // The name of the model is wrong, not the key.
+            FaultClass::Hard if status == Some(404) || error_body.unknown_model() => FaultScope::Model,
+            FaultClass::Hard | FaultClass::Throttled | FaultClass::Client => FaultScope::Provider,
+        };
         let words = self.words(error_body.message.as_deref().unwrap_or("no reason given"));
         Fault {
             status,
+            scope,
             client,
             param: client.and(error_body.param.clone()),
             retry_after: error_body.retry_after,

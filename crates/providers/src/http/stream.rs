@@ -6,12 +6,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures::Stream;
-use reqwest::Response;
 use serde_json::Value;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::origin::Reporter;
+use super::peek::Peeked;
 use super::pump::Pump;
 use crate::sse::{SseEvent, SseParser};
 use crate::{ChatEvent, ChatStream, Delta, Fault, Phase, Timeouts};
@@ -57,10 +58,11 @@ pub(crate) trait Events: Send + 'static {
 /// Reads up to the first delta, or to a proper end; then returns the rest as a stream.
 pub(crate) async fn follow<E: Events>(
     reporter: Reporter,
-    response: Response,
+    peeked: Peeked,
     timeouts: Timeouts,
     answer: E,
 ) -> Result<ChatStream, Fault> {
+    let Peeked { first, response, since } = peeked;
     let mut reader = Box::pin(Reader {
         pump: Some(Pump::start(response)),
         reporter,
@@ -70,11 +72,12 @@ pub(crate) async fn follow<E: Events>(
         answer,
         timeouts,
         first: None,
-        read_state: ReadState::Now { deadline: Instant::now() + timeouts.first_delta },
+        read_state: ReadState::Now { deadline: since + timeouts.first_delta },
         alarm: None,
         broken: None,
         over: false,
     });
+    reader.parse(&first);
     let first = poll_fn(|cx| reader.poll_item(cx)).await?;
     reader.first = Some(first);
     Ok(reader)
@@ -194,10 +197,7 @@ impl<E: Events> Reader<E> {
         }
         match pump.poll_next(cx) {
             Poll::Ready(Some(Ok(bytes))) => {
-                // A parser error is reported after the events before it.
-                if let Err(error) = self.parser.push(&bytes, &mut self.events) {
-                    self.broken = Some(Broken::Malformed(error.to_string()));
-                }
+                self.parse(&bytes);
                 Poll::Ready(Ok(()))
             }
             Poll::Ready(None) => {
@@ -211,6 +211,14 @@ impl<E: Events> Reader<E> {
                 ready!(self.poll_alarm(deadline, cx));
                 Poll::Ready(self.end_of_body(|reader| reader.late()))
             }
+        }
+    }
+
+    /// Queues the events of these bytes.
+    fn parse(&mut self, bytes: &Bytes) {
+        // A parser error is reported after the events before it.
+        if let Err(error) = self.parser.push(bytes, &mut self.events) {
+            self.broken = Some(Broken::Malformed(error.to_string()));
         }
     }
 

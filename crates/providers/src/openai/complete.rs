@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::Response;
 use serde_json::Value;
 
 use super::send::{reporter, send};
 use super::tools::Calls;
 use super::wire::{Completion, Finish, MessageContent, WireCall, WireChoice, reason};
 use super::{Reading, Server};
-use crate::http::{Mode, Reporter, read_body};
+use crate::http::{Mode, Peeked, Reporter, read_body};
 use crate::{Call, ChatReply, Choice, Fault, FinishReason, Phase, ToolCall};
 
 pub(super) async fn complete(server: Arc<Server>, call: Call) -> Result<ChatReply, Fault> {
@@ -27,7 +26,7 @@ pub(super) async fn complete(server: Arc<Server>, call: Call) -> Result<ChatRepl
 /// Reads the body within `limit` and parses it; faults carry `phase`. `model` is empty if the provider reports none.
 pub(super) async fn read_reply(
     reporter: &Reporter,
-    response: Response,
+    response: impl Into<Peeked>,
     limit: Duration,
     phase: Phase,
     reading: Reading,

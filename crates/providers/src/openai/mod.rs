@@ -32,6 +32,7 @@ use dialect::Dialect;
 use ids::Ids;
 
 pub(crate) use dialect::is_openai_reasoning;
+pub use verbatim::is_chat_extension;
 
 /// Adapter for OpenAI-compatible servers. Holds only a connection pool; cheap to clone.
 #[derive(Debug, Clone)]
@@ -46,6 +47,8 @@ struct Server {
     dialect: Dialect,
     chat: Url,
     embeddings: Url,
+    /// Members of a chat that are forwarded in addition to the standard ones.
+    forward: Vec<String>,
 }
 
 /// How the answer of one call is parsed.
@@ -67,12 +70,14 @@ impl Reading {
 impl OpenAiAdapter {
     /// Checks the settings and prepares the client; opens no connection.
     pub fn new(config: HttpConfig) -> Result<Self, ConfigError> {
+        let forward = config.forward.clone();
         let origin = Origin::new(config, (AUTHORIZATION, |key| format!("Bearer {key}")), &[], classify)?;
         let server = Server {
             dialect: Dialect::of(&origin.base),
             chat: origin.endpoint("/chat/completions"),
             embeddings: origin.endpoint("/embeddings"),
             origin: Arc::new(origin),
+            forward,
         };
         Ok(Self { server: Arc::new(server) })
     }
@@ -84,7 +89,10 @@ impl Adapter for OpenAiAdapter {
     }
 
     fn forwards_verbatim(&self, request: &ChatRequest) -> bool {
-        request.verbatim.is_some() && self.server.dialect.forwards_verbatim(request)
+        let named = |member: &String| self.server.forward.contains(member);
+        request.verbatim.is_some()
+            && self.server.dialect.forwards_verbatim(request)
+            && request.extensions.iter().all(named)
     }
 
     fn stream(&self, call: Call) -> BoxFuture<'static, Result<ChatStream, Fault>> {

@@ -22,7 +22,7 @@ pub(super) async fn send(
     call: &Call,
     mode: Mode,
 ) -> Result<(Response, Reading), Fault> {
-    let forwarded = forward(call, server.dialect, mode);
+    let forwarded = forward(call, server.dialect, &server.forward, mode);
     let reading = Reading::of(call, forwarded.is_some());
     let body = match forwarded {
         Some(body) => body,

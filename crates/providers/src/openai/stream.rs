@@ -3,54 +3,32 @@
 use std::sync::Arc;
 
 use futures::StreamExt;
-use reqwest::Response;
-use reqwest::header::CONTENT_TYPE;
 
 use super::assemble::Assembler;
 use super::complete::read_reply;
 use super::send::{reporter, send};
 use super::{Reading, Server};
-use crate::http::{Mode, Reporter, follow};
+use crate::http::{BodyKind, Mode, Peeked, Reporter, follow, peek};
 use crate::{Call, ChatEvent, ChatStream, Choice, Delta, Fault, Phase, Timeouts, ToolCall, ToolDelta};
 
 /// Opens the stream and reads up to its first delta, or to a proper end.
 pub(super) async fn open(server: Arc<Server>, call: Call) -> Result<ChatStream, Fault> {
     let reporter = reporter(&server, &call);
     let (response, reading) = send(&server, &reporter, &call, Mode::Streamed).await?;
-    match form(&response) {
-        ResponseKind::Events => follow(reporter, response, call.timeouts, Assembler::new(reading)).await,
-        ResponseKind::Json => whole(reporter, response, call.timeouts, reading).await,
-        ResponseKind::Page => {
+    let (kind, response) = peek(&reporter, response, call.timeouts.first_delta).await?;
+    match kind {
+        BodyKind::Events => follow(reporter, response, call.timeouts, Assembler::new(reading)).await,
+        BodyKind::Json => whole(reporter, response, call.timeouts, reading).await,
+        BodyKind::Page => {
             Err(reporter.transient(Phase::FirstDelta, "answered with a page, not with a chat: check base_url"))
         }
-    }
-}
-
-/// Kind of response, by its `Content-Type`.
-enum ResponseKind {
-    Events,
-    /// It does not stream, or reports an error with a status of success.
-    Json,
-    Page,
-}
-
-fn form(response: &Response) -> ResponseKind {
-    let kind =
-        response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default().to_ascii_lowercase();
-    if kind.contains("json") && !kind.contains("ndjson") {
-        ResponseKind::Json
-    } else if kind.contains("html") {
-        ResponseKind::Page
-    } else {
-        // Some proxies drop the content type or replace it by plain text.
-        ResponseKind::Events
     }
 }
 
 /// Handles a server that answers at once although a stream was requested.
 async fn whole(
     reporter: Reporter,
-    response: Response,
+    response: Peeked,
     timeouts: Timeouts,
     reading: Reading,
 ) -> Result<ChatStream, Fault> {

@@ -63,11 +63,19 @@ impl ServerEnv {
 
 fn entry<'a>(key: &'a str, model: &'a str, cost_nanos: Option<u64>) -> Entry<'a> {
     let usage = Usage { prompt_tokens: 10, completion_tokens: 5, estimated: false };
-    Entry { at: test_world::START, key_id: key, model_id: model, outcome: Outcome::Ok, usage, cost_nanos }
+    Entry { at: test_world::START, key_id: key, owner: "", model_id: model, outcome: Outcome::Ok, usage, cost_nanos }
 }
 
 fn reserve(nanos: u64, key_limit: Option<u64>, model_limit: Option<u64>) -> Reserve {
-    Reserve { key_id: "key_1".to_owned(), key_limit, model_id: "m".to_owned(), model_limit, nanos }
+    Reserve {
+        key_id: "key_1".to_owned(),
+        key_limit,
+        owner: String::new(),
+        owner_limit: None,
+        model_id: "m".to_owned(),
+        model_limit,
+        nanos,
+    }
 }
 
 fn all() -> Query {

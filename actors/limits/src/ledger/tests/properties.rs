@@ -15,10 +15,13 @@ use crate::ledger::record::{HEAD, Head, RecordReader, read};
 use crate::ledger::state::LedgerState;
 use crate::ledger::usage;
 
-const KEYS: [&str; 2] = ["key_1", "key_2"];
+const KEYS: [&str; 3] = ["key_1", "key_2", "key_3"];
+/// The owner of each key; the last has none.
+const OWNERS: [&str; 3] = ["ann", "ann", ""];
 const MODELS: [&str; 2] = ["m", "n"];
 const KEY_LIMIT: u64 = 1_000;
 const MODEL_LIMIT: u64 = 1_500;
+const OWNER_LIMIT: u64 = 1_300;
 
 #[derive(Debug, Clone)]
 enum LedgerStep {
@@ -35,6 +38,8 @@ enum LedgerStep {
         cost: Option<u64>,
     },
     Release(usize),
+    /// The caller of an open hold left: this much is charged.
+    Abandon(usize, u64),
     Wait(u64),
     /// Number of thousandths of its writes that reach the store.
     Checkpoint(usize),
@@ -48,11 +53,16 @@ fn steps() -> impl Strategy<Value = Vec<LedgerStep>> {
         4 => (key_and_model(), prop::option::of(0..8_usize), prop::option::of(0..500_u64))
             .prop_map(|((key, model), settles, cost)| LedgerStep::Post { key, model, settles, cost }),
         1 => (0..8_usize).prop_map(LedgerStep::Release),
+        1 => (0..8_usize, 0..300_u64).prop_map(|(place, nanos)| LedgerStep::Abandon(place, nanos)),
         1 => (1..600_u64).prop_map(LedgerStep::Wait),
         2 => (0..=1_400_usize).prop_map(LedgerStep::Checkpoint),
         1 => Just(LedgerStep::Kill),
     ];
     prop::collection::vec(step, 1..60)
+}
+
+fn owner_of(key: &str) -> &'static str {
+    KEYS.iter().position(|known| *known == key).map_or("", |place| OWNERS[place])
 }
 
 #[derive(Debug, Clone)]
@@ -98,6 +108,15 @@ impl Model {
         self.number
     }
 
+    /// Writes a line of a key's owner, as it is encoded.
+    fn write_for(&mut self, key: &str, line: &JournalLine<'_>) -> u64 {
+        let bytes = line.encode_for(owner_of(key));
+        self.number += 1;
+        count(&mut self.ledger, self.number, &bytes, &self.disk).unwrap();
+        self.lines.push((self.number, bytes));
+        self.number
+    }
+
     /// Returns the amount spent and reserved this month.
     fn used(&self, is: impl Fn(&str, &str) -> bool) -> (u64, u64) {
         let month = Month::of(self.now);
@@ -120,6 +139,7 @@ impl Model {
                     self.write(&JournalLine::Release { hold });
                 }
             }
+            LedgerStep::Abandon(place, nanos) => self.abandon(place, nanos),
             LedgerStep::Wait(hours) => self.now = self.now.plus(Duration::from_secs(hours * 3_600)),
             LedgerStep::Checkpoint(thousandths) => self.checkpoint(thousandths),
             LedgerStep::Kill => self.kill(),
@@ -130,17 +150,22 @@ impl Model {
         let request = Reserve {
             key_id: key.to_owned(),
             key_limit: Some(KEY_LIMIT),
+            owner: owner_of(key).to_owned(),
+            owner_limit: (!owner_of(key).is_empty()).then_some(OWNER_LIMIT),
             model_id: model.to_owned(),
             model_limit: Some(MODEL_LIMIT),
             nanos,
         };
         let by_key = self.used(|found, _| found == key);
         let by_model = self.used(|_, found| found == model);
-        let fits = by_key.0 + by_key.1 + nanos <= KEY_LIMIT && by_model.0 + by_model.1 + nanos <= MODEL_LIMIT;
+        let by_owner = self.used(|found, _| owner_of(found) == owner_of(key));
+        let fits = by_key.0 + by_key.1 + nanos <= KEY_LIMIT
+            && by_model.0 + by_model.1 + nanos <= MODEL_LIMIT
+            && (owner_of(key).is_empty() || by_owner.0 + by_owner.1 + nanos <= OWNER_LIMIT);
         let checked = self.ledger.check(&request, self.now, RecordReader(&self.disk)).unwrap();
         assert_eq!(checked.is_ok(), fits, "{checked:?} {by_key:?} {by_model:?} {nanos}");
         if fits {
-            let id = self.write(&JournalLine::Reserve { at: self.now, key, model, nanos });
+            let id = self.write_for(key, &JournalLine::Reserve { at: self.now, key, model, nanos });
             self.held.push(Held { id, at: self.now, key, model, nanos });
         }
     }
@@ -150,7 +175,7 @@ impl Model {
         let (key, model) = settled.as_ref().map_or((key, model), |held| (held.key, held.model));
         let hold = settled.map_or(0, |held| held.id);
         let entry = Entry { at: self.now, ..entry(key, model, cost_nanos) };
-        self.write(&entry.line(hold));
+        self.write_for(key, &entry.line(hold));
         let row = self.row(entry.at, key, model);
         row.requests += 1;
         row.prompt_tokens += 10;
@@ -158,6 +183,26 @@ impl Model {
         row.cost_nanos += cost_nanos.unwrap_or(0);
         row.unpriced_requests += u64::from(cost_nanos.is_none());
         self.spent.push((self.now, key, model, cost_nanos.unwrap_or(0)));
+    }
+
+    fn abandon(&mut self, place: usize, nanos: u64) {
+        if place >= self.held.len() {
+            return;
+        }
+        let Held { id, key, model, .. } = self.held.remove(place);
+        let abandoned = Abandoned {
+            at: self.now,
+            key_id: key,
+            owner: owner_of(key),
+            model_id: model,
+            prompt_tokens: 3,
+            cost_nanos: Some(nanos),
+        };
+        self.write_for(key, &abandoned.line(id));
+        let row = self.row(self.now, key, model);
+        row.prompt_tokens += 3;
+        row.cost_nanos += nanos;
+        self.spent.push((self.now, key, model, nanos));
     }
 
     fn checkpoint(&mut self, thousandths: usize) {
@@ -207,6 +252,9 @@ impl Model {
             let view = self.ledger.view(Budget::Key, key, None, self.now, RecordReader(&self.disk)).unwrap();
             assert_eq!((view.spent_nanos, view.held_nanos), used, "{key}");
         }
+        let used = self.used(|found, _| owner_of(found) == "ann");
+        let view = self.ledger.view(Budget::Owner, "ann", None, self.now, RecordReader(&self.disk)).unwrap();
+        assert_eq!((view.spent_nanos, view.held_nanos), used, "all keys of an owner count together");
         for model in MODELS {
             let used = self.used(|_, found| found == model);
             let view = self.ledger.view(Budget::Model, model, None, self.now, RecordReader(&self.disk)).unwrap();
