@@ -201,8 +201,7 @@ impl PendingEntry {
     fn post(&mut self, outcome: Outcome, usage: Usage, cost_nanos: Option<u64>) {
         let Some((budgets, Payer { key_id, owner })) = self.payer.take() else { return };
         let at = budgets.clock.now();
-        let entry =
-            Entry { at, key_id: &key_id, owner: &owner, model_id: &self.model_id, outcome, usage, cost_nanos };
+        let entry = Entry { at, key_id: &key_id, owner: &owner, model_id: &self.model_id, outcome, usage, cost_nanos };
         budgets.ledger.post(&entry, self.hold.take().unwrap_or_else(Hold::none));
     }
 }

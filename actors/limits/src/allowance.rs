@@ -8,22 +8,16 @@
 //! the queue that the shard empties before every decision. The shard withdraws what is not taken, by setting the counter
 //! to zero, before every other decision about the subject: no request is rejected because of an allowance.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use arc_swap::ArcSwapOption;
-
 use super::log::Spend;
+use super::published::Published;
 use super::rule::{LimitUnit, Rule};
 use super::shard::{Admit, Decision, Reservation};
 use super::subject::BucketKey;
 use super::view::LimitView;
-
-/// Number of subjects of a shard that can have an allowance at a time. A subject whose slot is taken asks for each
-/// admission.
-const SLOTS: usize = 1_024;
 
 /// Admissions that callers may take without asking the shard.
 #[derive(Debug)]
@@ -114,55 +108,23 @@ impl Allowance {
     }
 }
 
-/// The allowances of a shard, as callers find them.
-#[derive(Debug)]
-pub(super) struct Allowances(Box<[ArcSwapOption<Allowance>]>);
+/// The allowances of a shard.
+pub(super) type Allowances = Published<Allowance>;
 
-impl Default for Allowances {
-    fn default() -> Self {
-        Self((0..SLOTS).map(|_| ArcSwapOption::empty()).collect())
-    }
-}
-
-impl Allowances {
-    fn slot(&self, key: &BucketKey) -> Option<&ArcSwapOption<Allowance>> {
-        let mut hasher = DefaultHasher::new();
-        key.hash(&mut hasher);
-        let place = usize::try_from(hasher.finish() % SLOTS as u64).ok()?;
-        self.0.get(place)
-    }
-
+impl Published<Allowance> {
     /// Takes an admission; `None` if the shard must be asked.
     pub(super) fn take(&self, admit: &Admit, now: u64) -> Option<(Taken, Decision)> {
-        self.slot(&admit.key)?.load().as_ref()?.take(admit, now)
+        self.of(&admit.key)?.take(admit, now)
     }
 
-    /// Returns whether the slot of this subject is free, or its own.
-    pub(super) fn is_free_for(&self, key: &BucketKey) -> bool {
-        self.slot(key).is_some_and(|slot| slot.load().as_ref().is_none_or(|there| there.key == *key))
-    }
-
-    pub(super) fn publish(&self, allowance: Arc<Allowance>) {
-        if let Some(slot) = self.slot(&allowance.key) {
-            slot.store(Some(allowance));
-        }
-    }
-
-    /// Removes the allowance of a subject.
-    pub(super) fn remove(&self, key: &BucketKey) {
-        if let Some(slot) = self.slot(key)
-            && slot.load().as_ref().is_some_and(|there| there.key == *key)
-        {
-            slot.store(None);
-        }
+    fn of(&self, key: &BucketKey) -> Option<Arc<Allowance>> {
+        self.find(key, |allowance| allowance.key == *key)
     }
 
     /// Withdraws and removes everything, because the shard that granted it has ended.
     pub(super) fn clear(&self) {
-        for slot in &self.0 {
-            if let Some(allowance) = slot.swap(None) {
-                allowance.withdraw();
-            }
+        for allowance in self.take_all() {
+            allowance.withdraw();
         }
     }
 }

@@ -23,6 +23,7 @@ pub mod ledger;
 mod limiter;
 mod log;
 mod plans;
+mod published;
 mod recency;
 mod record;
 mod rule;

@@ -54,8 +54,7 @@ fn a_call_that_may_have_run_is_not_made_again_at_the_same_provider() {
 fn another_provider_follows_a_call_that_may_have_run_unless_the_settings_forbid_it() {
     for (failover_after_start, calls) in [(true, 1), (false, 0)] {
         test_world::run(|tree| async move {
-            let (one, two) =
-                (ScriptedProvider::answering(late()), ScriptedProvider::answering(CallScript::Answer(1)));
+            let (one, two) = (ScriptedProvider::answering(late()), ScriptedProvider::answering(CallScript::Answer(1)));
             let options = ChainOptions { failover_after_start, ..default_options() };
             let chain = chain(&tree, &[&one, &two], options).await;
             assert_eq!(chain.complete(chat_request()).await.is_ok(), failover_after_start);
@@ -139,8 +138,7 @@ async fn paid_chain(tree: &Tree, providers: &[&ScriptedProvider]) -> (Chain, Led
     let members = settings.iter().zip(providers).map(provider).collect();
     let budgets = BudgetGuard { ledger: ledger.clone(), clock: clock.clone(), model_limits: [].into() };
     let (group, arbiters, counter) = (tree.group("chain"), [Arbiter::current()], Arc::new(WordCounter));
-    let chain =
-        Chain::start(&group, &arbiters, registry, members, counter, default_options(), &clock, Some(budgets));
+    let chain = Chain::start(&group, &arbiters, registry, members, counter, default_options(), &clock, Some(budgets));
     ledger.up().await;
     until_running(tree).await;
     (chain, ledger, folder)

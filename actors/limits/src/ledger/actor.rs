@@ -3,6 +3,7 @@
 //! It does not wait for the disk: a grant is one append without a sync, and everything else is asynchronous. Posts do
 //! not wake it: it reads the journal before it replies, and ten times a second.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,20 +13,28 @@ use muster_store::{Frames, Journal, StoreError, StoreHandle};
 use tokio::sync::oneshot;
 
 use super::checkpoint::{self, Loaded};
+use super::credit::{Credit, Payers};
 use super::line::JournalLine;
 use super::messages::{
-    BudgetView, Budgets, BudgetsRequest, Flush, Hold, HoldRequest, LedgerStatus, OwnerBudgetRequest, Refusal,
+    BudgetView, Budgets, BudgetsRequest, Flush, Hold, HoldRequest, LedgerStatus, OwnerBudgetRequest, Refusal, Reserve,
     RowsRequest, StatusRequest,
 };
+use super::period::Month;
 use super::record::{RecordReader, RowRecord};
 use super::row::{Budget, RowKey};
 use super::service::LedgerOptions;
 use super::state::LedgerState;
+use crate::published::Published;
 use muster_core::supervise::{BuildError, Control};
-use muster_core::{Clock, Error, Kind};
+use muster_core::{Clock, Error, Kind, Millis};
 
 /// Maximum number of open holds: they are stored together in one record.
 const MAX_HOLDS: usize = 6_000;
+/// A payer whose previous call was at most so many milliseconds ago gets a credit, which lasts so long.
+const BUSY: u64 = 50;
+const CREDIT_LASTS: u64 = 100;
+/// Maximum number of payers remembered for that.
+const MAX_RECENT: usize = 10_000;
 /// A buffer that grew beyond this many bytes is not reused.
 const BUFFER: usize = 1 << 20;
 
@@ -38,6 +47,7 @@ pub(super) struct LedgerResources {
     pub(super) journal: Arc<Journal>,
     pub(super) clock: Clock,
     pub(super) options: LedgerOptions,
+    pub(super) credits: Arc<Published<Credit>>,
 }
 
 /// Follows the journal, grants holds and writes checkpoints.
@@ -50,6 +60,10 @@ pub(crate) struct LedgerActor {
     syncing: bool,
     saving: bool,
     flushes: Waiters,
+    /// Payers of recent holds, and when the last one was asked for.
+    recent: HashMap<Payers, Millis>,
+    /// Credits of which something is set aside.
+    credits: HashMap<Payers, Arc<Credit>>,
 }
 
 impl std::fmt::Debug for LedgerActor {
@@ -60,11 +74,25 @@ impl std::fmt::Debug for LedgerActor {
 
 impl LedgerActor {
     pub(super) async fn build(resources: LedgerResources, _: Control) -> Result<Self, BuildError> {
+        // Those of an earlier incarnation.
+        for credit in resources.credits.take_all() {
+            credit.withdraw();
+        }
         let (store, journal) = (Arc::clone(&resources.store), Arc::clone(&resources.journal));
         let Loaded { ledger, follower, torn_bytes } =
             tokio::task::spawn_blocking(move || checkpoint::load(store.as_ref(), &journal)).await??;
-        let (buffer, flushes) = (Vec::new(), Waiters::new());
-        Ok(Self { resources, ledger, follower, torn_bytes, buffer, syncing: false, saving: false, flushes })
+        Ok(Self {
+            resources,
+            ledger,
+            follower,
+            torn_bytes,
+            buffer: Vec::new(),
+            syncing: false,
+            saving: false,
+            flushes: Waiters::new(),
+            recent: HashMap::new(),
+            credits: HashMap::new(),
+        })
     }
 
     /// Applies the journal lines written since the last call. If that fails, the state in memory cannot be trusted: the
@@ -85,21 +113,84 @@ impl LedgerActor {
         Ok(())
     }
 
-    fn grant(&mut self, HoldRequest(request): HoldRequest, context: &mut Context<Self>) -> Result<Hold, Refusal> {
+    fn grant(&mut self, request: &Reserve, context: &mut Context<Self>) -> Result<Hold, Refusal> {
         self.catch_up(context).map_err(Refusal::Error)?;
         if self.ledger.holds() >= MAX_HOLDS {
             let error = Error::new(Kind::Unavailable, "too many calls with a budget are in progress: try again");
             return Err(Refusal::Error(error.retry_in(Duration::from_secs(1))));
         }
         let at = self.resources.clock.now();
-        let checked = self.ledger.check(&request, at, RecordReader(self.resources.store.as_ref()));
-        checked.map_err(|error| Refusal::Error(stop_broken(&error, context)))?.map_err(Refusal::Exhausted)?;
-        let line = JournalLine::Reserve { at, key: &request.key_id, model: &request.model_id, nanos: request.nanos };
-        let id = self.resources.journal.append(&line.encode_for(&request.owner)).map_err(write_failed)?;
+        let payers = Payers::of(request);
+        // Another caller's request may have led to a credit while this one was on its way.
+        if let Some(drawn) = draw(&self.resources.credits, &self.resources.journal, request, at) {
+            return drawn;
+        }
+        let granted = self.decide(request, &payers, at);
+        let id = granted.map_err(|error| Refusal::Error(stop_broken(&error, context)))??;
         let hold = Hold::new(&self.resources.journal, id, request.nanos);
         // Applies the hold itself, before the next one is requested.
+        self.ledger.expect_own(id);
         self.catch_up(context).map_err(Refusal::Error)?;
+        self.extend_credit(request, payers, at).map_err(|error| Refusal::Error(stop_broken(&error, context)))?;
         Ok(hold)
+    }
+
+    /// Writes the line of a hold if the budgets are sufficient; returns its number.
+    fn decide(&mut self, request: &Reserve, payers: &Payers, at: Millis) -> Result<Result<u64, Refusal>, StoreError> {
+        self.withdraw(payers)?;
+        let store = Arc::clone(&self.resources.store);
+        let mut checked = self.ledger.check(request, at, RecordReader(store.as_ref()))?;
+        if checked.is_err() {
+            // What is set aside for other payers of the same budgets may be all that is missing.
+            self.withdraw_where(|_| true)?;
+            checked = self.ledger.check(request, at, RecordReader(store.as_ref()))?;
+        }
+        if let Err(exhausted) = checked {
+            return Ok(Err(Refusal::Exhausted(exhausted)));
+        }
+        Ok(write_hold(&self.resources.journal, request, at))
+    }
+
+    /// Sets money aside for the next calls if the previous one was a moment ago.
+    fn extend_credit(&mut self, request: &Reserve, payers: Payers, at: Millis) -> Result<(), StoreError> {
+        if self.recent.len() >= MAX_RECENT {
+            self.recent.clear();
+        }
+        let before = self.recent.insert(payers.clone(), at);
+        let busy = before.is_some_and(|before| at < Millis(before.0.saturating_add(BUSY)));
+        let free = self.resources.credits.is_free_for(&payers, |there| there.payers == payers);
+        if !busy || !free || self.ledger.holds() >= MAX_HOLDS / 2 {
+            return Ok(());
+        }
+        let store = Arc::clone(&self.resources.store);
+        if let Some(nanos) = self.ledger.set_ahead(request, at, RecordReader(store.as_ref()))? {
+            let until = Millis(at.0.saturating_add(CREDIT_LASTS)).min(Month::of(at).end());
+            let credit = Arc::new(Credit::new(request, nanos, at, until));
+            self.resources.credits.publish(&payers, Arc::clone(&credit));
+            self.credits.insert(payers, credit);
+        }
+        Ok(())
+    }
+
+    /// Withdraws the credit of a payer; lines of what was drawn may still be to be applied.
+    fn withdraw(&mut self, payers: &Payers) -> Result<(), StoreError> {
+        let Some(credit) = self.credits.get(payers) else { return Ok(()) };
+        let unused = credit.withdraw();
+        self.ledger.release_ahead(payers, unused, RecordReader(self.resources.store.as_ref()))?;
+        if !self.ledger.has_ahead(payers) {
+            self.credits.remove(payers);
+        }
+        Ok(())
+    }
+
+    /// Withdraws all credits, or those that are over.
+    fn withdraw_where(&mut self, over: impl Fn(&Credit) -> bool) -> Result<(), StoreError> {
+        let over = self.credits.iter().filter(|(_, credit)| over(credit)).map(|(payers, _)| payers.clone());
+        for payers in over.collect::<Vec<_>>() {
+            self.withdraw(&payers)?;
+            self.resources.credits.remove(&payers, |there| there.payers == payers);
+        }
+        Ok(())
     }
 
     fn sync(&mut self, context: &mut Context<Self>) {
@@ -191,6 +282,31 @@ fn stop_broken(error: &StoreError, context: &mut Context<LedgerActor>) -> Error 
     Error::new(Kind::Unavailable, "the ledger is restarting").retry_in(Duration::from_secs(1))
 }
 
+/// Writes the line of a hold; returns its number.
+fn write_hold(journal: &Journal, request: &Reserve, at: Millis) -> Result<u64, Refusal> {
+    let line = JournalLine::Reserve { at, key: &request.key_id, model: &request.model_id, nanos: request.nanos };
+    journal.append(&line.encode_for(&request.owner)).map_err(write_failed)
+}
+
+/// Draws a hold from a credit; `None` if the actor must be asked.
+pub(super) fn draw(
+    credits: &Published<Credit>,
+    journal: &Arc<Journal>,
+    request: &Reserve,
+    now: Millis,
+) -> Option<Result<Hold, Refusal>> {
+    let payers = Payers::of(request);
+    let credit = credits.find(&payers, |credit| credit.payers == payers)?;
+    if !credit.draw(request, now) {
+        return None;
+    }
+    let written = write_hold(journal, request, now);
+    if written.is_err() {
+        credit.give_back(request.nanos);
+    }
+    Some(written.map(|id| Hold::new(journal, id, request.nanos)))
+}
+
 /// A hold that is not in the journal is not granted: after a crash nothing would account for it.
 fn write_failed(error: StoreError) -> Refusal {
     tracing::warn!(%error, "a hold of the ledger was not written");
@@ -203,8 +319,13 @@ impl Actor for LedgerActor {
     fn started(&mut self, context: &mut Context<Self>) {
         let options = &self.resources.options;
         context.run_interval(options.sync_every, |actor, context| {
+            let now = actor.resources.clock.now();
             // An error stops the actor.
-            let _ = actor.catch_up(context);
+            if actor.catch_up(context).is_ok()
+                && let Err(error) = actor.withdraw_where(|credit| credit.has_ended(now))
+            {
+                stop_broken(&error, context);
+            }
             actor.sync(context);
         });
         context.run_interval(options.checkpoint_every, Self::checkpoint);
@@ -225,7 +346,7 @@ impl Handler<HoldRequest> for LedgerActor {
     type Result = Result<Hold, Refusal>;
 
     fn handle(&mut self, request: HoldRequest, context: &mut Context<Self>) -> Self::Result {
-        self.grant(request, context)
+        self.grant(&request.0, context)
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! [`Ledger`] is the public interface. A post is one line appended to a journal by its caller before [`Ledger::post`]
 //! returns: from then on it survives `kill -9`, and no actor is involved. The actor follows the journal and
-//! sums up its lines. It grants holds ([`Ledger::reserve`]) sequentially, so budgets are exact under concurrency, and
-//! writes each grant to the journal before replying. Every few seconds it writes changes to the store and removes the
+//! sums up its lines. It grants holds ([`Ledger::reserve`]) sequentially, so budgets are exact under concurrency; where
+//! much is left, it sets money aside from which calls draw their holds without asking (module `credit`). Each hold is
+//! written to the journal before its call. Every few seconds it writes changes to the store and removes the
 //! journal up to that point. After any crash, the ledger is the state of the store plus the journal lines after it;
 //! every record states which lines it includes, so none is counted twice.
 //!
@@ -17,6 +18,7 @@
 
 mod actor;
 mod checkpoint;
+mod credit;
 mod line;
 mod messages;
 mod period;
@@ -28,7 +30,9 @@ mod state;
 mod tests;
 mod usage;
 
-pub use messages::{Abandoned, BudgetView, Budgets, Entry, Exhausted, Hold, LedgerStatus, Query, Refusal, Reserve, UsageRow};
+pub use messages::{
+    Abandoned, BudgetView, Budgets, Entry, Exhausted, Hold, LedgerStatus, Query, Refusal, Reserve, UsageRow,
+};
 pub use period::Day;
 pub use row::{Budget, Outcome, Row};
 pub use service::{Ledger, LedgerOptions, nanos_of_usd};

@@ -7,7 +7,8 @@ use std::time::Duration;
 use actix_rt::ArbiterHandle;
 use muster_store::{Journal, JournalOptions, JournalStats, StoreError, StoreHandle};
 
-use super::actor::{LedgerActor, LedgerResources};
+use super::actor::{LedgerActor, LedgerResources, draw};
+use super::credit::Credit;
 use super::line::bounded;
 use super::messages::{
     Abandoned, BudgetView, Budgets, BudgetsRequest, Entry, Flush, Hold, HoldRequest, LedgerStatus, OwnerBudgetRequest,
@@ -15,6 +16,7 @@ use super::messages::{
 };
 use super::record::{self, HEAD, Head};
 use super::usage;
+use crate::published::Published;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Clock, Error, Kind};
 
@@ -53,6 +55,8 @@ impl Default for LedgerOptions {
 pub struct Ledger {
     actor: Handle<LedgerActor>,
     journal: Arc<Journal>,
+    credits: Arc<Published<Credit>>,
+    clock: Clock,
     store: StoreHandle,
 }
 
@@ -81,10 +85,22 @@ impl Ledger {
         let above = head.map_or(0, |head| head.line);
         let journal = Arc::new(Journal::open(folder, above, options.journal.clone())?);
         let mailbox = options.mailbox;
-        let resources =
-            LedgerResources { store: Arc::clone(store), journal: Arc::clone(&journal), clock: clock.clone(), options };
+        let credits = Arc::<Published<Credit>>::default();
+        let resources = LedgerResources {
+            store: Arc::clone(store),
+            journal: Arc::clone(&journal),
+            clock: clock.clone(),
+            options,
+            credits: Arc::clone(&credits),
+        };
         let spec = ChildSpec::new("ledger", arbiter, move |control| LedgerActor::build(resources.clone(), control));
-        Ok(Self { actor: group.start(spec.capacity(mailbox)), journal, store: Arc::clone(store) })
+        Ok(Self {
+            actor: group.start(spec.capacity(mailbox)),
+            journal,
+            credits,
+            clock: clock.clone(),
+            store: Arc::clone(store),
+        })
     }
 
     /// Waits until everything is restored.
@@ -110,6 +126,9 @@ impl Ledger {
         }
         for id in [&mut request.key_id, &mut request.model_id, &mut request.owner] {
             id.truncate(bounded(id).len());
+        }
+        if let Some(drawn) = draw(&self.credits, &self.journal, &request, self.clock.now()) {
+            return drawn;
         }
         self.actor.ask(HoldRequest(request)).await.map_err(|error| Refusal::Error(error.into()))?
     }

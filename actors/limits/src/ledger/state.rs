@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use muster_store::StoreError;
 
+use super::credit::Payers;
 use super::line::{JournalLine, usage};
 use super::messages::{BudgetView, Exhausted, Reserve};
 use super::period::{Day, Month};
@@ -17,12 +18,32 @@ use muster_core::Millis;
 /// Maximum number of records kept in memory that are also in the store.
 const CACHE: usize = 20_000;
 
+/// Calls for which money is set aside in advance: their largest and smallest number, and the part of what is left of a
+/// budget that it may be.
+const MOST_AHEAD: u64 = 64;
+const LEAST_AHEAD: u64 = 4;
+const AHEAD_PART: u64 = 64;
+
+/// Returns the budgets of a call that have a limit: whose, its id, the limit.
+fn limited(request: &Reserve) -> impl Iterator<Item = (Budget, &str, u64)> {
+    let budgets = [
+        (Budget::Key, request.key_id.as_str(), request.key_limit),
+        (Budget::Owner, request.owner.as_str(), request.owner_limit),
+        (Budget::Model, request.model_id.as_str(), request.model_limit),
+    ];
+    budgets.into_iter().filter_map(|(budget, id, limit)| Some((budget, id, limit?)))
+}
+
 /// Everything that is not in the store yet, and a cache of what is.
 #[derive(Debug, Default)]
 pub(super) struct LedgerState {
     rows: HashMap<RowKey, RowRecord>,
     accounts: HashMap<AccountKey, Account>,
     holds: BTreeMap<u64, HoldRecord>,
+    /// Money set aside, by whose budgets it counts against.
+    ahead: HashMap<Payers, Ahead>,
+    /// The line of a hold that the actor granted itself, which draws nothing that was set aside.
+    own: Option<u64>,
     /// The last line applied, and the last line up to which everything is in the store.
     applied: u64,
     saved: u64,
@@ -32,11 +53,20 @@ pub(super) struct LedgerState {
 struct Account {
     record: AccountRecord,
     held_nanos: u64,
+    /// Set aside for calls that draw without asking.
+    ahead_nanos: u64,
+}
+
+/// Money set aside in a month: its credit, and lines that are still to be applied.
+#[derive(Debug, Clone, Copy)]
+struct Ahead {
+    at: Millis,
+    nanos: u64,
 }
 
 /// Whose monthly totals an amount counts against.
 #[derive(Debug, Clone, Copy)]
-struct Payers<'a> {
+struct PayersRef<'a> {
     key: &'a str,
     model: &'a str,
     /// Empty for none.
@@ -44,8 +74,14 @@ struct Payers<'a> {
 }
 
 impl HoldRecord {
-    fn payers(&self) -> Payers<'_> {
-        Payers { key: &self.key, model: &self.model, owner: &self.owner }
+    fn payers(&self) -> PayersRef<'_> {
+        PayersRef { key: &self.key, model: &self.model, owner: &self.owner }
+    }
+}
+
+impl Payers {
+    fn by_ref(&self) -> PayersRef<'_> {
+        PayersRef { key: &self.key, model: &self.model, owner: &self.owner }
     }
 }
 
@@ -115,6 +151,10 @@ impl LedgerState {
             JournalLine::Reserve { at, key, model, nanos } => {
                 let held =
                     HoldRecord { id: number, at, key: key.into(), model: model.into(), nanos, owner: owner.into() };
+                if self.own != Some(number) {
+                    let payers = Payers { key: key.into(), owner: owner.into(), model: model.into() };
+                    self.release_ahead(&payers, nanos, reader)?;
+                }
                 self.reserve(held, reader)?;
             }
             JournalLine::Post {
@@ -133,14 +173,14 @@ impl LedgerState {
                 if let Some(row) = row {
                     row.post(outcome, usage(prompt_tokens, completion_tokens, estimated), cost_nanos);
                 }
-                self.spend(number, at, Payers { key, model, owner }, cost_nanos.unwrap_or(0), reader)?;
+                self.spend(number, at, PayersRef { key, model, owner }, cost_nanos.unwrap_or(0), reader)?;
             }
             JournalLine::Abandon { at, key, model, prompt_tokens, cost_nanos, hold } => {
                 self.release(hold, reader)?;
                 if let Some(row) = self.row(number, at, key, model, reader)? {
                     row.abandon(prompt_tokens, cost_nanos);
                 }
-                self.spend(number, at, Payers { key, model, owner }, cost_nanos.unwrap_or(0), reader)?;
+                self.spend(number, at, PayersRef { key, model, owner }, cost_nanos.unwrap_or(0), reader)?;
             }
             JournalLine::Release { hold } => drop(self.release(hold, reader)?),
             JournalLine::Charge { hold } => {
@@ -162,21 +202,82 @@ impl LedgerState {
         now: Millis,
         reader: RecordReader<'_>,
     ) -> Result<Result<(), Exhausted>, StoreError> {
-        let budgets = [
-            (Budget::Key, &request.key_id, request.key_limit),
-            (Budget::Owner, &request.owner, request.owner_limit),
-            (Budget::Model, &request.model_id, request.model_limit),
-        ];
-        for (budget, id, limit) in budgets {
-            let Some(limit_nanos) = limit else { continue };
-            let view = self.view(budget, id, limit, now, reader)?;
-            let used = view.spent_nanos.saturating_add(view.held_nanos);
-            if used.saturating_add(request.nanos) > limit_nanos {
+        for (budget, id, limit_nanos) in limited(request) {
+            let left = self.left(budget, id, limit_nanos, now, reader)?;
+            if request.nanos > left {
+                let view = self.view(budget, id, Some(limit_nanos), now, reader)?;
                 let BudgetView { spent_nanos, held_nanos, resets_at, .. } = view;
                 return Ok(Err(Exhausted { which: budget, spent_nanos, held_nanos, limit_nanos, resets_at }));
             }
         }
         Ok(Ok(()))
+    }
+
+    /// Returns what is left of a budget in the month of `now`.
+    fn left(
+        &mut self,
+        budget: Budget,
+        id: &str,
+        limit_nanos: u64,
+        now: Millis,
+        reader: RecordReader<'_>,
+    ) -> Result<u64, StoreError> {
+        let key = AccountKey { month: Month::of(now), budget, id: id.into() };
+        let account = self.account(key, reader)?;
+        let used = account.record.spent_nanos.saturating_add(account.held_nanos).saturating_add(account.ahead_nanos);
+        Ok(limit_nanos.saturating_sub(used))
+    }
+
+    /// Sets money aside for calls like this one: at most that of [`MOST_AHEAD`], and a small part of what is left of each
+    /// budget. Returns the amount; `None` if too little is left.
+    pub(super) fn set_ahead(
+        &mut self,
+        request: &Reserve,
+        now: Millis,
+        reader: RecordReader<'_>,
+    ) -> Result<Option<u64>, StoreError> {
+        let mut nanos = request.nanos.saturating_mul(MOST_AHEAD);
+        for (budget, id, limit_nanos) in limited(request) {
+            nanos = nanos.min(self.left(budget, id, limit_nanos, now, reader)? / AHEAD_PART);
+        }
+        let payers = Payers::of(request);
+        // One at a time: what is set aside belongs to one month.
+        if nanos < request.nanos.saturating_mul(LEAST_AHEAD) || self.ahead.contains_key(&payers) {
+            return Ok(None);
+        }
+        self.update_accounts(now, payers.by_ref(), reader, |account| {
+            account.ahead_nanos = account.ahead_nanos.saturating_add(nanos);
+        })?;
+        self.ahead.insert(payers, Ahead { at: now, nanos });
+        Ok(Some(nanos))
+    }
+
+    /// Releases money that was set aside: it is held now, or was withdrawn.
+    pub(super) fn release_ahead(
+        &mut self,
+        payers: &Payers,
+        nanos: u64,
+        reader: RecordReader<'_>,
+    ) -> Result<(), StoreError> {
+        let Some(ahead) = self.ahead.get_mut(payers) else { return Ok(()) };
+        let released = nanos.min(ahead.nanos);
+        ahead.nanos -= released;
+        let (at, empty) = (ahead.at, ahead.nanos == 0);
+        if empty {
+            self.ahead.remove(payers);
+        }
+        self.update_accounts(at, payers.by_ref(), reader, |account| {
+            account.ahead_nanos = account.ahead_nanos.saturating_sub(released);
+        })
+    }
+
+    pub(super) fn has_ahead(&self, payers: &Payers) -> bool {
+        self.ahead.contains_key(payers)
+    }
+
+    /// Records that the line with this number is a hold that the actor granted itself.
+    pub(super) fn expect_own(&mut self, number: u64) {
+        self.own = Some(number);
     }
 
     /// Returns the state of a budget in the month of `now`.
@@ -228,7 +329,8 @@ impl LedgerState {
         if self.cached() > CACHE {
             let saved = self.saved;
             self.rows.retain(|_, row| row.line > saved);
-            self.accounts.retain(|_, account| account.record.line > saved || account.held_nanos > 0);
+            self.accounts
+                .retain(|_, account| account.record.line > saved || account.held_nanos > 0 || account.ahead_nanos > 0);
         }
     }
 
@@ -263,7 +365,7 @@ impl LedgerState {
             Entry::Occupied(found) => Ok(found.into_mut()),
             Entry::Vacant(absent) => {
                 let record = reader.account(absent.key())?.unwrap_or_default();
-                Ok(absent.insert(Account { record, held_nanos: 0 }))
+                Ok(absent.insert(Account { record, held_nanos: 0, ahead_nanos: 0 }))
             }
         }
     }
@@ -272,7 +374,7 @@ impl LedgerState {
     fn update_accounts(
         &mut self,
         at: Millis,
-        Payers { key, model, owner }: Payers<'_>,
+        PayersRef { key, model, owner }: PayersRef<'_>,
         reader: RecordReader<'_>,
         mut each: impl FnMut(&mut Account),
     ) -> Result<(), StoreError> {
@@ -288,7 +390,7 @@ impl LedgerState {
         &mut self,
         number: u64,
         at: Millis,
-        payers: Payers<'_>,
+        payers: PayersRef<'_>,
         nanos: u64,
         reader: RecordReader<'_>,
     ) -> Result<(), StoreError> {

@@ -110,7 +110,7 @@ impl RateShard {
 
     /// Grants an allowance after a request, if the subject's previous one was a moment ago.
     fn grant_allowance(&mut self, key: BucketKey, rules: Arc<[Rule]>, estimate: Estimate) {
-        if self.draining || !self.allowances.is_free_for(&key) {
+        if self.draining || !self.allowances.is_free_for(&key, |there| there.key == key) {
             return;
         }
         let has = |unit| rules.iter().any(|rule| rule.unit == unit);
@@ -121,7 +121,7 @@ impl RateShard {
         let now = self.now();
         let Some(account) = self.account(&key) else { return };
         if let Some(allowance) = account.grant_allowance(key.clone(), rules, each, ALLOWANCE_LASTS, now) {
-            self.allowances.publish(allowance);
+            self.allowances.publish(&key, allowance);
             self.granted.insert(key.clone());
             self.renew(&key);
         }
@@ -132,7 +132,7 @@ impl RateShard {
         let now = self.now();
         for key in self.granted.iter().cloned().collect::<Vec<_>>() {
             if self.account(&key).is_none_or(|account| account.end_allowances(now)) {
-                self.allowances.remove(&key);
+                self.allowances.remove(&key, |there| there.key == key);
                 self.granted.remove(&key);
             }
         }
@@ -141,7 +141,7 @@ impl RateShard {
     /// Withdraws all allowances, before exact writes.
     pub(super) fn withdraw_all(&mut self) {
         for key in std::mem::take(&mut self.granted) {
-            self.allowances.remove(&key);
+            self.allowances.remove(&key, |there| there.key == key);
             if let Some(account) = self.account(&key) {
                 account.withdraw_allowances();
             }

@@ -1,6 +1,7 @@
 //! The ledger under concurrency, faults, kills and calendar changes.
 
 mod budgets;
+mod credits;
 mod faults;
 mod properties;
 mod store_faults;

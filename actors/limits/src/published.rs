@@ -1,0 +1,55 @@
+//! What an actor grants in advance, where callers find it without asking: a table of slots, one grant in each.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+
+/// Number of slots. A grant whose slot is taken is not published: its callers ask.
+const SLOTS: usize = 1_024;
+
+/// Grants by their keys. `is` tells the grant of a key from another one that shares its slot.
+#[derive(Debug)]
+pub(crate) struct Published<T>(Box<[ArcSwapOption<T>]>);
+
+impl<T> Default for Published<T> {
+    fn default() -> Self {
+        Self((0..SLOTS).map(|_| ArcSwapOption::empty()).collect())
+    }
+}
+
+impl<T> Published<T> {
+    fn slot(&self, key: &impl Hash) -> Option<&ArcSwapOption<T>> {
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        self.0.get(usize::try_from(hasher.finish() % SLOTS as u64).ok()?)
+    }
+
+    pub(crate) fn find(&self, key: &impl Hash, is: impl FnOnce(&T) -> bool) -> Option<Arc<T>> {
+        self.slot(key)?.load_full().filter(|grant| is(grant))
+    }
+
+    /// Returns whether a grant of this key can be published.
+    pub(crate) fn is_free_for(&self, key: &impl Hash, is: impl FnOnce(&T) -> bool) -> bool {
+        self.slot(key).is_some_and(|slot| slot.load().as_ref().is_none_or(|there| is(there)))
+    }
+
+    pub(crate) fn publish(&self, key: &impl Hash, grant: Arc<T>) {
+        if let Some(slot) = self.slot(key) {
+            slot.store(Some(grant));
+        }
+    }
+
+    pub(crate) fn remove(&self, key: &impl Hash, is: impl FnOnce(&T) -> bool) {
+        if let Some(slot) = self.slot(key)
+            && slot.load().as_ref().is_some_and(|there| is(there))
+        {
+            slot.store(None);
+        }
+    }
+
+    /// Removes and returns everything.
+    pub(crate) fn take_all(&self) -> impl Iterator<Item = Arc<T>> {
+        self.0.iter().filter_map(|slot| slot.swap(None))
+    }
+}
