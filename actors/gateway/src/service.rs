@@ -160,7 +160,10 @@ impl Chain {
     }
 
     fn pending_entry(&self, spend: Option<&Spend>, requested_model: Option<&String>) -> PendingEntry {
-        PendingEntry::open(self.budgets(), spend, requested_model.map(String::as_str))
+        // A name that a client invented would be a row of the ledger for each of them.
+        let known = |name: &&str| self.registry().names_model(name);
+        let requested = requested_model.map(|name| Some(name.as_str()).filter(known).unwrap_or("other"));
+        PendingEntry::open(self.budgets(), spend, requested)
     }
 
     fn paid_by<'a>(&'a self, spend: Option<&'a Spend>) -> Option<PaidBy<'a>> {
