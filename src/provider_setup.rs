@@ -9,7 +9,8 @@ use muster_limits::ledger::{Ledger, nanos_of_usd};
 use muster_models::ChatModel;
 use muster_providers::{
     Adapter, AnthropicAdapter, Catalogue, ChatRequest, ConfigError, EMBEDDED_MODEL, EMBEDDED_PROVIDER, EmbeddedAdapter,
-    GeminiAdapter, HttpConfig, OpenAiAdapter, Price, ProviderKind, ProviderSettings, Registry, Secret, TimeoutOverrides, Timeouts,
+    GeminiAdapter, HttpConfig, OpenAiAdapter, Price, ProviderKind, ProviderSettings, Registry, Secret,
+    TimeoutOverrides, Timeouts,
 };
 
 use crate::app::{StartError, failed};
@@ -110,8 +111,8 @@ fn over_http<A: Adapter>(
     adapter: fn(HttpConfig) -> Result<A, ConfigError>,
 ) -> Result<Arc<dyn Adapter>, StartError> {
     let settings = settings(provider, registry.catalogue());
-    let mut config = HttpConfig::new(&provider.id, settings.base_url.unwrap_or_default())
-        .with_forward(provider.forward.clone());
+    let mut config =
+        HttpConfig::new(&provider.id, settings.base_url.unwrap_or_default()).with_forward(provider.forward.clone());
     if let Some(key) = &provider.api_key {
         config = config.with_key(Secret::new(key.0.clone()));
     }

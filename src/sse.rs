@@ -167,11 +167,7 @@ impl<F: Frames + Unpin> Body<F> {
 }
 
 /// Writes a part of an answer; breaks at its end.
-fn answer(
-    frames: &mut impl Frames,
-    part: Option<Result<ChatEvent, Error>>,
-    out: &mut BytesMut,
-) -> ControlFlow<()> {
+fn answer(frames: &mut impl Frames, part: Option<Result<ChatEvent, Error>>, out: &mut BytesMut) -> ControlFlow<()> {
     match part {
         Some(Ok(ChatEvent::Delta(delta))) => {
             frames.delta(&delta, out);

@@ -112,16 +112,18 @@ impl Shape {
 
 /// A server with two priced providers, of which the second is also the hedge.
 fn two(one: &Billing, other: &Billing) -> Muster {
-    let order = "[chain]\norder = [\"one\", \"two\"]\nbreaker_min_calls = 100000\nbreaker_consecutive_failures = 100000\n";
+    let order =
+        "[chain]\norder = [\"one\", \"two\"]\nbreaker_min_calls = 100000\nbreaker_consecutive_failures = 100000\n";
     Muster::start(&format!("{}{}{order}", one.provider("one", "alpha"), other.provider("two", "beta")))
 }
 
 async fn limited(admin: &Client, usd: f64) -> Client {
-    let key = json!({ "name": "n", "scopes": ["chat"], "plan_a": "enterprise", "plan_b": "enterprise", "budget_usd": usd });
+    let key =
+        json!({ "name": "n", "scopes": ["chat"], "plan_a": "enterprise", "plan_b": "enterprise", "budget_usd": usd });
     admin.with(admin.make_key(&key).await)
 }
 
-/// The evidence: ten calls with 600 kB of tools, each 0.15 USD.
+/// The evidence: ten calls with about 600 kB of tools, each 0.15 USD.
 #[tokio::test]
 async fn ten_calls_with_large_tools_spend_no_more_than_the_budget_and_one_call() {
     for chat in [Chat::B, Chat::Messages, Chat::Responses] {
@@ -131,8 +133,8 @@ async fn ten_calls_with_large_tools_spend_no_more_than_the_budget_and_one_call()
             let client = limited(&muster.client(), 0.20).await;
             let shape = Shape {
                 text: 10,
-                tool: if part == "tool" { 600_000 } else { 0 },
-                format: if part == "format" { 600_000 } else { 0 },
+                tool: if part == "tool" { 590_000 } else { 0 },
+                format: if part == "format" { 590_000 } else { 0 },
                 images: 0,
                 choices: 1,
                 max_tokens: 16,
@@ -143,7 +145,7 @@ async fn ten_calls_with_large_tools_spend_no_more_than_the_budget_and_one_call()
                 assert!([200, 429].contains(&got.status), "{chat:?}, {part}: {}", got.text);
             }
             let billed = upstream.billed();
-            assert!(billed <= 0.20 + upstream.dearest(), "{chat:?}, {part}: {billed} USD of 0.20");
+            assert!(billed > 0.0 && billed <= 0.20 + upstream.dearest(), "{chat:?}, {part}: {billed} USD of 0.20");
         }
     }
 }
@@ -206,8 +208,14 @@ struct Call {
 fn shape() -> impl Strategy<Value = Shape> {
     let size = || prop_oneof![3 => Just(0_usize), 1 => 10..60_000_usize];
     let rest = (0..3_usize, 1..=4_u32, 1..2_000_u32);
-    (10..40_000_usize, size(), size(), rest)
-        .prop_map(|(text, tool, format, (images, choices, max_tokens))| Shape { text, tool, format, images, choices, max_tokens })
+    (10..40_000_usize, size(), size(), rest).prop_map(|(text, tool, format, (images, choices, max_tokens))| Shape {
+        text,
+        tool,
+        format,
+        images,
+        choices,
+        max_tokens,
+    })
 }
 
 fn call() -> impl Strategy<Value = Call> {
@@ -219,8 +227,10 @@ fn call() -> impl Strategy<Value = Call> {
     ];
     (0..DIALECTS.len(), shape(), any::<bool>(), act, any::<bool>(), 1..5_usize, any::<bool>()).prop_map(
         |(chat, shape, streamed, act, leaves, together, hedged)| {
-            // A call that is not answered must be left or hedged.
-            let leaves = leaves || (act == Act::Stall && !hedged) || (act == Act::Stall && streamed);
+            // A call that is not answered must be left or hedged; one that is left is still running at the provider.
+            let leaves = leaves || (act == Act::Stall && (!hedged || streamed));
+            let act = if leaves { Act::Stall } else { act };
+            let hedged = hedged && !leaves;
             Call { chat, shape, streamed, act, leaves, together, hedged }
         },
     )
@@ -325,8 +335,18 @@ async fn members_whose_cost_is_unknown_are_rejected_by_name_unless_the_settings_
     let sent = upstream.last_request();
     let mut names: Vec<&str> = sent.as_object().unwrap().keys().map(String::as_str).collect();
     names.sort_unstable();
-    let expected = ["logit_bias", "max_tokens", "messages", "model", "prompt_cache_key", "reasoning_effort",
-        "safety_identifier", "stream", "temperature", "user"];
+    let expected = [
+        "logit_bias",
+        "max_tokens",
+        "messages",
+        "model",
+        "prompt_cache_key",
+        "reasoning_effort",
+        "safety_identifier",
+        "stream",
+        "temperature",
+        "user",
+    ];
     assert_eq!(names, expected);
 
     let provider = upstream.provider("one", "alpha") + "forward = [\"top_k\"]\n";

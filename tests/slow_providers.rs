@@ -113,7 +113,8 @@ async fn a_provider_and_a_model_have_timeouts_of_their_own() {
 async fn where_every_provider_throttles_the_answer_is_429_with_the_soonest_time() {
     for wire in [Wire::OpenAi, Wire::Anthropic, Wire::Gemini] {
         for chat in Chat::EVERY {
-            let throttled = |wait: &'static str| Upstream::with_wire(wire, UpstreamAction::Status(429, wait, wire.throttled()));
+            let throttled =
+                |wait: &'static str| Upstream::with_wire(wire, UpstreamAction::Status(429, wait, wire.throttled()));
             let (one, two) = (throttled("retry-after: 30\r\n"), throttled("retry-after: 9\r\n"));
             let muster = Muster::start(&format!(
                 "{}{}[chain]\norder = [\"one\", \"two\"]\n",
@@ -143,7 +144,9 @@ async fn listed(client: &Client, model: &str) -> Value {
 
 #[tokio::test]
 async fn a_broken_model_leaves_the_providers_other_models_in_service() {
-    for (status, body) in [(500, BROKEN), (404, r#"{"error": {"message": "no such model", "code": "model_not_found"}}"#)] {
+    for (status, body) in
+        [(500, BROKEN), (404, r#"{"error": {"message": "no such model", "code": "model_not_found"}}"#)]
+    {
         let upstream = Upstream::start(UpstreamAction::Status(status, "", body));
         let provider = upstream.provider("one", "alpha\", \"beta");
         let settings = "[chain]\norder = [\"one\"]\nretries = 0\nbreaker_consecutive_failures = 3\n";

@@ -5,14 +5,15 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
 use muster_gateway::{
-    Attempt, AttemptOutcome, Chain, ChainError, CompletedChat, CompletedEmbedding, GatewayChatRequest, Settlement, StreamEnd,
+    Attempt, AttemptOutcome, Chain, ChainError, CompletedChat, CompletedEmbedding, GatewayChatRequest, Settlement,
+    StreamEnd,
 };
 use muster_providers::{FinishReason, Usage};
 
 use super::Otel;
-use crate::chat::label;
 use super::context::Context;
 use super::span::{Attribute, Kind, Span};
+use crate::chat::label;
 
 /// What a model is requested for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

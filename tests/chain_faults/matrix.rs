@@ -147,7 +147,9 @@ impl MatrixCell {
         assert_eq!((number("requests"), number("cancelled")), (1, 0), "{self:?}: {line}");
         match (self.fault.timing(self.streamed), self.fallback) {
             (FaultTiming::BeforeContent, Fallback::None) => {
-                assert_eq!((number("failed"), tokens.1), (1, 0), "{self:?}: {line}");
+                assert_eq!(number("failed"), 1, "{self:?}: {line}");
+                // What may have been produced until the time-out is an estimate.
+                assert!(tokens.1 == 0 || charged, "{self:?}: {line}");
                 assert_eq!(tokens.0 > 0, charged, "{self:?}: {line}");
                 // The model has no price.
                 assert_eq!(line["cost_usd"], 0.0, "{self:?}: {line}");

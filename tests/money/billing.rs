@@ -206,13 +206,14 @@ async fn answer(
         }
         Act::Answer => {
             produced(limit * choices);
-            let choice = |index: u64| {
-                json!({"index": index, "message": {"role": "assistant", "content": "abcd"}, "finish_reason": "stop"})
-            };
+            let choice = |index: u64| json!({"index": index, "message": {"role": "assistant", "content": "abcd"}, "finish_reason": "stop"});
             let answer = json!({"id": "up", "object": "chat.completion", "created": 1, "model": "m",
                 "choices": (0..choices).map(choice).collect::<Vec<_>>(), "usage": usage});
             let answer = answer.to_string();
-            let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", answer.len());
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                answer.len()
+            );
             stream.write_all(format!("{head}{answer}").as_bytes()).await?;
             Ok(true)
         }

@@ -201,7 +201,8 @@ impl Events {
     /// Waits until this text has arrived, also in a comment; all events can still be read.
     pub async fn wait_for_text(&mut self, what: &str) {
         while !self.text.contains(what) {
-            let bytes = self.response.chunk().await.unwrap().unwrap_or_else(|| panic!("{what:?} is not in {:?}", self.text));
+            let bytes =
+                self.response.chunk().await.unwrap().unwrap_or_else(|| panic!("{what:?} is not in {:?}", self.text));
             self.text.push_str(std::str::from_utf8(&bytes).unwrap());
         }
     }

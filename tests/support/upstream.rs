@@ -164,7 +164,8 @@ async fn connection(mut stream: TcpStream, script: &Script) -> std::io::Result<(
             let mut released = script.released.subscribe();
             let released = async { released.wait_for(|&released| released).await.is_ok() };
             // A client that leaves meanwhile is noticed.
-            let left = async { stream.readable().await.is_ok() && stream.read_buf(&mut buffer).await.unwrap_or(0) == 0 };
+            let left =
+                async { stream.readable().await.is_ok() && stream.read_buf(&mut buffer).await.unwrap_or(0) == 0 };
             tokio::select! {
                 true = released => {}
                 true = left => {
@@ -245,7 +246,9 @@ async fn answer(stream: &mut TcpStream, action: UpstreamAction, wire: Wire) -> s
         UpstreamAction::Malformed | UpstreamAction::MalformedAfter(_) => whole(stream, 200, "", OOPS).await,
         UpstreamAction::WholeAs(kind, words) => whole_as(stream, 200, "", kind, &wire.whole(words)).await,
         UpstreamAction::Held(_) => unreachable!("it was released"),
-        UpstreamAction::Endless | UpstreamAction::HeldAfter(_) | UpstreamAction::EventsAs(..) => panic!("only a stream can be that: {action:?}"),
+        UpstreamAction::Endless | UpstreamAction::HeldAfter(_) | UpstreamAction::EventsAs(..) => {
+            panic!("only a stream can be that: {action:?}")
+        }
     }
 }
 
@@ -272,9 +275,7 @@ async fn stream_events(stream: &mut TcpStream, action: UpstreamAction, script: &
         UpstreamAction::Status(..)
         | UpstreamAction::HangBeforeHeaders
         | UpstreamAction::WholeAs(..)
-        | UpstreamAction::Malformed => {
-            answer(stream, action, wire).await
-        }
+        | UpstreamAction::Malformed => answer(stream, action, wire).await,
         UpstreamAction::HangBeforeContent => {
             deltas(stream, wire, 0).await?;
             stream.write_all(b": keep-alive\n\n: keep-alive\n\n").await?;
@@ -334,17 +335,9 @@ async fn whole(stream: &mut TcpStream, status: u16, headers: &str, body: &str) -
     whole_as(stream, status, headers, "application/json", body).await
 }
 
-async fn whole_as(
-    stream: &mut TcpStream,
-    status: u16,
-    headers: &str,
-    kind: &str,
-    body: &str,
-) -> std::io::Result<bool> {
-    let head = format!(
-        "HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\n{headers}content-length: {}\r\n\r\n",
-        body.len()
-    );
+async fn whole_as(stream: &mut TcpStream, status: u16, headers: &str, kind: &str, body: &str) -> std::io::Result<bool> {
+    let head =
+        format!("HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\n{headers}content-length: {}\r\n\r\n", body.len());
     stream.write_all(head.as_bytes()).await?;
     stream.write_all(body.as_bytes()).await?;
     Ok(true)

@@ -35,9 +35,7 @@ mod stream_timeouts;
 #[cfg(test)]
 mod tests;
 
-pub use breaker::{
-    BreakerChanged, BreakerOptions, BreakerState, BreakerStatus, LastFault, ModelBreakerStatus, Reason,
-};
+pub use breaker::{BreakerChanged, BreakerOptions, BreakerState, BreakerStatus, LastFault, ModelBreakerStatus, Reason};
 pub use budget::BudgetGuard;
 pub use chain::Chain;
 pub use jitter::Jitter;

@@ -46,6 +46,7 @@ impl Chain {
         let meter = self.meter(&request, &served.route);
         let usage = reply.usage.unwrap_or_else(|| meter.counted(&reply));
         let cost_nanos = meter.cost_nanos(usage);
+        served.outrun.into_iter().for_each(|account| account.outrun(usage.completion_tokens));
         record_success(entry, &served.route.candidate.model_id, served.hold, usage, cost_nanos);
         Ok(CompletedChat {
             cost_nanos,
@@ -76,7 +77,8 @@ impl Chain {
             Ok(mut served) => {
                 let meter = self.meter(&request, &served.route);
                 let hold = std::mem::replace(&mut served.hold, Hold::none());
-                Ok(AnswerStream::new(served, account.with_meter(meter, hold), self.options(), started))
+                let account = account.with_meter(meter, hold, std::mem::take(&mut served.outrun));
+                Ok(AnswerStream::new(served, account, self.options(), started))
             }
             Err(error) => {
                 account.fail();

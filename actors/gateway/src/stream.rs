@@ -68,7 +68,8 @@ impl AnswerStream {
         started: Instant,
     ) -> Self {
         served.permit.alive();
-        let timeouts = StreamTimeouts::new(served.route.timeouts(options).between_deltas, started + options.stream_total);
+        let timeouts =
+            StreamTimeouts::new(served.route.timeouts(options).between_deltas, started + options.stream_total);
         let Opened { head, rest } = served.value;
         Self {
             model_id: served.route.candidate.model_id,

@@ -13,8 +13,8 @@ pub use response::{ChatReplyAgent, GatewayReply};
 
 use crate::app::App;
 use crate::chat;
-use crate::error::{Dialect, HttpError, body};
 use crate::error::sets::{Agent, BodyErrors, NotFound};
+use crate::error::{Dialect, HttpError, body};
 use crate::guard::{ChatAgent, Metered};
 use crate::respond::RequestId;
 use crate::sse::{StreamForm, frame};
@@ -39,8 +39,7 @@ pub async fn chat(
     let asked_at = app.clock.now();
     if request.stream {
         let (id, clock) = (id.0.clone(), app.clock.clone());
-        let frames =
-            async move |streaming: &AnswerStream| Ok(ReplyEvents::new(streaming, id, asked_at, clock));
+        let frames = async move |streaming: &AnswerStream| Ok(ReplyEvents::new(streaming, id, asked_at, clock));
         return chat::stream(&app, call, reservation, form(&app), frames).await;
     }
     let answer = chat::complete(&app, &http, call, reservation).await?;
@@ -63,7 +62,8 @@ pub async fn gateway(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body: request, reservation, .. } = request;
-    let call = request.bound(chat::gateway_request(&http, request.chat.model.clone(), request.chat.request(), &reservation));
+    let call =
+        request.bound(chat::gateway_request(&http, request.chat.model.clone(), request.chat.request(), &reservation));
     let asked_at = app.clock.now();
     if request.chat.stream {
         let (id, shared) = (id.0.clone(), app.clone());

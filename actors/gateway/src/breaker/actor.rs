@@ -6,10 +6,10 @@ use std::time::Duration;
 use actix::{Actor, AsyncContext, Context, Handler, Message, MessageResult};
 use muster_providers::FaultScope;
 
-use super::handle::{BreakerShared, BreakerSnapshot};
-use super::permit::{CallReport, Permit, PermitDecision};
 use super::circuits::{CircuitAdmission, CircuitGrant};
 use super::handle::Entry;
+use super::handle::{BreakerShared, BreakerSnapshot};
+use super::permit::{CallReport, Permit, PermitDecision};
 use super::state::{Breaker, BreakerState, Outcome, Reason};
 use super::status::{BreakerChanged, LastFault};
 

@@ -76,12 +76,7 @@ pub struct ModelView<'a> {
 impl Circuits {
     /// Creates closed breakers.
     pub fn new(options: BreakerOptions) -> Self {
-        Self {
-            options,
-            provider: Breaker::new(options),
-            models: HashMap::new(),
-            all: Window::new(options.window),
-        }
+        Self { options, provider: Breaker::new(options), models: HashMap::new(), all: Window::new(options.window) }
     }
 
     /// Returns the breaker of the provider as a whole.

@@ -9,9 +9,9 @@ use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
 use super::actor::{Admit, BreakerActor, BreakerReport};
+use super::circuits::Circuits;
 use super::latencies::Latencies;
 use super::permit::{Permit, PermitDecision};
-use super::circuits::Circuits;
 use super::state::{Breaker, BreakerOptions, BreakerState};
 use super::status::{BreakerChanged, BreakerStatus, LastFault, ModelBreakerStatus};
 use crate::Jitter;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use muster_providers::{Fault, FaultClass, FaultScope};
 
 use super::actor::BreakerReport;
-use super::handle::BreakerShared;
 use super::circuits::CircuitGrant;
+use super::handle::BreakerShared;
 use super::state::{Outcome, Reason};
 
 /// Result of a request for a permit.

@@ -94,7 +94,10 @@ fn an_open_breaker_stays_open_across_its_actors_panic() {
         reports.recv().await.unwrap();
         assert!(tree.inject_panic(PATH));
         test_world::until(|| tree.snapshot().iter().any(|actor| actor.restarts == 1)).await;
-        assert!(handle.admit("m", Entry::Regular, PERMIT_TIMEOUT).await.is_err(), "an error, not a hang, while it is down");
+        assert!(
+            handle.admit("m", Entry::Regular, PERMIT_TIMEOUT).await.is_err(),
+            "an error, not a hang, while it is down"
+        );
         assert_eq!(handle.status(&[]).state, BreakerState::Open, "status needs no actor");
         running(&tree).await;
         assert!(refused(&handle).await > Duration::from_secs(590));

@@ -21,8 +21,8 @@ use std::time::Duration;
 use actix_rt::Arbiter;
 use futures::StreamExt;
 use muster_providers::{
-    Catalogue, ChatEvent, ChatRequest, Fault, FaultClass, FaultScope, Message, Phase, ProviderKind, ProviderSettings, Registry,
-    Role, Timeouts, Usage,
+    Catalogue, ChatEvent, ChatRequest, Fault, FaultClass, FaultScope, Message, Phase, ProviderKind, ProviderSettings,
+    Registry, Role, Timeouts, Usage,
 };
 
 use self::scripted_provider::{CallScript, Ending, ScriptedProvider, WordCounter};
@@ -42,9 +42,14 @@ fn ms(millis: u64) -> Duration {
 
 /// No randomness: back-offs take half their maximum, cool-downs exactly their nominal length.
 fn options() -> ChainOptions {
-    let timeouts =
-        Timeouts { connect: secs(5), headers: secs(20), first_delta: secs(30), between_deltas: secs(30) };
-    ChainOptions { jitter: Jitter::from_fn(|| 0.5), retries: 0, timeouts, deadline: secs(60), ..ChainOptions::default() }
+    let timeouts = Timeouts { connect: secs(5), headers: secs(20), first_delta: secs(30), between_deltas: secs(30) };
+    ChainOptions {
+        jitter: Jitter::from_fn(|| 0.5),
+        retries: 0,
+        timeouts,
+        deadline: secs(60),
+        ..ChainOptions::default()
+    }
 }
 
 fn settings(id: &str, models: &[&str]) -> ProviderSettings {

@@ -28,7 +28,9 @@ mod state;
 mod tests;
 mod usage;
 
-pub use messages::{Abandoned, BudgetView, Budgets, Entry, Exhausted, Hold, LedgerStatus, Query, Refusal, Reserve, UsageRow};
+pub use messages::{
+    Abandoned, BudgetView, Budgets, Entry, Exhausted, Hold, LedgerStatus, Query, Refusal, Reserve, UsageRow,
+};
 pub use period::Day;
 pub use row::{Budget, Outcome, Row};
 pub use service::{Ledger, LedgerOptions, nanos_of_usd};

@@ -20,9 +20,7 @@ pub(super) async fn open(origin: Arc<Origin>, call: Call) -> Result<ChatStream, 
         BodyKind::Page => {
             Err(reporter.transient(Phase::FirstDelta, "answered with a page, not with a chat: check base_url"))
         }
-        BodyKind::Events => {
-            follow(reporter, response, call.timeouts, Assembler::new(call.request.choices())).await
-        }
+        BodyKind::Events => follow(reporter, response, call.timeouts, Assembler::new(call.request.choices())).await,
     }
 }
 

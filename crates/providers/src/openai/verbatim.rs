@@ -174,8 +174,10 @@ mod tests {
             format!(r#"{ours}"models":["dear"],"\u006e":1,"top_k":40,"user":"ann"}}"#),
             "a setting cannot replace the model"
         );
-        let extensions: Vec<&str> =
-            ["model", "n", "store", "models", "web_search_options"].into_iter().filter(|name| is_chat_extension(name)).collect();
+        let extensions: Vec<&str> = ["model", "n", "store", "models", "web_search_options"]
+            .into_iter()
+            .filter(|name| is_chat_extension(name))
+            .collect();
         assert_eq!(extensions, ["models", "web_search_options"]);
     }
 

@@ -97,9 +97,8 @@ impl Registry {
     pub fn names_model(&self, name: &str) -> bool {
         let catalogue = &self.catalogue;
         let upstream = |model: &ModelEntry| model.upstream.as_deref() == Some(name);
-        let of_provider = |provider: &Provider| {
-            provider.names(name) || provider.embeddings.iter().any(|model| model == name)
-        };
+        let of_provider =
+            |provider: &Provider| provider.names(name) || provider.embeddings.iter().any(|model| model == name);
         name == "default"
             || catalogue.model(name).is_some()
             || catalogue.embedding(name).is_some()

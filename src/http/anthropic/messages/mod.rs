@@ -14,8 +14,8 @@ pub use response::{MessagesAnswer, TokenCount};
 
 use crate::app::App;
 use crate::chat;
-use crate::error::{ErrorMessages, HttpError};
 use crate::error::sets::{Anthropic, BodyErrors, RunErrors};
+use crate::error::{ErrorMessages, HttpError};
 use crate::guard::{ChatB, Metered};
 use crate::respond::RequestId;
 use crate::sse::{StreamForm, frame};

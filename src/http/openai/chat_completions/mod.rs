@@ -16,8 +16,8 @@ pub use response::ChatCompletion;
 
 use crate::app::App;
 use crate::chat;
-use crate::error::{Dialect, HttpError, body as error_body};
 use crate::error::sets::{OpenAi, RunErrors};
+use crate::error::{Dialect, HttpError, body as error_body};
 use crate::guard::{ChatB, Metered};
 use crate::sse::{StreamForm, frame};
 use chunks::ChunkWriter;
