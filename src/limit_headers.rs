@@ -1,4 +1,4 @@
-//! Rate-limit headers of every limited response, whatever its status.
+//! Rate-limit headers of every limited response, whatever its status, and the header of an answer past an open circuit.
 
 use actix_web::HttpMessage;
 use actix_web::dev::ServiceResponse;
@@ -6,7 +6,9 @@ use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use muster_core::Millis;
 use muster_limits::{LimitUnit, LimitView, RuleView};
 
+use crate::chat::CircuitOpen;
 use crate::error::Dialect;
+use crate::sse::CIRCUIT_OPEN;
 
 /// The limits that a request was checked against, kept until its response is sent.
 #[derive(Debug, Clone)]
@@ -19,6 +21,10 @@ pub struct Judged {
 
 /// Adds the headers to the response of a limited request.
 pub fn add<B>(response: &mut ServiceResponse<B>, dialect: Dialect) {
+    if response.request().extensions().contains::<CircuitOpen>() {
+        let (name, value) = CIRCUIT_OPEN;
+        put(response.headers_mut(), name, value.to_owned());
+    }
     let judged = response.request().extensions().get::<Judged>().cloned();
     let Some(judged) = judged else { return };
     let headers = response.headers_mut();

@@ -1,8 +1,6 @@
 //! The list of models, as both AI interfaces show it.
 
-use std::collections::HashMap;
-
-use muster_gateway::BreakerState;
+use muster_gateway::Chain;
 use muster_models::{EmbedModel, ModelStatus};
 use muster_providers::{EMBEDDED_PROVIDER, ListedEmbedding, ListedModel};
 use serde::Serialize;
@@ -41,7 +39,7 @@ const UNKNOWN_CONTEXT: u32 = 8192;
 
 /// Returns every chat model that can be requested, those of the catalogue first.
 pub fn list(app: &App) -> Vec<ModelView> {
-    let open = open_circuits(app);
+    let chain = app.live().chain.clone();
     let missing = match app.model.status() {
         ModelStatus::Absent { mend } => Some(mend),
         ModelStatus::Loading { .. } | ModelStatus::Ready | ModelStatus::Failed { .. } => None,
@@ -51,14 +49,14 @@ pub fn list(app: &App) -> Vec<ModelView> {
             model.configured = false;
             model.setting.clone_from(&missing);
         }
-        view(model, &open)
+        view(model, &chain)
     });
     listed.collect()
 }
 
 /// Returns every embedding model that can be requested.
 pub fn embeddings(app: &App) -> Vec<(ModelView, u32)> {
-    let open = open_circuits(app);
+    let chain = app.live().chain.clone();
     let missing = match app.embedder.status() {
         ModelStatus::Absent { mend } => Some(mend),
         ModelStatus::Loading { .. } | ModelStatus::Ready | ModelStatus::Failed { .. } => None,
@@ -70,6 +68,7 @@ pub fn embeddings(app: &App) -> Vec<(ModelView, u32)> {
             setting.clone_from(&missing);
         }
         let view = ModelView {
+            status: status(configured, &chain, &provider, &entry.id),
             id: entry.id,
             name: entry.name,
             families: Vec::new(),
@@ -77,7 +76,6 @@ pub fn embeddings(app: &App) -> Vec<(ModelView, u32)> {
             context_window: entry.max_tokens,
             max_tokens: entry.max_tokens,
             price: Some(Pricing { input_per_million: entry.price_in, output_per_million: 0.0 }),
-            status: status(configured, open.get(&provider).copied()),
             setting,
             provider,
         };
@@ -86,22 +84,17 @@ pub fn embeddings(app: &App) -> Vec<(ModelView, u32)> {
     listed.collect()
 }
 
-fn open_circuits(app: &App) -> HashMap<String, bool> {
-    let statuses = app.live().chain.status().into_iter();
-    statuses.map(|provider| (provider.id, provider.breaker.state == BreakerState::Open)).collect()
-}
-
-fn status(configured: bool, open: Option<bool>) -> &'static str {
-    match (configured, open) {
-        (false, _) => "unconfigured",
-        (true, Some(true)) => "open_circuit",
-        (true, _) => "available",
+fn status(configured: bool, chain: &Chain, provider: &str, model: &str) -> &'static str {
+    match configured {
+        false => "unconfigured",
+        true if chain.circuit_open(provider, model) => "open_circuit",
+        true => "available",
     }
 }
 
-fn view(model: ListedModel, open: &HashMap<String, bool>) -> ModelView {
+fn view(model: ListedModel, chain: &Chain) -> ModelView {
     let ListedModel { id, provider, entry, price, configured, setting } = model;
-    let status = status(configured, open.get(&provider).copied());
+    let status = status(configured, chain, &provider, &id);
     let name = entry.as_ref().map_or_else(|| id.clone(), |entry| entry.name.clone());
     let context_window = entry.as_ref().and_then(|entry| entry.context_window).unwrap_or(UNKNOWN_CONTEXT);
     let max_tokens = entry.as_ref().and_then(|entry| entry.max_tokens).unwrap_or(context_window);

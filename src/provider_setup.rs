@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use muster_core::Clock;
-use muster_gateway::{BudgetGuard, ChainOptions, Provider, TokenCounter};
+use muster_gateway::{BudgetGuard, ChainOptions, Provider, ProviderTimeouts, TokenCounter};
 use muster_limits::ledger::{Ledger, nanos_of_usd};
 use muster_models::ChatModel;
 use muster_providers::{
     Adapter, AnthropicAdapter, Catalogue, ChatRequest, ConfigError, EMBEDDED_MODEL, EMBEDDED_PROVIDER, EmbeddedAdapter,
-    GeminiAdapter, HttpConfig, OpenAiAdapter, Price, ProviderKind, ProviderSettings, Registry, Secret, Timeouts,
+    GeminiAdapter, HttpConfig, OpenAiAdapter, Price, ProviderKind, ProviderSettings, Registry, Secret,
+    TimeoutOverrides, Timeouts,
 };
 
 use crate::app::{StartError, failed};
 use crate::config::{self, Config};
-use crate::tokens;
+use crate::tokens::{self, CountFor};
 
 /// Returns the catalogue of providers with the settings applied.
 pub fn registry(config: &Config, model: &dyn ChatModel) -> Result<Registry, StartError> {
@@ -74,7 +75,8 @@ pub fn providers(
             ProviderKind::Gemini => over_http(provider, registry, GeminiAdapter::new)?,
         };
         let settings = Some(provider.clone());
-        let provider = Provider { id: provider.id.clone(), kind, models: provider.models.clone(), adapter };
+        let timeouts = timeouts(provider);
+        let provider = Provider { id: provider.id.clone(), kind, models: provider.models.clone(), adapter, timeouts };
         providers.push(ConfiguredProvider { settings, provider });
     }
     if !providers.iter().any(|served| served.provider.kind == ProviderKind::Embedded) {
@@ -83,10 +85,24 @@ pub fn providers(
             kind: ProviderKind::Embedded,
             models: vec![EMBEDDED_MODEL.to_owned()],
             adapter: Arc::clone(embedded) as _,
+            timeouts: ProviderTimeouts::default(),
         };
         providers.push(ConfiguredProvider { settings: None, provider });
     }
     Ok(providers)
+}
+
+/// Returns the time limits of a provider that differ from those of the chain.
+fn timeouts(provider: &config::Provider) -> ProviderTimeouts {
+    let ms = |setting: Option<u64>| setting.map(Duration::from_millis);
+    let overrides = |timeouts: &config::TimeoutSettings| TimeoutOverrides {
+        connect: ms(timeouts.connect_ms),
+        headers: ms(timeouts.headers_ms),
+        first_delta: ms(timeouts.first_delta_ms),
+        between_deltas: ms(timeouts.between_deltas_ms),
+    };
+    let models = provider.model_timeouts.iter().map(|(model, timeouts)| (model.clone(), overrides(timeouts)));
+    ProviderTimeouts { all: overrides(&provider.timeouts), models: models.collect() }
 }
 
 fn over_http<A: Adapter>(
@@ -95,7 +111,8 @@ fn over_http<A: Adapter>(
     adapter: fn(HttpConfig) -> Result<A, ConfigError>,
 ) -> Result<Arc<dyn Adapter>, StartError> {
     let settings = settings(provider, registry.catalogue());
-    let mut config = HttpConfig::new(&provider.id, settings.base_url.unwrap_or_default());
+    let mut config =
+        HttpConfig::new(&provider.id, settings.base_url.unwrap_or_default()).with_forward(provider.forward.clone());
     if let Some(key) = &provider.api_key {
         config = config.with_key(Secret::new(key.0.clone()));
     }
@@ -107,16 +124,13 @@ fn over_http<A: Adapter>(
 #[derive(Debug)]
 pub struct Counter(pub Arc<dyn ChatModel>);
 
-/// The usual estimate for text that is not tokenized.
-const BYTES_PER_TOKEN: usize = 4;
-
 impl TokenCounter for Counter {
     fn prompt(&self, _: &str, request: &ChatRequest) -> u32 {
-        tokens::of_prompt(&*self.0, request.messages.iter(), BYTES_PER_TOKEN)
+        tokens::of_prompt(&*self.0, &request.prompt_parts(), CountFor::Usage, tokens::QUICK_BYTES)
     }
 
     fn text(&self, _: &str, text: &str) -> u32 {
-        tokens::of_text(&*self.0, text, BYTES_PER_TOKEN)
+        tokens::of_text(&*self.0, text, CountFor::Usage)
     }
 }
 
@@ -125,6 +139,9 @@ pub fn till(config: &Config, ledger: &Ledger, clock: &Clock) -> BudgetGuard {
     let limits = config.budget.models.iter().map(|(model, usd)| (model.clone(), nanos_of_usd(*usd)));
     BudgetGuard { ledger: ledger.clone(), clock: clock.clone(), model_limits: limits.collect() }
 }
+
+/// Time after which a second probe is admitted beside one that has not ended.
+const LONGEST_PROBE: Duration = Duration::from_secs(60);
 
 /// Returns the timeouts and limits of the chain.
 pub fn options(config: &Config) -> ChainOptions {
@@ -141,14 +158,16 @@ pub fn options(config: &Config) -> ChainOptions {
         stream_total: ms(chain.stream_limit_ms),
         max_attempts: chain.max_attempts,
         retries: chain.retries,
+        failover_after_start: chain.failover_after_start,
         ..ChainOptions::default()
     };
     options.breaker.failure_share = chain.breaker_failure_share;
     options.breaker.min_calls = chain.breaker_min_calls;
     options.breaker.window = ms(chain.breaker_window_ms);
     options.breaker.first_cooldown = ms(chain.breaker_cooldown_ms);
-    // A probe must not be abandoned while its own request may still run.
-    options.breaker.probe_lease = ms(chain.deadline_ms) + Duration::from_secs(15);
+    options.breaker.consecutive_failures = chain.breaker_consecutive_failures;
+    // A probe of a model that takes long closes the breaker when it succeeds, also after another one was admitted.
+    options.breaker.probe_lease = ms(chain.deadline_ms).min(LONGEST_PROBE) + Duration::from_secs(15);
     options.breaker.hard_cooldown = ms(chain.breaker_hard_cooldown_ms);
     options
 }

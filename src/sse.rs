@@ -1,5 +1,6 @@
 //! Server-sent events: one response body for all dialects of streamed chat.
 
+use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -9,13 +10,16 @@ use actix_web::http::header;
 use bytes::{Bytes, BytesMut};
 use futures::Stream;
 use muster_core::Error;
+use muster_gateway::AnswerStream;
 use muster_providers::{ChatEvent, Delta, FinishReason, Usage};
 use serde::Serialize;
 use tokio::time::{Instant, Sleep};
 use utoipa::ToSchema;
 
-/// Interval of comment lines, which keep an idle connection open through proxies.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+use crate::error::HttpError;
+
+/// A comment line, which keeps an idle connection open through proxies and which readers of events ignore.
+const COMMENT: &[u8] = b": keep-alive\n\n";
 /// Buffered size at which events are written even while more are ready.
 const WRITE_SIZE: usize = 16 << 10;
 
@@ -39,6 +43,24 @@ pub trait Frames {
     fn error(&mut self, error: &Error, out: &mut BytesMut);
 }
 
+/// How a dialect writes a stream whose answer has not begun.
+pub struct StreamForm {
+    keep_alive: &'static [u8],
+    error: Box<dyn FnOnce(&Error, &mut BytesMut)>,
+}
+
+impl StreamForm {
+    /// Keeps the connection alive by comment lines. `error` writes the failure of a stream whose answer never began.
+    pub fn comments(error: impl FnOnce(&Error, &mut BytesMut) + 'static) -> Self {
+        Self { keep_alive: COMMENT, error: Box::new(error) }
+    }
+
+    /// The same with an event of the dialect instead of the comment.
+    pub fn pings(ping: &'static [u8], error: impl FnOnce(&Error, &mut BytesMut) + 'static) -> Self {
+        Self { keep_alive: ping, error: Box::new(error) }
+    }
+}
+
 /// Writes `event: name`, if there is a name, and one line of data.
 pub fn frame(name: Option<&str>, data: &impl Serialize, out: &mut BytesMut) {
     if let Some(name) = name {
@@ -52,77 +74,134 @@ pub fn frame(name: Option<&str>, data: &impl Serialize, out: &mut BytesMut) {
     out.extend_from_slice(b"\n\n");
 }
 
-/// Returns the response of a streamed answer. Dropping it, as when the client disconnects, drops `parts` and cancels
-/// the call.
-pub fn response<S, F>(parts: S, frames: F) -> HttpResponse
-where
-    S: Stream<Item = Result<ChatEvent, Error>> + 'static,
-    F: Frames + Unpin + 'static,
-{
-    let body =
-        Body { parts: Some(Box::pin(parts)), frames, started: false, idle: Box::pin(tokio::time::sleep(KEEP_ALIVE)) };
-    HttpResponse::Ok()
+type Opening<F> = Pin<Box<dyn Future<Output = Result<(AnswerStream, F), HttpError>>>>;
+
+/// Returns the response of a streamed answer: when it has begun, or after `keep_alive` without it, with keep-alives from
+/// then on. Dropping the response, as when the client disconnects, cancels the call.
+///
+/// # Errors
+/// The error of a stream that did not begin, if it came before the first keep-alive; a later one is an event.
+pub async fn open<F: Frames + Unpin + 'static>(
+    opening: impl Future<Output = Result<(AnswerStream, F), HttpError>> + 'static,
+    form: StreamForm,
+    keep_alive: Duration,
+) -> Result<HttpResponse, HttpError> {
+    let mut opening: Opening<F> = Box::pin(opening);
+    let mut response = HttpResponse::Ok();
+    let (state, first) = match tokio::time::timeout(keep_alive, &mut opening).await {
+        Ok(opened) => {
+            let (parts, frames) = opened?;
+            if parts.despite_open {
+                response.insert_header(CIRCUIT_OPEN);
+            }
+            (BodyState::Answering { parts: Box::pin(parts), frames, started: false }, keep_alive)
+        }
+        // The headers are sent now, and the first keep-alive with them.
+        Err(_) => (BodyState::Waiting(opening), Duration::ZERO),
+    };
+    let idle = Box::pin(tokio::time::sleep(first));
+    let body = Body { state, ping: form.keep_alive, late: Some(form.error), keep_alive, idle };
+    Ok(response
         .content_type("text/event-stream; charset=utf-8")
         .insert_header((header::CACHE_CONTROL, "no-cache"))
         // Tells buffering reverse proxies to pass each delta on at once.
         .insert_header(("x-accel-buffering", "no"))
-        .streaming(body)
+        .streaming(body))
 }
 
-struct Body<S, F> {
-    /// `None` once the end was written.
-    parts: Option<Pin<Box<S>>>,
-    frames: F,
-    started: bool,
+/// Header of an answer of a provider that was called although its circuit breaker was open.
+pub const CIRCUIT_OPEN: (&str, &str) = ("x-muster-circuit", "open");
+
+struct Body<F> {
+    state: BodyState<F>,
+    ping: &'static [u8],
+    /// Writes the failure of a stream whose answer never began.
+    late: Option<Box<dyn FnOnce(&Error, &mut BytesMut)>>,
+    keep_alive: Duration,
     idle: Pin<Box<Sleep>>,
 }
 
-impl<S, F> Stream for Body<S, F>
-where
-    S: Stream<Item = Result<ChatEvent, Error>>,
-    F: Frames + Unpin,
-{
+enum BodyState<F> {
+    /// No content has arrived.
+    Waiting(Opening<F>),
+    Answering {
+        parts: Pin<Box<AnswerStream>>,
+        frames: F,
+        started: bool,
+    },
+    /// The end was written.
+    Over,
+}
+
+impl<F: Frames + Unpin> Body<F> {
+    /// Writes everything that is ready.
+    fn write(&mut self, context: &mut Context<'_>, out: &mut BytesMut) {
+        while out.len() < WRITE_SIZE {
+            match &mut self.state {
+                BodyState::Waiting(opening) => match opening.as_mut().poll(context) {
+                    Poll::Pending => return,
+                    Poll::Ready(Ok((parts, frames))) => {
+                        self.state = BodyState::Answering { parts: Box::pin(parts), frames, started: false };
+                    }
+                    Poll::Ready(Err(HttpError(error))) => {
+                        if let Some(late) = self.late.take() {
+                            late(&error, out);
+                        }
+                        self.state = BodyState::Over;
+                    }
+                },
+                BodyState::Answering { parts, frames, started } => {
+                    let Poll::Ready(part) = parts.as_mut().poll_next(context) else { return };
+                    if !*started {
+                        *started = true;
+                        frames.start(out);
+                    }
+                    if answer(frames, part, out).is_break() {
+                        self.state = BodyState::Over;
+                    }
+                }
+                BodyState::Over => return,
+            }
+        }
+    }
+}
+
+/// Writes a part of an answer; breaks at its end.
+fn answer(frames: &mut impl Frames, part: Option<Result<ChatEvent, Error>>, out: &mut BytesMut) -> ControlFlow<()> {
+    match part {
+        Some(Ok(ChatEvent::Delta(delta))) => {
+            frames.delta(&delta, out);
+            return ControlFlow::Continue(());
+        }
+        // The chain estimates token counts that a provider does not report, so they are always present.
+        Some(Ok(ChatEvent::Done { finish, usage })) => frames.done(finish, usage.unwrap_or_default(), out),
+        Some(Err(error)) => frames.error(&error, out),
+        None => {}
+    }
+    ControlFlow::Break(())
+}
+
+impl<F: Frames + Unpin> Stream for Body<F> {
     type Item = Result<Bytes, std::convert::Infallible>;
 
-    /// Writes everything that is ready at once.
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
         let mut out = BytesMut::new();
-        while out.len() < WRITE_SIZE {
-            let Some(parts) = &mut this.parts else { break };
-            let Poll::Ready(part) = parts.as_mut().poll_next(context) else { break };
-            if !this.started {
-                this.started = true;
-                this.frames.start(&mut out);
-            }
-            match part {
-                Some(Ok(ChatEvent::Delta(delta))) => this.frames.delta(&delta, &mut out),
-                Some(Ok(ChatEvent::Done { finish, usage })) => {
-                    // The chain estimates token counts that a provider does not report, so they are always present.
-                    this.frames.done(finish, usage.unwrap_or_default(), &mut out);
-                    this.parts = None;
-                }
-                Some(Err(error)) => {
-                    this.frames.error(&error, &mut out);
-                    this.parts = None;
-                }
-                None => this.parts = None,
-            }
-        }
+        this.write(context, &mut out);
         if !out.is_empty() {
-            this.idle.as_mut().reset(Instant::now() + KEEP_ALIVE);
+            this.idle.as_mut().reset(Instant::now() + this.keep_alive);
             return Poll::Ready(Some(Ok(out.freeze())));
         }
-        if this.parts.is_none() {
+        if matches!(this.state, BodyState::Over) {
             return Poll::Ready(None);
         }
         match this.idle.as_mut().poll(context) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(()) => {
-                this.idle.as_mut().reset(Instant::now() + KEEP_ALIVE);
+                this.idle.as_mut().reset(Instant::now() + this.keep_alive);
                 // Polled again at once, so that the new timer is registered.
                 context.waker().wake_by_ref();
-                Poll::Ready(Some(Ok(Bytes::from_static(b": keep-alive\n\n"))))
+                Poll::Ready(Some(Ok(Bytes::from_static(this.ping))))
             }
         }
     }

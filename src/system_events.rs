@@ -84,7 +84,7 @@ impl SystemEvents {
 }
 
 fn breaker(it: &BreakerChanged) -> Value {
-    json!({ "provider": &*it.provider, "from": it.from, "to": it.to, "reason": it.reason })
+    json!({ "provider": &*it.provider, "model": it.model.as_deref(), "from": it.from, "to": it.to, "reason": it.reason })
 }
 
 fn restarted(it: &RestartEvent) -> Value {

@@ -1,54 +1,53 @@
-//! Token counts by the embedded model's tokenizer, the only one available.
+//! Token counts of prompts: by the embedded model's tokenizer, the only one available, where that is quick, otherwise by
+//! the number of bytes. What is counted is the list of `PromptParts`, the same for reservations, limits and usage.
 
 use muster_models::ChatModel;
-use muster_providers::{ChatRequest, Message};
+use muster_providers::{PromptParts, PromptSize};
 
 /// Longer texts are not tokenized on serving threads, because they would block them.
-const MAX_COUNTED_BYTES: usize = 4 << 10;
+pub const QUICK_BYTES: u64 = 4 << 10;
 /// Limit of tokenization off the serving threads: about a second of work.
-const MAX_EXACT_BYTES: usize = 1 << 20;
-/// Approximate number of tokens for the markup of a message.
-const TURN_TOKENS: u32 = 4;
+pub const EXACT_BYTES: u64 = 1 << 20;
 
-/// Counts the tokens of a text; before the model is loaded, and for long texts, one per `bytes_per_token` bytes.
-pub fn of_text(model: &dyn ChatModel, text: &str, bytes_per_token: usize) -> u32 {
-    let exact = (text.len() <= MAX_COUNTED_BYTES).then(|| model.count_text(text)).flatten();
-    exact.unwrap_or_else(|| rough(text, bytes_per_token))
+/// What a count is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountFor {
+    /// A reservation: rather too many tokens than too few.
+    Reservation,
+    /// Usage that a provider did not report.
+    Usage,
 }
 
-/// Counts the tokens of a whole prompt; the limit for long texts applies to all messages together.
-pub fn of_prompt<'a>(
-    model: &dyn ChatModel,
-    messages: impl Iterator<Item = &'a Message> + Clone,
-    bytes_per_token: usize,
-) -> u32 {
-    let texts = || messages.clone().flat_map(|message| message.content.texts());
-    let long = texts().map(str::len).sum::<usize>() > MAX_COUNTED_BYTES;
-    let counted = |text| if long { rough(text, bytes_per_token) } else { of_text(model, text, bytes_per_token) };
-    texts().map(|text| counted(text).saturating_add(TURN_TOKENS)).fold(0, u32::saturating_add)
+impl CountFor {
+    /// Returns the number of tokens by bytes.
+    fn rough(self, size: PromptSize, markup: u32) -> u32 {
+        match self {
+            Self::Reservation => size.reserved_tokens(),
+            // The usual value for English prose.
+            Self::Usage => u32::try_from(size.bytes().div_ceil(4)).unwrap_or(u32::MAX).saturating_add(markup),
+        }
+    }
 }
 
-/// Counts the tokens of everything a request puts before the model: messages, tool calls in them, and tools.
-///
-/// Texts up to [`MAX_EXACT_BYTES`] are counted exactly, which may take long: not for a serving thread.
-pub fn of_everything(model: &dyn ChatModel, request: &ChatRequest, bytes_per_token: usize) -> u32 {
-    let turns = request.messages.iter().flat_map(|message| {
-        let calls = message.tool_calls.iter().flat_map(|call| [call.name.as_str(), call.arguments.as_str()]);
-        message.content.texts().chain(calls)
+/// Counts the tokens of a text; before the model is loaded, and for long texts, by its bytes.
+pub fn of_text(model: &dyn ChatModel, text: &str, purpose: CountFor) -> u32 {
+    let exact = (text.len() as u64 <= QUICK_BYTES).then(|| model.count_text(text)).flatten();
+    exact.unwrap_or_else(|| purpose.rough(PromptSize::of(text), 0))
+}
+
+/// Counts the tokens of everything that a request puts before the model, without images. A prompt of more than
+/// `exact_bytes` is counted by its bytes.
+pub fn of_prompt(model: &dyn ChatModel, parts: &PromptParts<'_>, purpose: CountFor, exact_bytes: u64) -> u32 {
+    let (size, markup) = (parts.size(), parts.markup_tokens());
+    let rough = || purpose.rough(size, markup);
+    if size.bytes() > exact_bytes {
+        return rough();
+    }
+    let mut counted = Some(markup);
+    parts.each_text(|text| {
+        let tokens = if text.is_empty() { Some(0) } else { model.count_text(text) };
+        counted = counted.zip(tokens).map(|(sum, tokens)| sum.saturating_add(tokens));
     });
-    let schemas: Vec<_> = request.tools.iter().map(|tool| tool.parameters.to_string()).collect();
-    let tools = request.tools.iter().flat_map(|tool| [tool.name.as_str(), tool.description.as_deref().unwrap_or("")]);
-    let texts: Vec<_> = turns.chain(tools).chain(schemas.iter().map(String::as_str)).collect();
-    let long = texts.iter().map(|text| text.len()).sum::<usize>() > MAX_EXACT_BYTES;
-    let count = |text: &str| {
-        let exact = if long { None } else { model.count_text(text) };
-        exact.unwrap_or_else(|| rough(text, bytes_per_token))
-    };
-    let marks = request.messages.len() + request.tools.len();
-    let marks = u32::try_from(marks).unwrap_or(u32::MAX).saturating_mul(TURN_TOKENS);
-    texts.into_iter().map(count).fold(marks, u32::saturating_add)
-}
-
-fn rough(text: &str, bytes_per_token: usize) -> u32 {
-    u32::try_from(text.len().div_ceil(bytes_per_token)).unwrap_or(u32::MAX)
+    let unparsed = PromptSize { ascii: parts.unparsed_bytes as u64, ..PromptSize::default() };
+    counted.map_or_else(rough, |counted| counted.saturating_add(purpose.rough(unparsed, 0)))
 }

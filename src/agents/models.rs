@@ -2,6 +2,7 @@
 
 use futures::future::BoxFuture;
 use muster_gateway::{Chain, ChainError, GatewayChatRequest};
+use muster_limits::ledger::nanos_of_usd;
 use muster_tasks::agent::{ChainModels, ModelStream, Models, SettleCallback};
 
 use crate::live::LiveReader;
@@ -33,9 +34,12 @@ impl Models for LiveModels {
 
     fn stream(
         &self,
-        request: GatewayChatRequest,
+        mut request: GatewayChatRequest,
         settle: SettleCallback,
     ) -> BoxFuture<'static, Result<ModelStream, ChainError>> {
+        if let Some(owner) = request.spend.as_mut().and_then(|spend| spend.owner.as_mut()) {
+            owner.limit = self.live.now().config.budget.of_owner(&owner.id).map(nanos_of_usd);
+        }
         self.chain.stream(request, settle)
     }
 }

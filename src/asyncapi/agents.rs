@@ -107,7 +107,12 @@ pub(super) const EVENTS: [EventRow; 10] = [
     row(&["tasks:{id}"], &["task.end"], "The task ended", end),
     passing(row(&["tasks:{id}:logs"], &["log"], "A line of the log of a task", log)),
     passing(row(&["agents:metrics"], &["metrics"], "Metrics of the agent platform", metrics)),
-    row(&["system"], &["breaker.changed"], "The circuit breaker of a provider changed", breaker),
+    row(
+        &["system"],
+        &["breaker.changed"],
+        "The circuit breaker of a provider, or of one of its models, changed",
+        breaker,
+    ),
     row(&["system"], &["supervisor.restarted"], "An actor was restarted", restarted),
 ];
 
@@ -147,7 +152,7 @@ fn metrics() -> Value {
 }
 
 fn breaker() -> Value {
-    json!({ "provider": "openai", "from": "closed", "to": "open", "reason": "failures" })
+    json!({ "provider": "openai", "model": "gpt-5.6", "from": "closed", "to": "open", "reason": "failures" })
 }
 
 fn restarted() -> Value {

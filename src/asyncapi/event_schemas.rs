@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 /// Fields of examples that may be null or absent.
-const NULLABLE: [&str; 9] = ["from", "ms", "step", "why", "phase", "total_steps", "percent", "p50_ms", "p99_ms"];
+const NULLABLE: [&str; 10] =
+    ["from", "ms", "step", "why", "phase", "total_steps", "percent", "p50_ms", "p99_ms", "model"];
 
 /// Returns a schema of values with the fields and types of an example.
 pub(super) fn shape(example: &Value) -> Value {

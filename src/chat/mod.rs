@@ -3,42 +3,41 @@
 pub mod read;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use actix_web::{HttpMessage, HttpRequest, web};
-use muster_core::Kind;
+use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
+use muster_core::{Error, Kind};
 use muster_gateway::{
-    AnswerStream, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest, Settlement, Spend,
-    StreamEnd,
+    AnswerStream, Chain, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest, OwnerBudget,
+    Settlement, Spend, StreamEnd,
 };
 use muster_limits::Estimate;
 use muster_limits::ledger::nanos_of_usd;
-use muster_providers::{ChatRequest, EmbedInput, EmbedRequest, Message, Usage};
+use muster_providers::{ChatRequest, EmbedInput, EmbedRequest, PromptParts, Usage, image_tokens_at_most};
 
 use crate::app::App;
 use crate::error::HttpError;
 use crate::guard::{Caller, Reservation};
 use crate::otel::{self, ChatSpan, Operation};
 use crate::respond::RequestId;
-use crate::tokens;
+use crate::sse::{self, Frames, StreamForm};
+use crate::tokens::{self, CountFor};
 
 pub use read::{messages, tool_choice, tools};
 
-/// Bytes per token assumed for a reservation: rather too many tokens are reserved than too few.
-const RESERVED_BYTES_PER_TOKEN: usize = 3;
 /// Tokens reserved for an answer without a limit.
 const UNBOUNDED_ANSWER: u32 = 4096;
-/// Bytes per token assumed without a reservation: the usual value for English prose.
-const COUNTED_BYTES_PER_TOKEN: usize = 4;
-
 /// Calls the provider chain and settles the reservation.
 pub async fn complete(
     app: &App,
+    http: &HttpRequest,
     call: GatewayChatRequest,
     reservation: Reservation,
 ) -> Result<CompletedChat, HttpError> {
     let reservation = reservation.sent();
-    let span = app.otel.as_ref().map(|otel| ChatSpan::begin(otel, &call));
-    let answer = match app.live().chain.complete(call).await {
+    let chain = app.live().chain.clone();
+    let span = app.otel.as_ref().map(|otel| ChatSpan::begin(otel, &chain, &call));
+    let answer = match chain.complete(call).await {
         Ok(answer) => answer,
         Err(refused) => {
             reservation.settle(0);
@@ -49,19 +48,30 @@ pub async fn complete(
         }
     };
     reservation.settle(answer.usage.total());
-    app.metrics.tokens(&answer.provider_id, &answer.model_id, answer.usage);
+    app.metrics.tokens(&answer.provider_id, label(&chain, &answer.model_id), answer.usage);
+    if answer.despite_open {
+        http.extensions_mut().insert(CircuitOpen);
+    }
     if let Some(span) = &span {
         span.answered(&answer);
     }
     Ok(answer)
 }
 
-/// Opens a stream and returns once its first content has arrived. The reservation is settled when the stream ends, in
-/// whatever way.
-pub async fn stream(app: &App, call: GatewayChatRequest, reservation: Reservation) -> Result<AnswerStream, HttpError> {
+/// Opens a stream and returns its response: once the first content has arrived, or, where that takes longer than the
+/// keep-alive interval, with keep-alives until then. The reservation is settled when the stream ends, in whatever way.
+pub async fn stream<F: Frames + Unpin + 'static>(
+    app: &App,
+    call: GatewayChatRequest,
+    reservation: Reservation,
+    form: StreamForm,
+    frames: impl AsyncFnOnce(&AnswerStream) -> Result<F, HttpError> + 'static,
+) -> Result<HttpResponse, HttpError> {
     let (metrics, reservation) = (app.metrics.clone(), reservation.sent());
-    let span = app.otel.as_ref().map(|otel| Arc::new(ChatSpan::begin(otel, &call)));
-    let settled = span.clone();
+    let live = app.live();
+    let chain = live.chain.clone();
+    let span = app.otel.as_ref().map(|otel| Arc::new(ChatSpan::begin(otel, &chain, &call)));
+    let (settled, labels) = (span.clone(), chain.clone());
     let settle = move |end: Settlement| {
         if let Some(span) = &settled {
             span.settled(&end);
@@ -72,17 +82,51 @@ pub async fn stream(app: &App, call: GatewayChatRequest, reservation: Reservatio
             (_, spent) => reservation.settle(spent),
         }
         if let (Some(provider), Some(model)) = (&end.provider_id, &end.model_id) {
-            metrics.tokens(provider, model, end.usage);
+            metrics.tokens(provider, label(&labels, model), end.usage);
         }
     };
-    let streaming = app.live().chain.stream(call, settle).await;
-    match (&span, &streaming) {
-        (Some(span), Ok(streaming)) => span.opened(&streaming.attempts),
-        (Some(span), Err(refused)) => span.refused(refused),
-        (None, _) => {}
-    }
-    Ok(streaming?)
+    let opening = async move {
+        let streaming = chain.stream(call, settle).await;
+        match (&span, &streaming) {
+            (Some(span), Ok(streaming)) => span.opened(&streaming.attempts),
+            (Some(span), Err(refused)) => span.refused(refused),
+            (None, _) => {}
+        }
+        let streaming = streaming?;
+        let frames = frames(&streaming).await?;
+        Ok((streaming, frames))
+    };
+    sse::open(opening, form, Duration::from_millis(live.config.chain.keep_alive_ms)).await
 }
+
+/// Returns the label of a model in metrics: its name if the catalogue or the settings have it. Names that clients invent
+/// would be labels without bound.
+pub fn label<'a>(chain: &Chain, model: &'a str) -> &'a str {
+    if chain.registry().names_model(model) { model } else { OTHER_MODEL }
+}
+
+/// Label of models that neither the catalogue nor the settings have.
+pub const OTHER_MODEL: &str = "other";
+
+/// Marks a response of a provider that was called although its circuit breaker was open.
+#[derive(Debug, Clone, Copy)]
+pub struct CircuitOpen;
+
+/// Rejects members that no provider's settings forward: their cost is not known.
+pub fn check_extensions(app: &App, extensions: &[String]) -> Result<(), HttpError> {
+    let live = app.live();
+    let named = |member: &String| live.config.provider.iter().any(|provider| provider.forward.contains(member));
+    let Some(member) = extensions.iter().find(|member| !named(member)) else { return Ok(()) };
+    let member: String = member.chars().take(MAX_QUOTED_MEMBER).collect();
+    let message = format!(
+        "`{member}` is not forwarded to providers, because its cost is not known here: leave it out; the operator can \
+         allow it with `forward` of a [[provider]]"
+    );
+    Err(HttpError(Error::field(Kind::UnsupportedValue, &["body", &member], message, serde_json::Value::Null)))
+}
+
+/// Characters of a member's name in an error.
+const MAX_QUOTED_MEMBER: usize = 100;
 
 /// Builds the call of the provider chain for a request.
 pub fn gateway_request(
@@ -95,8 +139,10 @@ pub fn gateway_request(
     let answers = request.choices();
     let bound = reservation.answer_bound.map(|bound| (bound / answers).max(1));
     request.max_tokens = [request.max_tokens, bound].into_iter().flatten().min();
+    let images = request.prompt_parts().images().map(image_tokens_at_most).fold(0, u32::saturating_add);
     let max_usage = Usage {
-        prompt_tokens: reservation.prompt(),
+        // Images are reserved by the formula of the provider that is called.
+        prompt_tokens: reservation.prompt().saturating_sub(images),
         completion_tokens: request.max_tokens.unwrap_or(UNBOUNDED_ANSWER).saturating_mul(answers),
         estimated: true,
     };
@@ -116,7 +162,14 @@ pub fn gateway_request(
 fn spend(http: &HttpRequest, max_usage: Usage) -> Option<Spend> {
     let extensions = http.extensions();
     let key = &extensions.get::<Caller>()?.key;
-    Some(Spend { key_id: key.id.clone(), key_limit: key.budget_usd.map(nanos_of_usd), call_limit: None, max_usage })
+    let limit = http.app_data::<web::Data<App>>().and_then(|app| app.live().config.budget.of_owner(&key.owner));
+    Some(Spend {
+        key_id: key.id.clone(),
+        key_limit: key.budget_usd.map(nanos_of_usd),
+        owner: Some(OwnerBudget { id: key.owner.clone(), limit: limit.map(nanos_of_usd) }),
+        call_limit: None,
+        max_usage,
+    })
 }
 
 /// Requests embeddings and settles the reservation.
@@ -136,17 +189,18 @@ pub async fn embed(
         traceparent: otel::traceparent(http),
         spend: spend(http, max_usage),
     };
+    let chain = app.live().chain.clone();
     let span = app
         .otel
         .as_ref()
-        .map(|otel| ChatSpan::of(otel, Operation::Embeddings, call.model.clone(), call.traceparent.as_deref()));
-    match app.live().chain.embed(call).await {
+        .map(|otel| ChatSpan::of(otel, &chain, Operation::Embeddings, call.model.clone(), call.traceparent.as_deref()));
+    match chain.embed(call).await {
         Ok(embedded) => {
             if let Some(span) = &span {
                 span.embedded(&embedded);
             }
             reservation.settle(embedded.usage.total());
-            app.metrics.tokens(&embedded.provider_id, &embedded.model_id, embedded.usage);
+            app.metrics.tokens(&embedded.provider_id, label(&chain, &embedded.model_id), embedded.usage);
             Ok(embedded)
         }
         Err(refused) => {
@@ -163,20 +217,21 @@ fn request_id(http: &HttpRequest) -> String {
     http.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default()
 }
 
-/// Returns the tokens to reserve: those of the prompt and the longest possible answer.
+/// Returns the tokens to reserve: those of everything that is sent, and the longest possible answer.
 ///
 /// A short prompt is counted with the embedded model's tokenizer if it is loaded. A long one would block a serving
-/// thread and is estimated at one token per three bytes, rather too many than too few. The final charge is what the
-/// provider counted.
-pub fn estimate<'a>(app: &App, messages: impl Iterator<Item = &'a Message> + Clone, max_tokens: u32) -> Estimate {
-    let prompt = tokens::of_prompt(&*app.model, messages, RESERVED_BYTES_PER_TOKEN);
-    Estimate { prompt: prompt.into(), completion: max_tokens.into() }
+/// thread and is estimated by its bytes, rather too many tokens than too few. The final charge is what the provider
+/// counted.
+pub fn estimate(app: &App, parts: &PromptParts<'_>, max_tokens: u32) -> Estimate {
+    let text = tokens::of_prompt(&*app.model, parts, CountFor::Reservation, tokens::QUICK_BYTES);
+    let images = parts.images().map(image_tokens_at_most).fold(0, u32::saturating_add);
+    Estimate { prompt: text.saturating_add(images).into(), completion: max_tokens.into() }
 }
 
 /// Returns the tokens to reserve for texts to embed, counted like a chat prompt.
 pub fn tokens_of_inputs(app: &App, inputs: &[EmbedInput]) -> u32 {
     let texts = inputs.iter().map(|input| match input {
-        EmbedInput::Text(text) => tokens::of_text(&*app.model, text, RESERVED_BYTES_PER_TOKEN),
+        EmbedInput::Text(text) => tokens::of_text(&*app.model, text, CountFor::Reservation),
         EmbedInput::Tokens(tokens) => u32::try_from(tokens.len()).unwrap_or(u32::MAX),
     });
     texts.fold(0, u32::saturating_add)
@@ -185,7 +240,8 @@ pub fn tokens_of_inputs(app: &App, inputs: &[EmbedInput]) -> u32 {
 /// Returns the tokens of everything that a request puts before the model, as far as they can be counted here.
 pub async fn count(app: &App, request: ChatRequest) -> Result<u32, HttpError> {
     let model = Arc::clone(&app.model);
-    let counted = web::block(move || tokens::of_everything(&*model, &request, COUNTED_BYTES_PER_TOKEN)).await;
+    let count = move || tokens::of_prompt(&*model, &request.prompt_parts(), CountFor::Usage, tokens::EXACT_BYTES);
+    let counted = web::block(count).await;
     counted.map_err(|_| HttpError::new(Kind::Unavailable, "the server is too busy to count the tokens: try again"))
 }
 

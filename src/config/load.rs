@@ -230,25 +230,14 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     if config.llm.context < 256 {
         return bad("llm.context", "takes 256 or more");
     }
-    if !(0.0..=1.0).contains(&config.chain.breaker_failure_share) {
-        return bad("chain.breaker_failure_share", "takes 0 to 1");
-    }
-    if config.chain.max_attempts == 0 {
-        return bad("chain.max_attempts", "takes 1 or more");
-    }
+    config.chain.check()?;
     if config.budget.models.values().any(|usd| !usd.is_finite() || *usd < 0.0) {
         return bad("budget.models", "takes USD, 0 or more, by model");
     }
-    for provider in &config.provider {
-        let amounts = provider.price.iter().flat_map(|price| [price.input_per_million, price.output_per_million]);
-        if amounts.into_iter().any(|usd| !usd.is_finite() || usd < 0.0) {
-            return bad(&format!("provider {}: price", provider.id), "takes USD for a million tokens, 0 or more");
-        }
-        if provider.kind != "embedded" && provider.base_url.as_deref().is_some_and(|url| !url.starts_with("http")) {
-            return bad(&format!("provider {}: base_url", provider.id), "takes an http or https URL, up to /v1");
-        }
+    if config.budget.owners.values().chain(&config.budget.per_owner_usd).any(|usd| !usd.is_finite() || *usd < 0.0) {
+        return bad("budget.owners", "takes USD, 0 or more, by owner");
     }
-    Ok(())
+    config.provider.iter().try_for_each(|provider| provider.check(&config.chain))
 }
 
 #[cfg(test)]

@@ -213,9 +213,28 @@ pub struct Provider {
     /// Price of its models. Default: the built-in price list, otherwise unknown.
     #[serde(default)]
     pub price: Option<PriceSetting>,
+    /// Time limits of its calls that differ from those of `[chain]`.
+    #[serde(default)]
+    pub timeouts: TimeoutSettings,
+    /// The same for single models.
+    #[serde(default)]
+    pub model_timeouts: BTreeMap<String, TimeoutSettings>,
+    /// Members of a chat completion that are forwarded to it in addition to the standard ones.
+    #[serde(default)]
+    pub forward: Vec<String>,
     /// The API key, read from `api_key_env`.
     #[serde(skip)]
     pub api_key: Option<Secret>,
+}
+
+/// Time limits that differ from those of `[chain]`, in milliseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TimeoutSettings {
+    pub connect_ms: Option<u64>,
+    pub headers_ms: Option<u64>,
+    pub first_delta_ms: Option<u64>,
+    pub between_deltas_ms: Option<u64>,
 }
 
 /// Price in USD per million tokens.
@@ -232,6 +251,17 @@ pub struct PriceSetting {
 pub struct Budget {
     /// Limit in USD by model, for all keys together.
     pub models: BTreeMap<String, f64>,
+    /// Limit in USD by owner, for all keys of the owner together.
+    pub owners: BTreeMap<String, f64>,
+    /// Limit in USD of every owner that `owners` does not name; none by default.
+    pub per_owner_usd: Option<f64>,
+}
+
+impl Budget {
+    /// Returns the limit of an owner in USD.
+    pub fn of_owner(&self, owner: &str) -> Option<f64> {
+        self.owners.get(owner).copied().or(self.per_owner_usd)
+    }
 }
 
 /// The embedded embedding model.
@@ -275,10 +305,16 @@ pub struct Chain {
     pub stream_limit_ms: u64,
     /// Largest number of provider calls for one request.
     pub max_attempts: usize,
-    /// How often the chain is tried again after transient failures.
+    /// How often the chain is tried again after failures of calls that did not run.
     pub retries: u32,
+    /// Whether another provider is called after one that may have run the request without answering it.
+    pub failover_after_start: bool,
+    /// Interval of keep-alives to the client of a stream, in milliseconds.
+    pub keep_alive_ms: u64,
     pub breaker_failure_share: f64,
     pub breaker_min_calls: u32,
+    /// Number of failures in a row after which a breaker opens.
+    pub breaker_consecutive_failures: u32,
     pub breaker_window_ms: u64,
     pub breaker_cooldown_ms: u64,
     /// Cooldown after 401, 403 or a billing error, in milliseconds.
@@ -290,19 +326,83 @@ impl Default for Chain {
         Self {
             order: None,
             connect_timeout_ms: 5_000,
-            headers_timeout_ms: 30_000,
-            first_delta_timeout_ms: 30_000,
-            between_deltas_timeout_ms: 30_000,
-            deadline_ms: 120_000,
+            headers_timeout_ms: 600_000,
+            first_delta_timeout_ms: 600_000,
+            between_deltas_timeout_ms: 120_000,
+            deadline_ms: 600_000,
             stream_limit_ms: 600_000,
             max_attempts: 6,
             retries: 1,
+            failover_after_start: true,
+            keep_alive_ms: 15_000,
             breaker_failure_share: 0.5,
             breaker_min_calls: 10,
+            breaker_consecutive_failures: 5,
             breaker_window_ms: 60_000,
             breaker_cooldown_ms: 5_000,
             breaker_hard_cooldown_ms: 300_000,
         }
+    }
+}
+
+/// Longest time limit of a call, in milliseconds: an hour.
+const LONGEST_CALL_MS: u64 = 3_600_000;
+
+impl Chain {
+    fn check(&self) -> Result<(), ConfigError> {
+        let bad = |setting: &str, why: &str| {
+            Err(ConfigError::Bad { setting: format!("chain.{setting}"), why: why.to_owned() })
+        };
+        for (setting, value) in [
+            ("connect_timeout_ms", self.connect_timeout_ms),
+            ("headers_timeout_ms", self.headers_timeout_ms),
+            ("first_delta_timeout_ms", self.first_delta_timeout_ms),
+            ("between_deltas_timeout_ms", self.between_deltas_timeout_ms),
+            ("deadline_ms", self.deadline_ms),
+            ("stream_limit_ms", self.stream_limit_ms),
+            ("keep_alive_ms", self.keep_alive_ms),
+        ] {
+            if !(1..=LONGEST_CALL_MS).contains(&value) {
+                return bad(setting, "takes 1 to 3600000");
+            }
+        }
+        if !(0.0..=1.0).contains(&self.breaker_failure_share) {
+            return bad("breaker_failure_share", "takes 0 to 1");
+        }
+        if self.breaker_consecutive_failures == 0 {
+            return bad("breaker_consecutive_failures", "takes 1 or more");
+        }
+        if self.max_attempts == 0 {
+            return bad("max_attempts", "takes 1 or more");
+        }
+        Ok(())
+    }
+}
+
+impl Provider {
+    fn check(&self, chain: &Chain) -> Result<(), ConfigError> {
+        let bad = |setting: &str, why: String| {
+            Err(ConfigError::Bad { setting: format!("provider {}: {setting}", self.id), why })
+        };
+        let amounts = self.price.iter().flat_map(|price| [price.input_per_million, price.output_per_million]);
+        if amounts.into_iter().any(|usd| !usd.is_finite() || usd < 0.0) {
+            return bad("price", "takes USD for a million tokens, 0 or more".to_owned());
+        }
+        if self.kind != "embedded" && self.base_url.as_deref().is_some_and(|url| !url.starts_with("http")) {
+            return bad("base_url", "takes an http or https URL, up to /v1".to_owned());
+        }
+        for timeouts in self.model_timeouts.values().chain([&self.timeouts]) {
+            let TimeoutSettings { connect_ms, headers_ms, first_delta_ms, between_deltas_ms } = *timeouts;
+            let set = [connect_ms, headers_ms, first_delta_ms, between_deltas_ms];
+            if set.into_iter().flatten().any(|ms| !(1..=chain.deadline_ms).contains(&ms)) {
+                let why = format!("takes 1 to {}, the deadline_ms of [chain]", chain.deadline_ms);
+                return bad("timeouts", why);
+            }
+        }
+        if self.forward.iter().any(String::is_empty) || (!self.forward.is_empty() && self.kind != "openai") {
+            return bad("forward", "takes names of members, for providers of kind \"openai\" only".to_owned());
+        }
+        Ok(())
     }
 }
 

@@ -157,6 +157,16 @@ pub async fn create(
     let Metered { caller, body, sent, .. } = request;
     let maker = caller.key;
     let idempotency = parameters::idempotency(&http, &maker.id, &sent)?;
+    let owned =
+        body.owner.as_ref().is_none_or(|owner| *owner == maker.owner) || maker.roles.contains(&Role::SuperAdmin);
+    if !owned && app.live().config.budget.of_owner(&maker.owner).is_some() {
+        let message = format!(
+            "the owner {:?} has a budget, so this key creates keys for this owner only: leave `owner` out, or use a key \
+             with the role `super_admin`",
+            maker.owner
+        );
+        return Err(HttpError(Error::field(Kind::Forbidden, &["body", "owner"], message, serde_json::Value::Null)));
+    }
     let new = NewKey {
         name: body.name,
         owner: body.owner.unwrap_or_else(|| maker.owner.clone()),

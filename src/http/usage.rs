@@ -84,6 +84,8 @@ pub struct UsageReport {
     pub total: Sums,
     /// Budget of the requested key; null for `all`.
     pub budget: Option<MonthBudget>,
+    /// Budget of the key's owner, which all of the owner's keys share; null for `all`.
+    pub owner_budget: Option<MonthBudget>,
 }
 
 fn usd(nanos: u64) -> f64 {
@@ -159,12 +161,20 @@ pub async fn usage(
     let of = Some(requested).filter(|requested| *requested != "all");
     let wanted = Query { key_id: of.map(str::to_owned), from_day: from, to_day: to, model: query.model.clone() };
     let rows = app.ledger.usage(wanted).await?;
-    let budget = match of {
-        None => None,
+    let (budget, owner_budget) = match of {
+        None => (None, None),
         Some(id) => {
             let record = if id == key.id { Some(key.clone()) } else { app.keys.get(id.to_owned()).await? };
-            let limit = record.and_then(|record| record.budget_usd).map(nanos_of_usd);
-            Some(app.ledger.budgets(id, limit, "", None).await?.key.into())
+            let limit = record.as_ref().and_then(|record| record.budget_usd).map(nanos_of_usd);
+            let budget = app.ledger.budgets(id, limit, "", None).await?.key;
+            let owner = match &record {
+                Some(record) => {
+                    let limit = app.live().config.budget.of_owner(&record.owner).map(nanos_of_usd);
+                    Some(app.ledger.owner_budget(&record.owner, limit).await?)
+                }
+                None => None,
+            };
+            (Some(budget.into()), owner.map(MonthBudget::from))
         }
     };
     Ok(web::Json(UsageReport {
@@ -181,5 +191,6 @@ pub async fn usage(
             })
             .collect(),
         budget,
+        owner_budget,
     }))
 }

@@ -5,13 +5,15 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
 use muster_gateway::{
-    Attempt, AttemptOutcome, ChainError, CompletedChat, CompletedEmbedding, GatewayChatRequest, Settlement, StreamEnd,
+    Attempt, AttemptOutcome, Chain, ChainError, CompletedChat, CompletedEmbedding, GatewayChatRequest, Settlement,
+    StreamEnd,
 };
 use muster_providers::{FinishReason, Usage};
 
 use super::Otel;
 use super::context::Context;
 use super::span::{Attribute, Kind, Span};
+use crate::chat::label;
 
 /// What a model is requested for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +39,8 @@ pub struct ChatSpan {
     context: Option<Context>,
     operation: Operation,
     requested_model: Option<String>,
+    /// Tells which names of models may be labels.
+    chain: Chain,
     begun: Instant,
     /// Provider calls of a stream, known once it is open.
     attempts: OnceLock<Vec<Attempt>>,
@@ -55,16 +59,23 @@ struct End<'a> {
 
 impl ChatSpan {
     /// Begins the span whose identifier the providers of the chain receive.
-    pub fn begin(otel: &Otel, request: &GatewayChatRequest) -> Self {
-        Self::of(otel, Operation::Chat, request.models.first().cloned(), request.traceparent.as_deref())
+    pub fn begin(otel: &Otel, chain: &Chain, request: &GatewayChatRequest) -> Self {
+        Self::of(otel, chain, Operation::Chat, request.models.first().cloned(), request.traceparent.as_deref())
     }
 
     /// Begins the span of any operation, by the `traceparent` that the providers receive.
-    pub fn of(otel: &Otel, operation: Operation, requested_model: Option<String>, traceparent: Option<&str>) -> Self {
+    pub fn of(
+        otel: &Otel,
+        chain: &Chain,
+        operation: Operation,
+        requested_model: Option<String>,
+        traceparent: Option<&str>,
+    ) -> Self {
         let context = traceparent.and_then(Context::of_chat);
         let context = context.filter(|context| context.sampled && otel.0.settings.traces);
         let attempts = OnceLock::new();
-        Self { otel: otel.clone(), context, operation, requested_model, begun: Instant::now(), attempts }
+        let chain = chain.clone();
+        Self { otel: otel.clone(), context, operation, requested_model, chain, begun: Instant::now(), attempts }
     }
 
     pub fn answered(&self, answer: &CompletedChat) {
@@ -138,8 +149,8 @@ impl ChatSpan {
         self.otel.0.figures.chat(
             self.operation.name(),
             end.provider,
-            requested,
-            end.model,
+            label(&self.chain, requested),
+            end.model.map(|model| label(&self.chain, model)),
             end.usage,
             end.error,
             end.took,

@@ -74,6 +74,19 @@ impl Fault {
         }
     }
 
+    /// Whether the provider may have processed the request: it got it, and did not report an error.
+    pub fn may_have_run(self) -> bool {
+        !matches!(
+            self,
+            Self::Status500
+                | Self::Throttled
+                | Self::KeyRefused
+                | Self::ConnectionRefused
+                | Self::ErrorAtOnce
+                | Self::ErrorAfterTen
+        )
+    }
+
     pub fn expected_breaker(self) -> BreakerExpectation {
         let (class, state, reason) = match self {
             Self::Throttled => ("throttled", "open", "throttled"),

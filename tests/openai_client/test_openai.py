@@ -28,6 +28,36 @@ def test_a_chat(client, upstream):
     assert request["temperature"] == 0.25
 
 
+def test_every_parameter_of_the_official_client_is_accepted_or_rejected_by_name(client, upstream):
+    """All keyword arguments of `create` that need no feature of OpenAI's servers, with the values of its documentation."""
+    reply = client.chat.completions.create(
+        model="echo", messages=HELLO, frequency_penalty=0.5, logit_bias={"50256": -100}, logprobs=True, top_logprobs=2,
+        max_completion_tokens=100, metadata={"topic": "greeting"}, modalities=["text"], n=1, parallel_tool_calls=True,
+        presence_penalty=0.5, prompt_cache_key="greetings", reasoning_effort="low", response_format={"type": "text"},
+        safety_identifier="ann", seed=7, service_tier="auto", stop=["END"], store=False, temperature=0.5,
+        tool_choice="auto", tools=[{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}],
+        top_p=0.5, user="ann", verbosity="low",
+    )
+    assert reply.choices[0].message.content == ANSWER
+    sent = upstream.requests[-1]
+    assert not {"store", "metadata", "service_tier", "modalities"} & set(sent), "they change no answer and have no price"
+    forwarded = {"logit_bias", "logprobs", "top_logprobs", "prompt_cache_key", "reasoning_effort", "safety_identifier",
+                 "seed", "stop", "tools", "tool_choice", "parallel_tool_calls", "user", "verbosity", "n"}
+    assert forwarded <= set(sent), forwarded - set(sent)
+    before = len(upstream.requests)
+    for argument in [
+        {"web_search_options": {}},
+        {"prediction": {"type": "content", "content": "x"}},
+        {"modalities": ["text", "audio"], "audio": {"voice": "alloy", "format": "wav"}},
+        {"extra_body": {"plugins": [{"id": "web"}]}},
+    ]:
+        with pytest.raises(openai.BadRequestError) as caught:
+            client.chat.completions.create(model="echo", messages=HELLO, **argument)
+        name = next(iter(argument.get("extra_body", argument)))
+        assert (caught.value.code, caught.value.param) in [("unsupported_value", name), ("unsupported_value", "audio")]
+    assert len(upstream.requests) == before
+
+
 def test_two_chats_have_two_ids(client):
     ids = {client.chat.completions.create(model="echo", messages=HELLO).id for _ in range(2)}
     assert len(ids) == 2

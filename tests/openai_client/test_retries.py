@@ -36,7 +36,7 @@ def test_the_client_waits_as_requested_and_retries(start, busy, stream):
 
 def test_without_retries_the_error_has_the_wait(start, busy):
     muster = start(providers=[("scripted", busy.base_url, ["busy-once"])])
-    with pytest.raises(openai.InternalServerError) as caught:
+    with pytest.raises(openai.RateLimitError) as caught:
         muster.client().chat.completions.create(model="busy-once", messages=HELLO)
     headers = caught.value.response.headers
     assert (headers["retry-after"], headers.get("x-should-retry")) == ("1", None)

@@ -198,6 +198,15 @@ impl Events {
         self.kept = seen;
     }
 
+    /// Waits until this text has arrived, also in a comment; all events can still be read.
+    pub async fn wait_for_text(&mut self, what: &str) {
+        while !self.text.contains(what) {
+            let bytes =
+                self.response.chunk().await.unwrap().unwrap_or_else(|| panic!("{what:?} is not in {:?}", self.text));
+            self.text.push_str(std::str::from_utf8(&bytes).unwrap());
+        }
+    }
+
     /// Reads all remaining events.
     pub async fn rest(&mut self) -> Vec<Event> {
         let mut all = Vec::new();

@@ -29,6 +29,12 @@ pub enum UpstreamAction {
     Endless,
     /// This many deltas; the rest, with a normal end, when the test releases it.
     HeldAfter(usize),
+    /// Nothing until the test releases it; then the other action.
+    Held(Box<UpstreamAction>),
+    /// A complete answer of these words with this content type, also where a stream was requested.
+    WholeAs(&'static str, &'static [&'static str]),
+    /// An answer of these words as events with this content type.
+    EventsAs(&'static str, &'static [&'static str]),
     /// A success status and a body that is not JSON.
     Malformed,
     /// This many deltas, then an event that is not JSON; a complete answer is not JSON.
@@ -48,6 +54,8 @@ struct Script {
     requests: watch::Sender<usize>,
     /// The body of each request.
     bodies: Mutex<Vec<serde_json::Value>>,
+    /// The text of the latest body.
+    text: Mutex<String>,
     /// How many connections the client has closed during an answer.
     disconnects: watch::Sender<usize>,
     /// Held answers may continue.
@@ -64,8 +72,8 @@ impl Upstream {
         let action = Mutex::new(action);
         let (requests, disconnects, released) =
             (watch::Sender::new(0), watch::Sender::new(0), watch::Sender::new(false));
-        let bodies = Mutex::default();
-        let script = Arc::new(Script { wire, action, requests, bodies, disconnects, released });
+        let (bodies, text) = (Mutex::default(), Mutex::default());
+        let script = Arc::new(Script { wire, action, requests, bodies, text, disconnects, released });
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
@@ -98,6 +106,11 @@ impl Upstream {
     /// The body of the latest request.
     pub fn last_request(&self) -> serde_json::Value {
         self.script.bodies.lock().unwrap().last().cloned().expect("it got a request")
+    }
+
+    /// The body of the latest request as it arrived.
+    pub fn last_text(&self) -> String {
+        self.script.text.lock().unwrap().clone()
     }
 
     /// The bodies of all requests, in order.
@@ -140,11 +153,29 @@ pub fn refused_provider(id: &str, model: &str) -> String {
 async fn connection(mut stream: TcpStream, script: &Script) -> std::io::Result<()> {
     let mut buffer = Vec::new();
     loop {
-        let Some((path, body)) = request(&mut stream, &mut buffer).await? else { return Ok(()) };
+        let Some((path, text)) = request(&mut stream, &mut buffer).await? else { return Ok(()) };
+        let body = serde_json::from_str(&text).unwrap_or_default();
+        *script.text.lock().unwrap() = text;
         let streamed = script.wire.streamed(&path, &body);
         script.bodies.lock().unwrap().push(body);
         script.requests.send_modify(|requests| *requests += 1);
-        let action = script.action.lock().unwrap().clone();
+        let mut action = script.action.lock().unwrap().clone();
+        if let UpstreamAction::Held(then) = action {
+            let mut released = script.released.subscribe();
+            let released = async { released.wait_for(|&released| released).await.is_ok() };
+            // A client that leaves meanwhile is noticed.
+            let left =
+                async { stream.readable().await.is_ok() && stream.read_buf(&mut buffer).await.unwrap_or(0) == 0 };
+            tokio::select! {
+                true = released => {}
+                true = left => {
+                    script.disconnects.send_modify(|disconnects| *disconnects += 1);
+                    return Ok(());
+                }
+                else => return Ok(()),
+            }
+            action = *then;
+        }
         let done = if streamed {
             stream_events(&mut stream, action, script).await
         } else {
@@ -158,7 +189,7 @@ async fn connection(mut stream: TcpStream, script: &Script) -> std::io::Result<(
 }
 
 /// Reads one request with its path and body; `None` when the client is gone.
-async fn request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<Option<(String, serde_json::Value)>> {
+async fn request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<Option<(String, String)>> {
     loop {
         if let Some(head) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
             let text = String::from_utf8_lossy(&buffer[..head]).into_owned();
@@ -169,7 +200,7 @@ async fn request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Resul
             let end = head + 4 + length;
             if buffer.len() >= end {
                 let path = text.split(' ').nth(1).unwrap_or_default().to_owned();
-                let body = serde_json::from_slice(&buffer[head + 4..end]).unwrap_or_default();
+                let body = String::from_utf8_lossy(&buffer[head + 4..end]).into_owned();
                 buffer.drain(..end);
                 return Ok(Some((path, body)));
             }
@@ -213,7 +244,11 @@ async fn answer(stream: &mut TcpStream, action: UpstreamAction, wire: Wire) -> s
         }
         UpstreamAction::ErrorAfter(_) => whole(stream, 200, "", wire.exploded()).await,
         UpstreamAction::Malformed | UpstreamAction::MalformedAfter(_) => whole(stream, 200, "", OOPS).await,
-        UpstreamAction::Endless | UpstreamAction::HeldAfter(_) => panic!("only a stream can be that: {action:?}"),
+        UpstreamAction::WholeAs(kind, words) => whole_as(stream, 200, "", kind, &wire.whole(words)).await,
+        UpstreamAction::Held(_) => unreachable!("it was released"),
+        UpstreamAction::Endless | UpstreamAction::HeldAfter(_) | UpstreamAction::EventsAs(..) => {
+            panic!("only a stream can be that: {action:?}")
+        }
     }
 }
 
@@ -230,9 +265,17 @@ async fn stream_events(stream: &mut TcpStream, action: UpstreamAction, script: &
             stream.write_all(format!("{head}{:x}\r\n{out}\r\n0\r\n\r\n", out.len()).as_bytes()).await?;
             Ok(true)
         }
-        UpstreamAction::Status(..) | UpstreamAction::HangBeforeHeaders | UpstreamAction::Malformed => {
-            answer(stream, action, wire).await
+        UpstreamAction::EventsAs(kind, words) => {
+            let mut out = wire.opening();
+            out.extend(words.iter().map(|word| wire.delta(word)));
+            out.push_str(&wire.ending(words.len()));
+            whole_as(stream, 200, "", kind, &out).await
         }
+        UpstreamAction::Held(_) => unreachable!("it was released"),
+        UpstreamAction::Status(..)
+        | UpstreamAction::HangBeforeHeaders
+        | UpstreamAction::WholeAs(..)
+        | UpstreamAction::Malformed => answer(stream, action, wire).await,
         UpstreamAction::HangBeforeContent => {
             deltas(stream, wire, 0).await?;
             stream.write_all(b": keep-alive\n\n: keep-alive\n\n").await?;
@@ -289,10 +332,12 @@ async fn deltas(stream: &mut TcpStream, wire: Wire, count: usize) -> std::io::Re
 }
 
 async fn whole(stream: &mut TcpStream, status: u16, headers: &str, body: &str) -> std::io::Result<bool> {
-    let head = format!(
-        "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\n{headers}content-length: {}\r\n\r\n",
-        body.len()
-    );
+    whole_as(stream, status, headers, "application/json", body).await
+}
+
+async fn whole_as(stream: &mut TcpStream, status: u16, headers: &str, kind: &str, body: &str) -> std::io::Result<bool> {
+    let head =
+        format!("HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\n{headers}content-length: {}\r\n\r\n", body.len());
     stream.write_all(head.as_bytes()).await?;
     stream.write_all(body.as_bytes()).await?;
     Ok(true)

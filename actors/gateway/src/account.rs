@@ -6,7 +6,7 @@ use std::fmt;
 use muster_providers::{Delta, Usage};
 use tokio::time::Instant;
 
-use super::budget::PendingEntry;
+use super::budget::{CallAccount, PendingEntry};
 use super::delivered_text::Delivered;
 use super::messages::{Settlement, StreamEnd};
 use super::meter::Meter;
@@ -20,6 +20,8 @@ pub(super) struct StreamAccount {
     /// Closed together with the settlement.
     entry: Option<PendingEntry>,
     settle: Option<Settle>,
+    /// Accounts of the calls that this one outran, charged like it.
+    outrun: Vec<CallAccount>,
     meter: Option<Meter>,
     delivered: Delivered,
 }
@@ -32,11 +34,19 @@ impl fmt::Debug for StreamAccount {
 
 impl StreamAccount {
     pub(super) fn open(started: Instant, entry: PendingEntry, settle: Settle) -> Self {
-        Self { started, entry: Some(entry), settle: Some(settle), meter: None, delivered: Delivered::default() }
+        Self {
+            started,
+            entry: Some(entry),
+            settle: Some(settle),
+            outrun: Vec::new(),
+            meter: None,
+            delivered: Delivered::default(),
+        }
     }
 
-    /// Sets the provider that answers from now on, with its reservation.
-    pub(super) fn with_meter(mut self, meter: Meter, hold: Hold) -> Self {
+    /// Sets the provider that answers from now on, with its reservation and the accounts of the calls that it outran.
+    pub(super) fn with_meter(mut self, meter: Meter, hold: Hold, outrun: Vec<CallAccount>) -> Self {
+        self.outrun = outrun;
         if let Some(entry) = &mut self.entry {
             entry.answered_by(&meter.model_id, hold);
         }
@@ -78,6 +88,7 @@ impl StreamAccount {
         let Some(settle) = self.settle.take() else { return };
         let meter = self.meter.as_ref();
         let cost_nanos = meter.map_or(Some(0), |meter| meter.cost_nanos(usage));
+        self.outrun.drain(..).for_each(|account| account.outrun(usage.completion_tokens));
         if let Some(entry) = self.entry.take() {
             let outcome = match end {
                 StreamEnd::Done => Outcome::Ok,

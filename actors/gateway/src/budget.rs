@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use muster_providers::{ChatRequest, Price, Usage};
 
+use tokio::time::Instant;
+
 use super::chain::Route;
 use super::messages::Spend;
 use muster_core::{Clock, Error, Kind};
@@ -47,7 +49,9 @@ impl BudgetGuard {
             owner: spend.owner.as_ref().map(|owner| owner.id.clone()),
             model_id: candidate.model_id.clone(),
             price: candidate.price,
-            prompt_tokens: max_usage.prompt_tokens,
+            max_usage,
+            choices: request.map_or(1, ChatRequest::choices),
+            opened: Instant::now(),
             hold,
         })))
     }
@@ -106,10 +110,14 @@ impl Spend {
     }
 }
 
+/// Tokens of an answer that a provider is taken to have produced in a second before its call was dropped: common models
+/// produce 50 to 150.
+const TOKENS_PER_SECOND: u128 = 100;
+
 /// Account of one provider call: its reservation, and what is charged if nobody learns what it cost.
 ///
-/// Dropped, as when the client leaves, another call wins or the time is up, it charges the estimated prompt: the provider
-/// has most likely read it, and bills for it.
+/// Dropped, as when the client leaves or the time is up, it charges the reserved prompt, which the provider has most
+/// likely read, and what may have been produced since, up to the reservation.
 #[derive(Debug)]
 pub(super) struct CallAccount(Option<OpenCall>);
 
@@ -120,7 +128,9 @@ struct OpenCall {
     owner: Option<String>,
     model_id: String,
     price: Option<Price>,
-    prompt_tokens: u32,
+    max_usage: Usage,
+    choices: u32,
+    opened: Instant,
     hold: Hold,
 }
 
@@ -135,6 +145,14 @@ impl CallAccount {
         self.0.take().map_or_else(Hold::none, |open| open.hold)
     }
 
+    /// Charges a call that was cancelled because another one answered: it was asked the same, so that its provider is
+    /// taken to bill an answer of the same length.
+    pub(super) fn outrun(mut self, completion_tokens: u32) {
+        if let Some(open) = self.0.take() {
+            open.charge(completion_tokens);
+        }
+    }
+
     /// Releases the reservation of a call that did not run at the provider.
     pub(super) fn not_run(mut self) {
         drop(self.0.take());
@@ -144,16 +162,24 @@ impl CallAccount {
 impl Drop for CallAccount {
     fn drop(&mut self) {
         let Some(open) = self.0.take() else { return };
-        let usage = Usage { prompt_tokens: open.prompt_tokens, completion_tokens: 0, estimated: true };
+        let produced = open.opened.elapsed().as_millis() * TOKENS_PER_SECOND / 1000 * u128::from(open.choices);
+        open.charge(u32::try_from(produced).unwrap_or(u32::MAX));
+    }
+}
+
+impl OpenCall {
+    fn charge(self, completion_tokens: u32) {
+        let completion_tokens = completion_tokens.min(self.max_usage.completion_tokens);
+        let usage = Usage { completion_tokens, ..self.max_usage };
         let abandoned = Abandoned {
-            at: open.budgets.clock.now(),
-            key_id: &open.key_id,
-            owner: open.owner.as_deref().unwrap_or_default(),
-            model_id: &open.model_id,
-            prompt_tokens: open.prompt_tokens,
-            cost_nanos: open.price.map(|price| price.nanos(usage)),
+            at: self.budgets.clock.now(),
+            key_id: &self.key_id,
+            owner: self.owner.as_deref().unwrap_or_default(),
+            model_id: &self.model_id,
+            usage,
+            cost_nanos: self.price.map(|price| price.nanos(usage)),
         };
-        open.budgets.ledger.abandon(&abandoned, open.hold);
+        self.budgets.ledger.abandon(&abandoned, self.hold);
     }
 }
 

@@ -93,9 +93,11 @@ impl FailedAttempts {
         }
         if let Some(wait) = self.throttled.filter(|_| !self.broken && self.deadline.is_none()) {
             let wait = wait.max(Duration::from_secs(1));
+            let last = self.last_failure.map(|(provider, fault)| format!("; the last, {provider}: {fault}"));
             let message = format!(
-                "every provider of this model limits our rate: try again in {} s",
-                wait.as_millis().div_ceil(1000)
+                "every provider of this model limits the rate of this server: try again in {} s{}",
+                wait.as_millis().div_ceil(1000),
+                last.unwrap_or_default()
             );
             return Error::new(Kind::RateLimited, message).retry_in(wait);
         }

@@ -54,6 +54,8 @@ pub(super) struct Served<T> {
     pub(super) latency: Duration,
     /// Made although a breaker was open.
     pub(super) despite_open: bool,
+    /// Accounts of the calls that this one outran, to be charged like it.
+    pub(super) outrun: Vec<CallAccount>,
 }
 
 /// Event while calls are in progress.
@@ -138,7 +140,7 @@ impl<'a> Failover<'a> {
                 }
                 FailoverEvent::Completed(CallOutcome { call, result: Err(fault), role }) => {
                     if self.on_fault(call, fault, role) == NextStep::Stop {
-                        self.cancel(calls);
+                        drop(self.cancel(calls));
                         return Err(self.into_error());
                     }
                 }
@@ -281,18 +283,16 @@ impl<'a> Failover<'a> {
 
     /// Ends the other calls before recording the winner, so that the last attempt is the one that answered.
     fn served<T>(mut self, call: ProviderCall<T>, value: T, others: Vec<ProviderCall<T>>) -> Served<T> {
-        self.cancel(others);
+        let outrun = self.cancel(others);
         let FinishedCall { route, permit, account, despite_open, latency } = self.end(call, AttemptOutcome::Ok);
         let hold = account.answered();
-        Served { value, permit, hold, route, attempts: self.attempts, latency, despite_open }
+        Served { value, permit, hold, route, attempts: self.attempts, latency, despite_open, outrun }
     }
 
     /// Cancels calls whose answers are no longer needed. Their permits report themselves as cancelled, so no provider
-    /// is blamed.
-    fn cancel<T>(&mut self, calls: Vec<ProviderCall<T>>) {
-        for call in calls {
-            self.end(call, AttemptOutcome::Cancelled);
-        }
+    /// is blamed. Returns their accounts.
+    fn cancel<T>(&mut self, calls: Vec<ProviderCall<T>>) -> Vec<CallAccount> {
+        calls.into_iter().map(|call| self.end(call, AttemptOutcome::Cancelled).account).collect()
     }
 
     fn out_of_time<T>(&mut self, calls: Vec<ProviderCall<T>>) {

@@ -46,6 +46,7 @@ impl Chain {
         let meter = self.meter(&request, &served.route);
         let usage = reply.usage.unwrap_or_else(|| meter.counted(&reply));
         let cost_nanos = meter.cost_nanos(usage);
+        served.outrun.into_iter().for_each(|account| account.outrun(usage.completion_tokens));
         record_success(entry, &served.route.candidate.model_id, served.hold, usage, cost_nanos);
         Ok(CompletedChat {
             cost_nanos,
@@ -76,7 +77,8 @@ impl Chain {
             Ok(mut served) => {
                 let meter = self.meter(&request, &served.route);
                 let hold = std::mem::replace(&mut served.hold, Hold::none());
-                Ok(AnswerStream::new(served, account.with_meter(meter, hold), self.options(), started))
+                let account = account.with_meter(meter, hold, std::mem::take(&mut served.outrun));
+                Ok(AnswerStream::new(served, account, self.options(), started))
             }
             Err(error) => {
                 account.fail();
@@ -160,7 +162,10 @@ impl Chain {
     }
 
     fn pending_entry(&self, spend: Option<&Spend>, requested_model: Option<&String>) -> PendingEntry {
-        PendingEntry::open(self.budgets(), spend, requested_model.map(String::as_str))
+        // A name that a client invented would be a row of the ledger for each of them.
+        let known = |name: &&str| self.registry().names_model(name);
+        let requested = requested_model.map(|name| Some(name.as_str()).filter(known).unwrap_or("other"));
+        PendingEntry::open(self.budgets(), spend, requested)
     }
 
     fn paid_by<'a>(&'a self, spend: Option<&'a Spend>) -> Option<PaidBy<'a>> {

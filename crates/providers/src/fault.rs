@@ -69,6 +69,8 @@ pub struct Fault {
     pub phase: Phase,
     /// Whether the provider or only the called model is affected.
     pub scope: FaultScope,
+    /// Whether the provider reported an error itself, as opposed to a failure of the connection or of its answer.
+    pub reported: bool,
     /// HTTP status of the provider, if there was one.
     pub status: Option<u16>,
     /// Wait requested by the provider.
@@ -94,7 +96,17 @@ impl Fault {
             (FaultClass::Transient | FaultClass::Client, _) => FaultScope::Model,
         };
         let message = message.into();
-        Self { class, phase, scope, status: None, retry_after: None, client: None, param: None, message }
+        Self {
+            class,
+            phase,
+            scope,
+            reported: false,
+            status: None,
+            retry_after: None,
+            client: None,
+            param: None,
+            message,
+        }
     }
 
     /// Creates a transient fault.
@@ -112,9 +124,10 @@ impl Fault {
     }
 
     /// Returns whether the provider may have processed the request, and may bill for it: it was sent, and the provider
-    /// did not answer with an error status.
+    /// did not report an error.
     pub fn may_have_run(&self) -> bool {
-        self.class == FaultClass::Transient && self.phase != Phase::Connect && self.status.is_none()
+        let reported = self.reported || self.status.is_some();
+        self.class == FaultClass::Transient && self.phase != Phase::Connect && !reported
     }
 
     /// Sets the wait requested by the provider.

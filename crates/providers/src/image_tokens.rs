@@ -27,8 +27,8 @@ const SMALL_PATCHES: u64 = 1_536;
 const MAX_ANTHROPIC: u64 = 4_784;
 /// Cost of an image at Gemini 3, at the default resolution.
 const GEMINI_3: u64 = 1_120;
-/// Tiles of an image at Gemini that are counted at most.
-const MAX_GEMINI_TILES: u64 = 64;
+/// Tiles of the largest image at Gemini: larger ones are scaled down to 3072 × 3072.
+const MAX_GEMINI_TILES: u64 = 16;
 
 /// Returns the prompt tokens of an image at a provider. An image whose dimensions are unknown, as that of an address,
 /// counts as the largest.

@@ -52,8 +52,8 @@ async fn sent_for_a_stream(call: Call) -> String {
 async fn only_required_members_change() {
     let body = r#"{ "messages" : [ {"role":"user","content":"h\u00e9"} ], "model":"x","temperature": 1.0,"top_p":0.50,
         "stream":true,"stream_options":{"include_usage":false,"include_obfuscation" : false},"max_tokens":1e3,"seed":7,
-        "max_completion_tokens":5,"un\"known":{"model":"y","a":[1, 2.0]},"big":123456789012345678901234567890}"#;
-    let kept = r#""messages":[ {"role":"user","content":"h\u00e9"} ],"temperature":1.0,"top_p":0.50,"seed":7,"un\"known":{"model":"y","a":[1, 2.0]},"big":123456789012345678901234567890}"#;
+        "max_completion_tokens":5,"logit_bias":{"model":"y","a":[1, 2.0]},"un\"known":{"model":"y"},"big":123456789012345678901234567890}"#;
+    let kept = r#""messages":[ {"role":"user","content":"h\u00e9"} ],"temperature":1.0,"top_p":0.50,"seed":7,"logit_bias":{"model":"y","a":[1, 2.0]}}"#;
     assert_eq!(sent(verbatim(body)).await, format!(r#"{{"model":"m","stream":false,"max_tokens":2000,{kept}"#));
     assert_eq!(
         sent_for_a_stream(verbatim(body)).await,

@@ -88,6 +88,11 @@ impl<'a> Fields<'a> {
         value.map(Some).or_else(|| self.is_null(name).then_some(None))
     }
 
+    /// Names of the members that were sent with a value; null counts as left out.
+    pub fn sent(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.object.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name.as_str())
+    }
+
     /// The value of a member; null counts as left out.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&'a Value> {

@@ -5,7 +5,7 @@ mod request;
 mod response;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_gateway::{BreakerState, Chain};
+use muster_gateway::{AnswerStream, BreakerState, Chain};
 use muster_limits::ledger::nanos_of_usd;
 
 pub use request::{ChatAgentBody, GatewayBody};
@@ -13,11 +13,11 @@ pub use response::{ChatReplyAgent, GatewayReply};
 
 use crate::app::App;
 use crate::chat;
-use crate::error::HttpError;
 use crate::error::sets::{Agent, BodyErrors, NotFound};
+use crate::error::{Dialect, HttpError, body};
 use crate::guard::{ChatAgent, Metered};
 use crate::respond::RequestId;
-use crate::sse;
+use crate::sse::{StreamForm, frame};
 use events::{GatewayEvents, ReplyEvents};
 use response::{BudgetView, latency};
 
@@ -34,15 +34,15 @@ pub async fn chat(
     id: web::ReqData<RequestId>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let Metered { body, reservation, .. } = request;
-    let call = chat::gateway_request(&http, body.model.clone(), body.request(), &reservation);
+    let Metered { body: request, reservation, .. } = request;
+    let call = chat::gateway_request(&http, request.model.clone(), request.request(), &reservation);
     let asked_at = app.clock.now();
-    if body.stream {
-        let streaming = chat::stream(&app, call, reservation).await?;
-        let frames = ReplyEvents::new(&streaming, id.0.clone(), asked_at, app.clock.clone());
-        return Ok(sse::response(streaming, frames));
+    if request.stream {
+        let (id, clock) = (id.0.clone(), app.clock.clone());
+        let frames = async move |streaming: &AnswerStream| Ok(ReplyEvents::new(streaming, id, asked_at, clock));
+        return chat::stream(&app, call, reservation, form(&app), frames).await;
     }
-    let answer = chat::complete(&app, call, reservation).await?;
+    let answer = chat::complete(&app, &http, call, reservation).await?;
     Ok(HttpResponse::Ok().json(ChatReplyAgent::new(answer, latency(&app.clock, asked_at))))
 }
 
@@ -61,19 +61,29 @@ pub async fn gateway(
     id: web::ReqData<RequestId>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let Metered { body, reservation, .. } = request;
-    let call = body.bound(chat::gateway_request(&http, body.chat.model.clone(), body.chat.request(), &reservation));
+    let Metered { body: request, reservation, .. } = request;
+    let call =
+        request.bound(chat::gateway_request(&http, request.chat.model.clone(), request.chat.request(), &reservation));
     let asked_at = app.clock.now();
-    if body.chat.stream {
-        let streaming = chat::stream(&app, call, reservation).await?;
-        let frames = ReplyEvents::new(&streaming, id.0.clone(), asked_at, app.clock.clone());
-        let frames = GatewayEvents::new(frames, standing(&app, &streaming.model_id).await?, app.live().chain.clone());
-        return Ok(sse::response(streaming, frames));
+    if request.chat.stream {
+        let (id, shared) = (id.0.clone(), app.clone());
+        let frames = async move |streaming: &AnswerStream| {
+            let frames = ReplyEvents::new(streaming, id, asked_at, shared.clock.clone());
+            let budget = standing(&shared, &streaming.model_id).await?;
+            Ok(GatewayEvents::new(frames, budget, shared.live().chain.clone()))
+        };
+        return chat::stream(&app, call, reservation, form(&app), frames).await;
     }
-    let answer = chat::complete(&app, call, reservation).await?;
+    let answer = chat::complete(&app, &http, call, reservation).await?;
     let (budget, breaker) = (standing(&app, &answer.model_id).await?, breaker(&app.live().chain, &answer.provider_id));
     let reply = ChatReplyAgent::new(answer, latency(&app.clock, asked_at));
     Ok(HttpResponse::Ok().json(GatewayReply { reply, budget, breaker }))
+}
+
+/// Returns how a stream is written before its answer begins.
+fn form(app: &App) -> StreamForm {
+    let clock = app.clock.clone();
+    StreamForm::comments(move |error, out| frame(Some("error"), &body(error, Dialect::Agent, clock.now()), out))
 }
 
 /// Returns the state of the model's budget of this month.

@@ -62,7 +62,7 @@ impl ChatAgentBody {
 
 impl Priced for ChatAgentBody {
     fn estimate(&self, app: &App) -> Estimate {
-        chat::estimate(app, self.messages.iter(), self.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS))
+        chat::estimate(app, &self.request().prompt_parts(), self.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS))
     }
 }
 

@@ -3,6 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::BytesMut;
 use muster_core::{Clock, Error};
+use muster_gateway::AnswerStream;
 use muster_limits::Estimate;
 use muster_providers::{ChatRequest, Delta, FinishReason, Message, Role, Sampling, Usage};
 use serde::Serialize;
@@ -12,9 +13,9 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::chat;
 use crate::error::sets::{InterfaceA, RunErrors};
-use crate::error::{Dialect, HttpError, body};
+use crate::error::{Dialect, HttpError, body as error_body};
 use crate::guard::{ChatA, Metered, Priced};
-use crate::sse::{self, Frames, frame};
+use crate::sse::{Frames, StreamForm, frame};
 use muster_request::{Fields, Request};
 
 /// Maximum number of completion tokens; interface A has no field for it.
@@ -66,7 +67,7 @@ impl ChatABody {
 
 impl Priced for ChatABody {
     fn estimate(&self, app: &App) -> Estimate {
-        chat::estimate(app, self.request().messages.iter(), MAX_TOKENS)
+        chat::estimate(app, &self.request().prompt_parts(), MAX_TOKENS)
     }
 }
 
@@ -98,11 +99,16 @@ pub async fn chat(
     let Metered { body, reservation, .. } = request;
     let call = chat::gateway_request(&http, body.model.clone(), body.request(), &reservation);
     if body.stream {
-        let streaming = chat::stream(&app, call, reservation).await?;
-        let frames = ChatEventsA { model: streaming.model_id.clone(), text: String::new(), clock: app.clock.clone() };
-        return Ok(sse::response(streaming, frames));
+        let (clock, now) = (app.clock.clone(), app.clock.clone());
+        let form = StreamForm::comments(move |error, out| {
+            frame(Some("error"), &error_body(error, Dialect::A, now.now()), out);
+        });
+        let frames = async move |streaming: &AnswerStream| {
+            Ok(ChatEventsA { model: streaming.model_id.clone(), text: String::new(), clock })
+        };
+        return chat::stream(&app, call, reservation, form, frames).await;
     }
-    let answer = chat::complete(&app, call, reservation).await?;
+    let answer = chat::complete(&app, &http, call, reservation).await?;
     Ok(HttpResponse::Ok().json(ChatResultA {
         success: true,
         response: answer.reply.first.content,
@@ -140,6 +146,6 @@ impl Frames for ChatEventsA {
     }
 
     fn error(&mut self, error: &Error, out: &mut BytesMut) {
-        frame(Some("error"), &body(error, Dialect::A, self.clock.now()), out);
+        frame(Some("error"), &error_body(error, Dialect::A, self.clock.now()), out);
     }
 }

@@ -266,7 +266,9 @@ impl Breaker {
             };
         }
         self.refused = self.refused.saturating_add(1);
-        let passes = self.reason != Reason::Throttled && self.refused.is_multiple_of(PANIC_EVERY);
+        // While a probe is in progress, its outcome is waited for.
+        let open = matches!(self.phase, Phase::Open { .. });
+        let passes = open && self.reason != Reason::Throttled && self.refused.is_multiple_of(PANIC_EVERY);
         passes.then_some(Grant { number: 0, epoch: self.opened_count, probe: false, forced: true })
     }
 

@@ -136,8 +136,8 @@ fn an_unreported_probe_frees_its_slot() {
     assert_eq!(breaker.admit(at(79)), Admission::Refused { retry_in: PROBE_WAIT });
     let next = granted(&mut breaker, at(80));
     assert!(next.probe);
-    breaker.report(at(81), lost, Outcome::Success, MIDDLE);
-    assert_eq!(breaker.state(), BreakerState::HalfOpen, "the lost probe's report no longer counts");
+    breaker.report(at(81), lost, FAILURE, MIDDLE);
+    assert_eq!(breaker.state(), BreakerState::HalfOpen, "the lost probe's failure no longer counts");
     breaker.report(at(81), next, Outcome::Alive, MIDDLE);
     assert_eq!(breaker.state(), BreakerState::Closed);
     breaker.report(at(82), next, FAILURE, MIDDLE);

@@ -82,11 +82,11 @@ fn when_all_breakers_are_open_the_shortest_retry_time_is_returned() {
         let chain = chain(&tree, &[&one, &two], options()).await;
         assert_eq!(chain.soonest_probe(), Some(Duration::ZERO));
         let first = chain.complete(chat_request()).await.unwrap_err().error;
-        assert_eq!((first.kind, first.retry_after), (Kind::ProviderFailed, Some(secs(12))));
+        assert_eq!((first.kind, first.retry_after), (Kind::RateLimited, Some(secs(12))));
         until_open(&chain, "one").await;
         until_open(&chain, "two").await;
         let refused = chain.complete(chat_request()).await.unwrap_err();
-        assert_eq!(refused.error.kind, Kind::Unavailable);
+        assert_eq!(refused.error.kind, Kind::RateLimited);
         let soonest = chain.soonest_probe().unwrap();
         assert_eq!(refused.error.retry_after, Some(soonest));
         assert!(soonest > secs(11) && soonest <= secs(12), "{soonest:?}");

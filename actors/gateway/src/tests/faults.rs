@@ -100,7 +100,9 @@ fn without_another_provider_each_fault_is_returned_and_nothing_charged() {
             let chain = chain(&tree, &[&one], options()).await;
             let ledger = SettlementLog::default();
             let refused = chain.stream(chat_request(), ledger.entry()).await.unwrap_err();
-            assert_eq!(refused.error.kind, Kind::ProviderFailed, "{}", row.name);
+            let limited = row.outcome == AttemptOutcome::Throttled;
+            let kind = if limited { Kind::RateLimited } else { Kind::ProviderFailed };
+            assert_eq!(refused.error.kind, kind, "{}", row.name);
             assert!(refused.error.message.contains("one"), "{}: {}", row.name, refused.error.message);
             assert_eq!(outcomes(&refused.attempts), [("one", row.outcome)], "{}", row.name);
             let settled = ledger.only();
@@ -114,7 +116,9 @@ fn without_another_provider_each_fault_is_returned_and_nothing_charged() {
             let one = ScriptedProvider::answering(row.step.clone());
             let chain = chain(&tree, &[&one], options()).await;
             let refused = chain.complete(chat_request()).await.unwrap_err();
-            assert_eq!(refused.error.kind, Kind::ProviderFailed, "{}", row.name);
+            let limited = row.outcome == AttemptOutcome::Throttled;
+            let kind = if limited { Kind::RateLimited } else { Kind::ProviderFailed };
+            assert_eq!(refused.error.kind, kind, "{}", row.name);
             assert_eq!(outcomes(&refused.attempts), [("one", row.outcome)], "{}", row.name);
             learned(&chain, &row).await;
         });

@@ -206,7 +206,7 @@ fn a_stream_that_is_left_charges_at_least_the_reserved_prompt_and_what_was_deliv
 }
 
 #[test]
-fn the_loser_of_a_hedge_and_a_call_that_was_too_late_are_charged_for_the_prompt() {
+fn the_loser_of_a_hedge_and_a_call_that_was_too_late_are_charged() {
     test_world::run(|tree| async move {
         let figures = Usage { prompt_tokens: 900, completion_tokens: 2, estimated: false };
         let (slow, quick) = (
@@ -216,16 +216,17 @@ fn the_loser_of_a_hedge_and_a_call_that_was_too_late_are_charged_for_the_prompt(
         let (chain, ledger, _folder) = paid_chain(&tree, &[&slow, &quick]).await;
         let hedged = GatewayChatRequest { hedge_after: Some(ms(10)), ..paid_request() };
         assert_eq!(chain.complete(hedged).await.unwrap().provider_id, "two");
-        assert_eq!(spent(&ledger).await, (1_902, 1_902, 0), "the answer, and the prompt of the other call");
+        assert_eq!(spent(&ledger).await, (1_904, 1_904, 0), "the answer, and as much of the other call");
 
         let hurried = GatewayChatRequest { deadline: Some(ms(10)), ..paid_request() };
         assert_eq!(chain.complete(hurried).await.unwrap_err().error.kind, Kind::ProviderFailed);
-        assert_eq!(spent(&ledger).await, (2_902, 2_902, 0));
+        // A token of the answer in ten milliseconds.
+        assert_eq!(spent(&ledger).await, (2_905, 2_905, 0));
 
         // A call that did not run costs nothing.
         slow.set_default(refused_connection());
         assert_eq!(chain.complete(paid_request()).await.unwrap().provider_id, "two");
-        assert_eq!(spent(&ledger).await, (3_804, 3_804, 0));
+        assert_eq!(spent(&ledger).await, (3_807, 3_807, 0));
     });
 }
 

@@ -41,12 +41,13 @@ pub(super) enum JournalLine<'a> {
     Charge {
         hold: u64,
     },
-    /// A call of which nobody learnt the cost: the estimated prompt is charged.
+    /// A call of which nobody learnt the cost: an estimate is charged.
     Abandon {
         at: Millis,
         key: &'a str,
         model: &'a str,
         prompt_tokens: u32,
+        completion_tokens: u32,
         cost_nanos: Option<u64>,
         /// The hold settled by this line; 0 for none.
         hold: u64,

@@ -43,9 +43,9 @@ pub struct Abandoned<'a> {
     pub owner: &'a str,
     /// The model that was called.
     pub model_id: &'a str,
-    /// Estimated tokens of the prompt.
-    pub prompt_tokens: u32,
-    /// Their cost in billionths of a US dollar; `None` if the model's price is unknown.
+    /// Estimated usage.
+    pub usage: Usage,
+    /// Its cost in billionths of a US dollar; `None` if the model's price is unknown.
     pub cost_nanos: Option<u64>,
 }
 
@@ -181,7 +181,8 @@ impl Abandoned<'_> {
             at: self.at,
             key: bounded(self.key_id),
             model: bounded(self.model_id),
-            prompt_tokens: self.prompt_tokens,
+            prompt_tokens: self.usage.prompt_tokens,
+            completion_tokens: self.usage.completion_tokens,
             cost_nanos: self.cost_nanos,
             hold,
         }

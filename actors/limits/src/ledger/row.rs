@@ -42,9 +42,10 @@ pub struct Row {
 }
 
 impl Row {
-    /// Adds a call whose cost nobody learnt: the estimated prompt. The request that it was made for has its own entry.
-    pub(super) fn abandon(&mut self, prompt_tokens: u32, cost_nanos: Option<u64>) {
+    /// Adds the estimate of a call whose cost nobody learnt. The request that it was made for has its own entry.
+    pub(super) fn abandon(&mut self, prompt_tokens: u32, completion_tokens: u32, cost_nanos: Option<u64>) {
         self.prompt_tokens = self.prompt_tokens.saturating_add(prompt_tokens.into());
+        self.completion_tokens = self.completion_tokens.saturating_add(completion_tokens.into());
         self.cost_nanos = self.cost_nanos.saturating_add(cost_nanos.unwrap_or(0));
     }
 

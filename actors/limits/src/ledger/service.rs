@@ -140,7 +140,7 @@ impl Ledger {
         self.journal.append_or_buffer(&entry.line(hold.settle()).encode_for(entry.owner));
     }
 
-    /// Records a call whose cost nobody learnt, and replaces its reservation by the estimated cost of the prompt. The
+    /// Records a call whose cost nobody learnt, and replaces its reservation by the estimated cost. The
     /// request that it was made for has an entry of its own.
     pub fn abandon(&self, call: &Abandoned<'_>, hold: Hold) {
         self.journal.append_or_buffer(&call.line(hold.settle()).encode_for(call.owner));

@@ -175,10 +175,10 @@ impl LedgerState {
                 }
                 self.spend(number, at, PayersRef { key, model, owner }, cost_nanos.unwrap_or(0), reader)?;
             }
-            JournalLine::Abandon { at, key, model, prompt_tokens, cost_nanos, hold } => {
+            JournalLine::Abandon { at, key, model, prompt_tokens, completion_tokens, cost_nanos, hold } => {
                 self.release(hold, reader)?;
                 if let Some(row) = self.row(number, at, key, model, reader)? {
-                    row.abandon(prompt_tokens, cost_nanos);
+                    row.abandon(prompt_tokens, completion_tokens, cost_nanos);
                 }
                 self.spend(number, at, PayersRef { key, model, owner }, cost_nanos.unwrap_or(0), reader)?;
             }

@@ -6,12 +6,10 @@ use muster_providers::{ChatRequest, Message, Role, Tool, Usage};
 use serde_json::Value;
 
 use crate::task::TaskView;
-use muster_gateway::{GatewayChatRequest, Spend};
+use muster_gateway::{GatewayChatRequest, OwnerBudget, Spend};
 
 /// Maximum number of bytes of the instruction and of the params, each, that a model sees.
 const MAX_TEXT: usize = 64 * 1024;
-/// Rather over- than underestimates the tokens to reserve.
-const BYTES_PER_TOKEN: usize = 3;
 
 /// Truncates a text, with a note about what is omitted.
 pub(super) fn cut(text: &str, most: usize) -> String {
@@ -43,20 +41,14 @@ pub(super) struct ModelPrompt {
 /// Returns the request for the chain, charged to the task's owner.
 pub(super) fn gateway_request(view: &TaskView, prompt: ModelPrompt) -> GatewayChatRequest {
     let ModelPrompt { model, messages, tools, max_tokens, request_id } = prompt;
-    let texts = messages.iter().map(|message| {
-        message.content.texts().map(str::len).sum::<usize>()
-            + message.tool_calls.iter().map(|call| call.arguments.len()).sum::<usize>()
-    });
-    let schemas = tools.iter().map(|tool| tool.parameters.to_string().len());
-    let bytes: usize = texts.sum::<usize>() + schemas.sum::<usize>();
-    let max_usage = Usage {
-        prompt_tokens: u32::try_from(bytes / BYTES_PER_TOKEN).unwrap_or(u32::MAX),
-        completion_tokens: max_tokens,
-        estimated: true,
-    };
     let parallel_tool_calls = (!tools.is_empty()).then_some(true);
     let request =
         ChatRequest { messages, tools, parallel_tool_calls, max_tokens: Some(max_tokens), ..ChatRequest::default() };
+    let max_usage = Usage {
+        prompt_tokens: request.prompt_parts().size().reserved_tokens(),
+        completion_tokens: max_tokens,
+        estimated: true,
+    };
     GatewayChatRequest {
         models: vec![model],
         request: Arc::new(request),
@@ -68,6 +60,7 @@ pub(super) fn gateway_request(view: &TaskView, prompt: ModelPrompt) -> GatewayCh
         spend: Some(Spend {
             key_id: view.owner.id.clone(),
             key_limit: view.owner.budget_nanos,
+            owner: view.owner.payer.clone().map(|id| OwnerBudget { id, limit: None }),
             call_limit: None,
             max_usage,
         }),

@@ -101,6 +101,15 @@ fn budget_nanos(by: &By) -> Option<u64> {
     key.budget_usd.map(|usd| (usd.max(0.0) * 1e9).round() as u64)
 }
 
+/// Returns the owner of a key; a user pays as an owner under the user's identifier.
+fn payer(by: &By) -> Option<String> {
+    match by {
+        By::Key(key) => Some(key.owner.clone()),
+        By::Person(person) => Some(person.user_id.to_string()),
+        By::Device(_) | By::System => None,
+    }
+}
+
 pub(super) fn new_record(
     id: String,
     created_at: Millis,
@@ -108,7 +117,11 @@ pub(super) fn new_record(
     requester: &Requester,
     admission: &Admission,
 ) -> NewRecord {
-    let owner = Owner { id: requester.by.id().to_owned(), budget_nanos: budget_nanos(&requester.by) };
+    let owner = Owner {
+        id: requester.by.id().to_owned(),
+        budget_nanos: budget_nanos(&requester.by),
+        payer: payer(&requester.by),
+    };
     let record = TaskRecord {
         id,
         agent: new.agent,

@@ -102,6 +102,9 @@ pub struct Owner {
     pub id: String,
     /// The key's budget per calendar month, in billionths of a US dollar.
     pub budget_nanos: Option<u64>,
+    /// Owner of the key, whose budget all of the owner's keys share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payer: Option<String>,
 }
 
 /// Kind of a step.

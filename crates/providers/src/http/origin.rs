@@ -167,6 +167,7 @@ impl Reporter {
         };
         let words = self.words(error_body.message.as_deref().unwrap_or("no reason given"));
         Fault {
+            reported: true,
             status,
             scope,
             client,

@@ -92,6 +92,21 @@ impl Registry {
         &self.catalogue
     }
 
+    /// Returns whether the catalogue or the settings have a model, embedding model or family of this name, as opposed to a
+    /// name that a client invented.
+    pub fn names_model(&self, name: &str) -> bool {
+        let catalogue = &self.catalogue;
+        let upstream = |model: &ModelEntry| model.upstream.as_deref() == Some(name);
+        let of_provider =
+            |provider: &Provider| provider.names(name) || provider.embeddings.iter().any(|model| model == name);
+        name == "default"
+            || catalogue.model(name).is_some()
+            || catalogue.embedding(name).is_some()
+            || catalogue.family(name).is_some()
+            || catalogue.models().iter().any(upstream)
+            || self.providers.iter().any(of_provider)
+    }
+
     /// Returns the provider ids of the chain in order, including those without their key.
     pub fn chain(&self) -> impl Iterator<Item = &str> {
         self.providers.iter().take(self.chain_len).map(|p| p.id.as_str())

@@ -7,18 +7,22 @@ mod response;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::ids::{IdKind, new_id};
+use muster_gateway::AnswerStream;
 
 pub use request::{CountTokensBody, MessagesBody};
 pub use response::{MessagesAnswer, TokenCount};
 
 use crate::app::App;
 use crate::chat;
-use crate::error::HttpError;
 use crate::error::sets::{Anthropic, BodyErrors, RunErrors};
+use crate::error::{ErrorMessages, HttpError};
 use crate::guard::{ChatB, Metered};
 use crate::respond::RequestId;
-use crate::sse;
+use crate::sse::{StreamForm, frame};
 use events::MessageEvents;
+
+/// The event that keeps a stream alive, as Anthropic's API sends it.
+const PING: &[u8] = b"event: ping\ndata: {\"type\": \"ping\"}\n\n";
 
 /// Create a message
 ///
@@ -29,7 +33,7 @@ use events::MessageEvents;
 /// Anthropic's servers, documents, files and MCP servers are rejected. A failed `tool_result` reaches the model as a
 /// text that begins with `Error: `.
 ///
-/// The `message_start` of a stream contains an estimate of the input tokens, its `message_delta` the count of the
+/// A stream whose first content takes long begins with `ping` events. The `message_start` of a stream contains an estimate of the input tokens, its `message_delta` the count of the
 /// provider. A failure during a stream is an `error` event without `message_stop`. Overload is 503 with
 /// `overloaded_error` and `Retry-After`, where Anthropic's API returns 529.
 #[utoipa::path(post, path = "/v1/messages", tag = "interface B", operation_id = "create_message", request_body = MessagesBody,
@@ -46,12 +50,16 @@ pub async fn create(
     let call = chat::gateway_request(&http, Some(body.model.clone()), body.request(), &reservation);
     if body.stream {
         let estimate = reservation.prompt();
-        let streaming = chat::stream(&app, call, reservation).await?;
-        let model = streaming.model_id.clone();
-        let frames = MessageEvents::new(new_id(IdKind::Message), model, id.0.clone(), estimate);
-        return Ok(sse::response(streaming, frames));
+        let (id, failed_id) = (id.0.clone(), id.0.clone());
+        let form = StreamForm::pings(PING, move |error, out| {
+            frame(Some("error"), &ErrorMessages::new(error, Some(&failed_id)), out);
+        });
+        let frames = async move |streaming: &AnswerStream| {
+            Ok(MessageEvents::new(new_id(IdKind::Message), streaming.model_id.clone(), id, estimate))
+        };
+        return chat::stream(&app, call, reservation, form, frames).await;
     }
-    let answer = chat::complete(&app, call, reservation).await?;
+    let answer = chat::complete(&app, &http, call, reservation).await?;
     Ok(HttpResponse::Ok().json(MessagesAnswer::new(answer)))
 }
 

@@ -1,7 +1,7 @@
 //! Requests in the format of Anthropic.
 
 use muster_limits::Estimate;
-use muster_providers::{ChatRequest, Message, ResponseFormat, Sampling, Tool, ToolChoice};
+use muster_providers::{ChatRequest, Message, PromptParts, ResponseFormat, Sampling, Tool, ToolChoice};
 use muster_request::{Fields, Request};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -197,7 +197,13 @@ impl MessagesBody {
 
 impl Priced for MessagesBody {
     fn estimate(&self, app: &App) -> Estimate {
-        chat::estimate(app, self.system.iter().chain(&self.messages), self.max_tokens)
+        let parts = PromptParts {
+            messages: self.system.iter().chain(&self.messages).collect(),
+            tools: &self.tools,
+            format: &self.output_config,
+            unparsed_bytes: 0,
+        };
+        chat::estimate(app, &parts, self.max_tokens)
     }
 }
 

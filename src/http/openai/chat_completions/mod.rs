@@ -7,7 +7,7 @@ mod response;
 use actix_web::http::header::ContentType;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::ids::{IdKind, new_id};
-use muster_gateway::CompletedChat;
+use muster_gateway::{AnswerStream, CompletedChat};
 use muster_providers::with_members;
 use serde_json::Value;
 
@@ -16,10 +16,10 @@ pub use response::ChatCompletion;
 
 use crate::app::App;
 use crate::chat;
-use crate::error::HttpError;
 use crate::error::sets::{OpenAi, RunErrors};
+use crate::error::{Dialect, HttpError, body as error_body};
 use crate::guard::{ChatB, Metered};
-use crate::sse;
+use crate::sse::{StreamForm, frame};
 use chunks::ChunkWriter;
 use response::UsageB;
 
@@ -28,9 +28,13 @@ use response::UsageB;
 /// Returns a chat completion in OpenAI's format. If a provider fails, the next provider of the chain is tried; after
 /// the first content of a stream, a failure ends the stream with an `error` object and without `[DONE]`.
 ///
-/// Fields that are not listed here are forwarded unchanged to a provider with an OpenAI-compatible API. Any other
-/// provider rejects the known ones among them (`logprobs`, `logit_bias`, `audio`, `functions` and others) with
-/// `unsupported_value`.
+/// `logprobs`, `top_logprobs`, `logit_bias`, `functions`, `function_call`, `verbosity`, `reasoning_effort`,
+/// `prompt_cache_key`, `prompt_cache_retention` and `safety_identifier` are forwarded unchanged to a provider with an
+/// OpenAI-compatible API; a provider without one rejects the first six with `unsupported_value`. `store`, `metadata` and
+/// `service_tier` are accepted without effect. Any other field is rejected with `unsupported_value`, unless the settings
+/// of the provider name it, because its cost is not known. Of two fields with one name the last counts.
+///
+/// A stream whose first content takes long begins with comment lines; a failure after them is an `error` object.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "interface B", operation_id = "create_chat_completion",
     request_body = ChatCompletionBody,
     responses((status = 200, description = "The completion; with `stream` true an event stream of `chat.completion.chunk` objects, then `[DONE]`", content((ChatCompletion = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
@@ -41,15 +45,18 @@ pub async fn complete(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body, sent, reservation, .. } = request;
+    chat::check_extensions(&app, &body.extensions)?;
     let call = chat::gateway_request(&http, Some(body.model.clone()), body.request(sent), &reservation);
     let (id, created) = (new_id(IdKind::ChatCompletion), app.clock.now().seconds());
     if body.stream {
-        let streaming = chat::stream(&app, call, reservation).await?;
-        let (model, clock) = (&streaming.model_id, app.clock.clone());
-        let frames = ChunkWriter::new(&id, created, model, body.n, body.stream_options, clock);
-        return Ok(sse::response(streaming, frames));
+        let (clock, now) = (app.clock.clone(), app.clock.clone());
+        let form = StreamForm::comments(move |error, out| frame(None, &error_body(error, Dialect::B, now.now()), out));
+        let frames = async move |streaming: &AnswerStream| {
+            Ok(ChunkWriter::new(&id, created, &streaming.model_id, body.n, body.stream_options, clock))
+        };
+        return chat::stream(&app, call, reservation, form, frames).await;
     }
-    let mut answer = chat::complete(&app, call, reservation).await?;
+    let mut answer = chat::complete(&app, &http, call, reservation).await?;
     if let Some(body) = answer.reply.verbatim.take().and_then(|sent| verbatim(&sent, &answer)) {
         return Ok(HttpResponse::Ok().content_type(ContentType::json()).body(body));
     }

@@ -1,8 +1,13 @@
 //! Requests for chat completions in the format of OpenAI.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use muster_limits::Estimate;
-use muster_providers::{ChatRequest, Message, ResponseFormat, Sampling, Tool, ToolChoice};
+use muster_providers::{
+    ChatRequest, Message, PromptParts, ResponseFormat, Sampling, Tool, ToolChoice, collapse_duplicates,
+    is_chat_extension, json_bytes,
+};
 use muster_request::{Fields, Request};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -15,18 +20,9 @@ const DEFAULT_TEMPERATURE: f64 = 0.7;
 const DEFAULT_MAX_TOKENS: u32 = 2000;
 const MAX_STOPS: usize = 4;
 /// Fields that are passed on unchanged to a provider of the same wire format, and rejected for all others.
-const BEYOND: [&str; 10] = [
-    "functions",
-    "function_call",
-    "audio",
-    "modalities",
-    "logprobs",
-    "top_logprobs",
-    "logit_bias",
-    "prediction",
-    "web_search_options",
-    "verbosity",
-];
+const BEYOND: [&str; 6] = ["functions", "function_call", "logprobs", "top_logprobs", "logit_bias", "verbosity"];
+/// Largest number of fields outside the standard list that are looked at.
+const MAX_EXTENSIONS: usize = 32;
 
 /// One message of the conversation.
 #[derive(Debug, ToSchema)]
@@ -98,6 +94,25 @@ pub struct ChatCompletionBody {
     /// Name of a field that only a provider of OpenAI's wire format supports, if one was sent.
     #[request(with = beyond, hidden)]
     pub beyond: Option<&'static str>,
+    /// Names of fields outside the standard list.
+    #[request(with = extensions, default, hidden)]
+    pub extensions: Vec<String>,
+    /// Bytes of the fields that are forwarded without being read here.
+    #[request(with = unparsed_bytes, default, hidden)]
+    unparsed_bytes: usize,
+}
+
+/// Returns the names of fields outside the standard list that would change the answer.
+fn extensions(fields: &mut Fields<'_>, _: &str) -> Option<Vec<String>> {
+    let plain = |name: &&str| *name == "modalities" && fields.value(name) == Some(&json!(["text"]));
+    let names = fields.sent().filter(|name| is_chat_extension(name) && !plain(name));
+    Some(names.take(MAX_EXTENSIONS).map(str::to_owned).collect())
+}
+
+/// Returns the bytes of the fields that reach the model and are not read here.
+fn unparsed_bytes(fields: &mut Fields<'_>, _: &str) -> Option<usize> {
+    let unread = |name: &&str| *name == "functions" || is_chat_extension(name);
+    Some(fields.sent().filter(unread).filter_map(|name| fields.value(name)).map(json_bytes).sum())
 }
 
 /// Reads the maximum number of completion tokens by either of its names.
@@ -181,8 +196,10 @@ impl ChatCompletionBody {
             tool_choice: self.tool_choice.clone(),
             parallel_tool_calls: self.parallel_tool_calls,
             n: self.n,
-            verbatim: Some(sent),
-            unsupported_field: self.beyond,
+            verbatim: Some(collapse_duplicates(sent)),
+            unsupported_field: self.extensions.first().cloned().map(Cow::Owned).or(self.beyond.map(Cow::Borrowed)),
+            extensions: self.extensions.clone(),
+            unparsed_bytes: self.unparsed_bytes,
         }
     }
 }
@@ -191,6 +208,12 @@ impl Priced for ChatCompletionBody {
     fn estimate(&self, app: &App) -> Estimate {
         // Each choice may be as long as the limit.
         let answers = self.limit().saturating_mul(self.n.max(1));
-        chat::estimate(app, self.messages.iter(), answers)
+        let parts = PromptParts {
+            messages: self.messages.iter().collect(),
+            tools: &self.tools,
+            format: &self.response_format,
+            unparsed_bytes: self.unparsed_bytes,
+        };
+        chat::estimate(app, &parts, answers)
     }
 }

@@ -6,6 +6,7 @@ mod request;
 mod response;
 
 use actix_web::{HttpRequest, HttpResponse, web};
+use muster_gateway::AnswerStream;
 
 pub use request::ResponsesBody;
 pub use response::ResponseObject;
@@ -15,7 +16,7 @@ use crate::chat;
 use crate::error::HttpError;
 use crate::error::sets::{OpenAi, RunErrors};
 use crate::guard::{ChatB, Metered};
-use crate::sse;
+use crate::sse::{Frames, StreamForm};
 use events::ResponseEvents;
 
 /// Create a response
@@ -39,11 +40,20 @@ pub async fn create(
     let call = chat::gateway_request(&http, Some(body.model.clone()), body.request(), &reservation);
     let created = app.clock.now();
     if body.stream {
-        let streaming = chat::stream(&app, call, reservation).await?;
-        let begun = ResponseObject::in_progress(streaming.model_id.clone(), body.repeated_fields(), created);
-        return Ok(sse::response(streaming, ResponseEvents::new(begun, app.clock.clone())));
+        let (fields, clock) = (body.repeated_fields(), app.clock.clone());
+        let failed = ResponseObject::in_progress(body.model, fields.clone(), created);
+        let mut failed = ResponseEvents::new(failed, clock.clone());
+        let form = StreamForm::comments(move |error, out| {
+            failed.start(out);
+            failed.error(error, out);
+        });
+        let frames = async move |streaming: &AnswerStream| {
+            let begun = ResponseObject::in_progress(streaming.model_id.clone(), fields, created);
+            Ok(ResponseEvents::new(begun, clock))
+        };
+        return chat::stream(&app, call, reservation, form, frames).await;
     }
-    let answer = chat::complete(&app, call, reservation).await?;
+    let answer = chat::complete(&app, &http, call, reservation).await?;
     let mut response = ResponseObject::in_progress(answer.model_id, body.repeated_fields(), created);
     let finish = answer.reply.first.finish;
     response.fill(answer.reply.first);

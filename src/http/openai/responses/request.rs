@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use muster_limits::Estimate;
-use muster_providers::{ChatRequest, Message, ResponseFormat, Role, Sampling, Tool, ToolChoice};
+use muster_providers::{ChatRequest, Message, PromptParts, ResponseFormat, Role, Sampling, Tool, ToolChoice};
 use muster_request::{Fields, Request};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -259,7 +259,14 @@ impl ResponsesBody {
 
 impl Priced for ResponsesBody {
     fn estimate(&self, app: &App) -> Estimate {
-        chat::estimate(app, self.request().messages.iter(), self.limit())
+        let instructions = self.instructions.as_ref().map(|text| Message::text(Role::System, text.clone()));
+        let parts = PromptParts {
+            messages: instructions.iter().chain(&self.input).collect(),
+            tools: &self.tools,
+            format: &self.text,
+            unparsed_bytes: 0,
+        };
+        chat::estimate(app, &parts, self.limit())
     }
 }
 

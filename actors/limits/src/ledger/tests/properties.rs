@@ -195,12 +195,13 @@ impl Model {
             key_id: key,
             owner: owner_of(key),
             model_id: model,
-            prompt_tokens: 3,
+            usage: Usage { prompt_tokens: 3, completion_tokens: 4, estimated: true },
             cost_nanos: Some(nanos),
         };
         self.write_for(key, &abandoned.line(id));
         let row = self.row(self.now, key, model);
         row.prompt_tokens += 3;
+        row.completion_tokens += 4;
         row.cost_nanos += nanos;
         self.spent.push((self.now, key, model, nanos));
     }

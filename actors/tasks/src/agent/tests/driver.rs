@@ -50,7 +50,7 @@ impl Driver {
             agent: String::new(),
             task: String::new(),
             params: Value::Null,
-            owner: Owner { id: "key_1".to_owned(), budget_nanos: Some(5_000) },
+            owner: Owner { id: "key_1".to_owned(), budget_nanos: Some(5_000), payer: None },
             created_at: Millis::parse_rfc3339("2026-11-21T03:00:00Z").unwrap(),
             revision: 0,
             instructions: Vec::new(),

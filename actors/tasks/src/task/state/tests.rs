@@ -34,7 +34,7 @@ fn new_record() -> Task {
         params: json!({}),
         priority: Priority::Normal,
         timeout_seconds: 600,
-        owner: Owner { id: "key_1".to_owned(), budget_nanos: None },
+        owner: Owner { id: "key_1".to_owned(), budget_nanos: None, payer: None },
         revision: 0,
         attempt: 0,
         seq: 0,
