@@ -34,7 +34,7 @@ impl Operation for Admit {
             let error = Error::new(Kind::Unavailable, "too many requests of this key wait for the disk: try again");
             return Reply::Now(Err(error.retry_in(Duration::from_secs(1))));
         }
-        match account.bucket.admit(&self.rules, self.estimate, self.hold_for, now) {
+        match account.bucket.admit(&self.rules, self.part, self.estimate, self.hold_for, now) {
             Ok(charge) => {
                 let view = account.bucket.view(&self.rules, now);
                 let tokens = charge.spend.tokens;
@@ -92,8 +92,13 @@ impl RateShard {
             Some(Entry::Ready(account)) => {
                 account.used_at = now;
                 account.leaving = false;
-                let order = if account.durable.is_some() { &mut self.principals } else { &mut self.anonymous };
-                account.place = order.touch(account.place);
+                let (key, category) = (operation.key(), operation.key().category);
+                let pool = if key.subject.is_stored() {
+                    &mut self.principals
+                } else {
+                    self.anonymous.entry(category).or_default()
+                };
+                account.place = pool.touch(account.place);
                 // Only a stored bucket has to be looked up again.
                 let key = account.durable.is_some().then(|| operation.key().clone());
                 let reply = operation.run(account, now);
