@@ -258,7 +258,11 @@ where
 }
 
 /// Serves a connection until it ends or does nothing for a while.
-async fn until_idle<E>(served: impl Future<Output = Result<(), E>>, activity: &Activity, idle: Duration) -> Result<(), E> {
+async fn until_idle<E>(
+    served: impl Future<Output = Result<(), E>>,
+    activity: &Activity,
+    idle: Duration,
+) -> Result<(), E> {
     let mut served = pin!(served);
     while !activity.taken_over.get() {
         tokio::select! {

@@ -10,8 +10,8 @@ use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::{HttpMessage, web};
-use muster_core::{Error, Kind, Millis};
 use muster_core::ids::{IdKind, new_id};
+use muster_core::{Error, Kind, Millis};
 use tracing::Instrument;
 
 use crate::alias;

@@ -239,7 +239,11 @@ fn serve_http(
             let (shard, activities) = (worker.app.sockets.shard(), Activities::default());
             let upgrades = upgrades(worker.routes(&shard), Rc::clone(&shard));
             let http = worker.http(&activities).upgrade(upgrades).expect(expect_continue(worker.routes(&shard)));
-            Bounded { inner: http.finish(worker.routes(&shard)).tcp(), connections: worker.connections.clone(), activities }
+            Bounded {
+                inner: http.finish(worker.routes(&shard)).tcp(),
+                connections: worker.connections.clone(),
+                activities,
+            }
         })?,
         Some(certificate) => {
             let tls = certificate.server_config().map_err(io::Error::other)?;

@@ -23,12 +23,12 @@ pub use incidents::Incidents;
 pub use load::{ConfigError, Flags, Source, admin_password, bootstrap_key, command_line, default_file, load, parse};
 pub use memory::Memory;
 
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use ipnet::IpNet;
 use muster_limits::LimitTable;
 use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
 
 /// All settings. An empty file means every default.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -326,4 +326,3 @@ impl Default for Chain {
         }
     }
 }
-

@@ -106,7 +106,8 @@ impl Server {
 
 /// Whether a text is an origin as browsers send it, or stands for all.
 fn is_origin(text: &str) -> bool {
-    text == "*" || reqwest::Url::parse(text).is_ok_and(|url| url.origin().ascii_serialization() == text)
+    let is_one = |url: &reqwest::Url| url.origin().ascii_serialization() == text && !text.contains('*');
+    text == "*" || reqwest::Url::parse(text).is_ok_and(|url| is_one(&url))
 }
 
 #[cfg(test)]
@@ -119,7 +120,8 @@ mod tests {
         for origin in ["https://ops.example.org", "http://localhost:3000", "https://[2001:db8::1]:8443", "*"] {
             assert!(is_origin(origin), "{origin}");
         }
-        let wrong = ["https://ops.example.org/", "ops.example.org", "https://ops.example.org:443", "null", "", "https://*"];
+        let wrong =
+            ["https://ops.example.org/", "ops.example.org", "https://ops.example.org:443", "null", "", "https://*"];
         for origin in wrong {
             assert!(!is_origin(origin), "{origin}");
         }

@@ -7,8 +7,8 @@ use actix_web::{HttpMessage, HttpRequest, web};
 use muster_core::{Error, Kind};
 use muster_identity::keys::{KeyRecord, PlanA, PlanB};
 use muster_limits::{
-    AdmissionPart, Admit, BucketKey, Category, Decision, Estimate, LimitUnit, LimitView, PlanLimits, Quota, RateLimiter,
-    Reservation as Reserved, Rule, Subject, Window,
+    AdmissionPart, Admit, BucketKey, Category, Decision, Estimate, LimitUnit, LimitView, PlanLimits, Quota,
+    RateLimiter, Reservation as Reserved, Rule, Subject, Window,
 };
 
 use super::{Caller, Meter, peer};

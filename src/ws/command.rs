@@ -75,7 +75,9 @@ impl Commands {
                                again later, or send commands that may be repeated without one";
                 return fault(FaultKind::Unavailable, message);
             }
-            Err(Full::All) => return fault(FaultKind::Unavailable, "too many commands are remembered: try again later"),
+            Err(Full::All) => {
+                return fault(FaultKind::Unavailable, "too many commands are remembered: try again later");
+            }
         }
         // What is not executed is not remembered.
         let Some(outcome) = self.begin(&command) else { return unknown(&command) };

@@ -44,7 +44,8 @@ async fn a_large_body_of_text_and_images_is_served() {
     let muster = Muster::start(&upstream.provider("one", "alpha"));
     // Beyond the size that is parsed on a thread of its own; base64 of zeros.
     let image = format!("data:image/png;base64,{}", "A".repeat(4 << 20));
-    let parts = json!([{ "type": "text", "text": "What is this?" }, { "type": "image_url", "image_url": { "url": image } }]);
+    let parts =
+        json!([{ "type": "text", "text": "What is this?" }, { "type": "image_url", "image_url": { "url": image } }]);
     let body = json!({ "model": "alpha", "messages": [{ "role": "user", "content": parts }] });
     for path in ["/v1/chat/completions", "/api/llm/chat"] {
         let served = muster.client().post(path, &body).await;
@@ -137,4 +138,3 @@ async fn combs_of_many_polygons_are_refused_wherever_a_geometry_is_sent() {
         assert!(accepted.status < 300, "{path}: {}", accepted.text);
     }
 }
-

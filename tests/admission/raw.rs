@@ -76,16 +76,14 @@ impl Raw {
 
 pub const JSON: &str = "Content-Type: application/json\r\n";
 
-/// A route with a body.
+/// A route that takes a JSON body by POST.
 #[derive(Clone)]
 pub struct Route {
-    pub method: &'static str,
     pub path: String,
     /// Whether it takes the token of a user; else it takes an API key.
     pub for_people: bool,
     /// A body that is accepted.
     pub good: Value,
-    pub content_type: &'static str,
     /// Status of a body that is JSON and invalid.
     pub invalid: u16,
 }
@@ -93,14 +91,7 @@ pub struct Route {
 /// Routes with bodies, of every dialect and category. `model` is one that the server has.
 pub fn routes(model: &str) -> Vec<Route> {
     let turns = json!([{ "role": "user", "content": "hi" }]);
-    let route = |path: &str, good: Value| Route {
-        method: "POST",
-        path: path.to_owned(),
-        for_people: false,
-        good,
-        content_type: "application/json",
-        invalid: 400,
-    };
+    let route = |path: &str, good: Value| Route { path: path.to_owned(), for_people: false, good, invalid: 400 };
     let agent = |path: &str, good: Value| Route { invalid: 422, ..route(path, good) };
     let person = |path: &str, good: Value| Route { for_people: true, ..route(path, good) };
     vec![

@@ -16,7 +16,8 @@ use futures::stream::{self, StreamExt};
 use muster_core::Clock;
 use muster_core::supervise::{ChildSpec, Group, Handle, Tree};
 use muster_limits::{
-    AdmissionPart, Admit, BucketKey, Category, Decision, Estimate, LimitTable, Options, RateLimiter, Rule, Subject, Window,
+    AdmissionPart, Admit, BucketKey, Category, Decision, Estimate, LimitTable, Options, RateLimiter, Rule, Subject,
+    Window,
 };
 use muster_store::{MemStore, Store};
 

@@ -17,7 +17,7 @@ use crate::app::App;
 use crate::body::broken;
 use crate::envelope::{self, Data};
 use crate::error::HttpError;
-use crate::error::sets::{Conflict, Disaster, NotFound, RangeNotSatisfiable, ReadErrors, TooLarge};
+use crate::error::sets::{Conflict, Disaster, NotFound, RangeNotSatisfiable, ReadErrors, TimedOut, TooLarge};
 use crate::guard::{AnyDevice, FirmwareRead, FirmwareWrite, Guard, Guarded, Requirement, by_of};
 
 /// Guard that admits a user with `firmware:read`, or a device with its own token.
@@ -54,7 +54,7 @@ impl Guard for Reader {
     request_body(content = String, content_type = "application/octet-stream"),
     params(("id" = String, Path), ("Content-Range" = Option<String>, Header, description = "bytes a-b/total")),
     responses((status = 200, description = "The number of bytes received", body = Data<UploadBody>),
-        ReadErrors<Disaster>, NotFound<Disaster>, Conflict<Disaster>, TooLarge<Disaster>))]
+        ReadErrors<Disaster>, NotFound<Disaster>, Conflict<Disaster>, TimedOut<Disaster>, TooLarge<Disaster>))]
 pub async fn put(
     _guard: Guarded<FirmwareWrite>,
     http: HttpRequest,

@@ -5,9 +5,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use crate::bucket::{Bucket, Estimate};
-use crate::shard::AdmissionPart;
 use crate::log::{EXACT, EventLog};
 use crate::rule::{LimitUnit, Rule, Window};
+use crate::shard::AdmissionPart;
 
 const HOLD: Duration = Duration::from_secs(40);
 
@@ -143,10 +143,16 @@ fn the_limits_of_plans_are_exact_at_full_rate() {
         let mut bucket = Bucket::default();
         for n in 0..limit * 3 / 2 {
             let now = n * window.millis() / limit;
-            assert!(bucket.admit(&rules, AdmissionPart::Whole, Estimate::default(), HOLD, now).is_ok(), "{limit} per {window:?}: {n}");
+            assert!(
+                bucket.admit(&rules, AdmissionPart::Whole, Estimate::default(), HOLD, now).is_ok(),
+                "{limit} per {window:?}: {n}"
+            );
         }
         let now = (limit * 3 / 2 - 1) * window.millis() / limit;
-        assert!(bucket.admit(&rules, AdmissionPart::Whole, Estimate::default(), HOLD, now).is_err(), "one more is one too many");
+        assert!(
+            bucket.admit(&rules, AdmissionPart::Whole, Estimate::default(), HOLD, now).is_err(),
+            "one more is one too many"
+        );
     }
 }
 

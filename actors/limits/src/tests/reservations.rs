@@ -5,8 +5,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use crate::bucket::{Bucket, Estimate};
-use crate::shard::AdmissionPart;
 use crate::rule::{Rule, Window};
+use crate::shard::AdmissionPart;
 
 const HOLD: Duration = Duration::from_secs(40);
 const T0: u64 = 1_000_000_000_000;
@@ -19,13 +19,19 @@ fn remaining(bucket: &mut Bucket, now: u64) -> u64 {
 #[test]
 fn an_estimate_is_limited_but_never_below_its_prompt_plus_one() {
     let mut bucket = Bucket::default();
-    let first = bucket.admit(&RULES, AdmissionPart::Whole, Estimate { prompt: 100, completion: 800 }, HOLD, T0).unwrap();
+    let first =
+        bucket.admit(&RULES, AdmissionPart::Whole, Estimate { prompt: 100, completion: 800 }, HOLD, T0).unwrap();
     assert_eq!(first.spend.tokens, 900);
-    let refused = bucket.admit(&RULES, AdmissionPart::Whole, Estimate { prompt: 100, completion: 800 }, HOLD, T0 + 1_000).unwrap_err();
+    let refused = bucket
+        .admit(&RULES, AdmissionPart::Whole, Estimate { prompt: 100, completion: 800 }, HOLD, T0 + 1_000)
+        .unwrap_err();
     assert_eq!(refused.wait, 59_000, "until the first call's tokens have left");
-    let second = bucket.admit(&RULES, AdmissionPart::Whole, Estimate { prompt: 99, completion: 800 }, HOLD, T0 + 1_000).unwrap();
+    let second =
+        bucket.admit(&RULES, AdmissionPart::Whole, Estimate { prompt: 99, completion: 800 }, HOLD, T0 + 1_000).unwrap();
     assert_eq!(second.spend.tokens, 100);
-    assert!(bucket.admit(&RULES, AdmissionPart::Whole, Estimate { prompt: 1, completion: 0 }, HOLD, T0 + 1_000).is_err());
+    assert!(
+        bucket.admit(&RULES, AdmissionPart::Whole, Estimate { prompt: 1, completion: 0 }, HOLD, T0 + 1_000).is_err()
+    );
     let free = bucket.admit(&RULES, AdmissionPart::Whole, Estimate::default(), HOLD, T0 + 1_000).unwrap();
     assert_eq!((free.spend.tokens, free.hold), (0, None), "a call without tokens passes where tokens are spent");
 }

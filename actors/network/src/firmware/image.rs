@@ -241,7 +241,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let images = Images::open(folder.path()).unwrap();
         let at = |start| UploadPiece { start, total: 10 };
-        let broken = futures::stream::iter([Ok(Bytes::from_static(b"0123")), Err(Error::new(Kind::InvalidJson, "gone"))]);
+        let broken =
+            futures::stream::iter([Ok(Bytes::from_static(b"0123")), Err(Error::new(Kind::InvalidJson, "gone"))]);
         assert_eq!(images.append("art_1", 10, at(0), broken).await.unwrap_err().kind, Kind::Invalid);
         assert_eq!(images.received("art_1").await, 4, "what came is kept");
         let again = Images::open(folder.path()).unwrap();
