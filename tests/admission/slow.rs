@@ -19,7 +19,9 @@ const SETTINGS: &str = "[server]\nbody_window_seconds = 1\nbody_min_bytes_per_se
 #[tokio::test]
 async fn two_hundred_clients_that_stop_are_answered_and_disconnected() {
     let upstream = Upstream::start(UpstreamAction::Answer(&["hello"]));
-    let muster = Muster::start(&(upstream.provider("one", "alpha") + SETTINGS));
+    // All of them announce more than one caller may hold by default.
+    let settings = format!("{SETTINGS}max_body_bytes_in_flight = 1073741824\n");
+    let muster = Muster::start(&(upstream.provider("one", "alpha") + &settings));
     let paths = ["/v1/chat/completions", "/api/llm/chat", "/v1/messages", "/v1/responses"];
     let stopping = (0..200).map(|n: usize| {
         let (address, path) = (muster.address, paths[n % paths.len()]);
