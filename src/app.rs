@@ -27,6 +27,7 @@ use muster_tasks::engine::Engines;
 use tokio::sync::{Mutex, Semaphore, watch};
 
 use crate::agents::{AgentCommands, AgentPlatform, ControlledTasks, Dependencies as AgentDependencies};
+use crate::body::BodyBudget;
 use crate::config::{Config, Source};
 use crate::disaster::{Dependencies, Disaster, DisasterCommands};
 use crate::live::{Live, LiveReader};
@@ -86,6 +87,10 @@ pub struct App {
     pub model: Arc<dyn ChatModel>,
     pub embedder: Arc<LocalEmbedder>,
     pub(crate) embedded: Arc<EmbeddedAdapter>,
+    /// Bytes of request bodies held at present.
+    pub bodies: BodyBudget,
+    /// Turns to parse a large body.
+    pub(crate) parsing: Arc<Semaphore>,
     pub health: Health,
     pub metrics: Metrics,
     /// `None` if nothing is exported.
@@ -282,6 +287,8 @@ impl App {
             model,
             embedder,
             embedded,
+            bodies: BodyBudget::default(),
+            parsing: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(1, usize::from))),
             health,
             metrics,
             otel,

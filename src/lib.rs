@@ -11,6 +11,7 @@ mod body;
 mod chat;
 pub mod commands;
 pub mod config;
+mod connections;
 mod disaster;
 mod envelope;
 mod error;

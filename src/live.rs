@@ -90,8 +90,7 @@ impl App {
 
 /// Returns the changed sections that need a restart.
 fn fixed(old: &Config, new: &Config) -> Vec<&'static str> {
-    let bodies =
-        |config: &Config| config::Server { max_body_bytes: 0, max_image_body_bytes: 0, ..config.server.clone() };
+    let bodies = |config: &Config| config.server.clone().with_bodies_of(&config::Server::default());
     let format = |config: &Config| config.log.format;
     let planned = |config: &Config| config::Agents { planner_model: String::new(), ..config.agents.clone() };
     let differ = [
@@ -111,11 +110,7 @@ fn fixed(old: &Config, new: &Config) -> Vec<&'static str> {
 
 /// Returns the new settings for sections that can change at run time, and the old ones for the others.
 fn merged(old: &Config, new: Config) -> Config {
-    let server = config::Server {
-        max_body_bytes: new.server.max_body_bytes,
-        max_image_body_bytes: new.server.max_image_body_bytes,
-        ..old.server.clone()
-    };
+    let server = old.server.clone().with_bodies_of(&new.server);
     Config {
         server,
         log: config::Log { format: old.log.format, ..new.log },

@@ -18,7 +18,7 @@ use muster_gateway::{BreakerState, Chain, ProviderStatus};
 use muster_identity::Identity;
 use muster_identity::keys::{KeyRejection, Keys, Token};
 use muster_limits::ledger::Ledger;
-use muster_limits::{Admit, BucketKey, Category, Decision, Estimate, Quota, RateLimiter, Subject};
+use muster_limits::{AdmissionPart, Admit, BucketKey, Category, Decision, Estimate, Quota, RateLimiter, Subject};
 use muster_memory::Memory;
 use muster_models::{ChatModel, EmbedModel, ModelStatus};
 use muster_providers::EMBEDDED_PROVIDER;
@@ -380,7 +380,13 @@ async fn rate_limiter(limiter: RateLimiter, name: String) -> ProbeResult {
     let mut admitted = Vec::new();
     for _ in 0..3 {
         let rules = Quota::Limited(2).per_minute();
-        let request = Admit { key: key.clone(), rules, estimate: Estimate::default(), hold_for: SECOND };
+        let request = Admit {
+            key: key.clone(),
+            rules,
+            part: AdmissionPart::Whole,
+            estimate: Estimate::default(),
+            hold_for: SECOND,
+        };
         match limiter.admit(request).await {
             Ok(decision) => admitted.push(matches!(decision, Decision::Admitted { .. })),
             Err(error) => return ProbeResult::Unhealthy(error.to_string()),

@@ -1,20 +1,25 @@
 //! The outermost middleware: error bodies in the dialect of the route, request identifiers, limit headers, and the
 //! span.
 
+use std::rc::Rc;
+use std::time::Duration;
+
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::{HttpMessage, web};
-use muster_core::Millis;
 use muster_core::ids::{IdKind, new_id};
+use muster_core::{Error, Kind, Millis};
 use tracing::Instrument;
 
 use crate::alias;
 use crate::app::App;
+use crate::body::{BodyHold, SharedBody, keeping};
+use crate::connections::{Activity, InProgress};
 use crate::error::{Credential, Dialect, HttpError, render};
-use crate::guard::Caller;
+use crate::guard::{Caller, HeadOnly};
 use crate::limit_headers;
 use crate::otel::ServerSpan;
 
@@ -37,10 +42,20 @@ pub async fn respond<B: MessageBody + 'static>(
     request.extensions_mut().insert(RequestId(id.clone()));
     let app = request.app_data::<web::Data<App>>().cloned();
     let (method, path) = (request.method().clone(), request.path().to_owned());
+    let head_only = request.extensions().get::<HeadOnly>().cloned();
+    let live = app.as_ref().map(|app| app.live());
+    let shared = live.and_then(|live| SharedBody::pace(&mut request, live.config.server.pace()));
     let otel = app.as_ref().and_then(|app| app.otel.as_ref());
     let traced = otel.map(|otel| ServerSpan::begin(otel, &request, method_label(&method), &id));
     let span = tracing::info_span!("request", id = %id, method = %method, path = %path);
-    let response = next.call(request).instrument(span.clone()).await?;
+    let progress = begin(&request);
+    let response = match &progress {
+        Err(refused) => request.error_response(refused.clone()),
+        Ok(_) => next.call(request).instrument(span.clone()).await?.map_into_boxed_body(),
+    };
+    if head_only.is_some_and(|head| head.is_admitted()) {
+        return Ok(response.map_into_boxed_body());
+    }
 
     let dialect = Dialect::of(&path);
     let now = app.as_ref().map_or(Millis(0), |app| app.clock.now());
@@ -55,6 +70,10 @@ pub async fn respond<B: MessageBody + 'static>(
         .headers_mut()
         .insert(HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
     limit_headers::add(&mut response, dialect);
+    if !response.headers().contains_key(header::ACCESS_CONTROL_ALLOW_ORIGIN) {
+        // Only for pages that may read the response at all.
+        response.headers_mut().remove(header::ACCESS_CONTROL_EXPOSE_HEADERS);
+    }
     let status = response.status();
     let route = response.request().match_pattern().unwrap_or_else(|| "unmatched".to_owned());
     let elapsed = begun.elapsed();
@@ -66,9 +85,33 @@ pub async fn respond<B: MessageBody + 'static>(
         tracing::info!(status = status.as_u16(), ms = elapsed.as_millis(), key, "answered");
     });
     if let Some(traced) = traced {
-        return Ok(traced.follow(response, &route));
+        response = traced.follow(response, &route);
     }
-    Ok(response)
+    let held = response.request().extensions_mut().remove::<BodyHold>();
+    if let Some(shared) = shared {
+        response = shared.close_unless_read(response);
+    }
+    Ok(match (progress, held) {
+        (Ok(Some(progress)), held) => keeping((progress, held), response),
+        (_, Some(held)) => keeping(held, response),
+        (_, None) => response,
+    })
+}
+
+/// Maximum number of requests in progress on one connection. HTTP/2 names none to the client, so a client that has more
+/// is told by the response.
+const MAX_REQUESTS_PER_CONNECTION: usize = 100;
+
+/// Begins a request on its connection; `None` where there is no connection.
+fn begin(request: &ServiceRequest) -> Result<Option<InProgress>, HttpError> {
+    let Some(activity) = request.conn_data::<Rc<Activity>>() else { return Ok(None) };
+    activity.begin(MAX_REQUESTS_PER_CONNECTION).map(Some).ok_or_else(|| {
+        let message = format!(
+            "this connection has {MAX_REQUESTS_PER_CONNECTION} requests in progress, the most that one may have: wait \
+             for one, or open another connection"
+        );
+        HttpError(Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1)))
+    })
 }
 
 /// Renders errors in their dialect; all other responses pass unchanged.

@@ -19,6 +19,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::app::App;
 use crate::config::Server as Settings;
+use crate::connections::{Activities, Bounded, Connections};
+use crate::guard::expect_continue;
 use crate::http;
 use crate::respond::respond;
 use crate::tls::Certificate;
@@ -154,6 +156,7 @@ fn routes(
 #[derive(Clone)]
 struct WorkerFactory {
     app: web::Data<App>,
+    connections: Connections,
     origins: Vec<String>,
     address: SocketAddr,
     secure: bool,
@@ -181,14 +184,14 @@ impl WorkerFactory {
     }
 
     /// Returns a builder of the connections' service, which hands live sockets over to the feed.
-    fn http<T: ServerStream, S>(&self) -> HttpServiceBuilder<T, S>
+    fn http<T: ServerStream, S>(&self, activities: &Activities) -> HttpServiceBuilder<T, S>
     where
         S: ServiceFactory<Request, Config = ()>,
         S::Error: Into<Response<BoxBody>> + 'static,
         S::InitError: std::fmt::Debug,
         <S::Service as Service<Request>>::Future: 'static,
     {
-        let stopping = self.stopping.clone();
+        let (stopping, activities) = (self.stopping.clone(), activities.clone());
         HttpServiceBuilder::default()
             .graceful_shutdown_signal(move || {
                 let stopping = stopping.clone();
@@ -199,8 +202,11 @@ impl WorkerFactory {
             // A client that disconnects cancels its upstream call at once, even while nothing can be written to it.
             .h1_allow_half_closed(false)
             .local_addr(self.address)
-            .on_connect_ext(|connection: &T, data| {
+            .on_connect_ext(move |connection: &T, data| {
                 SocketHandle::attach(connection.tcp(), data);
+                if let Some(activity) = activities.of(connection.tcp()) {
+                    data.insert(activity);
+                }
                 at_once(connection.tcp());
             })
     }
@@ -222,6 +228,7 @@ fn serve_http(
     }
     let worker = WorkerFactory {
         app: app.clone(),
+        connections: Connections::new(settings.connection_limits()),
         origins: settings.cors_origins.clone(),
         address: listener.local_addr()?,
         secure: certificate.is_some(),
@@ -229,16 +236,23 @@ fn serve_http(
     };
     let server = match certificate {
         None => server.listen("http", listener, move || {
-            let shard = worker.app.sockets.shard();
+            let (shard, activities) = (worker.app.sockets.shard(), Activities::default());
             let upgrades = upgrades(worker.routes(&shard), Rc::clone(&shard));
-            worker.http().upgrade(upgrades).finish(worker.routes(&shard)).tcp()
+            let http = worker.http(&activities).upgrade(upgrades).expect(expect_continue(worker.routes(&shard)));
+            Bounded {
+                inner: http.finish(worker.routes(&shard)).tcp(),
+                connections: worker.connections.clone(),
+                activities,
+            }
         })?,
         Some(certificate) => {
             let tls = certificate.server_config().map_err(io::Error::other)?;
             server.listen("https", listener, move || {
-                let shard = worker.app.sockets.shard();
+                let (shard, activities) = (worker.app.sockets.shard(), Activities::default());
                 let upgrades = upgrades(worker.routes(&shard), Rc::clone(&shard));
-                worker.http().upgrade(upgrades).finish(worker.routes(&shard)).rustls_0_23(tls.clone())
+                let http = worker.http(&activities).upgrade(upgrades).expect(expect_continue(worker.routes(&shard)));
+                let inner = http.finish(worker.routes(&shard)).rustls_0_23(tls.clone());
+                Bounded { inner, connections: worker.connections.clone(), activities }
             })?
         }
     };
@@ -261,11 +275,43 @@ async fn reload_at(mut hangup: Signal, app: web::Data<App>) {
     }
 }
 
+/// Response headers that pages of the permitted origins may read, besides those that every page may.
+const EXPOSED: [&str; 27] = [
+    "anthropic-ratelimit-requests-limit",
+    "anthropic-ratelimit-requests-remaining",
+    "anthropic-ratelimit-requests-reset",
+    "anthropic-ratelimit-tokens-limit",
+    "anthropic-ratelimit-tokens-remaining",
+    "anthropic-ratelimit-tokens-reset",
+    "content-disposition",
+    "content-range",
+    "etag",
+    "idempotency-replayed",
+    "location",
+    "ratelimit",
+    "ratelimit-policy",
+    "request-id",
+    "retry-after",
+    "upload-length",
+    "upload-offset",
+    "www-authenticate",
+    "x-ratelimit-limit",
+    "x-ratelimit-limit-requests",
+    "x-ratelimit-limit-tokens",
+    "x-ratelimit-remaining",
+    "x-ratelimit-remaining-requests",
+    "x-ratelimit-remaining-tokens",
+    "x-ratelimit-reset",
+    "x-ratelimit-reset-requests",
+    "x-request-id",
+];
+
 /// Handles preflight requests of the configured origins; by default none, so only pages of the same origin may call.
+/// Credentials of the browser, such as cookies, are never permitted: the API uses none.
 fn cors(origins: &[String]) -> Cors {
-    let mut cors = Cors::default().allow_any_method().allow_any_header().expose_any_header().max_age(600);
-    for origin in origins {
-        cors = cors.allowed_origin(origin);
+    let cors = Cors::default().allow_any_method().allow_any_header().expose_headers(EXPOSED).max_age(600);
+    if origins.iter().any(|origin| origin == "*") {
+        return cors.allow_any_origin().send_wildcard();
     }
-    cors
+    origins.iter().fold(cors, |cors, origin| cors.allowed_origin(origin))
 }

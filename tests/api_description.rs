@@ -262,6 +262,7 @@ async fn it_describes_the_required_permission_of_each_route() {
             ("400", json),
             ("401", true),
             ("403", permission),
+            ("408", json),
             ("412", takes("If-Match").is_some()),
             ("413", json),
             ("415", json),

@@ -13,6 +13,7 @@
 
 mod support;
 
+mod admission;
 mod adversarial;
 mod alerts;
 mod api_description;

@@ -17,7 +17,7 @@ use muster_core::supervise::Tree;
 use muster_core::upkeep::PeriodicJob;
 use muster_core::{Clock, Error};
 use muster_feed::Feed;
-use muster_limits::{Admit, BucketKey, Category, Decision, Estimate, RateLimiter, Subject};
+use muster_limits::{AdmissionPart, Admit, BucketKey, Category, Decision, Estimate, RateLimiter, Subject};
 use muster_store::StoreHandle;
 use muster_tasks::agent::{AgentExecutor, Agents};
 use muster_tasks::engine::Engines;
@@ -149,7 +149,7 @@ impl ControlledTasks {
             return Ok(());
         }
         let key = BucketKey { subject: Subject::principal(requester.by.id()), category: Category::Control };
-        let request = Admit { key, rules, estimate: Estimate::default(), hold_for: HOLD };
+        let request = Admit { key, rules, part: AdmissionPart::Whole, estimate: Estimate::default(), hold_for: HOLD };
         match self.limiter.admit(request).await? {
             Decision::Admitted { .. } => Ok(()),
             Decision::Refused { which, retry_after, .. } => Err(refused(which, retry_after)),

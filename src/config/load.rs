@@ -189,18 +189,7 @@ fn read_value(text: &str) -> Value {
 /// Checks ranges and combinations that types cannot express.
 fn check(config: &Config) -> Result<(), ConfigError> {
     let bad = |setting: &str, why: &str| Err(ConfigError::Bad { setting: setting.to_owned(), why: why.to_owned() });
-    if !(1024..=(64 << 20)).contains(&config.server.max_body_bytes) {
-        return bad("server.max_body_bytes", "takes 1024 to 67108864");
-    }
-    if !(1024..=(256 << 20)).contains(&config.server.max_image_body_bytes) {
-        return bad("server.max_image_body_bytes", "takes 1024 to 268435456");
-    }
-    if config.server.max_connections == 0 {
-        return bad("server.max_connections", "takes 1 or more");
-    }
-    if config.server.tls.cert.as_os_str().is_empty() != config.server.tls.key.as_os_str().is_empty() {
-        return bad("server.tls", "takes cert and key together, or neither");
-    }
+    config.server.check()?;
     let endpoint = &config.telemetry.otlp_endpoint;
     if !endpoint.is_empty() && !reqwest::Url::parse(endpoint).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
     {

@@ -11,6 +11,7 @@ mod firmware;
 mod incidents;
 mod load;
 mod memory;
+mod server;
 
 pub use agents::Agents;
 pub use auth::{Auth, Bound};
@@ -22,13 +23,12 @@ pub use incidents::Incidents;
 pub use load::{ConfigError, Flags, Source, admin_password, bootstrap_key, command_line, default_file, load, parse};
 pub use memory::Memory;
 
+use ipnet::IpNet;
+use muster_limits::LimitTable;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
-
-use muster_limits::LimitTable;
-use serde::Deserialize;
 
 /// All settings. An empty file means every default.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -68,8 +68,22 @@ pub struct Server {
     pub max_body_bytes: usize,
     /// Largest request body of routes with images, in bytes.
     pub max_image_body_bytes: usize,
+    /// Bytes of request bodies that are held at one time, of all requests together.
+    pub max_body_bytes_in_flight: usize,
+    /// Seconds over which the speed of a body is measured.
+    pub body_window_seconds: u64,
+    /// Least speed of a body, in bytes per second.
+    pub body_min_bytes_per_second: usize,
+    /// Seconds for a whole body that is kept in memory.
+    pub body_seconds: u64,
     /// Largest number of open connections.
     pub max_connections: usize,
+    /// Largest number of open connections from one address (IPv6: one /64 network).
+    pub max_connections_per_address: usize,
+    /// Networks to which `max_connections_per_address` does not apply.
+    pub unlimited_networks: Vec<IpNet>,
+    /// Seconds without a request after which a connection is closed.
+    pub idle_seconds: u64,
     /// Origins whose web pages may call the API; none by default.
     pub cors_origins: Vec<String>,
     pub tls: Tls,
@@ -99,7 +113,14 @@ impl Default for Server {
             shutdown_grace_seconds: 30,
             max_body_bytes: 1 << 20,
             max_image_body_bytes: 24 << 20,
+            max_body_bytes_in_flight: 256 << 20,
+            body_window_seconds: 20,
+            body_min_bytes_per_second: 1_024,
+            body_seconds: 300,
             max_connections: 25_000,
+            max_connections_per_address: 1_000,
+            unlimited_networks: server::loopback(),
+            idle_seconds: 120,
             cors_origins: Vec::new(),
             tls: Tls::default(),
         }
@@ -403,11 +424,5 @@ impl Provider {
             return bad("forward", "takes names of members, for providers of kind \"openai\" only".to_owned());
         }
         Ok(())
-    }
-}
-
-impl Server {
-    pub fn shutdown_grace(&self) -> Duration {
-        Duration::from_secs(self.shutdown_grace_seconds)
     }
 }

@@ -56,7 +56,7 @@ fn meaning(status: u16, dialect: Dialect) -> &'static str {
         401 => "No credential was sent, or it is invalid, expired or revoked",
         403 => "The caller lacks the required scope or permission",
         404 => "The resource does not exist, or the caller may not see it",
-        408 => "The time limit of the run was exceeded",
+        408 => "The body arrived too slowly, or the time limit of the run was exceeded",
         409 => {
             "The request conflicts with the current state of the resource, or its `Idempotency-Key` was used with \
              another request"
@@ -113,20 +113,21 @@ sets! {
     /// A route that every authenticated caller may call.
     SessionErrors: Unauthenticated, RateLimited, Unavailable;
     /// The same, with a body.
-    SessionBodyErrors: InvalidJson, Invalid, Unauthenticated, TooLarge, UnsupportedMediaType, RateLimited, Unavailable;
+    SessionBodyErrors: InvalidJson, Invalid, Unauthenticated, TimedOut, TooLarge, UnsupportedMediaType, RateLimited,
+        Unavailable;
     /// A route with a scope or permission, without parameters that can be invalid.
     CallErrors: Unauthenticated, Forbidden, RateLimited, Unavailable;
     /// A route that reads, with parameters.
     ReadErrors: Invalid, Unauthenticated, Forbidden, RateLimited, Unavailable;
     /// A route with a body that changes nothing, or never conflicts.
-    BodyErrors: InvalidJson, Invalid, Unauthenticated, Forbidden, TooLarge, UnsupportedMediaType, RateLimited,
-        Unavailable;
+    BodyErrors: InvalidJson, Invalid, Unauthenticated, Forbidden, TimedOut, TooLarge, UnsupportedMediaType,
+        RateLimited, Unavailable;
     /// A route that changes something by a body.
-    WriteErrors: InvalidJson, Invalid, Unauthenticated, Forbidden, Conflict, TooLarge, UnsupportedMediaType,
+    WriteErrors: InvalidJson, Invalid, Unauthenticated, Forbidden, TimedOut, Conflict, TooLarge, UnsupportedMediaType,
         RateLimited, Unavailable;
     /// A route that calls a model.
-    RunErrors: InvalidJson, Invalid, Unauthenticated, Forbidden, ModelNotFound, TooLarge, UnsupportedMediaType,
-        RateLimited, Internal, ProviderFailed, Unavailable;
+    RunErrors: InvalidJson, Invalid, Unauthenticated, Forbidden, ModelNotFound, TimedOut, TooLarge,
+        UnsupportedMediaType, RateLimited, Internal, ProviderFailed, Unavailable;
     /// A route that runs an engine.
     EngineErrors: InvalidJson, Invalid, Unauthenticated, Forbidden, NotFound, TimedOut, TooLarge,
         UnsupportedMediaType, RateLimited, Internal, Unavailable;
@@ -137,6 +138,7 @@ sets! {
     NotFound: NotFound;
     Conflict: Conflict;
     TooLarge: TooLarge;
+    TimedOut: TimedOut;
     RangeNotSatisfiable: RangeNotSatisfiable;
     Unavailable: Unavailable;
     Internal: Internal;

@@ -7,12 +7,13 @@ use actix_web::{HttpMessage, HttpRequest, web};
 use muster_core::{Error, Kind};
 use muster_identity::keys::{KeyRecord, PlanA, PlanB};
 use muster_limits::{
-    Admit, BucketKey, Category, Decision, Estimate, LimitUnit, LimitView, PlanLimits, Quota, RateLimiter,
-    Reservation as Reserved, Rule, Subject, Window,
+    AdmissionPart, Admit, BucketKey, Category, Decision, Estimate, LimitUnit, LimitView, PlanLimits, Quota,
+    RateLimiter, Reservation as Reserved, Rule, Subject, Window,
 };
 
-use super::{Caller, Meter};
+use super::{Caller, Meter, peer};
 use crate::app::App;
+use crate::connections::network;
 use crate::error::HttpError;
 use crate::limit_headers::Judged;
 
@@ -34,6 +35,11 @@ pub struct Reservation {
 }
 
 impl Reservation {
+    /// Returns the estimate of a request whose tokens no rule counts.
+    pub(super) fn uncounted(estimate: Estimate) -> Self {
+        Self { reserved: None, answer_bound: None, prompt: estimate.prompt, spent_if_dropped: 0 }
+    }
+
     /// Estimated tokens of the prompt.
     pub fn prompt(&self) -> u32 {
         u32::try_from(self.prompt).unwrap_or(u32::MAX)
@@ -64,18 +70,35 @@ impl Drop for Reservation {
     }
 }
 
-/// Counts a caller's request, and reserves its tokens if the plan counts them.
+/// The bucket and the rules of a caller's requests.
+#[derive(Debug, Clone)]
+pub(super) struct Metering {
+    key: BucketKey,
+    rules: Arc<[Rule]>,
+}
+
+impl Metering {
+    /// Returns those of the routes with this meter.
+    pub(super) fn of(app: &App, caller: &Caller, meter: Meter) -> Self {
+        let key = BucketKey { subject: Subject::principal(&caller.key.id), category: category(meter) };
+        Self { key, rules: rules(app, &caller.key, meter) }
+    }
+
+    /// Whether a rule counts tokens.
+    pub(super) fn counts_tokens(&self) -> bool {
+        self.rules.iter().any(|rule| rule.unit == LimitUnit::Tokens)
+    }
+}
+
+/// Counts a part of a caller's request, and reserves its tokens if a rule counts them.
 pub(super) async fn admit(
     app: &web::Data<App>,
     request: &HttpRequest,
-    caller: &Caller,
-    meter: Meter,
+    Metering { key, rules }: Metering,
+    part: AdmissionPart,
     estimate: Estimate,
 ) -> Result<Reservation, HttpError> {
-    let category = category(meter);
-    let rules = rules(app, &caller.key, meter);
-    let key = BucketKey { subject: Subject::principal(&caller.key.id), category };
-    let reserved = decide(app, request, key, rules, estimate).await?;
+    let reserved = decide(app, request, key, rules, part, estimate).await?;
     let answer = |reserved: &Reserved| reserved.tokens().saturating_sub(estimate.prompt).max(1);
     let answer_bound = reserved.as_ref().map(|reserved| u32::try_from(answer(reserved)).unwrap_or(u32::MAX));
     Ok(Reservation {
@@ -88,10 +111,14 @@ pub(super) async fn admit(
 
 /// Counts a request without a key by its client address.
 pub(super) async fn admit_address(app: &web::Data<App>, request: &HttpRequest) -> Result<(), HttpError> {
-    let address = request.peer_addr().map_or_else(|| "unknown".to_owned(), |address| address.ip().to_string());
-    let key = BucketKey { subject: Subject::anonymous(&address), category: Category::Health };
+    let key = BucketKey { subject: Subject::anonymous(&network_of(request)), category: Category::Health };
     let rules = app.live().config.limits.unauthenticated.per_minute();
-    decide(app, request, key, rules, Estimate::default()).await.map(drop)
+    decide(app, request, key, rules, AdmissionPart::Whole, Estimate::default()).await.map(drop)
+}
+
+/// Returns the network of the client: an IPv4 address, or an IPv6 network of the size that one client is assigned.
+fn network_of(request: &HttpRequest) -> String {
+    peer(request).map_or_else(|| "unknown".to_owned(), |address| network(address).to_string())
 }
 
 /// Counts a login attempt by address and e-mail.
@@ -99,7 +126,7 @@ pub async fn admit_login(app: &web::Data<App>, request: &HttpRequest, email: &st
     let address = request.peer_addr().map_or_else(|| "unknown".to_owned(), |address| address.ip().to_string());
     let key = BucketKey { subject: Subject::anonymous(&format!("{address} {email}")), category: Category::Login };
     let rules = app.live().config.limits.login.per_minute();
-    decide(app, request, key, rules, Estimate::default()).await.map(drop)
+    decide(app, request, key, rules, AdmissionPart::Whole, Estimate::default()).await.map(drop)
 }
 
 async fn decide(
@@ -107,6 +134,7 @@ async fn decide(
     request: &HttpRequest,
     key: BucketKey,
     rules: Arc<[Rule]>,
+    part: AdmissionPart,
     estimate: Estimate,
 ) -> Result<Option<Reserved>, HttpError> {
     if rules.is_empty() {
@@ -120,7 +148,7 @@ async fn decide(
         let judged = Judged { category, view, at: app.clock.now().seconds() };
         request.extensions_mut().insert(judged);
     };
-    match app.limiter.admit(Admit { key, rules, estimate, hold_for }).await? {
+    match app.limiter.admit(Admit { key, rules, part, estimate, hold_for }).await? {
         Decision::Admitted { view, reservation } => {
             note(view);
             Ok(reservation)

@@ -1,21 +1,25 @@
-//! Guards that read a body and reserve its tokens in the same decision that admits the request.
+//! Guards that read a body, once the request is admitted by its head.
 
 use std::marker::PhantomData;
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
-use bytes::Bytes;
-use muster_limits::Estimate;
+use bytes::{Bytes, BytesMut};
+use muster_core::Error;
+use muster_limits::{AdmissionPart, Estimate};
 use muster_request::Request;
 
-use super::admit::{Reservation, admit, admit_address};
-use super::{Access, Caller, Guarded, Local, app, authorize};
+use super::admit::{Metering, Reservation, admit, admit_address};
+use super::{Access, Caller, Guarded, Local, app, authorize, enter, expect};
 use crate::app::App;
-use crate::body::{from_json, from_query, is_empty, read_json};
+use crate::body::{self, Begun, from_query};
 use crate::error::HttpError;
 
 /// A request whose cost in tokens can be estimated before it is served.
 pub trait Priced {
+    /// Whether a call costs tokens at all.
+    const COSTS_TOKENS: bool = true;
+
     /// Returns the tokens to reserve: those of the prompt and the longest possible answer.
     fn estimate(&self, app: &App) -> Estimate;
 }
@@ -31,7 +35,7 @@ pub struct Metered<A, T> {
     access: PhantomData<A>,
 }
 
-impl<A: Access + 'static, T: Request + Priced + 'static> FromRequest for Metered<A, T> {
+impl<A: Access + 'static, T: Request + Priced + Send + 'static> FromRequest for Metered<A, T> {
     type Error = HttpError;
     type Future = Local<Self>;
 
@@ -39,11 +43,47 @@ impl<A: Access + 'static, T: Request + Priced + 'static> FromRequest for Metered
         let (request, mut payload) = (request.clone(), payload.take());
         Box::pin(async move {
             let app = app(&request)?;
-            let caller = authorize::<A>(&app, &request).await?;
-            let body = read_body::<T>(&app, &request, &mut payload).await;
-            // A rejected body still counts as a request, because bad requests must not be free.
+            let known = expect::take_admitted(&request).flatten();
+            let admitted = known.is_some();
+            let caller = match known {
+                Some(caller) => caller,
+                None => authorize::<A>(&app, &request).await?,
+            };
+            let metering = Metering::of(&app, &caller, A::METER);
+            // Only the body shows how many tokens a request takes, so their reservation is a decision of its own.
+            let tokens = T::COSTS_TOKENS && metering.counts_tokens();
+            let head = check_head::<T>(&app, &request);
+            let begun = match head {
+                // What has arrived together with the head is cheaper to read than a second decision.
+                Ok(()) if tokens && !admitted && !expect::is_head_only(&request) => {
+                    body::read_arrived(&request, &mut payload).await
+                }
+                Ok(()) => Ok(Begun::Part(BytesMut::new())),
+                Err(refused) => Err(refused),
+            };
+            let part = match begun {
+                Ok(Begun::Part(_)) if admitted => None,
+                Ok(Begun::Part(_)) if tokens => Some(AdmissionPart::Head),
+                Ok(Begun::Part(_)) => Some(AdmissionPart::Whole),
+                Ok(Begun::Whole(_)) => None,
+                // A rejected body still counts as a request, because bad requests must not be free.
+                Err(_) => Some(AdmissionPart::Whole),
+            };
+            let whole = matches!(begun, Ok(Begun::Whole(_)));
+            if let Some(part) = part {
+                drop(admit(&app, &request, metering.clone(), part, Estimate::default()).await?);
+            }
+            let begun = begun.map_err(HttpError)?;
+            expect::stop_at_head(&request)?;
+            let body = read_body::<T>(&app, &request, &mut payload, begun).await;
             let estimate = body.as_ref().map_or_else(|_| Estimate::default(), |(body, _)| body.estimate(&app));
-            let reservation = admit(&app, &request, &caller, A::METER, estimate).await?;
+            let reservation = if whole {
+                admit(&app, &request, metering, AdmissionPart::Whole, estimate).await?
+            } else if tokens && body.is_ok() {
+                admit(&app, &request, metering, AdmissionPart::Tokens, estimate).await?
+            } else {
+                Reservation::uncounted(estimate)
+            };
             let (body, sent) = body.map_err(HttpError)?;
             Ok(Self { caller, body, sent, reservation, access: PhantomData })
         })
@@ -59,7 +99,7 @@ pub struct Sent<A, T> {
     access: PhantomData<A>,
 }
 
-impl<A: Access + 'static, T: Request + 'static> FromRequest for Sent<A, T> {
+impl<A: Access + 'static, T: Request + Send + 'static> FromRequest for Sent<A, T> {
     type Error = HttpError;
     type Future = Local<Self>;
 
@@ -67,10 +107,8 @@ impl<A: Access + 'static, T: Request + 'static> FromRequest for Sent<A, T> {
         let (request, mut payload) = (request.clone(), payload.take());
         Box::pin(async move {
             let app = app(&request)?;
-            let caller = authorize::<A>(&app, &request).await?;
-            let body = read_body::<T>(&app, &request, &mut payload).await;
-            drop(admit(&app, &request, &caller, A::METER, Estimate::default()).await?);
-            let (body, sent) = body.map_err(HttpError)?;
+            enter::<A>(&app, &request, || check_head::<T>(&app, &request)).await?;
+            let (body, sent) = read_body::<T>(&app, &request, &mut payload, Begun::Part(BytesMut::new())).await?;
             Ok(Self { body, sent, access: PhantomData })
         })
     }
@@ -101,7 +139,10 @@ impl<A: Access + 'static, Q: Request + 'static> FromRequest for Queried<A, Q> {
 #[derive(Debug)]
 pub struct Anyone<T>(pub T);
 
-impl<T: Request + 'static> FromRequest for Anyone<T> {
+/// Size of the largest body from a client that nobody knows: credentials are short.
+const MAX_ANONYMOUS_BYTES: usize = 16 << 10;
+
+impl<T: Request + Send + 'static> FromRequest for Anyone<T> {
     type Error = HttpError;
     type Future = Local<Self>;
 
@@ -109,8 +150,19 @@ impl<T: Request + 'static> FromRequest for Anyone<T> {
         let (request, mut payload) = (request.clone(), payload.take());
         Box::pin(async move {
             let app = app(&request)?;
-            match read_body::<T>(&app, &request, &mut payload).await {
+            let limit = limit::<T>(&app).min(MAX_ANONYMOUS_BYTES);
+            let read = async {
+                body::check_json_head(&request, limit)?;
+                expect::stop_at_head(&request).map_err(|stopped| stopped.0)?;
+                let bytes = body::read(&app, &request, &mut payload, limit).await?;
+                body::parse::<T>(&app, bytes).await
+            };
+            match read.await {
                 Ok((body, _)) => Ok(Self(body)),
+                // The head was admitted; its body is counted.
+                Err(stopped) if expect::is_head_only(&request) && expect::is_admitted(&request) => {
+                    Err(HttpError(stopped))
+                }
                 Err(refused) => {
                     admit_address(&app, &request).await?;
                     Err(HttpError(refused))
@@ -120,19 +172,33 @@ impl<T: Request + 'static> FromRequest for Anyone<T> {
     }
 }
 
+/// Returns the largest body of a request, in bytes.
+fn limit<T: Request>(app: &App) -> usize {
+    let live = app.live();
+    let server = &live.config.server;
+    if T::TAKES_IMAGES { server.max_image_body_bytes } else { server.max_body_bytes }
+}
+
+/// Whether a request has no body and needs none.
+fn is_left_out<T: Request>(request: &HttpRequest) -> bool {
+    T::MAY_BE_EMPTY && body::is_empty(request)
+}
+
+/// Checks what the head says about the body.
+fn check_head<T: Request>(app: &App, request: &HttpRequest) -> Result<(), Error> {
+    if is_left_out::<T>(request) { Ok(()) } else { body::check_json_head(request, limit::<T>(app)) }
+}
+
 /// Reads the body of a route, parsed and as bytes.
-async fn read_body<T: Request>(
+async fn read_body<T: Request + Send + 'static>(
     app: &App,
     request: &HttpRequest,
     payload: &mut Payload,
-) -> Result<(T, Bytes), muster_core::Error> {
-    let live = app.live();
-    let server = &live.config.server;
-    let limit = if T::TAKES_IMAGES { server.max_image_body_bytes } else { server.max_body_bytes };
-    let (value, sent) = if T::MAY_BE_EMPTY && is_empty(request) {
-        (serde_json::json!({}), Bytes::new())
-    } else {
-        read_json(request, payload, limit).await?
-    };
-    Ok((from_json(&value)?, sent))
+    begun: Begun,
+) -> Result<(T, Bytes), Error> {
+    if is_left_out::<T>(request) {
+        return Ok((body::from_json(&serde_json::json!({}))?, Bytes::new()));
+    }
+    let bytes = begun.finish(app, request, payload, limit::<T>(app)).await?;
+    body::parse(app, bytes).await
 }

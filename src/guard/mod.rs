@@ -1,12 +1,14 @@
 //! Authentication, authorization and rate limiting: a route's scope and limits are part of its handler's type.
 //!
 //! Users authenticate with a session token, devices with a token signed by their own key, all others with an API key.
-//! [`Guarded`] authenticates, checks the scope and counts the request; [`Metered`] also reserves the tokens of the body
-//! in the same decision; [`Open`] counts callers without a key by their address.
+//! [`Guarded`] authenticates, checks the scope and counts the request; [`Metered`] also reserves the tokens of the body;
+//! [`Open`] counts callers without a key by their address. All of them decide by the head of a request, before its body
+//! is read.
 
 mod access;
 mod admit;
 mod credential;
+mod expect;
 mod metered;
 mod requirement;
 mod stay;
@@ -21,7 +23,7 @@ use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
 use muster_core::{Error, Kind};
 use muster_identity::keys::{KeyRecord, Scope};
 use muster_identity::{By, Person, missing_permission};
-use muster_limits::Estimate;
+use muster_limits::{AdmissionPart, Estimate};
 
 pub use access::{
     Access, Admin, AgentsControl, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers,
@@ -29,9 +31,11 @@ pub use access::{
     FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead, IncidentsWrite, Listening,
     MemoryForget, MemoryUse, Meter, MetricsRead, ModelsA, ModelsB, SigningKeysRotate, Status, UsersRead, UsersWrite,
 };
+use admit::Metering;
 pub(crate) use admit::refused;
 pub use admit::{Reservation, admit_login};
 pub use credential::{address_of, credential_without_token, peer};
+pub(crate) use expect::{HeadOnly, expect_continue};
 pub use metered::{Anyone, Metered, Priced, Queried, Sent};
 pub use requirement::{Guard, GuardedArguments, Requirement};
 pub use stay::staying;
@@ -67,9 +71,7 @@ impl<A: Access + 'static> FromRequest for Guarded<A> {
         let request = request.clone();
         Box::pin(async move {
             let app = app(&request)?;
-            let caller = authorize::<A>(&app, &request).await?;
-            // A request without tokens has nothing to settle.
-            drop(admit::admit(&app, &request, &caller, A::METER, Estimate::default()).await?);
+            enter::<A>(&app, &request, || Ok(())).await?;
             Ok(Self(PhantomData))
         })
     }
@@ -88,7 +90,10 @@ impl FromRequest for Open {
             // A valid key is counted on its own here too, so that callers behind one address do not share a limit.
             let caller = if proved { None } else { credential::caller(&app, &request, Callers::KeysAndPeople).ok() };
             let keyed = match caller {
-                Some(caller) => Some(admit::admit(&app, &request, &caller, Meter::Status, Estimate::default()).await),
+                Some(caller) => {
+                    let metering = Metering::of(&app, &caller, Meter::Status);
+                    Some(admit::admit(&app, &request, metering, AdmissionPart::Whole, Estimate::default()).await)
+                }
                 None => None,
             };
             match keyed {
@@ -145,6 +150,24 @@ pub fn person_of(request: &HttpRequest) -> Result<Arc<Person>, HttpError> {
 /// Returns the application's state.
 pub fn app(request: &HttpRequest) -> Result<web::Data<App>, HttpError> {
     request.app_data::<web::Data<App>>().cloned().ok_or_else(|| HttpError::new(Kind::Internal, "no application state"))
+}
+
+/// Authenticates, authorizes and counts a request without tokens. `check` judges the rest of its head; a request that
+/// fails it is counted too, because bad requests must not be free.
+async fn enter<A: Access>(
+    app: &web::Data<App>,
+    request: &HttpRequest,
+    check: impl FnOnce() -> Result<(), Error>,
+) -> Result<(), HttpError> {
+    if expect::take_admitted(request).is_some() {
+        return Ok(());
+    }
+    let caller = authorize::<A>(app, request).await?;
+    let metering = Metering::of(app, &caller, A::METER);
+    // A request without tokens has nothing to settle.
+    drop(admit::admit(app, request, metering, AdmissionPart::Whole, Estimate::default()).await?);
+    check().map_err(HttpError)?;
+    expect::stop_at_head(request)
 }
 
 /// Authenticates and checks the scope. An invalid credential counts against the client address.

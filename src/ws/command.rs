@@ -1,10 +1,7 @@
 //! Commands over the feed. A command is executed once per `idem`, however often and over whichever connection it is
 //! sent.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
@@ -14,11 +11,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::protocol::{CommandRequest, Fault, FaultKind};
-
-/// Time for which an `idem` is remembered.
-const REMEMBERED: Duration = Duration::from_secs(600);
-/// Largest number of remembered commands; further ones are rejected until the oldest expire.
-const MOST: usize = 65_536;
+use super::remembered::{Full, Remembered};
 
 /// A command with its caller.
 #[derive(Debug, Clone)]
@@ -39,10 +32,10 @@ pub trait CommandSink: Send + Sync + std::fmt::Debug {
 /// The result of a command, shared by all connections that sent it.
 type Outcome = Shared<BoxFuture<'static, Result<Box<RawValue>, Fault>>>;
 
+/// A command that was executed or is being executed.
 #[derive(Debug)]
-struct Remembered {
+struct Executed {
     digest: [u8; 32],
-    until: Millis,
     outcome: Outcome,
 }
 
@@ -50,7 +43,7 @@ struct Remembered {
 #[derive(Debug, Default)]
 pub struct Commands {
     sinks: Mutex<Vec<Arc<dyn CommandSink>>>,
-    remembered: Mutex<HashMap<(Arc<str>, String), Remembered>>,
+    remembered: Mutex<Remembered<Executed>>,
 }
 
 impl Commands {
@@ -61,46 +54,50 @@ impl Commands {
 
     /// Executes a command and returns its result. It completes even if its caller stops waiting.
     pub fn run(&self, command: Command, now: Millis) -> Outcome {
-        let Some(idem) = command.request.idem.clone() else { return self.begin(command) };
-        let digest = digest(&command.request);
-        let key = (Arc::from(command.by.id()), idem);
+        let Some(idem) = command.request.idem.clone() else {
+            return self.begin(&command).unwrap_or_else(|| unknown(&command));
+        };
+        let (digest, subject) = (digest(&command.request), command.by.id().to_owned());
         let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
-        if remembered.len() >= MOST {
-            remembered.retain(|_, kept| kept.until > now);
+        match remembered.get(&subject, &idem, now) {
+            Some(earlier) if failed(&earlier.outcome) => remembered.forget(&subject, &idem),
+            Some(earlier) if earlier.digest == digest => return earlier.outcome.clone(),
+            Some(_) => {
+                let message = "this idem was used for another command: use a new one";
+                return fault(FaultKind::IdempotencyConflict, message);
+            }
+            None => {}
         }
-        let full = remembered.len() >= MOST;
-        match remembered.entry(key) {
-            Entry::Occupied(mut earlier) if earlier.get().until <= now || failed(&earlier.get().outcome) => {
-                let outcome = self.begin(command);
-                earlier.insert(Remembered { digest, until: now.plus(REMEMBERED), outcome: outcome.clone() });
-                outcome
+        match remembered.room(&subject, now) {
+            Ok(()) => {}
+            Err(Full::Own) => {
+                let message = "too many of your commands of the last ten minutes are remembered by their idem: try \
+                               again later, or send commands that may be repeated without one";
+                return fault(FaultKind::Unavailable, message);
             }
-            Entry::Occupied(earlier) if earlier.get().digest == digest => earlier.get().outcome.clone(),
-            Entry::Occupied(_) => {
-                fault(FaultKind::IdempotencyConflict, "this idem was used for another command: use a new one")
-            }
-            Entry::Vacant(_) if full => {
-                fault(FaultKind::Unavailable, "too many commands are remembered: try again later")
-            }
-            Entry::Vacant(free) => {
-                let outcome = self.begin(command);
-                free.insert(Remembered { digest, until: now.plus(REMEMBERED), outcome: outcome.clone() });
-                outcome
+            Err(Full::All) => {
+                return fault(FaultKind::Unavailable, "too many commands are remembered: try again later");
             }
         }
+        // What is not executed is not remembered.
+        let Some(outcome) = self.begin(&command) else { return unknown(&command) };
+        remembered.insert(&subject, &idem, Executed { digest, outcome: outcome.clone() }, now);
+        outcome
     }
 
-    fn begin(&self, command: Command) -> Outcome {
-        let name = command.request.name.clone();
+    /// Begins a command; `None` if nothing executes a command of this name.
+    fn begin(&self, command: &Command) -> Option<Outcome> {
         let sinks = self.sinks.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(running) = sinks.iter().find_map(|sink| sink.run(command.clone())) else {
-            return fault(FaultKind::UnknownCommand, format!("there is no command `{name}`"));
-        };
+        let running = sinks.iter().find_map(|sink| sink.run(command.clone()))?;
         let outcome = running.map(|done| done.map_err(|error| fault_of(&error))).boxed().shared();
         // The command continues if its connection ends.
         drop(actix_rt::spawn(outcome.clone()));
-        outcome
+        Some(outcome)
     }
+}
+
+fn unknown(command: &Command) -> Outcome {
+    fault(FaultKind::UnknownCommand, format!("there is no command `{}`", command.request.name))
 }
 
 /// Returns whether another attempt may succeed; such a result is not remembered.

@@ -11,6 +11,7 @@ mod direct;
 mod events;
 mod handshake;
 pub mod protocol;
+mod remembered;
 mod shard;
 mod socket_handle;
 mod sockets;

@@ -94,7 +94,8 @@ async fn malformed_bodies_are_rejected_as_on_other_routes() {
     let huge = json!({ "key": "k".repeat(1 << 20), "value": "v" }).to_string();
     assert_eq!(send(huge.into_bytes()).await.status, 413);
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    assert_eq!(send(deep.into_bytes()).await.status, 400);
+    // JSON, and deeper than any request is.
+    assert_eq!(places(&send(deep.into_bytes()).await), ["body"]);
     let plain = answer(client.request(Method::POST, STORE).body("key=k&value=v")).await;
     assert_eq!(plain.status, 415);
 }

@@ -153,7 +153,8 @@ impl<T: Clone + DeserializeOwned> PendingResponses<T> {
 }
 
 /// First responses that must not be stored, since they contain a secret. They are kept in memory only: until they expire
-/// or the actor ends. At most [`RecentResponses::CAPACITY`] are kept; the responses to further requests are not.
+/// or the actor ends. At most [`RecentResponses::CAPACITY`] are kept, and of one principal [`RecentResponses::SHARE`], so
+/// that none keeps the responses of another out; the responses to further requests are not kept.
 #[derive(Debug)]
 pub struct RecentResponses<T>(Responses<T, Millis>);
 
@@ -166,6 +167,8 @@ impl<T> Default for RecentResponses<T> {
 impl<T: Clone> RecentResponses<T> {
     /// Largest number of responses.
     pub const CAPACITY: usize = 10_000;
+    /// Largest number of responses of one principal.
+    pub const SHARE: usize = 1_000;
 
     /// Returns the first response to the same request, if it was within [`RETENTION`].
     ///
@@ -179,7 +182,8 @@ impl<T: Clone> RecentResponses<T> {
     /// Keeps the first response to a request, unless as many are kept as may be.
     pub fn insert(&mut self, request: &Idempotency, response: T, now: Millis) {
         self.0.retain(|at| now.since(*at) < RETENTION);
-        if self.0.0.len() < Self::CAPACITY {
+        let own = self.0.0.keys().filter(|(principal, _)| *principal == request.principal).count();
+        if self.0.0.len() < Self::CAPACITY && own < Self::SHARE {
             self.0.insert(request, response, now);
         }
     }
@@ -302,11 +306,14 @@ mod tests {
         let over = NOW.plus(RETENTION);
         assert_eq!((recent.replay(&request(1), over), recent.replay(&request(2), over)), (Ok(None), Ok(None)));
         let numbered = |n: usize| Idempotency { key: n.to_string(), ..request(1) };
-        for n in 0..=RecentResponses::<usize>::CAPACITY {
+        for n in 0..=RecentResponses::<usize>::SHARE {
             recent.insert(&numbered(n), n, over);
         }
-        let last = RecentResponses::<usize>::CAPACITY - 1;
+        let last = RecentResponses::<usize>::SHARE - 1;
         assert_eq!(recent.replay(&numbered(last), over), Ok(Some(last)));
         assert_eq!(recent.replay(&numbered(last + 1), over), Ok(None));
+        let other = Idempotency { principal: "usr_2".into(), ..request(3) };
+        recent.insert(&other, 7, over);
+        assert_eq!(recent.replay(&other, over), Ok(Some(7)), "one principal keeps no other out");
     }
 }

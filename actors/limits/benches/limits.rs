@@ -16,7 +16,8 @@ use futures::stream::{self, StreamExt};
 use muster_core::Clock;
 use muster_core::supervise::{ChildSpec, Group, Handle, Tree};
 use muster_limits::{
-    Admit, BucketKey, Category, Decision, Estimate, LimitTable, Options, RateLimiter, Rule, Subject, Window,
+    AdmissionPart, Admit, BucketKey, Category, Decision, Estimate, LimitTable, Options, RateLimiter, Rule, Subject,
+    Window,
 };
 use muster_store::{MemStore, Store};
 
@@ -103,6 +104,7 @@ async fn decisions(group: &Group, place: &str, arbiter: &ArbiterHandle) -> Outco
     let one = |rules: &Arc<[Rule]>, id: &str| Admit {
         key: BucketKey { subject: Subject::principal(id), category: Category::Chat },
         rules: Arc::clone(rules),
+        part: AdmissionPart::Whole,
         estimate: Estimate::default(),
         hold_for: Duration::from_secs(40),
     };

@@ -15,7 +15,7 @@ use std::time::Duration;
 use super::log::Spend;
 use super::published::Published;
 use super::rule::{LimitUnit, Rule};
-use super::shard::{Admit, Decision, Reservation};
+use super::shard::{AdmissionPart, Admit, Decision, Reservation};
 use super::subject::BucketKey;
 use super::view::LimitView;
 
@@ -70,12 +70,12 @@ impl Allowance {
         Self { key, rules, each, granted, left, spare_tokens, first_hold, from, until, view }
     }
 
-    /// Takes an admission for this request; `None` if the shard must be asked.
+    /// Takes an admission for this request; `None` if the shard must be asked. One admission is a whole request.
     pub(super) fn take(self: &Arc<Self>, admit: &Admit, now: u64) -> Option<(Taken, Decision)> {
         let counts_tokens = self.rules.iter().any(|rule| rule.unit == LimitUnit::Tokens);
         let tokens = if counts_tokens { admit.estimate.most() } else { 0 };
         let same = self.key == admit.key && *self.rules == *admit.rules;
-        if !same || self.has_ended(now) || tokens > self.each.tokens {
+        if !same || admit.part != AdmissionPart::Whole || self.has_ended(now) || tokens > self.each.tokens {
             return None;
         }
         let before = self.left.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1)).ok()?;

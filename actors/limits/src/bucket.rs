@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::log::{EventLog, Spend};
 use super::rule::{LimitUnit, Rule};
+use super::shard::AdmissionPart;
 use super::view::{LimitView, RuleView};
 
 /// Maximum number of unsettled reservations of a bucket; beyond it, the one with the earliest deadline is treated as
@@ -86,6 +87,7 @@ impl Bucket {
     pub(super) fn admit(
         &mut self,
         rules: &[Rule],
+        part: AdmissionPart,
         estimate: Estimate,
         hold_for: Duration,
         now: u64,
@@ -95,17 +97,19 @@ impl Bucket {
         let mut refusal: Option<Refusal> = None;
         for rule in rules {
             let used = self.used(rule);
-            let needed = match rule.unit {
-                LimitUnit::Requests => 1,
-                LimitUnit::Tokens => estimate.least(),
+            let needed = match (rule.unit, part) {
+                (LimitUnit::Requests, AdmissionPart::Tokens) => 0,
+                (LimitUnit::Requests, _) | (LimitUnit::Tokens, AdmissionPart::Head) => 1,
+                (LimitUnit::Tokens, _) => estimate.least(),
             };
             if needed > 0 && used.saturating_add(needed) > rule.limit {
                 let wait = self.wait(rule, used.saturating_add(needed) - rule.limit, now);
                 refusal = refusal.filter(|other| other.wait >= wait).or(Some(Refusal { rule: *rule, wait }));
             }
-            match rule.unit {
-                LimitUnit::Requests => requests = 1,
-                LimitUnit::Tokens => {
+            match (rule.unit, part) {
+                (LimitUnit::Requests, AdmissionPart::Tokens) | (LimitUnit::Tokens, AdmissionPart::Head) => {}
+                (LimitUnit::Requests, _) => requests = 1,
+                (LimitUnit::Tokens, _) => {
                     let most = tokens.unwrap_or(estimate.most());
                     tokens = Some(most.min(rule.limit.saturating_sub(used)));
                 }

@@ -37,6 +37,6 @@ pub use bucket::Estimate;
 pub use limiter::RateLimiter;
 pub use plans::{AgentLimits, LimitTable, PlanLimits, PlansA, PlansB, Quota};
 pub use rule::{Category, LimitUnit, Rule, Window};
-pub use shard::{Admit, Decision, Options, Reservation};
+pub use shard::{AdmissionPart, Admit, Decision, Options, Reservation};
 pub use subject::{BucketKey, Subject};
 pub use view::{LimitView, RuleView};

@@ -81,7 +81,7 @@ impl Rule {
 }
 
 /// The bucket of a subject in which a request counts. The name is part of stored keys and must never change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
     /// Health, status, reads of agents, tasks, keys and governance, WebSocket handshakes.

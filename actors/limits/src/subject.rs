@@ -32,7 +32,7 @@ impl Subject {
 
     /// Creates the subject of an unauthenticated client: a client address, or address and e-mail of a login. Clients
     /// can create any number of these, so they are never written to the store (an unauthenticated client must not cause
-    /// disk writes), their number is bounded, and the least recently used one is evicted first.
+    /// disk writes), their number is bounded in each category, and the least recently used one is evicted first.
     pub fn anonymous(name: &str) -> Self {
         Self { name: bounded(name), kind: SubjectKind::Anonymous }
     }

@@ -8,3 +8,4 @@ pub mod firmware;
 pub mod geofence;
 pub mod incident;
 mod journal;
+pub mod shapes;

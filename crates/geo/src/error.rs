@@ -40,7 +40,7 @@ pub enum GeometryErrorKind {
     #[error("the ring winds around the globe more than once")]
     Winding,
     /// Too many edges are close to each other to be compared.
-    #[error("too many edges run close to each other: simplify the ring, or split it into several polygons")]
+    #[error("too many edges run close to each other: simplify the geometry, or send it in several requests")]
     TooComplex,
     /// The rings of a polygon cross.
     #[error("the rings of the polygon cross")]

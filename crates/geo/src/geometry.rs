@@ -55,7 +55,7 @@ impl Geometry {
             return Err(GeometryError::new("coordinates", GeometryErrorKind::TooManyVertices));
         }
         let mut parts = Vec::new();
-        self.collect(&mut parts)?;
+        self.collect(&mut parts, &mut 0)?;
         Shape::of(parts).ok_or_else(|| GeometryError::new(self.place(), GeometryErrorKind::Empty))
     }
 
@@ -87,7 +87,7 @@ impl Geometry {
         }
     }
 
-    fn collect(&self, parts: &mut Vec<ShapePart>) -> Result<(), GeometryError> {
+    fn collect(&self, parts: &mut Vec<ShapePart>, compared: &mut usize) -> Result<(), GeometryError> {
         let bounded = |members: usize| match members {
             0..=MAX_MEMBERS => Ok(()),
             _ => Err(GeometryError::new(self.place(), GeometryErrorKind::TooManyMembers)),
@@ -104,11 +104,12 @@ impl Geometry {
                 }
                 parts.push(ShapePart::circle(*center, *radius_m));
             }
-            Self::Polygon(rings) => parts.push(ShapePart::Polygon(Polygon::new(rings, "coordinates")?)),
+            Self::Polygon(rings) => parts.push(ShapePart::Polygon(Polygon::new(rings, "coordinates", compared)?)),
             Self::MultiPolygon(polygons) => {
                 bounded(polygons.len())?;
                 for (n, rings) in polygons.iter().enumerate() {
-                    parts.push(ShapePart::Polygon(Polygon::new(rings, &format!("coordinates[{n}]"))?));
+                    let at = format!("coordinates[{n}]");
+                    parts.push(ShapePart::Polygon(Polygon::new(rings, &at, compared)?));
                 }
             }
             Self::GeometryCollection(members) => {
@@ -119,7 +120,7 @@ impl Geometry {
                     }
                     let within =
                         |error: GeometryError| GeometryError::new(format!("geometries[{n}].{}", error.at), error.kind);
-                    member.collect(parts).map_err(within)?;
+                    member.collect(parts, compared).map_err(within)?;
                 }
             }
         }

@@ -20,7 +20,8 @@ pub(crate) struct Polygon {
 type Edge = GeomWithData<Rectangle<Xy>, (usize, usize)>;
 
 impl Polygon {
-    pub fn new(rings: &[Vec<Point>], at: &str) -> Result<Self, GeometryError> {
+    /// Validates rings. The edge pairs that are compared are counted in `compared`, over all polygons of a geometry.
+    pub fn new(rings: &[Vec<Point>], at: &str, compared: &mut usize) -> Result<Self, GeometryError> {
         let name = |n: usize| format!("{at}[{n}]");
         let rings: Result<Vec<Ring>, _> = rings.iter().enumerate().map(|(n, ring)| Ring::new(ring, &name(n))).collect();
         let rings = rings?;
@@ -37,7 +38,7 @@ impl Polygon {
                 return Err(GeometryError::new(name(n), GeometryErrorKind::Degenerate));
             }
         }
-        if let Some((n, kind)) = crossing(&rings) {
+        if let Some((n, kind)) = crossing(&rings, compared) {
             return Err(GeometryError::new(name(n), kind));
         }
         for (n, hole) in rings.iter().enumerate().skip(1) {
@@ -100,12 +101,12 @@ fn ring_box(ring: &Ring) -> BBox {
     BBox { west: ring.west, south, east: if ring.east > 180.0 { ring.east - 360.0 } else { ring.east }, north }
 }
 
-/// Maximum number of edge pairs with overlapping boxes that are compared. A coastline of 10,000 positions has about
-/// 100,000; a malicious comb of long teeth would otherwise occupy a thread for seconds.
+/// Maximum number of edge pairs with overlapping boxes that are compared for one geometry. A coastline of 10,000
+/// positions has about 100,000; a malicious comb of long teeth would otherwise occupy a thread for seconds.
 const MAX_PAIRS: usize = 1_000_000;
 
 /// Returns the first ring that intersects itself or another ring in an invalid way.
-fn crossing(rings: &[Ring]) -> Option<(usize, GeometryErrorKind)> {
+fn crossing(rings: &[Ring], compared: &mut usize) -> Option<(usize, GeometryErrorKind)> {
     let boxed = |n: usize, (e, (a, b)): (usize, (Xy, Xy))| Edge::new(Rectangle::from_corners(a, b), (n, e));
     let all = rings.iter().enumerate().flat_map(|(n, ring)| ring.edges().enumerate().map(move |edge| boxed(n, edge)));
     let tree: RTree<Edge> = RTree::bulk_load(all.collect());
@@ -113,7 +114,6 @@ fn crossing(rings: &[Ring]) -> Option<(usize, GeometryErrorKind)> {
         let points = &rings.get(n)?.points;
         Some((*points.get(e)?, *points.get(e + 1)?))
     };
-    let mut pairs = 0;
     for (n, ring) in rings.iter().enumerate() {
         let last = ring.points.len().saturating_sub(2);
         for (e, (a, b)) in ring.edges().enumerate() {
@@ -122,8 +122,8 @@ fn crossing(rings: &[Ring]) -> Option<(usize, GeometryErrorKind)> {
                 let (a, b) = ([ax + by, ay], [bx + by, by_]);
                 for other in tree.locate_in_envelope_intersecting(AABB::from_corners(a, b)) {
                     let (m, f) = other.data;
-                    pairs += 1;
-                    if pairs > MAX_PAIRS {
+                    *compared += 1;
+                    if *compared > MAX_PAIRS {
                         return Some((n, GeometryErrorKind::TooComplex));
                     }
                     let neighbours = e.abs_diff(f) <= 1 || e.abs_diff(f) == last;

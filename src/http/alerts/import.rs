@@ -39,8 +39,8 @@ pub async fn import(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     is_xml(&http)?;
-    let document = body::read(&http, &mut payload.into_inner(), MAX_BYTES).await?;
-    let answer = app.incidents.import(by_of(&http)?, &document).await?;
+    let document = body::read(&app, &http, &mut payload.into_inner(), MAX_BYTES).await?;
+    let answer = app.incidents.import(by_of(&http)?, document).await?;
     let alert = answer.alert.ok_or_else(missing)?;
     if alert.state == muster_network::alert::AlertState::Parked {
         let message = "none of the messages that the document refers to has been imported: it is stored and takes effect when one arrives";

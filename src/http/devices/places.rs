@@ -1,8 +1,8 @@
 //! Searches for devices by location.
 
 use actix_web::{HttpResponse, web};
-use muster_core::{Error, Kind};
 use muster_geo::{MAX_DISTANCE_M, Point};
+use muster_network::shapes;
 use serde_json::json;
 
 use super::body::{AreaBody, NearQuery};
@@ -32,9 +32,7 @@ pub async fn near(request: Queried<DevicesRead, NearQuery>, app: web::Data<App>)
     responses((status = 200, description = "A page of devices", body = Data<WithinList>), BodyErrors<Disaster>))]
 pub async fn within(request: Sent<DevicesRead, AreaBody>, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
     let AreaBody { geometry, page } = request.body;
-    let shape = geometry
-        .shape()
-        .map_err(|error| Error::field(Kind::Invalid, &["body", "geometry"], error.to_string(), json!(null)))?;
+    let shape = shapes::shape(geometry).await?;
     let (page, total) = app.devices.within(shape, page.into()).await?;
     Ok(envelope::data(json!({ "devices": page.items, "total": total, "next_cursor": page.next })))
 }

@@ -7,16 +7,17 @@ use actix_web::dev::Payload;
 use actix_web::http::{Method, StatusCode, header};
 use actix_web::{FromRequest, HttpRequest, HttpResponse, HttpResponseBuilder, web};
 use bytes::Bytes;
-use futures::StreamExt;
+use futures::{StreamExt, TryStreamExt};
 use muster_core::{Error, Kind};
 use muster_network::firmware::{ArtifactState, UploadPiece};
 use serde_json::json;
 
 use super::describe::UploadBody;
 use crate::app::App;
+use crate::body::broken;
 use crate::envelope::{self, Data};
 use crate::error::HttpError;
-use crate::error::sets::{Conflict, Disaster, NotFound, RangeNotSatisfiable, ReadErrors, TooLarge};
+use crate::error::sets::{Conflict, Disaster, NotFound, RangeNotSatisfiable, ReadErrors, TimedOut, TooLarge};
 use crate::guard::{AnyDevice, FirmwareRead, FirmwareWrite, Guard, Guarded, Requirement, by_of};
 
 /// Guard that admits a user with `firmware:read`, or a device with its own token.
@@ -53,7 +54,7 @@ impl Guard for Reader {
     request_body(content = String, content_type = "application/octet-stream"),
     params(("id" = String, Path), ("Content-Range" = Option<String>, Header, description = "bytes a-b/total")),
     responses((status = 200, description = "The number of bytes received", body = Data<UploadBody>),
-        ReadErrors<Disaster>, NotFound<Disaster>, Conflict<Disaster>, TooLarge<Disaster>))]
+        ReadErrors<Disaster>, NotFound<Disaster>, Conflict<Disaster>, TimedOut<Disaster>, TooLarge<Disaster>))]
 pub async fn put(
     _guard: Guarded<FirmwareWrite>,
     http: HttpRequest,
@@ -66,7 +67,7 @@ pub async fn put(
         let why = "must be `bytes <first>-<last>/<total>`";
         read.ok_or_else(|| Error::field(Kind::Invalid, &["header", "Content-Range"], why, json!(null)))
     });
-    let received = app.firmware.upload(&id, piece.transpose()?, payload).await?;
+    let received = app.firmware.upload(&id, piece.transpose()?, payload.map_err(|error| broken(&error))).await?;
     let size = app.firmware.artifact(&id).await?.manifest.size;
     let mut answer = envelope::data(UploadBody { received, size, complete: received == size });
     answer.headers_mut().insert(header::HeaderName::from_static("upload-offset"), received.into());

@@ -14,6 +14,7 @@ use super::TakeoverSlot;
 use super::flusher::Flusher;
 use super::io::ServerStream;
 use super::peer::Connection;
+use crate::connections::Activity;
 use crate::ws::Shard;
 
 /// An HTTP/1 connection.
@@ -72,6 +73,7 @@ where
     S: Service<Request, Response = ServiceResponse<B>, Error = actix_web::Error>,
     B: MessageBody + 'static,
 {
+    let activity = request.conn_data::<Rc<Activity>>().cloned();
     let slot = TakeoverSlot::default();
     request.extensions_mut().insert(slot.clone());
     let response: Response<BoxBody> = match app.call(request).await {
@@ -83,6 +85,9 @@ where
         send_and_close(stream, response).await?;
         return Ok(None);
     };
+    if let Some(activity) = activity {
+        activity.taken_over();
+    }
     stream.send(Message::Item((response.drop_body(), BodySize::None))).await?;
     let parts = stream.into_parts();
     Ok(Connection::open(parts.io.into_io(), &parts.read_buf, takeover, flusher))

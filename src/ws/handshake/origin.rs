@@ -16,7 +16,7 @@ pub(super) fn check(request: &HttpRequest, allowed: &[String], with_token: bool)
         (None, _) => with_token,
         (Some(Ok(origin)), None) => {
             let info = request.connection_info();
-            allowed.iter().any(|known| known.eq_ignore_ascii_case(origin))
+            allowed.iter().any(|known| known == "*" || known.eq_ignore_ascii_case(origin))
                 || is_own(origin, info.scheme(), request.headers().get(header::HOST).and_then(|it| it.to_str().ok()))
         }
         (Some(_), _) => false,

@@ -21,10 +21,25 @@ pub struct Admit {
     pub key: BucketKey,
     /// The rules to check.
     pub rules: Arc<[Rule]>,
+    /// Which of the rules are charged.
+    pub part: AdmissionPart,
     /// Estimated usage of the call; only used if a rule counts tokens.
     pub estimate: Estimate,
     /// Time after which the reservation is treated as settled at its estimate: the request's time limit plus 10 s.
     pub hold_for: Duration,
+}
+
+/// What a decision charges. The tokens of a request are known only once its body has been read, and the body is read
+/// only if the request is admitted: such a request takes two decisions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AdmissionPart {
+    /// Requests and tokens.
+    #[default]
+    Whole,
+    /// Requests. It is also rejected if a rule has no token left, because every call needs one.
+    Head,
+    /// Tokens of a request that was admitted by its head.
+    Tokens,
 }
 
 /// The decision about a request.

@@ -8,7 +8,7 @@ mod operations;
 mod persist;
 mod sweep;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,11 +22,12 @@ use super::account::Account;
 use super::allowance::Allowances;
 use super::recency::Recency;
 use super::record::Stored;
+use super::rule::Category;
 use super::subject::BucketKey;
 use muster_core::supervise::{Control, Phase};
 use muster_core::{Clock, Error};
 
-pub use messages::{Admit, Decision, Reservation};
+pub use messages::{AdmissionPart, Admit, Decision, Reservation};
 pub(super) use messages::{Peek, Reply, Report, Settle};
 
 /// Interval at which unused buckets are removed from the store.
@@ -42,8 +43,8 @@ pub struct Options {
     pub idle: Duration,
     /// Interval of looking for unused buckets.
     pub sweep_every: Duration,
-    /// Maximum number of anonymous buckets in memory (over all shards); beyond it the least recently used one is
-    /// dropped.
+    /// Maximum number of anonymous buckets of one category in memory (over all shards); beyond it the least recently
+    /// used one of that category is dropped.
     pub max_anonymous: usize,
     /// Maximum number of stored buckets in memory; beyond it the least recently used ones are written and removed.
     pub max_principals: usize,
@@ -96,8 +97,10 @@ pub(crate) struct RateShard {
     /// Start time of the server, in the one shard that removes expired buckets from the store.
     collects_since: Option<u64>,
     entries: HashMap<BucketKey, Entry>,
-    /// Anonymous and stored buckets, in the order of use.
-    anonymous: Recency<BucketKey>,
+    /// Anonymous buckets of each category, in the order of use. Clients can create any number of them, so each category
+    /// has a pool of its own: made-up names of one category evict nothing of another.
+    anonymous: BTreeMap<Category, Recency<BucketKey>>,
+    /// Stored buckets, in the order of use.
     principals: Recency<BucketKey>,
     /// Whether the shard is draining: leases are no longer taken.
     draining: bool,
@@ -141,7 +144,7 @@ impl RateShard {
             control,
             collects_since,
             entries: HashMap::new(),
-            anonymous: Recency::default(),
+            anonymous: BTreeMap::new(),
             principals: Recency::default(),
             draining: false,
             flushing: VecDeque::new(),
@@ -156,6 +159,11 @@ impl RateShard {
 
     fn now(&self) -> u64 {
         self.clock.now().0
+    }
+
+    /// Returns the pool of a bucket: buckets of one pool are evicted for each other.
+    fn pool(&mut self, key: &BucketKey) -> &mut Recency<BucketKey> {
+        if key.subject.is_stored() { &mut self.principals } else { self.anonymous.entry(key.category).or_default() }
     }
 
     fn account(&mut self, key: &BucketKey) -> Option<&mut Account> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use actix::{Context, Handler};
 use tokio::sync::oneshot;
 
-use super::messages::{Admit, Decision, Peek, Reply, Report, Reservation, Settle};
+use super::messages::{AdmissionPart, Admit, Decision, Peek, Reply, Report, Reservation, Settle};
 use super::{Entry, RateShard};
 use crate::account::Account;
 use crate::bucket::Estimate;
@@ -43,7 +43,7 @@ impl Operation for Admit {
             return Reply::Now(Err(error.retry_in(Duration::from_secs(1))));
         }
         account.withdraw_allowances();
-        match account.bucket.admit(&self.rules, self.estimate, self.hold_for, now) {
+        match account.bucket.admit(&self.rules, self.part, self.estimate, self.hold_for, now) {
             Ok(charge) => {
                 let view = account.bucket.view(&self.rules, now);
                 let tokens = charge.spend.tokens;
@@ -155,8 +155,13 @@ impl RateShard {
             Some(Entry::Ready(account)) => {
                 account.used_at = now;
                 account.leaving = false;
-                let order = if account.durable.is_some() { &mut self.principals } else { &mut self.anonymous };
-                account.place = order.touch(account.place);
+                let (key, category) = (operation.key(), operation.key().category);
+                let pool = if key.subject.is_stored() {
+                    &mut self.principals
+                } else {
+                    self.anonymous.entry(category).or_default()
+                };
+                account.place = pool.touch(account.place);
                 // Only a stored bucket has to be looked up again.
                 let key = account.durable.is_some().then(|| operation.key().clone());
                 let reply = operation.run(account, now);
@@ -192,7 +197,8 @@ impl Handler<Admit> for RateShard {
             self.reports.push(Report::Taken(taken));
             return Reply::Now(Ok(decision));
         }
-        let busy = self.account(&admit.key).is_some_and(|account| now < account.used_at.saturating_add(BUSY));
+        let whole = admit.part == AdmissionPart::Whole;
+        let busy = whole && self.account(&admit.key).is_some_and(|account| now < account.used_at.saturating_add(BUSY));
         let terms = busy.then(|| (admit.key.clone(), Arc::clone(&admit.rules), admit.estimate));
         let reply = self.run(admit);
         if let Some((key, rules, estimate)) = terms

@@ -32,8 +32,7 @@ impl RateShard {
     }
 
     fn insert(&mut self, key: BucketKey, mut account: Account) {
-        let order = if account.durable.is_some() { &mut self.principals } else { &mut self.anonymous };
-        account.place = order.insert(key.clone());
+        account.place = self.pool(&key).insert(key.clone());
         self.entries.insert(key, Entry::Ready(Box::new(account)));
     }
 
@@ -124,8 +123,7 @@ impl RateShard {
     /// Removes a bucket from memory.
     pub(super) fn remove(&mut self, key: &BucketKey) {
         if let Some(Entry::Ready(account)) = self.entries.remove(key) {
-            let order = if account.durable.is_some() { &mut self.principals } else { &mut self.anonymous };
-            order.remove(account.place);
+            self.pool(key).remove(account.place);
         }
     }
 

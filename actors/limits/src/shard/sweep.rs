@@ -7,6 +7,7 @@ use muster_store::StoreError;
 
 use super::RateShard;
 use crate::collect;
+use crate::recency::Recency;
 use crate::subject::BucketKey;
 use muster_core::{Error, Kind};
 
@@ -19,11 +20,14 @@ impl RateShard {
     pub(super) fn sweep(&mut self) {
         let now = self.now();
         let idle = u64::try_from(self.options.idle.as_millis()).unwrap_or(u64::MAX);
-        for key in self.anonymous.oldest().take(SWEEP).cloned().collect::<Vec<_>>() {
-            let Some(account) = self.account(&key).filter(|account| account.used_at + idle <= now) else { break };
-            account.bucket.log.advance(now);
-            if account.bucket.log.is_empty() {
-                self.remove(&key);
+        let pools = self.anonymous.values().map(|pool| pool.oldest().take(SWEEP).cloned().collect::<Vec<_>>());
+        for pool in pools.collect::<Vec<_>>() {
+            for key in pool {
+                let Some(account) = self.account(&key).filter(|account| account.used_at + idle <= now) else { break };
+                account.bucket.log.advance(now);
+                if account.bucket.log.is_empty() {
+                    self.remove(&key);
+                }
             }
         }
         for key in self.principals.oldest().take(SWEEP).cloned().collect::<Vec<_>>() {
@@ -71,17 +75,20 @@ impl RateShard {
         self.flushing.push_back(key.clone());
     }
 
-    /// Makes room for another bucket. An anonymous one replaces the least recently used; for a stored one the eviction
-    /// of another is started, which takes a write, so there may temporarily be twice as many.
+    /// Makes room for another bucket. An anonymous one replaces the least recently used one of its category; for a
+    /// stored one the eviction of another is started, which takes a write, so there may temporarily be twice as many.
     pub(super) fn evict_for(&mut self, newcomer: &BucketKey) -> Result<(), Error> {
         if !newcomer.subject.is_stored() {
-            let full = self.anonymous.len() >= self.options.max_anonymous.max(1);
-            let oldest = self.anonymous.oldest().next().filter(|_| full).cloned();
+            let most = self.options.max_anonymous.max(1);
+            let pool = self.pool(newcomer);
+            let full = pool.len() >= most;
+            let oldest = pool.oldest().next().filter(|_| full).cloned();
             oldest.into_iter().for_each(|key| self.remove(&key));
             return Ok(());
         }
         let most = self.options.max_principals.max(1);
-        if self.entries.len() - self.anonymous.len() >= most * 2 {
+        let anonymous: usize = self.anonymous.values().map(Recency::len).sum();
+        if self.entries.len() - anonymous >= most * 2 {
             let error = Error::new(Kind::Unavailable, "too many keys are in use at once: try again");
             return Err(error.retry_in(Duration::from_secs(1)));
         }

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use crate::bucket::{Bucket, Estimate};
 use crate::log::{EXACT, EventLog};
 use crate::rule::{LimitUnit, Rule, Window};
+use crate::shard::AdmissionPart;
 
 const HOLD: Duration = Duration::from_secs(40);
 
@@ -48,7 +49,7 @@ proptest! {
             let least = prompt + completion.min(1);
             let lefts = rules.map(|rule| left(&rule));
             let passes = lefts[0].min(lefts[1]).min(lefts[2]) > 0 && lefts[3].min(lefts[4]) >= least;
-            let decision = bucket.admit(&rules, Estimate { prompt, completion }, HOLD, now);
+            let decision = bucket.admit(&rules, AdmissionPart::Whole, Estimate { prompt, completion }, HOLD, now);
             prop_assert_eq!(decision.is_ok(), passes);
             if let Ok(charge) = decision {
                 prop_assert_eq!(charge.spend.tokens, (prompt + completion).min(lefts[3]).min(lefts[4]));
@@ -81,11 +82,11 @@ proptest! {
         for (pause, prompt) in steps {
             now += pause;
             let estimate = Estimate { prompt, completion: 0 };
-            if let Err(refusal) = bucket.admit(&rules, estimate, HOLD, now) {
+            if let Err(refusal) = bucket.admit(&rules, AdmissionPart::Whole, estimate, HOLD, now) {
                 prop_assert!(refusal.wait > 0);
-                prop_assert!(bucket.admit(&rules, estimate, HOLD, now + refusal.wait - 1).is_err());
+                prop_assert!(bucket.admit(&rules, AdmissionPart::Whole, estimate, HOLD, now + refusal.wait - 1).is_err());
                 now += refusal.wait;
-                prop_assert!(bucket.admit(&rules, estimate, HOLD, now).is_ok());
+                prop_assert!(bucket.admit(&rules, AdmissionPart::Whole, estimate, HOLD, now).is_ok());
             }
         }
     }
@@ -105,7 +106,7 @@ proptest! {
             slack += late[usize::try_from(n).unwrap() % late.len()] * u64::from(n % 97 == 0);
             // The clock has a resolution of milliseconds.
             let now = n * window.millis() / limit + slack;
-            prop_assert!(bucket.admit(&rules, Estimate::default(), HOLD, now).is_ok(), "request {}", n);
+            prop_assert!(bucket.admit(&rules, AdmissionPart::Whole, Estimate::default(), HOLD, now).is_ok(), "request {}", n);
         }
     }
 
@@ -122,13 +123,13 @@ proptest! {
         for (pause, set_back) in steps {
             true_time += pause;
             behind += set_back;
-            if bucket.admit(&rules, Estimate::default(), HOLD, true_time - behind).is_ok() {
+            if bucket.admit(&rules, AdmissionPart::Whole, Estimate::default(), HOLD, true_time - behind).is_ok() {
                 admitted.push((true_time, 1));
                 prop_assert!(inside(&admitted, Window::Minute, true_time) <= limit);
             }
         }
         true_time += Window::Minute.millis();
-        prop_assert!(bucket.admit(&rules, Estimate::default(), HOLD, true_time - behind).is_ok());
+        prop_assert!(bucket.admit(&rules, AdmissionPart::Whole, Estimate::default(), HOLD, true_time - behind).is_ok());
     }
 }
 
@@ -142,10 +143,16 @@ fn the_limits_of_plans_are_exact_at_full_rate() {
         let mut bucket = Bucket::default();
         for n in 0..limit * 3 / 2 {
             let now = n * window.millis() / limit;
-            assert!(bucket.admit(&rules, Estimate::default(), HOLD, now).is_ok(), "{limit} per {window:?}: {n}");
+            assert!(
+                bucket.admit(&rules, AdmissionPart::Whole, Estimate::default(), HOLD, now).is_ok(),
+                "{limit} per {window:?}: {n}"
+            );
         }
         let now = (limit * 3 / 2 - 1) * window.millis() / limit;
-        assert!(bucket.admit(&rules, Estimate::default(), HOLD, now).is_err(), "one more is one too many");
+        assert!(
+            bucket.admit(&rules, AdmissionPart::Whole, Estimate::default(), HOLD, now).is_err(),
+            "one more is one too many"
+        );
     }
 }
 

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use crate::bucket::{Bucket, Estimate};
 use crate::rule::{Rule, Window};
+use crate::shard::AdmissionPart;
 
 const HOLD: Duration = Duration::from_secs(40);
 const T0: u64 = 1_000_000_000_000;
@@ -18,14 +19,20 @@ fn remaining(bucket: &mut Bucket, now: u64) -> u64 {
 #[test]
 fn an_estimate_is_limited_but_never_below_its_prompt_plus_one() {
     let mut bucket = Bucket::default();
-    let first = bucket.admit(&RULES, Estimate { prompt: 100, completion: 800 }, HOLD, T0).unwrap();
+    let first =
+        bucket.admit(&RULES, AdmissionPart::Whole, Estimate { prompt: 100, completion: 800 }, HOLD, T0).unwrap();
     assert_eq!(first.spend.tokens, 900);
-    let refused = bucket.admit(&RULES, Estimate { prompt: 100, completion: 800 }, HOLD, T0 + 1_000).unwrap_err();
+    let refused = bucket
+        .admit(&RULES, AdmissionPart::Whole, Estimate { prompt: 100, completion: 800 }, HOLD, T0 + 1_000)
+        .unwrap_err();
     assert_eq!(refused.wait, 59_000, "until the first call's tokens have left");
-    let second = bucket.admit(&RULES, Estimate { prompt: 99, completion: 800 }, HOLD, T0 + 1_000).unwrap();
+    let second =
+        bucket.admit(&RULES, AdmissionPart::Whole, Estimate { prompt: 99, completion: 800 }, HOLD, T0 + 1_000).unwrap();
     assert_eq!(second.spend.tokens, 100);
-    assert!(bucket.admit(&RULES, Estimate { prompt: 1, completion: 0 }, HOLD, T0 + 1_000).is_err());
-    let free = bucket.admit(&RULES, Estimate::default(), HOLD, T0 + 1_000).unwrap();
+    assert!(
+        bucket.admit(&RULES, AdmissionPart::Whole, Estimate { prompt: 1, completion: 0 }, HOLD, T0 + 1_000).is_err()
+    );
+    let free = bucket.admit(&RULES, AdmissionPart::Whole, Estimate::default(), HOLD, T0 + 1_000).unwrap();
     assert_eq!((free.spend.tokens, free.hold), (0, None), "a call without tokens passes where tokens are spent");
 }
 
@@ -33,8 +40,8 @@ fn an_estimate_is_limited_but_never_below_its_prompt_plus_one() {
 fn settles_in_both_directions_and_only_once() {
     let mut bucket = Bucket::default();
     let estimate = Estimate { prompt: 100, completion: 300 };
-    let less = bucket.admit(&RULES, estimate, HOLD, T0).unwrap().hold.unwrap();
-    let more = bucket.admit(&RULES, estimate, HOLD, T0).unwrap().hold.unwrap();
+    let less = bucket.admit(&RULES, AdmissionPart::Whole, estimate, HOLD, T0).unwrap().hold.unwrap();
+    let more = bucket.admit(&RULES, AdmissionPart::Whole, estimate, HOLD, T0).unwrap().hold.unwrap();
     bucket.settle(less, 150, T0 + 5);
     assert_eq!(remaining(&mut bucket, T0 + 5), 1_000 - 150 - 400);
     bucket.settle(less, 0, T0 + 5);
@@ -50,7 +57,7 @@ fn settles_in_both_directions_and_only_once() {
 fn after_its_deadline_the_estimate_is_final() {
     let mut bucket = Bucket::default();
     let estimate = Estimate { prompt: 100, completion: 300 };
-    let hold = bucket.admit(&RULES, estimate, HOLD, T0).unwrap().hold.unwrap();
+    let hold = bucket.admit(&RULES, AdmissionPart::Whole, estimate, HOLD, T0).unwrap().hold.unwrap();
     assert!(!bucket.is_settled(T0 + 39_999));
     bucket.settle(hold, 0, T0 + 40_000);
     assert_eq!(remaining(&mut bucket, T0 + 40_000), 600);
@@ -95,7 +102,7 @@ proptest! {
             match step {
                 BucketStep::Wait(pause) => now += pause,
                 BucketStep::Call { prompt, completion } => {
-                    if let Ok(charge) = bucket.admit(&RULES, Estimate { prompt, completion }, HOLD, now) {
+                    if let Ok(charge) = bucket.admit(&RULES, AdmissionPart::Whole, Estimate { prompt, completion }, HOLD, now) {
                         open.extend(charge.hold.map(|hold| (hold, charged.len())));
                         charged.push((now, charge.spend.tokens, 0));
                     }
@@ -120,4 +127,26 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_request_is_charged_by_its_head_and_its_tokens_after_its_body() {
+    let rules = [Rule::requests(2, Window::Minute), Rule::tokens(1_000, Window::Minute)];
+    let mut bucket = Bucket::default();
+    let head = bucket.admit(&rules, AdmissionPart::Head, Estimate::default(), HOLD, T0).unwrap();
+    assert_eq!((head.spend.requests, head.spend.tokens, head.hold), (1, 0, None));
+    let estimate = Estimate { prompt: 900, completion: 500 };
+    let tokens = bucket.admit(&rules, AdmissionPart::Tokens, estimate, HOLD, T0).unwrap();
+    assert_eq!((tokens.spend.requests, tokens.spend.tokens), (0, 1_000), "limited to what is available");
+    let view = bucket.view(&rules, T0);
+    assert_eq!((view.requests().unwrap().remaining, view.tokens().unwrap().remaining), (1, 0));
+    // No token is left, so the next request is refused by its head, although a request is.
+    let refused = bucket.admit(&rules, AdmissionPart::Head, Estimate::default(), HOLD, T0).unwrap_err();
+    assert_eq!(refused.rule, rules[1]);
+    bucket.settle(tokens.hold.unwrap(), 10, T0);
+    assert!(bucket.admit(&rules, AdmissionPart::Head, Estimate::default(), HOLD, T0).is_ok());
+    let refused = bucket.admit(&rules, AdmissionPart::Head, Estimate::default(), HOLD, T0).unwrap_err();
+    assert_eq!(refused.rule, rules[0]);
+    // The tokens of a request that was admitted are not refused because the requests are used up.
+    assert!(bucket.admit(&rules, AdmissionPart::Tokens, Estimate { prompt: 5, completion: 0 }, HOLD, T0).is_ok());
 }

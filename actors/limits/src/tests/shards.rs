@@ -168,3 +168,23 @@ fn unused_buckets_are_removed_from_the_store() {
         assert_eq!(exhaust(&new, &chat("key_1")).await, PER_MINUTE);
     });
 }
+
+#[test]
+fn names_of_one_category_evict_none_of_another() {
+    test_world::run(|tree| async move {
+        let store = memory();
+        let options = Options { max_anonymous: 2, ..Options::default() };
+        let limiter = with(&tree, "limits", &store, &Clock::tokio(test_world::START), &options);
+        running(&tree, "limits/rate-0").await;
+        let login = |name: &str| {
+            let mut request = anonymous_request(name);
+            request.key.category = Category::Login;
+            request
+        };
+        assert_eq!(exhaust(&limiter, &anonymous_request("203.0.113.7")).await, 120);
+        for made_up in 0..10 {
+            assert_eq!(passes(&limiter, login(&format!("203.0.113.7 user{made_up}"))).await, Ok(true));
+        }
+        assert_eq!(passes(&limiter, anonymous_request("203.0.113.7")).await, Ok(false), "its limit is not forgotten");
+    });
+}

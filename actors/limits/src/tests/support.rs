@@ -56,6 +56,7 @@ pub(super) fn admit(id: &str, rules: &[Rule], estimate: Estimate) -> Admit {
     Admit {
         key: BucketKey { subject: Subject::principal(id), category: Category::Chat },
         rules: Arc::from(rules),
+        part: AdmissionPart::Whole,
         estimate,
         hold_for: Duration::from_secs(40),
     }

@@ -51,11 +51,10 @@ impl Firmwares {
     /// # Errors
     /// `NotFound`; `Conflict` unless the artifact is `uploading`, if the piece does not start where the last one ended
     /// (`wrong_offset`, with `received`), or if another piece is being written (`upload_busy`); `TooLarge` past the
-    /// declared size; `Invalid` if the total is not that size or the body broke off.
-    pub async fn upload<S, E>(&self, id: &str, piece: Option<UploadPiece>, body: S) -> Result<u64, Error>
+    /// declared size; `Invalid` if the total is not that size or the body broke off; `TimedOut` if it came too slowly.
+    pub async fn upload<S>(&self, id: &str, piece: Option<UploadPiece>, body: S) -> Result<u64, Error>
     where
-        S: Stream<Item = Result<Bytes, E>> + Unpin,
-        E: std::fmt::Display,
+        S: Stream<Item = Result<Bytes, Error>> + Unpin,
     {
         let artifact = self.artifact(id).await?;
         if artifact.state != ArtifactState::Uploading {

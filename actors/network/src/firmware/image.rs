@@ -74,11 +74,10 @@ impl Images {
     /// # Errors
     /// `Conflict` (`wrong_offset`, with `received`) if it does not start where the last one ended, or (`upload_busy`)
     /// if another piece is being written; `TooLarge` past `size`; `Invalid` if the total is not `size` or the body
-    /// broke off, in which case the bytes before are kept.
-    pub async fn append<S, E>(&self, id: &str, size: u64, piece: UploadPiece, mut body: S) -> Result<u64, Error>
+    /// broke off, and `TimedOut` if it came too slowly: the bytes before are kept then.
+    pub async fn append<S>(&self, id: &str, size: u64, piece: UploadPiece, mut body: S) -> Result<u64, Error>
     where
-        S: Stream<Item = Result<Bytes, E>> + Unpin,
-        E: std::fmt::Display,
+        S: Stream<Item = Result<Bytes, Error>> + Unpin,
     {
         if piece.total != size {
             let message = format!("the image was announced with {size} bytes, not {}", piece.total);
@@ -103,7 +102,8 @@ impl Images {
                     received += chunk.len() as u64;
                 }
                 Err(error) => {
-                    ended = Err(Error::new(Kind::Invalid, format!("the body broke off at byte {received}: {error}")));
+                    let kind = if error.kind == Kind::TimedOut { Kind::TimedOut } else { Kind::Invalid };
+                    ended = Err(Error::new(kind, format!("the upload ended at byte {received}: {error}")));
                     break;
                 }
             }
@@ -222,7 +222,7 @@ fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn pieces(of: &[&[u8]]) -> impl Stream<Item = Result<Bytes, String>> + Unpin + use<> {
+    fn pieces(of: &[&[u8]]) -> impl Stream<Item = Result<Bytes, Error>> + Unpin + use<> {
         let all: Vec<_> = of.iter().map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
         futures::stream::iter(all)
     }
@@ -241,7 +241,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let images = Images::open(folder.path()).unwrap();
         let at = |start| UploadPiece { start, total: 10 };
-        let broken = futures::stream::iter([Ok(Bytes::from_static(b"0123")), Err("gone")]);
+        let broken =
+            futures::stream::iter([Ok(Bytes::from_static(b"0123")), Err(Error::new(Kind::InvalidJson, "gone"))]);
         assert_eq!(images.append("art_1", 10, at(0), broken).await.unwrap_err().kind, Kind::Invalid);
         assert_eq!(images.received("art_1").await, 4, "what came is kept");
         let again = Images::open(folder.path()).unwrap();

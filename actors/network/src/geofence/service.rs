@@ -11,6 +11,7 @@ use super::messages::{
 };
 use super::record::{Fence, Observation, SubjectInside};
 use crate::journal::Incarnations;
+use crate::shapes;
 use muster_core::Error;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageParams};
@@ -76,12 +77,14 @@ impl Geofences {
     /// `Invalid` with the field; `Conflict` if there are too many fences or positions; `IdempotencyConflict`;
     /// `Unavailable`.
     pub async fn create(&self, new: NewFence, by: By, idempotency: Option<Idempotency>) -> Result<CreatedFence, Error> {
+        shapes::check(Some(&new.geometry)).await?;
         self.handle.ask(CreateFence { new, by, idempotency }).await?
     }
 
     /// # Errors
     /// `NotFound`, `PreconditionFailed`, `Invalid`, `Unavailable`.
     pub async fn update(&self, id: String, change: FencePatch, if_match: IfMatch, by: By) -> Result<Arc<Fence>, Error> {
+        shapes::check(change.geometry.as_ref()).await?;
         self.handle.ask(UpdateFence { id, change, if_match, by }).await?
     }
 

@@ -1,10 +1,12 @@
 //! Alerts as documents: import and export of CAP, and the Atom feed.
 
+use bytes::Bytes;
 use muster_cap::{CapError, Entry, Feed};
 
 use super::messages::{AlertFilter, IncidentRequest, IncidentResponse};
 use super::service::Incidents;
 use crate::alert::{AlertRecord, from_cap, to_xml};
+use crate::shapes;
 use muster_core::ids::{IdKind, new_id};
 use muster_core::page::PageParams;
 use muster_core::{Error, Kind};
@@ -18,11 +20,15 @@ impl Incidents {
     ///
     /// # Errors
     /// `Invalid` with the element; `Forbidden`; `Conflict` if it refers to another sender's message.
-    pub async fn import(&self, by: By, document: &[u8]) -> Result<IncidentResponse, Error> {
-        let alert = muster_cap::parse(document).map_err(|error| invalid_cap(&error))?;
-        // It was parsed, so it is UTF-8.
-        let xml = String::from_utf8_lossy(document).into_owned();
-        let message = Box::new(from_cap(alert, new_id(IdKind::Alert), by.id(), self.clock.now()));
+    pub async fn import(&self, by: By, document: Bytes) -> Result<IncidentResponse, Error> {
+        let (actor, now) = (by.id().to_owned(), self.clock.now());
+        let read = move || {
+            let alert = muster_cap::parse(&document).map_err(|error| invalid_cap(&error))?;
+            // It was parsed, so it is UTF-8.
+            let xml = String::from_utf8_lossy(&document).into_owned();
+            Ok::<_, Error>((Box::new(from_cap(alert, new_id(IdKind::Alert), &actor, now)), xml))
+        };
+        let (message, xml) = shapes::apart(read).await??;
         self.write(by, None, IncidentRequest::Import { message, xml }).await
     }
 

@@ -21,6 +21,7 @@ use super::timeline::{self, TimelineEntry};
 use super::transition::IncidentTransition;
 use crate::alert::{AlertRecord, Document, Origin};
 use crate::journal::Incarnations;
+use crate::shapes;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageParams};
 use muster_core::precondition::IfMatch;
@@ -79,6 +80,7 @@ impl Incidents {
         idempotency: Option<Idempotency>,
         report: NewReport,
     ) -> Result<IncidentResponse, Error> {
+        shapes::check(report.fields.geometry.as_ref().and_then(Option::as_ref)).await?;
         self.write(by, idempotency, IncidentRequest::Report(Box::new(report))).await
     }
 
@@ -108,6 +110,7 @@ impl Incidents {
         edit: IncidentEdit,
         note: Option<String>,
     ) -> Result<IncidentResponse, Error> {
+        shapes::check(edit.geometry.as_ref().and_then(Option::as_ref)).await?;
         self.write(by, None, IncidentRequest::Edit { id, if_match, edit: Box::new(edit), note }).await
     }
 

@@ -119,3 +119,26 @@ fn a51_a_comb_of_long_teeth_is_rejected_quickly() {
     assert_eq!(comb(900), Ok(()));
     assert_eq!(comb(9_000), Err(GeometryErrorKind::TooComplex));
 }
+
+/// The bound is one of the whole geometry: each of these combs alone is accepted.
+#[test]
+fn a52_combs_of_several_polygons_are_bounded_together() {
+    let tooth = |n: u32| [f64::from(n) * 1e-3 + f64::from(n % 2) * 50.0, f64::from(n % 2) * 50.0];
+    let comb = || {
+        let mut ring: Vec<[f64; 2]> = (0..800).map(tooth).collect();
+        ring.extend([[80.0, 60.0], [-10.0, 60.0]]);
+        polygon(&ring)
+    };
+    let rings = || match comb() {
+        Geometry::Polygon(rings) => rings,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(comb().check(), Ok(()));
+    for several in [
+        Geometry::MultiPolygon((0..10).map(|_| rings()).collect()),
+        Geometry::GeometryCollection((0..10).map(|_| comb()).collect()),
+        Geometry::GeometryCollection((0..10).map(|_| Geometry::MultiPolygon(vec![rings()])).collect()),
+    ] {
+        assert_eq!(several.check().map_err(|error| error.kind), Err(GeometryErrorKind::TooComplex));
+    }
+}

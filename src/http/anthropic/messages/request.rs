@@ -236,6 +236,8 @@ impl CountTokensBody {
 }
 
 impl Priced for CountTokensBody {
+    const COSTS_TOKENS: bool = false;
+
     /// No tokens are generated, so only the request counts.
     fn estimate(&self, _app: &App) -> Estimate {
         Estimate::default()

@@ -140,7 +140,7 @@ impl FirmwareServer {
         };
         let made = self.firmwares.create_artifact(new, creator(), None).await.unwrap();
         let id = made.data["id"].as_str().unwrap().to_owned();
-        let body = futures::stream::iter([Ok::<_, String>(Bytes::from_static(content))]);
+        let body = futures::stream::iter([Ok(Bytes::from_static(content))]);
         self.firmwares.upload(&id, None, body).await.unwrap();
         id
     }
