@@ -32,6 +32,16 @@ pub(crate) fn is_single_threaded() -> Result<(), String> {
     }
 }
 
+/// Checks that no file was left open by the process that started this one.
+pub(crate) fn has_inherited_nothing(own: usize) -> Result<(), String> {
+    let listed = std::fs::read_dir("/proc/self/fd").map_err(text)?;
+    // Standard input, output and error, and that of the listing itself.
+    match listed.count().saturating_sub(4 + own) {
+        0 => Ok(()),
+        more => Err(format!("{more} were left open by the process that started this one")),
+    }
+}
+
 /// Sets the resource limits, none above what it was.
 pub(crate) fn limit(policy: &Policy) -> Result<(), String> {
     let limits = [

@@ -13,7 +13,6 @@ mod filter;
 mod layers;
 
 use std::fmt;
-use std::io;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -33,6 +32,8 @@ pub struct Policy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
+    /// No open file descriptors other than standard input, output and error, and those of [`enter`]'s caller.
+    Descriptors,
     /// Resource limits: file size 0, no core dumps, CPU time, open files, locked memory, threads of the account.
     Limits,
     /// The process ends with its parent, and cannot be read or traced by others of the same account.
@@ -50,6 +51,7 @@ pub enum Layer {
 impl fmt::Display for Layer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Descriptors => "closed descriptors",
             Self::Limits => "resource limits",
             Self::ProcessFlags => "process flags",
             Self::NoNewPrivileges => "no_new_privs",
@@ -92,27 +94,26 @@ impl Report {
     }
 }
 
-/// Closes every file descriptor except standard input, output and error, such as those that a parent did not mark
-/// close-on-exec. Must be called before the process opens anything.
+/// Marks every file descriptor of this process close-on-exec, except standard input, output and error. Called by a
+/// process before it starts one that is to be restricted: a library may have opened files without that mark, and its own
+/// parent may have left some open.
+pub fn close_on_exec() {
+    close_fds::set_fds_cloexec_threadsafe(3, &[]);
+}
+
+/// Sets the resource limits of the calling process, and nothing else.
 ///
 /// # Errors
 ///
-/// The open descriptors could not be listed.
-pub fn close_inherited() -> io::Result<()> {
-    let listed: Vec<i32> = std::fs::read_dir("/proc/self/fd")?
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .collect();
-    for descriptor in listed.into_iter().filter(|descriptor| *descriptor > 2) {
-        // That of the listing itself is closed already.
-        let _ = nix::unistd::close(descriptor);
-    }
-    Ok(())
+/// Which limits could not be set, and why.
+pub fn limit(policy: &Policy) -> Result<(), String> {
+    layers::limit(policy)
 }
 
 /// Restricts the calling process for the rest of its life. Must be called while it has one thread, because a
 /// restriction applies to the calling thread and those that it starts. Tries every layer; what could not be applied is
-/// in the report.
-pub fn enter(policy: &Policy) -> Report {
+/// in the report. `own` is the number of files that the caller has opened itself.
+pub fn enter(policy: &Policy, own: usize) -> Report {
     let mut report = Report::default();
     let mut note = |layer, applied: Result<(), String>| {
         report.missing.extend(applied.err().map(|reason| MissingLayer { layer, reason }));
@@ -120,6 +121,7 @@ pub fn enter(policy: &Policy) -> Report {
     if let Err(reason) = layers::is_single_threaded() {
         note(Layer::Seccomp, Err(reason));
     }
+    note(Layer::Descriptors, layers::has_inherited_nothing(own));
     note(Layer::Limits, layers::limit(policy));
     note(Layer::ProcessFlags, layers::set_process_flags());
     note(Layer::NoNewPrivileges, layers::forbid_new_privileges());
