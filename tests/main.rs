@@ -47,6 +47,7 @@ mod refusals;
 mod rejected_writes;
 mod reload;
 mod responses;
+mod sandbox;
 mod scenario;
 mod simulate;
 mod supervision;

@@ -62,8 +62,7 @@ const READING: &[c_long] = &[
 
 /// The older forms of [`READING`], which exist on this architecture only.
 #[cfg(target_arch = "x86_64")]
-const READING_OLDER: &[c_long] =
-    &[libc::SYS_access, libc::SYS_lstat, libc::SYS_readlink, libc::SYS_stat];
+const READING_OLDER: &[c_long] = &[libc::SYS_access, libc::SYS_lstat, libc::SYS_readlink, libc::SYS_stat];
 #[cfg(not(target_arch = "x86_64"))]
 const READING_OLDER: &[c_long] = &[];
 

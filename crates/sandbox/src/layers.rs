@@ -91,8 +91,12 @@ pub(crate) fn restrict_files(readable: Option<&Path>) -> Result<u32, String> {
     let status = restrict(readable).map_err(text)?;
     let abi = match status.landlock {
         LandlockStatus::Available { effective_abi, .. } => text(effective_abi).parse().unwrap_or(0),
-        LandlockStatus::NotEnabled => return Err("it is switched off at boot: add landlock to the parameter lsm".to_owned()),
-        LandlockStatus::NotImplemented => return Err("this kernel does not have it: Linux 5.13 or later does".to_owned()),
+        LandlockStatus::NotEnabled => {
+            return Err("it is switched off at boot: add landlock to the parameter lsm".to_owned());
+        }
+        LandlockStatus::NotImplemented => {
+            return Err("this kernel does not have it: Linux 5.13 or later does".to_owned());
+        }
     };
     if status.ruleset == RulesetStatus::NotEnforced { Err("the kernel did not enforce it".to_owned()) } else { Ok(abi) }
 }

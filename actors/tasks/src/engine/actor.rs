@@ -121,7 +121,9 @@ impl PoolActor {
         if let Some(found) = self.idle.iter().rposition(|process| process.usage == *usage) {
             return Some(self.idle.remove(found));
         }
-        if !self.idle.is_empty() && self.idle.len() + self.counts.running.load(Ordering::Relaxed) >= self.options.workers {
+        if !self.idle.is_empty()
+            && self.idle.len() + self.counts.running.load(Ordering::Relaxed) >= self.options.workers
+        {
             let oldest = self.idle.remove(0);
             context.spawn(oldest.kill().into_actor(self));
         }

@@ -27,7 +27,8 @@ impl Worker {
     /// Returns the arguments of a process for engines of this nature.
     pub(super) fn args(&self, nature: Nature) -> Vec<OsString> {
         let workspace = self.workspace.as_ref().filter(|_| nature == Nature::Workspace);
-        let workspace = workspace.into_iter().flat_map(|folder| ["--workspace".into(), folder.clone().into_os_string()]);
+        let workspace =
+            workspace.into_iter().flat_map(|folder| ["--workspace".into(), folder.clone().into_os_string()]);
         self.args.iter().cloned().chain(workspace).collect()
     }
 }

@@ -75,7 +75,10 @@ impl Process {
             Ok(Ok(greeting)) => serde_json::from_slice(&greeting)?,
             Ok(Err(_)) | Err(_) => {
                 let exit = process.collect_exit().await;
-                return Err(io::Error::other(format!("it ended at its start ({:?}): {}", exit.status, exit.stderr_tail)));
+                return Err(io::Error::other(format!(
+                    "it ended at its start ({:?}): {}",
+                    exit.status, exit.stderr_tail
+                )));
             }
         };
         let Greeting { sandbox } = greeting;

@@ -44,7 +44,9 @@ impl SandboxMode {
             Some(report) => report.lacks(),
         };
         match missing {
-            Some(missing) if self == Self::Require => Err(format!("engines.sandbox requires what is missing: {missing}")),
+            Some(missing) if self == Self::Require => {
+                Err(format!("engines.sandbox requires what is missing: {missing}"))
+            }
             _ => Ok(()),
         }
     }

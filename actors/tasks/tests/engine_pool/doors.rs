@@ -1,8 +1,8 @@
 //! Every door that a hostile engine may try, by name: shut, or the kernel lacks the layer that shuts it.
 
 use std::collections::BTreeSet;
-use std::net::TcpListener;
 use std::io::Read as _;
+use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
 use muster_engines::{Engine, Nature};
@@ -38,7 +38,7 @@ const CALLS: &[Layer] = &[Layer::Seccomp];
 
 const DOORS: &[Door] = &[
     Door { name: "read a file of the workspace", shut_by: FILES, open_in_workspace: true },
-    // Landlock does not cover metadata: docs/decisions/0016.
+    // Landlock does not cover metadata: docs/decisions/0018.
     Door { name: "find out whether a file exists", shut_by: CALLS, open_in_workspace: true },
     door("read /etc/passwd", FILES),
     door("read a file beside the workspace", FILES),
@@ -218,13 +218,16 @@ fn required() {
 }
 
 fn examined() {
-    with(|_| {}, |_| async {
-        let status = examine(SandboxMode::Require).await;
-        assert_eq!((status.mode, status.failure), (SandboxMode::Require, None));
-        // One or the other: a layer is in force or named as missing.
-        let lacks_landlock = status.missing.iter().any(|missing| missing.layer == Layer::Landlock);
-        assert_eq!(status.landlock_abi.is_none(), lacks_landlock, "{:?}", status.missing);
-    });
+    with(
+        |_| {},
+        |_| async {
+            let status = examine(SandboxMode::Require).await;
+            assert_eq!((status.mode, status.failure), (SandboxMode::Require, None));
+            // One or the other: a layer is in force or named as missing.
+            let lacks_landlock = status.missing.iter().any(|missing| missing.layer == Layer::Landlock);
+            assert_eq!(status.landlock_abi.is_none(), lacks_landlock, "{:?}", status.missing);
+        },
+    );
 }
 
 /// A library may open files without close-on-exec, and so may the parent of the server.
@@ -238,9 +241,12 @@ fn inherited() {
     child.stdout.unwrap().read_to_end(&mut greeting).unwrap();
     let greeting = String::from_utf8_lossy(&greeting);
     assert!(greeting.contains("descriptors") && greeting.contains("were left open"), "{greeting:?}");
-    with(|_| {}, |_| async {
-        let status = examine(SandboxMode::Prefer).await;
-        assert!(status.missing.iter().all(|missing| missing.layer != Layer::Descriptors), "{:?}", status.missing);
-    });
+    with(
+        |_| {},
+        |_| async {
+            let status = examine(SandboxMode::Prefer).await;
+            assert!(status.missing.iter().all(|missing| missing.layer != Layer::Descriptors), "{:?}", status.missing);
+        },
+    );
     drop(left_open);
 }

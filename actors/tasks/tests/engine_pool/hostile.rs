@@ -52,7 +52,9 @@ fn go(door: &str, input: &Value) -> io::Result<()> {
         "write a file of the workspace" => fs::write(text("new_inside"), b""),
         "delete a file of the workspace" => fs::remove_file(text("spare")),
         "rename a file of the workspace" => fs::rename(text("spare"), text("new_inside")),
-        "truncate a file of the workspace" => fs::File::options().write(true).truncate(true).open(text("spare")).map(drop),
+        "truncate a file of the workspace" => {
+            fs::File::options().write(true).truncate(true).open(text("spare")).map(drop)
+        }
         "make a folder in the workspace" => fs::create_dir(text("new_inside")),
         "open a socket AF_INET" => open_socket(AddressFamily::INET),
         "open a socket AF_INET6" => open_socket(AddressFamily::INET6),

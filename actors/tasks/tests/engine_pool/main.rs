@@ -31,8 +31,12 @@ fn main() {
     if has(WORKER) {
         let after = |flag: &str| args.iter().skip_while(|arg| *arg != flag).nth(1);
         let sandbox: SandboxMode = after("--sandbox").map_or(SandboxMode::Prefer, |mode| mode.parse().unwrap());
-        let limits =
-            WorkerLimits { memory_mib: MEMORY, cpu_seconds: 600, workspace: after("--workspace").map(Into::into), sandbox };
+        let limits = WorkerLimits {
+            memory_mib: MEMORY,
+            cpu_seconds: 600,
+            workspace: after("--workspace").map(Into::into),
+            sandbox,
+        };
         run_worker(limits, bad::by_number, stdin(), stdout()).unwrap();
         return;
     }
