@@ -5,11 +5,16 @@ use std::collections::BTreeMap;
 use libc::c_long;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen as Length, SeccompCmpOp as Is, SeccompCondition, SeccompFilter,
-    SeccompRule, apply_filter,
+    SeccompRule, TargetArch, apply_filter,
 };
 
 type Failure = Box<dyn std::error::Error>;
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: TargetArch = TargetArch::x86_64;
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: TargetArch = TargetArch::aarch64;
 
 /// What computing takes: memory, threads, locks, time, random numbers, open descriptors, the end of the process.
 const COMPUTING: &[c_long] = &[
@@ -89,7 +94,7 @@ fn programs(reads_files: bool, own: u32) -> Result<[BpfProgram; 2], Failure> {
 }
 
 fn compile(rules: Rules, otherwise: SeccompAction, matching: SeccompAction) -> Result<BpfProgram, Failure> {
-    let filter = SeccompFilter::new(rules, otherwise, matching, std::env::consts::ARCH.try_into()?)?;
+    let filter = SeccompFilter::new(rules, otherwise, matching, ARCHITECTURE)?;
     Ok(filter.try_into()?)
 }
 
@@ -129,8 +134,10 @@ fn permitted(reads_files: bool, own: u32) -> Result<Rules, Failure> {
     if reads_files {
         rules.extend(READING.iter().chain(READING_OLDER).map(|call| (*call, Vec::new())));
         let writing = bits(libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC | libc::O_APPEND);
-        let reading = || one(2, Is::MaskedEq(writing), 0);
-        rules.insert(libc::SYS_openat, vec![all([reading()?])?]);
+        let reading = |argument| one(argument, Is::MaskedEq(writing), 0);
+        rules.insert(libc::SYS_openat, vec![all([reading(2)?])?]);
+        #[cfg(target_arch = "x86_64")]
+        rules.insert(libc::SYS_open, vec![all([reading(1)?])?]);
     }
     Ok(rules)
 }

@@ -9,10 +9,8 @@ const DENIED: u32 = 0x0005_0000 | libc::EPERM.cast_unsigned();
 const NOT_THERE: u32 = 0x0005_0000 | libc::ENOSYS.cast_unsigned();
 const KILLED: u32 = 0x8000_0000;
 
-#[cfg(target_arch = "x86_64")]
-const ARCHITECTURE: u32 = 0xc000_003e;
-#[cfg(target_arch = "aarch64")]
-const ARCHITECTURE: u32 = 0xc000_00b7;
+/// AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64 of linux/audit.h.
+const AUDIT_ARCHITECTURE: u32 = if cfg!(target_arch = "x86_64") { 0xc000_003e } else { 0xc000_00b7 };
 
 /// Runs a classic BPF program on a `struct seccomp_data` (seccomp(2)): number, architecture, instruction pointer, six
 /// arguments.
@@ -46,7 +44,7 @@ fn run(program: &BpfProgram, architecture: u32, number: u32, arguments: [u64; 6]
 /// The answer to a system call: of both programs the more restrictive, as the kernel decides. The kinds of answers are
 /// ordered by their signed value.
 fn answer_of(reads_files: bool, number: u32, arguments: [u64; 6]) -> u32 {
-    let both = programs(reads_files, OWN).unwrap().map(|program| run(&program, ARCHITECTURE, number, arguments));
+    let both = programs(reads_files, OWN).unwrap().map(|program| run(&program, AUDIT_ARCHITECTURE, number, arguments));
     both.into_iter().min_by_key(|answer| (answer & 0xffff_0000).cast_signed()).unwrap()
 }
 
@@ -190,6 +188,12 @@ fn arguments_are_part_of_the_list() {
         (libc::SYS_openat, [0, 0, bits(libc::O_RDWR), 0, 0, 0], DENIED),
         (libc::SYS_openat, [0, 0, bits(libc::O_CREAT), 0, 0, 0], DENIED),
     ];
+    #[cfg(target_arch = "x86_64")]
+    let cases = cases.into_iter().chain([
+        (libc::SYS_open, [0, bits(libc::O_RDONLY | libc::O_DIRECTORY), 0, 0, 0, 0], ALLOWED),
+        (libc::SYS_open, [0, bits(libc::O_WRONLY), 0, 0, 0, 0], DENIED),
+        (libc::SYS_creat, [0; 6], DENIED),
+    ]);
     for (number, arguments, expected) in cases {
         assert_eq!(answer(number, arguments), expected, "system call {number} with {arguments:x?}");
     }
