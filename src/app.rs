@@ -23,7 +23,7 @@ use muster_network::geofence::Geofences;
 use muster_network::incident::Incidents;
 use muster_providers::EmbeddedAdapter;
 use muster_store::{Options as StoreOptions, SledStore, StoreHandle};
-use muster_tasks::engine::Engines;
+use muster_tasks::engine::{Engines, SandboxMode, SandboxStatus};
 use tokio::sync::{Mutex, Semaphore, watch};
 
 use crate::agents::{AgentCommands, AgentPlatform, ControlledTasks, Dependencies as AgentDependencies};
@@ -136,6 +136,7 @@ impl App {
     /// A part cannot start; the error says which, why and how to fix it.
     pub async fn start(config: Config, source: Source, first: InitialCredentials) -> Result<Self, StartError> {
         let clock = Clock::system();
+        let sandbox = examine_sandbox(&config).await?;
         let sled = open_store(&config)?;
         let store: StoreHandle = Arc::clone(&sled) as _;
         // Actors that decide for requests run on arbiters of their own, apart from the HTTP workers and each other.
@@ -166,7 +167,7 @@ impl App {
         // The engine actor reads and writes large documents, so it shares its arbiter with no other actor.
         let apart = Arbiter::new();
         let engine_options = config.engines.options(&config.workspace, &store, &clock);
-        let engines = Engines::start(&tree.group("engines"), apart.handle(), engine_options);
+        let engines = Engines::start(&tree.group("engines"), apart.handle(), engine_options, sandbox);
         let limiter = RateLimiter::start(&tree.group("limits"), &handles, &store, &clock, &LimiterOptions::default());
 
         let local = LocalModel::start(model_options(&config));
@@ -451,6 +452,23 @@ fn snapshots(config: &Config, sled: &Arc<SledStore>) -> PeriodicJob {
 pub(crate) const SNAPSHOTS_KEPT: usize = 2;
 
 /// Creates the first API key of an empty store and returns its text if it was generated.
+/// Finds out which restrictions the kernel puts on the processes of engines, by starting one.
+async fn examine_sandbox(config: &Config) -> Result<SandboxStatus, StartError> {
+    let mode = config.engines.sandbox;
+    let status = SandboxStatus::examine(&config.engines.worker(&config.workspace), mode).await;
+    match status.problem() {
+        Some(problem) if mode == SandboxMode::Require => Err(StartError(format!(
+            "{problem}, and engines.sandbox is \"require\": run on Linux 5.13 or later with landlock among the security \
+             modules and seccomp permitted, or set engines.sandbox = \"prefer\""
+        ))),
+        Some(problem) => {
+            tracing::warn!(%problem, "engines are not fully restricted");
+            Ok(status)
+        }
+        None => Ok(status),
+    }
+}
+
 async fn first_key(keys: &Keys, bootstrap: Option<Token>) -> Result<Option<String>, StartError> {
     if keys.count() > 0 {
         return Ok(None);

@@ -10,7 +10,7 @@ use muster_memory::IndexStats;
 use muster_models::{ModelInfo, ModelStats, ModelStatus};
 use muster_providers::EMBEDDED_PROVIDER;
 use muster_store::StoreStats;
-use muster_tasks::engine::EngineStats;
+use muster_tasks::engine::{EngineStats, SandboxStatus};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -121,6 +121,9 @@ pub struct EngineStatus {
     pub by_family: BTreeMap<&'static str, usize>,
     #[schema(value_type = Object)]
     pub pool: EngineStats,
+    /// The restrictions of the pool's processes by the kernel, and those that are missing.
+    #[schema(value_type = Object)]
+    pub sandbox: SandboxStatus,
 }
 
 /// Live connections.
@@ -210,6 +213,7 @@ pub async fn status(app: &App) -> StatusReport {
             count: muster_engines::all().count(),
             by_family: muster_engines::registry::counts().map(|(family, count)| (family.name(), count)).collect(),
             pool: app.engines.stats(),
+            sandbox: app.engines.sandbox().clone(),
         },
         agents: app.agency.agents.list().len(),
         memory: MemoryStatus { lag, index },

@@ -108,6 +108,12 @@ pub struct EngineWorkerArgs {
     /// Memory limit of one call, in MiB.
     #[arg(long, value_name = "MIB")]
     pub memory_mib: u64,
+    /// CPU time of the process, in seconds.
+    #[arg(long, value_name = "SECONDS")]
+    pub cpu_seconds: u64,
+    /// Whether the process restricts itself.
+    #[arg(long, value_name = "MODE", value_parser = ["require", "prefer", "off"])]
+    pub sandbox: String,
     /// Directory that engines may read.
     #[arg(long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,

@@ -12,6 +12,7 @@ use crate::{app, provider_setup};
 use muster_cli::{Finding, Settings};
 use muster_models::{ChatModel as _, LocalModel, ModelStatus};
 use muster_store::Store as _;
+use muster_tasks::engine::{SandboxMode, SandboxStatus};
 
 pub(super) fn diagnose(settings: &Settings) -> Vec<Finding> {
     match load(settings, None) {
@@ -26,6 +27,7 @@ pub(super) fn diagnose(settings: &Settings) -> Vec<Finding> {
             findings.extend(tls(&config));
             findings.extend(telemetry(&config));
             findings.extend(store(&config));
+            findings.push(sandbox(&config));
             let model = LocalModel::start(app::model_options(&config));
             findings.push(match config.llm.model.as_str() {
                 "none" if config.provider.is_empty() => Finding::bad(
@@ -114,6 +116,22 @@ fn store(config: &Config) -> Vec<Finding> {
     findings.push(folders::feed(&config.store.path));
     store.close();
     findings
+}
+
+/// Checks which restrictions the kernel puts on the processes of engines, by starting one.
+fn sandbox(config: &Config) -> Finding {
+    let (worker, mode) = (config.engines.worker(&config.workspace), config.engines.sandbox);
+    let status = actix_rt::System::new().block_on(SandboxStatus::examine(&worker, mode));
+    let mend = "run on Linux 5.13 or later with landlock among the security modules and seccomp permitted (a container's \
+                profile can forbid both); engines.sandbox = \"off\" accepts engines without restrictions";
+    match (status.problem(), status.mode) {
+        (Some(problem), _) => Finding::bad("engine sandbox", problem, mend),
+        (None, SandboxMode::Off) => Finding::good("engine sandbox", "switched off by engines.sandbox"),
+        (None, _) => {
+            let abi = status.landlock_abi.unwrap_or_default();
+            Finding::good("engine sandbox", format!("every restriction is in force (Landlock interface {abi})"))
+        }
+    }
 }
 
 /// Waits until the model is verified and loaded, as the server does.

@@ -31,7 +31,8 @@ impl LocalServer for Server {
     }
 
     fn run_engines(&self, args: EngineWorkerArgs) -> Result<(), String> {
-        let limits = WorkerLimits { memory_mib: args.memory_mib, workspace: args.workspace };
+        let EngineWorkerArgs { memory_mib, cpu_seconds, sandbox, workspace } = args;
+        let limits = WorkerLimits { memory_mib, cpu_seconds, sandbox: sandbox.parse()?, workspace };
         run_worker(limits, muster_engines::by_number, stdin(), stdout()).map_err(|error| error.to_string())
     }
 

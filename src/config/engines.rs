@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use muster_core::Clock;
 use muster_store::StoreHandle;
-use muster_tasks::engine::{EngineOptions, Worker};
+use muster_tasks::engine::{EngineOptions, SandboxMode, Worker};
 use serde::Deserialize;
 
 use super::ConfigError;
@@ -16,14 +16,20 @@ const IDLE: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Engines {
-    /// Number of worker processes, each with one call at a time; 0 means one per core.
+    /// Number of worker processes, each with one call at a time; 0 means one per core and one more.
     pub workers: usize,
+    /// Largest number of running calls of one API key or user; 0 means all but one of the processes.
+    pub per_key: usize,
     /// Time limit of one call, in seconds.
     pub time_seconds: u64,
     /// Memory limit of one call, in MiB.
     pub memory_mib: u64,
     /// Largest number of waiting calls.
     pub queue: usize,
+    /// Largest number of waiting calls of one API key or user.
+    pub queue_per_key: usize,
+    /// Whether worker processes must be restricted.
+    pub sandbox: SandboxMode,
     /// Program of the worker processes: this one.
     #[serde(skip)]
     pub program: PathBuf,
@@ -31,7 +37,16 @@ pub struct Engines {
 
 impl Default for Engines {
     fn default() -> Self {
-        Self { workers: 0, time_seconds: 10, memory_mib: 256, queue: 256, program: own_program() }
+        Self {
+            workers: 0,
+            per_key: 0,
+            time_seconds: 10,
+            memory_mib: 256,
+            queue: 256,
+            queue_per_key: 64,
+            sandbox: SandboxMode::default(),
+            program: own_program(),
+        }
     }
 }
 
@@ -39,6 +54,10 @@ impl Default for Engines {
 fn own_program() -> PathBuf {
     let running = Path::new("/proc/self/exe");
     if running.exists() { running.to_owned() } else { std::env::current_exe().unwrap_or_else(|_| "muster".into()) }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The folder that engines and agents may read.
@@ -56,18 +75,33 @@ impl Default for Workspace {
 }
 
 impl Engines {
+    /// Returns how worker processes are started.
+    pub fn worker(&self, workspace: &Workspace) -> Worker {
+        // Four calls that keep every core busy until their time limit.
+        let cpu_seconds = self.time_seconds.saturating_mul(4).saturating_mul(cores() as u64);
+        let args = [
+            "engine-worker".to_owned(),
+            format!("--memory-mib={}", self.memory_mib),
+            format!("--cpu-seconds={cpu_seconds}"),
+            format!("--sandbox={}", self.sandbox.name()),
+        ];
+        Worker {
+            program: self.program.clone(),
+            args: args.map(Into::into).into(),
+            // A worker process has a working directory of its own, so the path must be absolute.
+            workspace: std::path::absolute(&workspace.path).ok(),
+        }
+    }
+
     /// Returns the options of the worker pool.
     pub fn options(&self, workspace: &Workspace, store: &StoreHandle, clock: &Clock) -> EngineOptions {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        let mut args = vec!["engine-worker".into(), "--memory-mib".into(), self.memory_mib.to_string().into()];
-        // A worker process has a working directory of its own, so the path must be absolute.
-        if let Ok(folder) = std::path::absolute(&workspace.path) {
-            args.extend(["--workspace".into(), folder.into_os_string()]);
-        }
         EngineOptions {
-            worker: Worker { program: self.program.clone(), args },
-            workers: if self.workers > 0 { self.workers } else { cores() },
+            worker: self.worker(workspace),
+            workers: if self.workers > 0 { self.workers } else { cores() + 1 },
+            per_key: self.per_key,
             queue: self.queue,
+            queue_per_key: self.queue_per_key,
+            sandbox: self.sandbox,
             time: Duration::from_secs(self.time_seconds),
             memory_mib: self.memory_mib,
             idle: IDLE,
@@ -83,6 +117,9 @@ impl Engines {
         if self.workers > 256 {
             return bad("engines.workers", "takes 0 to 256");
         }
+        if self.per_key > 256 {
+            return bad("engines.per_key", "takes 0 to 256");
+        }
         if !(1..=300).contains(&self.time_seconds) {
             return bad("engines.time_seconds", "takes 1 to 300");
         }
@@ -91,6 +128,9 @@ impl Engines {
         }
         if !(1..=100_000).contains(&self.queue) {
             return bad("engines.queue", "takes 1 to 100000");
+        }
+        if !(1..=100_000).contains(&self.queue_per_key) {
+            return bad("engines.queue_per_key", "takes 1 to 100000");
         }
         Ok(())
     }

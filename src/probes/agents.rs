@@ -30,7 +30,12 @@ pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
     vec![
         Probe::new("engine-registry", 6, 60 * SECOND, move || {
             let (rotation, engines) = (Arc::clone(&rotation), engines.clone());
-            async move { rotation.look(&engines).await }
+            async move {
+                match rotation.look(&engines).await {
+                    ProbeResult::Healthy => restricted(&engines),
+                    other => other,
+                }
+            }
         })
         .critical(),
         Probe::new("agent-registry", 3, 300 * SECOND, move || std::future::ready(resolved(&agents))).critical(),
@@ -90,6 +95,11 @@ impl Rotation {
             _ => ProbeResult::Unhealthy(messages()),
         }
     }
+}
+
+/// Checks whether the kernel has every restriction that engines are to run under.
+fn restricted(engines: &Engines) -> ProbeResult {
+    engines.sandbox().problem().map_or(ProbeResult::Healthy, ProbeResult::Degraded)
 }
 
 /// Checks one engine with its vector in the worker pool.

@@ -1,5 +1,6 @@
 //! The pool actor, which assigns processes to calls.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -8,13 +9,14 @@ use actix::fut::{ActorFutureExt, ready};
 use actix::{Actor, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
 use muster_engines::Engine;
 use serde_json::Value;
-use tokio::sync::Semaphore;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::options::EngineOptions;
-use super::process::Process;
+use super::process::{Process, ProcessUse};
 use super::runner::{EngineAnswer, EngineCall, refusal};
+use super::state::FairQueue;
 use super::wire::{Head, MAX_FRAME};
 use muster_core::{Error, Kind};
 
@@ -45,8 +47,10 @@ pub(super) struct Counts {
 pub(crate) struct PoolActor {
     options: Arc<EngineOptions>,
     counts: Arc<Counts>,
-    /// One permit for each process that may run a call.
-    slots: Arc<Semaphore>,
+    /// Decides which call is served next.
+    queue: FairQueue,
+    /// Wakes each waiting call, by its number in the queue.
+    waiting: HashMap<u64, oneshot::Sender<()>>,
     /// The most recently used process is last, and is used first.
     idle: Vec<Process>,
 }
@@ -55,8 +59,8 @@ impl PoolActor {
     pub(super) fn new(options: Arc<EngineOptions>, counts: Arc<Counts>) -> Self {
         counts.processes.store(0, Ordering::Relaxed);
         counts.running.store(0, Ordering::Relaxed);
-        let slots = Arc::new(Semaphore::new(options.workers));
-        Self { options, counts, slots, idle: Vec::new() }
+        let queue = FairQueue::new(options.workers, options.running_per_principal());
+        Self { options, counts, queue, waiting: HashMap::new(), idle: Vec::new() }
     }
 
     fn end_idle(&mut self, context: &mut Context<Self>) {
@@ -72,6 +76,59 @@ impl PoolActor {
     fn count(&self) {
         self.counts.processes.store(self.idle.len() + self.counts.running.load(Ordering::Relaxed), Ordering::Relaxed);
     }
+
+    /// Adds a call to the queue; returns its number and what is notified when it may run.
+    fn enqueue(&mut self, principal: &Arc<str>) -> Result<(u64, oneshot::Receiver<()>), Error> {
+        let most = self.options.queue_per_key;
+        if self.queue.waiting_of(principal) >= most {
+            let message = format!(
+                "{most} engine calls of this caller are waiting already, which is the maximum of one caller: wait for \
+                 their answers, then try again"
+            );
+            let error = Error::new(Kind::RateLimited, message).coded("engine_calls_queued");
+            return Err(error.retry_in(Duration::from_secs(1)));
+        }
+        let number = self.queue.push(principal);
+        let (wake, woken) = oneshot::channel();
+        self.waiting.insert(number, wake);
+        self.start_waiting();
+        Ok((number, woken))
+    }
+
+    /// Wakes calls while there are slots.
+    fn start_waiting(&mut self) {
+        while let Some(number) = self.queue.start_next() {
+            // The receiver lives in a future of this actor, which releases the slot.
+            self.waiting.remove(&number).map(|wake| wake.send(()));
+        }
+    }
+
+    /// Removes a call whose caller has left: from the queue, or from the slot that it has just been given.
+    fn withdraw(&mut self, principal: &Arc<str>, number: u64) {
+        self.waiting.remove(&number);
+        if !self.queue.remove(number) {
+            self.release(principal);
+        }
+    }
+
+    fn release(&mut self, principal: &Arc<str>) {
+        self.queue.finish(principal);
+        self.start_waiting();
+    }
+
+    /// Takes the idle process of this use. If there is none, room is made for a new one.
+    fn take_idle(&mut self, usage: &ProcessUse, context: &mut Context<Self>) -> Option<Process> {
+        if let Some(found) = self.idle.iter().rposition(|process| process.usage == *usage) {
+            return Some(self.idle.remove(found));
+        }
+        if !self.idle.is_empty()
+            && self.idle.len() + self.counts.running.load(Ordering::Relaxed) >= self.options.workers
+        {
+            let oldest = self.idle.remove(0);
+            context.spawn(oldest.kill().into_actor(self));
+        }
+        None
+    }
 }
 
 impl Actor for PoolActor {
@@ -86,15 +143,25 @@ impl Handler<Run> for PoolActor {
     type Result = ResponseActFuture<Self, Result<EngineAnswer, Error>>;
 
     fn handle(&mut self, run: Run, _: &mut Context<Self>) -> Self::Result {
-        let (slots, cancelled) = (Arc::clone(&self.slots), run.cancelled.clone());
+        let usage = ProcessUse { principal: Arc::from(run.call.caller.actor.as_str()), nature: run.call.engine.nature };
+        let (number, woken) = match self.enqueue(&usage.principal) {
+            Ok(queued) => queued,
+            Err(error) => return Box::pin(ready(Err(error))),
+        };
+        let cancelled = run.cancelled.clone();
         // A caller that leaves the queue cancels its call.
-        let slot = async move { cancelled.run_until_cancelled(slots.acquire_owned()).await }.into_actor(self);
-        Box::pin(slot.then(move |slot, pool, _| {
-            let process = pool.idle.pop();
+        let slot = async move { cancelled.run_until_cancelled(woken).await }.into_actor(self);
+        Box::pin(slot.then(move |slot, pool, context| {
+            if slot.is_none() {
+                pool.withdraw(&usage.principal, number);
+                return Box::pin(ready(Err(cancellation()))) as Self::Result;
+            }
+            let process = pool.take_idle(&usage, context);
             pool.counts.running.fetch_add(1, Ordering::Relaxed);
             pool.count();
-            let served = serve(process, Arc::clone(&pool.options), run).into_actor(pool);
-            served.then(move |(process, answer), pool, _| {
+            let principal = Arc::clone(&usage.principal);
+            let served = serve(process, usage, Arc::clone(&pool.options), run).into_actor(pool);
+            Box::pin(served.then(move |(process, answer), pool, _| {
                 pool.idle.extend(process);
                 pool.counts.running.fetch_sub(1, Ordering::Relaxed);
                 pool.counts.calls.fetch_add(1, Ordering::Relaxed);
@@ -107,17 +174,22 @@ impl Handler<Run> for PoolActor {
                     count.fetch_add(1, Ordering::Relaxed);
                 });
                 pool.count();
-                // The permit is released only now that the process is back.
-                drop(slot);
+                // The slot is released only now that the process is back.
+                pool.release(&principal);
                 ready(answer)
-            })
+            }))
         }))
     }
+}
+
+fn cancellation() -> Error {
+    Error::new(Kind::Unavailable, "the caller no longer waits for this call")
 }
 
 /// Serves a call; returns the process if it can be reused.
 async fn serve(
     process: Option<Process>,
+    usage: ProcessUse,
     options: Arc<EngineOptions>,
     run: Run,
 ) -> (Option<Process>, Result<EngineAnswer, Error>) {
@@ -126,7 +198,7 @@ async fn serve(
         Ok(input) => input,
         Err(error) => return (process, Err(error)),
     };
-    let call = PoolCall { engine, input, cancelled, options };
+    let call = PoolCall { engine, input, usage, cancelled, options };
     match call.attempt(process).await {
         // Engines have no side effects: a call interrupted by a signal from outside can be repeated.
         (_, Err(CallFailure::FromOutside(_))) => {
@@ -140,6 +212,7 @@ async fn serve(
 struct PoolCall {
     engine: &'static Engine,
     input: Vec<u8>,
+    usage: ProcessUse,
     cancelled: CancellationToken,
     options: Arc<EngineOptions>,
 }
@@ -160,7 +233,7 @@ impl CallFailure {
 impl PoolCall {
     async fn attempt(&self, process: Option<Process>) -> (Option<Process>, Result<EngineAnswer, CallFailure>) {
         let refused = |error: Error| (None, Err(CallFailure::Otherwise(error)));
-        let mut process = match self.process(process) {
+        let mut process = match self.process(process).await {
             Ok(process) => process,
             Err(error) => return refused(error),
         };
@@ -168,7 +241,7 @@ impl PoolCall {
             biased;
             () = self.cancelled.cancelled() => {
                 process.kill().await;
-                return refused(Error::new(Kind::Unavailable, "the caller no longer waits for this call"));
+                return refused(cancellation());
             }
             result = timeout(self.options.time, process.call(self.engine.number, &self.input)) => result,
         };
@@ -206,9 +279,12 @@ impl PoolCall {
     }
 
     /// Returns `process` if it is running, otherwise a new one.
-    fn process(&self, process: Option<Process>) -> Result<Process, Error> {
-        let living = process.and_then(|mut process| process.is_running().then_some(process));
-        living.map_or_else(|| Process::start(&self.options.worker), Ok).map_err(|error| {
+    async fn process(&self, process: Option<Process>) -> Result<Process, Error> {
+        if let Some(process) = process.and_then(|mut process| process.is_running().then_some(process)) {
+            return Ok(process);
+        }
+        let started = Process::start(&self.options.worker, self.usage.clone(), self.options.sandbox).await;
+        started.map_err(|error| {
             let program = self.options.worker.program.display();
             tracing::error!(%error, %program, "could not start a process for an engine");
             let message = "no process could be started for this engine: try again";

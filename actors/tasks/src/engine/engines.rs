@@ -14,6 +14,7 @@ use serde_json::json;
 use super::actor::{Counts, PoolActor, Run};
 use super::options::EngineOptions;
 use super::runner::{EngineAnswer, EngineCall, EngineRunner};
+use super::sandbox::SandboxStatus;
 use muster_core::audit::AuditEntry;
 use muster_core::supervise::{CallErrorKind, ChildSpec, Group, Handle};
 use muster_core::{Error, Kind};
@@ -27,6 +28,7 @@ pub struct Engines {
     pool: Handle<PoolActor>,
     options: Arc<EngineOptions>,
     counts: Arc<Counts>,
+    sandbox: Arc<SandboxStatus>,
 }
 
 /// Figures of the pool.
@@ -48,8 +50,8 @@ pub struct EngineStats {
 
 impl Engines {
     /// Starts the pool; processes are started by the first calls. Inputs and outputs are serialized on `arbiter`,
-    /// which latency-sensitive actors should not share.
-    pub fn start(group: &Group, arbiter: ArbiterHandle, options: EngineOptions) -> Self {
+    /// which latency-sensitive actors should not share. `sandbox` is what [`SandboxStatus::examine`] found.
+    pub fn start(group: &Group, arbiter: ArbiterHandle, options: EngineOptions, sandbox: SandboxStatus) -> Self {
         let options = Arc::new(EngineOptions { workers: options.workers.max(1), ..options });
         let counts = Arc::<Counts>::default();
         let (made, counted) = (Arc::clone(&options), Arc::clone(&counts));
@@ -57,12 +59,18 @@ impl Engines {
             let pool = PoolActor::new(Arc::clone(&made), Arc::clone(&counted));
             async move { Ok(pool) }
         });
-        Self { pool: group.start(spec.capacity(options.workers + options.queue)), options, counts }
+        let pool = group.start(spec.capacity(options.workers + options.queue));
+        Self { pool, options, counts, sandbox: Arc::new(sandbox) }
     }
 
     /// Waits until the pool is running.
     pub async fn up(&self) {
         self.pool.up().await;
+    }
+
+    /// Returns which restrictions are in force in the processes, as found at the start.
+    pub fn sandbox(&self) -> &SandboxStatus {
+        &self.sandbox
     }
 
     /// Returns current figures without calling the pool.

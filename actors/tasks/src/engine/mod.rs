@@ -1,8 +1,9 @@
 //! Runs engines in separate processes, which are bounded in number, time and memory, and can be killed.
 //!
 //! The pool starts the server's own program with another command ([`Worker`]) and exchanges frames with it over
-//! standard input and output (`wire`). A process serves one call at a time. It exits when its input closes, so that not
-//! even a `kill -9` of the server leaves one behind.
+//! standard input and output (`wire`). A process serves one call at a time, and the calls of one principal only. It
+//! restricts itself before it reads the first one (`sandbox`), and exits when its input closes, so that not even a
+//! `kill -9` of the server leaves one behind. Waiting calls are served fairly by principal (`state`).
 
 mod actor;
 mod engines;
@@ -10,10 +11,13 @@ mod exit;
 mod options;
 mod process;
 mod runner;
+mod sandbox;
+mod state;
 mod wire;
 mod worker;
 
 pub use engines::{EngineStats, Engines};
 pub use options::{EngineOptions, Worker};
 pub use runner::{EngineAnswer, EngineCall, EngineCaller, EngineRunner};
+pub use sandbox::{SandboxMode, SandboxStatus};
 pub use worker::{WorkerLimits, run_worker};

@@ -17,7 +17,7 @@ pub struct EngineCall {
     pub engine: &'static Engine,
     /// Input, validated by the engine.
     pub input: Value,
-    /// Principal and task on whose behalf the call is made, for audit entries.
+    /// Principal and task on whose behalf the call is made: the queue is fair by principal, and audit entries name both.
     pub caller: EngineCaller,
 }
 
@@ -55,7 +55,8 @@ pub trait EngineRunner: Send + Sync + std::fmt::Debug {
     /// # Errors
     ///
     /// `Invalid` with paths inside the input, `Forbidden` for a path outside of the workspace, `NotFound`, `TimedOut`
-    /// and `TooLarge` beyond its bounds, `Unavailable` if the queue is full.
+    /// and `TooLarge` beyond its bounds, `RateLimited` if too many calls of the caller wait, `Unavailable` if the queue
+    /// is full.
     fn run(&self, call: EngineCall) -> BoxFuture<'static, Result<EngineAnswer, Error>>;
 }
 

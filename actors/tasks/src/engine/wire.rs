@@ -1,5 +1,7 @@
 //! The protocol between the pool and its processes: frames of a length (4 bytes, big endian) and the content.
 //!
+//! A process first sends a [`Greeting`] as JSON.
+//!
 //! A call consists of two frames: the engine's number (2 bytes, big endian) and the input as JSON. Its answer consists
 //! of two frames: a [`Head`] as JSON, and the output as JSON, empty if there is none. Inputs and outputs have frames of
 //! their own, so that they may be nested as deeply as a request body.
@@ -13,6 +15,13 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 /// Maximum size of a frame, in bytes.
 pub(super) const MAX_FRAME: usize = 16 << 20;
 
+/// The first frame of a process, sent once it is restricted and before it reads a call.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Greeting {
+    /// Which restrictions are in force; `None` if they are switched off.
+    pub(super) sandbox: Option<muster_sandbox::Report>,
+}
+
 /// Describes the result of a call; precedes the output.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Head {
@@ -21,7 +30,8 @@ pub(super) struct Head {
     pub(super) warnings: Vec<String>,
     /// Duration of the engine itself, in microseconds.
     pub(super) took_us: u64,
-    /// Whether the process must not be reused: it uses too much memory, or an engine panicked in it.
+    /// Whether the process must not be reused: it uses too much memory or CPU time, its folder was not there when it
+    /// started, or an engine panicked in it.
     pub(super) retire: bool,
 }
 

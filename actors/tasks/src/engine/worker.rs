@@ -1,18 +1,23 @@
-//! The process side: serves calls sequentially, each within bounds.
+//! The process side: restricts itself, then serves calls sequentially, each within bounds.
 
+use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::Instant;
 
 use muster_engines::{Context, Engine, Failure};
+use muster_sandbox::Policy;
 use rlimit::Resource;
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::Value;
 
-use super::wire::{self, Head};
+use super::sandbox::SandboxMode;
+use super::wire::{self, Greeting, Head};
 
 /// Parsers are recursive, and their input may be nested arbitrarily.
 const STACK: usize = 64 << 20;
@@ -22,14 +27,20 @@ const OWN_STACK: u64 = muster_engines::stack::STACK as u64;
 const OF_A_THREAD: u64 = 1 << 20;
 /// Maximum size of an output, in bytes.
 const MAX_OUTPUT: usize = 8 << 20;
+/// Maximum number of open files; a traversal of the workspace keeps a folder open for each entry that it has ahead.
+const OPEN_FILES: u64 = 4_096;
 
 /// Bounds of a process.
 #[derive(Debug, Clone)]
 pub struct WorkerLimits {
     /// Memory limit of a call.
     pub memory_mib: u64,
+    /// CPU time of the process; it is replaced when it has used three quarters of it.
+    pub cpu_seconds: u64,
     /// The folder that `workspace` engines may read, if any.
     pub workspace: Option<PathBuf>,
+    /// Whether the process restricts itself.
+    pub sandbox: SandboxMode,
 }
 
 /// A received call.
@@ -38,17 +49,35 @@ struct WorkerCall {
     input: Vec<u8>,
 }
 
-/// Serves calls until the input closes; then the whole process exits, even during a call.
+/// Restricts the process, and serves calls until the input closes; then the whole process exits, even during a call.
+/// Must be called first thing, while the process has one thread.
 ///
 /// # Errors
 ///
-/// Fails if a thread cannot be started.
+/// A restriction is required and missing, or a thread cannot be started.
 pub fn run_worker(
     limits: WorkerLimits,
     engines: fn(u16) -> Option<&'static Engine>,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
 ) -> io::Result<()> {
+    let mut output = BufWriter::new(output);
+    // Opened while it can be.
+    let usage = Usage { status: File::open("/proc/self/status").ok(), cpu_seconds: limits.cpu_seconds };
+    let workspace_is_there = limits.workspace.as_deref().is_none_or(Path::is_dir);
+    let readable = limits.workspace.clone();
+    let policy = Policy { readable, cpu_seconds: limits.cpu_seconds, open_files: OPEN_FILES };
+    let sandbox = match limits.sandbox {
+        SandboxMode::Off => muster_sandbox::limit(&policy).map(|()| None).map_err(io::Error::other)?,
+        SandboxMode::Require | SandboxMode::Prefer => {
+            Some(muster_sandbox::enter(&policy, usize::from(usage.status.is_some())))
+        }
+    };
+    let checked = limits.sandbox.check(sandbox.as_ref());
+    wire::write(&mut output, &serde_json::to_vec(&Greeting { sandbox })?)?;
+    output.flush()?;
+    checked.map_err(io::Error::other)?;
+
     let (calls_to, calls) = sync_channel(1);
     let (up, reader_is_up) = sync_channel(1);
     thread::Builder::new().name("calls".to_owned()).spawn(move || {
@@ -68,7 +97,7 @@ pub fn run_worker(
     let engine = engine.spawn(move || {
         // Memory allocated at the start of the thread exists before the process is measured and limited.
         reader_is_up.recv().map_err(io::Error::other)?;
-        serve(&limits, engines, &calls, output)
+        serve(&limits, &usage, workspace_is_there, engines, &calls, output)
     })?;
     engine.join().unwrap_or_else(|_| Err(io::Error::other("the engines' thread panicked")))
 }
@@ -80,20 +109,22 @@ fn read_call(input: &mut impl Read) -> io::Result<WorkerCall> {
 
 fn serve(
     limits: &WorkerLimits,
+    usage: &Usage,
+    workspace_is_there: bool,
     engines: fn(u16) -> Option<&'static Engine>,
     calls: &Receiver<WorkerCall>,
-    output: impl Write,
+    mut output: impl Write,
 ) -> io::Result<()> {
-    let mut output = BufWriter::new(output);
     let allowed = limits.memory_mib << 20;
-    let base = confine()?;
+    // On this thread, so that its stack is included.
+    let base = usage.size();
     let memory = Memory { most: base.map(|base| base + allowed) };
     memory.bound(0)?;
     for call in calls {
         let (mut head, out) = run_engine(limits, memory, engines(call.number), &call.input);
         drop(call);
-        let grown = size().zip(base).is_some_and(|(now, base)| now > base + allowed / 4);
-        head.retire |= grown;
+        let grown = usage.size().zip(base).is_some_and(|(now, base)| now > base + allowed / 4);
+        head.retire |= grown || usage.is_out_of_time() || !workspace_is_there;
         wire::write(&mut output, &serde_json::to_vec(&head)?)?;
         wire::write(&mut output, &out)?;
         output.flush()?;
@@ -101,12 +132,28 @@ fn serve(
     Ok(())
 }
 
-/// Sets the limits of this process; returns its size before any call. No file can be written and no core dumped. Must
-/// be called on the engines' thread, so that its stack is included in the size.
-fn confine() -> io::Result<Option<u64>> {
-    Resource::CORE.set(0, 0)?;
-    Resource::FSIZE.set(0, 0)?;
-    Ok(size())
+/// What this process has used so far.
+struct Usage {
+    /// `/proc/self/status`.
+    status: Option<File>,
+    cpu_seconds: u64,
+}
+
+impl Usage {
+    /// Returns the size of the address space in bytes; `None` if the system does not report it.
+    fn size(&self) -> Option<u64> {
+        let mut status = [0; 4_096];
+        let read = self.status.as_ref()?.read_at(&mut status, 0).ok()?;
+        let status = std::str::from_utf8(status.get(..read)?).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
+        line.trim().trim_end_matches("kB").trim().parse::<u64>().ok().map(|kib| kib << 10)
+    }
+
+    /// Returns whether three quarters of the CPU time are used, so that the next call might not end within the rest.
+    fn is_out_of_time(&self) -> bool {
+        let used = u64::try_from(clock_gettime(ClockId::ProcessCPUTime).tv_sec).unwrap_or(u64::MAX);
+        used >= self.cpu_seconds / 4 * 3
+    }
 }
 
 /// The limit of this process's address space.
@@ -124,13 +171,6 @@ impl Memory {
         let extra = if stack > 0 { stack.min(OWN_STACK) + OF_A_THREAD } else { 0 };
         Resource::AS.set(most + extra, most + OWN_STACK + OF_A_THREAD)
     }
-}
-
-/// Returns the size of the address space in bytes; `None` if the system does not report it.
-fn size() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
-    line.trim().trim_end_matches("kB").trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
 
 /// Runs the engine; returns the head of the answer and the output.

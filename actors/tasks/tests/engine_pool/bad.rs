@@ -1,7 +1,7 @@
 //! Engines that misbehave in various ways.
 
 use std::hint::black_box;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use muster_engines::stack::{STACK, on_stack};
 use muster_engines::{Context, Engine, Failure, Family, Nature};
@@ -61,7 +61,14 @@ pub static CLIMBS_GREEDILY: Engine = engine(15, "climbs-greedily", |_, context| 
     on_stack(context, STACK, || Failure::internal("fallen"), || Ok(json!({ "had": take(96) })))
 });
 
-static ALL: [&Engine; 15] = [
+/// Returns what the last call in this process kept.
+pub static KEEPS: Engine = engine(16, "keeps", |input, _| {
+    static KEPT: Mutex<Option<Value>> = Mutex::new(None);
+    let kept = KEPT.lock().unwrap().replace(input["value"].clone());
+    Ok(json!({ "kept": kept, "pid": std::process::id() }))
+});
+
+static ALL: [&Engine; 18] = [
     &ECHO,
     &FOREVER,
     &BOMB,
@@ -77,6 +84,9 @@ static ALL: [&Engine; 15] = [
     &GREEDY,
     &CLIMBS,
     &CLIMBS_GREEDILY,
+    &KEEPS,
+    &crate::hostile::PURE,
+    &crate::hostile::WORKSPACE,
 ];
 
 /// Allocates and touches this many MiB.
@@ -101,13 +111,19 @@ pub fn by_number(number: u16) -> Option<&'static Engine> {
     ALL.into_iter().find(|engine| engine.number == number)
 }
 
-const fn engine(number: u16, id: &'static str, function: fn(Value, &Context) -> Result<Value, Failure>) -> Engine {
+const fn engine(number: u16, id: &'static str, function: EngineFunction) -> Engine {
+    engine_of(number, id, Nature::Pure, function)
+}
+
+pub type EngineFunction = fn(Value, &Context) -> Result<Value, Failure>;
+
+pub const fn engine_of(number: u16, id: &'static str, nature: Nature, function: EngineFunction) -> Engine {
     Engine {
         number,
         id,
         name: id,
         family: Family::Data,
-        nature: Nature::Pure,
+        nature,
         summary: id,
         inputs: &["value:any:-:optional"],
         outputs: &[],

@@ -13,11 +13,28 @@ use muster_identity::By;
 use muster_store::MemStore;
 use muster_tasks::{
     engine::EngineAnswer, engine::EngineCall, engine::EngineCaller, engine::EngineOptions, engine::EngineRunner as _,
-    engine::Engines, engine::Worker,
+    engine::Engines, engine::SandboxMode, engine::SandboxStatus, engine::Worker,
 };
 use serde_json::{Value, json};
 
 use crate::{MEMORY, WORKER};
+
+/// Options of a pool whose processes are this program.
+pub fn options() -> EngineOptions {
+    EngineOptions {
+        worker: Worker { program: std::env::current_exe().unwrap(), args: vec![WORKER.into()], workspace: None },
+        workers: 2,
+        per_key: 0,
+        queue: 64,
+        queue_per_key: 64,
+        time: Duration::from_secs(30),
+        memory_mib: MEMORY,
+        sandbox: SandboxMode::Prefer,
+        idle: Duration::from_secs(60),
+        store: std::sync::Arc::new(MemStore::default()),
+        clock: Clock::system(),
+    }
+}
 
 /// Runs a test with a pool, and checks that no process is left.
 pub fn with<F, Fut>(change: impl FnOnce(&mut EngineOptions), test: F)
@@ -27,18 +44,9 @@ where
 {
     System::new().block_on(async {
         let tree = Tree::new(Arbiter::current(), Clock::system());
-        let mut options = EngineOptions {
-            worker: Worker { program: std::env::current_exe().unwrap(), args: vec![WORKER.into()] },
-            workers: 2,
-            queue: 64,
-            time: Duration::from_secs(30),
-            memory_mib: MEMORY,
-            idle: Duration::from_secs(60),
-            store: std::sync::Arc::new(MemStore::default()),
-            clock: Clock::system(),
-        };
+        let mut options = options();
         change(&mut options);
-        let engines = Engines::start(&tree.group("engines"), Arbiter::current(), options);
+        let engines = Engines::start(&tree.group("engines"), Arbiter::current(), options, SandboxStatus::default());
         engines.up().await;
         test(engines.clone()).await;
         tree.stop().await;
@@ -48,6 +56,11 @@ where
 
 pub fn call(engine: &'static Engine, input: Value) -> EngineCall {
     EngineCall { engine, input, caller: EngineCaller::of(&By::System) }
+}
+
+/// A call of this principal.
+pub fn call_of(principal: &str, engine: &'static Engine, input: Value) -> EngineCall {
+    EngineCall { engine, input, caller: EngineCaller { actor: principal.to_owned(), task: None } }
 }
 
 /// Runs an engine with empty input.

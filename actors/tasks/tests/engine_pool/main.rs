@@ -11,12 +11,14 @@
 )]
 
 mod bad;
+mod doors;
 mod fixture;
+mod hostile;
 mod tests;
 
 use std::io::{stdin, stdout};
 
-use muster_tasks::engine::{WorkerLimits, run_worker};
+use muster_tasks::engine::{SandboxMode, WorkerLimits, run_worker};
 
 /// First argument of a process.
 const WORKER: &str = "engine-worker";
@@ -27,21 +29,33 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let has = |flag: &str| args.iter().any(|arg| arg == flag);
     if has(WORKER) {
-        run_worker(WorkerLimits { memory_mib: MEMORY, workspace: None }, bad::by_number, stdin(), stdout()).unwrap();
+        let after = |flag: &str| args.iter().skip_while(|arg| *arg != flag).nth(1);
+        let sandbox: SandboxMode = after("--sandbox").map_or(SandboxMode::Prefer, |mode| mode.parse().unwrap());
+        let limits = WorkerLimits {
+            memory_mib: MEMORY,
+            cpu_seconds: 600,
+            workspace: after("--workspace").map(Into::into),
+            sandbox,
+        };
+        run_worker(limits, bad::by_number, stdin(), stdout()).unwrap();
         return;
     }
     // The arguments with which cargo-nextest and `cargo test` query a test program.
     if has("--list") {
-        let listed = if has("--ignored") { &[] } else { tests::ALL };
-        listed.iter().for_each(|(name, _)| println!("{name}: test"));
+        let listed = (!has("--ignored")).then(all).into_iter().flatten();
+        listed.for_each(|(name, _)| println!("{name}: test"));
         return;
     }
     let wanted: Vec<&String> = args.iter().filter(|arg| !arg.starts_with("--")).collect();
     let chosen = |name: &str| {
         wanted.is_empty() || wanted.iter().any(|want| if has("--exact") { name == *want } else { name.contains(*want) })
     };
-    for (name, test) in tests::ALL.iter().filter(|(name, _)| chosen(name)) {
+    for (name, test) in all().filter(|(name, _)| chosen(name)) {
         println!("test {name}");
         test();
     }
+}
+
+fn all() -> impl Iterator<Item = &'static (&'static str, fn())> {
+    tests::ALL.iter().chain(doors::ALL)
 }

@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use muster_core::Kind;
-use muster_tasks::engine::EngineRunner as _;
+use muster_tasks::engine::{EngineOptions, EngineRunner as _, SandboxMode};
 use serde_json::json;
 
 use crate::WORKER;
 use crate::bad::{
-    ABORTS, BOMB, CLIMBS, CLIMBS_GREEDILY, DEEP, ECHO, FITS, FOREVER, GREEDY, LARGE, LEAKS, NESTS, PANICS, PROCESS,
-    WRITES,
+    ABORTS, BOMB, CLIMBS, CLIMBS_GREEDILY, DEEP, ECHO, FITS, FOREVER, GREEDY, KEEPS, LARGE, LEAKS, NESTS, PANICS,
+    PROCESS, WRITES,
 };
-use crate::fixture::{call, children, kill, pid, run, until, with};
+use crate::fixture::{call, call_of, children, kill, pid, run, until, with};
 
 type Test = fn();
 
@@ -35,6 +35,9 @@ pub const ALL: &[(&str, Test)] = &[
     ("a_process_has_no_environment_and_cannot_write_files", confined),
     ("a_process_ends_when_its_input_closes_while_an_engine_runs", orphan),
     ("the_tree_s_end_ends_processes_that_are_busy", stopped_busy),
+    ("a_principal_does_not_wait_for_the_calls_of_another", fair),
+    ("waiting_calls_of_a_principal_are_bounded", bounded),
+    ("a_process_serves_one_principal_and_leaves_nothing_to_the_next", private),
 ];
 
 fn a_thousand_calls() {
@@ -45,7 +48,8 @@ fn a_thousand_calls() {
                 let calls = (0..20).map(|nth| {
                     let input = json!({ "value": [round, nth, "ü", 0.1, -1.5e-7] });
                     let engines = engines.clone();
-                    async move { (engines.run(call(&ECHO, input.clone())).await, input) }
+                    let principal = ["key_a", "key_b"][nth % 2];
+                    async move { (engines.run(call_of(principal, &ECHO, input.clone())).await, input) }
                 });
                 for (answer, input) in join_all(calls).await {
                     assert_eq!(answer.unwrap().output, input);
@@ -272,11 +276,19 @@ fn confined() {
         |engines| async move {
             // MALLOC_ARENA_MAX is set by the pool.
             assert_eq!(run(&engines, &PROCESS).await.unwrap().output["variables"], 1);
-            // The kernel may end it for the attempt, or reject it.
-            let wrote = run(&engines, &WRITES).await;
-            assert!(!wrote.is_ok_and(|answer| answer.output["written"] == json!(true)));
         },
     );
+    for mode in [SandboxMode::Prefer, SandboxMode::Off] {
+        let change = |options: &mut EngineOptions| {
+            options.sandbox = mode;
+            options.worker.args.extend(["--sandbox".into(), mode.name().into()]);
+        };
+        with(change, |engines| async move {
+            // The kernel may end it for the attempt, or reject it.
+            let wrote = run(&engines, &WRITES).await;
+            assert!(!wrote.is_ok_and(|answer| answer.output["written"] == json!(true)), "{mode:?}");
+        });
+    }
 }
 
 /// Starts a process manually: a killed pool leaves one behind in the middle of a call.
@@ -297,6 +309,7 @@ fn orphan() {
         output.read_exact(&mut frame).unwrap();
         String::from_utf8(frame).unwrap()
     };
+    assert!(frame().contains(r#""sandbox":"#), "the greeting");
     assert!(frame().contains(r#""failure":null"#));
     assert_eq!(frame(), r#"{"value":7}"#);
     input.write_all(&echo(2, b"{}")).unwrap();
@@ -313,6 +326,76 @@ fn stopped_busy() {
             actix_rt::spawn(async move { run(&engines, &FOREVER).await });
             // The test environment verifies that no process survives the tree.
             until(|| !children().is_empty()).await;
+        },
+    );
+}
+
+/// 24 calls that never end keep one principal's places; another's are answered all the same.
+fn fair() {
+    with(
+        |_| {},
+        |engines| async move {
+            let slow: Vec<_> = (0..24)
+                .map(|_| {
+                    let engines = engines.clone();
+                    actix_rt::spawn(async move { engines.run(call_of("key_slow", &FOREVER, json!({}))).await })
+                })
+                .collect();
+            until(|| (engines.stats().running, engines.stats().waiting) == (1, 23)).await;
+            for nth in 0..10 {
+                let answer = engines.run(call_of("key_quick", &ECHO, json!({ "value": nth }))).await.unwrap();
+                assert_eq!(answer.output, json!({ "value": nth }));
+            }
+            assert_eq!((engines.stats().running, engines.stats().waiting), (1, 23), "none of the others has ended");
+            slow.iter().for_each(tokio::task::JoinHandle::abort);
+            until(|| engines.stats().running + engines.stats().waiting == 0).await;
+            assert!(engines.run(call_of("key_slow", &ECHO, json!({}))).await.is_ok(), "its places are free again");
+        },
+    );
+}
+
+fn bounded() {
+    with(
+        |options| options.queue_per_key = 2,
+        |engines| async move {
+            let slow = |principal: &'static str| {
+                let engines = engines.clone();
+                actix_rt::spawn(async move { engines.run(call_of(principal, &FOREVER, json!({}))).await })
+            };
+            let busy: Vec<_> = (0..3).map(|_| slow("key_slow")).collect();
+            until(|| (engines.stats().running, engines.stats().waiting) == (1, 2)).await;
+            let refused = engines.run(call_of("key_slow", &ECHO, json!({}))).await.unwrap_err();
+            assert_eq!((refused.kind, refused.code), (Kind::RateLimited, Some("engine_calls_queued")), "{refused}");
+            assert!(refused.retry_after.is_some() && refused.message.contains('2'), "{refused}");
+            assert!(engines.run(call_of("key_quick", &ECHO, json!({}))).await.is_ok());
+            busy.iter().for_each(tokio::task::JoinHandle::abort);
+            until(|| engines.stats().running == 0).await;
+        },
+    );
+}
+
+/// An engine that keeps what it was sent finds it again in a later call of the same principal, and no other does.
+fn private() {
+    with(
+        |_| {},
+        |engines| async move {
+            let keeps = |principal: &'static str, text: &'static str| {
+                let call = call_of(principal, &KEEPS, json!({ "value": text }));
+                let ran = engines.run(call);
+                async move { ran.await.unwrap().output }
+            };
+            let first = keeps("key_a", "the secret of a").await;
+            assert_eq!(first["kept"], json!(null));
+            let again = keeps("key_a", "more of a").await;
+            assert_eq!((&again["kept"], &again["pid"]), (&json!("the secret of a"), &first["pid"]), "its own process");
+            for principal in ["key_b", "key_c", "key_d"] {
+                let other = keeps(principal, principal).await;
+                assert_eq!(other["kept"], json!(null), "{principal}");
+                assert_ne!(other["pid"], first["pid"], "{principal}");
+            }
+            assert_eq!(keeps("key_a", "x").await["kept"], json!(null), "its process has made room");
+            assert_eq!(engines.stats().processes, 2);
+            until(|| children().len() == 2).await;
         },
     );
 }
