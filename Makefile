@@ -87,7 +87,7 @@ bench-peers: setup-build ## benchmark the gateway beside LiteLLM, Portkey and th
 	@$(PYTHON) benches/gateway/peers.py --target "$(TARGET)" $(BENCH_ARGS)
 
 .PHONY: soak
-soak: setup-build ## run mixed load with faults for MINUTES=10: no leaks, every request ends, the ledger is consistent
+soak: setup-build ## run mixed load with faults and hostile clients for MINUTES=10: no leaks, every request ends, the ledger is consistent
 	@cargo build --release --quiet $(LOCKED) --bin muster
 	@$(PYTHON) benches/gateway/soak.py --muster "$(TARGET)/release/muster" --minutes $(MINUTES)
 

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 use std::fmt::Display;
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::mutate::{Mutator, Random};
 
 /// Number of mutations of a run without settings.
-const RUNS: u64 = 1_500;
+const RUNS: u64 = 4_000;
 const SEED: u64 = 0x6d75_7374_6572;
 /// Time limit of one input in a debug build on a busy machine, far above the need.
 const LONG: Duration = Duration::from_secs(20);
@@ -85,9 +86,13 @@ struct Campaign<'a> {
     reader: Reader,
     labels: HashSet<String>,
     pool: Vec<Vec<u8>>,
-    slowest: Duration,
-    /// Holds the input of the current call: what is left after an overflow of the stack or of memory.
-    current: PathBuf,
+    /// The longest time of an input, and its outcome.
+    slowest: (Duration, String),
+    /// Where a reduced input is left.
+    found: PathBuf,
+    /// Holds the input of the current call: what is left after an overflow of the stack or of memory. It stays open and is
+    /// not truncated to nothing, because file systems write such a file out when it is closed.
+    current: File,
 }
 
 impl<'a> Campaign<'a> {
@@ -95,16 +100,21 @@ impl<'a> Campaign<'a> {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fuzz");
         fs::create_dir_all(&folder).unwrap();
         let (labels, pool) = (HashSet::new(), Vec::new());
-        Self { name, reader, labels, pool, slowest: Duration::ZERO, current: folder.join(format!("{name}.current")) }
+        let found = folder.join(format!("{name}.found"));
+        let current = File::create(folder.join(format!("{name}.current"))).unwrap();
+        Self { name, reader, labels, pool, slowest: Default::default(), found, current }
     }
 
     /// Returns whether the outcome is a new one.
     fn run(&mut self, input: &[u8], origin: &str) -> bool {
-        fs::write(&self.current, input).unwrap();
+        self.current.write_all_at(input, 0).unwrap();
+        self.current.set_len(input.len() as u64).unwrap();
         let since = Instant::now();
         let outcome = attempt(self.reader, input);
         let took = since.elapsed();
-        self.slowest = self.slowest.max(took);
+        if let (Ok(label), true) = (&outcome, took > self.slowest.0) {
+            self.slowest = (took, label.clone());
+        }
         match outcome {
             Ok(label) if took < LONG => self.labels.insert(label),
             Ok(_) => self.found(input, origin, &format!("takes {took:?}"), |input, reader| {
@@ -123,14 +133,13 @@ impl<'a> Campaign<'a> {
 
     fn found(&self, input: &[u8], origin: &str, what: &dyn Display, still: impl Fn(&[u8], Reader) -> bool) -> ! {
         let small = reduced(input, |candidate| still(candidate, self.reader));
-        let path = self.current.with_file_name(format!("{}.found", self.name));
-        fs::write(&path, &small).unwrap();
+        fs::write(&self.found, &small).unwrap();
         panic!(
             "{}: the input {origin}: {what}\n{} bytes, reduced to {} in {}: {:?}",
             self.name,
             input.len(),
             small.len(),
-            path.display(),
+            self.found.display(),
             String::from_utf8_lossy(&small[..small.len().min(400)])
         );
     }

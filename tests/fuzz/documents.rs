@@ -41,7 +41,7 @@ fn cap_xml() {
     ];
     fuzz("cap_xml", &words, |input| {
         let alert = match parse(input) {
-            Err(error) => return label(error),
+            Err(error) => return label(format!("{} {}", error.place, error.why.split(' ').next().unwrap_or_default())),
             Ok(alert) => alert,
         };
         let written = alert.to_xml().unwrap_or_else(|error| panic!("cannot be written: {error}"));
@@ -68,7 +68,7 @@ fn cap_time() {
         let seconds = |time: &CapTime| time.millis() / 1000;
         assert_eq!(seconds(&utc), seconds(&CapTime::parse(utc.as_str()).expect("what is written can be read")));
         assert_eq!(seconds(&time).min(LAST), seconds(&utc), "{} {}", time.as_str(), utc.as_str());
-        format!("valid {}", time.as_str().len())
+        format!("valid {}", time.as_str().len().min(28))
     });
 }
 

@@ -92,3 +92,66 @@ fn telemetry() {
         )
     });
 }
+
+/// The first line names an engine, the rest is its input, at first the engine's example: the parsers of all engines. The
+/// result is an output or a failure, and the same again.
+#[test]
+fn engines() {
+    let words = [
+        "{",
+        "}",
+        "[",
+        "]",
+        "\"",
+        ":",
+        ",",
+        "null",
+        "true",
+        "1e400",
+        "-1",
+        "\\n",
+        "\\u0000",
+        "((((",
+        "))))",
+        "<a>",
+        "</a>",
+        "{{",
+        "}}",
+        "{%",
+        "%}",
+        "SELECT ",
+        " FROM ",
+        "|",
+        ".*",
+        "(a+)+$",
+        "$",
+        "../",
+        "#",
+        "*",
+        "`",
+        "@@ -1 +1 @@\\n",
+        "2026-13-45",
+        "P1Y",
+        "%s",
+        "\\\\",
+        "\u{202e}",
+        "ß",
+    ];
+    fuzz("engines", &words, |input| {
+        let text = String::from_utf8_lossy(input);
+        let Some((engine, json)) = text.split_once('\n').and_then(|(id, rest)| Some((by_id(id)?, rest))) else {
+            return "unknown".to_owned();
+        };
+        let Ok(input) = serde_json::from_str::<Value>(json) else { return "no JSON".to_owned() };
+        let outcome = run(engine.id, &input);
+        assert_eq!(run(engine.id, &input), outcome, "is not repeatable");
+        let members = |output: Value| {
+            let filled = output.as_object().into_iter().flatten();
+            filled
+                .map(|(name, value)| if value.as_array().is_some_and(Vec::is_empty) { "-" } else { name }.to_owned())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        format!("{} {}", engine.id, outcome.map_or_else(|failure| failure, members))
+    });
+}

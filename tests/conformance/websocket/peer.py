@@ -92,7 +92,7 @@ class Peer(States):
 
     async def handshake(self, port):
         key = base64.b64encode(os.urandom(16)).decode()
-        lines = [f"GET / HTTP/1.1", f"Host: 127.0.0.1:{port}", "Upgrade: websocket", "Connection: Upgrade",
+        lines = ["GET / HTTP/1.1", f"Host: 127.0.0.1:{port}", "Upgrade: websocket", "Connection: Upgrade",
                  f"Origin: http://127.0.0.1:{port}", f"Sec-WebSocket-Key: {key}", "Sec-WebSocket-Version: 13"]
         self.writer.write("\r\n".join([*lines, "", ""]).encode())
         answer = await self.reader.readuntil(b"\r\n\r\n")

@@ -88,7 +88,7 @@ def report(found, reasons):
     print(f"\n{'WebSocket (Autobahn ' + suite.VERSION + ')':40}{'passed':>8}{'not strict':>12}{'failed':>8}{'excluded':>10}")
     for category, row in rows.items():
         print(f"{category + ' ' + CATEGORIES.get(category, ''):40}{row[0]:8}{row[1]:12}{row[2]:8}{row[3]:10}")
-    total = [sum(column) for column in zip(*rows.values())]
+    total = [sum(column) for column in zip(*rows.values(), strict=True)]
     print(f"{'all':40}{total[0]:8}{total[1]:12}{total[2]:8}{total[3]:10}\n")
     loose = [f"{number} {found[number][0].lower()}: {found[number][2]}" for number in found
              if number not in reasons and passed(found[number]) and found[number][0] != "OK"]

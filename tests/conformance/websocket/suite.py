@@ -11,7 +11,6 @@ import codecs
 import hashlib
 import importlib.abc
 import importlib.util
-import pathlib
 import re
 import subprocess
 import sys
