@@ -65,6 +65,7 @@ class Harm:
 
     def __init__(self):
         self.phases, self.health, self.attempts, self.metrics, self.reply = [], [], [], [], ""
+        self.recovered = None
 
     async def around(self, built, load, calm, hostile_secs, seed):
         """A calm phase, then one with hostile clients."""
@@ -80,6 +81,7 @@ class Harm:
         self.phases = [(began, turned), (turned, time.monotonic())]
         self.reply = await hostile.command_of_another_key(built.port, keys["other socket"])
         self.attempts = await hostility.stop()
+        self.recovered = await hostile.recovered(built.port)
         watching.cancel()
         self.metrics.append(await hostile.metrics_bytes(built.port))
 
@@ -88,6 +90,7 @@ class Harm:
         yield from siege.health(self.health, self.phases)
         yield from siege.memory(samples, self.phases, after)
         yield from siege.attempts(self.attempts)
+        yield from siege.recovery(self.recovered)
         yield from siege.tables(*self.metrics, self.reply)
 
 

@@ -162,6 +162,10 @@ def test_hostile_attempts_end_properly(end, within):
     assert not holds(siege.attempts(found[1:])), "one attempt less than planned"
 
 
+def test_a_server_that_answers_again_late_or_never():
+    assert [holds(siege.recovery(seconds)) for seconds in (0.1, 9.0, None)] == [True, False, False]
+
+
 def test_tables_that_made_up_names_fill():
     assert holds(siege.tables(20_000, 30_000, '{"reason": "not_found"}'))
     assert not holds(siege.tables(20_000, 1_600_000, '{"reason": "not_found"}'))

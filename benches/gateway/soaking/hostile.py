@@ -23,6 +23,7 @@ from . import wire
 
 # Longer than the server's bounds of a head (30 s) and of a slow body (20 s by its window): past this a request has no end.
 PATIENCE_SECS = 75
+RECOVERED_WITHIN = 180
 NESTED_BYTES = 20 << 20
 CHAT, LOGIN, MONITOR = "/v1/chat/completions", "/api/v1/auth/login", "/api/q62/dashboard/agents"
 BODIES = (CHAT, "/v1/responses", "/v1/messages", "/v1/embeddings", "/api/chat", "/api/v1/incidents")
@@ -214,14 +215,21 @@ async def frame(reader):
 
 
 async def command_of_another_key(port, key):
-    """Sends a known command with `idem`; returns the kind of its error, which should be that the task does not exist."""
+    """Sends a known command with `idem`; returns the reply, which should be that the task does not exist."""
+    try:
+        return await asyncio.wait_for(command_reply(port, key), PATIENCE_SECS)
+    except (OSError, EOFError, TimeoutError, asyncio.TimeoutError) as why:
+        return f"no reply: {why!r}"
+
+
+async def command_reply(port, key):
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=wire.MAX_LINE)
     try:
         await open_socket(reader, writer, port, key)
         command = {"name": "agent.kill", "target": "tsk_00000000000000000000000000", "args": {}, "idem": "of-another-key"}
         writer.write(text_frame({"id": 7, "command": command}))
         while True:
-            kind, payload = await asyncio.wait_for(frame(reader), 20)
+            kind, payload = await frame(reader)
             if kind == 8:
                 return f"closed {int.from_bytes(payload[:2], 'big')}"
             body = json.loads(payload) if kind == 1 else {}
@@ -247,6 +255,18 @@ async def watch_health(port, samples, every=0.2):
             status = None
         samples.append((sent, time.monotonic() - sent, status))
         await asyncio.sleep(every)
+
+
+async def recovered(port):
+    """Seconds until the health route answers at once; `None` if that takes longer than `RECOVERED_WITHIN`."""
+    began = time.monotonic()
+    while time.monotonic() - began < RECOVERED_WITHIN:
+        with contextlib.suppress(OSError, wire.Broken, TimeoutError, asyncio.TimeoutError):
+            status, _ = await asyncio.wait_for(wire.call(port, "GET", "/api/health/live", ""), 1)
+            if status == 200:
+                return time.monotonic() - began
+        await asyncio.sleep(0.2)
+    return None
 
 
 async def metrics_bytes(port):

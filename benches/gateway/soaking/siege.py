@@ -81,6 +81,11 @@ def attempts(found):
             yield Line(False, f"{kind}: at least {least} attempts", f"only {len(of)}: the soak shows too little of it")
 
 
+def recovery(seconds):
+    figures = "not at all" if seconds is None else f"after {seconds:.1f} s"
+    yield Line(seconds is not None and seconds <= MOST_HEALTH_SECS, "the server answers once hostile clients are gone", figures)
+
+
 def tables(before, after, reply):
     """`before` and `after`: the size of `/metrics`. `reply`: to a command of a key that did nothing wrong."""
     yield Line(after - before <= MAX_METRICS_GROWTH, "names made up by clients are no labels", f"/metrics: {before} bytes, then {after}")

@@ -131,7 +131,7 @@ def main():
         process, port = start(args.muster, pathlib.Path(folder))
         try:
             with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-                found = dict(zip(chosen, pool.map(lambda number: play(number, port), chosen)))
+                found = dict(zip(chosen, pool.map(lambda number: play(number, port), chosen), strict=True))
             alive = process.poll() is None and play("http2/6.7/1", port) is None
             official = run_h2spec(port)
         finally:

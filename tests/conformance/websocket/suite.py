@@ -28,7 +28,7 @@ def unpack(tools):
     if not cases.is_dir():
         tools.mkdir(parents=True, exist_ok=True)
         archive = tools / f"{PACKAGE}-{VERSION}.tar.gz"
-        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-build-isolation",
+        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
                         "--no-binary", ":all:", "--dest", str(tools), f"{PACKAGE}=={VERSION}"], check=True)
         found = hashlib.sha256(archive.read_bytes()).hexdigest()
         if found != SHA256:
