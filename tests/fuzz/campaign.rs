@@ -14,7 +14,7 @@ use crate::mutate::{Mutator, Random};
 const RUNS: u64 = 4_000;
 const SEED: u64 = 0x6d75_7374_6572;
 /// Time limit of one input in a debug build on a busy machine, far above the need.
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(40);
 /// Largest number of inputs that mutations start from.
 const POOL: usize = 2_048;
 /// Time to make a finding smaller.
