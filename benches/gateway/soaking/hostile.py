@@ -86,7 +86,8 @@ class Hostility:
     @contextlib.asynccontextmanager
     async def connection(self):
         reader, writer = await asyncio.open_connection(
-            "127.0.0.1", self.port, limit=wire.MAX_LINE, local_addr=(f"127.0.0.{next(self.addresses)}", 0))
+            "127.0.0.1", self.port, limit=wire.MAX_LINE, local_addr=(f"127.0.0.{next(self.addresses)}", 0)
+        )
         try:
             yield reader, writer
         finally:
@@ -94,8 +95,10 @@ class Hostility:
 
     def head(self, path, length, key=None):
         key = f"authorization: Bearer {key}\r\n" if key else ""
-        return (f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{self.port}\r\n{key}content-type: application/json\r\n"
-                f"content-length: {length}\r\n\r\n").encode()
+        return (
+            f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{self.port}\r\n{key}content-type: application/json\r\n"
+            f"content-length: {length}\r\n\r\n"
+        ).encode()
 
     async def status(self, reader):
         """The status of an answer; `closed` where there is none."""
@@ -117,7 +120,7 @@ class Hostility:
                     # A server that has answered need not read the rest.
                     if answer.done():
                         break
-                    writer.write(body[at:at + (1 << 16)])
+                    writer.write(body[at : at + (1 << 16)])
                     await writer.drain()
             except OSError:
                 # The answer may have arrived before the connection ended.
@@ -165,14 +168,19 @@ class Hostility:
         """A socket that sends commands with `idem`, each under another name, until it is closed."""
         async with self.connection() as (reader, writer):
             await open_socket(reader, writer, self.port, self.keys["socket"])
+            reading = asyncio.ensure_future(until_closed(reader))
+            reading.add_done_callback(lambda task: task.cancelled() or task.exception())
             for number in itertools.count(1):
-                command = {"name": f"made.up.{self.random.randrange(10**6)}", "idem": f"i{self.random.randrange(10**12)}"}
+                if reading.done():
+                    return await reading
+                command = {
+                    "name": f"made.up.{self.random.randrange(10**6)}",
+                    "idem": f"i{self.random.randrange(10**12)}",
+                }
                 writer.write(text_frame({"id": number, "command": command}))
                 await writer.drain()
                 # Faster than permitted: the close is a proper end.
-                with contextlib.suppress(TimeoutError):
-                    if (await asyncio.wait_for(frame(reader), 0.02))[0] == 8:
-                        return "closed"
+                await asyncio.wait([reading], timeout=0.02)
 
 
 def tree():
@@ -191,11 +199,16 @@ NESTED = (tree(), deep())
 
 # Sockets, as far as they are needed here
 
+
 async def open_socket(reader, writer, port, key):
     nonce = base64.b64encode(os.urandom(16)).decode()
-    writer.write((f"GET {MONITOR} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {key}\r\n"
-                  f"upgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-key: {nonce}\r\n"
-                  "sec-websocket-version: 13\r\n\r\n").encode())
+    writer.write(
+        (
+            f"GET {MONITOR} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {key}\r\n"
+            f"upgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-key: {nonce}\r\n"
+            "sec-websocket-version: 13\r\n\r\n"
+        ).encode()
+    )
     head = await reader.readuntil(b"\r\n\r\n")
     if b" 101 " not in head.split(b"\r\n")[0]:
         raise OSError(f"no socket: {head.decode('latin-1')}")
@@ -203,7 +216,9 @@ async def open_socket(reader, writer, port, key):
 
 def text_frame(body):
     payload, mask = json.dumps(body).encode(), os.urandom(4)
-    length = bytes([0x80 | len(payload)]) if len(payload) < 126 else bytes([0x80 | 126]) + len(payload).to_bytes(2, "big")
+    length = (
+        bytes([0x80 | len(payload)]) if len(payload) < 126 else bytes([0x80 | 126]) + len(payload).to_bytes(2, "big")
+    )
     return b"\x81" + length + mask + bytes(byte ^ mask[at % 4] for at, byte in enumerate(payload))
 
 
@@ -212,6 +227,12 @@ async def frame(reader):
     if length in (126, 127):
         length = int.from_bytes(await reader.readexactly(2 if length == 126 else 8), "big")
     return first & 15, await reader.readexactly(length)
+
+
+async def until_closed(reader):
+    while (await frame(reader))[0] != 8:
+        pass
+    return "closed"
 
 
 async def command_of_another_key(port, key):
@@ -226,7 +247,12 @@ async def command_reply(port, key):
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=wire.MAX_LINE)
     try:
         await open_socket(reader, writer, port, key)
-        command = {"name": "agent.kill", "target": "tsk_00000000000000000000000000", "args": {}, "idem": "of-another-key"}
+        command = {
+            "name": "agent.kill",
+            "target": "tsk_00000000000000000000000000",
+            "args": {},
+            "idem": "of-another-key",
+        }
         writer.write(text_frame({"id": 7, "command": command}))
         while True:
             kind, payload = await frame(reader)
@@ -240,8 +266,11 @@ async def command_reply(port, key):
 
 
 async def keys(port):
-    wanted = {"body": {"scopes": ["chat"], "plan_a": "free", "plan_b": "free"}, "socket": {"scopes": ["agents"]},
-              "other socket": {"scopes": ["agents"]}}
+    wanted = {
+        "body": {"scopes": ["chat"], "plan_a": "free", "plan_b": "free"},
+        "socket": {"scopes": ["agents"]},
+        "other socket": {"scopes": ["agents"]},
+    }
     return {name: await fixtures.make_key(port, f"hostile {name}", more) for name, more in wanted.items()}
 
 
@@ -272,8 +301,10 @@ async def recovered(port):
 async def metrics_bytes(port):
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=wire.MAX_LINE)
     try:
-        writer.write(f"GET /metrics HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {fixtures.BOOTSTRAP}\r\n"
-                     "connection: close\r\n\r\n".encode())
+        writer.write(
+            f"GET /metrics HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {fixtures.BOOTSTRAP}\r\n"
+            "connection: close\r\n\r\n".encode()
+        )
         return len(await reader.read(-1))
     finally:
         writer.close()
@@ -285,8 +316,16 @@ class Process:
     async def start(self, port, keys, seed):
         home = str(pathlib.Path(__file__).resolve().parents[1])
         self.process = await asyncio.create_subprocess_exec(
-            "nice", "-n", "5", sys.executable, "-m", "soaking.hostile", cwd=home, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE)
+            "nice",
+            "-n",
+            "5",
+            sys.executable,
+            "-m",
+            "soaking.hostile",
+            cwd=home,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
         self.process.stdin.write(json.dumps({"port": port, "keys": keys, "seed": seed}).encode() + b"\n")
         await self.process.stdin.drain()
 

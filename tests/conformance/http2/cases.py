@@ -8,10 +8,39 @@ settings; it raises `AssertionError` where the server does not do what the RFC r
 import struct
 
 from wire import (
-    ACK, CANCEL, COMPRESSION_ERROR, CONTINUATION, DATA, ENABLE_PUSH, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, FLOW_CONTROL_ERROR,
-    FRAME_SIZE_ERROR, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE, MAX_CONCURRENT_STREAMS, MAX_FRAME_SIZE, NO_ERROR, PADDED,
-    PING, PREFACE, PRIORITY, PRIORITY_FLAG, PROTOCOL_ERROR, PUSH_PROMISE, REFUSED_STREAM, RST_STREAM, SETTINGS,
-    STREAM_CLOSED, WINDOW_UPDATE, Closed, block, integer, literal,
+    ACK,
+    CANCEL,
+    COMPRESSION_ERROR,
+    CONTINUATION,
+    DATA,
+    ENABLE_PUSH,
+    END_HEADERS,
+    END_STREAM,
+    ENHANCE_YOUR_CALM,
+    FLOW_CONTROL_ERROR,
+    FRAME_SIZE_ERROR,
+    GOAWAY,
+    HEADERS,
+    INITIAL_WINDOW_SIZE,
+    MAX_CONCURRENT_STREAMS,
+    MAX_FRAME_SIZE,
+    NO_ERROR,
+    PADDED,
+    PING,
+    PREFACE,
+    PRIORITY,
+    PRIORITY_FLAG,
+    PROTOCOL_ERROR,
+    PUSH_PROMISE,
+    REFUSED_STREAM,
+    RST_STREAM,
+    SETTINGS,
+    STREAM_CLOSED,
+    WINDOW_UPDATE,
+    Closed,
+    block,
+    integer,
+    literal,
 )
 
 CASES = {}
@@ -26,10 +55,12 @@ def case(section, name, raw=False):
         if raw:
             RAW.add(f"{section}/{number}")
         return function
+
     return add
 
 
 # What is expected
+
 
 def error(c, *codes, kinds=(GOAWAY, RST_STREAM)):
     """An error of the connection or the stream with one of the codes, or the end of the connection."""
@@ -75,8 +106,10 @@ def response(c, stream=1):
 
 def stream_end(c, stream=1):
     def ends(got):
-        return got.stream == stream and (got.kind in (DATA, HEADERS) and got.flags & END_STREAM
-                                         or got.kind == RST_STREAM and got.code == NO_ERROR)
+        return got.stream == stream and (
+            got.kind in (DATA, HEADERS) and got.flags & END_STREAM or got.kind == RST_STREAM and got.code == NO_ERROR
+        )
+
     return wait(c, ends, "end of the stream")
 
 
@@ -117,6 +150,7 @@ def more_fields(c, stream=1, flags=END_HEADERS):
 
 # 3 Starting HTTP/2
 
+
 @case("http2/3.5", "Sends client connection preface", raw=True)
 def _(c):
     c.send(PREFACE)
@@ -132,6 +166,7 @@ def _(c):
 
 
 # 4 HTTP frames
+
 
 @case("http2/4.1", "Sends a frame with unknown type")
 def _(c):
@@ -194,6 +229,7 @@ def _(c):
 
 
 # 5 Streams and multiplexing
+
 
 @case("http2/5.1", "idle: Sends a DATA frame")
 def _(c):
@@ -352,13 +388,14 @@ def _(c):
 
 # 6 Frame definitions
 
+
 @case("http2/6.1", "Sends a DATA frame with 0x0 stream identifier")
 def _(c):
     c.data(0)
     connection_error(c, PROTOCOL_ERROR)
 
 
-@case("http2/6.1", "Sends a DATA frame on the stream that is not in \"open\" or \"half-closed (local)\" state")
+@case("http2/6.1", 'Sends a DATA frame on the stream that is not in "open" or "half-closed (local)" state')
 def _(c):
     c.headers(fields=c.post())
     c.data()
@@ -560,13 +597,18 @@ def _(c):
     wait(c, lambda got: got.kind == GOAWAY and got.code == FLOW_CONTROL_ERROR, "GOAWAY with FLOW_CONTROL_ERROR")
 
 
-@case("http2/6.9.1", "Sends multiple WINDOW_UPDATE frames increasing the flow control window to above 2^31-1 on a stream")
+@case(
+    "http2/6.9.1", "Sends multiple WINDOW_UPDATE frames increasing the flow control window to above 2^31-1 on a stream"
+)
 def _(c):
     c.headers(fields=c.post(), flags=END_HEADERS)
     for _ in range(2):
         c.frame(WINDOW_UPDATE, 0, 1, struct.pack(">I", (1 << 31) - 1))
-    wait(c, lambda got: got.kind == RST_STREAM and got.stream == 1 and got.code == FLOW_CONTROL_ERROR,
-         "RST_STREAM with FLOW_CONTROL_ERROR")
+    wait(
+        c,
+        lambda got: got.kind == RST_STREAM and got.stream == 1 and got.code == FLOW_CONTROL_ERROR,
+        "RST_STREAM with FLOW_CONTROL_ERROR",
+    )
 
 
 @case("http2/6.9.2", "Changes SETTINGS_INITIAL_WINDOW_SIZE after sending HEADERS frame")
@@ -644,6 +686,7 @@ def _(c):
 
 # 7 Error codes
 
+
 @case("http2/7", "Sends a GOAWAY frame with unknown error code")
 def _(c):
     c.frame(GOAWAY, 0, 0, struct.pack(">II", 0, 0xFF))
@@ -659,6 +702,7 @@ def _(c):
 
 # 8 HTTP message exchanges
 
+
 @case("http2/8.1", "Sends a second HEADERS frame without the END_STREAM flag")
 def _(c):
     c.headers(fields=c.post(), flags=END_HEADERS)
@@ -669,18 +713,28 @@ def _(c):
 
 def malformed(section, name, fields):
     """A request that is malformed by its fields alone (RFC 9113, section 8.1.1)."""
+
     @case(section, name)
     def _(c):
         c.headers(fields=fields(c))
         error(c, PROTOCOL_ERROR)
 
 
-malformed("http2/8.1.2", "Sends a HEADERS frame that contains the header field name in uppercase letters",
-          lambda c: [*c.request, ("X-TEST", "ok")])
-malformed("http2/8.1.2.1", "Sends a HEADERS frame that contains a unknown pseudo-header field",
-          lambda c: [*c.request, (":test", "ok")])
-malformed("http2/8.1.2.1", "Sends a HEADERS frame that contains the pseudo-header field defined for response",
-          lambda c: [*c.request, (":status", "200")])
+malformed(
+    "http2/8.1.2",
+    "Sends a HEADERS frame that contains the header field name in uppercase letters",
+    lambda c: [*c.request, ("X-TEST", "ok")],
+)
+malformed(
+    "http2/8.1.2.1",
+    "Sends a HEADERS frame that contains a unknown pseudo-header field",
+    lambda c: [*c.request, (":test", "ok")],
+)
+malformed(
+    "http2/8.1.2.1",
+    "Sends a HEADERS frame that contains the pseudo-header field defined for response",
+    lambda c: [*c.request, (":status", "200")],
+)
 
 
 @case("http2/8.1.2.1", "Sends a HEADERS frame that contains a pseudo-header field as trailers")
@@ -699,36 +753,68 @@ def _(c):
     error(c, PROTOCOL_ERROR)
 
 
-malformed("http2/8.1.2.1",
-          "Sends a HEADERS frame that contains a pseudo-header field that appears in a header block after a regular header field",
-          lambda c: [("x-test", "ok"), *c.request])
-malformed("http2/8.1.2.2", "Sends a HEADERS frame that contains the connection-specific header field",
-          lambda c: [*c.request, ("connection", "keep-alive")])
-malformed("http2/8.1.2.2", "Sends a HEADERS frame that contains the TE header field with any value other than \"trailers\"",
-          lambda c: [*c.request, ("te", "trailers, deflate")])
-malformed("http2/8.1.2.3", "Sends a HEADERS frame with empty \":path\" pseudo-header field",
-          lambda c: [c.request[0], c.request[1], (":path", ""), c.request[3]])
-malformed("http2/8.1.2.3", "Sends a HEADERS frame that omits \":method\" pseudo-header field", lambda c: c.request[1:])
-malformed("http2/8.1.2.3", "Sends a HEADERS frame that omits \":scheme\" pseudo-header field",
-          lambda c: [c.request[0], *c.request[2:]])
-malformed("http2/8.1.2.3", "Sends a HEADERS frame that omits \":path\" pseudo-header field",
-          lambda c: [*c.request[:2], c.request[3]])
-malformed("http2/8.1.2.3", "Sends a HEADERS frame with duplicated \":method\" pseudo-header field",
-          lambda c: [c.request[0], *c.request])
-malformed("http2/8.1.2.3", "Sends a HEADERS frame with duplicated \":scheme\" pseudo-header field",
-          lambda c: [c.request[1], *c.request])
-malformed("http2/8.1.2.3", "Sends a HEADERS frame with duplicated \":path\" pseudo-header field",
-          lambda c: [c.request[2], *c.request])
+malformed(
+    "http2/8.1.2.1",
+    "Sends a HEADERS frame that contains a pseudo-header field that appears in a header block after a regular header field",
+    lambda c: [("x-test", "ok"), *c.request],
+)
+malformed(
+    "http2/8.1.2.2",
+    "Sends a HEADERS frame that contains the connection-specific header field",
+    lambda c: [*c.request, ("connection", "keep-alive")],
+)
+malformed(
+    "http2/8.1.2.2",
+    'Sends a HEADERS frame that contains the TE header field with any value other than "trailers"',
+    lambda c: [*c.request, ("te", "trailers, deflate")],
+)
+malformed(
+    "http2/8.1.2.3",
+    'Sends a HEADERS frame with empty ":path" pseudo-header field',
+    lambda c: [c.request[0], c.request[1], (":path", ""), c.request[3]],
+)
+malformed("http2/8.1.2.3", 'Sends a HEADERS frame that omits ":method" pseudo-header field', lambda c: c.request[1:])
+malformed(
+    "http2/8.1.2.3",
+    'Sends a HEADERS frame that omits ":scheme" pseudo-header field',
+    lambda c: [c.request[0], *c.request[2:]],
+)
+malformed(
+    "http2/8.1.2.3",
+    'Sends a HEADERS frame that omits ":path" pseudo-header field',
+    lambda c: [*c.request[:2], c.request[3]],
+)
+malformed(
+    "http2/8.1.2.3",
+    'Sends a HEADERS frame with duplicated ":method" pseudo-header field',
+    lambda c: [c.request[0], *c.request],
+)
+malformed(
+    "http2/8.1.2.3",
+    'Sends a HEADERS frame with duplicated ":scheme" pseudo-header field',
+    lambda c: [c.request[1], *c.request],
+)
+malformed(
+    "http2/8.1.2.3",
+    'Sends a HEADERS frame with duplicated ":path" pseudo-header field',
+    lambda c: [c.request[2], *c.request],
+)
 
 
-@case("http2/8.1.2.6", "Sends a HEADERS frame with the \"content-length\" header field which does not equal the DATA frame payload length")
+@case(
+    "http2/8.1.2.6",
+    'Sends a HEADERS frame with the "content-length" header field which does not equal the DATA frame payload length',
+)
 def _(c):
     c.headers(fields=c.post(("content-length", "1")), flags=END_HEADERS)
     c.data()
     error(c, PROTOCOL_ERROR)
 
 
-@case("http2/8.1.2.6", "Sends a HEADERS frame with the \"content-length\" header field which does not equal the sum of the multiple DATA frames payload length")
+@case(
+    "http2/8.1.2.6",
+    'Sends a HEADERS frame with the "content-length" header field which does not equal the sum of the multiple DATA frames payload length',
+)
 def _(c):
     c.headers(fields=c.post(("content-length", "1")), flags=END_HEADERS)
     c.data(flags=0)
@@ -745,6 +831,7 @@ def _(c):
 
 # Generic: what must be accepted
 
+
 def accepted(section, name, send, expect=response):
     @case(section, name)
     def _(c):
@@ -760,6 +847,7 @@ def each(*steps):
     def send(c):
         for step in steps:
             step(c)
+
     return send
 
 
@@ -768,79 +856,171 @@ def has_data(c):
 
 
 accepted("generic/2", "Sends a PRIORITY frame on idle stream", lambda c: priority(c, 1), alive)
-accepted("generic/2", "Sends a WINDOW_UPDATE frame on half-closed (remote) stream",
-         each(lambda c: c.headers(), lambda c: c.frame(WINDOW_UPDATE, 0, 1, struct.pack(">I", 1))), has_data)
-accepted("generic/2", "Sends a PRIORITY frame on half-closed (remote) stream",
-         each(lambda c: c.headers(), lambda c: priority(c, 1)), has_data)
-accepted("generic/2", "Sends a RST_STREAM frame on half-closed (remote) stream",
-         each(lambda c: c.headers(), lambda c: c.frame(RST_STREAM, 0, 1, struct.pack(">I", CANCEL))), pong_or_closed)
-accepted("generic/2", "Sends a PRIORITY frame on closed stream",
-         each(lambda c: c.headers(), stream_end, lambda c: priority(c, 1)), alive)
-accepted("generic/3.1", "Sends a DATA frame", each(lambda c: c.headers(fields=c.post(), flags=END_HEADERS), lambda c: c.data()))
-accepted("generic/3.1", "Sends multiple DATA frames",
-         each(lambda c: c.headers(fields=c.post(), flags=END_HEADERS), lambda c: c.data(flags=0), lambda c: c.data()))
-accepted("generic/3.1", "Sends a DATA frame with padding",
-         each(lambda c: c.headers(fields=c.post(), flags=END_HEADERS),
-              lambda c: c.frame(DATA, END_STREAM | PADDED, 1, b"\x06test" + bytes(6))))
+accepted(
+    "generic/2",
+    "Sends a WINDOW_UPDATE frame on half-closed (remote) stream",
+    each(lambda c: c.headers(), lambda c: c.frame(WINDOW_UPDATE, 0, 1, struct.pack(">I", 1))),
+    has_data,
+)
+accepted(
+    "generic/2",
+    "Sends a PRIORITY frame on half-closed (remote) stream",
+    each(lambda c: c.headers(), lambda c: priority(c, 1)),
+    has_data,
+)
+accepted(
+    "generic/2",
+    "Sends a RST_STREAM frame on half-closed (remote) stream",
+    each(lambda c: c.headers(), lambda c: c.frame(RST_STREAM, 0, 1, struct.pack(">I", CANCEL))),
+    pong_or_closed,
+)
+accepted(
+    "generic/2",
+    "Sends a PRIORITY frame on closed stream",
+    each(lambda c: c.headers(), stream_end, lambda c: priority(c, 1)),
+    alive,
+)
+accepted(
+    "generic/3.1",
+    "Sends a DATA frame",
+    each(lambda c: c.headers(fields=c.post(), flags=END_HEADERS), lambda c: c.data()),
+)
+accepted(
+    "generic/3.1",
+    "Sends multiple DATA frames",
+    each(lambda c: c.headers(fields=c.post(), flags=END_HEADERS), lambda c: c.data(flags=0), lambda c: c.data()),
+)
+accepted(
+    "generic/3.1",
+    "Sends a DATA frame with padding",
+    each(
+        lambda c: c.headers(fields=c.post(), flags=END_HEADERS),
+        lambda c: c.frame(DATA, END_STREAM | PADDED, 1, b"\x06test" + bytes(6)),
+    ),
+)
 accepted("generic/3.2", "Sends a HEADERS frame", lambda c: c.headers())
-accepted("generic/3.2", "Sends a HEADERS frame with padding",
-         lambda c: c.frame(HEADERS, END_STREAM | END_HEADERS | PADDED, 1, b"\x06" + block(c.request) + bytes(6)))
-accepted("generic/3.2", "Sends a HEADERS frame with priority",
-         lambda c: c.frame(HEADERS, END_STREAM | END_HEADERS | PRIORITY_FLAG, 1, bytes([0, 0, 0, 0, 255]) + block(c.request)))
+accepted(
+    "generic/3.2",
+    "Sends a HEADERS frame with padding",
+    lambda c: c.frame(HEADERS, END_STREAM | END_HEADERS | PADDED, 1, b"\x06" + block(c.request) + bytes(6)),
+)
+accepted(
+    "generic/3.2",
+    "Sends a HEADERS frame with priority",
+    lambda c: c.frame(
+        HEADERS, END_STREAM | END_HEADERS | PRIORITY_FLAG, 1, bytes([0, 0, 0, 0, 255]) + block(c.request)
+    ),
+)
 accepted("generic/3.3", "Sends a PRIORITY frame with priority 1", each(lambda c: priority(c, 1), lambda c: c.headers()))
-accepted("generic/3.3", "Sends a PRIORITY frame with priority 256",
-         each(lambda c: priority(c, 1, 255), lambda c: c.headers()))
-accepted("generic/3.3", "Sends a PRIORITY frame with stream dependency",
-         each(lambda c: priority(c, 1, 255, 3), lambda c: c.headers()))
-accepted("generic/3.3", "Sends a PRIORITY frame with exclusive",
-         each(lambda c: priority(c, 1, 255, 3, 1), lambda c: c.headers()))
-accepted("generic/3.3", "Sends a PRIORITY frame for an idle stream, then send a HEADER frame for a lower stream ID",
-         each(lambda c: priority(c, 3, 255), lambda c: c.headers()))
-accepted("generic/3.4", "Sends a RST_STREAM frame",
-         each(lambda c: c.headers(flags=END_HEADERS), lambda c: c.frame(RST_STREAM, 0, 1, struct.pack(">I", CANCEL))),
-         pong_or_closed)
+accepted(
+    "generic/3.3",
+    "Sends a PRIORITY frame with priority 256",
+    each(lambda c: priority(c, 1, 255), lambda c: c.headers()),
+)
+accepted(
+    "generic/3.3",
+    "Sends a PRIORITY frame with stream dependency",
+    each(lambda c: priority(c, 1, 255, 3), lambda c: c.headers()),
+)
+accepted(
+    "generic/3.3",
+    "Sends a PRIORITY frame with exclusive",
+    each(lambda c: priority(c, 1, 255, 3, 1), lambda c: c.headers()),
+)
+accepted(
+    "generic/3.3",
+    "Sends a PRIORITY frame for an idle stream, then send a HEADER frame for a lower stream ID",
+    each(lambda c: priority(c, 3, 255), lambda c: c.headers()),
+)
+accepted(
+    "generic/3.4",
+    "Sends a RST_STREAM frame",
+    each(lambda c: c.headers(flags=END_HEADERS), lambda c: c.frame(RST_STREAM, 0, 1, struct.pack(">I", CANCEL))),
+    pong_or_closed,
+)
 accepted("generic/3.5", "Sends a SETTINGS frame", lambda c: c.settings_frame((ENABLE_PUSH, 0)), settings_ack)
 accepted("generic/3.7", "Sends a PING frame", lambda c: c.ping(), pong)
 accepted("generic/3.8", "Sends a GOAWAY frame", lambda c: c.frame(GOAWAY, 0, 0, bytes(8)), pong_or_closed)
-accepted("generic/3.9", "Sends a WINDOW_UPDATE frame with stream ID 0",
-         lambda c: c.frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1)), alive)
-accepted("generic/3.9", "Sends a WINDOW_UPDATE frame with stream ID 1",
-         each(lambda c: c.headers(flags=END_HEADERS), lambda c: c.frame(WINDOW_UPDATE, 0, 1, struct.pack(">I", 1)),
-              lambda c: c.data()))
+accepted(
+    "generic/3.9",
+    "Sends a WINDOW_UPDATE frame with stream ID 0",
+    lambda c: c.frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1)),
+    alive,
+)
+accepted(
+    "generic/3.9",
+    "Sends a WINDOW_UPDATE frame with stream ID 1",
+    each(
+        lambda c: c.headers(flags=END_HEADERS),
+        lambda c: c.frame(WINDOW_UPDATE, 0, 1, struct.pack(">I", 1)),
+        lambda c: c.data(),
+    ),
+)
 accepted("generic/3.10", "Sends a CONTINUATION frame", each(lambda c: c.headers(flags=END_STREAM), more_fields))
-accepted("generic/3.10", "Sends multiple CONTINUATION frames",
-         each(lambda c: c.headers(flags=END_STREAM), lambda c: more_fields(c, flags=0), more_fields))
+accepted(
+    "generic/3.10",
+    "Sends multiple CONTINUATION frames",
+    each(lambda c: c.headers(flags=END_STREAM), lambda c: more_fields(c, flags=0), more_fields),
+)
 accepted("generic/4", "Sends a GET request", lambda c: c.headers())
 accepted("generic/4", "Sends a HEAD request", lambda c: c.headers(fields=[(":method", "HEAD"), *c.request[1:]]))
-accepted("generic/4", "Sends a POST request",
-         each(lambda c: c.headers(fields=c.post(), flags=END_HEADERS), lambda c: c.data()))
-accepted("generic/4", "Sends a POST request with trailers",
-         each(lambda c: c.headers(fields=c.post(("trailer", "x-test")), flags=END_HEADERS), lambda c: c.data(flags=0),
-              lambda c: c.headers(fields=[("x-test", "ok")])))
+accepted(
+    "generic/4",
+    "Sends a POST request",
+    each(lambda c: c.headers(fields=c.post(), flags=END_HEADERS), lambda c: c.data()),
+)
+accepted(
+    "generic/4",
+    "Sends a POST request with trailers",
+    each(
+        lambda c: c.headers(fields=c.post(("trailer", "x-test")), flags=END_HEADERS),
+        lambda c: c.data(flags=0),
+        lambda c: c.headers(fields=[("x-test", "ok")]),
+    ),
+)
 
 NAME, VALUE = b"\x06x-test", b"\x04test"
 # "x-test" and "test" in the code of RFC 7541, appendix B.
 CODED_NAME, CODED_VALUE = b"\x85\xf2\xb2\x4a\x84\xff", b"\x83\x49\x50\x9f"
 # user-agent is entry 58 of the static table.
-for section, indexed, new, bits in (("with incremental indexing", 0x40, 0x40, 6), ("without indexing", 0x00, 0x00, 4),
-                                    ("never indexed", 0x10, 0x10, 4)):
-    for name, field in (("indexed name", integer(58, bits, indexed) + VALUE),
-                        ("indexed name (with Huffman coding)", integer(58, bits, indexed) + CODED_VALUE),
-                        ("new name", bytes([new]) + NAME + VALUE),
-                        ("new name (with Huffman coding)", bytes([new]) + CODED_NAME + CODED_VALUE)):
-        accepted("generic/5", f"Sends a literal header field {section} - {name}",
-                 lambda c, field=field: c.headers(more=field))
-accepted("generic/5", "Sends a indexed header field representation",
-         # accept-encoding: gzip, deflate is entry 16 of the static table.
-         lambda c: c.headers(more=integer(16, 7, 0x80)))
-accepted("generic/5", "Sends a dynamic table size update",
-         lambda c: c.frame(HEADERS, END_STREAM | END_HEADERS, 1, integer(128, 5, 0x20) + block(c.request)))
-accepted("generic/5", "Sends multiple dynamic table size update",
-         lambda c: c.frame(HEADERS, END_STREAM | END_HEADERS, 1,
-                           integer(128, 5, 0x20) + integer(4096, 5, 0x20) + block(c.request)))
+for section, indexed, new, bits in (
+    ("with incremental indexing", 0x40, 0x40, 6),
+    ("without indexing", 0x00, 0x00, 4),
+    ("never indexed", 0x10, 0x10, 4),
+):
+    for name, field in (
+        ("indexed name", integer(58, bits, indexed) + VALUE),
+        ("indexed name (with Huffman coding)", integer(58, bits, indexed) + CODED_VALUE),
+        ("new name", bytes([new]) + NAME + VALUE),
+        ("new name (with Huffman coding)", bytes([new]) + CODED_NAME + CODED_VALUE),
+    ):
+        accepted(
+            "generic/5",
+            f"Sends a literal header field {section} - {name}",
+            lambda c, field=field: c.headers(more=field),
+        )
+accepted(
+    "generic/5",
+    "Sends a indexed header field representation",
+    # accept-encoding: gzip, deflate is entry 16 of the static table.
+    lambda c: c.headers(more=integer(16, 7, 0x80)),
+)
+accepted(
+    "generic/5",
+    "Sends a dynamic table size update",
+    lambda c: c.frame(HEADERS, END_STREAM | END_HEADERS, 1, integer(128, 5, 0x20) + block(c.request)),
+)
+accepted(
+    "generic/5",
+    "Sends multiple dynamic table size update",
+    lambda c: c.frame(
+        HEADERS, END_STREAM | END_HEADERS, 1, integer(128, 5, 0x20) + integer(4096, 5, 0x20) + block(c.request)
+    ),
+)
 
 
 # HPACK: what cannot be decoded
+
 
 def undecodable(section, name, more=b"", before=b""):
     @case(section, name)
@@ -850,20 +1030,35 @@ def undecodable(section, name, more=b"", before=b""):
 
 
 undecodable("hpack/2.3.3", "Sends a indexed header field representation with invalid index", integer(70, 7, 0x80))
-undecodable("hpack/2.3.3", "Sends a literal header field representation with invalid index", integer(70, 6, 0x40) + b"\x00")
+undecodable(
+    "hpack/2.3.3", "Sends a literal header field representation with invalid index", integer(70, 6, 0x40) + b"\x00"
+)
 undecodable("hpack/4.2", "Sends a dynamic table size update at the end of header block", integer(1, 5, 0x20))
-undecodable("hpack/5.2", "Sends a Huffman-encoded string literal representation with padding longer than 7 bits",
-            b"\x00" + CODED_NAME + b"\x84\x49\x50\x9f\xff")
-undecodable("hpack/5.2", "Sends a Huffman-encoded string literal representation padded by zero",
-            b"\x00" + CODED_NAME + b"\x83\x49\x50\x90")
-undecodable("hpack/5.2", "Sends a Huffman-encoded string literal representation containing the EOS symbol",
-            b"\x00" + CODED_NAME + b"\x87\x49\x51\xff\xff\xff\xfa\x7f")
+undecodable(
+    "hpack/5.2",
+    "Sends a Huffman-encoded string literal representation with padding longer than 7 bits",
+    b"\x00" + CODED_NAME + b"\x84\x49\x50\x9f\xff",
+)
+undecodable(
+    "hpack/5.2",
+    "Sends a Huffman-encoded string literal representation padded by zero",
+    b"\x00" + CODED_NAME + b"\x83\x49\x50\x90",
+)
+undecodable(
+    "hpack/5.2",
+    "Sends a Huffman-encoded string literal representation containing the EOS symbol",
+    b"\x00" + CODED_NAME + b"\x87\x49\x51\xff\xff\xff\xfa\x7f",
+)
 undecodable("hpack/6.1", "Sends a indexed header field representation with index 0", b"\x80")
-undecodable("hpack/6.3", "Sends a dynamic table size update larger than the value of SETTINGS_HEADER_TABLE_SIZE",
-            before=integer(4097, 5, 0x20))
+undecodable(
+    "hpack/6.3",
+    "Sends a dynamic table size update larger than the value of SETTINGS_HEADER_TABLE_SIZE",
+    before=integer(4097, 5, 0x20),
+)
 
 
 # More than h2spec has: floods that a server must end or survive
+
 
 @case("more/10.5", "Sends CONTINUATION frames without an end (CVE-2024-27316)")
 def _(c):

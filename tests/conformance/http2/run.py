@@ -25,8 +25,17 @@ from wire import Closed, Connection
 PATH = "/api/health/live"
 START_SECS = 60
 AT_ONCE = 4
-GROUPS = {"http2/3": "starting HTTP/2", "http2/4": "frames", "http2/5": "streams", "http2/6": "frame definitions",
-          "http2/7": "error codes", "http2/8": "HTTP messages", "generic": "what must be accepted", "hpack": "HPACK", "more": "beyond h2spec"}
+GROUPS = {
+    "http2/3": "starting HTTP/2",
+    "http2/4": "frames",
+    "http2/5": "streams",
+    "http2/6": "frame definitions",
+    "http2/7": "error codes",
+    "http2/8": "HTTP messages",
+    "generic": "what must be accepted",
+    "hpack": "HPACK",
+    "more": "beyond h2spec",
+}
 SETTINGS = """[server]
 listen = "127.0.0.1:{port}"
 [server.tls]
@@ -52,14 +61,41 @@ def free_port():
 def start(muster, folder):
     if not shutil.which("openssl"):
         raise SystemExit("openssl is needed to make a certificate: apt-get install openssl")
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                    "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
-                    "-keyout", "key.pem", "-out", "cert.pem"], cwd=folder, check=True, capture_output=True)
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=127.0.0.1",
+            "-addext",
+            "subjectAltName=IP:127.0.0.1",
+            "-keyout",
+            "key.pem",
+            "-out",
+            "cert.pem",
+        ],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
     port = free_port()
     (folder / "config.toml").write_text(SETTINGS.format(port=port))
     with open(folder / "muster.log", "wb") as log:
-        process = subprocess.Popen([muster.resolve(), "serve", "--config", "config.toml"], cwd=folder, stdout=log, stderr=log,
-                                   env={"MUSTER_BOOTSTRAP_KEY": "mst_conformtests_" + "c" * 43})
+        process = subprocess.Popen(
+            [muster.resolve(), "serve", "--config", "config.toml"],
+            cwd=folder,
+            stdout=log,
+            stderr=log,
+            env={"MUSTER_BOOTSTRAP_KEY": "mst_conformtests_" + "c" * 43},
+        )
     until = time.monotonic() + START_SECS
     while time.monotonic() < until and process.poll() is None:
         with contextlib.suppress(OSError):

@@ -8,10 +8,30 @@ import time
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
 END_STREAM, ACK, END_HEADERS, PADDED, PRIORITY_FLAG = 0x1, 0x1, 0x4, 0x8, 0x20
-NO_ERROR, PROTOCOL_ERROR, INTERNAL_ERROR, FLOW_CONTROL_ERROR, SETTINGS_TIMEOUT, STREAM_CLOSED, FRAME_SIZE_ERROR, \
-    REFUSED_STREAM, CANCEL, COMPRESSION_ERROR, CONNECT_ERROR, ENHANCE_YOUR_CALM = range(12)
-NAMES = {DATA: "DATA", HEADERS: "HEADERS", RST_STREAM: "RST_STREAM", SETTINGS: "SETTINGS", PING: "PING",
-         GOAWAY: "GOAWAY", WINDOW_UPDATE: "WINDOW_UPDATE", CONTINUATION: "CONTINUATION"}
+(
+    NO_ERROR,
+    PROTOCOL_ERROR,
+    INTERNAL_ERROR,
+    FLOW_CONTROL_ERROR,
+    SETTINGS_TIMEOUT,
+    STREAM_CLOSED,
+    FRAME_SIZE_ERROR,
+    REFUSED_STREAM,
+    CANCEL,
+    COMPRESSION_ERROR,
+    CONNECT_ERROR,
+    ENHANCE_YOUR_CALM,
+) = range(12)
+NAMES = {
+    DATA: "DATA",
+    HEADERS: "HEADERS",
+    RST_STREAM: "RST_STREAM",
+    SETTINGS: "SETTINGS",
+    PING: "PING",
+    GOAWAY: "GOAWAY",
+    WINDOW_UPDATE: "WINDOW_UPDATE",
+    CONTINUATION: "CONTINUATION",
+}
 HEADER_TABLE_SIZE, ENABLE_PUSH, MAX_CONCURRENT_STREAMS, INITIAL_WINDOW_SIZE, MAX_FRAME_SIZE = range(1, 6)
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 WAIT_SECS = 2.0
@@ -30,7 +50,7 @@ class Frame:
     def code(self):
         """The error code of RST_STREAM and GOAWAY."""
         at = {RST_STREAM: 0, GOAWAY: 4}[self.kind]
-        return int.from_bytes(self.payload[at:at + 4], "big")
+        return int.from_bytes(self.payload[at : at + 4], "big")
 
     def __str__(self):
         code = f", code {self.code}" if self.kind in (RST_STREAM, GOAWAY) else ""
@@ -38,7 +58,12 @@ class Frame:
 
 
 def frame(kind, flags=0, stream=0, payload=b"", reserved=0):
-    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", reserved << 31 | stream) + payload
+    return (
+        struct.pack(">I", len(payload))[1:]
+        + bytes([kind, flags])
+        + struct.pack(">I", reserved << 31 | stream)
+        + payload
+    )
 
 
 def integer(number, bits, first=0):
@@ -134,8 +159,8 @@ class Connection:
             if len(self.buffer) >= 9:
                 length = int.from_bytes(self.buffer[:3], "big")
                 if len(self.buffer) >= 9 + length:
-                    head, payload = self.buffer[:9], self.buffer[9:9 + length]
-                    self.buffer = self.buffer[9 + length:]
+                    head, payload = self.buffer[:9], self.buffer[9 : 9 + length]
+                    self.buffer = self.buffer[9 + length :]
                     return Frame(head[3], head[4], int.from_bytes(head[5:9], "big") & 0x7FFFFFFF, payload)
             left = until - time.monotonic()
             if left <= 0:

@@ -40,7 +40,9 @@ class Violation(Exception):
 
 def masked(payload):
     key = os.urandom(4)
-    whole = int.from_bytes(payload, "little") ^ int.from_bytes((key * (len(payload) // 4 + 1))[:len(payload)], "little")
+    whole = int.from_bytes(payload, "little") ^ int.from_bytes(
+        (key * (len(payload) // 4 + 1))[: len(payload)], "little"
+    )
     return key + whole.to_bytes(len(payload), "little")
 
 
@@ -92,8 +94,15 @@ class Peer(States):
 
     async def handshake(self, port):
         key = base64.b64encode(os.urandom(16)).decode()
-        lines = ["GET / HTTP/1.1", f"Host: 127.0.0.1:{port}", "Upgrade: websocket", "Connection: Upgrade",
-                 f"Origin: http://127.0.0.1:{port}", f"Sec-WebSocket-Key: {key}", "Sec-WebSocket-Version: 13"]
+        lines = [
+            "GET / HTTP/1.1",
+            f"Host: 127.0.0.1:{port}",
+            "Upgrade: websocket",
+            "Connection: Upgrade",
+            f"Origin: http://127.0.0.1:{port}",
+            f"Sec-WebSocket-Key: {key}",
+            "Sec-WebSocket-Version: 13",
+        ]
         self.writer.write("\r\n".join([*lines, "", ""]).encode())
         answer = await self.reader.readuntil(b"\r\n\r\n")
         if b" 101 " not in answer.split(b"\r\n")[0]:
@@ -127,7 +136,12 @@ class Peer(States):
         if length >= 126:
             length = int.from_bytes(await self.reader.readexactly(2 if length == 126 else 8), "big")
         payload = await self.reader.readexactly(length)
-        if second & 0x80 or first & 0x70 or opcode not in (0, 1, 2, 8, 9, 10) or (opcode >= 8 and (not fin or length > 125)):
+        if (
+            second & 0x80
+            or first & 0x70
+            or opcode not in (0, 1, 2, 8, 9, 10)
+            or (opcode >= 8 and (not fin or length > 125))
+        ):
             raise Violation(1002, f"a frame that a server may not send: {first:#x} {second:#x}")
         return fin, opcode, payload
 
@@ -152,8 +166,14 @@ class Peer(States):
     def closed(self, payload):
         self.remoteCloseCode = int.from_bytes(payload[:2], "big") if len(payload) >= 2 else None
         self.remoteCloseReason = payload[2:].decode("latin-1")
-        wrong = len(payload) == 1 or self.remoteCloseCode is not None and not (
-            self.remoteCloseCode in (1000, 1001, 1002, 1003, *range(1007, 1015)) or 3000 <= self.remoteCloseCode < 5000)
+        wrong = (
+            len(payload) == 1
+            or self.remoteCloseCode is not None
+            and not (
+                self.remoteCloseCode in (1000, 1001, 1002, 1003, *range(1007, 1015))
+                or 3000 <= self.remoteCloseCode < 5000
+            )
+        )
         if wrong:
             raise Violation(1002, f"a close frame with code {self.remoteCloseCode}")
         if self.state == self.STATE_OPEN:
@@ -189,14 +209,14 @@ class Peer(States):
         if before:
             await before
         for at in range(0, len(data), size):
-            self.writer.write(data[at:at + size])
+            self.writer.write(data[at : at + size])
             await asyncio.sleep(0)
 
     def sendMessage(self, payload, isBinary=False, fragmentSize=None, sync=False, doNotCompress=False):
         if self.state != self.STATE_OPEN:
             return
         size = fragmentSize or self.autoFragmentSize or max(len(payload), 1)
-        pieces = [payload[at:at + size] for at in range(0, len(payload), size)] or [""]
+        pieces = [payload[at : at + size] for at in range(0, len(payload), size)] or [""]
         for number, piece in enumerate(pieces):
             opcode = (2 if isBinary else 1) if number == 0 else 0
             self.sendFrame(opcode, piece, fin=number + 1 == len(pieces))
@@ -255,6 +275,7 @@ class Peer(States):
         def guarded():
             if self.state != self.STATE_CLOSED:
                 call()
+
         self.timers.append(asyncio.get_running_loop().call_later(seconds, guarded))
 
     def continueLater(self, seconds, call, tag=None):

@@ -23,9 +23,19 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 LONGEST_SECS = 500
 AT_ONCE = 8
 GOOD = ("OK", "NON-STRICT", "INFORMATIONAL")
-CATEGORIES = {"1": "framing", "2": "pings and pongs", "3": "reserved bits", "4": "opcodes", "5": "fragmentation",
-              "6": "UTF-8", "7": "close", "9": "limits and performance", "10": "automatic fragmentation",
-              "12": "compression", "13": "compression parameters"}
+CATEGORIES = {
+    "1": "framing",
+    "2": "pings and pongs",
+    "3": "reserved bits",
+    "4": "opcodes",
+    "5": "fragmentation",
+    "6": "UTF-8",
+    "7": "close",
+    "9": "limits and performance",
+    "10": "automatic fragmentation",
+    "12": "compression",
+    "13": "compression parameters",
+}
 
 
 def free_port():
@@ -48,8 +58,12 @@ async def play(number, case, port, found, verbose):
     connection = peer.Peer(case)
     await connection.run(port, LONGEST_SECS)
     played = connection.case
-    found[number] = (played.behavior, played.behaviorClose, f"{played.result} {played.resultClose} "
-                     f"{connection.violation or ''} (close code {connection.remoteCloseCode})", time.monotonic() - began)
+    found[number] = (
+        played.behavior,
+        played.behaviorClose,
+        f"{played.result} {played.resultClose} {connection.violation or ''} (close code {connection.remoteCloseCode})",
+        time.monotonic() - began,
+    )
     if verbose:
         print(number, *found[number], flush=True)
 
@@ -85,13 +99,18 @@ def report(found, reasons):
         else:
             row[2] += 1
             unexpected.append(f"{number} fails: {found[number][0]}, close {found[number][1]}: {found[number][2]}")
-    print(f"\n{'WebSocket (Autobahn ' + suite.VERSION + ')':40}{'passed':>8}{'not strict':>12}{'failed':>8}{'excluded':>10}")
+    print(
+        f"\n{'WebSocket (Autobahn ' + suite.VERSION + ')':40}{'passed':>8}{'not strict':>12}{'failed':>8}{'excluded':>10}"
+    )
     for category, row in rows.items():
         print(f"{category + ' ' + CATEGORIES.get(category, ''):40}{row[0]:8}{row[1]:12}{row[2]:8}{row[3]:10}")
     total = [sum(column) for column in zip(*rows.values(), strict=True)]
     print(f"{'all':40}{total[0]:8}{total[1]:12}{total[2]:8}{total[3]:10}\n")
-    loose = [f"{number} {found[number][0].lower()}: {found[number][2]}" for number in found
-             if number not in reasons and passed(found[number]) and found[number][0] != "OK"]
+    loose = [
+        f"{number} {found[number][0].lower()}: {found[number][2]}"
+        for number in found
+        if number not in reasons and passed(found[number]) and found[number][0] != "OK"
+    ]
     for line in [*excluded.summary(reasons), *loose, *(f"UNEXPECTED {line}" for line in unexpected)]:
         print(f"  {line}")
     return unexpected
@@ -105,8 +124,11 @@ def main():
     args = parser.parse_args()
     cases = suite.load(suite.unpack(ROOT / ".tools"), peer.States)
     reasons = {number: reason for number in [*cases, *excluded.COMPRESSION] if (reason := excluded.reason(number))}
-    chosen = {number: case for number, case in cases.items()
-              if number not in reasons and (not args.case or f"{number}.".startswith(f"{args.case}."))}
+    chosen = {
+        number: case
+        for number, case in cases.items()
+        if number not in reasons and (not args.case or f"{number}.".startswith(f"{args.case}."))
+    }
     with tempfile.TemporaryDirectory() as folder:
         process, port = start(args.echo, folder)
         try:

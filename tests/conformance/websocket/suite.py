@@ -28,8 +28,22 @@ def unpack(tools):
     if not cases.is_dir():
         tools.mkdir(parents=True, exist_ok=True)
         archive = tools / f"{PACKAGE}-{VERSION}.tar.gz"
-        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
-                        "--no-binary", ":all:", "--dest", str(tools), f"{PACKAGE}=={VERSION}"], check=True)
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "download",
+                "--quiet",
+                "--no-deps",
+                "--no-binary",
+                ":all:",
+                "--dest",
+                str(tools),
+                f"{PACKAGE}=={VERSION}",
+            ],
+            check=True,
+        )
         found = hashlib.sha256(archive.read_bytes()).hexdigest()
         if found != SHA256:
             raise SystemExit(f"{archive}: SHA-256 {found}, not {SHA256}")
@@ -71,8 +85,12 @@ class Python2Array:
 
 def translate(name, source):
     # The two later categories test a compression that the server does not offer; see cases.py.
-    source = re.sub(r"^(from case(12_x_x|13_x_x|9_9_1) import|Cases\.extend\(Case1[23]_X_X\)|CaseSubCategories\.update\(Case1[23]).*$",
-                    "", source, flags=re.M)
+    source = re.sub(
+        r"^(from case(12_x_x|13_x_x|9_9_1) import|Cases\.extend\(Case1[23]_X_X\)|CaseSubCategories\.update\(Case1[23]).*$",
+        "",
+        source,
+        flags=re.M,
+    )
     source = re.sub(r"^(\s*)print\b.*$", r"\1pass", source, flags=re.M)
     source = source.replace("(object, Case, )", "(Case, )")
     source = re.sub(r"^import (binascii|array)$", "", source, flags=re.M)
