@@ -21,6 +21,8 @@ BENCHED := muster-store muster-limits muster-feed muster-network muster-gateway 
 BENCH_ARGS ?=
 # Duration of `make soak`, in minutes.
 MINUTES ?= 10
+# Duration of each test of `make fuzz`. Not SECONDS, which bash itself counts up: make hands it over from the command line.
+FUZZ_SECONDS := $(if $(filter command line,$(origin SECONDS)),$(SECONDS),60)
 
 .PHONY: help
 help: ## list the targets
@@ -85,7 +87,7 @@ bench-peers: setup-build ## benchmark the gateway beside LiteLLM, Portkey and th
 	@$(PYTHON) benches/gateway/peers.py --target "$(TARGET)" $(BENCH_ARGS)
 
 .PHONY: soak
-soak: setup-build ## run mixed load with faults for MINUTES=10: no leaks, every request ends, the ledger is consistent
+soak: setup-build ## run mixed load with faults and hostile clients for MINUTES=10: no leaks, every request ends, the ledger is consistent
 	@cargo build --release --quiet $(LOCKED) --bin muster
 	@$(PYTHON) benches/gateway/soak.py --muster "$(TARGET)/release/muster" --minutes $(MINUTES)
 
@@ -137,6 +139,18 @@ test-node: built ## test with the official OpenAI client for Node (after test-ru
 .PHONY: test-api
 test-api: built ## test the API descriptions: valid, correct for generated calls, usable by generated clients (after test-rust)
 	@$(PYTEST) tests/api
+
+.PHONY: fuzz
+fuzz: setup ## run each fuzz test for SECONDS=60, from a new seed
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) RUST_BACKTRACE=0 cargo test $(LOCKED) --workspace --test fuzz -- --nocapture
+
+.PHONY: conformance
+conformance: setup ## run the Autobahn cases for WebSocket and the h2spec cases for HTTP/2 (debug build)
+	@cargo build $(LOCKED) --workspace --bin muster --example ws_echo
+	@code=0; \
+	$(PYTHON) tests/conformance/websocket/run.py --echo "$(TARGET)/debug/examples/ws_echo" || code=1; \
+	$(PYTHON) tests/conformance/http2/run.py --muster "$(TARGET)/debug/muster" || code=1; \
+	exit $$code
 
 .PHONY: check-fmt
 check-fmt:

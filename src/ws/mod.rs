@@ -15,13 +15,13 @@ mod remembered;
 mod shard;
 mod socket_handle;
 mod sockets;
-mod wire;
+pub mod wire;
 
 pub use admission::{Admission, Admitted, FeedAuthenticator, Watch};
 pub use close::{AfterClose, Close};
 pub use command::{Command, CommandSink, Commands, Done};
 pub use counts::{Connected, Counts, MAX_PER_DEVICE};
-pub(crate) use direct::{ServerStream, upgrades};
+pub use direct::{ServerStream, upgrades};
 pub use events::listen;
 pub(crate) use handshake::bearer;
 pub use handshake::upgrade;

@@ -9,7 +9,7 @@ from server import ROOT
 
 sys.path.insert(0, str(ROOT / "benches" / "gateway"))
 
-from soaking import checks, fixture, ledger, watch  # noqa: E402
+from soaking import checks, fixture, hostile, ledger, siege, watch  # noqa: E402
 from soaking.dialects import AnswerSummary  # noqa: E402
 from soaking.traffic import Record  # noqa: E402
 
@@ -119,3 +119,54 @@ def test_descriptors_and_connections_that_are_not_given_back():
     assert not holds(checks.descriptors(before, watch.Quiet(False, 20.0, 40, 10), 24, 2))
     assert not holds(checks.descriptors(before, watch.Quiet(True, 20.0, 60, 10), 24, 2))
     assert not holds(checks.descriptors(before, watch.Quiet(True, 20.0, 90, 60), 24, 2))
+
+
+CALM, HOSTILE = (0.0, 10.0), (10.0, 20.0)
+
+
+def answered(sent, took):
+    record = Record("wide", "b", "gpt-5.6-luna", False, False, sent, "whole", sent + took, sent + took, 200)
+    return record
+
+
+def test_good_traffic_that_stays_fast_and_that_becomes_slow():
+    calm = [answered(at / 100, 0.1) for at in range(1000)]
+    for took, within in ((0.19, True), (0.25, False)):
+        slower = [answered(10 + at / 100, took) for at in range(1000)]
+        assert holds(siege.latency(calm + slower, (CALM, HOSTILE), [])) is within
+    assert not holds(siege.latency(calm, (CALM, HOSTILE), [])), "nothing was answered under hostility"
+
+
+def test_answers_while_a_provider_is_away_are_not_compared():
+    calm, slower = [answered(1.0, 0.1)], [answered(12.0, 9.0), answered(19.0, 0.1)]
+    assert holds(siege.latency(calm + slower, (CALM, HOSTILE), [11.0]))
+
+
+@pytest.mark.parametrize("most, after, within", [(300, 120, True), (600, 120, False), (300, 260, False)])
+def test_memory_under_hostility(most, after, within):
+    samples = [watch.Sample(at, 100.0 if at < 10 else most, 9) for at in range(20)]
+    assert holds(siege.memory(samples, (CALM, HOSTILE), watch.Quiet(True, after, 9, 0))) is within
+
+
+def test_a_health_route_that_answers_late_or_not():
+    for took, status, within in ((0.5, 200, True), (5.0, 200, False), (0.5, None, False)):
+        samples = [(1.0, 0.1, 200), (15.0, took, status)]
+        assert holds(siege.health(samples, (CALM, HOSTILE))) is within
+
+
+@pytest.mark.parametrize("end, within", [("429", True), ("closed", True), ("no end", False), ("500", False)])
+def test_hostile_attempts_end_properly(end, within):
+    found = [hostile.Attempt(kind, 0.0, "429", 0.1) for kind, least in siege.LEAST.items() for _ in range(least)]
+    assert holds(siege.attempts(found))
+    assert holds(siege.attempts([*found, hostile.Attempt("a slow body", 0.0, end, 80.0)])) is within
+    assert not holds(siege.attempts(found[1:])), "one attempt less than planned"
+
+
+def test_a_server_that_answers_again_late_or_never():
+    assert [holds(siege.recovery(seconds)) for seconds in (0.1, 9.0, None)] == [True, False, False]
+
+
+def test_tables_that_made_up_names_fill():
+    assert holds(siege.tables(20_000, 30_000, '{"reason": "not_found"}'))
+    assert not holds(siege.tables(20_000, 1_600_000, '{"reason": "not_found"}'))
+    assert not holds(siege.tables(20_000, 30_000, '{"reason": "unavailable"}'))

@@ -64,6 +64,8 @@ class SoakFixture:
     upstreams: dict[str, tuple[int, subprocess.Popen]]
     keys: dict[str, str]
     prices: dict[str, dict]
+    # When providers went away.
+    away: list[float] = dataclasses.field(default_factory=list)
 
     async def stats(self):
         """What each upstream has open and busy."""

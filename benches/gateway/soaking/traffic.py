@@ -160,6 +160,7 @@ async def restarts(fixture, stop, every):
         try:
             return await asyncio.wait_for(stop.wait(), every)
         except TimeoutError:
+            fixture.away.append(time.monotonic())
             for name in names:
                 await call(fixture.upstreams[name][0], "POST", "/away", "", {"seconds": 1})
 

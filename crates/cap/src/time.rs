@@ -17,10 +17,11 @@ impl CapTime {
         since_epoch(text).map(|_| Self(text.to_owned()))
     }
 
-    /// Creates a UTC timestamp with a resolution of one second. `millis` counts from the Unix epoch.
+    /// Creates a UTC timestamp with a resolution of one second. `millis` counts from the Unix epoch; a time after the
+    /// year 9999, which a timestamp of an offset can be, becomes the last second of it.
     pub fn utc(millis: u64) -> Self {
         let seconds = i64::try_from(millis / 1000).unwrap_or(i64::MAX);
-        let at = EPOCH.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(EPOCH);
+        let at = EPOCH.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(LAST);
         Self(format!(
             "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}-00:00",
             at.year(),
@@ -44,6 +45,7 @@ impl CapTime {
 }
 
 const EPOCH: DateTime = date(1970, 1, 1).at(0, 0, 0, 0);
+const LAST: DateTime = date(9999, 12, 31).at(23, 59, 59, 0);
 
 /// Parses a timestamp; returns the time from the Unix epoch to it. Every part but the date and the time of day is read
 /// here, because the parser accepts more than the standard: other separators, missing seconds, offsets of hours alone.

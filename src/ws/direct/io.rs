@@ -15,7 +15,7 @@ use actix_web::rt::net::TcpStream;
 use rustls::ServerConnection;
 
 /// A connection of the HTTP server that the feed can take over.
-pub(crate) trait ServerStream: AsyncRead + AsyncWrite + Unpin + 'static {
+pub trait ServerStream: AsyncRead + AsyncWrite + Unpin + 'static {
     /// Returns the TCP connection below.
     fn tcp(&self) -> &TcpStream;
 
@@ -44,9 +44,18 @@ impl ServerStream for TlsStream<TcpStream> {
 }
 
 /// The socket of a connection. No method blocks.
-pub(crate) enum SocketIo {
+pub enum SocketIo {
     Plain(TcpStream),
     Tls(Box<RefCell<TlsStream<TcpStream>>>),
+}
+
+impl std::fmt::Debug for SocketIo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Plain(_) => "SocketIo::Plain",
+            Self::Tls(_) => "SocketIo::Tls",
+        })
+    }
 }
 
 impl SocketIo {
@@ -113,15 +122,25 @@ impl SocketIo {
         }
     }
 
+    /// Announces the end of what is sent, while what is received can still be read.
+    pub(super) fn half_close(&self) {
+        self.finish();
+        self.shut_down_tcp(Shutdown::Write);
+    }
+
     /// Shuts the socket down in both directions, so that the other side notices even if another handle to it is open.
     pub(super) fn shut_down(&self) {
+        self.shut_down_tcp(Shutdown::Both);
+    }
+
+    fn shut_down_tcp(&self, how: Shutdown) {
         let fd = match self {
             Self::Plain(tcp) => tcp.as_fd().try_clone_to_owned(),
             Self::Tls(tls) => tls.borrow().tcp().as_fd().try_clone_to_owned(),
         };
         if let Ok(fd) = fd {
             // Fails only if the connection is already closed.
-            let _ = StdStream::from(fd).shutdown(Shutdown::Both);
+            let _ = StdStream::from(fd).shutdown(how);
         }
     }
 

@@ -16,8 +16,8 @@ use std::rc::Rc;
 
 use super::{Opening, Shard, TransportHandle};
 
-pub(crate) use io::ServerStream;
-pub(crate) use takeover::upgrades;
+pub use io::ServerStream;
+pub use takeover::upgrades;
 
 /// What a handler that admits a socket attaches to its response: how to open the connection.
 struct Takeover {

@@ -27,8 +27,8 @@ pub(super) struct Peer {
     unsent: RefCell<Bytes>,
     /// The socket accepts nothing at present: its task waits until it does.
     blocked: Cell<bool>,
-    /// Nothing follows the remaining bytes.
-    closing: Cell<bool>,
+    /// What follows the remaining bytes.
+    next: Cell<AfterWrite>,
     ended: Cell<bool>,
     task: RefCell<Option<Waker>>,
 }
@@ -40,19 +40,23 @@ impl Peer {
             if !self.send_unsent() {
                 return;
             }
-            if self.closing.get() {
-                self.io.finish();
-                return self.end();
+            match self.next.get() {
+                AfterWrite::Wait | AfterWrite::More => {}
+                AfterWrite::HalfClose => return self.io.half_close(),
+                AfterWrite::End => {
+                    self.io.finish();
+                    return self.end();
+                }
             }
             let collected = shard.collect(self.conn.get());
-            self.closing.set(collected.next == AfterWrite::End);
-            let wait = collected.next == AfterWrite::Wait;
+            let next = collected.next;
+            self.next.set(next);
             match collected.joined() {
                 Some(bytes) => *self.unsent.borrow_mut() = bytes,
-                None if self.closing.get() => continue,
+                None if matches!(next, AfterWrite::HalfClose | AfterWrite::End) => continue,
                 None => return,
             }
-            if wait {
+            if next == AfterWrite::Wait {
                 self.send_unsent();
                 return;
             }
@@ -144,7 +148,7 @@ impl Connection {
             conn: Cell::new(ConnId(u64::MAX)),
             unsent: RefCell::default(),
             blocked: Cell::new(false),
-            closing: Cell::new(false),
+            next: Cell::new(AfterWrite::Wait),
             ended: Cell::new(false),
             task: RefCell::default(),
         });

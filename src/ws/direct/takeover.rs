@@ -22,7 +22,7 @@ type HttpStream<T> = Framed<T, Codec>;
 
 /// Serves requests that want another protocol. Each is passed to `app`; if it admits a socket of the feed, the feed
 /// takes the connection over. Any other response is sent, and the connection ends.
-pub(crate) fn upgrades<T, F, B>(
+pub fn upgrades<T, F, B>(
     app: F,
     shard: Rc<Shard>,
 ) -> impl ServiceFactory<

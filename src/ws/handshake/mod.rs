@@ -29,7 +29,7 @@ pub async fn upgrade(
     let sockets = shard.sockets();
     if !switch::is_requested(request) {
         let more = match endpoint {
-            Endpoint::Feed => "",
+            Endpoint::Feed | Endpoint::Echo => "",
             Endpoint::Agents => "; an API key with the scope `agents` is such a token. `muster monitor` is a client",
         };
         let message = format!(

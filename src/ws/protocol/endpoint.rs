@@ -9,6 +9,8 @@ pub enum Endpoint {
     Feed,
     /// `GET /api/q62/dashboard/agents`
     Agents,
+    /// No route: each text is sent back to its client, for conformance tests of the transport (`examples/ws_echo.rs`).
+    Echo,
 }
 
 impl Endpoint {
@@ -17,13 +19,14 @@ impl Endpoint {
         match self {
             Self::Feed => subject.may_listen(),
             Self::Agents => subject.may_watch_agents(),
+            Self::Echo => true,
         }
     }
 
     /// Returns the channel that the server subscribes every client of this endpoint to, with a snapshot.
     pub const fn channel(self) -> Option<&'static str> {
         match self {
-            Self::Feed => None,
+            Self::Feed | Self::Echo => None,
             Self::Agents => Some("agents"),
         }
     }

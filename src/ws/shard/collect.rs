@@ -60,7 +60,11 @@ fn next(conn: &mut Conn, now: Millis) -> AfterWrite {
     // Empty queues are freed, because thousands of connections are idle.
     conn.outbox = VecDeque::new();
     (conn.behind_frames, conn.behind_bytes, conn.over) = (0, 0, None);
-    if conn.closing.is_some_and(|closing| closing.over) { AfterWrite::End } else { AfterWrite::Wait }
+    match conn.closing {
+        Some(closing) if closing.over => AfterWrite::End,
+        Some(_) if conn.reader.is_broken() => AfterWrite::HalfClose,
+        _ => AfterWrite::Wait,
+    }
 }
 
 struct Out {

@@ -71,6 +71,9 @@ pub enum AfterWrite {
     Wait,
     /// Collect again as soon as the transport accepts more.
     More,
+    /// Send nothing more, and end the transport when the other side does: its frames cannot be read any more, and so
+    /// neither can its answer to the close (RFC 6455, section 7.1.1).
+    HalfClose,
     /// End the transport.
     End,
 }

@@ -48,6 +48,11 @@ impl Reader {
         Self { buffer: BytesMut::new(), pieces: None, limit, broken: false }
     }
 
+    /// Returns whether there was an error: the bytes that follow are not read.
+    pub fn is_broken(&self) -> bool {
+        self.broken
+    }
+
     pub fn feed(&mut self, bytes: &[u8]) {
         if !self.broken {
             self.buffer.extend_from_slice(bytes);

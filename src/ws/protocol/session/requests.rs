@@ -11,6 +11,7 @@ use super::{
     CommandRequest, Effect, Opening, Peer, PendingRequest, Phase, Session, Sub, Subscriber, fault_of, outbound,
 };
 use crate::ws::Close;
+use crate::ws::protocol::Endpoint;
 use crate::ws::protocol::fault::{Fault, FaultKind};
 use crate::ws::protocol::filter::{Filter, FilterRequest};
 
@@ -29,6 +30,9 @@ impl Session {
         let limited = self.on_frame(now);
         if self.is_closed() {
             return limited;
+        }
+        if self.endpoint == Endpoint::Echo {
+            return vec![Effect::Send(text.to_owned())];
         }
         // An empty message is not an error, but it is counted.
         if text.is_empty() {
