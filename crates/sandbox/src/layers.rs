@@ -12,10 +12,10 @@ use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabiliti
 
 use crate::Policy;
 
-/// Number of threads of the whole account up to which the process may start another. The kernel counts the threads of
-/// all processes of an account, so a smaller limit would make the process depend on the load of others; this one keeps
-/// it from using up the account's own limit, usually tens of thousands. The superuser is exempt from it.
-const THREADS_OF_ACCOUNT: u64 = 4_096;
+/// Number of threads of the whole account up to which the process may start another, but at most three quarters of the
+/// account's own limit. The kernel counts the threads of all processes of an account, so a small number would make the
+/// process depend on the load of others; this one leaves the rest to the server. The superuser is exempt from it.
+const THREADS_OF_ACCOUNT: u64 = 16_384;
 /// Newest version of Landlock whose restrictions are used where the kernel has them.
 const LANDLOCK: ABI = ABI::V9;
 
@@ -44,13 +44,14 @@ pub(crate) fn has_inherited_nothing(own: usize) -> Result<(), String> {
 
 /// Sets the resource limits, none above what it was.
 pub(crate) fn limit(policy: &Policy) -> Result<(), String> {
+    let account = Resource::NPROC.get_hard().map_err(text)?;
     let limits = [
         (Resource::CORE, 0),
         (Resource::FSIZE, 0),
         (Resource::MEMLOCK, 0),
         (Resource::MSGQUEUE, 0),
         (Resource::NOFILE, policy.open_files),
-        (Resource::NPROC, THREADS_OF_ACCOUNT),
+        (Resource::NPROC, THREADS_OF_ACCOUNT.min(account / 4 * 3)),
         (Resource::CPU, policy.cpu_seconds),
     ];
     let failed: Vec<String> = limits
