@@ -94,6 +94,7 @@ const ALLOWED: &[Allowed] = &[
     allowed("muster-request-derive", &[]),
     // The quality bench embeds its corpus.
     Allowed { package: "muster-retrieval", normal: &[], dev: &["muster-models"] },
+    allowed("muster-seal", &[]),
     allowed("muster-store", &[]),
 ];
 
