@@ -11,6 +11,7 @@ mod firmware;
 mod incidents;
 mod load;
 mod memory;
+mod proxies;
 
 pub use agents::Agents;
 pub use auth::{Auth, Bound};
@@ -21,6 +22,7 @@ pub use firmware::Firmware;
 pub use incidents::Incidents;
 pub use load::{ConfigError, Flags, Source, admin_password, bootstrap_key, command_line, default_file, load, parse};
 pub use memory::Memory;
+pub use proxies::TrustedProxies;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -28,10 +30,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use muster_limits::LimitTable;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// All settings. An empty file means every default.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     pub server: Server,
@@ -55,7 +57,7 @@ pub struct Config {
     pub limits: LimitTable,
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Server {
     /// Address to listen on. Port 0 selects a free port.
@@ -72,11 +74,13 @@ pub struct Server {
     pub max_connections: usize,
     /// Origins whose web pages may call the API; none by default.
     pub cors_origins: Vec<String>,
+    /// Proxies whose `X-Forwarded-*` headers count; none by default.
+    pub trusted_proxies: TrustedProxies,
     pub tls: Tls,
 }
 
 /// HTTPS; off if both files are empty.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tls {
     /// PEM file with the server's certificate, followed by its intermediate certificates.
@@ -101,12 +105,13 @@ impl Default for Server {
             max_image_body_bytes: 24 << 20,
             max_connections: 25_000,
             cors_origins: Vec::new(),
+            trusted_proxies: TrustedProxies::default(),
             tls: Tls::default(),
         }
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Store {
     pub path: PathBuf,
@@ -121,14 +126,14 @@ impl Default for Store {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     Text,
     Json,
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Log {
     pub format: LogFormat,
@@ -143,7 +148,7 @@ impl Default for Log {
 }
 
 /// Export to an OpenTelemetry collector; off if `otlp_endpoint` is empty.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Telemetry {
     /// URL of the collector for OTLP over HTTP, without `/v1/traces`.
@@ -167,7 +172,7 @@ impl Default for Telemetry {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Llm {
     /// `auto`, a model id (`small`, `standard`, `better`), the path of a GGUF file, or `none`.
@@ -196,7 +201,7 @@ impl Default for Llm {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provider {
     pub id: String,
@@ -219,7 +224,7 @@ pub struct Provider {
 }
 
 /// Price in USD per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceSetting {
     pub input_per_million: f64,
@@ -227,7 +232,7 @@ pub struct PriceSetting {
 }
 
 /// Spending limits per calendar month (UTC). The budget of a key is part of its record.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Budget {
     /// Limit in USD by model, for all keys together.
@@ -235,7 +240,7 @@ pub struct Budget {
 }
 
 /// The embedded embedding model.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Embeddings {
     /// Number of inference threads; 0 means one per core.
@@ -260,7 +265,7 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Chain {
     /// Order of the providers. Default: the order in the file, then the embedded model.
@@ -303,6 +308,27 @@ impl Default for Chain {
             breaker_cooldown_ms: 5_000,
             breaker_hard_cooldown_ms: 300_000,
         }
+    }
+}
+
+impl Config {
+    /// Checks that the URL of the server is set where other machines reach it: links and proofs of possession are bound
+    /// to it, and the name in a request can be made up.
+    ///
+    /// # Errors
+    /// `auth.public_url` is missing.
+    pub fn check_reachable(&self) -> Result<(), ConfigError> {
+        let listen = self.server.listen;
+        if listen.ip().is_loopback() || !self.auth.public_url.is_empty() {
+            return Ok(());
+        }
+        let why = format!(
+            "is required because other machines reach server.listen, {listen}: set it to the URL under which clients reach \
+             the server, for example public_url = \"https://muster.example.org\" under [auth], or \
+             MUSTER__AUTH__PUBLIC_URL=http://192.0.2.10:{}",
+            listen.port()
+        );
+        Err(ConfigError::Bad { setting: "auth.public_url".to_owned(), why })
     }
 }
 
