@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 
-# Further arguments of the server: make run ARGS="--listen 0.0.0.0:8080"
+# Further arguments of the server: make run ARGS="--listen 127.0.0.1:9000"
 ARGS ?=
 # Embedded model of `make run` and `make bench`: small, standard, better, or auto (by the memory of this machine).
 MODEL ?= auto

@@ -37,7 +37,7 @@ use crate::system_events::{EventSources, SystemEvents};
 use crate::telemetry::Metrics;
 use crate::tls::Certificate;
 use crate::ws::{FeedAuthenticator, Sockets};
-use crate::{probes, provider_setup};
+use crate::{private_files, probes, provider_setup};
 
 /// Why the server cannot start, and how to fix it.
 #[derive(Debug, thiserror::Error)]
@@ -137,6 +137,7 @@ impl App {
     pub async fn start(config: Config, source: Source, first: InitialCredentials) -> Result<Self, StartError> {
         let clock = Clock::system();
         let sandbox = examine_sandbox(&config).await?;
+        restrict_files(&config);
         let sled = open_store(&config)?;
         let store: StoreHandle = Arc::clone(&sled) as _;
         // Actors that decide for requests run on arbiters of their own, apart from the HTTP workers and each other.
@@ -420,6 +421,19 @@ pub fn store_options(config: &Config) -> StoreOptions {
     let mut options = StoreOptions::new(&config.store.path);
     options.cache_bytes = config.store.cache_mib << 20;
     options
+}
+
+/// Takes the permissions of group and others away from files of an earlier version or a copy.
+fn restrict_files(config: &Config) {
+    match private_files::restrict(&config.store.path) {
+        Ok(0) => {}
+        Ok(changed) => {
+            tracing::warn!(changed, "files of the data folder were accessible to other users: now they are not")
+        }
+        Err(error) => {
+            tracing::error!(%error, "files of the data folder may be accessible to other users: chown and chmod them")
+        }
+    }
 }
 
 /// Opens the store.

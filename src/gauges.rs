@@ -1,6 +1,7 @@
 //! Gauges of `/metrics`, read from all parts when metrics are requested.
 
 use crate::app::App;
+use crate::report::public_path;
 
 impl App {
     /// Updates the gauges of `/metrics`.
@@ -52,7 +53,8 @@ impl App {
         if let Some(otel) = &self.otel {
             set("telemetry", "dropped_spans", otel.dropped());
         }
-        for actor in self.tree.snapshot() {
+        // Those of sessions come and go, and their names are nobody's business.
+        for actor in self.tree.snapshot().into_iter().filter(|actor| public_path(&actor.path) == actor.path) {
             set(&actor.path, "mailbox_depth", actor.mailbox_depth as u64);
             set(&actor.path, "restarts", actor.restarts);
             set(&actor.path, "refused", actor.refused);

@@ -27,6 +27,7 @@ mod models_list;
 pub mod openapi;
 pub mod otel;
 mod parameters;
+mod private_files;
 pub mod probes;
 mod provider_setup;
 mod report;

@@ -3,11 +3,13 @@
 //! A request takes the present value when it begins and keeps it to its end, so that no request sees parts of two
 //! versions.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use muster_gateway::Chain;
 use muster_providers::{EMBEDDED_PROVIDER, Registry};
 use serde::Serialize;
+use serde_json::{Map, Value};
 use tokio::sync::watch;
 use utoipa::ToSchema;
 
@@ -50,10 +52,17 @@ impl LiveReader {
 /// Result of a reload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Reloaded {
-    /// Sections that changed and are in effect now.
-    pub reloaded: Vec<&'static str>,
-    /// Sections that changed but need a restart; they stay as they were.
-    pub needs_restart: Vec<&'static str>,
+    /// Settings that changed and are in effect now, such as `chain.retries`.
+    pub reloaded: Vec<String>,
+    /// Settings that changed but need a restart; they stay as they were.
+    pub needs_restart: Vec<String>,
+}
+
+impl Reloaded {
+    /// Names every setting that differs: `merged` are the settings in effect from now on, `read` those of the file.
+    fn of(old: &Config, merged: &Config, read: &Config) -> Self {
+        Self { reloaded: differences(old, merged), needs_restart: differences(merged, read) }
+    }
 }
 
 impl App {
@@ -67,11 +76,11 @@ impl App {
         let old = self.live();
         let refused = |error: &dyn std::fmt::Display| StartError(error.to_string());
         let (read, source) = old.source.reload().map_err(|error| refused(&error))?;
-        let needs_restart = fixed(&old.config, &read);
-        let config = merged(&old.config, read);
+        read.check_reachable().map_err(|error| refused(&error))?;
+        let config = merged(&old.config, read.clone());
+        let Reloaded { reloaded, needs_restart } = Reloaded::of(&old.config, &config, &read);
         let registry = Arc::new(provider_setup::registry(&config, &*self.model)?);
         let served = provider_setup::providers(&config, &registry, &self.embedded, &old.served)?;
-        let reloaded = changed(&old.config, &config);
         if let Some(certificate) = self.certificate.get().and_then(Option::as_ref) {
             certificate.reload().map_err(|error| refused(&error))?;
         }
@@ -88,63 +97,68 @@ impl App {
     }
 }
 
-/// Returns the changed sections that need a restart.
-fn fixed(old: &Config, new: &Config) -> Vec<&'static str> {
-    let bodies = |config: &Config| config.server.clone().with_bodies_of(&config::Server::default());
-    let format = |config: &Config| config.log.format;
-    let planned = |config: &Config| config::Agents { planner_model: String::new(), ..config.agents.clone() };
-    let differ = [
-        ("server", bodies(old) != bodies(new)),
-        ("store", old.store != new.store),
-        ("log.format", format(old) != format(new)),
-        ("telemetry", old.telemetry != new.telemetry),
-        ("llm", old.llm != new.llm),
-        ("embeddings", old.embeddings != new.embeddings),
-        ("agents", planned(old) != planned(new)),
-        ("engines", old.engines != new.engines),
-        ("memory", old.memory != new.memory),
-        ("workspace", old.workspace != new.workspace),
-    ];
-    differ.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
-}
-
-/// Returns the new settings for sections that can change at run time, and the old ones for the others.
+/// Returns the settings from now on: the new value of each setting that is used at run time, and the old value of every
+/// other, so that a setting which is not listed here is reported as one that needs a restart.
 fn merged(old: &Config, new: Config) -> Config {
-    let server = old.server.clone().with_bodies_of(&new.server);
     Config {
-        server,
+        server: config::Server {
+            trusted_proxies: new.server.trusted_proxies.clone(),
+            ..old.server.clone().with_bodies_of(&new.server)
+        },
         log: config::Log { format: old.log.format, ..new.log },
-        store: old.store.clone(),
-        telemetry: old.telemetry.clone(),
-        llm: old.llm.clone(),
-        embeddings: old.embeddings.clone(),
-        agents: config::Agents { planner_model: new.agents.planner_model.clone(), ..old.agents.clone() },
-        engines: old.engines.clone(),
-        memory: old.memory.clone(),
-        workspace: old.workspace.clone(),
-        ..new
+        auth: config::Auth { public_url: new.auth.public_url, ..old.auth.clone() },
+        agents: config::Agents { planner_model: new.agents.planner_model, ..old.agents.clone() },
+        provider: new.provider,
+        chain: new.chain,
+        budget: new.budget,
+        limits: new.limits,
+        ..old.clone()
     }
 }
 
-fn changed(old: &Config, new: &Config) -> Vec<&'static str> {
-    let differ = [
-        ("server", old.server != new.server),
-        ("log.level", old.log != new.log),
-        ("provider", old.provider != new.provider),
-        ("chain", old.chain != new.chain),
-        ("budget", old.budget != new.budget),
-        ("limits", old.limits != new.limits),
-        ("agents.planner_model", old.agents != new.agents),
-    ];
-    differ.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+/// Returns the names of all settings that differ, such as `chain.retries`. It compares the serialized settings, so that
+/// it cannot miss one. A list is one setting.
+fn differences(one: &Config, other: &Config) -> Vec<String> {
+    let mut names = Vec::new();
+    match (serde_json::to_value(one), serde_json::to_value(other)) {
+        (Ok(one), Ok(other)) => compare("", &one, &other, &mut names),
+        // Settings are texts, numbers, lists and tables, all of which can be serialized.
+        (Err(error), _) | (_, Err(error)) => {
+            tracing::error!(%error, "settings cannot be compared");
+            names.push("all".to_owned());
+        }
+    }
+    // Keys of providers are not serialized. They come from the environment, which does not change while a program runs.
+    names
+}
+
+fn compare(name: &str, one: &Value, other: &Value, names: &mut Vec<String>) {
+    let (Value::Object(one), Value::Object(other)) = (one, other) else {
+        if one != other {
+            names.push(name.to_owned());
+        }
+        return;
+    };
+    let members: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+    for member in members {
+        let name = if name.is_empty() { member.clone() } else { format!("{name}.{member}") };
+        let of = |settings: &Map<String, Value>| settings.get(member).cloned().unwrap_or_default();
+        compare(&name, &of(one), &of(other), names);
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use toml::{Table, Value as Toml};
+
     use super::*;
 
+    fn reload(old: &Config, new: &Config) -> Reloaded {
+        Reloaded::of(old, &merged(old, new.clone()), new)
+    }
+
     #[test]
-    fn sections_that_need_a_restart_are_reported_and_unchanged() {
+    fn settings_that_need_a_restart_are_reported_and_unchanged() {
         let old = Config::default();
         let mut new = Config::default();
         new.server.workers = 7;
@@ -152,12 +166,85 @@ mod tests {
         new.llm.slots = 2;
         new.memory.shared = vec!["team".to_owned()];
         new.chain.retries = 4;
-        assert_eq!(fixed(&old, &new), ["server", "llm", "memory"]);
-        let merged = merged(&old, new);
+        let merged = merged(&old, new.clone());
         assert_eq!((merged.server.workers, merged.server.max_body_bytes), (0, 2048));
         assert_eq!((merged.llm.slots, merged.chain.retries), (old.llm.slots, 4));
         assert_eq!(merged.memory, old.memory);
-        assert_eq!(changed(&old, &merged), ["server", "chain"]);
-        assert!(changed(&merged, &merged).is_empty() && fixed(&merged, &merged).is_empty());
+        let Reloaded { reloaded, needs_restart } = reload(&old, &new);
+        assert_eq!(reloaded, ["chain.retries", "server.max_body_bytes"]);
+        assert_eq!(needs_restart, ["llm.slots", "memory.shared", "server.workers"]);
+        assert_eq!(reload(&old, &old), Reloaded { reloaded: Vec::new(), needs_restart: Vec::new() });
+    }
+
+    /// Values that a setting may have, one of which differs from its present one.
+    fn others(present: &Toml) -> Vec<Toml> {
+        let texts = |texts: &[&str]| texts.iter().map(|text| Toml::from(*text)).collect();
+        match present {
+            Toml::Integer(number) => [number + 1, number - 1, 1, 0, 8, 65_536].map(Toml::from).into(),
+            Toml::Float(number) => [number / 2.0, number + 0.1, 0.5].map(Toml::from).into(),
+            Toml::Boolean(flag) => vec![Toml::from(!flag)],
+            Toml::String(_) => {
+                texts(&["other", "json", "debug", "reject", "require", "off", "https://a.example", "127.0.0.1:1"])
+            }
+            Toml::Array(_) => [vec!["other"], vec!["10.0.0.0/8"], vec!["https://a.example"]].map(Toml::from).into(),
+            Toml::Table(_) | Toml::Datetime(_) => Vec::new(),
+        }
+    }
+
+    fn set(table: &mut Table, path: &[String], value: Toml) {
+        match path {
+            [key] => drop(table.insert(key.clone(), value)),
+            [section, rest @ ..] => set(table[section].as_table_mut().unwrap(), rest, value),
+            [] => {}
+        }
+    }
+
+    fn leaves(table: &Table, path: &[String], found: &mut Vec<(Vec<String>, Toml)>) {
+        for (key, value) in table {
+            let path = [path, &[key.clone()]].concat();
+            match value {
+                Toml::Table(section) => leaves(section, &path, found),
+                leaf => found.push((path, leaf.clone())),
+            }
+        }
+    }
+
+    /// Every key of the shipped config.toml, changed alone.
+    #[test]
+    fn a_reload_names_every_changed_key_of_config_toml_once() {
+        let shipped: Table = toml::from_str(include_str!("../config.toml")).unwrap();
+        let parse = |table: &Table| config::parse(&table.to_string(), "config.toml", std::iter::empty());
+        let old = parse(&shipped).unwrap();
+        let mut found = Vec::new();
+        leaves(&shipped, &[], &mut found);
+        assert!(found.len() > 130, "{}", found.len());
+        for (path, present) in found {
+            let name = path.join(".");
+            // A file of a certificate is only accepted with its key.
+            let changed = others(&present).into_iter().filter(|other| *other != present).find_map(|other| {
+                let mut table = shipped.clone();
+                set(&mut table, &path, other);
+                if name.starts_with("server.tls.") {
+                    set(&mut table, &["server", "tls", "cert"].map(str::to_owned), "a.pem".into());
+                    set(&mut table, &["server", "tls", "key"].map(str::to_owned), "b.pem".into());
+                }
+                parse(&table).ok().filter(|new| *new != old)
+            });
+            let new = changed.unwrap_or_else(|| panic!("{name}: none of the values is accepted"));
+            let Reloaded { reloaded, needs_restart } = reload(&old, &new);
+            let named = reloaded.iter().chain(&needs_restart).filter(|other| **other == name).count();
+            assert_eq!(named, 1, "{name}: {reloaded:?} {needs_restart:?}");
+        }
+    }
+
+    #[test]
+    fn a_provider_is_named_by_its_list_and_a_model_by_its_key() {
+        let old = Config::default();
+        let new = "[[provider]]\nid = \"one\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodels = [\"m\"]\n\
+                   [budget]\nmodels = { \"m\" = 5.0 }\n[limits.plan_a.enterprise]\nrequests_per_day = 7\n";
+        let new = config::parse(new, "config.toml", std::iter::empty()).unwrap();
+        let Reloaded { reloaded, needs_restart } = reload(&old, &new);
+        assert_eq!(reloaded, ["budget.models.m", "limits.plan_a.enterprise.requests_per_day", "provider"]);
+        assert!(needs_restart.is_empty(), "{needs_restart:?}");
     }
 }

@@ -66,7 +66,8 @@ pub struct StatusReport {
     /// Providers in the order of the chain, with breaker state, failure rate and latency.
     #[schema(value_type = Vec<Object>)]
     pub providers: Vec<ProviderStatus>,
-    /// Every supervised actor with its mailbox, restarts and last failure.
+    /// Every supervised actor with its mailbox, restarts and last failure. The actors of sessions are left out without the
+    /// scope `admin`.
     #[schema(value_type = Vec<Object>)]
     pub supervisors: Vec<ActorStatus>,
     /// The last failure that exceeded the restart limit of a group.
@@ -197,16 +198,40 @@ pub fn ready(app: &App) -> Result<Ready, Error> {
     Err(Error::new(Kind::Unavailable, why))
 }
 
+/// Group of the actors of sessions, whose names are identifiers of sessions.
+const SESSIONS: &str = "identity/sessions";
+
+/// Returns the path of an actor without the identifier of a session.
+pub fn public_path(path: &str) -> &str {
+    if path.starts_with(SESSIONS) { SESSIONS } else { path }
+}
+
+/// Whether a status contains the identifiers of sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionDetail {
+    Shown,
+    Hidden,
+}
+
 /// Returns the complete status of the server.
-pub async fn status(app: &App) -> StatusReport {
+pub async fn status(app: &App, sessions: SessionDetail) -> StatusReport {
+    let mut supervisors = app.tree.snapshot();
+    let mut last_escalation = app.tree.escalations().borrow().clone();
+    if sessions == SessionDetail::Hidden {
+        supervisors.retain(|actor| public_path(&actor.path) == actor.path);
+        if let Some(escalation) = &mut last_escalation {
+            escalation.path = public_path(&escalation.path).to_owned();
+        }
+    }
+
     let (index, lag) = app.memory.stats().await;
     StatusReport {
         version: env!("CARGO_PKG_VERSION"),
         started_at: app.started_at.rfc3339(),
         modules: app.health.report().modules,
         providers: app.live().chain.status(),
-        supervisors: app.tree.snapshot(),
-        last_escalation: app.tree.escalations().borrow().clone(),
+        supervisors,
+        last_escalation,
         store: app.store.stats(),
         queue: queue(app),
         engines: EngineStatus {

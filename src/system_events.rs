@@ -13,6 +13,8 @@ use muster_store::{Batch, StoreHandle};
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, watch};
 
+use crate::report::public_path;
+
 /// Publishes events of the server.
 #[derive(Clone)]
 pub(crate) struct SystemEvents {
@@ -88,7 +90,7 @@ fn breaker(it: &BreakerChanged) -> Value {
 }
 
 fn restarted(it: &RestartEvent) -> Value {
-    json!({ "actor": it.actor, "restarts": it.restarts, "why": it.why })
+    json!({ "actor": public_path(&it.actor), "restarts": it.restarts, "why": it.why })
 }
 
 type Statuses = BTreeMap<&'static str, ModuleStatus>;

@@ -219,3 +219,29 @@ async fn a49_a_test_is_only_kept_and_what_is_no_alert_is_refused() {
     let viewer = muster.person("vera", "viewer").await;
     assert_eq!(import(&viewer, &message(1, "Actual", "Alert", "")).await.status, 403);
 }
+
+/// Anybody's `X-Forwarded-Host` or `Host` set the links of the feed that other services follow.
+#[tokio::test]
+async fn a_made_up_host_does_not_set_the_links_of_the_feed() {
+    let feed = async |muster: &Muster, headers: &[(&str, &str)]| {
+        let request = muster.admin().await.request(reqwest::Method::GET, "/api/v1/alerts/feed.atom");
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        support::client::answer(request).await.text
+    };
+    let muster = Muster::start("");
+    let own = format!("http://{}/api/v1/alerts", muster.address);
+    for headers in [
+        &[("x-forwarded-host", "evil.example"), ("x-forwarded-proto", "https")][..],
+        &[("forwarded", "host=evil.example;proto=https")],
+        &[("host", "evil.example")],
+    ] {
+        let text = feed(&muster, headers).await;
+        assert!(!text.contains("evil.example") && text.contains(&own), "{headers:?}: {text}");
+    }
+    let behind = Muster::start("[server]\ntrusted_proxies = [\"127.0.0.1\"]\n");
+    let text = feed(&behind, &[("x-forwarded-host", "ops.example.org"), ("x-forwarded-proto", "https")]).await;
+    assert!(text.contains("https://ops.example.org/api/v1/alerts"), "{text}");
+    let public = Muster::start("[auth]\npublic_url = \"https://muster.example.org/\"\n");
+    let text = feed(&public, &[("x-forwarded-host", "evil.example")]).await;
+    assert!(text.contains("https://muster.example.org/api/v1/alerts") && !text.contains("evil"), "{text}");
+}

@@ -1,5 +1,5 @@
-//! `muster backup`, `restore`, `verify` and `compact`: a backup restores every acknowledged write, and a failed restore
-//! leaves no partial store.
+//! `muster backup`, `restore`, `verify` and `compact`: a backup restores every acknowledged write and nobody can read or
+//! change it, and a failed restore leaves no partial store.
 
 use crate::support;
 
@@ -16,9 +16,20 @@ use support::KEY;
 use support::client::Client;
 use support::process::{Launch, program};
 
-/// The program with `--data` of a folder.
+const WORDS: &str = "the passphrase of these tests";
+
+/// The program with `--data` of a folder, and the tests' passphrase.
 fn on(folder: &Path, args: &[&str]) -> Output {
-    program(folder).arg(args[0]).arg("--data").arg(folder.join("store")).args(&args[1..]).output().unwrap()
+    with_passphrase(folder, args, Some(WORDS))
+}
+
+fn with_passphrase(folder: &Path, args: &[&str], words: Option<&str>) -> Output {
+    let mut command = program(folder);
+    if let Some(words) = words {
+        command.env("MUSTER_BACKUP_PASSPHRASE", words);
+    }
+    command.stdin(Stdio::null());
+    command.arg(args[0]).arg("--data").arg(folder.join("store")).args(&args[1..]).output().unwrap()
 }
 
 fn json_output(output: &Output) -> Value {
@@ -85,7 +96,8 @@ async fn of_a_running_server_under_load_every_acknowledged_key_comes_back() {
         .collect();
     let file = there.path().join("muster.backup");
     let mut command = program(there.path());
-    command.args(["backup", "--json", "--server", &process.url, "--to"]).arg(&file).env("MUSTER_API_KEY", KEY);
+    command.args(["backup", "--json", "--server", &process.url, "--to"]).arg(&file);
+    command.env("MUSTER_API_KEY", KEY).env("MUSTER_BACKUP_PASSPHRASE", WORDS);
     let written = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
     assert!(json_output(&written)["records"].as_u64().unwrap() >= 11);
     for task in load {
@@ -106,14 +118,84 @@ async fn of_a_running_server_under_load_every_acknowledged_key_comes_back() {
 }
 
 #[tokio::test]
-async fn the_route_needs_the_scope_admin() {
+async fn the_route_needs_the_role_super_admin_and_a_passphrase() {
+    const PATH: &str = "/api/v1/admin/backup";
     let folder = tempfile::tempdir().unwrap();
     let process = Launch::new(folder.path()).start();
-    let admin = Client::new(&process.url).with(KEY);
-    let other = admin.make_key(&json!({ "name": "n", "scopes": ["chat"] })).await;
-    assert_eq!(admin.with(other).post("/api/v1/admin/backup", &json!({})).await.status, 403);
-    let answer = admin.post("/api/v1/admin/backup", &json!({})).await;
-    assert_eq!((answer.status, &answer.headers["content-type"]), (200, &"application/octet-stream".parse().unwrap()));
+    let operator = Client::new(&process.url).with(KEY);
+    let body = json!({ "passphrase": WORDS });
+    for scopes in [json!(["chat"]), json!(["admin"]), json!(["admin", "chat", "memory", "engines", "agents"])] {
+        let key = operator.make_key(&json!({ "name": "n", "scopes": scopes, "plan_b": "enterprise" })).await;
+        let refused = operator.with(key).post(PATH, &body).await;
+        assert_eq!(refused.status, 403, "{scopes}: {:.200}", refused.text);
+        let needed = if scopes == json!(["chat"]) { "scope `admin`" } else { "role `super_admin`" };
+        assert!(refused.text.contains(needed), "{}", refused.text);
+    }
+    for body in [json!({}), json!({ "passphrase": "too short" })] {
+        let refused = operator.post(PATH, &body).await;
+        assert_eq!(refused.status, 422, "{:.200}", refused.text);
+        assert!(refused.text.contains("passphrase"), "{}", refused.text);
+    }
+    let request = operator.post_request(PATH, &body).send().await.unwrap();
+    assert_eq!(
+        (request.status().as_u16(), &request.headers()["content-type"]),
+        (200, &"application/octet-stream".parse().unwrap())
+    );
+    let length: usize = request.headers()["content-length"].to_str().unwrap().parse().unwrap();
+    let bytes = request.bytes().await.unwrap();
+    assert_eq!(bytes.len(), length);
+    let file = folder.path().join("over-http.backup");
+    fs::write(&file, &bytes).unwrap();
+    assert_eq!(json_output(&on(folder.path(), &["verify", "--json", file.to_str().unwrap()]))["ok"], true);
+}
+
+#[test]
+fn a_backup_shows_nothing_and_needs_its_passphrase() {
+    let (source, file) = backed_up("a-name-to-look-for");
+    let bytes = fs::read(&file).unwrap();
+    let shows = |text: &[u8]| bytes.windows(text.len()).any(|window| window == text);
+    assert!(bytes.starts_with(b"MUSTSEA1") && !shows(b"a-name-to-look-for") && !shows(b"secret_sha256"));
+    let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&file).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["restore", "--from", file.to_str().unwrap()];
+    let wrong = refused(&with_passphrase(folder.path(), &args, Some("another passphrase")));
+    assert!(wrong.contains("the passphrase is wrong"), "{wrong}");
+    let missing = refused(&with_passphrase(folder.path(), &args, None));
+    assert!(missing.contains("MUSTER_BACKUP_PASSPHRASE") && missing.contains("--key-file"), "{missing}");
+    let short = refused(&with_passphrase(source.path(), &["backup", "--to", "b"], Some("short")));
+    assert!(short.contains("12 to 4096 bytes"), "{short}");
+    let key = folder.path().join("key");
+    fs::write(&key, format!("{WORDS}\n")).unwrap();
+    let by_file = [&args[..], &["--key-file", key.to_str().unwrap(), "--json"]].concat();
+    json_output(&with_passphrase(folder.path(), &by_file, None));
+    assert_eq!(names(folder.path()), ["a-name-to-look-for"]);
+}
+
+/// Backups were protected by checksums alone: whoever could write one could exchange the hash of a key, mend the
+/// checksums, and open the server after a restore.
+#[test]
+fn an_unencrypted_backup_is_restored_only_if_the_operator_says_so() {
+    let (source, _) = backed_up("one");
+    let store = SledStore::open(Options::new(source.path().join("store"))).unwrap().store;
+    let plain = store.save_snapshot(1).unwrap();
+    drop(store);
+    assert!(fs::read(&plain).unwrap().starts_with(b"MUSTSNP1"), "as backups were before");
+    let folder = tempfile::tempdir().unwrap();
+    let message = refused(&restore(folder.path(), &plain, &[]));
+    assert!(message.contains("is not encrypted") && message.contains("--unencrypted"), "{message}");
+    assert!(!folder.path().join("store/live").exists());
+    assert!(refused(&on(folder.path(), &["verify", plain.to_str().unwrap()])).contains("--unencrypted"));
+    assert_eq!(
+        json_output(&on(folder.path(), &["verify", "--unencrypted", "--json", plain.to_str().unwrap()]))["ok"],
+        true
+    );
+    json_output(&restore(folder.path(), &plain, &["--unencrypted"]));
+    assert_eq!(names(folder.path()), ["one"]);
+    let other = folder.path().join("text");
+    fs::write(&other, "something else").unwrap();
+    assert!(refused(&restore(folder.path(), &other, &[])).contains("is not a backup"));
 }
 
 #[tokio::test]
@@ -256,7 +338,8 @@ fn compaction_frees_space_and_keeps_every_record() {
 /// Runs the command and kills it after this share of the duration of a complete run; `None` lets it finish.
 fn killed_after(folder: &Path, args: &[&str], moment: Option<std::time::Duration>) {
     let mut command = program(folder);
-    command.args(args).arg("--data").arg(folder.join("store")).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.args(args).arg("--data").arg(folder.join("store")).env("MUSTER_BACKUP_PASSPHRASE", WORDS);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     let mut stdout = child.stdout.take().unwrap();
     let (sender, receiver) = mpsc::channel();

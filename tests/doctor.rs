@@ -154,6 +154,7 @@ fn readable_signing_keys_and_an_unreadable_journal_are_reported() {
 
     std::fs::remove_dir_all(store.join("feed")).unwrap();
     std::fs::write(store.join("feed"), "no folder").unwrap();
+    std::fs::set_permissions(store.join("feed"), std::fs::Permissions::from_mode(0o600)).unwrap();
     let (code, findings) = look();
     assert_eq!((code, only_bad(&findings).0), (1, "feed journal"));
 }

@@ -184,7 +184,7 @@ async fn a_rollout_goes_from_approval_to_every_device() {
     let muster = Muster::start("");
     let admin = muster.admin().await;
     let (manager, approver) = (muster.person("mia", "firmware_manager").await, muster.person("ada", "approver").await);
-    let artifact = ready(&manager).await;
+    let artifact = ready(&admin).await;
     let (one, two) = (Unit::register(&admin).await, Unit::register(&admin).await);
     let groups = json!([{ "count": 1, "success_threshold_pct": 100 }, { "pct": 100, "success_threshold_pct": 100 }]);
     let made = job_for(&manager, &artifact, json!({ "groups": groups })).await;

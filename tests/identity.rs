@@ -1,5 +1,6 @@
 //! People of the disaster network: login, sessions, tokens and permissions.
 
+mod attacked;
 mod bound;
 mod cli;
 mod crash;

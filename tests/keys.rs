@@ -222,3 +222,46 @@ async fn rotation_is_refused_where_it_would_grant_more() {
     client.delete(&format!("{KEYS}/{}", strong["id"].as_str().unwrap())).await;
     assert_eq!(client.post(&path(&strong), &json!({})).await.status, 409, "an ended key stays ended");
 }
+
+/// The scope `admin` alone revoked the operator's key.
+#[tokio::test]
+async fn no_key_revokes_or_rotates_one_that_grants_more() {
+    let muster = Muster::start("");
+    let operator = muster.client();
+    let first = operator.get(KEYS).await.json()["keys"][0]["id"].as_str().unwrap().to_owned();
+    let of = |body: Value| {
+        let operator = operator.clone();
+        async move { create(&operator, &body).await }
+    };
+    let admin = of(json!({ "name": "admin", "scopes": ["admin", "chat"] })).await;
+    let auditor = of(json!({ "name": "auditor", "scopes": ["chat"], "roles": ["auditor"] })).await;
+    let medical = of(json!({ "name": "medical", "scopes": ["medical"] })).await;
+    let pro = of(json!({ "name": "pro", "scopes": ["chat"], "plan_b": "pro" })).await;
+    let chat = of(json!({ "name": "chat", "scopes": ["chat"] })).await;
+    let by = operator.with(admin["key"].as_str().unwrap());
+    for other in [&first, auditor["id"].as_str().unwrap(), medical["id"].as_str().unwrap(), pro["id"].as_str().unwrap()]
+    {
+        let revoked = by.delete(&format!("{KEYS}/{other}")).await;
+        assert_eq!(revoked.status, 403, "{}", revoked.text);
+        assert!(revoked.text.contains("does not have it itself"), "{}", revoked.text);
+        assert_eq!(by.post(&format!("{KEYS}/{other}/rotate"), &json!({})).await.status, 403);
+    }
+    assert_eq!(operator.get("/v1/models").await.status, 200, "the operator's key is still good");
+    assert_eq!(by.delete(&format!("{KEYS}/{}", chat["id"].as_str().unwrap())).await.status, 200);
+    let grants = json!({ "name": "n", "scopes": ["chat"], "roles": ["super_admin"] });
+    assert_eq!(by.post(KEYS, &grants).await.status, 403);
+
+    // Whoever has the role `super_admin` revokes any key, but receives no secret of one that grants more.
+    let chief = of(json!({ "name": "chief", "scopes": ["admin"], "roles": ["super_admin"] })).await;
+    let chief = operator.with(chief["key"].as_str().unwrap());
+    let medical = medical["id"].as_str().unwrap();
+    assert_eq!(chief.post(&format!("{KEYS}/{medical}/rotate"), &json!({})).await.status, 403);
+    assert_eq!(chief.delete(&format!("{KEYS}/{medical}")).await.status, 200);
+
+    // The same for users, whose scopes follow from their role.
+    let user = muster.person("ada", "admin").await;
+    assert_eq!(user.delete(&format!("{KEYS}/{first}")).await.status, 403);
+    assert_eq!(user.post("/api/v1/admin/backup", &json!({ "passphrase": "a long passphrase" })).await.status, 403);
+    assert_eq!(by.delete(&format!("{KEYS}/{}", admin["id"].as_str().unwrap())).await.status, 200, "its own");
+    assert_eq!(by.get(KEYS).await.status, 401);
+}

@@ -262,3 +262,77 @@ async fn logs_for_machines_are_json_and_hold_no_secret() {
         assert!(!log.contains(secret), "a secret is in the log");
     }
 }
+
+/// Links and proofs of possession are bound to the URL of the server, so it must be set where others reach it.
+#[tokio::test]
+async fn an_address_that_others_reach_needs_the_public_url() {
+    let folder = tempfile::tempdir().unwrap();
+    for address in ["0.0.0.0:0", "[::]:0"] {
+        let message = refused(Launch::new(folder.path()).with_args(&["--listen", address]));
+        for part in
+            ["auth.public_url", address, "public_url = \"https://muster.example.org\"", "MUSTER__AUTH__PUBLIC_URL"]
+        {
+            assert!(message.contains(part), "{part}: {message}");
+        }
+    }
+    let settings = folder.path().join("config.toml");
+    std::fs::write(&settings, "[server]\nlisten = \"0.0.0.0:0\"\n[llm]\nmodel = \"none\"\n").unwrap();
+    let doctor = support::process::program(folder.path()).args(["doctor", "--json"]).output().unwrap();
+    let text = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(text.contains("public URL") && text.contains("auth.public_url"), "{text}");
+
+    let launch = Launch::new(folder.path()).with_args(&["--listen", "0.0.0.0:0"]);
+    let process = launch.with("MUSTER__AUTH__PUBLIC_URL", "http://192.0.2.10:8080").start();
+    let url = process.url.replace("0.0.0.0", "127.0.0.1");
+    assert_eq!(Client::new(&url).get("/api/health/live").await.status, 200);
+}
+
+/// Data files were readable by every user of the machine.
+#[tokio::test]
+async fn the_data_folder_belongs_to_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let exposed = || {
+        let mut found = Vec::new();
+        let mut left = vec![store.clone()];
+        while let Some(path) = left.pop() {
+            let meta = std::fs::symlink_metadata(&path).unwrap();
+            if meta.is_dir() {
+                left.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            }
+            if meta.permissions().mode() & 0o077 != 0 {
+                found.push((path, format!("{:o}", meta.permissions().mode())));
+            }
+        }
+        found
+    };
+    let process = Launch::new(folder.path()).start();
+    let client = Client::new(&process.url).with(support::KEY);
+    client.make_key(&json!({ "name": "n", "scopes": ["chat"] })).await;
+    let passphrase = json!({ "passphrase": "a long passphrase" });
+    assert_eq!(client.post_request("/api/v1/admin/backup", &passphrase).send().await.unwrap().status(), 200);
+    assert_eq!(exposed(), []);
+    process.kill();
+
+    let open = |path: &str, mode| {
+        std::fs::set_permissions(store.join(path), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for (path, mode) in [(".", 0o755), ("live", 0o755), ("live/db", 0o644), ("snapshots", 0o755), ("lock", 0o666)] {
+        open(path, mode);
+    }
+    let doctor = || {
+        let mut command = support::process::program(folder.path());
+        command.args(["doctor", "--json", "--data"]).arg(&store).env("MUSTER__LLM__MODEL", "none");
+        let findings: serde_json::Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+        let findings = findings["findings"].as_array().unwrap().clone();
+        findings.into_iter().find(|finding| finding["subject"] == "file permissions").unwrap()
+    };
+    let finding = doctor();
+    assert_eq!(finding["ok"], false, "{finding}");
+    assert!(finding["message"].as_str().unwrap().starts_with("5 files and folders"), "{finding}");
+    assert!(finding["remedy"].as_str().unwrap().contains("chmod -R go="), "{finding}");
+    drop(Launch::bare(folder.path()).start());
+    assert_eq!(exposed(), []);
+    assert_eq!(doctor()["ok"], true);
+}

@@ -53,9 +53,9 @@ pub(crate) enum Command {
     /// Check settings, store, model and providers, and print how to fix each problem. The server must be stopped.
     #[command(after_help = "Examples:\n  muster doctor\n  muster doctor --config config.toml --json")]
     Doctor(doctor::DoctorArgs),
-    /// Write the store to one verified file, from the data directory of a stopped server or from a running one (--server).
+    /// Write the store to one encrypted and verified file, from the data directory of a stopped server or from a running one (--server).
     #[command(
-        after_help = "Examples:\n  muster backup --to muster.backup\n  MUSTER_API_KEY=mst_… muster backup --server http://127.0.0.1:8080 --to muster.backup"
+        after_help = "Examples:\n  muster backup --to muster.backup\n  muster backup --to muster.backup --key-file ~/backup.key\n  MUSTER_API_KEY=mst_… muster backup --server http://127.0.0.1:8080 --to muster.backup"
     )]
     Backup(backup::BackupArgs),
     /// Restore a backup into the data directory of a stopped server. The file is verified first.

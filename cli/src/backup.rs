@@ -2,14 +2,17 @@
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use muster_store::{DataFolder, Inspection, ReplacePolicy, inspect_file};
+use muster_seal::{Passphrase, SealError, SealWriter};
+use muster_store::{DataFolder, Inspection, ReplacePolicy, inspect_backup};
 use serde_json::{Value, json};
 
 use crate::progress::Progress;
+use crate::sealed::{PassphraseArgs, Plain, SealedFile};
 use crate::{Environment, LocalServer, MissingFiles, Settings, block_on, fail, install_tls, locked};
 
 #[derive(Debug, clap::Args)]
@@ -22,6 +25,8 @@ pub(super) struct BackupArgs {
     /// URL of a running server, called with the API key in MUSTER_API_KEY [default: use the data directory].
     #[arg(long, value_name = "URL")]
     server: Option<String>,
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
     /// Overwrite an existing file.
     #[arg(long)]
     force: bool,
@@ -37,6 +42,11 @@ pub(super) struct RestoreArgs {
     /// Backup file to restore.
     #[arg(long, value_name = "FILE")]
     from: PathBuf,
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
+    /// Accept a backup of an earlier version, which is not encrypted and which anybody could have changed.
+    #[arg(long)]
+    unencrypted: bool,
     /// Move an existing store aside instead of refusing. It is not deleted.
     #[arg(long)]
     force: bool,
@@ -46,10 +56,11 @@ pub(super) struct RestoreArgs {
 }
 
 pub(super) fn backup(args: &BackupArgs, environment: &Environment, server: &impl LocalServer) -> ExitCode {
-    let result = match &args.server {
-        Some(url) => block_on(remote(url, args, environment)),
-        None => local(args, server),
-    };
+    let result = check_target(args).and_then(|()| args.passphrase.of_new_backup(environment));
+    let result = result.and_then(|passphrase| match &args.server {
+        Some(url) => block_on(remote(url, args, &passphrase, environment)),
+        None => local(args, &passphrase, server),
+    });
     let inspection = match result {
         Ok(inspection) => inspection,
         Err(error) => return fail(&error),
@@ -59,7 +70,7 @@ pub(super) fn backup(args: &BackupArgs, environment: &Environment, server: &impl
     if args.json {
         println!("{}", json!({ "file": args.to, "records": records, "bytes": bytes, "journals": inspection.journals }));
     } else {
-        println!("{}: {records} records, {bytes} bytes, read back and verified", args.to.display());
+        println!("{}: {records} records, {bytes} bytes, encrypted, read back and verified", args.to.display());
         for journal in &inspection.journals {
             println!(
                 "includes the journal {} ({} bytes): the first start after a restore applies it",
@@ -70,17 +81,25 @@ pub(super) fn backup(args: &BackupArgs, environment: &Environment, server: &impl
     ExitCode::SUCCESS
 }
 
-fn local(args: &BackupArgs, server: &impl LocalServer) -> Result<Inspection, String> {
+fn local(args: &BackupArgs, passphrase: &Passphrase, server: &impl LocalServer) -> Result<Inspection, String> {
     let options = server.store_options(&args.settings)?;
-    let through = "back it up through the server: --server http://127.0.0.1:8080, with an admin key in MUSTER_API_KEY";
+    let through = "back it up through the server: --server http://127.0.0.1:8080, with the key of a super_admin in MUSTER_API_KEY";
     let folder = DataFolder::lock(options).map_err(|error| locked(&error, through))?;
     let mut file = PendingFile::new(args)?;
     let mut progress = Progress::new("backup", "records");
-    folder.backup(&mut file.out, &mut |records| progress.update(records)).map_err(|error| error.to_string())?;
-    file.commit(args)
+    let sealed = |error: SealError| error.to_string();
+    let mut out = SealWriter::new(&mut file.out, passphrase).map_err(sealed)?;
+    folder.backup(&mut out, &mut |records| progress.update(records)).map_err(|error| error.to_string())?;
+    out.finish().map_err(sealed)?;
+    file.commit(args, passphrase)
 }
 
-async fn remote(server: &str, args: &BackupArgs, environment: &Environment) -> Result<Inspection, String> {
+async fn remote(
+    server: &str,
+    args: &BackupArgs,
+    passphrase: &Passphrase,
+    environment: &Environment,
+) -> Result<Inspection, String> {
     let key = environment.require_api_key()?;
     let mut file = PendingFile::new(args)?;
     install_tls();
@@ -89,7 +108,9 @@ async fn remote(server: &str, args: &BackupArgs, environment: &Environment) -> R
     let client = client.build().map_err(|error| error.to_string())?;
     let url = format!("{}/api/v1/admin/backup", server.trim_end_matches('/'));
     let unreachable = |error: reqwest::Error| format!("{server} does not answer: {error}");
-    let mut response = client.post(url).bearer_auth(key).send().await.map_err(unreachable)?;
+    let body = json!({ "passphrase": passphrase.reveal() }).to_string();
+    let request = client.post(url).bearer_auth(key).header("Content-Type", "application/json").body(body);
+    let mut response = request.send().await.map_err(unreachable)?;
     if !response.status().is_success() {
         let status = response.status();
         let text = response.text().await.unwrap_or_default();
@@ -105,7 +126,7 @@ async fn remote(server: &str, args: &BackupArgs, environment: &Environment) -> R
         bytes += chunk.len() as u64;
         progress.update(bytes);
     }
-    file.commit(args)
+    file.commit(args, passphrase)
 }
 
 /// A file that appears under its name only once it is complete. Until then it is a temporary file beside it.
@@ -120,7 +141,8 @@ impl PendingFile {
         let mut name = args.to.as_os_str().to_owned();
         name.push(format!(".{}.tmp", std::process::id()));
         let temporary = PathBuf::from(name);
-        let out = File::create(&temporary).map_err(|error| format!("{}: {error}", temporary.display()))?;
+        let out = File::options().write(true).create(true).truncate(true).mode(0o600).open(&temporary);
+        let out = out.map_err(|error| format!("{}: {error}", temporary.display()))?;
         Ok(Self { temporary, out: BufWriter::with_capacity(64 << 10, out) })
     }
 
@@ -129,10 +151,11 @@ impl PendingFile {
     }
 
     /// Syncs the file, reads it back and renames it.
-    fn commit(mut self, args: &BackupArgs) -> Result<Inspection, String> {
+    fn commit(mut self, args: &BackupArgs, passphrase: &Passphrase) -> Result<Inspection, String> {
         let synced = self.out.flush().and_then(|()| self.out.get_ref().sync_all());
         synced.map_err(|error| self.error(&error))?;
-        let inspection = inspect_file(&self.temporary, &[]).map_err(|error| error.to_string())?;
+        let sealed = SealedFile::new(&self.temporary, passphrase.clone());
+        let inspection = inspect_backup(&sealed, &[]).map_err(|error| error.to_string())?;
         if let Some(why) = inspection.problems.first() {
             return Err(format!("the backup cannot be read back ({why}): the file was removed"));
         }
@@ -159,8 +182,8 @@ fn check_target(args: &BackupArgs) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn restore(args: &RestoreArgs, server: &impl LocalServer) -> ExitCode {
-    let (restored, data, missing) = match restore_store(args, server) {
+pub(super) fn restore(args: &RestoreArgs, environment: &Environment, server: &impl LocalServer) -> ExitCode {
+    let (restored, data, missing) = match restore_store(args, environment, server) {
         Ok(restored) => restored,
         Err(error) => return fail(&error),
     };
@@ -180,15 +203,18 @@ pub(super) fn restore(args: &RestoreArgs, server: &impl LocalServer) -> ExitCode
 
 fn restore_store(
     args: &RestoreArgs,
+    environment: &Environment,
     server: &impl LocalServer,
 ) -> Result<(muster_store::RestoreReport, PathBuf, MissingFiles), String> {
     let options = server.store_options(&args.settings)?;
     let data = options.path.clone();
+    let plain = if args.unencrypted { Plain::Accepted } else { Plain::Refused };
+    let source = args.passphrase.source(&args.from, plain, environment)?;
     let folder = DataFolder::lock_or_create(options);
     let folder = folder.map_err(|error| locked(&error, "stop the server first (SIGTERM), then restore"))?;
     let replace = if args.force { ReplacePolicy::SetAside } else { ReplacePolicy::Never };
     let mut progress = Progress::new("restore", "records");
-    let restored = folder.restore(&args.from, replace, &mut |records| progress.update(records));
+    let restored = folder.restore(&*source, replace, &mut |records| progress.update(records));
     drop(folder);
     let restored = restored.map_err(|error| error.to_string())?;
     let missing = server.missing_files(&args.settings)?;

@@ -15,6 +15,7 @@ mod models;
 mod monitor;
 mod progress;
 mod prompt;
+mod sealed;
 mod session;
 mod signing;
 mod simulate;
@@ -27,6 +28,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use muster_store::StoreError;
+use rustix::fs::Mode;
 
 use arguments::{Cli, Command};
 
@@ -43,6 +45,8 @@ pub use users::{CreateUserArgs, UsersCommand};
 pub struct Environment {
     /// API key that servers are called with (`MUSTER_API_KEY`).
     pub api_key: Option<String>,
+    /// Passphrase of backups (`MUSTER_BACKUP_PASSPHRASE`).
+    pub backup_passphrase: Option<String>,
     /// Access token of a user that servers are called with (`MUSTER_TOKEN`).
     pub token: Option<String>,
     /// Folder in which programs keep their settings for this user (XDG Base Directory Specification).
@@ -66,7 +70,12 @@ impl Environment {
 
 /// Parses the arguments of the process and runs the command. Wrong arguments end the process with exit code 2.
 pub fn run(environment: &Environment, server: &impl LocalServer) -> ExitCode {
-    match Cli::parse().command {
+    let command = Cli::parse().command;
+    // Models may be shared by several users; whatever else a command writes is for its user only.
+    if !matches!(command, Command::Models(_)) {
+        rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    }
+    match command {
         Command::Serve(args) => exit(server.serve(&args)),
         Command::Keys(args) => keys::run(args, environment, server),
         Command::Users(args) => users::run(args, environment, server),
@@ -76,8 +85,8 @@ pub fn run(environment: &Environment, server: &impl LocalServer) -> ExitCode {
         Command::Models(args) => exit(models::run(args, environment, server)),
         Command::Doctor(args) => doctor::run(&args, server),
         Command::Backup(args) => backup::backup(&args, environment, server),
-        Command::Restore(args) => backup::restore(&args, server),
-        Command::Verify(args) => verify::verify(&args, server),
+        Command::Restore(args) => backup::restore(&args, environment, server),
+        Command::Verify(args) => verify::verify(&args, environment, server),
         Command::Compact(args) => verify::compact(&args, server),
         Command::Monitor(args) => exit(monitor::run(&args, environment)),
         Command::Simulate(args) => simulate::run(args, environment),

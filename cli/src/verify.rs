@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use muster_store::{DataFolder, Inspection, inspect_file};
+use muster_store::{DataFolder, Inspection, inspect_backup};
 use serde_json::json;
 
 use crate::progress::Progress;
-use crate::{LocalServer, Settings, fail, locked};
+use crate::sealed::{PassphraseArgs, Plain};
+use crate::{Environment, LocalServer, Settings, fail, locked};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct VerifyArgs {
@@ -15,6 +16,11 @@ pub(super) struct VerifyArgs {
     settings: Settings,
     /// Backup file to check [default: the data directory].
     file: Option<PathBuf>,
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
+    /// Accept a backup of an earlier version, which is not encrypted: its checksums show damage, not changes.
+    #[arg(long)]
+    unencrypted: bool,
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
@@ -29,8 +35,8 @@ pub(super) struct CompactArgs {
     json: bool,
 }
 
-pub(super) fn verify(args: &VerifyArgs, server: &impl LocalServer) -> ExitCode {
-    match inspect(args, server) {
+pub(super) fn verify(args: &VerifyArgs, environment: &Environment, server: &impl LocalServer) -> ExitCode {
+    match inspect(args, environment, server) {
         Ok((subject, inspection)) => {
             print(&subject, &inspection, args.json);
             if inspection.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -39,10 +45,16 @@ pub(super) fn verify(args: &VerifyArgs, server: &impl LocalServer) -> ExitCode {
     }
 }
 
-fn inspect(args: &VerifyArgs, server: &impl LocalServer) -> Result<(PathBuf, Inspection), String> {
+fn inspect(
+    args: &VerifyArgs,
+    environment: &Environment,
+    server: &impl LocalServer,
+) -> Result<(PathBuf, Inspection), String> {
     let options = server.store_options(&args.settings)?;
     if let Some(file) = &args.file {
-        let inspection = inspect_file(file, &options.migrations).map_err(|error| error.to_string())?;
+        let plain = if args.unencrypted { Plain::Accepted } else { Plain::Refused };
+        let source = args.passphrase.source(file, plain, environment)?;
+        let inspection = inspect_backup(&*source, &options.migrations).map_err(|error| error.to_string())?;
         return Ok((file.clone(), inspection));
     }
     let data = options.path.clone();

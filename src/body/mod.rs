@@ -18,7 +18,7 @@ use muster_request::{FieldFailure, Rejection, Request};
 use serde_json::Value;
 
 use crate::app::App;
-use crate::guard::{Caller, peer};
+use crate::guard::{Caller, address_name};
 
 pub use budget::{BodyBudget, BodyHold};
 pub use pace::{Pace, SharedBody, keeping};
@@ -126,7 +126,7 @@ fn hold(app: &App, request: &HttpRequest, most: usize) -> BodyHold {
     if let Some(caller) = request.extensions().get::<Caller>() {
         return app.bodies.hold(&caller.key.id, most);
     }
-    app.bodies.hold(&peer(request).map_or_else(|| "unknown".to_owned(), |address| address.to_string()), most)
+    app.bodies.hold(&address_name(app, request), most)
 }
 
 /// A body of which a first part may have been read.

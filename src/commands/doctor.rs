@@ -24,8 +24,10 @@ pub(super) fn diagnose(settings: &Settings) -> Vec<Finding> {
         Ok((config, _)) => {
             let mut findings = vec![Finding::good("settings", "all known, all within bounds")];
             findings.push(address(&config));
+            findings.extend(reachable(&config));
             findings.extend(tls(&config));
             findings.extend(telemetry(&config));
+            findings.push(folders::permissions(&config.store.path));
             findings.extend(store(&config));
             findings.push(sandbox(&config));
             let model = LocalModel::start(app::model_options(&config));
@@ -50,6 +52,20 @@ fn address(config: &Config) -> Finding {
         Ok(_) => Finding::good("address", format!("{listen} is free")),
         Err(error) => {
             Finding::bad("address", format!("{listen}: {error}"), "stop what serves there, or set server.listen")
+        }
+    }
+}
+
+/// Checks that the URL of the server is set where it must be; `None` if it need not be.
+fn reachable(config: &Config) -> Option<Finding> {
+    let listen = config.server.listen;
+    let public = &config.auth.public_url;
+    match config.check_reachable() {
+        Ok(()) if listen.ip().is_loopback() => None,
+        Ok(()) => Some(Finding::good("public URL", format!("{listen} is reached as {public}"))),
+        Err(error) => {
+            let mend = "set auth.public_url, or a loopback address as server.listen";
+            Some(Finding::bad("public URL", error.to_string(), mend))
         }
     }
 }

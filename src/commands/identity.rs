@@ -58,7 +58,7 @@ async fn on_keys(keys: &Keys, command: KeysCommand) -> Result<Value, String> {
             Ok(json!(CreatedKey { record: KeyBody::from(&*made.record), key: made.key.reveal() }))
         }
         KeysCommand::Revoke { id } => {
-            keys.revoke(id).await.map(|record| body(&record)).map_err(|error| error.to_string())
+            keys.revoke(id, KeyIssuer::Operator).await.map(|record| body(&record)).map_err(|error| error.to_string())
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::telemetry;
 
 pub(super) fn run(args: &ServeArgs) -> Result<(), String> {
     let (config, source) = load(&args.settings, args.listen).map_err(|error| error.to_string())?;
+    config.check_reachable().map_err(|error| error.to_string())?;
     let log = telemetry::start_logs(&config.log).map_err(|error| error.to_string())?;
     let bootstrap = config::bootstrap_key().map(|text| Token::parse(&text)).transpose();
     let bootstrap = bootstrap.map_err(|error| format!("MUSTER_BOOTSTRAP_KEY: {error}"))?;

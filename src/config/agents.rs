@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use muster_tasks::agent::AgentOptions;
 use muster_tasks::task::TaskSettings;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Agents {
     /// Largest number of running tasks.

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use muster_identity::{BoundBearer, Hasher, Lifetimes, LoginRates, RotationPolicy};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
 
 /// How a key-bound token is treated that is sent with the scheme `Bearer`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
     /// Accepted together with a valid proof of possession.
@@ -18,7 +18,7 @@ pub enum Bound {
     Reject,
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Auth {
     /// Issuer (`iss`) of every token.

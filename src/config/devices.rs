@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use muster_network::device::{DeviceRules, HealthRules, ReportedErrorPolicy};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
 
 /// When a device counts as degraded, as offline, or as compromised.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Devices {
     /// Battery charge in percent, below which a device is degraded.

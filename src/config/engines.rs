@@ -6,14 +6,14 @@ use std::time::Duration;
 use muster_core::Clock;
 use muster_store::StoreHandle;
 use muster_tasks::engine::{EngineOptions, SandboxMode, Worker};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
 
 /// Time after which an idle worker process ends.
 const IDLE: Duration = Duration::from_secs(60);
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Engines {
     /// Number of worker processes, each with one call at a time; 0 means one per core and one more.
@@ -61,7 +61,7 @@ fn cores() -> usize {
 }
 
 /// The folder that engines and agents may read.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Workspace {
     /// Path of the folder. Empty: none.

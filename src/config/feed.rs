@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
 use crate::ws::protocol::ProtocolOptions;
 use crate::ws::{ShardOptions, SocketOptions};
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Feed {
     /// Milliseconds for the first frame of a connection without a token in its handshake.

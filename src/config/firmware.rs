@@ -1,11 +1,11 @@
 //! Settings of firmware.
 
 use muster_network::firmware::FirmwareRules;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Firmware {
     /// Largest image, in bytes.

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use muster_network::incident::IncidentSettings;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Incidents {
     /// Minutes after which an acknowledgement lapses without activation.

@@ -124,6 +124,7 @@ pub fn command_line() -> muster_cli::Environment {
     let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     muster_cli::Environment {
         api_key: text("MUSTER_API_KEY"),
+        backup_passphrase: text("MUSTER_BACKUP_PASSPHRASE"),
         token: text("MUSTER_TOKEN"),
         config_home: folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config"))),
         temporary: std::env::temp_dir(),

@@ -1,14 +1,14 @@
 //! Settings of semantic memory.
 
 use muster_memory::{NAMESPACE, Ranking, is_namespace};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
 
 /// Largest number of shared namespaces.
 const MAX_SHARED: usize = 1_000;
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Memory {
     /// Namespaces that every key with the scope `memory` may read and write. All others are private to their owner.

@@ -11,6 +11,7 @@ mod firmware;
 mod incidents;
 mod load;
 mod memory;
+mod proxies;
 mod server;
 
 pub use agents::Agents;
@@ -22,16 +23,18 @@ pub use firmware::Firmware;
 pub use incidents::Incidents;
 pub use load::{ConfigError, Flags, Source, admin_password, bootstrap_key, command_line, default_file, load, parse};
 pub use memory::Memory;
+pub use proxies::TrustedProxies;
 
-use ipnet::IpNet;
-use muster_limits::LimitTable;
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use ipnet::IpNet;
+use muster_limits::LimitTable;
+use serde::{Deserialize, Serialize};
+
 /// All settings. An empty file means every default.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     pub server: Server,
@@ -55,7 +58,7 @@ pub struct Config {
     pub limits: LimitTable,
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Server {
     /// Address to listen on. Port 0 selects a free port.
@@ -86,11 +89,13 @@ pub struct Server {
     pub idle_seconds: u64,
     /// Origins whose web pages may call the API; none by default.
     pub cors_origins: Vec<String>,
+    /// Proxies whose `X-Forwarded-*` headers count; none by default.
+    pub trusted_proxies: TrustedProxies,
     pub tls: Tls,
 }
 
 /// HTTPS; off if both files are empty.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tls {
     /// PEM file with the server's certificate, followed by its intermediate certificates.
@@ -122,12 +127,13 @@ impl Default for Server {
             unlimited_networks: server::loopback(),
             idle_seconds: 120,
             cors_origins: Vec::new(),
+            trusted_proxies: TrustedProxies::default(),
             tls: Tls::default(),
         }
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Store {
     pub path: PathBuf,
@@ -142,14 +148,14 @@ impl Default for Store {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     Text,
     Json,
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Log {
     pub format: LogFormat,
@@ -164,7 +170,7 @@ impl Default for Log {
 }
 
 /// Export to an OpenTelemetry collector; off if `otlp_endpoint` is empty.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Telemetry {
     /// URL of the collector for OTLP over HTTP, without `/v1/traces`.
@@ -188,7 +194,7 @@ impl Default for Telemetry {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Llm {
     /// `auto`, a model id (`small`, `standard`, `better`), the path of a GGUF file, or `none`.
@@ -217,7 +223,7 @@ impl Default for Llm {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provider {
     pub id: String,
@@ -249,7 +255,7 @@ pub struct Provider {
 }
 
 /// Time limits that differ from those of `[chain]`, in milliseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TimeoutSettings {
     pub connect_ms: Option<u64>,
@@ -259,7 +265,7 @@ pub struct TimeoutSettings {
 }
 
 /// Price in USD per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceSetting {
     pub input_per_million: f64,
@@ -267,7 +273,7 @@ pub struct PriceSetting {
 }
 
 /// Spending limits per calendar month (UTC). The budget of a key is part of its record.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Budget {
     /// Limit in USD by model, for all keys together.
@@ -286,7 +292,7 @@ impl Budget {
 }
 
 /// The embedded embedding model.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Embeddings {
     /// Number of inference threads; 0 means one per core.
@@ -311,7 +317,7 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Chain {
     /// Order of the providers. Default: the order in the file, then the embedded model.
@@ -363,6 +369,27 @@ impl Default for Chain {
             breaker_cooldown_ms: 5_000,
             breaker_hard_cooldown_ms: 300_000,
         }
+    }
+}
+
+impl Config {
+    /// Checks that the URL of the server is set where other machines reach it: links and proofs of possession are bound
+    /// to it, and the name in a request can be made up.
+    ///
+    /// # Errors
+    /// `auth.public_url` is missing.
+    pub fn check_reachable(&self) -> Result<(), ConfigError> {
+        let listen = self.server.listen;
+        if listen.ip().is_loopback() || !self.auth.public_url.is_empty() {
+            return Ok(());
+        }
+        let why = format!(
+            "is required because other machines reach server.listen, {listen}: set it to the URL under which clients reach \
+             the server, for example public_url = \"https://muster.example.org\" under [auth], or \
+             MUSTER__AUTH__PUBLIC_URL=http://192.0.2.10:{}",
+            listen.port()
+        );
+        Err(ConfigError::Bad { setting: "auth.public_url".to_owned(), why })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Requirements of routes on callers, as types.
 
 use muster_core::principal::Permission;
-use muster_identity::keys::Scope;
+use muster_identity::keys::{Role, Scope};
 
 /// The limits that a request is counted against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,6 +34,8 @@ pub trait Access {
     const SCOPE: Option<Scope>;
     /// Scope that an API key needs on routes that check users by a permission.
     const SCOPE_OF_KEYS: Option<Scope> = None;
+    /// Role that a key or user needs besides.
+    const ROLE: Option<Role> = None;
     /// Permission that a user needs.
     const PERMISSION: Option<Permission> = None;
     /// Kinds of callers that are permitted.
@@ -121,6 +123,28 @@ agents! {
     AgentsRun: Permission::AgentsControl, Agents;
     /// Controlling tasks of agents.
     AgentsControl: Permission::AgentsControl, Control;
+}
+
+/// Backups, which contain everybody's data.
+#[derive(Debug, Clone, Copy)]
+pub struct SuperAdmin;
+
+impl Access for SuperAdmin {
+    const SCOPE: Option<Scope> = Some(Scope::Admin);
+    const ROLE: Option<Role> = Some(Role::SuperAdmin);
+    const METER: Meter = Meter::Status;
+}
+
+/// The keys that devices trust.
+#[derive(Debug, Clone, Copy)]
+pub struct TrustAnchorsWrite;
+
+impl Access for TrustAnchorsWrite {
+    const SCOPE: Option<Scope> = None;
+    const ROLE: Option<Role> = Some(Role::SuperAdmin);
+    const PERMISSION: Option<Permission> = Some(Permission::FirmwareWrite);
+    const BY: Callers = Callers::People;
+    const METER: Meter = Meter::Person;
 }
 
 /// A device calling for itself.

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use actix_web::{HttpMessage, HttpRequest, web};
 use muster_core::{Error, Kind};
+use muster_identity::LoginExcess;
 use muster_identity::keys::{KeyRecord, PlanA, PlanB};
 use muster_limits::{
     AdmissionPart, Admit, BucketKey, Category, Decision, Estimate, LimitUnit, LimitView, PlanLimits, Quota,
-    RateLimiter, Reservation as Reserved, Rule, Subject, Window,
+    RateLimiter, Reservation as Reserved, Rule, RuleView, Subject, Window,
 };
 
-use super::{Caller, Meter, peer};
+use super::{Caller, Meter, client_address};
 use crate::app::App;
 use crate::connections::network;
 use crate::error::HttpError;
@@ -110,23 +111,44 @@ pub(super) async fn admit(
 }
 
 /// Counts a request without a key by its client address.
-pub(super) async fn admit_address(app: &web::Data<App>, request: &HttpRequest) -> Result<(), HttpError> {
-    let key = BucketKey { subject: Subject::anonymous(&network_of(request)), category: Category::Health };
+pub async fn admit_address(app: &web::Data<App>, request: &HttpRequest) -> Result<(), HttpError> {
+    let key = BucketKey { subject: Subject::anonymous(&address_name(app, request)), category: Category::Health };
     let rules = app.live().config.limits.unauthenticated.per_minute();
     decide(app, request, key, rules, AdmissionPart::Whole, Estimate::default()).await.map(drop)
 }
 
-/// Returns the network of the client: an IPv4 address, or an IPv6 network of the size that one client is assigned.
-fn network_of(request: &HttpRequest) -> String {
-    peer(request).map_or_else(|| "unknown".to_owned(), |address| network(address).to_string())
-}
-
-/// Counts a login attempt by address and e-mail.
-pub async fn admit_login(app: &web::Data<App>, request: &HttpRequest, email: &str) -> Result<(), HttpError> {
-    let address = request.peer_addr().map_or_else(|| "unknown".to_owned(), |address| address.ip().to_string());
-    let key = BucketKey { subject: Subject::anonymous(&format!("{address} {email}")), category: Category::Login };
+/// Counts a login attempt by address and e-mail, or by device and e-mail if the account has logged in with that device
+/// before. Names that no account can have are counted together.
+pub async fn admit_login(
+    app: &web::Data<App>,
+    request: &HttpRequest,
+    device: Option<&str>,
+    email: &str,
+) -> Result<(), HttpError> {
+    let source = device.map_or_else(|| address_name(app, request), |device| format!("device {device}"));
+    let name = if email.len() <= LONGEST_NAME { email } else { "" };
+    let key = BucketKey { subject: Subject::anonymous(&format!("{source} {name}")), category: Category::Login };
     let rules = app.live().config.limits.login.per_minute();
     decide(app, request, key, rules, AdmissionPart::Whole, Estimate::default()).await.map(drop)
+}
+
+/// Longest e-mail address, in bytes (RFC 5321, section 4.5.3.1.3), with space around it.
+const LONGEST_NAME: usize = 300;
+
+/// The subject that a client without a key is counted by: its network.
+pub fn address_name(app: &App, request: &HttpRequest) -> String {
+    client_address(app, request).map_or_else(|| "unknown".to_owned(), |address| network(address).to_string())
+}
+
+/// The refusal of a login by the limits of addresses, networks and accounts, with the headers of a limited response.
+pub fn login_refused(app: &App, request: &HttpRequest, excess: LoginExcess) -> HttpError {
+    let at = app.clock.now();
+    let wait = Duration::from_secs(excess.wait.as_millis().div_ceil(1000) as u64);
+    let reset = at.plus(wait).seconds();
+    let rule = Rule::requests(excess.limit, Window::Minute);
+    let view = LimitView { rules: vec![RuleView { rule, remaining: 0, reset, more_in: wait.as_secs() }] };
+    request.extensions_mut().insert(Judged { category: Category::Login.name(), view, at: at.seconds() });
+    HttpError(excess.into())
 }
 
 async fn decide(

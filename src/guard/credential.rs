@@ -1,6 +1,5 @@
 //! Identifies the caller by the credential of the request.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use actix_web::HttpRequest;
@@ -9,7 +8,7 @@ use muster_core::{Error, Kind};
 use muster_identity::keys::{KeyRecord, KeyRejection};
 use muster_identity::{By, Credential, Scheme, user_key};
 
-use super::{Caller, Callers};
+use super::{Caller, Callers, request_url};
 use crate::app::App;
 use crate::error::Dialect;
 
@@ -68,7 +67,7 @@ fn text(request: &HttpRequest, name: HeaderName) -> Option<&str> {
 }
 
 fn person(app: &App, request: &HttpRequest, (scheme, token): (Scheme, &str)) -> Result<Caller, Error> {
-    let url = address_of(app, request);
+    let url = request_url(app, request);
     let presented = Credential { scheme, token, proof: proof(request), method: request.method().as_str(), url: &url };
     let person = app.identity.admit(&presented)?.person;
     Ok(Caller { key: Arc::new(user_key(&person)), by: Some(By::Person(person)) })
@@ -97,25 +96,6 @@ fn proof(request: &HttpRequest) -> Option<&str> {
 pub fn credential_without_token<'a>(request: &'a HttpRequest, url: &'a str) -> Credential<'a> {
     let (proof, method) = (proof(request), request.method().as_str());
     Credential { scheme: Scheme::Bearer, token: "", proof, method, url }
-}
-
-/// Returns the URL of a request as its sender knows it, without the query: `auth.public_url` if set, otherwise the
-/// requested one. Headers added by proxies are not trusted.
-pub fn address_of(app: &App, request: &HttpRequest) -> String {
-    let live = app.live();
-    let public = live.config.auth.public_url.trim_end_matches('/');
-    if !public.is_empty() {
-        return format!("{public}{}", request.path());
-    }
-    let scheme = if live.config.server.tls.on() { "https" } else { "http" };
-    // HTTP/2 has the host in the URL.
-    let host = request.uri().authority().map(|host| host.as_str()).or_else(|| text(request, header::HOST));
-    format!("{scheme}://{}{}", host.unwrap_or_default(), request.path())
-}
-
-/// Returns the client address.
-pub fn peer(request: &HttpRequest) -> Option<IpAddr> {
-    request.peer_addr().map(|address| address.ip())
 }
 
 fn key_or_person(app: &App, request: &HttpRequest) -> Result<Caller, Error> {

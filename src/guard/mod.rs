@@ -7,6 +7,7 @@
 
 mod access;
 mod admit;
+mod client;
 mod credential;
 mod expect;
 mod metered;
@@ -29,12 +30,14 @@ pub use access::{
     Access, Admin, AgentsControl, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers,
     ChatA, ChatAgent, ChatB, DeviceOrPerson, DevicesCommand, DevicesRead, DevicesWrite, EnginesRead, EnginesRun,
     FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead, IncidentsWrite, Listening,
-    MemoryForget, MemoryUse, Meter, MetricsRead, ModelsA, ModelsB, SigningKeysRotate, Status, UsersRead, UsersWrite,
+    MemoryForget, MemoryUse, Meter, MetricsRead, ModelsA, ModelsB, SigningKeysRotate, Status, SuperAdmin,
+    TrustAnchorsWrite, UsersRead, UsersWrite,
 };
 use admit::Metering;
 pub(crate) use admit::refused;
-pub use admit::{Reservation, admit_login};
-pub use credential::{address_of, credential_without_token, peer};
+pub use admit::{Reservation, address_name, admit_address, admit_login, login_refused};
+pub use client::{base_url, client_address, request_url};
+pub use credential::credential_without_token;
 pub(crate) use expect::{HeadOnly, expect_continue};
 pub use metered::{Anyone, Metered, Priced, Queried, Sent};
 pub use requirement::{Guard, GuardedArguments, Requirement};
@@ -197,6 +200,13 @@ async fn authorize<A: Access>(app: &web::Data<App>, request: &HttpRequest) -> Re
     {
         admit::admit_address(app, request).await?;
         return Err(HttpError(missing_permission(permission)));
+    }
+    if let Some(role) = A::ROLE
+        && !caller.key.roles.contains(&role)
+    {
+        admit::admit_address(app, request).await?;
+        let message = format!("this needs the role `{}`", role.name());
+        return Err(HttpError(Error::new(Kind::Forbidden, message).coded("permission_denied")));
     }
     request.extensions_mut().insert(caller.clone());
     Ok(caller)

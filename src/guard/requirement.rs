@@ -2,7 +2,7 @@
 
 use actix_web::FromRequest;
 use muster_core::principal::Permission;
-use muster_identity::keys::Scope;
+use muster_identity::keys::{Role, Scope};
 use utoipa::openapi::security::SecurityRequirement;
 
 use super::{Access, Anyone, Callers, Guarded, Metered, Open, Queried, Sent};
@@ -15,15 +15,22 @@ pub struct Requirement {
     scope: Option<Scope>,
     scope_of_keys: Option<Scope>,
     permission: Option<Permission>,
+    role: Option<Role>,
 }
 
 impl Requirement {
     /// No credential is required.
-    pub const OPEN: Self = Self { callers: None, scope: None, scope_of_keys: None, permission: None };
+    pub const OPEN: Self = Self { callers: None, scope: None, scope_of_keys: None, permission: None, role: None };
 
     /// The requirement of an [`Access`].
     pub const fn of<A: Access>() -> Self {
-        Self { callers: Some(A::BY), scope: A::SCOPE, scope_of_keys: A::SCOPE_OF_KEYS, permission: A::PERMISSION }
+        Self {
+            callers: Some(A::BY),
+            scope: A::SCOPE,
+            scope_of_keys: A::SCOPE_OF_KEYS,
+            permission: A::PERMISSION,
+            role: A::ROLE,
+        }
     }
 
     /// The same, with devices admitted too.
@@ -34,6 +41,14 @@ impl Requirement {
 
     /// The requirement as a sentence; `None` of an open route.
     pub fn sentence(&self) -> Option<String> {
+        let of_caller = self.of_caller()?;
+        Some(match self.role {
+            Some(role) => format!("{of_caller} Also requires the role `{}`.", role.name()),
+            None => of_caller,
+        })
+    }
+
+    fn of_caller(&self) -> Option<String> {
         let permission = self.permission.map(Permission::name);
         Some(match (self.callers?, self.scope.or(self.scope_of_keys).map(Scope::name), permission) {
             (Callers::KeysAndPeople, Some(scope), Some(permission)) => format!(
@@ -140,7 +155,9 @@ guarded_arguments! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::{AgentsRun, AnyDevice, AnyPerson, ChatA, DeviceOrPerson, FirmwareRead, MemoryForget};
+    use crate::guard::{
+        AgentsRun, AnyDevice, AnyPerson, ChatA, DeviceOrPerson, FirmwareRead, MemoryForget, SuperAdmin,
+    };
 
     #[test]
     fn a_requirement_names_its_scope_and_permission() {
@@ -152,6 +169,7 @@ mod tests {
             Requirement::of::<AnyPerson>(),
             Requirement::of::<AnyDevice>(),
             Requirement::of::<DeviceOrPerson>(),
+            Requirement::of::<SuperAdmin>(),
         ]
         .map(|requirement| requirement.sentence().unwrap());
         assert_eq!(
@@ -165,6 +183,8 @@ mod tests {
                 "Requires a session token.",
                 "Requires a token signed by the device.",
                 "Requires a token signed by the device, or a session token.",
+                "Requires an API key with the scope `admin`, or a session token of a user whose role has this scope. Also \
+                 requires the role `super_admin`.",
             ]
         );
         assert_eq!(Requirement::OPEN.sentence(), None);

@@ -7,7 +7,7 @@ use muster_core::{Kind, Millis};
 use muster_identity::{By, Scheme};
 use serde::Deserialize;
 
-use super::{address_of, app, caller_of};
+use super::{app, caller_of, request_url};
 use crate::error::HttpError;
 use crate::ws::protocol::{Authenticated, Subject};
 use crate::ws::{self, Admitted};
@@ -28,7 +28,7 @@ pub async fn staying(request: &HttpRequest) -> Result<Admitted, HttpError> {
             Ok(Admitted { client: Authenticated { subject: Subject::Person(person), exp: end_of(&token) }, watch })
         }
         _ => {
-            let admitted = admission.authenticate(scheme, token, None, &address_of(&app, request)).await;
+            let admitted = admission.authenticate(scheme, token, None, &request_url(&app, request)).await;
             admitted.map_err(|_| HttpError::new(Kind::Unauthenticated, "the key is not good any more"))
         }
     }

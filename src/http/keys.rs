@@ -18,7 +18,7 @@ use crate::app::App;
 use crate::envelope::IdempotencyReplay;
 use crate::error::HttpError;
 use crate::error::sets::{Agent, CallErrors, NotFound, ReadErrors, WriteErrors};
-use crate::guard::{Admin, Guarded, Metered, Priced, Queried};
+use crate::guard::{Admin, Guarded, Metered, Priced, Queried, caller_of};
 use crate::parameters::{self, PageQuery, time};
 
 /// A new API key.
@@ -35,8 +35,8 @@ pub struct NewKeyBody {
     /// Plan of interface B: `free` (default), `pro` or `enterprise`.
     #[request(schema = String)]
     pub plan_b: Option<PlanB>,
-    /// Scopes: at least one of `agents`, `chat`, `memory`, `engines`, `admin`, `medical`. A scope that the creator
-    /// lacks is rejected.
+    /// Scopes: at least one of `agents`, `chat`, `memory`, `engines`, `admin`, `medical`, `metrics`. A scope that
+    /// the creator lacks is rejected.
     #[request(schema = Vec<String>)]
     pub scopes: Vec<Scope>,
     /// Roles, each one of `super_admin`, `auditor`, `security`, `operations`.
@@ -214,15 +214,18 @@ pub async fn get(
 
 /// Revoke an API key
 ///
-/// Revokes an API key at once and permanently. The record stays readable, with `revoked_at`.
+/// Revokes an API key at once and permanently. The record stays readable, with `revoked_at`. A key whose scopes, roles
+/// or plans the caller lacks can only be revoked by a `super_admin`.
 #[utoipa::path(delete, path = "/api/v1/keys/{id}", tag = "keys", operation_id = "revoke_key", params(("id" = String, Path)),
     responses((status = 200, description = "The revoked key", body = KeyBody), CallErrors<Agent>, NotFound<Agent>))]
 pub async fn revoke(
     _guard: Guarded<Admin>,
     id: web::Path<String>,
+    http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<web::Json<KeyBody>, HttpError> {
-    let record = app.keys.revoke(id.into_inner()).await?;
+    let issuer = KeyIssuer::Key(caller_of(&http)?.key);
+    let record = app.keys.revoke(id.into_inner(), issuer).await?;
     Ok(web::Json(KeyBody::from(&*record)))
 }
 

@@ -95,6 +95,7 @@ const ALLOWED: &[Allowed] = &[
     // The quality bench embeds its corpus.
     Allowed { package: "muster-retrieval", normal: &[], dev: &["muster-models"] },
     allowed("muster-sandbox", &[]),
+    allowed("muster-seal", &[]),
     allowed("muster-store", &[]),
 ];
 

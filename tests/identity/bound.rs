@@ -169,3 +169,39 @@ async fn a_login_of_a_device_needs_a_proof() {
     let got = client.post("/api/v1/auth/cli/login", &login).await;
     assert_eq!((got.status, &got.json()["error"]["code"]), (400, &json!("invalid_dpop_proof")), "{}", got.text);
 }
+
+/// Without `auth.public_url` the server believed the name in the request, so a proof that was made for another server
+/// was good here.
+#[tokio::test]
+async fn a_proof_for_another_host_is_refused() {
+    let muster = Muster::start("");
+    let client = muster.client().without_key();
+    let login = json!({ "email": EMAIL, "password": PASSWORD });
+    let key = PrivateKey::generate().unwrap();
+    let send = async |host: &str, more: Option<(&str, &str)>| {
+        let proof =
+            sign_proof(&key, "POST", &format!("http://{host}/api/v1/auth/cli/login"), None, None, now()).unwrap();
+        let request = client.post_request("/api/v1/auth/cli/login", &login).header("DPoP", proof);
+        let request = match more {
+            Some((name, value)) => request.header(name, value),
+            None => request.header("host", host),
+        };
+        answer(request).await
+    };
+    let port = muster.address.port();
+    for host in ["evil.example".to_owned(), format!("evil.example:{port}"), "192.0.2.1".to_owned()] {
+        let refused = send(&host, None).await;
+        assert_eq!((refused.status, &refused.json()["error"]["code"]), (400, &json!("invalid_dpop_proof")), "{host}");
+    }
+    let forwarded = send("evil.example", Some(("x-forwarded-host", "evil.example"))).await;
+    assert_eq!(forwarded.status, 400, "{}", forwarded.text);
+    for host in [format!("127.0.0.1:{port}"), format!("localhost:{port}")] {
+        assert_eq!(send(&host, None).await.status, 200, "{host}");
+    }
+    let muster = Muster::start("[server]\ntrusted_proxies = [\"127.0.0.0/8\"]\n");
+    let client = muster.client().without_key();
+    let proof = sign_proof(&key, "POST", "https://ops.example.org/api/v1/auth/cli/login", None, None, now()).unwrap();
+    let request = client.post_request("/api/v1/auth/cli/login", &login).header("DPoP", proof);
+    let request = request.header("x-forwarded-host", "ops.example.org").header("x-forwarded-proto", "https");
+    assert_eq!(answer(request).await.status, 200, "what a trusted proxy forwards counts");
+}

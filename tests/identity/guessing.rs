@@ -112,7 +112,7 @@ async fn a24_impossible_passwords_are_rejected() {
 
 #[tokio::test]
 async fn attempts_are_limited_by_address_and_e_mail() {
-    let muster = Muster::start("[limits]\nlogin = 10\n[auth]\nlogins_per_address = 15");
+    let muster = Muster::start("[limits]\nlogin = 10\n[auth]\nlogins_per_address = 16");
     let client = muster.client().without_key();
     for _ in 0..10 {
         let got = attempt(&client, EMAIL, "guess").await;
@@ -126,5 +126,5 @@ async fn attempts_are_limited_by_address_and_e_mail() {
         async move { attempt(&client, &format!("n{n}@example.org"), "guess").await.status }
     }));
     let statuses = statuses.await;
-    assert_eq!(statuses.iter().filter(|&&status| status == 429).count(), 1, "16 of one address: {statuses:?}");
+    assert_eq!(statuses.iter().filter(|&&status| status == 429).count(), 1, "17 of one address: {statuses:?}");
 }

@@ -127,3 +127,85 @@ async fn the_list_of_roles_states_what_a_user_of_each_role_has() {
     assert_eq!(listed["scopes"], scopes, "contract 0");
     assert_eq!(muster.client().without_key().get("/api/v1/roles").await.status, 401);
 }
+
+/// Every route by which a user could change or end what another one has.
+#[tokio::test]
+async fn an_admin_changes_nothing_of_a_super_admin() {
+    let muster = Muster::start("");
+    let chief = muster.admin().await;
+    let admin = muster.person("ada", "admin").await;
+    let id = user_of(&chief).await["id"].as_str().unwrap().to_owned();
+    let session = chief.get("/api/v1/auth/sessions").await.json()["data"]["sessions"][0]["id"].clone();
+    let session = session.as_str().unwrap();
+    let patch = |body: Value| {
+        let request = admin.request(Method::PATCH, &format!("/api/v1/users/{id}")).header("if-match", "*");
+        answer(request.header("content-type", "application/json").body(body.to_string()))
+    };
+    for body in [json!({ "role": "viewer" }), json!({ "disabled": true }), json!({ "name": "Nobody" })] {
+        assert_eq!(patch(body).await.status, 403);
+    }
+    let delete = admin.request(Method::DELETE, &format!("/api/v1/users/{id}")).header("if-match", "*");
+    assert_eq!(answer(delete).await.status, 403);
+    let reset = admin.post(&format!("/api/v1/users/{id}/password"), &json!({ "password": PASSWORD })).await;
+    assert_eq!(reset.status, 403, "{}", reset.text);
+    let ended = admin.delete(&format!("/api/v1/auth/sessions/{session}")).await;
+    assert_eq!((ended.status, &ended.json()["error"]["code"]), (403, &json!("permission_denied")), "{}", ended.text);
+    let token = muster.client().without_key().login(super::super::support::EMAIL, PASSWORD).await.1.json();
+    for name in ["token", "refresh_token"] {
+        let logout = admin.post("/api/v1/auth/logout", &json!({ "token": token["data"][name] })).await;
+        assert_eq!(logout.status, 403, "{}", logout.text);
+    }
+    let made = json!({ "email": "b@example.org", "password": PASSWORD, "role": "super_admin" });
+    assert_eq!(admin.post("/api/v1/users", &made).await.status, 403);
+    assert_eq!(chief.get("/api/v1/auth/me").await.status, 200, "the session is live");
+
+    // Those of others it ends, and a super_admin ends its own.
+    let viewer = muster.person("vic", "viewer").await;
+    let session = viewer.get("/api/v1/auth/sessions").await.json()["data"]["sessions"][0]["id"].clone();
+    let path = format!("/api/v1/auth/sessions/{}", session.as_str().unwrap());
+    assert_eq!(
+        muster.person("val", "viewer").await.delete(&path).await.status,
+        404,
+        "it is not revealed that there is one"
+    );
+    assert_eq!(admin.delete(&path).await.status, 200);
+    let own = user_of(&admin).await["id"].as_str().unwrap().to_owned();
+    assert_eq!(admin.get(&format!("/api/v1/users/{own}")).await.status, 200);
+    let session = admin.get("/api/v1/auth/sessions").await.json()["data"]["sessions"][0]["id"].clone();
+    assert_eq!(chief.delete(&format!("/api/v1/auth/sessions/{}", session.as_str().unwrap())).await.status, 200);
+}
+
+/// Contract 0: trust anchors need the role `super_admin`.
+#[tokio::test]
+async fn only_a_super_admin_changes_the_keys_that_devices_trust() {
+    let muster = Muster::start("");
+    let (chief, manager) = (muster.admin().await, muster.person("mia", "firmware_manager").await);
+    let key = muster_auth::PrivateKey::generate().unwrap();
+    let body = json!({ "name": "release", "public_key": key.public().to_jwk() });
+    let refused = manager.post("/api/v1/firmware/keys", &body).await;
+    assert_eq!(refused.status, 403);
+    assert!(refused.text.contains("role `super_admin`"), "{}", refused.text);
+    assert_eq!(chief.post("/api/v1/firmware/keys", &body).await.status, 201);
+    let path = format!("/api/v1/firmware/keys/{}", key.public().thumbprint());
+    assert_eq!((manager.delete(&path).await.status, manager.get("/api/v1/firmware/keys").await.status), (403, 200));
+    assert_eq!(chief.delete(&path).await.status, 200);
+}
+
+/// The paths of session actors contain identifiers of sessions.
+#[tokio::test]
+async fn a_status_shows_sessions_to_administrators_only() {
+    let muster = Muster::start("");
+    let client = muster.client();
+    let login = json!({ "email": super::super::support::EMAIL, "password": PASSWORD });
+    let got = client.without_key().post("/api/v1/auth/login", &login).await.json();
+    let refresh = json!({ "refresh_token": got["data"]["refresh_token"] });
+    // A session has an actor from its first refresh on.
+    assert_eq!(client.without_key().post("/api/v1/auth/refresh", &refresh).await.status, 200);
+    assert!(client.get("/api/v1/status").await.text.contains("identity/sessions/ses_"));
+    let chat = client.with(client.make_key(&json!({ "name": "n", "scopes": ["chat"] })).await);
+    let status = chat.get("/api/v1/status").await;
+    assert_eq!(status.status, 200);
+    assert!(!status.text.contains("ses_") && status.text.contains("identity/registry"), "{}", status.text);
+    let scraper = client.with(client.make_key(&json!({ "name": "n", "scopes": ["metrics"] })).await);
+    assert!(!scraper.get("/metrics").await.text.contains("ses_"));
+}

@@ -97,7 +97,10 @@ async fn a_key_that_is_revoked_forgets_nothing_by_itself() {
 async fn backups_that_still_hold_it_are_named_and_the_act_is_in_the_audit_log() {
     let muster = server();
     let backup = async || {
-        let response = muster.client().post("/api/v1/admin/backup", &json!({})).await;
+        let response = muster
+            .client()
+            .post("/api/v1/admin/backup", &json!({ "passphrase": "the passphrase of these tests" }))
+            .await;
         assert_eq!(response.status, 200, "{}", response.status);
     };
     let names = |response: &Value| response["backups"].as_array().unwrap().len();

@@ -13,10 +13,10 @@ use super::world::ScenarioWorld;
 const IMAGE: usize = 96 * 1024;
 
 /// A signed image, uploaded in two pieces and verified.
-async fn artifact(fred: &Client) -> String {
+async fn artifact(admin: &Client, fred: &Client) -> String {
     let key = PrivateKey::generate().unwrap();
     let trusted = json!({ "name": "scenario", "public_key": key.public().to_jwk() });
-    let added = fred.post("/api/v1/firmware/keys", &trusted).await;
+    let added = admin.post("/api/v1/firmware/keys", &trusted).await;
     assert_eq!(added.status, 201, "{}", added.text);
     let image: Vec<u8> = (0..IMAGE).map(|at| (at * 31 % 251) as u8).collect();
     let sha256: String = Sha256::digest(&image).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -62,7 +62,7 @@ async fn executions(client: &Client, job: &str) -> Vec<Value> {
 /// A job in three groups; the devices of the second will fail it.
 pub(super) async fn made(world: &ScenarioWorld, fleet: &Fleet) -> String {
     let fred = world.person("fred");
-    let artifact = artifact(&fred).await;
+    let artifact = artifact(&world.person("admin"), &fred).await;
     let group = |pct: u8| json!({ "pct": pct, "success_threshold_pct": 90, "error_threshold_pct": 30 });
     let body = json!({
         "name": "sensor 2.0.0", "artifact_id": artifact, "kind": "update", "target": { "group": "simulated" },

@@ -27,7 +27,9 @@ pub use muster_auth::dpop::{BoundBearer, Scheme};
 pub use muster_auth::keys::{RotationPolicy, SigningKeyChange};
 pub use muster_auth::password::Hasher;
 pub use registry::CreatedUser;
-pub use service::{Admitted, FIRST_EMAIL, Identity, IdentityOptions, Login, proof_required};
+pub use service::{
+    Admitted, FIRST_EMAIL, Identity, IdentityOptions, LoginAdmission, LoginExcess, PendingLogin, proof_required,
+};
 pub use sessions::{ClaimedClient, Lifetimes, Origin, SessionRecord, SessionWatch};
 pub use throttle::LoginRates;
 pub use tokens::{Credential, IssuedTokens};

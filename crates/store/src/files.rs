@@ -1,7 +1,8 @@
-//! File operations that are atomic and durable across a power cut.
+//! File operations that are atomic and durable across a power cut. Files and folders are accessible to their owner only.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -30,8 +31,15 @@ pub(crate) fn create_dir(dir: &Path) -> Result<(), StoreError> {
     if dir.is_dir() {
         return Ok(());
     }
-    fs::create_dir_all(dir).map_err(|e| io_at(dir, &e))?;
+    DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| io_at(dir, &e))?;
     dir.parent().filter(|parent| parent.is_dir()).map_or(Ok(()), sync_dir)
+}
+
+/// Returns options for files that are created for their owner only.
+pub(crate) fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(0o600);
+    options
 }
 
 /// Removes a folder with its content, if it exists.
@@ -68,7 +76,7 @@ pub(crate) fn write_atomic<T>(
 }
 
 fn write_synced<T>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<T, StoreError>) -> Result<T, StoreError> {
-    let file = File::create(path).map_err(|e| io_at(path, &e))?;
+    let file = private().write(true).create(true).truncate(true).open(path).map_err(|e| io_at(path, &e))?;
     let mut out = BufWriter::with_capacity(64 << 10, file);
     let value = fill(&mut out)?;
     let file = out.into_inner().map_err(|e| io_at(path, e.error()))?;

@@ -11,7 +11,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::StoreError;
-use crate::files::io_at;
+use crate::files::{io_at, private};
 
 const MAGIC: [u8; 4] = *b"MWT1";
 
@@ -25,7 +25,7 @@ pub(crate) struct HighWaterMark {
 impl HighWaterMark {
     pub(crate) fn open(path: PathBuf) -> Result<Self, StoreError> {
         let file =
-            File::options().write(true).create(true).truncate(false).open(&path).map_err(|e| io_at(&path, &e))?;
+            private().write(true).create(true).truncate(false).open(&path).map_err(|e| io_at(&path, &e))?;
         Ok(Self { file, path })
     }
 

@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub use bounds::{MAX_BATCH_BYTES, MAX_BATCH_OPS, MAX_INLINE, MAX_KEY, MAX_PAGE, MAX_VALUE};
 pub use engine::{
     CompactReport, DataFolder, Durability, Inspection, JournalFile, OpenedStore, Options, Progress, RESTORE_MARK,
-    ReplacePolicy, RestoreReport, SledStore, TreeCount, inspect_file,
+    ReplacePolicy, RestoreReport, SledStore, TreeCount, inspect_backup,
 };
 pub use error::StoreError;
 pub use journal::{
@@ -39,7 +39,7 @@ pub use migrate::{FORMAT, MigratedTree, Migration, migrate};
 pub use port::{Batch, Expect, Op, Order, Page, Rec, Scan, Store, StoreStats, Tree, VerifyReport};
 pub use record::{Encoding, Record};
 pub use records::{Entries, PageRequest, RecordPage, Records};
-pub use snapshot::{restore_from_file, snapshot_to_file};
+pub use snapshot::{BackupSource, PlainFile, SNAPSHOT_MAGIC, restore_from_file, snapshot_to_file};
 
 /// A shared store.
 pub type StoreHandle = Arc<dyn Store>;

@@ -7,12 +7,11 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::files::{self, io_at};
 use crate::{Batch, MAX_KEY, MAX_VALUE, Rec, Scan, Store, StoreError, Tree};
 
-const MAGIC: [u8; 8] = *b"MUSTSNP1";
 const RECORD: u8 = 1;
 const PIECE: u8 = 2;
 const TRAILER: u8 = 255;
@@ -69,6 +68,35 @@ pub async fn restore_from_file(store: &dyn Store, path: &Path) -> Result<u64, St
     Ok(count)
 }
 
+/// A backup, which is read more than once: to verify it, and to restore it.
+pub trait BackupSource {
+    /// Returns the name of the backup, for messages.
+    fn name(&self) -> String;
+
+    /// Opens the backup at its beginning. A reader that finds the bytes changed fails with the kind `InvalidData`.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    fn open(&self) -> Result<Box<dyn Read>, StoreError>;
+}
+
+/// A backup in a file, as it was written by [`snapshot_to_file`] or [`crate::DataFolder::backup`].
+#[derive(Debug, Clone)]
+pub struct PlainFile(pub PathBuf);
+
+impl BackupSource for PlainFile {
+    fn name(&self) -> String {
+        self.0.display().to_string()
+    }
+
+    fn open(&self) -> Result<Box<dyn Read>, StoreError> {
+        Ok(Box::new(File::open(&self.0).map_err(|e| io_at(&self.0, &e))?))
+    }
+}
+
+/// First bytes of a file that contains all records without encryption.
+pub const SNAPSHOT_MAGIC: [u8; 8] = *b"MUSTSNP1";
+
 /// Reads and verifies a whole snapshot; returns the number of its items.
 pub(crate) fn verify_file(path: &Path) -> Result<u64, StoreError> {
     let mut records = SnapshotReader::open(path)?;
@@ -99,7 +127,7 @@ impl<'a> SnapshotWriter<'a> {
     /// Begins a stream. `group` orders the snapshots of one store: it is the number of its last group of commits.
     pub(crate) fn start(to: &'a mut dyn Write, group: u64) -> Result<Self, StoreError> {
         let mut out = Self { to, chain: 0, records: 0, pieces: 0 };
-        out.checked(&[&MAGIC, &group.to_le_bytes()])?;
+        out.checked(&[&SNAPSHOT_MAGIC, &group.to_le_bytes()])?;
         Ok(out)
     }
 
@@ -151,7 +179,7 @@ impl<'a> SnapshotWriter<'a> {
 
 /// Reads the stream; every item is verified before it is returned.
 pub(crate) struct SnapshotReader {
-    from: BufReader<File>,
+    from: BufReader<Box<dyn Read>>,
     path: String,
     chain: u32,
     group: u64,
@@ -161,10 +189,13 @@ pub(crate) struct SnapshotReader {
 
 impl SnapshotReader {
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
-        let file = File::open(path).map_err(|e| io_at(path, &e))?;
-        let from = BufReader::with_capacity(64 << 10, file);
-        let mut reader = Self { from, path: path.display().to_string(), chain: 0, group: 0, count: 0, ended: false };
-        if reader.take::<8>()? != MAGIC {
+        Self::of(&PlainFile(path.to_owned()))
+    }
+
+    pub(crate) fn of(source: &dyn BackupSource) -> Result<Self, StoreError> {
+        let from = BufReader::with_capacity(64 << 10, source.open()?);
+        let mut reader = Self { from, path: source.name(), chain: 0, group: 0, count: 0, ended: false };
+        if reader.take::<8>()? != SNAPSHOT_MAGIC {
             return Err(reader.corrupt("not a snapshot"));
         }
         reader.group = u64::from_le_bytes(reader.take()?);
@@ -271,6 +302,7 @@ impl SnapshotReader {
     fn unreadable(&self, error: &std::io::Error) -> StoreError {
         match error.kind() {
             std::io::ErrorKind::UnexpectedEof => self.corrupt("the file is truncated"),
+            std::io::ErrorKind::InvalidData => self.corrupt(&error.to_string()),
             _ => StoreError::Io(format!("{}: {error}", self.path)),
         }
     }

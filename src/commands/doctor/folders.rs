@@ -9,6 +9,8 @@ use muster_network::firmware;
 use muster_store::{Journal, JournalOptions, StoreHandle};
 use serde_json::Value;
 
+use crate::private_files;
+
 /// Checks that there are keys to sign tokens with, and that only their owner can read them.
 pub(super) fn signing(data: &Path) -> Finding {
     let what = "signing keys";
@@ -37,6 +39,29 @@ pub(super) fn signing(data: &Path) -> Finding {
             format!("chmod 600 {}; if others were here, run muster keys rotate", file.display()),
         ),
         Some(count) => Finding::good(what, format!("{count}, readable by their owner only")),
+    }
+}
+
+/// Checks that nobody but its owner can read the data folder.
+pub(super) fn permissions(data: &Path) -> Finding {
+    let what = "file permissions";
+    match private_files::exposed(data) {
+        Ok(exposed) => match exposed.first() {
+            None => Finding::good(what, "the data folder is accessible to its owner only"),
+            Some(first) => Finding::bad(
+                what,
+                format!(
+                    "{} files and folders are accessible to other users, such as {}",
+                    exposed.len(),
+                    first.display()
+                ),
+                format!("start the server, which corrects it, or chmod -R go= {}", data.display()),
+            ),
+        },
+        Err(error) => {
+            let mend = format!("make {} readable by this user: chown it", data.display());
+            Finding::bad(what, format!("{}: {error}", data.display()), mend)
+        }
     }
 }
 

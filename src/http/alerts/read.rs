@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::envelope::{self, Data};
 use crate::error::HttpError;
 use crate::error::sets::{CallErrors, Disaster, NotFound, ReadErrors};
-use crate::guard::{AlertsRead, Guarded, Queried, by_of};
+use crate::guard::{AlertsRead, Guarded, Queried, base_url, by_of};
 use crate::parameters::{PageQuery, bbox};
 
 /// The filters and the page of a list of alerts.
@@ -101,16 +101,7 @@ pub async fn atom(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let base = {
-        let connection = http.connection_info();
-        let live = app.live();
-        let configured = live.config.auth.public_url.trim_end_matches('/');
-        if configured.is_empty() {
-            format!("{}://{}", connection.scheme(), connection.host())
-        } else {
-            configured.to_owned()
-        }
-    };
+    let base = base_url(&app, &http);
     let xml = app.incidents.atom(by_of(&http)?, &base).await?;
     Ok(HttpResponse::Ok().content_type("application/atom+xml; charset=utf-8").body(xml))
 }

@@ -3,22 +3,26 @@
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::{Error, Kind};
-use muster_identity::{Login, Origin};
+use muster_identity::{LoginAdmission, Origin};
 
 use super::body::{LoginBody, RefreshBody, Tokens, claim};
 use crate::app::App;
 use crate::envelope::{self, Data};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, SessionBodyErrors};
-use crate::guard::{Anyone, address_of, admit_login, credential_without_token, peer};
+use crate::guard::{
+    Anyone, admit_address, admit_login, client_address, credential_without_token, login_refused, request_url,
+};
 
 /// Log in
 ///
 /// Returns a session token, valid for 15 minutes, and a refresh token. A wrong e-mail address and a wrong password have
 /// the same error, returned after the same amount of work.
 ///
-/// More than 10 attempts within a minute from one address for one e-mail address are rejected with 429. After 5
-/// failures the account is locked for a second; the lock doubles with every further failure, up to 15 minutes.
+/// More than 10 attempts within a minute from one address for one e-mail address are rejected with 429, and so are more
+/// than an address, a network or all together may make. After 5 failures the account is locked for that address for a
+/// second; the lock doubles with every further failure, up to 15 minutes. Failures elsewhere do not lock out addresses
+/// and devices that the account has logged in with before.
 #[utoipa::path(post, path = "/api/v1/auth/login", tag = "auth", operation_id = "login", request_body = LoginBody,
     responses((status = 200, description = "The tokens of the new session", body = Data<Tokens>),
         SessionBodyErrors<Disaster>))]
@@ -27,9 +31,7 @@ pub async fn login(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let body = request.0;
-    admit_login(&app, &http, &body.email).await?;
-    log_in(&app, &http, body, None).await
+    log_in(&app, &http, request.0, None).await
 }
 
 /// Log in with a key-bound session
@@ -46,8 +48,9 @@ pub async fn cli_login(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let body = request.0;
-    admit_login(&app, &http, &body.email).await?;
-    let url = address_of(&app, &http);
+    // A known device is admitted before others, so its proof is verified first; a proof is not free either.
+    admit_address(&app, &http).await?;
+    let url = request_url(&app, &http);
     // RFC 9449, section 5: where tokens are issued, an invalid proof is 400.
     let refused = |error: Error| Error { kind: Kind::Invalid, ..error };
     let jkt = app.identity.proven_key(&credential_without_token(&http, &url)).map_err(refused)?;
@@ -56,14 +59,21 @@ pub async fn cli_login(
 }
 
 async fn log_in(
-    app: &App,
+    app: &web::Data<App>,
     http: &HttpRequest,
     body: LoginBody,
     jkt: Option<String>,
 ) -> Result<HttpResponse, HttpError> {
     let user_agent = http.headers().get(header::USER_AGENT).and_then(|value| value.to_str().ok()).map(claim);
-    let origin = Origin { ip: peer(http), user_agent, claimed: body.device_info.map(Into::into), jkt };
-    let done = app.identity.login(Login { email: body.email, password: body.password, origin }).await?;
+    let claimed = body.device_info.map(Into::into);
+    let origin = Origin { ip: client_address(app, http), user_agent, claimed, jkt };
+    // Counted by network first: made-up names must not fill the tables of the limits.
+    let pending = match app.identity.begin_login(&body.email, origin).await? {
+        LoginAdmission::Admitted(pending) => pending,
+        LoginAdmission::Refused(excess) => return Err(login_refused(app, http, excess)),
+    };
+    admit_login(app, http, pending.known_device(), &body.email).await?;
+    let done = app.identity.finish_login(pending, body.password).await?;
     Ok(secret(envelope::data(Tokens::from(done))))
 }
 
@@ -82,8 +92,8 @@ pub async fn refresh(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let token = request.0.refresh_token;
-    admit_login(&app, &http, &app.identity.refresh_limit_key(&token)).await?;
-    let url = address_of(&app, &http);
+    admit_login(&app, &http, None, &app.identity.refresh_limit_key(&token)).await?;
+    let url = request_url(&app, &http);
     let jkt = app.identity.proven_key(&credential_without_token(&http, &url))?;
     let done = app.identity.refresh(&token, jkt).await?;
     Ok(secret(envelope::data(Tokens::from(done))))

@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::envelope::{self, Data, MessageBody};
 use crate::error::HttpError;
 use crate::error::sets::{BodyErrors, Disaster, NotFound, SessionBodyErrors, SessionErrors};
-use crate::guard::{AnyPerson, Guarded, Sent, peer, person_of};
+use crate::guard::{AnyPerson, Guarded, Sent, person_of};
 
 /// Log out
 ///
@@ -54,7 +54,7 @@ pub async fn password(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let PasswordBody { current_password, new_password } = request.body;
-    app.identity.change_password(&person_of(&http)?, peer(&http), current_password, new_password).await?;
+    app.identity.change_password(&person_of(&http)?, current_password, new_password).await?;
     Ok(envelope::message("password changed: log in again"))
 }
 
@@ -95,8 +95,8 @@ pub async fn list(
 
 /// Close a session
 ///
-/// Closes a session: one of the caller, or with the permission `sessions:revoke` any. When this returns, the session
-/// and its live connections have ended.
+/// Closes a session: one of the caller, or with the permission `sessions:revoke` any; that of an `admin` or `super_admin`
+/// only a `super_admin` closes. When this returns, the session and its live connections have ended.
 #[utoipa::path(delete, path = "/api/v1/auth/sessions/{sid}", tag = "auth", operation_id = "end_session",
     params(("sid" = String, Path)),
     responses((status = 200, description = "The session is closed", body = MessageBody), SessionErrors<Disaster>,

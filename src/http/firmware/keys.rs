@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::envelope::{self, Data, IdempotencyReplay};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, NotFound, ReadErrors, WriteErrors};
-use crate::guard::{FirmwareRead, FirmwareWrite, Guarded, Sent, by_of};
+use crate::guard::{FirmwareRead, Guarded, Sent, TrustAnchorsWrite, by_of};
 
 /// List firmware signing keys
 ///
@@ -28,7 +28,7 @@ pub async fn list(_guard: Guarded<FirmwareRead>, app: web::Data<App>) -> Result<
     request_body = NewSigningKeyBody,
     responses((status = 201, description = "The trusted key", body = Data<SigningKeyBody>), WriteErrors<Disaster>))]
 pub async fn create(
-    request: Sent<FirmwareWrite, NewSigningKeyBody>,
+    request: Sent<TrustAnchorsWrite, NewSigningKeyBody>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
@@ -46,7 +46,7 @@ pub async fn create(
     responses((status = 200, description = "The revoked key", body = Data<SigningKeyBody>), ReadErrors<Disaster>,
         NotFound<Disaster>))]
 pub async fn revoke(
-    _guard: Guarded<FirmwareWrite>,
+    _guard: Guarded<TrustAnchorsWrite>,
     http: HttpRequest,
     kid: web::Path<String>,
     app: web::Data<App>,

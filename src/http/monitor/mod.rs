@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse};
 
 use crate::error::HttpError;
 use crate::error::sets::{Agent, HandshakeErrors};
-use crate::guard::{Open, address_of, app};
+use crate::guard::{Open, app, request_url};
 use crate::route::operations;
 use crate::ws::{self, Endpoint};
 
@@ -31,6 +31,6 @@ operations! {
     ),
     responses((status = 101, description = "The WebSocket is open"), HandshakeErrors<Agent>))]
 pub async fn open(_counted: Open, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-    let url = address_of(&*app(&request)?, &request);
+    let url = request_url(&*app(&request)?, &request);
     Ok(ws::upgrade((ws::shard_of(&request)?, Endpoint::Agents), &request, &url).await?)
 }

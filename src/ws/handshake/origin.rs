@@ -15,9 +15,9 @@ pub(super) fn check(request: &HttpRequest, allowed: &[String], with_token: bool)
     let fits = match (origin.map(|origin| origin.to_str()), more) {
         (None, _) => with_token,
         (Some(Ok(origin)), None) => {
-            let info = request.connection_info();
+            let scheme = if request.app_config().secure() { "https" } else { "http" };
             allowed.iter().any(|known| known == "*" || known.eq_ignore_ascii_case(origin))
-                || is_own(origin, info.scheme(), request.headers().get(header::HOST).and_then(|it| it.to_str().ok()))
+                || is_own(origin, scheme, request.headers().get(header::HOST).and_then(|it| it.to_str().ok()))
         }
         (Some(_), _) => false,
     };

@@ -151,9 +151,9 @@ impl KeyActor {
         Ok(created)
     }
 
-    fn revoke(&mut self, id: &str) -> Result<Arc<KeyRecord>, Error> {
+    fn revoke(&mut self, Revoke { id, issuer }: &Revoke) -> Result<Arc<KeyRecord>, Error> {
         self.admit()?;
-        let record = self.state.revoke(id, self.now())?;
+        let record = self.state.revoke(id, issuer, self.now())?;
         self.put(&record)?;
         Ok(record)
     }
@@ -187,7 +187,7 @@ impl Handler<Revoke> for KeyActor {
     type Result = ResponseFuture<Result<Arc<KeyRecord>, Error>>;
 
     fn handle(&mut self, revoke: Revoke, context: &mut Context<Self>) -> Self::Result {
-        let revoked = self.revoke(&revoke.id);
+        let revoked = self.revoke(&revoke);
         respond(self, revoked, context)
     }
 }

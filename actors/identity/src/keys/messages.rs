@@ -33,7 +33,7 @@ pub struct NewKey {
     pub expires_at: Option<Millis>,
 }
 
-/// Under whose authority a key is created or rotated.
+/// Under whose authority a key is created, rotated or revoked.
 #[derive(Debug, Clone)]
 pub enum KeyIssuer {
     /// The operator of the machine, by the command line or the first start.
@@ -69,6 +69,7 @@ pub struct CreatedKey {
 #[rtype(result = "Result<Arc<KeyRecord>, Error>")]
 pub(super) struct Revoke {
     pub id: String,
+    pub issuer: KeyIssuer,
 }
 
 /// Replaces the secret of a key. The old one is accepted for `grace` more.

@@ -62,6 +62,16 @@ pub enum Role {
 impl Role {
     /// All roles, in a fixed order.
     pub const ALL: [Self; 4] = [Self::SuperAdmin, Self::Auditor, Self::Security, Self::Operations];
+
+    /// Returns the name used in requests and responses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SuperAdmin => "super_admin",
+            Self::Auditor => "auditor",
+            Self::Security => "security",
+            Self::Operations => "operations",
+        }
+    }
 }
 
 /// A plan on interface A. Ordered: each plan includes those before it.

@@ -118,9 +118,9 @@ impl Keys {
     /// Revokes a key, which is rejected once this resolves. Revoking it again changes nothing.
     ///
     /// # Errors
-    /// `NotFound`; `Unavailable` if the store accepts no writes.
-    pub async fn revoke(&self, id: String) -> Result<Arc<KeyRecord>, Error> {
-        self.handle.ask(Revoke { id }).await?
+    /// `NotFound`; `Forbidden` if the key has rights that the issuer lacks; `Unavailable` if the store accepts no writes.
+    pub async fn revoke(&self, id: String, issuer: KeyIssuer) -> Result<Arc<KeyRecord>, Error> {
+        self.handle.ask(Revoke { id, issuer }).await?
     }
 
     /// Replaces the secret of a key, durably once this resolves. The old secret is accepted for `grace` more.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::directory::Directory;
 use super::messages::{KeyIssuer, KeyPage, NewKey};
-use super::record::{KeyRecord, Replaced, Scope};
+use super::record::{KeyRecord, Replaced, Role, Scope};
 use super::token::{Secret, Token};
 use muster_core::{Error, Kind, Millis};
 
@@ -130,9 +130,14 @@ impl KeyState {
     /// Returns the record of a key, marked as revoked. Revoking it again changes nothing.
     ///
     /// # Errors
-    /// `NotFound`.
-    pub(super) fn revoke(&self, id: &str, now: Millis) -> Result<Arc<KeyRecord>, Error> {
+    /// `NotFound`; `Forbidden` if the key has rights that the issuer lacks, unless that is a `super_admin`.
+    pub(super) fn revoke(&self, id: &str, issuer: &KeyIssuer, now: Millis) -> Result<Arc<KeyRecord>, Error> {
         let record = self.found(id)?;
+        match issuer {
+            KeyIssuer::Operator => {}
+            KeyIssuer::Key(issuer) if issuer.id == record.id || issuer.roles.contains(&Role::SuperAdmin) => {}
+            KeyIssuer::Key(issuer) => check_rights(&grants(&record), issuer, "revoke a key with")?,
+        }
         if record.revoked_at.is_some() {
             return Ok(record);
         }
@@ -175,20 +180,29 @@ fn check(new: &NewKey, now: Millis) -> Result<(), Error> {
     Ok(())
 }
 
-/// Checks that a key would grant nothing that its issuer lacks.
-fn check_within(new: &NewKey, issuer: &KeyRecord) -> Result<(), Error> {
-    let lacking = |right: String| {
-        Err(Error::new(Kind::Forbidden, format!("your key cannot grant {right}: it does not have it itself")))
-    };
+/// The error for an issuer that lacks what it would grant or take away.
+fn lacking(what: &str, right: &str) -> Result<(), Error> {
+    Err(Error::new(Kind::Forbidden, format!("your key cannot {what} {right}: it does not have it itself")))
+}
+
+/// Checks that an issuer has the scopes, roles and plans of a key.
+fn check_rights(new: &NewKey, issuer: &KeyRecord, what: &str) -> Result<(), Error> {
     if let Some(scope) = new.scopes.iter().find(|scope| !issuer.scopes.contains(scope)) {
-        return lacking(format!("the scope {}", scope.name()));
+        return lacking(what, &format!("the scope {}", scope.name()));
     }
     if let Some(role) = new.roles.iter().find(|role| !issuer.roles.contains(role)) {
-        return lacking(format!("the role {}", serde_json::json!(role).as_str().unwrap_or_default()));
+        return lacking(what, &format!("the role {}", role.name()));
     }
     if new.plan_a > issuer.plan_a || new.plan_b > issuer.plan_b {
-        return lacking("that plan".to_owned());
+        return lacking(what, "that plan");
     }
+    Ok(())
+}
+
+/// Checks that a key would grant nothing that its issuer lacks.
+fn check_within(new: &NewKey, issuer: &KeyRecord) -> Result<(), Error> {
+    let lacking = |right: String| lacking("grant", &right);
+    check_rights(new, issuer, "grant")?;
     if let Some(end) = issuer.expires_at
         && new.expires_at.is_none_or(|at| at > end)
     {
@@ -235,7 +249,7 @@ pub(super) fn first_key() -> NewKey {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{PlanA, PlanB, Role};
+    use super::super::{PlanA, PlanB};
     use super::*;
 
     const NOW: Millis = Millis(1_000_000);
@@ -250,7 +264,7 @@ mod tests {
 
     prop_compose! {
         fn any_new()(
-            scopes in prop::sample::subsequence(Scope::ALL.to_vec(), 1..=6),
+            scopes in prop::sample::subsequence(Scope::ALL.to_vec(), 1..=Scope::ALL.len()),
             roles in prop::sample::subsequence(Role::ALL.to_vec(), 0..=4),
             plan_a in prop::sample::select(vec![PlanA::Free, PlanA::Starter, PlanA::Pro, PlanA::Enterprise]),
             plan_b in prop::sample::select(vec![PlanB::Free, PlanB::Pro, PlanB::Enterprise]),
@@ -281,6 +295,27 @@ mod tests {
                 let rpm = |key: &KeyRecord| key.limits.as_ref().and_then(|limits| limits.requests_per_minute);
                 prop_assert!(rpm(&issuer).is_none() || rpm(&child).is_some_and(|own| Some(own) <= rpm(&issuer)));
             }
+        }
+    }
+
+    proptest! {
+        /// A key revokes another one exactly if it has its scopes, roles and plans, or every right, or is the same.
+        #[test]
+        fn a_key_never_revokes_one_that_grants_more(issuer in any_new(), other in any_new()) {
+            let issuer = Arc::new(KeyRecord { id: "key_2".into(), ..create(issuer, &KeyIssuer::Operator).unwrap() });
+            let mut state = KeyState::default();
+            let other = Arc::new(create(other, &KeyIssuer::Operator).unwrap());
+            state.put(Arc::clone(&other));
+            state.put(Arc::clone(&issuer));
+            let has_all = other.scopes.iter().all(|scope| issuer.scopes.contains(scope))
+                && other.roles.iter().all(|role| issuer.roles.contains(role))
+                && other.plan_a <= issuer.plan_a && other.plan_b <= issuer.plan_b;
+            let by = KeyIssuer::Key(Arc::clone(&issuer));
+            let revoked = state.revoke("key_1", &by, NOW);
+            prop_assert_eq!(revoked.is_ok(), has_all || issuer.roles.contains(&Role::SuperAdmin));
+            prop_assert!(revoked.is_ok() || revoked.is_err_and(|error| error.kind == Kind::Forbidden));
+            prop_assert!(state.revoke("key_2", &by, NOW).is_ok(), "its own");
+            prop_assert!(state.revoke("key_1", &KeyIssuer::Operator, NOW).is_ok());
         }
     }
 

@@ -14,7 +14,7 @@ use super::messages::EndReason;
 use super::open_sessions::OpenSessions;
 use crate::Person;
 use crate::sessions::{Directory, Lifetimes, LiveSession, SessionActor, SessionRecord};
-use crate::throttle::{LoginRates, Throttle};
+use crate::throttle::{KnownSources, LoginRates, LoginSource, Throttle};
 use crate::users::{UserRecord, UserState};
 use muster_core::audit::AuditEntry;
 use muster_core::event::{Event, Publisher};
@@ -63,6 +63,8 @@ pub(crate) struct Registry {
     /// First responses to the creation of users.
     pub(super) responses: PendingResponses,
     pub(super) throttle: Throttle,
+    /// Where users have logged in from, by their sessions.
+    pub(super) known: KnownSources,
     /// Running session actors, by session.
     pub(super) workers: HashMap<String, Worker>,
     /// Start of the next page of the sweep of expired records.
@@ -81,6 +83,11 @@ pub(crate) async fn load(options: RegistryOptions) -> Result<Registry, BuildErro
     let now = options.clock.now();
     let mut directory = Directory::default();
     let mut open = OpenSessions::default();
+    let mut known = KnownSources::default();
+    for session in &sessions {
+        let source = LoginSource::new(session.ip.as_deref().and_then(|ip| ip.parse().ok()), session.jkt.as_deref());
+        known.insert(&session.user, source, session.ends(&options.lifetimes));
+    }
     for session in sessions.iter().filter(|session| session.is_live(&options.lifetimes, now)) {
         let Some(user) =
             users.get(&session.user).filter(|user| !user.disabled && session.created_at >= user.not_before)
@@ -111,6 +118,7 @@ pub(crate) async fn load(options: RegistryOptions) -> Result<Registry, BuildErro
         sessions: open,
         responses: PendingResponses::default(),
         throttle,
+        known,
         workers: HashMap::new(),
         swept: None,
     })

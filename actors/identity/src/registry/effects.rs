@@ -59,7 +59,9 @@ impl Registry {
     }
 
     fn add_session(&mut self, opened: &OpenedSession) {
-        self.throttle.succeeded(&opened.account);
+        self.throttle.succeeded(&opened.attempt);
+        let until = opened.session.ends(&self.options.lifetimes);
+        self.known.insert(&opened.user.id, opened.attempt.source, until);
         self.sessions.set_durable(&opened.session.id);
         let live = LiveSession::new(Arc::clone(&opened.person), &opened.session, &self.options.lifetimes);
         self.options.publish.send_modify(|directory| Arc::make_mut(directory).insert(Arc::new(live)));

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::actor::{Change, Registry, person};
 use super::messages::{AttemptLogin, EndReason, LoginAttempt, OpenSession, OpenedSession};
 use crate::sessions::{Family, Origin, SessionRecord};
+use crate::throttle::{AccountKey, Acquaintance};
 use crate::users::UserRecord;
 use muster_core::audit::AuditEntry;
 use muster_core::ids::{IdKind, new_id};
@@ -27,8 +28,11 @@ impl Handler<AttemptLogin> for Registry {
     type Result = ResponseFuture<Result<LoginAttempt, Error>>;
 
     fn handle(&mut self, attempt: AttemptLogin, context: &mut Context<Self>) -> Self::Result {
-        let verdict = self.throttle.attempt(&attempt.account, attempt.ip, self.now());
-        let user = self.users.by_email(&attempt.account).cloned();
+        let (now, source) = (self.now(), attempt.source);
+        let user = attempt.account.as_deref().and_then(|email| self.users.by_email(email)).cloned();
+        let acquaintance = user.as_ref().map(|user| self.known.acquaintance(&user.id, &source, now));
+        let account = attempt.account.as_deref().and_then(AccountKey::of);
+        let verdict = self.throttle.attempt(account, source, acquaintance.unwrap_or(Acquaintance::None), now);
         respond(self, Ok(LoginAttempt { verdict, user }), context)
     }
 }
@@ -70,7 +74,7 @@ impl Registry {
         let mut present = self.sessions.of(&user.id);
         present.truncate((present.len() + 1).saturating_sub(MAX_SESSIONS));
         self.end(&mut change, present, EndReason::TooMany)?;
-        let opened = OpenedSession { account: open.account, session, user, person };
+        let opened = OpenedSession { attempt: open.attempt, session, user, person };
         change.effects.opened = Some(opened.clone());
         Ok((opened, change))
     }

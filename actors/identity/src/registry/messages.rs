@@ -1,12 +1,11 @@
 //! Messages of the registry.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use actix::Message;
 
 use crate::sessions::{Origin, SessionActor, SessionRecord};
-use crate::throttle::Verdict;
+use crate::throttle::{CountedAttempt, LoginSource, Verdict};
 use crate::users::{NewUser, Phc, UserPatch, UserRecord};
 use crate::{By, Person};
 use muster_core::Error;
@@ -21,10 +20,9 @@ use super::actor::Registry;
 #[derive(Debug, Message)]
 #[rtype(result = "Result<LoginAttempt, Error>")]
 pub(crate) struct AttemptLogin {
-    /// Normalized e-mail.
-    pub account: String,
-    /// Client address as the server sees it.
-    pub ip: Option<IpAddr>,
+    /// Normalized e-mail; `None` if no account can have the name that was sent.
+    pub account: Option<String>,
+    pub source: LoginSource,
 }
 
 /// The decision on a login attempt.
@@ -39,8 +37,7 @@ pub(crate) struct LoginAttempt {
 #[derive(Debug, Message)]
 #[rtype(result = "Result<OpenedSession, Error>")]
 pub(crate) struct OpenSession {
-    /// Normalized e-mail of the login attempt.
-    pub account: String,
+    pub attempt: CountedAttempt,
     pub user_id: String,
     /// Hash that the password was compared with. If the user has another one by now, the login is rejected.
     pub checked: Phc,
@@ -52,7 +49,7 @@ pub(crate) struct OpenSession {
 /// A new session.
 #[derive(Debug, Clone)]
 pub(crate) struct OpenedSession {
-    pub account: String,
+    pub attempt: CountedAttempt,
     pub session: SessionRecord,
     pub user: Arc<UserRecord>,
     pub person: Arc<Person>,
@@ -184,8 +181,9 @@ pub(crate) struct DeleteUser {
 pub(crate) struct SetPassword {
     pub id: String,
     pub password: Phc,
-    /// Hash that the present password was compared with; `None` if an administrator resets it.
-    pub checked: Option<Phc>,
+    /// Hash that the present password was compared with, and the attempt by which it was; `None` if an administrator
+    /// resets it.
+    pub checked: Option<(Phc, CountedAttempt)>,
     pub by: By,
 }
 

@@ -122,7 +122,7 @@ impl Registry {
 
     fn set_password(&mut self, set: SetPassword) -> Result<Arc<UserRecord>, Error> {
         self.admit()?;
-        let stale = |user: &Arc<UserRecord>| set.checked.as_ref().is_some_and(|checked| user.password != *checked);
+        let stale = |user: &Arc<UserRecord>| set.checked.as_ref().is_some_and(|(checked, _)| user.password != *checked);
         if self.users.get(&set.id).is_some_and(stale) {
             return Err(login::rejected());
         }
@@ -130,8 +130,8 @@ impl Registry {
         let mut change = self.change_of(&set.by, "password_changed", &user, Value::Null, "password_changed")?;
         self.end(&mut change, self.sessions.of(&set.id), EndReason::PasswordChanged)?;
         self.put(&user, change)?;
-        if set.checked.is_some() {
-            self.throttle.succeeded(&user.email);
+        if let Some((_, attempt)) = &set.checked {
+            self.throttle.succeeded(attempt);
         }
         Ok(user)
     }
@@ -143,6 +143,7 @@ impl Registry {
         change.ops.push(Op::Delete { tree: UserRecord::TREE, key: id.as_bytes().to_vec() });
         self.end(&mut change, self.sessions.of(id), EndReason::Deleted)?;
         self.users.remove(id);
+        self.known.remove(id);
         change.effects.user_count = Some(self.users.len());
         self.decide(change);
         Ok(())

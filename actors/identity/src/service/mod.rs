@@ -1,6 +1,5 @@
 //! The service for users, sessions and tokens.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,16 +12,16 @@ use muster_store::StoreHandle;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::hashing::{HashingPool, PasswordCheck};
+use super::hashing::{HashingPool, PasswordCheck, Priority};
 use super::registry::{
     AttemptLogin, EndReason, EndSession, EndSessions, ListSessions, LocateSession, LoginAttempt, OpenSession, Registry,
     RegistryOptions, login_rejected,
 };
 use super::sessions::{Directory, Lifetimes, Origin, Refresh, SessionRecord, SessionWatch, refresh_rejected};
 use super::signing::{Rotate, SigningActor, SigningOptions};
-use super::throttle::{LoginRates, Verdict};
+use super::throttle::{CountedAttempt, Excess, LoginRates, LoginSource, Verdict};
 use super::tokens::{Credential, IssuedTokens, Tokens, invalid, unproven};
-use super::users::{UserRecord, normalize_email};
+use super::users::{MAX_EMAIL, UserRecord, check_administers, normalize_email};
 use super::{By, Person, missing_permission, registry, signing};
 use muster_core::event::Publisher;
 use muster_core::principal::Permission;
@@ -61,21 +60,57 @@ pub struct IdentityOptions {
     pub bound_bearer: BoundBearer,
 }
 
-/// A login request.
-#[derive(Clone)]
-pub struct Login {
-    /// E-mail address, in any case.
-    pub email: String,
-    /// The password as entered.
-    pub password: String,
-    /// Where the login comes from.
-    pub origin: Origin,
+/// The decision on a login attempt.
+#[derive(Debug)]
+pub enum LoginAdmission {
+    /// The password may be given.
+    Admitted(PendingLogin),
+    /// Too many attempts.
+    Refused(LoginExcess),
 }
 
-impl std::fmt::Debug for Login {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Login").field("origin", &self.origin).finish_non_exhaustive()
+/// A limit of logins that is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoginExcess {
+    /// Attempts that the limit admits per minute.
+    pub limit: u64,
+    /// Time until another attempt may be admitted.
+    pub wait: Duration,
+}
+
+impl From<Excess> for LoginExcess {
+    fn from(Excess { limit, wait }: Excess) -> Self {
+        Self { limit, wait }
     }
+}
+
+impl From<LoginExcess> for Error {
+    fn from(excess: LoginExcess) -> Self {
+        let message = format!("too many login attempts: try again in {} s", excess.wait.as_secs() + 1);
+        Self::new(Kind::RateLimited, message).retry_in(excess.wait)
+    }
+}
+
+/// A login attempt that was counted and whose password is not compared yet.
+#[derive(Debug)]
+pub struct PendingLogin {
+    /// `None` if the password is compared with none.
+    attempt: Option<CountedAttempt>,
+    /// `None` if the account is locked, disabled or missing.
+    user: Option<Arc<UserRecord>>,
+    origin: Origin,
+}
+
+impl PendingLogin {
+    /// Returns the thumbprint of the device key if the account has logged in with it before.
+    pub fn known_device(&self) -> Option<&str> {
+        self.attempt.filter(CountedAttempt::is_of_known_device).and(self.origin.jkt.as_deref())
+    }
+}
+
+/// Returns whose place in the queue of passwords an attempt takes.
+fn priority(attempt: Option<&CountedAttempt>) -> Priority {
+    if attempt.is_some_and(CountedAttempt::is_known) { Priority::Known } else { Priority::Other }
 }
 
 /// A user authenticated by a token.
@@ -197,36 +232,49 @@ impl Identity {
         self.tokens.proven_key(credential, self.clock.now())
     }
 
-    /// Logs a user in.
+    /// Counts a login attempt, before its password is looked at. An e-mail that no account can have is counted by its
+    /// address only, and nothing of it is stored.
+    ///
+    /// # Errors
+    /// `Unavailable`.
+    pub async fn begin_login(&self, email: &str, origin: Origin) -> Result<LoginAdmission, Error> {
+        let source = LoginSource::new(origin.ip, origin.jkt.as_deref());
+        let (verdict, user) = self.attempt(email, source).await?;
+        let attempt = match verdict {
+            Verdict::Allowed(attempt) => Some(attempt),
+            Verdict::Locked => None,
+            Verdict::TooMany(excess) => return Ok(LoginAdmission::Refused(excess.into())),
+        };
+        let user = user.filter(|user| attempt.is_some() && !user.disabled);
+        Ok(LoginAdmission::Admitted(PendingLogin { attempt, user, origin }))
+    }
+
+    /// Logs a user in with a password.
     ///
     /// # Errors
     /// `Unauthenticated` (`invalid_credentials`), after the same work, for an unknown, locked or disabled user and for
-    /// a wrong password; `RateLimited`; `Invalid` for a password that no user can have; `Unavailable`.
-    pub async fn login(&self, login: Login) -> Result<IssuedTokens, Error> {
-        let account = normalize_email(&login.email);
-        check_length("password", &login.password)?;
-        let user = self.attempt(&account, login.origin.ip).await?;
+    /// a wrong password; `Invalid` for a password that no user can have; `Unavailable`.
+    pub async fn finish_login(&self, login: PendingLogin, password: String) -> Result<IssuedTokens, Error> {
+        check_length("password", &password)?;
+        let PendingLogin { attempt, user, origin } = login;
         let stored = user.as_ref().map(|user| user.password.clone());
-        let checked = self.pool.check(login.password, stored).await?;
-        let (Some(user), PasswordCheck::Correct(rehashed)) = (user, checked) else { return Err(login_rejected()) };
+        let checked = self.pool.check(password, stored, priority(attempt.as_ref())).await?;
+        let (Some(attempt), Some(user), PasswordCheck::Correct(rehashed)) = (attempt, user, checked) else {
+            return Err(login_rejected());
+        };
         let checked = user.password.clone();
-        let open = OpenSession { account, user_id: user.id.clone(), checked, rehashed, origin: login.origin };
+        let open = OpenSession { attempt, user_id: user.id.clone(), checked, rehashed, origin };
         let opened = self.registry.ask(open).await??;
         self.tokens.of(&opened.session, opened.user)
     }
 
-    /// Returns the user whose password may be compared; `None` if the account is locked, disabled or missing.
-    async fn attempt(&self, account: &str, ip: Option<IpAddr>) -> Result<Option<Arc<UserRecord>>, Error> {
-        let attempt = AttemptLogin { account: account.to_owned(), ip };
-        let LoginAttempt { verdict, user } = self.registry.ask(attempt).await??;
-        match verdict {
-            Verdict::Allowed => Ok(user.filter(|user| !user.disabled)),
-            Verdict::Locked => Ok(None),
-            Verdict::TooMany(wait) => {
-                let message = format!("too many login attempts: try again in {} s", wait.as_secs() + 1);
-                Err(Error::new(Kind::RateLimited, message).retry_in(wait))
-            }
-        }
+    /// Counts an attempt to give a password. Returns the verdict, and the user with this e-mail, if there is one.
+    async fn attempt(&self, email: &str, source: LoginSource) -> Result<(Verdict, Option<Arc<UserRecord>>), Error> {
+        // Lower case can be longer than the text, but not four times as long.
+        let account = (email.len() <= 4 * MAX_EMAIL).then(|| normalize_email(email));
+        let account = account.filter(|account| account.len() <= MAX_EMAIL);
+        let LoginAttempt { verdict, user } = self.registry.ask(AttemptLogin { account, source }).await??;
+        Ok((verdict, user))
     }
 
     /// Returns the key that refresh attempts are counted by: the session of a valid token, or one key for all others.
@@ -268,7 +316,7 @@ impl Identity {
     /// token ends nothing, which is not an error (RFC 7009).
     ///
     /// # Errors
-    /// `Forbidden` if the session belongs to another user.
+    /// `Forbidden` if the session belongs to another user, and the caller may not revoke sessions or not change that user.
     pub async fn logout(&self, by: &Arc<Person>, token: &str) -> Result<(), Error> {
         let now = self.clock.now();
         let sid = match self.tokens.access(token, now) {
@@ -284,25 +332,26 @@ impl Identity {
     /// Ends a session by its identifier.
     ///
     /// # Errors
-    /// `NotFound` if it has ended, or belongs to another user and the caller may not revoke sessions.
+    /// `NotFound` if it has ended, or belongs to another user and the caller may not revoke sessions; `Forbidden` if only
+    /// a `super_admin` may change that user.
     pub async fn end_session(&self, by: &Arc<Person>, sid: String) -> Result<(), Error> {
         let not_found = || Error::new(Kind::NotFound, "no live session has this id");
         match self.end(by, sid, EndReason::Revoked).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(not_found()),
-            Err(error) if error.kind == Kind::Forbidden => Err(not_found()),
+            Err(_) if !by.permissions.has(Permission::SessionsRevoke) => Err(not_found()),
             Err(error) => Err(error),
         }
     }
 
     async fn end(&self, by: &Arc<Person>, sid: String, reason: EndReason) -> Result<bool, Error> {
-        let owner = self.directory.borrow().get(&sid).map(|live| Arc::clone(&live.user_id));
-        match owner {
-            None => return Ok(false),
-            Some(owner) if owner != by.user_id && !by.permissions.has(Permission::SessionsRevoke) => {
+        let owner = self.directory.borrow().get(&sid).map(|live| live.person());
+        let Some(owner) = owner else { return Ok(false) };
+        if owner.user_id != by.user_id {
+            if !by.permissions.has(Permission::SessionsRevoke) {
                 return Err(missing_permission(Permission::SessionsRevoke));
             }
-            Some(_) => {}
+            check_administers(by, &owner)?;
         }
         self.registry.ask(EndSession::new(sid, reason, By::Person(Arc::clone(by)))).await?
     }

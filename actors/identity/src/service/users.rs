@@ -1,16 +1,16 @@
 //! Operations on user accounts.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::{FIRST_EMAIL, Identity, check_length};
-use crate::hashing::PasswordCheck;
+use super::{FIRST_EMAIL, Identity, LoginExcess, check_length};
+use crate::hashing::{PasswordCheck, Priority};
 use crate::registry::{
     CreateUser, CreatedUser, DeleteUser, GetUser, ListUsers, PatchUser, SetPassword, login_rejected,
 };
+use crate::throttle::{LoginSource, Verdict};
 use crate::users::{NewUser, UserPatch, UserRecord, check_new_password, normalize_email};
 use crate::{By, Person};
 use muster_core::idempotency::Idempotency;
@@ -28,17 +28,25 @@ impl Identity {
     pub async fn change_password(
         &self,
         by: &Arc<Person>,
-        ip: Option<IpAddr>,
         present: String,
         next: String,
     ) -> Result<(), Error> {
         check_new_password("new_password", &next)?;
         check_length("current_password", &present)?;
-        let user = self.attempt(&by.email, ip).await?;
+        // Counted by the session, so that nobody else's failures are in the way.
+        let (verdict, user) = self.attempt(&by.email, LoginSource::of_session(&by.session_id)).await?;
+        let attempt = match verdict {
+            Verdict::Allowed(attempt) => Some(attempt),
+            Verdict::Locked => None,
+            Verdict::TooMany(excess) => return Err(LoginExcess::from(excess).into()),
+        };
+        let user = user.filter(|user| attempt.is_some() && !user.disabled);
         let stored = user.as_ref().map(|user| user.password.clone());
-        let checked = self.pool.check(present, stored).await?;
-        let (Some(user), PasswordCheck::Correct(_)) = (user, checked) else { return Err(login_rejected()) };
-        let (password, checked) = (self.pool.hash(next).await?, Some(user.password.clone()));
+        let checked = self.pool.check(present, stored, Priority::Known).await?;
+        let (Some(attempt), Some(user), PasswordCheck::Correct(_)) = (attempt, user, checked) else {
+            return Err(login_rejected());
+        };
+        let (password, checked) = (self.pool.hash(next).await?, Some((user.password.clone(), attempt)));
         let set = SetPassword { id: user.id.clone(), password, checked, by: By::Person(Arc::clone(by)) };
         self.registry.ask(set).await?.map(drop)
     }

@@ -71,8 +71,14 @@ impl TestIdentity {
     }
 
     pub async fn login_with(&self, email: &str, password: &str) -> Result<IssuedTokens, Error> {
-        let (email, password) = (email.to_owned(), password.to_owned());
-        self.identity.login(Login { email, password, origin: Origin::default() }).await
+        self.login_from(email, password, Origin::default()).await
+    }
+
+    pub async fn login_from(&self, email: &str, password: &str, origin: Origin) -> Result<IssuedTokens, Error> {
+        match self.identity.begin_login(email, origin).await? {
+            LoginAdmission::Admitted(pending) => self.identity.finish_login(pending, password.to_owned()).await,
+            LoginAdmission::Refused(excess) => Err(excess.into()),
+        }
     }
 
     /// Logs the first administrator in.

@@ -6,4 +6,4 @@ mod state;
 pub(super) use record::Phc;
 pub use record::UserRecord;
 pub use state::{NewUser, UserPatch};
-pub(super) use state::{UserState, check_new_password, normalize_email};
+pub(super) use state::{MAX_EMAIL, UserState, check_administers, check_new_password, normalize_email};

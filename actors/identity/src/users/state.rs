@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::record::{Phc, UserRecord};
-use crate::By;
+use crate::{By, Person};
 use muster_core::page::{Page, PageParams};
 use muster_core::precondition::IfMatch;
 use muster_core::principal::{Permission, UserRole};
@@ -17,7 +17,7 @@ const MAX_PASSWORD: usize = 1024;
 /// Shortest password, in bytes.
 const MIN_PASSWORD: usize = 8;
 /// Longest e-mail address (RFC 5321, section 4.5.3.1.3, without the angle brackets).
-const MAX_EMAIL: usize = 254;
+pub(crate) const MAX_EMAIL: usize = 254;
 /// Longest display name, in characters.
 const MAX_NAME: usize = 100;
 
@@ -87,6 +87,16 @@ fn check_assignable(by: &By, role: UserRole, grants: &[Permission]) -> Result<()
         }
         None => Ok(()),
     }
+}
+
+/// Checks that a user may end another one's sessions: the same that changing that user's account needs.
+///
+/// # Errors
+/// `Forbidden`.
+pub(crate) fn check_administers(by: &Arc<Person>, other: &Person) -> Result<(), Error> {
+    let of_role = other.role.permissions();
+    let grants: Vec<_> = other.permissions.iter().filter(|permission| !of_role.has(*permission)).collect();
+    check_assignable(&By::Person(Arc::clone(by)), other.role, &grants)
 }
 
 /// Checks that a user may make this change to their own account: nobody may extend their own permissions, whatever they

@@ -1,8 +1,9 @@
 //! Folder of checkpoint files. All operations block.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufReader, BufWriter, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use muster_retrieval::Collection;
@@ -50,7 +51,7 @@ pub(crate) struct SlotSave {
 impl Checkpoints {
     /// Opens the checkpoints of a store in a folder, which is created if necessary.
     pub(crate) fn open(path: &Path, store: Identity) -> io::Result<Self> {
-        fs::create_dir_all(path.join(QUARANTINE))?;
+        DirBuilder::new().recursive(true).mode(0o700).create(path.join(QUARANTINE))?;
         sync(path)?;
         if let Some(parent) = path.parent().filter(|parent| parent.is_dir()) {
             sync(parent)?;
@@ -207,7 +208,8 @@ impl Checkpoints {
     /// Writes a file atomically. The caller syncs the folder.
     fn write(&self, name: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         let (path, temporary) = (self.path.join(name), self.path.join(format!("{name}.tmp")));
-        let written = File::create(&temporary).and_then(|file| {
+        let options = File::options().write(true).create(true).truncate(true).mode(0o600).open(&temporary);
+        let written = options.and_then(|file| {
             let mut out = BufWriter::with_capacity(BUFFER, file);
             fill(&mut out)?;
             out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;

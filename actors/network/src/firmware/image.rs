@@ -1,6 +1,7 @@
 //! Images as files: received in pieces, never whole in memory, and compared block by block when they are served.
 
 use std::io::Read;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -41,7 +42,7 @@ impl Images {
     /// # Errors
     /// The folder cannot be created.
     pub fn open(folder: &Path) -> std::io::Result<Self> {
-        std::fs::create_dir_all(folder)?;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         Ok(Self { folder: folder.to_owned() })
     }
 
@@ -116,7 +117,7 @@ impl Images {
     /// Opens and locks the file of an image: one writer at a time. The lock ends with the file, and so with the
     /// process.
     async fn to_append(&self, id: &str) -> Result<tokio::fs::File, Error> {
-        let options = tokio::fs::OpenOptions::new().create(true).append(true).open(self.path(id)).await;
+        let options = tokio::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(self.path(id)).await;
         let file = options.map_err(|error| broken(&error))?.into_std().await;
         match file.try_lock() {
             Ok(()) => Ok(tokio::fs::File::from_std(file)),

@@ -60,7 +60,7 @@ pub(super) fn lock_and_recover(folder: &Path) -> Result<File, StoreError> {
 
 fn lock(folder: &Path) -> Result<File, StoreError> {
     let path = folder.join("lock");
-    let file = File::options().write(true).create(true).truncate(false).open(&path).map_err(|e| io_at(&path, &e))?;
+    let file = files::private().write(true).create(true).truncate(false).open(&path).map_err(|e| io_at(&path, &e))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StoreError::Locked(folder.display().to_string())),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::StoreError;
-use crate::files::{entries, io_at};
+use crate::files::{entries, io_at, private};
 
 /// The file that is being written.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(super) struct Closed {
 impl Active {
     pub(super) fn create(folder: &Path, first: u64) -> Result<Self, StoreError> {
         let path = folder.join(format!("{first:016x}.log"));
-        let file = File::options().append(true).create_new(true).open(&path).map_err(|e| io_at(&path, &e))?;
+        let file = private().append(true).create_new(true).open(&path).map_err(|e| io_at(&path, &e))?;
         Ok(Self { first, path, file: Arc::new(file), bytes: 0, torn: false })
     }
 

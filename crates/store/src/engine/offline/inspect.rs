@@ -1,7 +1,5 @@
 //! Inspects a store or a backup: every record is read, and its checksum and schema version are checked.
 
-use std::path::Path;
-
 use serde::Serialize;
 
 use super::{DataFolder, journals};
@@ -10,7 +8,7 @@ use crate::engine::open;
 use crate::engine::recover::Damage;
 use crate::engine::tables::Engine;
 use crate::files::hex;
-use crate::snapshot::{Item, SnapshotReader};
+use crate::snapshot::{BackupSource, Item, SnapshotReader};
 use crate::{Migration, Rec, StoreError, Tree};
 
 /// Maximum number of problems that are listed; further ones are only counted.
@@ -75,10 +73,10 @@ impl DataFolder {
 ///
 /// # Errors
 ///
-/// `Io`: the file cannot be read. Problems of its content are part of the result.
-pub fn inspect_file(path: &Path, migrations: &[Migration]) -> Result<Inspection, StoreError> {
+/// `Io`: the backup cannot be read. Problems of its content are part of the result.
+pub fn inspect_backup(source: &dyn BackupSource, migrations: &[Migration]) -> Result<Inspection, StoreError> {
     let mut builder = InspectionBuilder::new(migrations);
-    match builder.file(path) {
+    match builder.backup(source) {
         Err(error @ StoreError::Io(_)) => return Err(error),
         Err(StoreError::Corrupt(why)) => builder.problem(why),
         Err(other) => builder.problem(other.to_string()),
@@ -100,8 +98,8 @@ impl<'a> InspectionBuilder<'a> {
         Self { migrations, found, unnamed: 0 }
     }
 
-    fn file(&mut self, path: &Path) -> Result<(), StoreError> {
-        let mut items = SnapshotReader::open(path)?;
+    fn backup(&mut self, source: &dyn BackupSource) -> Result<(), StoreError> {
+        let mut items = SnapshotReader::of(source)?;
         while let Some(item) = items.next_item()? {
             match item {
                 Item::Record(tree, key, rec) => self.record(tree, &key, &rec),

@@ -70,7 +70,7 @@ pub(super) fn put(folder: &Path, name: &str, piece: &[u8]) -> Result<(), StoreEr
     let dir = folder.join(journal);
     files::create_dir(&dir)?;
     let path = dir.join(file);
-    let open = File::options().append(true).create(true).open(&path);
+    let open = files::private().append(true).create(true).open(&path);
     let written = open.and_then(|mut to| {
         to.write_all(piece)?;
         to.sync_all()

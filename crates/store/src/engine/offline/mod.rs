@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 pub use compact::CompactReport;
-pub use inspect::{Inspection, JournalFile, TreeCount, inspect_file};
+pub use inspect::{Inspection, JournalFile, TreeCount, inspect_backup};
 pub(super) use replace::finish as finish_replacement;
 pub use replace::{ReplacePolicy, RestoreReport};
 

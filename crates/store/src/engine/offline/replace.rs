@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{DataFolder, Progress, compact, inspect_file, journals};
+use super::{DataFolder, Progress, compact, inspect_backup, journals};
 use crate::engine::bulk_load::BulkLoader;
 use crate::engine::open::{LIVE, SNAPSHOTS};
 use crate::engine::recover::BUILDING;
 use crate::files::{self, io_at};
-use crate::snapshot::{Item, SnapshotReader};
+use crate::snapshot::{BackupSource, Item, SnapshotReader};
 use crate::{StoreError, Tree};
 
 const READY: &str = "replace.ready";
@@ -53,11 +53,11 @@ impl DataFolder {
     /// The folder is left unchanged in both cases.
     pub fn restore(
         &self,
-        from: &Path,
+        from: &dyn BackupSource,
         replace: ReplacePolicy,
         progress: Progress<'_>,
     ) -> Result<RestoreReport, StoreError> {
-        let found = inspect_file(from, &self.options.migrations)?;
+        let found = inspect_backup(from, &self.options.migrations)?;
         if let Some(why) = found.problems.first() {
             return Err(StoreError::Corrupt(why.clone()));
         }
@@ -103,9 +103,9 @@ impl DataFolder {
         beside || (self.live().exists() && records())
     }
 
-    fn build(&self, building: &Path, from: &Path, progress: Progress<'_>) -> Result<u64, StoreError> {
+    fn build(&self, building: &Path, from: &dyn BackupSource, progress: Progress<'_>) -> Result<u64, StoreError> {
         let engine = self.fresh(building)?;
-        let mut items = SnapshotReader::open(from)?;
+        let mut items = SnapshotReader::of(from)?;
         let group = items.group();
         let mut filler = BulkLoader::new(&engine);
         let journals_dir = building.join(BACKUP_JOURNALS);
@@ -156,7 +156,7 @@ pub(in crate::engine) fn finish(folder: &Path) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Batch, Options, Rec, SledStore, Store};
+    use crate::{Batch, Options, PlainFile, Rec, SledStore, Store};
 
     fn put(folder: &Path, key: &str) {
         let store = SledStore::open(Options::new(folder)).unwrap().store;
@@ -211,7 +211,7 @@ mod tests {
             source.backup(&mut fs::File::create(&file).unwrap(), &mut |_| {}).unwrap();
             let to = home.path().join(to);
             let folder = DataFolder::lock_or_create(Options::new(&to)).unwrap();
-            folder.restore(&file, ReplacePolicy::Never, &mut |_| {}).unwrap();
+            folder.restore(&PlainFile(file.clone()), ReplacePolicy::Never, &mut |_| {}).unwrap();
             drop((source, folder));
             assert!(has(&to, "one"));
             let mark = |folder: &Path| {
