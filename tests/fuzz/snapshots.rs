@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use muster_store::{Frames, MemStore, StoreError, inspect_file, restore_from_file, snapshot_to_file};
+use muster_store::{Frames, MemStore, PlainFile, StoreError, inspect_backup, restore_from_file, snapshot_to_file};
 
 use crate::campaign::{fuzz, label};
 
@@ -37,7 +37,7 @@ fn folder() -> tempfile::TempDir {
 fn restored(bytes: &[u8], folder: &Path) -> Result<(MemStore, u64), StoreError> {
     let path = folder.join("a.snap");
     std::fs::write(&path, bytes).unwrap();
-    let inspection = inspect_file(&path, &[]).expect("a file that exists can be inspected");
+    let inspection = inspect_backup(&PlainFile(path.clone()), &[]).expect("a file that exists can be inspected");
     let store = MemStore::default();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let read = runtime.block_on(restore_from_file(&store, &path));
