@@ -257,6 +257,11 @@ where
     }
 }
 
+/// Time after which a connection is looked at in any case. actix sets the timer of a connection's end by a clock that it
+/// updates twice a second; on a busy machine that timer can have elapsed when it is set, and actix then never wakes the
+/// connection: it would stay open although its last response said `Connection: close`.
+const POLLED_EVERY: Duration = Duration::from_secs(2);
+
 /// Serves a connection until it ends or does nothing for a while.
 async fn until_idle<E>(
     served: impl Future<Output = Result<(), E>>,
@@ -267,7 +272,7 @@ async fn until_idle<E>(
     while !activity.taken_over.get() {
         tokio::select! {
             ended = &mut served => return ended,
-            () = tokio::time::sleep(idle) => if activity.is_idle_for(idle) && !activity.taken_over.get() {
+            () = tokio::time::sleep(idle.min(POLLED_EVERY)) => if activity.is_idle_for(idle) && !activity.taken_over.get() {
                 return Ok(());
             },
         }
