@@ -43,7 +43,7 @@ struct Account {
 }
 
 /// Price of a token of the prompt and of the answer, in millionths of a dollar.
-pub const PRICES: (u64, u64) = (1, 2);
+const PRICES: (u64, u64) = (1, 2);
 
 impl Billing {
     pub fn start() -> Self {
