@@ -1,7 +1,6 @@
 //! Every door that a hostile engine may try, by name: shut, or the kernel lacks the layer that shuts it.
 
 use std::collections::BTreeSet;
-use std::io::Read as _;
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
@@ -238,11 +237,9 @@ fn inherited() {
     let own = std::fs::File::open("/proc/self/status").unwrap();
     // Unlike those of the standard library, this copy is not closed when a program is started.
     let left_open = rustix::io::dup(&own).unwrap();
-    let mut child = Command::new(std::env::current_exe().unwrap());
-    let child = child.arg(crate::WORKER).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut greeting = Vec::new();
-    child.stdout.unwrap().read_to_end(&mut greeting).unwrap();
-    let greeting = String::from_utf8_lossy(&greeting);
+    let mut process = Command::new(std::env::current_exe().unwrap());
+    let ended = process.arg(crate::WORKER).stdin(Stdio::null()).output().unwrap();
+    let greeting = String::from_utf8_lossy(&ended.stdout);
     assert!(greeting.contains("descriptors") && greeting.contains("were left open"), "{greeting:?}");
     with(
         |_| {},
