@@ -17,8 +17,6 @@ PYTHON := .venv/bin/python
 # Tools in .venv and .tools take precedence over those of the machine.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 BENCHED := muster-store muster-limits muster-feed muster-network muster-gateway muster-tasks muster-memory muster-models
-# Load tools for the gateway benchmarks; they are not part of this repository.
-BENCH_TOOLS ?= ../shared/bench/gateway
 # Further arguments of the benchmarks: make bench BENCH_ARGS="--secs 5"
 BENCH_ARGS ?=
 # Duration of `make soak`, in minutes.
@@ -54,10 +52,8 @@ bench: setup-build models ## run all benchmarks: limits, actors, store, embedded
 .PHONY: bench-gateway
 bench-gateway: setup-build ## benchmark the gateway beside a bare relay and direct calls of the upstream
 	@echo "== gateway"
-	@if test -d "$(BENCH_TOOLS)"; then \
-	    cargo build --release --quiet $(LOCKED) --bin muster --example bare_relay; \
-	fi
-	@$(PYTHON) benches/gateway/run.py --tools "$(BENCH_TOOLS)" --target "$(TARGET)" $(BENCH_ARGS)
+	@cargo build --release --quiet $(LOCKED) --bin muster --example bare_relay
+	@$(PYTHON) benches/gateway/run.py --target "$(TARGET)" $(BENCH_ARGS)
 
 .PHONY: bench-feed
 bench-feed: setup-build ## benchmark live connections beside a bare hub, at 100 to 10,000 connections
@@ -85,10 +81,8 @@ bench-retrieval: setup-build ## measure the search quality of semantic memory, o
 
 .PHONY: bench-peers
 bench-peers: setup-build ## benchmark the gateway beside LiteLLM, Portkey and the vLLM router, which it installs
-	@if test -d "$(BENCH_TOOLS)"; then \
-	    cargo build --release --quiet $(LOCKED) --bin muster --example bare_relay; \
-	fi
-	@$(PYTHON) benches/gateway/peers.py --tools "$(BENCH_TOOLS)" --target "$(TARGET)" $(BENCH_ARGS)
+	@cargo build --release --quiet $(LOCKED) --bin muster --example bare_relay
+	@$(PYTHON) benches/gateway/peers.py --target "$(TARGET)" $(BENCH_ARGS)
 
 .PHONY: soak
 soak: setup-build ## run mixed load with faults for MINUTES=10: no leaks, every request ends, the ledger is consistent

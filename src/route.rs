@@ -117,7 +117,8 @@ macro_rules! operation {
     }};
 }
 
-/// Defines the operations of a feature by their handlers. Of two paths that match the same request, the first one wins.
+/// Defines the operations of a feature by their handlers. Of two paths that match the same request, the one without
+/// parameters wins, else the first one.
 macro_rules! operations {
     ($($($segment:ident)::+ $(at $pattern:literal)?),+ $(,)?) => {
         /// Returns the operations of this feature.
@@ -129,7 +130,8 @@ macro_rules! operations {
 
 pub(crate) use {operation, operations};
 
-/// Serves operations: `HEAD` works wherever `GET` does, any other method is 405 with `Allow`.
+/// Serves operations: `HEAD` works wherever `GET` does, any other method is 405 with `Allow`. Paths without parameters are
+/// compared first: that costs nanoseconds, a pattern hundreds.
 pub fn serve(operations: &[Operation], config: &mut web::ServiceConfig) {
     let mut patterns: Vec<&str> = Vec::new();
     for operation in operations {
@@ -137,6 +139,7 @@ pub fn serve(operations: &[Operation], config: &mut web::ServiceConfig) {
             patterns.push(&operation.pattern);
         }
     }
+    patterns.sort_by_key(|pattern| pattern.contains('{'));
     for pattern in patterns {
         let mut allowed = Vec::new();
         let mut resource = web::resource(pattern);

@@ -6,7 +6,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import socket
 import statistics
 import subprocess
@@ -95,16 +94,13 @@ class Processes:
             process.wait()
 
 
-def build_tools(source, target):
-    """The tools' folder may be read-only and has no lock file: they are built from a copy."""
-    copy = target / "bench-tools"
-    shutil.copytree(source, copy, dirs_exist_ok=True, ignore=shutil.ignore_patterns("target"))
-    for path in [copy, *copy.rglob("*")]:
-        if "target" not in path.parts[len(copy.parts):]:
-            path.chmod(0o755 if path.is_dir() else 0o644)
-    subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=copy, check=True,
-                   env={**os.environ, "CARGO_TARGET_DIR": str(copy / "target")})
-    return copy / "target" / "release"
+def build_tools(target):
+    """Builds the load tools into the target folder; returns the folder with the binaries."""
+    folder = target / "bench-tools"
+    manifest = pathlib.Path(__file__).parent.parent / "tools" / "Cargo.toml"
+    subprocess.run(["cargo", "build", "--release", "--quiet", "--locked", "--manifest-path", str(manifest)], check=True,
+                   env={**os.environ, "CARGO_TARGET_DIR": str(folder)})
+    return folder / "release"
 
 
 def post(port, path, body, key):
@@ -171,8 +167,11 @@ def relay_side(binary, upstreams, processes):
     return Side("bare relay", start("relay", upstreams.fast), start("relay-paced", upstreams.paced))
 
 
-def muster_side(binary, upstreams, processes, folder):
-    """Muster with every part on: an open store, a key with limits and a budget, ledger, breaker. No embedded model."""
+def muster_side(binary, upstreams, processes, folder, name="muster", limited=True):
+    """Muster with every part on: an open store, ledger, breaker, and a key that has limits and a budget if `limited`. No
+    embedded model."""
+    folder = folder / name.replace(" ", "-")
+    folder.mkdir()
     port = free_port()
     providers = "".join(
         f'[[provider]]\nid = "{name}"\nkind = "openai"\nbase_url = "http://127.0.0.1:{upstream}/v1"\n'
@@ -182,18 +181,20 @@ def muster_side(binary, upstreams, processes, folder):
     path.write_text(f'[store]\npath = "{folder}/data"\n[llm]\nmodel = "none"\ncache = "{folder}/none"\n'
                     f"{providers}")
     command = [binary, "serve", "--config", path, "--listen", f"127.0.0.1:{port}"]
-    process = processes.start("muster", command, port, env={**os.environ, "MUSTER_BOOTSTRAP_KEY": KEY})
-    # Wide enough never to refuse.
-    limits = {name: 10**12 for name in ("requests_per_minute", "requests_per_hour", "tokens_per_minute")}
-    wanted = {"name": "bench", "scopes": ["chat"], "plan_b": "enterprise", "limits": limits, "budget_usd": 1e6}
+    process = processes.start(folder.name, command, port, env={**os.environ, "MUSTER_BOOTSTRAP_KEY": KEY})
+    wanted = {"name": "bench", "scopes": ["chat"], "plan_b": "enterprise"}
+    if limited:
+        # Wide enough never to refuse.
+        limits = {name: 10**12 for name in ("requests_per_minute", "requests_per_hour", "tokens_per_minute")}
+        wanted |= {"limits": limits, "budget_usd": 1e6}
     header = f"Authorization: Bearer {post(port, '/api/v1/keys', wanted, KEY)['key']}"
-    return Side("muster", Endpoint(port, process.pid, PRICED, (header,)),
+    return Side(name, Endpoint(port, process.pid, PRICED, (header,)),
                 Endpoint(port, process.pid, PACED_PRICED, (header,)))
 
 
 def load_once(tools, side, load, connections, secs):
     endpoint = side.paced if load.kind == "paced" else side.fast
-    command = [tools / "gwload", "--url", f"http://127.0.0.1:{endpoint.port}/v1/chat/completions", "--c", connections,
+    command = [tools / "gateway-load", "--url", f"http://127.0.0.1:{endpoint.port}/v1/chat/completions", "--connections", connections,
                "--secs", secs, "--warm", WARM_UP_SECS, "--pids", endpoint.pid, "--model", endpoint.model]
     for header in endpoint.headers:
         command += ["--header", header]
@@ -201,8 +202,6 @@ def load_once(tools, side, load, connections, secs):
         command.append("--stream")
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=True)
     got = json.loads(done.stdout.strip().splitlines()[-1])
-    events = got["events_s"] * got["secs"] / got["ok"] if got["ok"] else 0
-    got["cpu_us_event"] = got["cpu_us_req"] / events if events else 0
     return got
 
 

@@ -4,7 +4,7 @@
 They are installed into the target folder at the versions pinned here, and run with their cheapest fair settings: no key
 check, no logging of requests, no database, one process. What cannot be installed or started is reported and skipped.
 
-  benches/gateway/peers.py --tools ../shared/bench/gateway --target target [--secs 2] [--rounds 2] [--json FILE]
+  benches/gateway/peers.py --target target [--secs 2] [--rounds 2] [--json FILE]
 """
 
 import dataclasses
@@ -140,10 +140,7 @@ def try_side(peer, target, launcher, upstreams):
 
 def main():
     args = run.arguments(__doc__, rounds=2, secs=2)
-    prepared = run.prepare(args)
-    if prepared is None:
-        return 0
-    tools, muster, relay = prepared
+    tools, muster, relay = run.prepare(args.target)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         processes = bench.Processes(folder)

@@ -1,10 +1,13 @@
 //! A bucket as held by its shard: counters, durable state, and callers that wait for the disk.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
 
 use muster_store::{Batch, StoreError};
 use tokio::sync::oneshot;
 
+use super::allowance::{Allowance, Taken, Terms};
 use super::bucket::{Bucket, Charge};
 use super::lease::Lease;
 use super::log::{EventLog, Spend};
@@ -30,6 +33,15 @@ pub(super) struct Account {
     pub(super) leaving: bool,
     /// Whether the write in progress is one of those that the shard counts.
     pub(super) flushing: bool,
+    /// Allowances of which admissions are outstanding.
+    granted: Vec<Granted>,
+}
+
+/// An allowance, and the number of its admissions that are neither reported as taken nor withdrawn.
+#[derive(Debug)]
+struct Granted {
+    allowance: Arc<Allowance>,
+    outstanding: u32,
 }
 
 /// Durable state of a bucket.
@@ -77,7 +89,7 @@ impl Account {
     }
 
     fn new(bucket: Bucket, durable: Option<Durable>, now: u64) -> Self {
-        Self { bucket, durable, place: 0, used_at: now, leaving: false, flushing: false }
+        Self { bucket, durable, place: 0, used_at: now, leaving: false, flushing: false, granted: Vec::new() }
     }
 
     /// Acknowledges an admission as soon as a crash could not undo it.
@@ -100,6 +112,65 @@ impl Account {
         }
     }
 
+    /// Sets admissions aside for callers that do not ask; `None` if too little is left, or if a crash could undo them.
+    /// `each` is what one is charged at most.
+    pub(super) fn grant_allowance(
+        &mut self,
+        key: BucketKey,
+        rules: Arc<[Rule]>,
+        each: Spend,
+        lasts: Duration,
+        now: u64,
+    ) -> Option<Arc<Allowance>> {
+        let (granted, first_hold) = self.bucket.set_aside(&rules, each)?;
+        let amount = each.times(granted.into());
+        let Some(durable) = self.durable.as_mut().filter(|durable| durable.lease.has_room_for(amount)) else {
+            self.bucket.give_back(granted, each);
+            return None;
+        };
+        durable.lease.charge(amount);
+        let view = self.bucket.view(&rules, now);
+        let terms = Terms { key, rules, each, granted, first_hold, from: now, lasts, view };
+        let allowance = Arc::new(Allowance::new(terms));
+        self.granted.push(Granted { allowance: Arc::clone(&allowance), outstanding: granted });
+        Some(allowance)
+    }
+
+    /// Withdraws what is not taken of the allowances.
+    pub(super) fn withdraw_allowances(&mut self) {
+        for granted in &mut self.granted {
+            let unused = granted.allowance.withdraw();
+            self.bucket.give_back(unused, granted.allowance.each());
+            granted.outstanding = granted.outstanding.saturating_sub(unused);
+        }
+        self.granted.retain(|granted| granted.outstanding > 0);
+    }
+
+    /// Withdraws the allowances if all are over; returns whether none is left.
+    pub(super) fn end_allowances(&mut self, now: u64) -> bool {
+        if self.granted.iter().all(|granted| granted.allowance.has_ended(now)) {
+            self.withdraw_allowances();
+        }
+        self.granted.is_empty()
+    }
+
+    /// Charges an admission that was taken. One of an allowance that this incarnation did not grant is ignored: it was
+    /// charged with the lease of the record that was restored.
+    pub(super) fn take(&mut self, taken: &Taken) {
+        let Some(place) = self.granted.iter().position(|granted| Arc::ptr_eq(&granted.allowance, &taken.allowance))
+        else {
+            return;
+        };
+        let each = taken.allowance.each();
+        self.bucket.take(each, taken.tokens, taken.hold, taken.hold_for, taken.at);
+        if let Some(granted) = self.granted.get_mut(place) {
+            granted.outstanding = granted.outstanding.saturating_sub(1);
+            if granted.outstanding == 0 {
+                self.granted.swap_remove(place);
+            }
+        }
+    }
+
     pub(super) fn waiting(&self) -> usize {
         self.durable.as_ref().map_or(0, |durable| durable.waiting.len())
     }
@@ -114,7 +185,8 @@ impl Account {
 
     /// Returns whether the store contains the exact state, or does not need to.
     pub(super) fn is_exact(&self) -> bool {
-        self.durable.as_ref().is_none_or(|durable| durable.lease.is_exact()) && !self.has_unstored()
+        let outstanding = self.bucket.outstanding() != Spend::default();
+        self.durable.as_ref().is_none_or(|durable| durable.lease.is_exact()) && !self.has_unstored() && !outstanding
     }
 
     fn has_unstored(&self) -> bool {
@@ -129,6 +201,7 @@ impl Account {
     /// Returns the batch that makes all charges durable, with a lease of `grant` beyond them.
     pub(super) fn begin_write(&mut self, key: &BucketKey, grant: Spend, now: u64) -> Result<Batch, StoreError> {
         self.bucket.log.advance(now);
+        let outstanding = self.bucket.outstanding();
         let log = &mut self.bucket.log;
         let Some(durable) = &mut self.durable else { return Ok(Batch::default()) };
         let oldest = record::oldest_segment(log);
@@ -138,8 +211,8 @@ impl Account {
         changed.retain(|&segment| segment >= oldest);
         let gone: Vec<u64> = durable.stored.range(..oldest).copied().collect();
         durable.stored.extend(&changed);
-        durable.lease.begin(grant);
-        let batch = record::batch(key, log, grant, now, &changed, &gone);
+        let lease = durable.lease.begin(grant, outstanding);
+        let batch = record::batch(key, log, lease, now, &changed, &gone);
         durable.writing = changed;
         batch
     }

@@ -11,6 +11,12 @@ use super::view::{LimitView, RuleView};
 /// settled.
 const MAX_HELD: usize = 4_096;
 
+/// Admissions that are granted in advance: their largest and smallest number, and the part of what is left of a rule
+/// that they may be.
+const MOST_GRANTED: u64 = 64;
+const LEAST_GRANTED: u64 = 4;
+const GRANTED_PART: u64 = 256;
+
 /// Estimated token usage of a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Estimate {
@@ -27,7 +33,7 @@ impl Estimate {
         self.prompt.saturating_add(self.completion.min(1))
     }
 
-    fn most(&self) -> u64 {
+    pub(super) fn most(&self) -> u64 {
         self.prompt.saturating_add(self.completion)
     }
 }
@@ -65,12 +71,14 @@ pub(super) struct Bucket {
     pub(super) log: EventLog,
     held: HashMap<u64, Held>,
     next_hold: u64,
+    /// Admissions granted in advance and not reported as taken; they count as used.
+    outstanding: Spend,
 }
 
 impl Bucket {
     /// Creates a bucket. `first_hold` must be greater than every reservation number of an earlier incarnation.
     pub(super) fn new(log: EventLog, first_hold: u64) -> Self {
-        Self { log, held: HashMap::new(), next_hold: first_hold }
+        Self { log, held: HashMap::new(), next_hold: first_hold, outstanding: Spend::default() }
     }
 
     /// Charges all rules, or rejects the request without charging any. Tokens are reserved according to the estimate,
@@ -86,7 +94,7 @@ impl Bucket {
         let (mut requests, mut tokens) = (0, None);
         let mut refusal: Option<Refusal> = None;
         for rule in rules {
-            let used = self.log.used(rule.unit, rule.window);
+            let used = self.used(rule);
             let needed = match rule.unit {
                 LimitUnit::Requests => 1,
                 LimitUnit::Tokens => estimate.least(),
@@ -107,6 +115,47 @@ impl Bucket {
             Some(refusal) => Err(refusal),
             None => Ok(self.charge(Spend { requests, tokens: tokens.unwrap_or(0) }, hold_for, now)),
         }
+    }
+
+    fn used(&self, rule: &Rule) -> u64 {
+        self.log.used(rule.unit, rule.window).saturating_add(self.outstanding.of(rule.unit))
+    }
+
+    /// Sets admissions of `each` aside, at most [`MOST_GRANTED`] and a small part of what is left of every rule. Returns
+    /// their number and the number of the first reservation; `None` if too little is left.
+    pub(super) fn set_aside(&mut self, rules: &[Rule], each: Spend) -> Option<(u32, u64)> {
+        let of_rule = |rule: &Rule| {
+            let part = rule.limit.saturating_sub(self.used(rule)) / GRANTED_PART;
+            part.checked_div(each.of(rule.unit)).unwrap_or(u64::MAX)
+        };
+        let count = rules.iter().map(of_rule).min()?.min(MOST_GRANTED);
+        if count < LEAST_GRANTED {
+            return None;
+        }
+        let first_hold = self.next_hold;
+        self.next_hold += count;
+        self.outstanding = self.outstanding.plus(each.times(count));
+        Some((u32::try_from(count).ok()?, first_hold))
+    }
+
+    /// Returns admissions that were set aside and not taken.
+    pub(super) fn give_back(&mut self, count: u32, each: Spend) {
+        self.outstanding = self.outstanding.minus(each.times(count.into()));
+    }
+
+    /// Charges an admission that was set aside and taken at `at`.
+    pub(super) fn take(&mut self, each: Spend, tokens: u64, hold: u64, hold_for: Duration, at: u64) {
+        self.give_back(1, each);
+        let tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
+        // Another one may have been charged since, by a report that arrived first.
+        let event = self.log.push(at.max(self.log.newest_at()), u32::from(each.requests > 0), tokens);
+        if tokens > 0 {
+            self.insert_hold(hold, event, tokens.into(), hold_for, at);
+        }
+    }
+
+    pub(super) fn outstanding(&self) -> Spend {
+        self.outstanding
     }
 
     fn advance_windows(&mut self, rules: &[Rule], now: u64) {
@@ -134,6 +183,13 @@ impl Bucket {
     }
 
     fn hold(&mut self, event: u64, tokens: u64, hold_for: Duration, now: u64) -> u64 {
+        let id = self.next_hold;
+        self.next_hold += 1;
+        self.insert_hold(id, event, tokens, hold_for, now);
+        id
+    }
+
+    fn insert_hold(&mut self, id: u64, event: u64, tokens: u64, hold_for: Duration, now: u64) {
         if self.held.len() >= MAX_HELD {
             self.drop_past_holds(now);
         }
@@ -142,11 +198,8 @@ impl Bucket {
         {
             self.held.remove(&first);
         }
-        let id = self.next_hold;
-        self.next_hold += 1;
         let deadline = now.saturating_add(u64::try_from(hold_for.as_millis()).unwrap_or(u64::MAX));
         self.held.insert(id, Held { event, tokens, deadline });
-        id
     }
 
     /// After its deadline a reservation is treated as settled at its estimate.
@@ -190,7 +243,7 @@ impl Bucket {
         let more_at = self.log.frees(rule.unit, rule.window, 1);
         RuleView {
             rule: *rule,
-            remaining: rule.limit.saturating_sub(self.log.used(rule.unit, rule.window)),
+            remaining: rule.limit.saturating_sub(self.used(rule)),
             reset: full_again.unwrap_or(now).div_ceil(1000),
             more_in: more_at.map_or(0, |at| at.saturating_sub(now).div_ceil(1000)),
         }

@@ -45,6 +45,11 @@ impl Lease {
         total.within(&self.ceiling) && self.flight.is_none_or(|flight| total.within(&flight.ceiling))
     }
 
+    /// Returns whether this much more may be charged and acknowledged at once.
+    pub(super) fn has_room_for(&self, amount: Spend) -> bool {
+        self.covers(self.total.plus(amount))
+    }
+
     /// Returns whether half of the lease is used, or more was charged than it covers, and no write is in progress.
     pub(super) fn wants_renewal(&self) -> bool {
         let left = self.ceiling.minus(self.total);
@@ -59,9 +64,12 @@ impl Lease {
         self.flight.is_some()
     }
 
-    /// Begins writing a record of everything charged so far, with a lease of `grant` beyond it.
-    pub(super) fn begin(&mut self, grant: Spend) {
-        self.flight = Some(Flight { ceiling: self.total.plus(grant), grant });
+    /// Begins writing a record of everything charged so far but `outstanding`, which is charged without having been
+    /// used, with a lease of `grant` beyond it. Returns the lease to store.
+    pub(super) fn begin(&mut self, grant: Spend, outstanding: Spend) -> Spend {
+        let stored = grant.plus(outstanding);
+        self.flight = Some(Flight { ceiling: self.total.plus(grant), grant: stored });
+        stored
     }
 
     /// The record is durable.
@@ -99,7 +107,7 @@ mod tests {
         assert!(lease.is_exact() && !lease.wants_renewal());
         let first = lease.charge(requests(1));
         assert!(!lease.covers(first) && lease.wants_renewal());
-        lease.begin(requests(4));
+        lease.begin(requests(4), Spend::default());
         assert!(!lease.covers(first) && !lease.wants_renewal());
         lease.done();
         assert!(lease.covers(first) && !lease.wants_renewal() && !lease.is_exact());
@@ -108,21 +116,21 @@ mod tests {
     #[test]
     fn renews_at_half_and_respects_both_records_during_a_write() {
         let mut lease = Lease::default();
-        lease.begin(requests(4));
+        lease.begin(requests(4), Spend::default());
         lease.done();
         let one = lease.charge(requests(1));
         assert!(lease.covers(one) && !lease.wants_renewal());
         lease.charge(requests(1));
         assert!(lease.wants_renewal());
         // The next record allows 2 + 1; the durable one allows 4.
-        lease.begin(requests(1));
+        lease.begin(requests(1), Spend::default());
         let third = lease.charge(requests(1));
         assert!(lease.covers(third));
         let fourth = lease.charge(requests(1));
         assert!(!lease.covers(fourth));
         lease.failed();
         assert!(!lease.covers(fourth), "the failed record may have reached the disk");
-        lease.begin(requests(1));
+        lease.begin(requests(1), Spend::default());
         lease.done();
         assert!(lease.covers(fourth));
     }
@@ -131,7 +139,7 @@ mod tests {
     fn a_restored_lease_is_not_exact_until_overwritten() {
         let mut lease = Lease::restore(requests(3));
         assert!(!lease.is_exact());
-        lease.begin(Spend::default());
+        lease.begin(Spend::default(), Spend::default());
         lease.done();
         assert!(lease.is_exact());
     }

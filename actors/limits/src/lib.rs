@@ -3,7 +3,8 @@
 //!
 //! [`RateLimiter`] is the public interface. Each of its shards, which are actors, keeps the buckets of a part of the
 //! subjects. A bucket ([`BucketKey`]: subject and category) is one exact log of admissions that serves the minute, hour
-//! and day windows alike; a request is evaluated against all rules at once. Admissions are covered by a durable record
+//! and day windows alike; a request is evaluated against all rules at once. Subjects with many requests and much left
+//! of their limits are granted admissions in advance (module `allowance`). Admissions are covered by a durable record
 //! with a small lease (module `lease`), so a restart, clean or not, does not reset a quota.
 //!
 //! Limitations: anonymous subjects (by client address) are kept in memory only, so a restart of their shard or their
@@ -14,6 +15,7 @@
 #![warn(missing_docs)]
 
 mod account;
+mod allowance;
 mod bucket;
 mod collect;
 mod lease;

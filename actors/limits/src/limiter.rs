@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::ArbiterHandle;
-use crossbeam_queue::SegQueue;
 use muster_store::Store;
 
 use super::rule::{Category, Rule};
-use super::shard::{Admit, Decision, Options, Peek, RateShard, Reservation, Settle};
+use super::shard::{Admit, Decision, Options, Peek, RateShard, Report, Reservation, Settle, Shared};
 use super::subject::{BucketKey, Subject};
 use super::view::LimitView;
 use muster_core::supervise::{ChildSpec, Group, Handle};
@@ -19,13 +18,14 @@ use muster_core::{Clock, Error, Kind};
 #[derive(Debug, Clone)]
 pub struct RateLimiter {
     shards: Arc<[Shard]>,
+    clock: Clock,
 }
 
-/// A shard: decisions are requested by messages, settlements are queued beside its mailbox.
+/// A shard: decisions are requested by messages or taken from allowances, reports are queued beside its mailbox.
 #[derive(Debug)]
 struct Shard {
     handle: Handle<RateShard>,
-    settled: Arc<SegQueue<Settle>>,
+    shared: Shared,
 }
 
 impl RateLimiter {
@@ -44,16 +44,16 @@ impl RateLimiter {
         let shards = arbiters.iter().enumerate().map(|(number, arbiter)| {
             let (store, clock, options) = (Arc::clone(store), clock.clone(), part.clone());
             let collects_since = (number == 0).then_some(started);
-            let settled = Arc::new(SegQueue::new());
-            let queue = Arc::clone(&settled);
+            let shared = Shared::default();
+            let of_shard = shared.clone();
             let spec = ChildSpec::new(format!("rate-{number}"), arbiter.clone(), move |control| {
-                let (store, queue) = (Arc::clone(&store), Arc::clone(&queue));
-                let shard = RateShard::new(store, clock.clone(), options.clone(), control, collects_since, queue);
+                let (store, shared) = (Arc::clone(&store), of_shard.clone());
+                let shard = RateShard::new(store, clock.clone(), options.clone(), control, collects_since, shared);
                 std::future::ready(Ok(shard))
             });
-            Shard { handle: group.start(spec.capacity(part.mailbox)), settled }
+            Shard { handle: group.start(spec.capacity(part.mailbox)), shared }
         });
-        Self { shards: shards.collect() }
+        Self { shards: shards.collect(), clock: clock.clone() }
     }
 
     /// Waits until every shard is running.
@@ -72,7 +72,12 @@ impl RateLimiter {
         if admit.rules.is_empty() {
             return Ok(Decision::Admitted { view: LimitView::default(), reservation: None });
         }
-        self.shard(&admit.key.subject)?.handle.ask(admit).await?
+        let shard = self.shard(&admit.key.subject)?;
+        if let Some((taken, decision)) = shard.shared.allowances.take(&admit, self.clock.now().0) {
+            shard.shared.reports.push(Report::Taken(taken));
+            return Ok(decision);
+        }
+        shard.handle.ask(admit).await?
     }
 
     /// Replaces a reservation by the actual usage, higher or lower. With 0 the tokens of a call that was never made are
@@ -82,7 +87,7 @@ impl RateLimiter {
     /// them.
     pub fn settle(&self, reservation: Reservation, tokens: u64) {
         if let Ok(shard) = self.shard(&reservation.key.subject) {
-            shard.settled.push(Settle { reservation, tokens });
+            shard.shared.reports.push(Report::Settled(Settle { reservation, tokens }));
         }
     }
 

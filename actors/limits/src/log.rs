@@ -50,6 +50,10 @@ impl Spend {
         }
     }
 
+    pub(super) fn times(self, count: u64) -> Self {
+        Self { requests: self.requests.saturating_mul(count), tokens: self.tokens.saturating_mul(count) }
+    }
+
     pub(super) fn least(self, other: Self) -> Self {
         Self { requests: self.requests.min(other.requests), tokens: self.tokens.min(other.tokens) }
     }
@@ -261,6 +265,11 @@ impl EventLog {
     /// Returns the time from which nothing counts any more.
     pub(super) fn over_at(&self) -> u64 {
         self.events.back().map_or(0, |event| event.at + self.longest())
+    }
+
+    /// Returns the time of the newest event; 0 if there is none.
+    pub(super) fn newest_at(&self) -> u64 {
+        self.events.back().map_or(0, |event| event.at)
     }
 
     pub(super) fn first(&self) -> u64 {

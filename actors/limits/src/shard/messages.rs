@@ -7,6 +7,7 @@ use actix::dev::{MessageResponse, OneshotSender};
 use actix::{Actor, Message};
 use tokio::sync::oneshot;
 
+use crate::allowance::Taken;
 use crate::bucket::Estimate;
 use crate::rule::Rule;
 use crate::subject::BucketKey;
@@ -72,6 +73,15 @@ impl Reservation {
 pub(crate) struct Settle {
     pub(crate) reservation: Reservation,
     pub(crate) tokens: u64,
+}
+
+/// What the shard processes before its next decision, without being woken.
+#[derive(Debug)]
+pub(crate) enum Report {
+    /// An admission of an allowance was taken.
+    Taken(Taken),
+    /// A call with a reservation has ended.
+    Settled(Settle),
 }
 
 /// Requests the state of rules, without charging them.

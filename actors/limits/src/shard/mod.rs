@@ -8,7 +8,7 @@ mod operations;
 mod persist;
 mod sweep;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ use muster_store::{Store, StoreError};
 use tokio::sync::mpsc;
 
 use super::account::Account;
+use super::allowance::Allowances;
 use super::recency::Recency;
 use super::record::Stored;
 use super::subject::BucketKey;
@@ -26,12 +27,12 @@ use muster_core::supervise::{Control, Phase};
 use muster_core::{Clock, Error};
 
 pub use messages::{Admit, Decision, Reservation};
-pub(super) use messages::{Peek, Reply, Settle};
+pub(super) use messages::{Peek, Reply, Report, Settle};
 
 /// Interval at which unused buckets are removed from the store.
 const COLLECT_EVERY: Duration = Duration::from_secs(3_600);
 
-/// Interval at which settlements are processed if there are no decisions.
+/// Interval at which reports are processed and allowances ended if there are no decisions.
 const SETTLE_EVERY: Duration = Duration::from_millis(250);
 
 /// Bounds of the limiter.
@@ -60,6 +61,13 @@ impl Default for Options {
             mailbox: 4_096,
         }
     }
+}
+
+/// What a shard shares with its callers, across its incarnations.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shared {
+    pub(super) reports: Arc<SegQueue<Report>>,
+    pub(super) allowances: Arc<Allowances>,
 }
 
 /// Work deferred until a bucket has been read; called with an error if that failed.
@@ -97,9 +105,12 @@ pub(crate) struct RateShard {
     flushing: VecDeque<BucketKey>,
     /// Number of `flushing` writes in progress.
     flushes: usize,
-    /// Settlements, added without waking the shard and processed before each decision. Bounded by the number of
-    /// reservations.
-    settled: Arc<SegQueue<Settle>>,
+    /// Added without waking the shard and processed before each decision. Bounded by the numbers of reservations and of
+    /// admissions granted in advance.
+    reports: Arc<SegQueue<Report>>,
+    /// Admissions granted in advance, where callers take them, and the buckets that have some.
+    allowances: Arc<Allowances>,
+    granted: HashSet<BucketKey>,
     events: mpsc::UnboundedSender<Event>,
     received: Option<mpsc::UnboundedReceiver<Event>>,
 }
@@ -119,8 +130,9 @@ impl RateShard {
         options: Options,
         control: Control,
         collects_since: Option<u64>,
-        settled: Arc<SegQueue<Settle>>,
+        shared: Shared,
     ) -> Self {
+        shared.allowances.clear();
         let (events, received) = mpsc::unbounded_channel();
         Self {
             store,
@@ -134,7 +146,9 @@ impl RateShard {
             draining: false,
             flushing: VecDeque::new(),
             flushes: 0,
-            settled,
+            reports: shared.reports,
+            allowances: shared.allowances,
+            granted: HashSet::new(),
             events,
             received: Some(received),
         }
@@ -163,7 +177,10 @@ impl Actor for RateShard {
             }));
         }
         // For buckets without further decisions.
-        context.run_interval(SETTLE_EVERY, |shard, _| shard.take_settled());
+        context.run_interval(SETTLE_EVERY, |shard, _| {
+            shard.take_reports();
+            shard.end_allowances();
+        });
         context.run_interval(self.options.sweep_every, |shard, _| shard.sweep());
         if let Some(started) = self.collects_since {
             context.run_interval(COLLECT_EVERY, move |shard, _| shard.collect(started));
@@ -184,7 +201,7 @@ impl Actor for RateShard {
     fn stopped(&mut self, _: &mut Context<Self>) {
         // A panicking actor is stopped as well, and its state cannot be trusted.
         if !std::thread::panicking() {
-            self.take_settled();
+            self.withdraw_all();
             self.write_all_exactly();
         }
     }
@@ -196,7 +213,7 @@ impl StreamHandler<Event> for RateShard {
             Event::Loaded(key, found) => self.loaded(key, found),
             Event::Written(key, outcome) => self.written(&key, outcome),
             Event::Drain => {
-                self.take_settled();
+                self.withdraw_all();
                 self.drain();
             }
         }

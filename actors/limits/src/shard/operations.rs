@@ -1,19 +1,27 @@
 //! The operations of a shard, each on a bucket that may have to be read first.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Context, Handler};
 use tokio::sync::oneshot;
 
-use super::messages::{Admit, Decision, Peek, Reply, Reservation, Settle};
+use super::messages::{Admit, Decision, Peek, Reply, Report, Reservation, Settle};
 use super::{Entry, RateShard};
 use crate::account::Account;
+use crate::bucket::Estimate;
+use crate::log::Spend;
+use crate::rule::{LimitUnit, Rule};
 use crate::subject::BucketKey;
 use crate::view::LimitView;
 use muster_core::{Error, Kind};
 
 /// Maximum number of admissions of one bucket that wait for the disk.
 const MAX_WAITING: usize = 1_024;
+/// A subject whose previous request was at most so many milliseconds ago gets an allowance.
+const BUSY: u64 = 50;
+/// Time after which an allowance ends.
+const ALLOWANCE_LASTS: Duration = Duration::from_millis(100);
 
 /// An operation on a bucket.
 trait Operation: Send + 'static {
@@ -34,6 +42,7 @@ impl Operation for Admit {
             let error = Error::new(Kind::Unavailable, "too many requests of this key wait for the disk: try again");
             return Reply::Now(Err(error.retry_in(Duration::from_secs(1))));
         }
+        account.withdraw_allowances();
         match account.bucket.admit(&self.rules, self.estimate, self.hold_for, now) {
             Ok(charge) => {
                 let view = account.bucket.view(&self.rules, now);
@@ -73,17 +82,71 @@ impl Operation for Peek {
     }
 
     fn run(self, account: &mut Account, now: u64) -> Reply<LimitView> {
+        account.withdraw_allowances();
         Reply::Now(Ok(account.bucket.view(&self.rules, now)))
     }
 }
 
 impl RateShard {
-    /// Processes the settlements queued since the last decision.
-    pub(super) fn take_settled(&mut self) {
-        while let Some(settle) = self.settled.pop() {
-            // A settlement of a bucket that cannot be read keeps its estimate.
-            drop(self.run(settle));
+    /// Processes what was reported since the last decision.
+    pub(super) fn take_reports(&mut self) {
+        while let Some(report) = self.reports.pop() {
+            match report {
+                Report::Taken(taken) => {
+                    let now = self.now();
+                    if let Some(account) = self.account(&taken.allowance.key) {
+                        account.used_at = now;
+                        account.take(&taken);
+                    }
+                    if self.draining {
+                        self.renew(&taken.allowance.key);
+                    }
+                }
+                // A settlement of a bucket that cannot be read keeps its estimate.
+                Report::Settled(settle) => drop(self.run(settle)),
+            }
         }
+    }
+
+    /// Grants an allowance after a request, if the subject's previous one was a moment ago.
+    fn grant_allowance(&mut self, key: BucketKey, rules: Arc<[Rule]>, estimate: Estimate) {
+        if self.draining || !self.allowances.is_free_for(&key) {
+            return;
+        }
+        let has = |unit| rules.iter().any(|rule| rule.unit == unit);
+        // Rounded up, for requests that are a little larger.
+        let most = estimate.most().checked_next_power_of_two().unwrap_or(u64::MAX);
+        let tokens = if has(LimitUnit::Tokens) && estimate.most() > 0 { most } else { 0 };
+        let each = Spend { requests: u64::from(has(LimitUnit::Requests)), tokens };
+        let now = self.now();
+        let Some(account) = self.account(&key) else { return };
+        if let Some(allowance) = account.grant_allowance(key.clone(), rules, each, ALLOWANCE_LASTS, now) {
+            self.allowances.publish(allowance);
+            self.granted.insert(key.clone());
+            self.renew(&key);
+        }
+    }
+
+    /// Withdraws the allowances that are over. Their subjects ask again.
+    pub(super) fn end_allowances(&mut self) {
+        let now = self.now();
+        for key in self.granted.iter().cloned().collect::<Vec<_>>() {
+            if self.account(&key).is_none_or(|account| account.end_allowances(now)) {
+                self.allowances.remove(&key);
+                self.granted.remove(&key);
+            }
+        }
+    }
+
+    /// Withdraws all allowances, before exact writes.
+    pub(super) fn withdraw_all(&mut self) {
+        for key in std::mem::take(&mut self.granted) {
+            self.allowances.remove(&key);
+            if let Some(account) = self.account(&key) {
+                account.withdraw_allowances();
+            }
+        }
+        self.take_reports();
     }
 
     fn run<J: Operation>(&mut self, operation: J) -> Reply<J::Out> {
@@ -122,8 +185,22 @@ impl Handler<Admit> for RateShard {
     type Result = Reply<Decision>;
 
     fn handle(&mut self, admit: Admit, _: &mut Context<Self>) -> Reply<Decision> {
-        self.take_settled();
-        self.run(admit)
+        self.take_reports();
+        let now = self.now();
+        // Another caller's request may have led to an allowance while this one was on its way.
+        if let Some((taken, decision)) = self.allowances.take(&admit, now) {
+            self.reports.push(Report::Taken(taken));
+            return Reply::Now(Ok(decision));
+        }
+        let busy = self.account(&admit.key).is_some_and(|account| now < account.used_at.saturating_add(BUSY));
+        let terms = busy.then(|| (admit.key.clone(), Arc::clone(&admit.rules), admit.estimate));
+        let reply = self.run(admit);
+        if let Some((key, rules, estimate)) = terms
+            && matches!(reply, Reply::Now(Ok(Decision::Admitted { .. })))
+        {
+            self.grant_allowance(key, rules, estimate);
+        }
+        reply
     }
 }
 
@@ -131,7 +208,7 @@ impl Handler<Peek> for RateShard {
     type Result = Reply<LimitView>;
 
     fn handle(&mut self, peek: Peek, _: &mut Context<Self>) -> Reply<LimitView> {
-        self.take_settled();
+        self.take_reports();
         self.run(peek)
     }
 }

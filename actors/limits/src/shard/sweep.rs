@@ -62,6 +62,7 @@ impl RateShard {
         let Some(account) = self.account(key).filter(|account| !account.in_flight() && !account.leaving) else {
             return;
         };
+        account.withdraw_allowances();
         account.bucket.log.advance(now);
         if account.is_exact() && !account.bucket.log.is_empty() {
             return self.remove(key);

@@ -1,5 +1,6 @@
 //! The guarantees of the limits, tested through the public interface.
 
+mod allowances;
 mod crashes;
 mod failures;
 mod log;
