@@ -35,8 +35,7 @@ impl PassphraseArgs {
         let given = match self.given(environment)? {
             Some(given) => given,
             None => {
-                let (first, again) =
-                    (ask("passphrase of the backup")?, ask("the same passphrase again")?);
+                let (first, again) = (ask("passphrase of the backup")?, ask("the same passphrase again")?);
                 if first != again {
                     return Err("the two passphrases differ: nothing was written".to_owned());
                 }

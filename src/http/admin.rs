@@ -98,8 +98,8 @@ impl Sealing {
 /// Reload the settings
 ///
 /// Reads the settings file again, as SIGHUP does. No connection is closed; requests in progress complete with the
-/// previous settings. Every setting that changed is named; those that need a restart keep their values. If the new settings are invalid, 422 is
-/// returned and nothing changes.
+/// previous settings. Every setting that changed is named; those that need a restart keep their values. If the new
+/// settings are invalid, 422 is returned and nothing changes.
 #[utoipa::path(post, path = "/api/v1/admin/reload", tag = "admin", operation_id = "reload_settings",
     responses((status = 200, description = "The settings that changed and those that need a restart", body = Reloaded),
         ReadErrors<Agent>))]

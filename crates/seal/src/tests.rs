@@ -98,16 +98,9 @@ fn chunks_cannot_be_moved_repeated_left_out_or_added() {
     let chunks: Vec<_> = chunks.chunks(CHUNK + 16).collect();
     let file = |order: &[usize]| [header, &order.iter().map(|&n| chunks[n]).collect::<Vec<_>>().concat()].concat();
     assert_eq!(open(&file(&[0, 1, 2, 3, 4]), WORDS).unwrap(), content);
-    for order in [
-        &[1, 0, 2, 3, 4][..],
-        &[0, 0, 1, 2, 3, 4],
-        &[0, 2, 3, 4],
-        &[0, 1, 2, 3],
-        &[0, 1, 2, 3, 4, 4],
-        &[4],
-        &[0],
-        &[],
-    ] {
+    for order in
+        [&[1, 0, 2, 3, 4][..], &[0, 0, 1, 2, 3, 4], &[0, 2, 3, 4], &[0, 1, 2, 3], &[0, 1, 2, 3, 4, 4], &[4], &[0], &[]]
+    {
         assert!(is_damaged(&file(order)), "{order:?}");
     }
     assert!(is_damaged(&[sealed.as_slice(), b"x"].concat()), "something appended");

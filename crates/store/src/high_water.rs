@@ -24,8 +24,7 @@ pub(crate) struct HighWaterMark {
 
 impl HighWaterMark {
     pub(crate) fn open(path: PathBuf) -> Result<Self, StoreError> {
-        let file =
-            private().write(true).create(true).truncate(false).open(&path).map_err(|e| io_at(&path, &e))?;
+        let file = private().write(true).create(true).truncate(false).open(&path).map_err(|e| io_at(&path, &e))?;
         Ok(Self { file, path })
     }
 

@@ -25,12 +25,7 @@ impl Identity {
     /// # Errors
     /// `Unauthenticated` (`invalid_credentials`) if the present password is wrong, which counts as a failed login;
     /// `Invalid` for the new password; `RateLimited`; `Unavailable`.
-    pub async fn change_password(
-        &self,
-        by: &Arc<Person>,
-        present: String,
-        next: String,
-    ) -> Result<(), Error> {
+    pub async fn change_password(&self, by: &Arc<Person>, present: String, next: String) -> Result<(), Error> {
         check_new_password("new_password", &next)?;
         check_length("current_password", &present)?;
         // Counted by the session, so that nobody else's failures are in the way.

@@ -299,9 +299,10 @@ impl Throttle {
         let per_network = per_address.saturating_mul(ADDRESSES_PER_NETWORK);
         let network = match class.standing {
             Standing::Familiar => None,
-            _ => self.networks.get_mut(&source.network).and_then(|attempts| {
-                attempts.wait(per_network, class.standing, now).map(excess(per_network))
-            }),
+            _ => self
+                .networks
+                .get_mut(&source.network)
+                .and_then(|attempts| attempts.wait(per_network, class.standing, now).map(excess(per_network))),
         };
         let budget = account.filter(|_| !class.is_locked).and_then(|account| self.accounts.get_mut(&account));
         let budget = budget.and_then(|account| account.budget(class.standing, class.familiar_network));

@@ -5,5 +5,5 @@ mod state;
 
 pub(super) use record::Phc;
 pub use record::UserRecord;
-pub use state::{NewUser, UserPatch};
 pub(super) use state::{MAX_EMAIL, UserState, check_administers, check_new_password, normalize_email};
+pub use state::{NewUser, UserPatch};
