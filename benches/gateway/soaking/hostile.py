@@ -67,7 +67,8 @@ class Hostility:
     async def repeat(self, kind, send, pause):
         # Not all at once.
         await asyncio.sleep(self.random.random() * 3)
-        while True:
+        # `wait_for` can lose a cancellation that comes together with its result.
+        while not self.stop.is_set():
             attempt = Attempt(kind, time.monotonic())
             self.attempts.append(attempt)
             try:
