@@ -36,9 +36,9 @@ fn a_key_is_created_used_and_revoked() {
         assert_eq!(keys.authenticate(&wrong), Err(KeyRejection::Unknown));
         assert_eq!(keys.authenticate("sk-nonsense"), Err(KeyRejection::Malformed));
 
-        keys.revoke(created.record.id.clone()).await.unwrap();
+        keys.revoke(created.record.id.clone(), KeyIssuer::Operator).await.unwrap();
         assert_eq!(keys.authenticate(&text), Err(KeyRejection::Revoked));
-        assert_eq!(keys.revoke("key_nobody".into()).await.unwrap_err().kind, Kind::NotFound);
+        assert_eq!(keys.revoke("key_nobody".into(), KeyIssuer::Operator).await.unwrap_err().kind, Kind::NotFound);
     });
 }
 
@@ -134,7 +134,7 @@ fn ended_resolves_by_revocation_expiry_and_a_replaced_secret() {
         let mut of_unchanged = watch(&unchanged.key.reveal());
         let [of_revoked, mut of_rotated, of_expired] =
             [&revoked, &rotated, &expires].map(|created| watch(&created.key.reveal()));
-        keys.revoke(revoked.record.id.clone()).await.unwrap();
+        keys.revoke(revoked.record.id.clone(), KeyIssuer::Operator).await.unwrap();
         of_revoked.await.unwrap();
         let renewed =
             keys.rotate(rotated.record.id.clone(), KeyIssuer::Operator, Duration::from_secs(30)).await.unwrap();
@@ -166,14 +166,14 @@ fn a_read_only_store_rejects_changes_and_keys_are_still_accepted() {
         let created = keys.create(chat_key(), KeyIssuer::Operator, None).await.unwrap();
         store.fail_commits(Some(StoreError::Poisoned("disk".into())));
         assert_unavailable(keys.create(chat_key(), KeyIssuer::Operator, None).await);
-        assert_unavailable(keys.revoke(created.record.id.clone()).await);
+        assert_unavailable(keys.revoke(created.record.id.clone(), KeyIssuer::Operator).await);
         assert_unavailable(keys.rotate(created.record.id.clone(), KeyIssuer::Operator, Duration::ZERO).await);
         assert!(keys.authenticate(&created.key.reveal()).is_ok());
         assert_eq!(keys.list(10, None).await.unwrap().keys.len(), 1);
         test_world::after(Duration::from_secs(300)).await;
         assert_eq!(tree.snapshot()[0].restarts, 0, "the time of use is not written");
         store.fail_commits(None);
-        keys.revoke(created.record.id.clone()).await.unwrap();
+        keys.revoke(created.record.id.clone(), KeyIssuer::Operator).await.unwrap();
     });
 }
 
@@ -191,7 +191,7 @@ fn a_full_store_delays_changes_and_a_request_fails_after_its_timeout() {
         };
         let (created, ()) = tokio::join!(creating, recovering);
         store.fail_commits(Some(StoreError::Busy));
-        let revoked = keys.revoke(created.record.id.clone()).await.unwrap_err();
+        let revoked = keys.revoke(created.record.id.clone(), KeyIssuer::Operator).await.unwrap_err();
         let expected = (Kind::Unavailable, None, Some(Duration::from_secs(1)));
         assert_eq!((revoked.kind, revoked.code, revoked.retry_after), expected);
     });
@@ -209,7 +209,7 @@ fn many_changes_share_commits_and_are_visible_once_durable() {
             let created = join_all((0..100).map(|_| keys.create(chat_key(), KeyIssuer::Operator, None))).await;
             assert!(created.into_iter().all(|created| keys.authenticate(&created.unwrap().key.reveal()).is_ok()));
         };
-        let revoking = async { keys.revoke(first.record.id.clone()).await.unwrap() };
+        let revoking = async { keys.revoke(first.record.id.clone(), KeyIssuer::Operator).await.unwrap() };
         let releasing = async {
             store.held(2).await;
             test_world::after(Duration::from_secs(1)).await;
