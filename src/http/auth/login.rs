@@ -73,7 +73,7 @@ async fn log_in(
         LoginAdmission::Refused(excess) => return Err(login_refused(app, http, excess)),
     };
     admit_login(app, http, pending.known_device(), &body.email).await?;
-    let done = app.identity.finish_login(pending, body.password).await?;
+    let done = app.identity.finish_login(*pending, body.password).await?;
     Ok(secret(envelope::data(Tokens::from(done))))
 }
 

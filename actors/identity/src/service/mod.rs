@@ -64,7 +64,7 @@ pub struct IdentityOptions {
 #[derive(Debug)]
 pub enum LoginAdmission {
     /// The password may be given.
-    Admitted(PendingLogin),
+    Admitted(Box<PendingLogin>),
     /// Too many attempts.
     Refused(LoginExcess),
 }
@@ -246,7 +246,7 @@ impl Identity {
             Verdict::TooMany(excess) => return Ok(LoginAdmission::Refused(excess.into())),
         };
         let user = user.filter(|user| attempt.is_some() && !user.disabled);
-        Ok(LoginAdmission::Admitted(PendingLogin { attempt, user, origin }))
+        Ok(LoginAdmission::Admitted(Box::new(PendingLogin { attempt, user, origin })))
     }
 
     /// Logs a user in with a password.

@@ -76,7 +76,7 @@ impl TestIdentity {
 
     pub async fn login_from(&self, email: &str, password: &str, origin: Origin) -> Result<IssuedTokens, Error> {
         match self.identity.begin_login(email, origin).await? {
-            LoginAdmission::Admitted(pending) => self.identity.finish_login(pending, password.to_owned()).await,
+            LoginAdmission::Admitted(pending) => self.identity.finish_login(*pending, password.to_owned()).await,
             LoginAdmission::Refused(excess) => Err(excess.into()),
         }
     }
