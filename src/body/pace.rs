@@ -187,6 +187,12 @@ mod tests {
         Ok(Bytes::from(vec![b'x'; bytes]))
     }
 
+    /// Lets virtual time pass.
+    async fn later(by: Duration) {
+        // The timeout is expected to elapse.
+        let _ = tokio::time::timeout(by, std::future::pending::<()>()).await;
+    }
+
     /// Waits until the body fails; returns the seconds that it took.
     async fn fails_after(body: &mut PacedBody) -> u64 {
         let begun = Instant::now();
@@ -212,15 +218,16 @@ mod tests {
         let (sender, mut body) = paced();
         tokio::spawn(async move {
             for _ in 0..60 {
-                tokio::time::sleep(Duration::from_secs(5)).await;
-                sender.send(chunk(500)).unwrap();
+                // Two or three pieces within each window.
+                later(Duration::from_secs(4)).await;
+                sender.send(chunk(600)).unwrap();
             }
         });
         let mut read = 0;
         while let Some(chunk) = body.next().await {
             read += chunk.unwrap().len();
         }
-        assert_eq!(read, 30_000);
+        assert_eq!(read, 36_000);
         assert!(body.shared.0.ended.get());
     }
 
@@ -232,7 +239,7 @@ mod tests {
             sender.send(chunk(10)).unwrap();
             assert!(body.next().await.unwrap().is_ok());
             // Such as a disk that takes a minute.
-            tokio::time::sleep(Duration::from_secs(60)).await;
+            later(Duration::from_secs(60)).await;
             assert!(body.next().now_or_never().is_none());
         }
         assert!((9..=10).contains(&fails_after(&mut body).await));
