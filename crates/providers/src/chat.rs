@@ -1,12 +1,13 @@
 //! Provider-independent form of chats and embeddings: every client dialect is parsed into it, and every adapter encodes
 //! from it.
 
+use std::borrow::Cow;
+use std::pin::Pin;
+
 use bytes::Bytes;
 use futures::Stream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::borrow::Cow;
-use std::pin::Pin;
 
 use crate::{Fault, Timeouts};
 
