@@ -104,7 +104,9 @@ async fn a_provider_and_a_model_have_timeouts_of_their_own() {
     let upstream = Upstream::start(UpstreamAction::HangBeforeHeaders);
     let provider = upstream.provider("one", "alpha\", \"slow")
         + "timeouts = { headers_ms = 100 }\nmodel_timeouts = { \"slow\" = { headers_ms = 500 } }\n";
-    let muster = Muster::start(&format!("{provider}[chain]\norder = [\"one\"]\nretries = 0\n"));
+    // Otherwise the provider's first model would follow.
+    let chain = "[chain]\norder = [\"one\"]\nfailover_after_start = false\n";
+    let muster = Muster::start(&format!("{provider}{chain}"));
     for (model, limit) in [("alpha", "100ms"), ("slow", "500ms")] {
         let got = Chat::B.post(&muster.client(), model).await;
         assert!(got.text.contains(&format!("sent no headers within {limit}")), "{model}: {}", got.text);

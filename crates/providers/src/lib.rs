@@ -22,6 +22,7 @@ mod registry;
 mod retry_after;
 mod secret;
 mod sse;
+mod timeouts;
 
 pub use crate::http::{ConfigError, HttpConfig, install_tls};
 pub use adapter::Adapter;
@@ -32,8 +33,8 @@ pub use catalogue::{
 };
 pub use chat::{
     Call, ChatEvent, ChatReply, ChatRequest, ChatStream, Choice, Content, ContentPart, Delta, EmbedCall, EmbedInput,
-    EmbedReply, EmbedRequest, FinishReason, Image, ImageSource, Message, ResponseFormat, Role, Sampling,
-    TimeoutOverrides, Timeouts, Tool, ToolCall, ToolChoice, ToolDelta, Usage, Verbatim,
+    EmbedReply, EmbedRequest, FinishReason, Image, ImageSource, Message, ResponseFormat, Role, Sampling, Tool,
+    ToolCall, ToolChoice, ToolDelta, Usage, Verbatim,
 };
 pub use embedded::{EmbeddedAdapter, QUEUE_TIMEOUT};
 pub use fault::{ClientFault, Fault, FaultClass, FaultScope, MAX_FAULT_MESSAGE_CHARS, Phase};
@@ -49,3 +50,4 @@ pub use registry::{
 pub use retry_after::{MAX_RETRY_AFTER, parse_retry_after, parse_retry_after_ms};
 pub use secret::Secret;
 pub use sse::{EventTooLarge, MAX_EVENT_BYTES, SseEvent, SseParser};
+pub use timeouts::{TimeoutOverrides, Timeouts};
