@@ -12,6 +12,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct TrustedProxies(Vec<IpNet>);
 
 impl TrustedProxies {
+    /// Returns the networks.
+    pub fn networks(&self) -> &[IpNet] {
+        &self.0
+    }
+
     /// Returns whether an address is that of a trusted proxy.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.contains(&address))

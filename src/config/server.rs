@@ -52,7 +52,7 @@ impl Server {
         ConnectionLimits {
             most: self.max_connections,
             per_network: self.max_connections_per_address,
-            unlimited: self.unlimited_networks.clone(),
+            unlimited: [self.unlimited_networks.as_slice(), self.trusted_proxies.networks()].concat(),
             idle: Duration::from_secs(self.idle_seconds),
         }
     }
