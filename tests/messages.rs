@@ -283,7 +283,7 @@ async fn tokens_are_counted() {
         assert_eq!(got.json().as_object().unwrap().len(), 1);
         got.json()["input_tokens"].as_u64().unwrap()
     };
-    // No embedded model is loaded: a token for four bytes, and four more for each turn and each tool.
+    // No embedded model is loaded: a token for four bytes, and four more for each turn, each call and each tool.
     let turn = |text: &str| json!({ "model": "any", "messages": [{ "role": "user", "content": text }] });
     assert_eq!(count(&turn("hi")).await, 1 + 4);
     assert_eq!(count(&turn(&"x".repeat(4000))).await, 1000 + 4);
@@ -294,7 +294,8 @@ async fn tokens_are_counted() {
     assert_eq!(count(&body).await, (1 + 4) + (2 + 4) + (1 + 2 + 1 + 4));
     body["messages"] = json!([{ "role": "assistant", "content": [{ "type": "tool_use", "id": "t", "name": "abcd", "input": {} }] },
         { "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "t", "content": "12345678" }] }]);
-    assert_eq!(count(&body).await, (1 + 1 + 4) + (2 + 4) + (2 + 4) + (1 + 2 + 1 + 4));
+    // The call: its id, name and input; the result: its text and the id of the call.
+    assert_eq!(count(&body).await, (4 + 1 + 1 + 1 + 4) + (2 + 1 + 4) + (2 + 4) + (1 + 2 + 1 + 4));
     assert_eq!(upstream.requests(), 0);
 }
 

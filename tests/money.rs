@@ -243,6 +243,8 @@ impl Call {
             path = "/api/q159/llm/chat";
             body["models"] = json!(["alpha", "beta"]);
             body["hedge_after_ms"] = json!(1);
+            // Where the budget has no room for the hedge, a stalled call would be waited for.
+            body["deadline_ms"] = json!(3_000);
             body.as_object_mut().unwrap().remove("model");
         }
         let before = one.received();
