@@ -210,7 +210,15 @@ class Peer(States):
             await before
         for at in range(0, len(data), size):
             self.writer.write(data[at : at + size])
-            await asyncio.sleep(0)
+            await self.next_turn()
+
+    @staticmethod
+    async def next_turn():
+        """Lets the loop write before anything else is added."""
+        loop = asyncio.get_running_loop()
+        turn = loop.create_future()
+        loop.call_soon(turn.set_result, None)
+        await turn
 
     def sendMessage(self, payload, isBinary=False, fragmentSize=None, sync=False, doNotCompress=False):
         if self.state != self.STATE_OPEN:
