@@ -221,7 +221,8 @@ async fn names_that_no_account_can_have_keep_no_memory() {
     std::fs::write(folder.path().join("config.toml"), BEHIND_PROXY).unwrap();
     let process = Launch::new(folder.path()).start();
     let client = Client::new(&process.url);
-    let name = "a".repeat(1_000_000);
+    // As long as a login's body may be, and far longer.
+    let (name, megabyte) = ("a".repeat(15_000), "a".repeat(1_000_000));
     for nth in 0..4 {
         assert_eq!(login(&client, &format!("198.18.{nth}.1"), &format!("{nth}{name}"), "a guess").await.status, 401);
     }
@@ -230,9 +231,11 @@ async fn names_that_no_account_can_have_keep_no_memory() {
         let refused =
             login(&client, &format!("198.18.{}.1", 10 + nth), &format!("{nth}{name}@example.org"), "a guess").await;
         assert_eq!((refused.status, &refused.json()["error"]["code"]), (401, &json!("invalid_credentials")));
+        let refused = login(&client, &format!("198.19.{nth}.1"), &format!("{nth}{megabyte}"), "a guess").await;
+        assert_eq!(refused.status, 413);
     }
     let after = resident_mib(process.child.id());
-    println!("{before} MiB before, {after} MiB after 60 names of a megabyte");
+    println!("{before} MiB before, {after} MiB after 60 names of 15 KB and of a megabyte");
     assert!(after < before + 64, "{before} MiB before, {after} MiB after");
     assert_eq!(login(&client, "203.0.113.7", EMAIL, PASSWORD).await.status, 200);
 }
