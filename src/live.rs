@@ -201,7 +201,7 @@ mod tests {
 
     fn leaves(table: &Table, path: &[String], found: &mut Vec<(Vec<String>, Toml)>) {
         for (key, value) in table {
-            let path = [path, &[key.clone()]].concat();
+            let path = [path, std::slice::from_ref(key)].concat();
             match value {
                 Toml::Table(section) => leaves(section, &path, found),
                 leaf => found.push((path, leaf.clone())),

@@ -43,10 +43,13 @@ pub trait Frames {
     fn error(&mut self, error: &Error, out: &mut BytesMut);
 }
 
+/// Writes the failure of a stream whose answer never began.
+type WriteError = Box<dyn FnOnce(&Error, &mut BytesMut)>;
+
 /// How a dialect writes a stream whose answer has not begun.
 pub struct StreamForm {
     keep_alive: &'static [u8],
-    error: Box<dyn FnOnce(&Error, &mut BytesMut)>,
+    error: WriteError,
 }
 
 impl StreamForm {
@@ -116,7 +119,7 @@ struct Body<F> {
     state: BodyState<F>,
     ping: &'static [u8],
     /// Writes the failure of a stream whose answer never began.
-    late: Option<Box<dyn FnOnce(&Error, &mut BytesMut)>>,
+    late: Option<WriteError>,
     keep_alive: Duration,
     idle: Pin<Box<Sleep>>,
 }

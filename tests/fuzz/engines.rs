@@ -7,7 +7,7 @@ use crate::campaign::{fuzz, label};
 
 fn run(id: &str, input: &Value) -> Result<Value, String> {
     let engine = by_id(id).unwrap();
-    engine.run(input.clone(), &Context::default()).map_err(|failure| label(failure))
+    engine.run(input.clone(), &Context::default()).map_err(label)
 }
 
 fn texts(value: &Value) -> Vec<&str> {

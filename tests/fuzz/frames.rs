@@ -12,7 +12,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Inbound>, Option
     for piece in pieces {
         reader.feed(piece);
         loop {
-            match reader.next() {
+            match reader.next_message() {
                 Ok(Some(message)) => found.push(message),
                 Ok(None) => break,
                 Err(close) => return (found, Some(close)),

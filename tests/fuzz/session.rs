@@ -49,7 +49,7 @@ fn feed_frames() {
     fuzz("feed_frames", &words, |input| {
         let text = String::from_utf8_lossy(input);
         let options = Arc::new(ProtocolOptions::default());
-        let known = (text.len() % 2 == 0).then(|| client());
+        let known = text.len().is_multiple_of(2).then(client);
         let mut session = Session::new(
             Arc::clone(&options),
             (Peer::Socket, Endpoint::Feed),

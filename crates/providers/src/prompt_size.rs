@@ -208,7 +208,9 @@ mod tests {
             request.prompt_parts().size().reserved_tokens()
         };
         let whole = tokens(&|_| {});
-        let parts: [(u32, &dyn Fn(&mut ChatRequest)); 8] = [
+        /// Least number of tokens of a part, and the change that removes it.
+        type Part<'a> = (u32, &'a dyn Fn(&mut ChatRequest));
+        let parts: [Part<'_>; 8] = [
             (300, &|request| request.messages[0].content = Content::Text(String::new())),
             (20, &|request| request.messages[0].name = None),
             (100, &|request| request.messages[1].tool_calls.clear()),

@@ -214,7 +214,7 @@ impl Shard {
             conn.reader.feed(bytes);
         }
         while let Some(conn) = table.conn(id) {
-            let effects = match conn.reader.next() {
+            let effects = match conn.reader.next_message() {
                 Ok(None) => break,
                 Ok(Some(Inbound::Closed(_))) => {
                     let effects = conn.session.close(Close::Normal);

@@ -63,7 +63,7 @@ impl Reader {
     ///
     /// # Errors
     /// The reason to close the connection.
-    pub fn next(&mut self) -> Result<Option<Inbound>, Close> {
+    pub fn next_message(&mut self) -> Result<Option<Inbound>, Close> {
         if self.broken {
             return Ok(None);
         }
@@ -195,7 +195,7 @@ mod tests {
         reader.feed(bytes);
         let mut found = Vec::new();
         loop {
-            match reader.next() {
+            match reader.next_message() {
                 Ok(Some(one)) => found.push(one),
                 Ok(None) => return (found, None),
                 Err(close) => return (found, Some(close)),
@@ -263,7 +263,7 @@ mod tests {
             let mut found = Vec::new();
             for chunk in bytes.chunks(read) {
                 reader.feed(chunk);
-                while let Some(one) = reader.next().unwrap() {
+                while let Some(one) = reader.next_message().unwrap() {
                     found.push(one);
                 }
             }
@@ -277,7 +277,7 @@ mod tests {
         fn no_input_makes_the_reader_buffer_more_than_a_message(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             let mut reader = Reader::new(128);
             reader.feed(&bytes);
-            while let Ok(Some(_)) = reader.next() {}
+            while let Ok(Some(_)) = reader.next_message() {}
             prop_assert!(reader.pieces.as_ref().map_or(0, BytesMut::len) <= 128);
         }
     }

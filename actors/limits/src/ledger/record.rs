@@ -63,10 +63,12 @@ impl Record for Head {
 
     /// The first version had no owners.
     fn upgrade(from_schema: u16, bytes: &[u8]) -> Result<Self, StoreError> {
+        /// Line, time, key, model, amount.
+        type HoldV1 = (u64, Millis, Box<str>, Box<str>, u64);
         #[derive(Deserialize)]
         struct HeadV1 {
             line: u64,
-            holds: Vec<(u64, Millis, Box<str>, Box<str>, u64)>,
+            holds: Vec<HoldV1>,
         }
         let corrupt = |why: String| StoreError::Corrupt(format!("{}: {why}", Self::TREE.name()));
         if from_schema != 1 {

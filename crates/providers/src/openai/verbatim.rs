@@ -81,7 +81,7 @@ pub(super) fn forward(call: &Call, dialect: Dialect, more: &[String], mode: Mode
         let sampling = SAMPLING.contains(&name);
         let unheated = name == "temperature" && !client_heats;
         let listed = FORWARDED.contains(&name) || more.iter().any(|more| more == name);
-        listed && !OURS.contains(&name) && !(sampling && !call.takes_sampling) && !unheated
+        listed && !OURS.contains(&name) && (call.takes_sampling || !sampling) && !unheated
     };
     let passed = || members.0.iter().enumerate().filter(|(_, member)| passes(&member.name));
     let last: HashMap<&str, usize> = passed().map(|(place, member)| (&*member.name, place)).collect();
