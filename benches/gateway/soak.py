@@ -51,7 +51,7 @@ async def soak(muster, seconds, rate, clients, seed, folder, harm=None):
         *checks.happened(records),
         *checks.refusals(records),
         *checks.rate_limit(records),
-        *ledger.check(records, booked, built.prices),
+        *ledger.check(records, booked, built.prices, built.away),
         *checks.memory([sample for sample in samples if not harm or sample.at < harm.phases[1][0]], calm),
         *(harm.check(records, samples, after, built.away) if harm else ()),
         *checks.descriptors(before, after, clients, os.cpu_count() or 1),

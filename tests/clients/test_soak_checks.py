@@ -71,6 +71,15 @@ def test_a_failure_without_a_line():
     assert not holds(ledger.check([record(), refused], booked(), PRICES))
 
 
+def test_a_call_that_brought_no_answer_is_charged_by_an_estimate():
+    more = {"prompt_tokens": 180, "completion_tokens": 90, "cost_usd": Decimal("0.000144")}
+    # The provider went away while the request was under way, and another one answered.
+    assert holds(ledger.check([record()], booked(**more), PRICES, away=[0.1]))
+    assert not holds(ledger.check([record()], booked(**more), PRICES, away=[60]))
+    too_much = {"prompt_tokens": 3_000}
+    assert not holds(ledger.check([record()], booked(**too_much), PRICES, away=[0.1]))
+
+
 def test_no_ledger():
     assert not holds(ledger.check([record()], None, PRICES))
 

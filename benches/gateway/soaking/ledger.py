@@ -12,6 +12,8 @@ from .upstream import MOST_COMPLETION, MOST_PROMPT
 NANO = decimal.Decimal("1e-9")
 # Of a request whose end its client did not see. A prompt that the server counted itself is shorter than that.
 MOST_TOKENS = MOST_PROMPT + MOST_COMPLETION
+# Provider calls for one request.
+ATTEMPTS = 3
 
 
 @dataclasses.dataclass
@@ -80,7 +82,18 @@ def cost(price, summary):
     return usd.quantize(NANO, decimal.ROUND_HALF_UP)
 
 
-def check(records, booked, prices):
+def unanswered(records, key, model, away):
+    """The most provider calls for this key and model that began and brought no answer: those of requests that were refused
+    by a failure, and of requests under way when a provider went away. Each is charged by an estimate."""
+
+    def interrupted(record):
+        failed = record.end == "refused" and (record.status or 0) >= 500
+        return failed or any(record.sent <= at + 1 and at - 1 <= (record.ended or at) for at in away)
+
+    return ATTEMPTS * sum(record.key == key and record.model == model and interrupted(record) for record in records)
+
+
+def check(records, booked, prices, away=()):
     """Lines of the rows, of the requests without usage, of what is held, and of the budget."""
     if booked is None:
         yield Line(False, "the ledger is the sum of the answers", "there is no ledger: GET /api/v1/usage answers 404")
@@ -91,9 +104,11 @@ def check(records, booked, prices):
         # Ended without a word on its usage: each may be booked, with at most so much.
         unsure = sum(1 for record in records if record.key == key and record.end in ("left", "broken", "breach"))
         for model in sums[key].keys() | booked[key].rows.keys():
-            compared, exact = compared + 1, exact + (unsure == 0)
+            lost = unanswered(records, key, model, away)
+            compared, exact = compared + 1, exact + (unsure == lost == 0)
             row = booked[key].rows.get(model, collections.Counter())
-            wrong += differences(key, model, sums[key][model], row, unsure)
+            most_usd = max((price["output_per_million"] for price in prices.values() if price), default=0)
+            wrong += differences(key, model, sums[key][model], row, unsure, lost, most_usd)
     figures = f"{compared} rows, {exact} of them to the token and nanodollar, the others within what was left or cut"
     yield Line(not wrong, "the ledger is the sum of the answers", "; ".join(wrong[:10]) or figures)
     yield from lines_for_all(records, booked)
@@ -128,17 +143,20 @@ def lines_for_all(records, booked):
     yield Line(not wrong, "every request has its line in the ledger", "; ".join(wrong) or f"{counted} lines")
 
 
-def differences(key, model, answers, row, unsure):
-    """Where the ledger's row is less than the answers, or more than those and all that is not known."""
+def differences(key, model, answers, row, unsure, lost=0, most_usd=0):
+    """Where the ledger's row is less than the answers, or more than those and all that is not known: `unsure` requests,
+    `lost` calls of a provider that takes at most `most_usd` for a million tokens."""
     well = row["requests"] - row["failed"] - row["cancelled"]
+    tokens = lost * MOST_TOKENS
+    usd = tokens * decimal.Decimal(repr(most_usd)) / 1_000_000
     pairs = [("answers", answers.answers, well, unsure),
-             ("tokens", answers.total, row["prompt_tokens"] + row["completion_tokens"], unsure * MOST_TOKENS)]
+             ("tokens", answers.total, row["prompt_tokens"] + row["completion_tokens"], unsure * MOST_TOKENS + tokens)]
     if not unsure:
         pairs.append(("estimates", 0, row["estimated_requests"], 0))
     if answers.split and not unsure:
-        pairs += [("prompt tokens", answers.prompt, row["prompt_tokens"], 0),
-                  ("completion tokens", answers.completion, row["completion_tokens"], 0),
-                  ("USD", answers.cost_usd, row["cost_usd"], 0)]
+        pairs += [("prompt tokens", answers.prompt, row["prompt_tokens"], tokens),
+                  ("completion tokens", answers.completion, row["completion_tokens"], tokens),
+                  ("USD", answers.cost_usd, row["cost_usd"], usd)]
     for column, least, found, room in pairs:
         if not least <= found <= least + room:
             most = f" to {least + room}" if room else ""

@@ -79,14 +79,13 @@ for (const stream of [false, true]) {
   });
 }
 
-test('503: no provider is available', { timeout: 20_000 }, async (context) => {
+test('429: every provider limits the rate', { timeout: 20_000 }, async (context) => {
   const { muster, upstream } = await alone(context, 'busy-once');
-  await assert.rejects(complete(muster.client(), 'busy-once'), OpenAI.InternalServerError);
+  await assert.rejects(complete(muster.client(), 'busy-once'), OpenAI.RateLimitError);
   // The provider requests a pause of a second. Its breaker is updated after the answer.
   while ((await muster.breakers()).includes('closed'));
   const request = complete(muster.client(), 'busy-once');
-  const code = 'service_unavailable';
-  const error = await refused(request, OpenAI.InternalServerError, 503, 'service_unavailable_error', code);
+  const error = await refused(request, OpenAI.RateLimitError, 429, 'rate_limit_error', 'rate_limit_exceeded');
   assert.equal(error.headers.get('retry-after'), '1');
   assert.equal(upstream.requests.length, 1);
 });
