@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use muster_store::{Batch, Frames, Journal, PageRequest, Record, Store, StoreError, StoreHandle, Tree};
 
-use super::line::JournalLine;
+use super::line::{JournalLine, report_unknown};
 use super::period::{Day, Month};
 use super::record::{self, HEAD, Head, ROW, RecordReader, account_prefix, day_prefix};
 use super::state::{Changes, LedgerState};
@@ -61,7 +61,7 @@ pub(super) fn count(
     match JournalLine::decode(payload) {
         Some(line) => ledger.apply(number, &line, RecordReader(store)),
         None => {
-            tracing::error!(number, "a line of the ledger's journal was written by a newer version and is not counted");
+            report_unknown(number);
             Ok(())
         }
     }

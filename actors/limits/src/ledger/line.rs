@@ -99,6 +99,11 @@ pub(super) fn usage(prompt_tokens: u32, completion_tokens: u32, estimated: bool)
     Usage { prompt_tokens, completion_tokens, estimated }
 }
 
+/// Logs that a line is not counted.
+pub(super) fn report_unknown(number: u64) {
+    tracing::error!(number, "a line of the ledger's journal was written by a newer version and is not counted");
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use muster_store::StoreError;
 
 use super::credit::Payers;
-use super::line::{JournalLine, usage};
+use super::line::{JournalLine, report_unknown, usage};
 use super::messages::{BudgetView, Exhausted, Reserve};
 use super::period::{Day, Month};
 use super::record::{AccountKey, AccountRecord, Head, HoldRecord, RecordReader, RowRecord};
@@ -142,7 +142,7 @@ impl LedgerState {
         }
         self.applied = number;
         let Some((line, owner)) = line.and_owner() else {
-            tracing::error!(number, "a line of the ledger's journal was written by a newer version and is not counted");
+            report_unknown(number);
             return Ok(());
         };
         match line {
