@@ -98,8 +98,8 @@ pub async fn respond<B: MessageBody + 'static>(
     })
 }
 
-/// Maximum number of requests in progress on one connection. HTTP/2 names none to the client, so a client that has more
-/// is told by the response.
+/// Maximum number of requests in progress on one connection. HTTP/2 names none to the client: one that has more learns
+/// it from the response.
 const MAX_REQUESTS_PER_CONNECTION: usize = 100;
 
 /// Begins a request on its connection; `None` where there is no connection.

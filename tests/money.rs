@@ -22,7 +22,7 @@ async fn budget(client: &Client) -> (f64, f64) {
     (report["budget"]["spent_usd"].as_f64().unwrap(), report["budget"]["held_usd"].as_f64().unwrap())
 }
 
-/// A PNG of 1024 × 1024 as far as its header tells.
+/// A PNG of 1024 × 1024 by its header.
 fn picture() -> String {
     let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
     bytes.extend(1024_u32.to_be_bytes().into_iter().chain(1024_u32.to_be_bytes()));

@@ -1,7 +1,7 @@
 //! Files encrypted and authenticated with a passphrase.
 //!
 //! A file begins with a header: `"MUSTSEA1"`, the costs of argon2id (memory in KiB, passes, lanes: u32 each,
-//! little-endian), a random salt of 16 bytes, and 16 bytes by which a wrong passphrase is told from a damaged file. Salt
+//! little-endian), a random salt of 16 bytes, and 16 bytes that distinguish a wrong passphrase from a damaged file. Salt
 //! and passphrase give the file's own key. The content follows in chunks of 64 KiB, each encrypted with
 //! ChaCha20-Poly1305 (RFC 8439) under the nonce `chunk number (11 bytes, big-endian), 1 for the last chunk or 0`, with
 //! the header as associated data. This is the STREAM construction (Hoang, Reyhanitabar, Rogaway and Vizár, 2015), with

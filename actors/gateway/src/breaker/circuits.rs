@@ -172,7 +172,7 @@ impl Circuits {
         refusing(&self.provider).or_else(|| self.model(model).and_then(refusing))
     }
 
-    /// Applies the outcome of a call. `scope` tells whose failure it is.
+    /// Applies the outcome of a call. `scope` is whose failure it is.
     pub fn report(&mut self, now: Duration, grant: &CircuitGrant, outcome: Outcome, scope: FaultScope, jitter: f64) {
         match outcome {
             Outcome::Success => self.all.record(now, 0),

@@ -206,7 +206,7 @@ async fn examine(mode: SandboxMode) -> SandboxStatus {
     SandboxStatus::examine(&crate::fixture::options().worker, mode).await
 }
 
-/// A process that reports no restriction is not used where one is required, whatever it is told itself.
+/// A process that reports no restriction is not used where one is required, whatever mode it is started with.
 fn required() {
     let change = |options: &mut EngineOptions| {
         options.sandbox = SandboxMode::Require;
