@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 
 use muster_store::{Batch, StoreError};
 use tokio::sync::oneshot;
@@ -119,7 +118,6 @@ impl Account {
         key: BucketKey,
         rules: Arc<[Rule]>,
         each: Spend,
-        lasts: Duration,
         now: u64,
     ) -> Option<Arc<Allowance>> {
         let (granted, first_hold) = self.bucket.set_aside(&rules, each)?;
@@ -130,7 +128,7 @@ impl Account {
         };
         durable.lease.charge(amount);
         let view = self.bucket.view(&rules, now);
-        let terms = Terms { key, rules, each, granted, first_hold, from: now, lasts, view };
+        let terms = Terms { key, rules, each, granted, first_hold, now, view };
         let allowance = Arc::new(Allowance::new(terms));
         self.granted.push(Granted { allowance: Arc::clone(&allowance), outstanding: granted });
         Some(allowance)

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::log::Spend;
-use super::published::Published;
+use super::published::{Published, Term};
 use super::rule::{LimitUnit, Rule};
 use super::shard::{AdmissionPart, Admit, Decision, Reservation};
 use super::subject::BucketKey;
@@ -31,8 +31,7 @@ pub(super) struct Allowance {
     /// Tokens that admissions were charged less than `each`.
     spare_tokens: AtomicU64,
     first_hold: u64,
-    from: u64,
-    until: u64,
+    term: Term,
     /// The state of the rules if every admission is taken.
     view: LimitView,
 }
@@ -47,8 +46,7 @@ pub(super) struct Terms {
     /// Number of the first reservation; each admission has the next one.
     pub(super) first_hold: u64,
     /// Time of the grant, in milliseconds.
-    pub(super) from: u64,
-    pub(super) lasts: Duration,
+    pub(super) now: u64,
     pub(super) view: LimitView,
 }
 
@@ -64,10 +62,9 @@ pub(super) struct Taken {
 
 impl Allowance {
     pub(super) fn new(terms: Terms) -> Self {
-        let Terms { key, rules, each, granted, first_hold, from, lasts, view } = terms;
-        let until = from.saturating_add(u64::try_from(lasts.as_millis()).unwrap_or(u64::MAX));
+        let Terms { key, rules, each, granted, first_hold, now, view } = terms;
         let (left, spare_tokens) = (AtomicU32::new(granted), AtomicU64::new(0));
-        Self { key, rules, each, granted, left, spare_tokens, first_hold, from, until, view }
+        Self { key, rules, each, granted, left, spare_tokens, first_hold, term: Term::from(now), view }
     }
 
     /// Takes an admission for this request; `None` if the shard must be asked. One admission is a whole request.
@@ -98,9 +95,8 @@ impl Allowance {
         self.left.swap(0, Ordering::AcqRel)
     }
 
-    /// Returns whether it is over. A clock that was set back ends it too.
     pub(super) fn has_ended(&self, now: u64) -> bool {
-        now < self.from || now >= self.until
+        self.term.has_ended(now)
     }
 
     pub(super) fn each(&self) -> Spend {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::log::{EventLog, Spend};
+use super::published::{LEAST_GRANTED, MOST_GRANTED};
 use super::rule::{LimitUnit, Rule};
 use super::shard::AdmissionPart;
 use super::view::{LimitView, RuleView};
@@ -12,10 +13,7 @@ use super::view::{LimitView, RuleView};
 /// settled.
 const MAX_HELD: usize = 4_096;
 
-/// Admissions that are granted in advance: their largest and smallest number, and the part of what is left of a rule
-/// that they may be.
-const MOST_GRANTED: u64 = 64;
-const LEAST_GRANTED: u64 = 4;
+/// The part of what is left of a rule that may be granted in advance.
 const GRANTED_PART: u64 = 256;
 
 /// Estimated token usage of a call.

@@ -5,10 +5,42 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 
+/// Largest and smallest number of requests that a grant is for.
+pub(crate) const MOST_GRANTED: u64 = 64;
+pub(crate) const LEAST_GRANTED: u64 = 4;
+/// A caller whose previous request was at most so many milliseconds ago gets a grant.
+pub(crate) const BUSY_MILLIS: u64 = 50;
+/// Milliseconds that a grant lasts.
+const LASTS_MILLIS: u64 = 100;
+
+/// The time during which a grant may be drawn from, in milliseconds since the epoch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Term {
+    from: u64,
+    until: u64,
+}
+
+impl Term {
+    /// Returns the term of a grant made now.
+    pub(crate) fn from(now: u64) -> Self {
+        Self { from: now, until: now.saturating_add(LASTS_MILLIS) }
+    }
+
+    /// Returns this term, ended at `end` at the latest.
+    pub(crate) fn until_at_most(self, end: u64) -> Self {
+        Self { until: self.until.min(end), ..self }
+    }
+
+    /// Returns whether it is over. A clock that was set back ends it too.
+    pub(crate) fn has_ended(self, now: u64) -> bool {
+        now < self.from || now >= self.until
+    }
+}
+
 /// Number of slots. A grant whose slot is taken is not published: its callers ask.
 const SLOTS: usize = 256;
 
-/// Grants by their keys. `is` tells the grant of a key from another one that shares its slot.
+/// Grants by their keys. `is` distinguishes the grant of a key from another one that shares its slot.
 #[derive(Debug)]
 pub(crate) struct Published<T>(Box<[ArcSwapOption<T>]>);
 

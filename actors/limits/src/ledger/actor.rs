@@ -24,16 +24,13 @@ use super::record::{RecordReader, RowRecord};
 use super::row::{Budget, RowKey};
 use super::service::LedgerOptions;
 use super::state::LedgerState;
-use crate::published::Published;
+use crate::published::{BUSY_MILLIS, Published, Term};
 use muster_core::supervise::{BuildError, Control};
 use muster_core::{Clock, Error, Kind, Millis};
 
 /// Maximum number of open holds: they are stored together in one record.
 const MAX_HOLDS: usize = 6_000;
-/// A payer whose previous call was at most so many milliseconds ago gets a credit, which lasts so long.
-const BUSY: u64 = 50;
-const CREDIT_LASTS: u64 = 100;
-/// Maximum number of payers remembered for that.
+/// Maximum number of payers whose last request is remembered.
 const MAX_RECENT: usize = 10_000;
 /// A buffer that grew beyond this many bytes is not reused.
 const BUFFER: usize = 1 << 20;
@@ -122,7 +119,7 @@ impl LedgerActor {
         let at = self.resources.clock.now();
         let payers = Payers::of(request);
         // Another caller's request may have led to a credit while this one was on its way.
-        if let Some(drawn) = draw(&self.resources.credits, &self.resources.journal, request, at) {
+        if let Some(drawn) = draw(&self.resources.credits, &self.resources.journal, request, &payers, at) {
             return drawn;
         }
         let granted = self.decide(request, &payers, at);
@@ -157,15 +154,15 @@ impl LedgerActor {
             self.recent.clear();
         }
         let before = self.recent.insert(payers.clone(), at);
-        let busy = before.is_some_and(|before| at < Millis(before.0.saturating_add(BUSY)));
+        let busy = before.is_some_and(|before| at < Millis(before.0.saturating_add(BUSY_MILLIS)));
         let free = self.resources.credits.is_free_for(&payers, |there| there.payers == payers);
         if !busy || !free || self.ledger.holds() >= MAX_HOLDS / 2 {
             return Ok(());
         }
         let store = Arc::clone(&self.resources.store);
         if let Some(nanos) = self.ledger.set_ahead(request, at, RecordReader(store.as_ref()))? {
-            let until = Millis(at.0.saturating_add(CREDIT_LASTS)).min(Month::of(at).end());
-            let credit = Arc::new(Credit::new(request, nanos, at, until));
+            let term = Term::from(at.0).until_at_most(Month::of(at).end().0);
+            let credit = Arc::new(Credit::new(request, payers.clone(), nanos, term));
             self.resources.credits.publish(&payers, Arc::clone(&credit));
             self.credits.insert(payers, credit);
         }
@@ -293,10 +290,10 @@ pub(super) fn draw(
     credits: &Published<Credit>,
     journal: &Arc<Journal>,
     request: &Reserve,
+    payers: &Payers,
     now: Millis,
 ) -> Option<Result<Hold, Refusal>> {
-    let payers = Payers::of(request);
-    let credit = credits.find(&payers, |credit| credit.payers == payers)?;
+    let credit = credits.find(payers, |credit| credit.payers == *payers)?;
     if !credit.draw(request, now) {
         return None;
     }

@@ -12,6 +12,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::messages::Reserve;
+use crate::published::Term;
 use muster_core::Millis;
 
 /// Whose budgets a call counts against.
@@ -40,8 +41,7 @@ pub(super) struct Credit {
     left: AtomicU64,
     /// Drawn, but its line could not be written.
     returned: AtomicU64,
-    from: Millis,
-    until: Millis,
+    term: Term,
 }
 
 fn limits(request: &Reserve) -> [Option<u64>; 3] {
@@ -50,15 +50,8 @@ fn limits(request: &Reserve) -> [Option<u64>; 3] {
 
 impl Credit {
     /// Creates a credit for calls like this one.
-    pub(super) fn new(request: &Reserve, nanos: u64, from: Millis, until: Millis) -> Self {
-        Self {
-            payers: Payers::of(request),
-            limits: limits(request),
-            left: AtomicU64::new(nanos),
-            returned: AtomicU64::new(0),
-            from,
-            until,
-        }
+    pub(super) fn new(request: &Reserve, payers: Payers, nanos: u64, term: Term) -> Self {
+        Self { payers, limits: limits(request), left: AtomicU64::new(nanos), returned: AtomicU64::new(0), term }
     }
 
     /// Draws the money of a call; returns whether there was enough, under the same budgets.
@@ -79,8 +72,7 @@ impl Credit {
         left.saturating_add(self.returned.swap(0, Ordering::AcqRel))
     }
 
-    /// Returns whether it is over. A clock that was set back ends it too.
     pub(super) fn has_ended(&self, now: Millis) -> bool {
-        now < self.from || now >= self.until
+        self.term.has_ended(now.0)
     }
 }

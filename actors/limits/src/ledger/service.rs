@@ -8,7 +8,7 @@ use actix_rt::ArbiterHandle;
 use muster_store::{Journal, JournalOptions, JournalStats, StoreError, StoreHandle};
 
 use super::actor::{LedgerActor, LedgerResources, draw};
-use super::credit::Credit;
+use super::credit::{Credit, Payers};
 use super::line::bounded;
 use super::messages::{
     Abandoned, BudgetView, Budgets, BudgetsRequest, Entry, Flush, Hold, HoldRequest, LedgerStatus, OwnerBudgetRequest,
@@ -127,7 +127,7 @@ impl Ledger {
         for id in [&mut request.key_id, &mut request.model_id, &mut request.owner] {
             id.truncate(bounded(id).len());
         }
-        if let Some(drawn) = draw(&self.credits, &self.journal, &request, self.clock.now()) {
+        if let Some(drawn) = draw(&self.credits, &self.journal, &request, &Payers::of(&request), self.clock.now()) {
             return drawn;
         }
         self.actor.ask(HoldRequest(request)).await.map_err(|error| Refusal::Error(error.into()))?

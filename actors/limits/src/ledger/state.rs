@@ -13,15 +13,13 @@ use super::messages::{BudgetView, Exhausted, Reserve};
 use super::period::{Day, Month};
 use super::record::{AccountKey, AccountRecord, Head, HoldRecord, RecordReader, RowRecord};
 use super::row::{Budget, Row, RowKey};
+use crate::published::{LEAST_GRANTED, MOST_GRANTED};
 use muster_core::Millis;
 
 /// Maximum number of records kept in memory that are also in the store.
 const CACHE: usize = 20_000;
 
-/// Calls for which money is set aside in advance: their largest and smallest number, and the part of what is left of a
-/// budget that it may be.
-const MOST_AHEAD: u64 = 64;
-const LEAST_AHEAD: u64 = 4;
+/// The part of what is left of a budget that may be set aside in advance.
 const AHEAD_PART: u64 = 64;
 
 /// Returns the budgets of a call that have a limit: whose, its id, the limit.
@@ -228,7 +226,7 @@ impl LedgerState {
         Ok(limit_nanos.saturating_sub(used))
     }
 
-    /// Sets money aside for calls like this one: at most that of [`MOST_AHEAD`], and a small part of what is left of each
+    /// Sets money aside for calls like this one: at most that of [`MOST_GRANTED`], and a small part of what is left of each
     /// budget. Returns the amount; `None` if too little is left.
     pub(super) fn set_ahead(
         &mut self,
@@ -236,13 +234,13 @@ impl LedgerState {
         now: Millis,
         reader: RecordReader<'_>,
     ) -> Result<Option<u64>, StoreError> {
-        let mut nanos = request.nanos.saturating_mul(MOST_AHEAD);
+        let mut nanos = request.nanos.saturating_mul(MOST_GRANTED);
         for (budget, id, limit_nanos) in limited(request) {
             nanos = nanos.min(self.left(budget, id, limit_nanos, now, reader)? / AHEAD_PART);
         }
         let payers = Payers::of(request);
         // One at a time: what is set aside belongs to one month.
-        if nanos < request.nanos.saturating_mul(LEAST_AHEAD) || self.ahead.contains_key(&payers) {
+        if nanos < request.nanos.saturating_mul(LEAST_GRANTED) || self.ahead.contains_key(&payers) {
             return Ok(None);
         }
         self.update_accounts(now, payers.by_ref(), reader, |account| {

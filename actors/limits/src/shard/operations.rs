@@ -11,6 +11,7 @@ use super::{Entry, RateShard};
 use crate::account::Account;
 use crate::bucket::Estimate;
 use crate::log::Spend;
+use crate::published::BUSY_MILLIS;
 use crate::rule::{LimitUnit, Rule};
 use crate::subject::BucketKey;
 use crate::view::LimitView;
@@ -18,10 +19,6 @@ use muster_core::{Error, Kind};
 
 /// Maximum number of admissions of one bucket that wait for the disk.
 const MAX_WAITING: usize = 1_024;
-/// A subject whose previous request was at most so many milliseconds ago gets an allowance.
-const BUSY: u64 = 50;
-/// Time after which an allowance ends.
-const ALLOWANCE_LASTS: Duration = Duration::from_millis(100);
 
 /// An operation on a bucket.
 trait Operation: Send + 'static {
@@ -120,7 +117,7 @@ impl RateShard {
         let each = Spend { requests: u64::from(has(LimitUnit::Requests)), tokens };
         let now = self.now();
         let Some(account) = self.account(&key) else { return };
-        if let Some(allowance) = account.grant_allowance(key.clone(), rules, each, ALLOWANCE_LASTS, now) {
+        if let Some(allowance) = account.grant_allowance(key.clone(), rules, each, now) {
             self.allowances.publish(&key, allowance);
             self.granted.insert(key.clone());
             self.renew(&key);
@@ -198,7 +195,8 @@ impl Handler<Admit> for RateShard {
             return Reply::Now(Ok(decision));
         }
         let whole = admit.part == AdmissionPart::Whole;
-        let busy = whole && self.account(&admit.key).is_some_and(|account| now < account.used_at.saturating_add(BUSY));
+        let busy =
+            whole && self.account(&admit.key).is_some_and(|account| now < account.used_at.saturating_add(BUSY_MILLIS));
         let terms = busy.then(|| (admit.key.clone(), Arc::clone(&admit.rules), admit.estimate));
         let reply = self.run(admit);
         if let Some((key, rules, estimate)) = terms
