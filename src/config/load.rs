@@ -260,6 +260,7 @@ mod tests {
             "auth",
             "feed",
             "incidents",
+            "incidents.point_radius_m",
             "firmware",
             "devices",
             "memory",

@@ -101,6 +101,7 @@ pub fn from_cap(alert: Alert, id: String, by: &str, now: Millis) -> AlertRecord 
         decided_by: None,
         reason: None,
         waits_until: None,
+        waits_for: None,
         version: 1,
     }
 }
