@@ -77,7 +77,8 @@ pub async fn get(
 
 /// Get an alert as CAP
 ///
-/// Returns the CAP 1.2 document of an alert. An imported document is returned unchanged.
+/// Returns the CAP 1.2 document of an alert. An imported document is returned unchanged. An alert that waits, or was
+/// rejected or withdrawn, has the status Draft, on which no recipient acts.
 #[utoipa::path(get, path = "/api/v1/alerts/{id}.cap", tag = "alerts", operation_id = "get_alert_cap",
     params(("id" = String, Path)),
     responses((status = 200, description = "The CAP 1.2 document", body = String, content_type = "application/cap+xml"),

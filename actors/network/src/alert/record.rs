@@ -240,6 +240,11 @@ impl AlertRecord {
         matches!(self.state, Published | Superseded | Expired | Stored)
     }
 
+    /// Returns whether the message was made here and is not published: a proposal or what became of one.
+    pub fn is_draft(&self) -> bool {
+        self.origin == Origin::Published && !self.is_sent()
+    }
+
     /// Returns whether the alert was published here, is public and actual. Only such alerts reach the public channel
     /// and feed.
     pub fn is_public(&self) -> bool {
