@@ -7,7 +7,8 @@ use muster_core::Millis;
 use muster_identity::keys::{DEFAULT_GRACE_SECONDS, NewKey, PlanA, PlanB, Role, Scope};
 use serde_json::{Value, json};
 
-use crate::{Environment, LocalServer, Settings, block_on, fail, install_tls};
+use crate::connection::{self, Authorities, TlsArgs};
+use crate::{Environment, LocalServer, Settings, block_on, fail};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct KeysArgs {
@@ -16,6 +17,8 @@ pub(super) struct KeysArgs {
     /// URL of a running server, called with the API key in MUSTER_API_KEY [default: use the data directory].
     #[arg(long, value_name = "URL", global = true)]
     server: Option<String>,
+    #[command(flatten)]
+    tls: TlsArgs,
     /// Print the result as JSON.
     #[arg(long, global = true)]
     json: bool,
@@ -123,7 +126,7 @@ impl From<CreateKeyArgs> for NewKey {
 
 pub(super) fn run(args: KeysArgs, environment: &Environment, server: &impl LocalServer) -> ExitCode {
     let result = match &args.server {
-        Some(url) => block_on(remote(url, args.command, environment)),
+        Some(url) => block_on(remote(url, args.tls.ca.as_ref(), args.command, environment)),
         None => server.keys(&args.settings, args.command),
     };
     match result {
@@ -135,11 +138,15 @@ pub(super) fn run(args: KeysArgs, environment: &Environment, server: &impl Local
 }
 
 /// Runs the command on a running server.
-async fn remote(server: &str, command: KeysCommand, environment: &Environment) -> Result<Value, String> {
+async fn remote(
+    server: &str,
+    authorities: Option<&Authorities>,
+    command: KeysCommand,
+    environment: &Environment,
+) -> Result<Value, String> {
     let key = environment.require_api_key()?;
     let base = format!("{}/api/v1/keys", server.trim_end_matches('/'));
-    install_tls();
-    let client = reqwest::Client::new();
+    let client = connection::client(authorities, reqwest::Client::builder)?;
     let request = match command {
         KeysCommand::Create(args) => {
             let new = NewKey::from(args);
@@ -156,9 +163,9 @@ async fn remote(server: &str, command: KeysCommand, environment: &Environment) -
         }
         KeysCommand::Revoke { id } => client.delete(format!("{base}/{id}")),
     };
-    let reply = request.bearer_auth(key).send().await.map_err(|error| format!("{server} does not answer: {error}"))?;
+    let reply = request.bearer_auth(key).send().await.map_err(|error| connection::unreachable(server, &error))?;
     let ok = reply.status().is_success();
-    let text = reply.text().await.map_err(|error| error.to_string())?;
+    let text = reply.text().await.map_err(|error| connection::unreachable(server, &error))?;
     let response: Value =
         serde_json::from_str(&text).map_err(|_| format!("{server} is not a Muster server: {text}"))?;
     if ok { Ok(response) } else { Err(response.get("detail").map_or(text, Value::to_string)) }
