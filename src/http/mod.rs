@@ -5,6 +5,7 @@ pub mod agent_platform;
 pub mod agents;
 pub mod alerts;
 pub mod anthropic;
+pub mod audit;
 pub mod auth;
 pub mod device_jobs;
 pub mod device_side;
@@ -14,6 +15,7 @@ pub mod engines;
 pub mod firmware;
 pub mod geofences;
 pub mod health;
+pub mod home;
 pub mod incidents;
 pub mod interface_a;
 pub mod keys;
@@ -40,7 +42,7 @@ mod platform {
     //! The operations of features that are one file.
 
     use super::{
-        admin, agent_platform, anthropic, docs, health, interface_a, keys, metrics, openai, roles, status, usage,
+        admin, agent_platform, anthropic, audit, docs, health, home, interface_a, keys, metrics, openai, roles, status, usage,
     };
 
     crate::route::operations! {
@@ -66,8 +68,11 @@ mod platform {
         keys::get,
         keys::revoke,
         keys::rotate,
+        audit::list,
         admin::backup,
         admin::reload,
+        home::home,
+        home::manual,
         docs::openapi,
         docs::swagger,
         docs::redoc,

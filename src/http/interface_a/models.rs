@@ -5,9 +5,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::error::sets::{CallErrors, InterfaceA};
-use crate::guard::{Guarded, ModelsA};
-use crate::models_list::{self, ModelView, Pricing};
+use crate::error::sets::{InterfaceA, ReadErrors};
+use crate::guard::{ModelsA, Queried};
+use crate::models_list::{self, ModelView, ModelsQuery, Pricing, UNCONFIGURED};
 
 /// A chat model.
 #[derive(Debug, Serialize, ToSchema)]
@@ -53,9 +53,15 @@ impl From<ModelView> for ModelA {
 
 /// List models
 ///
-/// Returns every chat model with its capabilities, prices and availability.
-#[utoipa::path(get, path = "/api/models", tag = "interface A", operation_id = "list_models_a",
-    responses((status = 200, description = "The models", body = ModelListA), CallErrors<InterfaceA>))]
-pub async fn list(_guard: Guarded<ModelsA>, app: web::Data<App>) -> web::Json<ModelListA> {
-    web::Json(ModelListA { models: models_list::list(&app).into_iter().map(ModelA::from).collect() })
+/// Returns every chat model with its capabilities, prices and availability. A model whose provider has no credentials is
+/// listed with the status `unconfigured`, unless `configured=true` or the setting `[models] list_unconfigured = false`
+/// leaves it out.
+#[utoipa::path(get, path = "/api/models", tag = "interface A", operation_id = "list_models_a", params(ModelsQuery),
+    responses((status = 200, description = "The models", body = ModelListA), ReadErrors<InterfaceA>))]
+pub async fn list(request: Queried<ModelsA, ModelsQuery>, app: web::Data<App>) -> web::Json<ModelListA> {
+    let mut models = models_list::list(&app);
+    if request.query.leaves_out(&app) {
+        models.retain(|model| model.status != UNCONFIGURED);
+    }
+    web::Json(ModelListA { models: models.into_iter().map(ModelA::from).collect() })
 }

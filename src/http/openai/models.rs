@@ -7,9 +7,9 @@ use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::error::HttpError;
-use crate::error::sets::{CallErrors, NotFound, OpenAi};
-use crate::guard::{Guarded, ModelsB};
-use crate::models_list::{self, ModelView, Pricing};
+use crate::error::sets::{CallErrors, NotFound, OpenAi, ReadErrors};
+use crate::guard::{Guarded, ModelsB, Queried};
+use crate::models_list::{self, ModelView, ModelsQuery, Pricing, UNCONFIGURED};
 
 /// A model.
 #[derive(Debug, Serialize, ToSchema)]
@@ -67,10 +67,17 @@ fn all(app: &App) -> Vec<ModelB> {
 /// Returns every chat model, then every embedding model (capability `embeddings`). Besides these identifiers, requests
 /// may name `default` and the families `fast`, `reasoning`, `vision` and `code` (also as `muster-fast` and so on): each
 /// stands for the first available model of its order.
-#[utoipa::path(get, path = "/v1/models", tag = "interface B", operation_id = "list_models_b",
-    responses((status = 200, description = "The models", body = ModelListB), CallErrors<OpenAi>))]
-pub async fn list(_guard: Guarded<ModelsB>, app: web::Data<App>) -> web::Json<ModelListB> {
-    web::Json(ModelListB { object: "list", data: all(&app) })
+///
+/// A model whose provider has no credentials is listed with the status `unconfigured`, unless `configured=true` or the
+/// setting `[models] list_unconfigured = false` leaves it out.
+#[utoipa::path(get, path = "/v1/models", tag = "interface B", operation_id = "list_models_b", params(ModelsQuery),
+    responses((status = 200, description = "The models", body = ModelListB), ReadErrors<OpenAi>))]
+pub async fn list(request: Queried<ModelsB, ModelsQuery>, app: web::Data<App>) -> web::Json<ModelListB> {
+    let mut data = all(&app);
+    if request.query.leaves_out(&app) {
+        data.retain(|model| model.status != UNCONFIGURED);
+    }
+    web::Json(ModelListB { object: "list", data })
 }
 
 /// Get a model in OpenAI format
