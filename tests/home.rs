@@ -38,7 +38,7 @@ async fn a_program_gets_json() {
     let client = muster.client().without_key();
     for accept in ["application/json", "*/*"] {
         let home = page(&client, accept).await;
-        assert_eq!((home.status, home.headers["vary"].to_str().unwrap()), (200, "Accept"));
+        assert!(home.status == 200 && home.headers["vary"].to_str().unwrap().starts_with("Accept"), "{home:?}");
         let home = home.json();
         assert_eq!((&home["name"], &home["version"]), (&"muster".into(), &env!("CARGO_PKG_VERSION").into()));
         let status = client.get("/api/health").await.json()["status"].clone();

@@ -79,11 +79,10 @@ pub(crate) fn causes(error: &reqwest::Error) -> String {
 fn remedy(server: &str, error: &reqwest::Error) -> Option<String> {
     let mut next: Option<&(dyn Error + 'static)> = error.source();
     while let Some(cause) = next {
-        let io = cause.downcast_ref::<io::Error>();
-        let inner = io.and_then(io::Error::get_ref).and_then(|inner| inner.downcast_ref::<rustls::Error>());
-        if let Some(remedy) = inner.or_else(|| cause.downcast_ref()).and_then(remedy_of_tls) {
+        if let Some(remedy) = tls_error(cause).and_then(remedy_of_tls) {
             return Some(remedy);
         }
+        let io = cause.downcast_ref::<io::Error>();
         if io.is_some_and(|io| io.kind() == io::ErrorKind::ConnectionRefused) {
             return Some("nothing listens there; is the server running? (muster serve)".to_owned());
         }
@@ -93,6 +92,12 @@ fn remedy(server: &str, error: &reqwest::Error) -> Option<String> {
     (other_protocol && !error.is_timeout()).then(|| "if it serves HTTPS, give its URL with https://".to_owned())
 }
 
+/// Returns the error of TLS that an error is, or that an I/O error contains: such a one is no source of its own.
+fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    let contained = || error.downcast_ref::<io::Error>()?.get_ref().and_then(|inner| tls_error(inner));
+    error.downcast_ref().or_else(contained)
+}
+
 fn remedy_of_tls(error: &rustls::Error) -> Option<String> {
     let certificate = match error {
         rustls::Error::InvalidCertificate(certificate) => certificate,
@@ -100,7 +105,8 @@ fn remedy_of_tls(error: &rustls::Error) -> Option<String> {
         _ => return None,
     };
     Some(match certificate {
-        CertificateError::UnknownIssuer => "its certificate is signed by an unknown authority: pass --ca FILE with the \
+        // Another authority of the same name fails by the signature.
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => "its certificate is signed by an unknown authority: pass --ca FILE with the \
                                             certificate of that authority"
             .to_owned(),
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {

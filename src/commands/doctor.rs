@@ -157,7 +157,7 @@ fn agents(config: &Config) -> Finding {
             let of_files = if own.is_empty() { String::new() } else { format!(", with those of {own}") };
             Finding::good(what, format!("{} can be run{of_files}", agents.list().len()))
         }
-        Err(error) => Finding::bad(what, error.to_string(), mend),
+        Err(error) => Finding::bad(what, error.to_string().replace('\n', " "), mend),
     }
 }
 

@@ -139,7 +139,8 @@ class Feed:
         url = origin.replace("http://", "ws://") + path
         headers = {"authorization": f"Bearer {credential}"}
         self.socket = connect(
-            url, additional_headers=headers, subprotocols=["muster.v1.json"], proxy=None, open_timeout=WITHIN_S
+            url, additional_headers=headers, subprotocols=["muster.v1.json"], proxy=None, open_timeout=WITHIN_S,
+            legacy=True,
         )
         self.seen, self.sent = [], 0
         for channel in channels:

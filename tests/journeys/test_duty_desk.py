@@ -120,9 +120,9 @@ def roll_out_firmware(people, dashboard, release_key):
     gus.post(f"/api/v1/firmware/jobs/{job}/approve", {"note": "read and tried"})
     dashboard.event("firmware.job.completed")
     done = fay.get(f"/api/v1/firmware/jobs/{job}").data
-    assert done["state"] == "completed", done
+    assert done["state"] == "succeeded", done
     devices = fay.get("/api/v1/devices?limit=200").data["devices"]
-    assert [device["firmware"]["version"] for device in devices] == ["1.1.0"] * DEVICES, devices
+    assert [device["firmware"]["current"]["version"] for device in devices] == ["1.1.0"] * DEVICES, devices
 
 
 def cancel_the_alert(desk, people, dashboard, incident, alert):

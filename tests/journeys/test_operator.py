@@ -11,7 +11,8 @@ MONITOR = "/api/q62/dashboard/agents"
 
 def test_run_watch_pause_redirect_and_kill(installation, upstream):
     # The model `waits` streams three words and then nothing: a step that is never done by itself.
-    platform = installation(settings([("scripted", upstream.base_url, ["waits"])], {"model": "none"}))
+    providers = settings([("scripted", upstream.base_url, ["waits"])], {"model": "none"})
+    platform = installation(providers + '[agents]\nplanner_model = "waits"\n')
     operator = platform.with_key()
     monitor = platform.feed(operator, path=MONITOR)
     lines = platform.start_muster("monitor", "--plain", "--server", platform.origin, MUSTER_API_KEY=platform.key)
@@ -52,8 +53,9 @@ def pause_and_redirect(operator, monitor, task):
 
 def finish_without_the_model(platform, operator, monitor, task, lines):
     """Without a model that plans, the agent follows its plan: the operator takes the provider out and resumes."""
-    platform.settings("[llm]\nmodel = \"none\"\n")
-    assert "provider" in operator.post("/api/v1/admin/reload").body["reloaded"]
+    platform.settings('[llm]\nmodel = "none"\n[agents]\nplanner_model = "none"\n')
+    reloaded = operator.post("/api/v1/admin/reload").body
+    assert reloaded["reloaded"] == ["agents.planner_model", "chain.order", "provider"], reloaded
     operator.post(f"/api/v1/tasks/{task}/resume")
     monitor.event("control.applied", task_id=task, verb="redirect")
     monitor.event("task.state", task_id=task, to="succeeded")
@@ -89,7 +91,8 @@ def start_one_paused(operator, monitor):
     assert operator.get(f"/api/v1/tasks/{task}").body["status"] == "paused"
     operator.post(f"/api/v1/tasks/{task}/resume")
     monitor.event("task.state", task_id=task, to="succeeded")
-    assert operator.get(f"/api/v1/tasks/{task}").body["result"]["steps"], "the steps are part of the result"
+    record = operator.get(f"/api/v1/tasks/{task}").body
+    assert "[10,20,30]" in record["result"]["text"].replace(" ", ""), record["result"]
 
 
 def a_stranger_sees_nothing(platform, task):
