@@ -37,7 +37,8 @@ async fn network(admin: &Client, unit: &Unit, second: &Client) {
     let incident = format!("/api/v1/incidents/{}", id(&post(admin, "/api/v1/incidents", report).await));
     post(admin, &format!("{incident}/triage"), json!({ "ics_type": 4, "note": "as reported" })).await;
     post(admin, &format!("{incident}/acknowledge"), json!({})).await;
-    post(admin, &format!("{incident}/notes"), json!({ "text": "the bridge is closed", "data": { "bridge": "B7" } })).await;
+    post(admin, &format!("{incident}/notes"), json!({ "text": "the bridge is closed", "data": { "bridge": "B7" } }))
+        .await;
     post(admin, &format!("{incident}/resources"), json!({ "type": "boat", "qty": 2 })).await;
     change(admin, Method::PATCH, &incident, json!({ "priority": { "value": 90, "reason": "night" } })).await;
     let alert = json!({ "headline": "Leave the lower town", "instruction": "Go to the school." });
@@ -50,7 +51,8 @@ async fn network(admin: &Client, unit: &Unit, second: &Client) {
     post(admin, &format!("{path}/quarantine"), json!({ "reason": "why" })).await;
     change(admin, Method::DELETE, &path, json!({})).await;
     let place = json!({ "type": "Point", "coordinates": [8.65, 49.87] });
-    let beat = json!({ "boot_id": "a", "seq": 1, "health": { "battery_pct": 80.5, "uptime_s": 60 }, "location": place });
+    let beat =
+        json!({ "boot_id": "a", "seq": 1, "health": { "battery_pct": 80.5, "uptime_s": 60 }, "location": place });
     assert_eq!(unit.beat(beat).await.status, 200);
     let readings = json!({ "values": { "water_level_m": 3.5, "pump": true } });
     post(&unit.client, &format!("/api/v1/devices/{}/telemetry", unit.id), readings).await;
@@ -61,18 +63,22 @@ async fn network(admin: &Client, unit: &Unit, second: &Client) {
     let command = id(&unit.client.get("/api/v1/device/commands/next?wait_s=5").await.json());
     post(&unit.client, &format!("/api/v1/device/commands/{command}/ack"), json!({ "ok": true, "result": 1 })).await;
 
-    let job = json!({ "kind": "reboot", "target": { "device_ids": [unit.id] }, "policy": { "groups": [{ "pct": 100 }] } });
+    let job =
+        json!({ "kind": "reboot", "target": { "device_ids": [unit.id] }, "policy": { "groups": [{ "pct": 100 }] } });
     let job = format!("/api/v1/firmware/jobs/{}", id(&post(second, "/api/v1/firmware/jobs", job).await));
     post(admin, &format!("{job}/approve"), json!({ "note": "read" })).await;
     let handed = unit.client.get("/api/v1/device/jobs/next?wait_s=20").await.json();
     let report = json!({ "state": "rebooting", "exec_version": handed["data"]["exec_version"] });
     let path = format!("/api/v1/device/jobs/{}", id(&handed));
-    answer(unit.client.request(Method::PATCH, &path).header("content-type", "application/json").body(report.to_string()))
-        .await;
+    answer(
+        unit.client.request(Method::PATCH, &path).header("content-type", "application/json").body(report.to_string()),
+    )
+    .await;
 
     let users = admin.get("/api/v1/users").await.json();
     let me = users["data"]["users"].as_array().unwrap().iter().find(|user| user["email"] == EMAIL).unwrap();
-    change(admin, Method::PATCH, &format!("/api/v1/users/{}", me["id"].as_str().unwrap()), json!({ "name": "A" })).await;
+    change(admin, Method::PATCH, &format!("/api/v1/users/{}", me["id"].as_str().unwrap()), json!({ "name": "A" }))
+        .await;
 }
 
 /// Events that the hour must have caused.
@@ -193,7 +199,11 @@ async fn the_answer_to_a_resumption_has_one_form() {
     assert_eq!((&created["ev"], &created["data"]["title"]), (&json!("incident.created"), &json!("Flood")));
     let mut third = Socket::connect(&muster, &admin_token(&muster).await).await;
     let lost = third.subscribe(json!({ "ch": "incidents", "since": { "epoch": "none", "offset": 3 } })).await;
-    assert_eq!((&lost["recovered"], &lost["pubs"], &lost["why"]), (&json!(false), &json!(0), &json!("epoch")), "{lost}");
+    assert_eq!(
+        (&lost["recovered"], &lost["pubs"], &lost["why"]),
+        (&json!(false), &json!(0), &json!("epoch")),
+        "{lost}"
+    );
     for reply in [first, resumed, lost] {
         assert_eq!(differs("subscribe_reply", &json!({ "id": 1, "ok": reply })), None);
     }
