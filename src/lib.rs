@@ -5,7 +5,7 @@
 pub mod agents;
 mod alias;
 pub mod app;
-mod asyncapi;
+pub mod asyncapi;
 mod backup;
 mod body;
 mod chat;
@@ -27,6 +27,7 @@ mod models_list;
 pub mod openapi;
 pub mod otel;
 mod parameters;
+mod permissions;
 mod private_files;
 pub mod probes;
 mod provider_setup;

@@ -53,6 +53,7 @@ mod sandbox;
 mod scenario;
 mod simulate;
 mod slow_providers;
+mod strict_input;
 mod supervision;
 mod tasks;
 mod tasks_crash;

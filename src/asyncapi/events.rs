@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::agents;
-use super::event_schemas::{health, nullable, object, place, reference, shape, telemetry, text, versioned};
+use super::event_schemas::{health, nullable, object, of, place, reference, telemetry, text, typed, versioned};
 
 /// Events with data of the same form.
 pub(super) struct EventRow {
@@ -31,8 +31,8 @@ pub(super) enum Data {
     Withdrawn,
     /// Fields described by a schema.
     Fields(fn() -> Value),
-    /// Fields with the names and types of an example.
-    Example(fn() -> Value),
+    /// Fields with the names and types of an example, some of them by the types that serialize them.
+    Example(fn() -> Value, fn() -> Value),
 }
 
 const INCIDENTS: &[&str] = &["incidents", "incidents:{id}", "incidents.restricted"];
@@ -95,8 +95,8 @@ const DISASTER: [EventRow; 17] = [
         ],
         "An alert was published or changed; `supersedes` lists the alerts that it replaces",
         Data::Fields(|| {
-            let supersedes = json!({ "type": "array", "items": { "type": "string" } });
-            versioned(json!({ "data": reference("Alert"), "supersedes": supersedes }), &["data", "supersedes"])
+            json!({ "allOf": [reference("Alert"), { "type": "object", "required": ["supersedes"], "properties": {
+                "supersedes": { "type": "array", "items": { "type": "string" } } } }] })
         }),
     ),
     row(DEVICES, &["device.created"], "A device was registered", Data::Created("DeviceBody", &[])),
@@ -109,8 +109,8 @@ const DISASTER: [EventRow; 17] = [
         "The status of a device changed",
         Data::Changed("DeviceBody", || {
             json!({
-                "from": text("The previous status"),
-                "to": text("The new status"),
+                "from": of::<muster_network::device::Status>(),
+                "to": of::<muster_network::device::Status>(),
                 "by": text("The identifier of the principal, or `system`"),
                 "suppressed": {
                     "type": "integer", "minimum": 0,
@@ -208,7 +208,7 @@ fn message(name: &str, row: &EventRow, schemas: &Map<String, Value>) -> Value {
         ),
         "x-may-be-left-out": row.may_be_left_out,
     });
-    if let (Data::Example(example), Some(message)) = (&row.data, message.as_object_mut()) {
+    if let (Data::Example(example, _), Some(message)) = (&row.data, message.as_object_mut()) {
         let channel = row.channels.first().copied().unwrap_or_default();
         let frame = json!({ "ch": channel, "off": 841, "ev": name, "ts": "2026-11-21T03:00:01.120Z", "eid": "evt_01J",
             "data": example() });
@@ -220,7 +220,6 @@ fn message(name: &str, row: &EventRow, schemas: &Map<String, Value>) -> Value {
 impl Data {
     fn schema(&self, schemas: &Map<String, Value>) -> Value {
         match self {
-            Self::Created(record, []) => versioned(json!({ "data": reference(record) }), &["data"]),
             Self::Created(record, without) => {
                 let mut whole = schemas.get(*record).cloned().unwrap_or_default();
                 if let Some(properties) = whole.get_mut("properties").and_then(Value::as_object_mut) {
@@ -229,11 +228,14 @@ impl Data {
                 if let Some(required) = whole.get_mut("required").and_then(Value::as_array_mut) {
                     required.retain(|name| !without.iter().any(|field| name == field));
                 }
-                versioned(json!({ "data": whole }), &["data"])
+                if let Some(whole) = whole.as_object_mut() {
+                    whole.insert("additionalProperties".to_owned(), json!(false));
+                }
+                whole
             }
             Self::Changed(record, more) => {
                 let properties = schemas.get(*record).and_then(|schema| schema.get("properties"));
-                let patch = json!({ "type": "object", "properties": properties });
+                let patch = json!({ "type": "object", "properties": properties, "additionalProperties": false });
                 let mut fields = json!({ "patch": patch });
                 if let (Some(fields), Value::Object(more)) = (fields.as_object_mut(), more()) {
                     fields.extend(more);
@@ -242,7 +244,7 @@ impl Data {
             }
             Self::Withdrawn => versioned(json!({}), &[]),
             Self::Fields(schema) => schema(),
-            Self::Example(example) => shape(&example()),
+            Self::Example(example, types) => typed(&example(), types()),
         }
     }
 }

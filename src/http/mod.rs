@@ -71,6 +71,7 @@ mod platform {
         docs::openapi,
         docs::swagger,
         docs::redoc,
+        docs::permissions,
         docs::asset,
         metrics::metrics,
     }

@@ -134,7 +134,7 @@ pub struct NewSigningKeyBody {
     #[request(chars = ..=100)]
     pub name: String,
     /// Public key as a JWK: `{"kty":"OKP","crv":"Ed25519","x":"…"}`.
-    #[request(with = public_key, schema = Object)]
+    #[request(with = public_key, schema = crate::schema::PublicJwk)]
     pub public_key: String,
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::error::sets::{CallErrors, InterfaceA};
+use crate::error::sets::{InterfaceA, WireErrors};
 use crate::guard::{Guarded, ModelsA};
 use crate::models_list::{self, ModelView, Pricing};
 
@@ -55,7 +55,7 @@ impl From<ModelView> for ModelA {
 ///
 /// Returns every chat model with its capabilities, prices and availability.
 #[utoipa::path(get, path = "/api/models", tag = "interface A", operation_id = "list_models_a",
-    responses((status = 200, description = "The models", body = ModelListA), CallErrors<InterfaceA>))]
+    responses((status = 200, description = "The models", body = ModelListA), WireErrors<InterfaceA>))]
 pub async fn list(_guard: Guarded<ModelsA>, app: web::Data<App>) -> web::Json<ModelListA> {
     web::Json(ModelListA { models: models_list::list(&app).into_iter().map(ModelA::from).collect() })
 }

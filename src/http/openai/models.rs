@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::error::HttpError;
-use crate::error::sets::{CallErrors, NotFound, OpenAi};
+use crate::error::sets::{NotFound, OpenAi, WireErrors};
 use crate::guard::{Guarded, ModelsB};
 use crate::models_list::{self, ModelView, Pricing};
 
@@ -68,7 +68,7 @@ fn all(app: &App) -> Vec<ModelB> {
 /// may name `default` and the families `fast`, `reasoning`, `vision` and `code` (also as `muster-fast` and so on): each
 /// stands for the first available model of its order.
 #[utoipa::path(get, path = "/v1/models", tag = "interface B", operation_id = "list_models_b",
-    responses((status = 200, description = "The models", body = ModelListB), CallErrors<OpenAi>))]
+    responses((status = 200, description = "The models", body = ModelListB), WireErrors<OpenAi>))]
 pub async fn list(_guard: Guarded<ModelsB>, app: web::Data<App>) -> web::Json<ModelListB> {
     web::Json(ModelListB { object: "list", data: all(&app) })
 }
@@ -77,7 +77,7 @@ pub async fn list(_guard: Guarded<ModelsB>, app: web::Data<App>) -> web::Json<Mo
 ///
 /// Returns one model. An identifier may contain slashes.
 #[utoipa::path(get, path = "/v1/models/{id}", tag = "interface B", operation_id = "get_model_b", params(("id" = String, Path)),
-    responses((status = 200, description = "The model", body = ModelB), CallErrors<OpenAi>, NotFound<OpenAi>))]
+    responses((status = 200, description = "The model", body = ModelB), WireErrors<OpenAi>, NotFound<OpenAi>))]
 pub async fn get(
     _guard: Guarded<ModelsB>,
     id: web::Path<String>,

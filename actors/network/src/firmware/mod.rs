@@ -34,7 +34,7 @@ pub use artifact_service::ImageContent;
 pub use execution::{ExecError, ExecState, Execution};
 pub use export::{Dialect, export};
 pub use image::UploadPiece;
-pub use job::{JobAction, JobKind, JobState, JobTarget, TargetQuery};
+pub use job::{Job, JobAction, JobKind, JobState, JobTarget, TargetQuery};
 pub use messages::CreateResponse;
 pub use policy::{
     AbortOn, AbortRule, GateRule, GroupPolicy, HealthGate, Mode, OnError, OnSuccess, Policy, Probe, Rate, Window,
