@@ -148,9 +148,9 @@ fn paid_request() -> GatewayChatRequest {
     let spend = Spend {
         key_id: "key_1".to_owned(),
         key_limit: Some(1_000_000_000),
-        owner: Some(OwnerBudget { id: "ann".to_owned(), limit: Some(2_000_000_000) }),
-        call_limit: None,
+        owner: Some(SharedBudget { id: "ann".to_owned(), limit: Some(2_000_000_000) }),
         max_usage: RESERVED,
+        ..Spend::default()
     };
     GatewayChatRequest { spend: Some(spend), ..chat_request() }
 }
@@ -158,7 +158,7 @@ fn paid_request() -> GatewayChatRequest {
 /// Returns what key and owner spent, in tokens of a thousand nanodollars, and what is still reserved.
 async fn spent(ledger: &Ledger) -> (u64, u64, u64) {
     let key = ledger.budgets("key_1", None, "m", None).await.unwrap().key;
-    let owner = ledger.owner_budget("ann", None).await.unwrap();
+    let owner = ledger.budget(Budget::Owner, "ann", None).await.unwrap();
     (key.spent_nanos / 1_000, owner.spent_nanos / 1_000, key.held_nanos + owner.held_nanos)
 }
 
@@ -239,9 +239,9 @@ fn keys_of_one_owner_share_the_owners_budget() {
             let spend = Spend {
                 key_id: format!("key_{key}"),
                 key_limit: Some(1_000_000_000),
-                owner: Some(OwnerBudget { id: owner.to_owned(), limit: Some(5_500_000) }),
-                call_limit: None,
+                owner: Some(SharedBudget { id: owner.to_owned(), limit: Some(5_500_000) }),
                 max_usage: RESERVED,
+                ..Spend::default()
             };
             GatewayChatRequest { spend: Some(spend), ..chat_request() }
         };
