@@ -9,7 +9,8 @@ use muster_gateway::{Attempt, CacheUse, Spend};
 use muster_providers::Usage;
 use muster_tasks::task::KillLatency;
 use prometheus::{
-    CounterVec, Encoder, Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder,
+    CounterVec, Encoder, Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry,
+    TextEncoder,
 };
 use tracing_subscriber::{EnvFilter, reload};
 

@@ -217,9 +217,8 @@ macro_rules! changes {
 pub(super) use changes;
 
 fn patch_body(patch: &KeyPatch) -> Value {
-    let mut members = changes!(
-        patch, name, owner, plan_a, plan_b, scopes, roles, limits, budget_usd, team, models, cache_seconds
-    );
+    let mut members =
+        changes!(patch, name, owner, plan_a, plan_b, scopes, roles, limits, budget_usd, team, models, cache_seconds);
     if let Some(expires_at) = patch.expires_at {
         members.insert("expires_at".to_owned(), json!(expires_at.map(Millis::rfc3339)));
     }

@@ -19,8 +19,8 @@ mod sealed;
 mod session;
 mod signing;
 mod simulate;
-mod terminal;
 mod teams;
+mod terminal;
 mod users;
 mod verify;
 

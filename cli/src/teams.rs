@@ -28,7 +28,9 @@ pub(super) struct TeamsArgs {
 #[derive(Debug, Subcommand)]
 pub enum TeamsCommand {
     /// Create a team. `muster keys create --team` and `muster keys edit --team` put keys into it.
-    #[command(after_help = "Example:\n  muster teams create --name research --budget 200 --model fast --model 'openai/*'")]
+    #[command(
+        after_help = "Example:\n  muster teams create --name research --budget 200 --model fast --model 'openai/*'"
+    )]
     Create(CreateTeamArgs),
     /// List teams, newest first.
     #[command(after_help = "Example:\n  muster teams list --json")]

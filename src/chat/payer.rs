@@ -8,13 +8,7 @@ use muster_providers::{ModelRules, Usage};
 use crate::config;
 
 /// Returns who pays for a call of a key.
-pub fn spend(
-    keys: &Keys,
-    budget: &config::Budget,
-    key: &KeyRecord,
-    tags: Vec<String>,
-    max_usage: Usage,
-) -> Spend {
+pub fn spend(keys: &Keys, budget: &config::Budget, key: &KeyRecord, tags: Vec<String>, max_usage: Usage) -> Spend {
     let team = key.team.as_deref().map(|id| {
         // A team with keys is never deleted: one that is not there grants nothing.
         let usd = keys.team(id).map_or(Some(0.0), |team| team.budget_usd);

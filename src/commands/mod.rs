@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use muster_cli::{
-    EngineWorkerArgs, Finding, KeysCommand, TeamsCommand, LocalServer, MissingFiles, ServeArgs, Settings, SigningCommand,
-    UsersCommand,
+    EngineWorkerArgs, Finding, KeysCommand, LocalServer, MissingFiles, ServeArgs, Settings, SigningCommand,
+    TeamsCommand, UsersCommand,
 };
 use muster_network::firmware;
 use muster_store::StoreHandle;

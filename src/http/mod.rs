@@ -42,8 +42,8 @@ mod platform {
     //! The operations of features that are one file.
 
     use super::{
-        admin, agent_platform, anthropic, docs, health, interface_a, keys, metrics, openai, owners, roles, status, teams,
-        usage,
+        admin, agent_platform, anthropic, docs, health, interface_a, keys, metrics, openai, owners, roles, status,
+        teams, usage,
     };
 
     crate::route::operations! {

@@ -75,7 +75,8 @@ fn groups(fields: &mut Fields<'_>, name: &str) -> Option<Groups> {
             "provider" => Dimension::Provider,
             "tag" => Dimension::Tag,
             _ => {
-                fields.fail(name, "must be of `day`, `model`, `key`, `owner`, `team`, `provider` and `tag`, with commas");
+                fields
+                    .fail(name, "must be of `day`, `model`, `key`, `owner`, `team`, `provider` and `tag`, with commas");
                 return None;
             }
         };

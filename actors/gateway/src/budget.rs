@@ -11,9 +11,7 @@ use tokio::time::Instant;
 use super::chain::Route;
 use super::messages::{SharedBudget, Spend};
 use muster_core::{Clock, Error, Kind};
-use muster_limits::ledger::{
-    Abandoned, Attribution, Entry, Hold, Ledger, Outcome, Refusal, Reserve, joined_tags,
-};
+use muster_limits::ledger::{Abandoned, Attribution, Entry, Hold, Ledger, Outcome, Refusal, Reserve, joined_tags};
 
 /// Enforces budgets before provider calls and writes usage to the ledger.
 #[derive(Debug, Clone)]

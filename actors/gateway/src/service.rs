@@ -278,13 +278,7 @@ fn repeated(
     }
 }
 
-fn record_success(
-    mut entry: PendingEntry,
-    candidate: &Candidate,
-    hold: Hold,
-    usage: Usage,
-    cost_nanos: Option<u64>,
-) {
+fn record_success(mut entry: PendingEntry, candidate: &Candidate, hold: Hold, usage: Usage, cost_nanos: Option<u64>) {
     entry.answered_by(&candidate.provider_id, &candidate.model_id, hold);
     entry.close(Outcome::Ok, usage, cost_nanos);
 }

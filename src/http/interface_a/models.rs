@@ -5,8 +5,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::error::sets::{CallErrors, InterfaceA};
 use crate::error::HttpError;
+use crate::error::sets::{CallErrors, InterfaceA};
 use crate::guard::{Guarded, ModelsA, caller_of};
 use crate::models_list::{self, ModelView, Pricing};
 

@@ -120,7 +120,11 @@ mod tests {
             digest("key_1", &base(), Form::Whole),
             digest("key_2", &base(), Form::Whole),
             digest("key_1", &base(), Form::Stream),
-            digest("key_1", &request(Some(r#"{"model":"m","messages":[{"role":"user","content":"ho"}]}"#)), Form::Whole),
+            digest(
+                "key_1",
+                &request(Some(r#"{"model":"m","messages":[{"role":"user","content":"ho"}]}"#)),
+                Form::Whole,
+            ),
             digest("key_1", &request(Some(r#"{"model":"m","messages":[],"seed":1}"#)), Form::Whole),
             digest("key_1", &request(None), Form::Whole),
         ];

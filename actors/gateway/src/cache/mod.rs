@@ -112,7 +112,11 @@ impl ResponseCache {
         let policy = request.cache.clone()?;
         let wants = (policy.read || policy.write) && !policy.keep_for.is_zero() && self.largest > 0;
         let stable = request.request.sampling.temperature == Some(0.0);
-        (wants && stable).then(|| CachePlace { cache: self.clone(), digest: digest(&policy.scope, request, form), policy })
+        (wants && stable).then(|| CachePlace {
+            cache: self.clone(),
+            digest: digest(&policy.scope, request, form),
+            policy,
+        })
     }
 }
 

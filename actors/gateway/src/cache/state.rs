@@ -168,7 +168,7 @@ mod tests {
         cache.insert(digest(200), "key_2", 'z', 0, SECOND, now);
         for n in 0..50 {
             cache.insert(digest(n), "key_1", 'a', 0, SECOND, now);
-            assert!(n == 0 || cache.get(&digest(0), None, now).is_some() , "what is used stays");
+            assert!(n == 0 || cache.get(&digest(0), None, now).is_some(), "what is used stays");
         }
         assert!(cache.get(&digest(200), None, now).is_some());
         assert_eq!(cache.scopes["key_1"].bytes, share(MAX));

@@ -11,8 +11,8 @@ use tokio::sync::watch;
 
 use super::Directory;
 use super::messages::{
-    Create, CreateTeam, CreatedKey, DeleteTeam, Edit, EditTeam, Get, KeyIssuer, KeyPage, List, Revoke, Rotate, SetOwner,
-    Touch,
+    Create, CreateTeam, CreatedKey, DeleteTeam, Edit, EditTeam, Get, KeyIssuer, KeyPage, List, Revoke, Rotate,
+    SetOwner, Touch,
 };
 use super::record::KeyRecord;
 use super::state::KeyState;
@@ -179,7 +179,8 @@ impl KeyActor {
         self.admit()?;
         let key = create.token.map_or_else(generate, Ok)?;
         let record = Arc::new(self.state.create(create.new, &create.issuer, &key, new_id(IdKind::Key), now)?);
-        let details = json!({ "name": record.name, "owner": record.owner, "scopes": record.scopes, "roles": record.roles });
+        let details =
+            json!({ "name": record.name, "owner": record.owner, "scopes": record.scopes, "roles": record.roles });
         let ops = self.audit(&create.issuer, "key_created", &record.id, details)?;
         self.put(&record, ops)?;
         let created = CreatedKey { record, key, replayed: false };

@@ -15,9 +15,8 @@ const MAX_CHARACTERS: usize = 200;
 /// # Errors
 /// `Invalid` if there are too many entries or one has a wrong form.
 pub(super) fn checked(mut models: Vec<String>) -> Result<Vec<String>, Error> {
-    let invalid = |message: &str, input: serde_json::Value| {
-        Err(Error::field(Kind::Invalid, &["body", "models"], message, input))
-    };
+    let invalid =
+        |message: &str, input: serde_json::Value| Err(Error::field(Kind::Invalid, &["body", "models"], message, input));
     if models.len() > MAX_ENTRIES {
         return invalid("must have at most 100 entries: name a family or `provider/*`", models.len().into());
     }

@@ -9,12 +9,12 @@ use tokio::sync::watch;
 
 use super::actor::{KeyActor, KeyActorOptions, TOUCH_INTERVAL, load};
 use super::messages::{
-    Create, CreateTeam, CreatedKey, DeleteTeam, Edit, EditTeam, Get, KeyIssuer, KeyPage, KeyPatch, List, NewKey, NewTeam,
-    Revoke, Rotate, SetOwner, TeamPatch, Touch,
+    Create, CreateTeam, CreatedKey, DeleteTeam, Edit, EditTeam, Get, KeyIssuer, KeyPage, KeyPatch, List, NewKey,
+    NewTeam, Revoke, Rotate, SetOwner, TeamPatch, Touch,
 };
 use super::record::KeyRecord;
-use super::team::{OwnerRecord, TeamRecord};
 use super::state::first_key;
+use super::team::{OwnerRecord, TeamRecord};
 use super::token::{PREFIX, Token};
 use super::{Directory, KeyRejection};
 use muster_core::idempotency::Idempotency;
@@ -212,7 +212,12 @@ impl Keys {
     ///
     /// # Errors
     /// `NotFound`, `PreconditionFailed`, `Forbidden`; `Conflict` if it has keys; `Unavailable`.
-    pub async fn delete_team(&self, id: String, issuer: KeyIssuer, if_match: IfMatch) -> Result<Arc<TeamRecord>, Error> {
+    pub async fn delete_team(
+        &self,
+        id: String,
+        issuer: KeyIssuer,
+        if_match: IfMatch,
+    ) -> Result<Arc<TeamRecord>, Error> {
         self.handle.ask(DeleteTeam { id, issuer, if_match }).await?
     }
 

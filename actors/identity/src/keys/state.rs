@@ -269,7 +269,6 @@ impl NewKey {
     }
 }
 
-
 /// Returns the first key of an empty store, which has every right.
 pub(super) fn first_key() -> NewKey {
     NewKey {

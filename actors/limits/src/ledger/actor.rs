@@ -16,8 +16,8 @@ use super::checkpoint::{self, Loaded};
 use super::credit::{Credit, Payers};
 use super::line::JournalLine;
 use super::messages::{
-    Attribution, BudgetRequest, BudgetView, Budgets, BudgetsRequest, Flush, Hold, HoldRequest, LedgerStatus, Refusal, Reserve,
-    RowsRequest, StatusRequest,
+    Attribution, BudgetRequest, BudgetView, Budgets, BudgetsRequest, Flush, Hold, HoldRequest, LedgerStatus, Refusal,
+    Reserve, RowsRequest, StatusRequest,
 };
 use super::period::Month;
 use super::record::{RecordReader, RowRecord};

@@ -79,8 +79,14 @@ impl Record for Head {
             line: u64,
             holds: Vec<H>,
         }
-        let hold = |(id, at, key, model, nanos, owner): HoldV2| {
-            HoldRecord { id, at, key, model, nanos, owner, team: Box::default() }
+        let hold = |(id, at, key, model, nanos, owner): HoldV2| HoldRecord {
+            id,
+            at,
+            key,
+            model,
+            nanos,
+            owner,
+            team: Box::default(),
         };
         let first = |(id, at, key, model, nanos): HoldV1| hold((id, at, key, model, nanos, Box::default()));
         match from_schema {

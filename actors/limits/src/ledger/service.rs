@@ -11,8 +11,8 @@ use super::actor::{LedgerActor, LedgerResources, draw};
 use super::credit::{Credit, Payers};
 use super::line::bounded;
 use super::messages::{
-    Abandoned, BudgetRequest, BudgetView, Budgets, BudgetsRequest, Entry, Flush, Hold, HoldRequest, LedgerStatus, Query,
-    Refusal, Reserve, RowsRequest, StatusRequest, UsageRow,
+    Abandoned, BudgetRequest, BudgetView, Budgets, BudgetsRequest, Entry, Flush, Hold, HoldRequest, LedgerStatus,
+    Query, Refusal, Reserve, RowsRequest, StatusRequest, UsageRow,
 };
 use super::record::{self, HEAD, Head};
 use super::row::Budget;

@@ -366,11 +366,8 @@ impl LedgerState {
             Ok::<(), StoreError>(())
         };
         update(self, Dimension::Key, payers.key.into())?;
-        let groups = [
-            (Dimension::Owner, payers.owner),
-            (Dimension::Team, payers.team),
-            (Dimension::Provider, of.provider),
-        ];
+        let groups =
+            [(Dimension::Owner, payers.owner), (Dimension::Team, payers.team), (Dimension::Provider, of.provider)];
         for (dimension, id) in groups.into_iter().filter(|(_, id)| !id.is_empty()) {
             update(self, dimension, id.into())?;
         }

@@ -36,7 +36,9 @@ impl Registry {
         let listed = |entry: &String| {
             let is_it = |name: &str| name == model_id || name == upstream_model;
             let of_provider = entry.strip_prefix(provider_id.as_str()).and_then(|rest| rest.strip_prefix('/'));
-            is_it(entry) || of_provider.is_some_and(|name| name == "*" || is_it(name)) || self.stands_for(entry, candidate)
+            is_it(entry)
+                || of_provider.is_some_and(|name| name == "*" || is_it(name))
+                || self.stands_for(entry, candidate)
         };
         rules.lists().all(|list| list.iter().any(listed))
     }
@@ -49,7 +51,8 @@ impl Registry {
         }
         let listed = |entry: &String| {
             let of_provider = entry.strip_prefix(provider).and_then(|rest| rest.strip_prefix('/'));
-            let family = self.catalogue.family(entry).is_some_and(|family| family.order.iter().any(|model| model == id));
+            let family =
+                self.catalogue.family(entry).is_some_and(|family| family.order.iter().any(|model| model == id));
             entry == id || family || of_provider.is_some_and(|name| name == "*" || name == id)
         };
         rules.lists().all(|list| list.iter().any(listed))
