@@ -24,6 +24,7 @@ pub mod live;
 mod log_writer;
 pub mod memory;
 mod models_list;
+mod month_budget;
 pub mod openapi;
 pub mod otel;
 mod parameters;

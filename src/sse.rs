@@ -16,6 +16,7 @@ use serde::Serialize;
 use tokio::time::{Instant, Sleep};
 use utoipa::ToSchema;
 
+use crate::chat::cached;
 use crate::error::HttpError;
 
 /// A comment line, which keeps an idle connection open through proxies and which readers of events ignore.
@@ -98,6 +99,9 @@ pub async fn open<F: Frames + Unpin + 'static>(
             let (parts, frames) = opened?;
             if parts.despite_open {
                 response.insert_header(CIRCUIT_OPEN);
+            }
+            for header in cached::headers(parts.cache) {
+                response.insert_header(header);
             }
             (BodyState::Answering { parts: Box::pin(parts), frames, started: false }, keep_alive)
         }

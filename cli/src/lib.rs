@@ -19,6 +19,7 @@ mod sealed;
 mod session;
 mod signing;
 mod simulate;
+mod teams;
 mod terminal;
 mod users;
 mod verify;
@@ -38,6 +39,7 @@ pub use keys::KeysCommand;
 pub use local::{LocalServer, MissingFiles};
 pub use prompt::read_password;
 pub use signing::SigningCommand;
+pub use teams::TeamsCommand;
 pub use users::{CreateUserArgs, UsersCommand};
 
 /// What commands take from the environment of the process.
@@ -78,6 +80,7 @@ pub fn run(environment: &Environment, server: &impl LocalServer) -> ExitCode {
     match command {
         Command::Serve(args) => exit(server.serve(&args)),
         Command::Keys(args) => keys::run(args, environment, server),
+        Command::Teams(args) => teams::run(args, environment, server),
         Command::Users(args) => users::run(args, environment, server),
         Command::Signing(args) => signing::run(&args, environment, server),
         Command::Login(args) => login::login(&args, environment),

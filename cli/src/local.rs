@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{EngineWorkerArgs, Finding, KeysCommand, ServeArgs, Settings, SigningCommand, UsersCommand};
+use crate::{EngineWorkerArgs, Finding, KeysCommand, ServeArgs, Settings, SigningCommand, TeamsCommand, UsersCommand};
 
 /// The server's parts that commands use inside this process. Implemented by the `muster` package.
 ///
@@ -31,6 +31,9 @@ pub trait LocalServer {
 
     /// Runs `muster keys` on the data folder; the answer is that of the server's HTTP API.
     fn keys(&self, settings: &Settings, command: KeysCommand) -> Result<Value, String>;
+
+    /// Runs `muster teams` on the data folder; the answer is that of the server's HTTP API.
+    fn teams(&self, settings: &Settings, command: TeamsCommand) -> Result<Value, String>;
 
     /// Runs `muster users` on the data folder; the answer is that of the server's HTTP API.
     fn users(&self, settings: &Settings, command: UsersCommand) -> Result<Value, String>;

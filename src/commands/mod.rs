@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use muster_cli::{
     EngineWorkerArgs, Finding, KeysCommand, LocalServer, MissingFiles, ServeArgs, Settings, SigningCommand,
-    UsersCommand,
+    TeamsCommand, UsersCommand,
 };
 use muster_network::firmware;
 use muster_store::StoreHandle;
@@ -63,6 +63,11 @@ impl LocalServer for Server {
     fn keys(&self, settings: &Settings, command: KeysCommand) -> Result<Value, String> {
         let config = configuration(settings)?;
         actix_rt::System::new().block_on(identity::keys(&config, command))
+    }
+
+    fn teams(&self, settings: &Settings, command: TeamsCommand) -> Result<Value, String> {
+        let config = configuration(settings)?;
+        actix_rt::System::new().block_on(identity::teams(&config, command))
     }
 
     fn users(&self, settings: &Settings, command: UsersCommand) -> Result<Value, String> {

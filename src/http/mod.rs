@@ -21,10 +21,12 @@ pub mod memory;
 pub mod metrics;
 pub mod monitor;
 pub mod openai;
+pub mod owners;
 pub mod realtime;
 pub mod roles;
 pub mod status;
 pub mod tasks;
+pub mod teams;
 pub mod usage;
 pub mod users;
 
@@ -40,7 +42,8 @@ mod platform {
     //! The operations of features that are one file.
 
     use super::{
-        admin, agent_platform, anthropic, docs, health, interface_a, keys, metrics, openai, roles, status, usage,
+        admin, agent_platform, anthropic, docs, health, interface_a, keys, metrics, openai, owners, roles, status,
+        teams, usage,
     };
 
     crate::route::operations! {
@@ -64,8 +67,16 @@ mod platform {
         keys::list,
         keys::create,
         keys::get,
+        keys::edit,
         keys::revoke,
         keys::rotate,
+        teams::list,
+        teams::create,
+        teams::get,
+        teams::edit,
+        teams::delete,
+        owners::list,
+        owners::set at "/api/v1/owners/{owner:.+}",
         admin::backup,
         admin::reload,
         docs::openapi,

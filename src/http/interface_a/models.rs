@@ -1,12 +1,13 @@
 //! The models of interface A.
 
-use actix_web::web;
+use actix_web::{HttpRequest, web};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::error::sets::{InterfaceA, WireErrors};
-use crate::guard::{Guarded, ModelsA};
+use crate::error::HttpError;
+use crate::error::sets::{WireErrors, InterfaceA};
+use crate::guard::{Guarded, ModelsA, caller_of};
 use crate::models_list::{self, ModelView, Pricing};
 
 /// A chat model.
@@ -53,9 +54,14 @@ impl From<ModelView> for ModelA {
 
 /// List models
 ///
-/// Returns every chat model with its capabilities, prices and availability.
+/// Returns every chat model that the key and its team may use, with its capabilities, prices and availability.
 #[utoipa::path(get, path = "/api/models", tag = "interface A", operation_id = "list_models_a",
     responses((status = 200, description = "The models", body = ModelListA), WireErrors<InterfaceA>))]
-pub async fn list(_guard: Guarded<ModelsA>, app: web::Data<App>) -> web::Json<ModelListA> {
-    web::Json(ModelListA { models: models_list::list(&app).into_iter().map(ModelA::from).collect() })
+pub async fn list(
+    _guard: Guarded<ModelsA>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<web::Json<ModelListA>, HttpError> {
+    let models = models_list::list(&app, &caller_of(&http)?.key);
+    Ok(web::Json(ModelListA { models: models.into_iter().map(ModelA::from).collect() }))
 }
