@@ -105,7 +105,7 @@ soak: setup-build ## run mixed load with faults and hostile clients for MINUTES=
 
 # The order reuses most compiled code: the tests build everything and run llama.cpp's build script; clippy and the
 # documentation then need only the metadata of dependencies. Fast parts come first, so that simple errors fail early.
-PARTS := check-fmt deny test-rust test-python test-node test-api clippy docs
+PARTS := check-fmt deny test-rust test-python test-journeys test-node test-api clippy docs
 
 .PHONY: test
 test: setup models-small ## run everything that CI runs, with a summary at the end
@@ -128,7 +128,7 @@ test-rust: setup models-small ## run the Rust tests and documentation examples
 	    cargo test --workspace $(LOCKED); \
 	fi
 
-# The binary is the one that the Rust tests built: `cargo build` would unify other features of the dependencies and
+# The binary is the one that the Rust tests built, or another in MUSTER_BIN, such as target/release/muster: `cargo build` would unify other features of the dependencies and
 # compile half of them again.
 MUSTER_BIN ?= $(TARGET)/debug/muster
 RUNNING := MUSTER_BIN="$(MUSTER_BIN)" MUSTER_MODELS_DIR="$${MUSTER_MODELS_DIR:-models-cache}"
@@ -141,6 +141,10 @@ built: setup
 .PHONY: test-python
 test-python: built models-small ## test with the official Python clients, LangChain and a short soak (after test-rust)
 	@$(PYTEST) tests/openai_client tests/clients
+
+.PHONY: test-journeys
+test-journeys: built models-small ## test the journeys of three users, and every example of README (after test-rust)
+	@$(PYTEST) tests/journeys
 
 .PHONY: test-node
 test-node: built ## test with the official OpenAI client for Node (after test-rust)

@@ -7,6 +7,7 @@
 
 mod arguments;
 mod backup;
+mod connection;
 mod doctor;
 mod keys;
 mod local;

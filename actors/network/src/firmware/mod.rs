@@ -42,4 +42,4 @@ pub use policy::{
 pub use record::missing_images;
 pub use rollout::ExecutionReport;
 pub use service::{FirmwareOptions, Firmwares, Page};
-pub use state::{DeviceArtifact, DeviceJob, FirmwareRules, NewArtifact, NewJob};
+pub use state::{DeviceArtifact, DeviceJob, FirmwareRules, NewArtifact, NewJob, is_public_key};

@@ -304,6 +304,11 @@ pub fn public(x: &str) -> Option<PublicKey> {
     PublicKey::from_jwk(&json!({ "kty": "OKP", "crv": "Ed25519", "x": x })).ok()
 }
 
+/// Returns whether a text is the `x` of an Ed25519 public key, as settings name it.
+pub fn is_public_key(x: &str) -> bool {
+    public(x).is_some()
+}
+
 /// Returns the key of an image's block hashes in the store.
 pub fn blocks_key(id: &str) -> Vec<u8> {
     format!("blocks/{id}").into_bytes()
