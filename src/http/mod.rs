@@ -23,6 +23,7 @@ pub mod monitor;
 pub mod openai;
 pub mod realtime;
 pub mod roles;
+pub mod service_accounts;
 pub mod status;
 pub mod tasks;
 pub mod usage;
@@ -82,6 +83,7 @@ pub fn operations() -> &'static [Operation] {
         let features = [
             auth::operations,
             users::operations,
+            service_accounts::operations,
             devices::operations,
             device_side::operations,
             device_jobs::operations,
