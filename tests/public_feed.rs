@@ -55,7 +55,7 @@ async fn with_the_setting_everybody_reads_public_alerts_from_caches_and_nothing_
     assert_eq!(fresh.status, 200, "the feed changed");
     assert!(fresh.text.contains(&format!("{alert}.cap")), "{}", fresh.text);
     assert_eq!(fresh.header("cache-control"), Some("public, max-age=60"));
-    assert_eq!(fresh.header("vary").map(str::to_ascii_lowercase).as_deref(), Some("authorization"));
+    assert!(fresh.header("vary").unwrap().to_ascii_lowercase().contains("authorization"));
     let tag = fresh.header("etag").unwrap().to_owned();
     let known = conditional(&anybody, FEED, &format!("\"other\", W/{tag}")).await;
     assert_eq!((known.status, known.text.as_str(), known.header("etag")), (304, "", Some(tag.as_str())));

@@ -38,7 +38,8 @@ async fn a_device_that_leaves_its_firmware_drifts_is_listed_counted_and_publishe
     }
     assert_eq!(job_for(&admin, &artifact, json!({})).await.status, 201);
     let mut socket = Socket::open(&muster, &admin_token(&muster).await).await;
-    assert!(socket.subscribe(json!({ "ch": format!("devices:{}", unit.id) })).await["ok"].is_object());
+    let channel = format!("devices:{}", unit.id);
+    assert_eq!(socket.subscribe(json!({ "ch": channel })).await["ch"], json!(channel));
     unit.succeed().await;
     steady.succeed().await;
     loop {

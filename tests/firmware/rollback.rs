@@ -99,7 +99,7 @@ async fn a_succeeded_job_is_rolled_back_after_two_approvals_and_spares_devices_t
     for unit in [&stays, &returns] {
         assert_eq!(unit.beat(&json!({ "version": "1.0.0", "sequence": 1 })).await.status, 200);
     }
-    let made = job_for(&admin, &two, json!({})).await.json();
+    let made = job_for(&manager, &two, json!({})).await.json();
     let path = format!("{JOBS}/{}", made["data"]["id"].as_str().unwrap());
     stays.succeed().await;
     returns.succeed().await;

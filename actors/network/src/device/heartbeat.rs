@@ -14,7 +14,7 @@ use super::entry::{Heartbeat, HeartbeatOutcome, HeartbeatSource};
 use super::messages::DeviceChange;
 use super::options::DeviceRules;
 use super::ports::ReceivedHeartbeat;
-use super::record::{Device, Firmware, FirmwareVersion, Status};
+use super::record::{Device, Firmware, FirmwareSync, FirmwareVersion, Status};
 use super::state::Fleet;
 use super::status::StatusTrigger;
 use super::transaction::{DeviceEdit, DeviceTransaction, WriteMode, device_event};
@@ -33,7 +33,7 @@ pub struct HeartbeatResponse {
     pub heartbeat_s: u32,
     /// Number of unfinished commands for the device.
     pub commands_waiting: usize,
-    /// Firmware version that the device should run.
+    /// Firmware version that the device should run; `None` if it runs it, or none is desired.
     pub desired: Option<FirmwareVersion>,
 }
 
@@ -182,7 +182,7 @@ fn response(device: &Device, commands_waiting: usize, server_time: Millis) -> He
         server_time,
         heartbeat_s: device.heartbeat_s,
         commands_waiting,
-        desired: device.firmware.desired.clone(),
+        desired: device.firmware.desired.clone().filter(|_| device.firmware.sync != FirmwareSync::InSync),
     }
 }
 
