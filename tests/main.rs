@@ -48,6 +48,7 @@ mod monitor;
 mod operations;
 mod otel;
 mod prompt;
+mod public_feed;
 mod realtime;
 mod realtime_tls;
 mod refusals;

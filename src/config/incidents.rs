@@ -24,6 +24,8 @@ pub struct Incidents {
     pub sender: String,
     /// Human-readable name of the authority.
     pub sender_name: String,
+    /// Whether the feed of public alerts and their documents need no credential.
+    pub public_feed: bool,
 }
 
 impl Default for Incidents {
@@ -36,6 +38,7 @@ impl Default for Incidents {
             memory_days: 90,
             sender: "alerts@muster.local".to_owned(),
             sender_name: "Muster".to_owned(),
+            public_feed: false,
         }
     }
 }

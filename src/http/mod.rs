@@ -26,6 +26,7 @@ pub mod openai;
 pub mod owners;
 pub mod realtime;
 pub mod roles;
+pub mod service_accounts;
 pub mod status;
 pub mod tasks;
 pub mod teams;
@@ -99,6 +100,7 @@ pub fn operations() -> &'static [Operation] {
         let features = [
             auth::operations,
             users::operations,
+            service_accounts::operations,
             devices::operations,
             device_side::operations,
             device_jobs::operations,

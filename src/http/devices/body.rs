@@ -320,6 +320,9 @@ pub struct ListQuery {
     pub group: Option<String>,
     /// Returns only devices whose name, serial or id contains this text, in any case.
     pub q: Option<String>,
+    /// `true`: only devices whose firmware has drifted: it has differed from the desired version for longer than
+    /// `devices.drift_grace_seconds`, while no job was changing it. `false`: only the others.
+    pub drift: Option<bool>,
     /// Bounding box: `west,south,east,north` in degrees. West > east crosses the antimeridian.
     #[request(with = bbox, schema = String)]
     pub bbox: Option<BBox>,
