@@ -15,6 +15,7 @@ mod support;
 
 mod admission;
 mod adversarial;
+mod alert_rules;
 mod alerts;
 mod api_description;
 mod architecture;

@@ -274,6 +274,7 @@ mod tests {
             "auth",
             "feed",
             "incidents",
+            "incidents.point_radius_m",
             "firmware",
             "devices",
             "memory",
