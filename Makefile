@@ -31,9 +31,19 @@ help: ## list the targets
 ## Using it
 
 .PHONY: run
-run: setup-build models ## build and start the server; prints its address, an API key and a call to try
+run: ## build and start the server; prints its address, an API key and a call to try
+	@echo "== 1 of 3: tools for the build"
+	@$(MAKE) --no-print-directory setup-build
+	@echo "== 2 of 3: embedded models"
+	@$(MAKE) --no-print-directory models
+	@echo "== 3 of 3: the server$$(test -x "$(TARGET)/local/muster" || echo ', the first time from nothing: some minutes')"
+	@cargo build --profile local $(LOCKED) --bin muster
+	@exec "$(TARGET)/local/muster" serve $(ARGS)
+
+.PHONY: release
+release: setup-build ## build target/release/muster for production: optimised across crates, a much longer build
 	@cargo build --release $(LOCKED) --bin muster
-	@exec "$(TARGET)/release/muster" serve $(ARGS)
+	@echo "built $(TARGET)/release/muster"
 
 .PHONY: models
 models: setup-build ## fetch the embedded models into models-cache (MODEL=small|standard|better|auto, and minilm)

@@ -8,6 +8,7 @@ use clap::{CommandFactory, Subcommand};
 use muster_auth::PublicKey;
 use muster_simulate::{Fleet, Operator, Options, PROFILE_NAMES, Profile, SimulateError, Summary};
 use reqwest::Method;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::arguments::Cli;
 use crate::connection::{self, TlsArgs};
@@ -83,7 +84,7 @@ struct DevicesArgs {
     /// Register devices that the state file does not contain.
     #[arg(long)]
     register: bool,
-    /// File that stores the devices and their keys, so that a later run continues with them.
+    /// File that stores the devices, their keys and the firmware that they run, so that a later run continues with them.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// File with the token of a user who may register devices.
@@ -92,7 +93,7 @@ struct DevicesArgs {
     /// Seed of the random faults. The same seed gives the same faults.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Duration in seconds [default: until Ctrl-C].
+    /// Duration in seconds [default: until Ctrl-C or SIGTERM].
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     duration: Option<u64>,
     /// Prefix of device names and serial numbers.
@@ -165,7 +166,15 @@ async fn run_fleet(args: DevicesArgs, environment: &Environment) -> Result<Summa
     let end = async {
         match args.duration {
             Some(seconds) => tokio::time::sleep(Duration::from_secs(seconds)).await,
-            None => drop(tokio::signal::ctrl_c().await),
+            None => std::future::pending().await,
+        }
+    };
+    let mut terminated = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
+    let end = async {
+        tokio::select! {
+            () = end => {}
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminated.recv() => {}
         }
     };
     tokio::pin!(end);

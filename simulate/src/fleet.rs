@@ -16,7 +16,7 @@ use super::job::{Stage, Version};
 use super::profile::Profile;
 use super::register::{first_version, register};
 use super::state::{Install, Machine, Power};
-use super::state_file::{self, StoredDevice};
+use super::state_file::{self, StateSaver, StoredDevice};
 use super::summary::{DeviceSummary, Summary};
 
 /// Options of a fleet.
@@ -111,6 +111,11 @@ impl FleetProgress {
         self.api.counts.refused.increment();
         let rejection = format!("{call}: {} {}", answer.status, answer.message);
         tracing::debug!(rejection, "a call was rejected");
+        self.record_failure(rejection);
+    }
+
+    /// Keeps a failure for the summary.
+    fn record_failure(&self, rejection: String) {
         *self.last_rejection.lock().unwrap_or_else(PoisonError::into_inner) = Some(rejection);
     }
 }
@@ -176,11 +181,16 @@ impl Fleet {
             last_rejection: Mutex::default(),
             api: Arc::clone(&api),
         });
-        let devices = build_devices(stored, &options, &api, &progress)?;
+        let saver = Arc::new(StateSaver::new(options.state.as_deref()));
+        let devices = build_devices(stored, &options, (&api, &progress, &saver))?;
         let positions = devices.iter().enumerate().map(|(at, device)| (Arc::clone(&device.id), at)).collect();
         let mut tasks = JoinSet::new();
         for device in &devices {
             tasks.spawn(Arc::clone(device).run());
+        }
+        if let Some(path) = options.state.clone() {
+            let progress = Arc::clone(&progress);
+            tasks.spawn(saver.run(path, devices.clone(), move |error| progress.record_failure(error.to_string())));
         }
         Ok(Self { devices, positions, api, progress, tasks, state: options.state })
     }
@@ -275,8 +285,7 @@ async fn check_reachable(api: &Api) -> Result<(), SimulateError> {
 fn build_devices(
     stored: Vec<StoredDevice>,
     options: &Options,
-    api: &Arc<Api>,
-    progress: &Arc<FleetProgress>,
+    (api, progress, saver): (&Arc<Api>, &Arc<FleetProgress>, &Arc<StateSaver>),
 ) -> Result<Vec<Arc<Device>>, SimulateError> {
     let profile = Arc::new(options.profile.clone());
     let count = stored.len();
@@ -295,13 +304,15 @@ fn build_devices(
             command_channel,
             seed: options.seed,
             progress: Arc::clone(progress),
+            saver: Arc::clone(saver),
         };
         Ok(Arc::new(Device::new(device, machine)))
     };
     stored.into_iter().enumerate().map(one).collect()
 }
 
-fn stored(device: &Device) -> Result<StoredDevice, SimulateError> {
+/// Returns a device as the state file contains it.
+pub(super) fn stored(device: &Device) -> Result<StoredDevice, SimulateError> {
     let Caller::Device { id, key, .. } = &device.caller else {
         return Err(SimulateError::Setup("a device has no key".to_owned()));
     };

@@ -16,6 +16,7 @@ use muster_core::supervise::Tree;
 use muster_core::upkeep::PeriodicJob;
 use muster_core::{Clock, Error};
 use muster_feed::Feed;
+use muster_identity::keys::Keys;
 use muster_limits::{AdmissionPart, Admit, BucketKey, Category, Decision, Estimate, RateLimiter, Subject};
 use muster_store::StoreHandle;
 use muster_tasks::agent::{AgentExecutor, Agents, CatalogueFile};
@@ -64,6 +65,7 @@ pub(crate) struct Dependencies<'a> {
     pub(crate) feed: &'a Feed,
     pub(crate) engines: &'a Engines,
     pub(crate) live: &'a LiveReader,
+    pub(crate) keys: &'a Keys,
     pub(crate) metrics: &'a Metrics,
 }
 
@@ -78,7 +80,7 @@ impl AgentPlatform {
         for note in agents.warnings() {
             tracing::debug!(note, "an agent is not complete in this build");
         }
-        let models = Arc::new(LiveModels::new(dependencies.live.clone()));
+        let models = Arc::new(LiveModels::new(dependencies.live.clone(), dependencies.keys.clone()));
         let engines = Arc::new(dependencies.engines.clone());
         let executor = AgentExecutor::new(agents.clone(), engines, models, config.agents.options());
         let threads =

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::position::positioned;
-use crate::telemetry;
 use super::{Config, Secret};
+use crate::telemetry;
 
 /// Beginning of the variables that set settings.
 pub(super) const PREFIX: &str = "MUSTER__";
@@ -204,6 +204,13 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     {
         return bad("telemetry.otlp_endpoint", "takes the collector's address without /v1/traces or /v1/metrics");
     }
+    let fits = |tag: &String| (1..=64).contains(&tag.chars().count());
+    if config.telemetry.tag_labels.len() > 100 || !config.telemetry.tag_labels.iter().all(fits) {
+        return bad("telemetry.tag_labels", "takes at most 100 tags of 1 to 64 characters");
+    }
+    if config.cache.max_bytes > 16 << 30 {
+        return bad("cache.max_bytes", "takes 0 to 17179869184");
+    }
     if !(1..=3600).contains(&config.telemetry.interval_seconds) {
         return bad("telemetry.interval_seconds", "takes 1 to 3600");
     }
@@ -267,6 +274,7 @@ mod tests {
             "auth",
             "feed",
             "incidents",
+            "incidents.point_radius_m",
             "firmware",
             "devices",
             "memory",

@@ -57,6 +57,7 @@ pub struct Config {
     pub provider: Vec<Provider>,
     pub chain: Chain,
     pub budget: Budget,
+    pub cache: Cache,
     pub embeddings: Embeddings,
     pub models: Models,
     pub limits: LimitTable,
@@ -184,6 +185,8 @@ pub struct Telemetry {
     pub metrics: bool,
     /// Seconds between exports of the metrics.
     pub interval_seconds: u64,
+    /// Tags of requests that have labels of their own in metrics; all others are `other`.
+    pub tag_labels: Vec<String>,
 }
 
 impl Default for Telemetry {
@@ -194,6 +197,7 @@ impl Default for Telemetry {
             traces: true,
             metrics: true,
             interval_seconds: 60,
+            tag_labels: Vec::new(),
         }
     }
 }
@@ -292,6 +296,20 @@ impl Budget {
     /// Returns the limit of an owner in USD.
     pub fn of_owner(&self, owner: &str) -> Option<f64> {
         self.owners.get(owner).copied().or(self.per_owner_usd)
+    }
+}
+
+/// The cache of answers, which keys and teams use that have a time for it.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Cache {
+    /// Largest number of bytes of stored answers; 0 turns it off.
+    pub max_bytes: usize,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self { max_bytes: 64 << 20 }
     }
 }
 

@@ -27,10 +27,10 @@ use muster_identity::{By, Person, missing_permission};
 use muster_limits::{AdmissionPart, Estimate};
 
 pub use access::{
-    Access, Admin, AgentsControl, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, AuditRead, Callers,
-    ChatA, ChatAgent, ChatB, DeviceOrPerson, DevicesCommand, DevicesRead, DevicesWrite, EnginesRead, EnginesRun,
-    FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead, IncidentsWrite, Listening,
-    MemoryForget, MemoryUse, Meter, MetricsRead, ModelsA, ModelsB, SigningKeysRotate, Status, SuperAdmin,
+    Access, Admin, AgentsControl, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, AuditRead,
+    Callers, ChatA, ChatAgent, ChatB, DeviceOrPerson, DevicesCommand, DevicesRead, DevicesWrite, EnginesRead,
+    EnginesRun, FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead, IncidentsWrite,
+    Listening, MemoryForget, MemoryUse, Meter, MetricsRead, ModelsA, ModelsB, SigningKeysRotate, Status, SuperAdmin,
     TrustAnchorsWrite, UsersRead, UsersWrite,
 };
 use admit::Metering;
@@ -44,6 +44,7 @@ pub use requirement::{Guard, GuardedArguments, Requirement};
 pub use stay::staying;
 
 use crate::app::App;
+use crate::body::refuse_query;
 use crate::error::HttpError;
 
 /// A boxed future of this thread.
@@ -66,6 +67,10 @@ pub struct Guarded<A>(PhantomData<A>);
 #[derive(Debug)]
 pub struct Open(());
 
+/// As [`Open`], for pages of browsers, whose links may carry parameters of others: the query is ignored.
+#[derive(Debug)]
+pub struct Page(());
+
 impl<A: Access + 'static> FromRequest for Guarded<A> {
     type Error = HttpError;
     type Future = Local<Self>;
@@ -74,13 +79,27 @@ impl<A: Access + 'static> FromRequest for Guarded<A> {
         let request = request.clone();
         Box::pin(async move {
             let app = app(&request)?;
-            enter::<A>(&app, &request, || Ok(())).await?;
+            enter::<A>(&app, &request, || refuse_query(&request)).await?;
             Ok(Self(PhantomData))
         })
     }
 }
 
 impl FromRequest for Open {
+    type Error = HttpError;
+    type Future = Local<Self>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (request, counted) = (request.clone(), Page::from_request(request, payload));
+        Box::pin(async move {
+            counted.await?;
+            refuse_query(&request)?;
+            Ok(Self(()))
+        })
+    }
+}
+
+impl FromRequest for Page {
     type Error = HttpError;
     type Future = Local<Self>;
 

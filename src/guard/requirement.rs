@@ -5,30 +5,29 @@ use muster_core::principal::Permission;
 use muster_identity::keys::{Role, Scope};
 use utoipa::openapi::security::SecurityRequirement;
 
-use super::{Access, Anyone, Callers, Guarded, Metered, Open, Queried, Sent};
+use super::{Access, Anyone, Callers, Guarded, Metered, Open, Page, Queried, Sent};
 
 /// The credentials and rights that a guard requires.
 #[derive(Debug, Clone, Copy)]
 pub struct Requirement {
     /// Which principals may call; `None` of an open route.
     callers: Option<Callers>,
-    scope: Option<Scope>,
-    scope_of_keys: Option<Scope>,
-    role_of_keys: Option<Role>,
-    permission: Option<Permission>,
-    role: Option<Role>,
+    /// Scope of a key.
+    pub scope: Option<Scope>,
+    /// Scope of a key on a route that checks users by a permission.
+    pub scope_of_keys: Option<Scope>,
+    /// Role of a key on a route that checks users by a permission.
+    pub role_of_keys: Option<Role>,
+    /// Permission of a user.
+    pub permission: Option<Permission>,
+    /// Role that a key or user needs besides.
+    pub role: Option<Role>,
 }
 
 impl Requirement {
     /// No credential is required.
-    pub const OPEN: Self = Self {
-        callers: None,
-        scope: None,
-        scope_of_keys: None,
-        role_of_keys: None,
-        permission: None,
-        role: None,
-    };
+    pub const OPEN: Self =
+        Self { callers: None, scope: None, scope_of_keys: None, role_of_keys: None, permission: None, role: None };
 
     /// The requirement of an [`Access`].
     pub const fn of<A: Access>() -> Self {
@@ -46,6 +45,11 @@ impl Requirement {
     #[must_use]
     pub const fn or_devices(self) -> Self {
         Self { callers: Some(Callers::DevicesAndPeople), ..self }
+    }
+
+    /// Whether no credential is required.
+    pub const fn is_open(&self) -> bool {
+        self.callers.is_none()
     }
 
     /// The requirement as a sentence; `None` of an open route.
@@ -135,6 +139,10 @@ where
 }
 
 impl Guard for Open {
+    const REQUIREMENT: Requirement = Requirement::OPEN;
+}
+
+impl Guard for Page {
     const REQUIREMENT: Requirement = Requirement::OPEN;
 }
 

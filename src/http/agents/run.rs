@@ -27,7 +27,7 @@ pub struct RunBody {
     #[schema(min_length = 1)]
     task: String,
     /// Parameters as described by the agent's `parameters`; missing ones have their defaults.
-    #[request(check = is_object, default = json!({}), schema = Object)]
+    #[request(check = is_object, default = json!({}), schema = crate::schema::AnyObject)]
     params: Value,
     /// Maximum run time, in seconds. Time spent paused, queued or waiting does not count.
     #[request(range = 1..=86_400, default = DEFAULT_SECONDS)]

@@ -24,7 +24,7 @@ const MAX_MESSAGE_CHARACTERS: usize = 400_000;
 
 /// A message to a model.
 #[derive(Debug, Default, Request)]
-#[request(first = no_conversation, example = { "model": "standard", "message": "Which shelters are open tonight?" })]
+#[request(open, first = no_conversation, example = { "model": "standard", "message": "Which shelters are open tonight?" })]
 pub struct ChatABody {
     #[request(check = check_message)]
     pub message: String,
@@ -97,7 +97,7 @@ pub async fn chat(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body, reservation, .. } = request;
-    let call = chat::gateway_request(&http, body.model.clone(), body.request(), &reservation);
+    let call = chat::gateway_request(&http, body.model.clone(), body.request(), &reservation)?;
     if body.stream {
         let (clock, now) = (app.clock.clone(), app.clock.clone());
         let form = StreamForm::comments(move |error, out| {
