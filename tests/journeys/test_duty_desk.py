@@ -52,7 +52,9 @@ def hire(desk):
     listed = desk.muster("users", "--remote", "list").stdout
     assert all(role in listed for role in roles.values()), listed
     # Who was hired for one thing cannot do another.
-    people["ann"].call("POST", "/api/v1/users", {"email": "x@example.org", "password": PASSWORD, "role": "viewer"}).must(403)
+    people["ann"].call(
+        "POST", "/api/v1/users", {"email": "x@example.org", "password": PASSWORD, "role": "viewer"}
+    ).must(403)
     people["admin"] = desk.login()
     return people
 

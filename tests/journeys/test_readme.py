@@ -52,8 +52,14 @@ class Tour:
         """Runs a command of README; returns what it printed."""
         arguments = ["bash", "-c", self.script(self.comparison.actual(command))]
         done = subprocess.run(
-            arguments, env=self.environment, cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=120, check=False,
+            arguments,
+            env=self.environment,
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
         )
         return done.stdout if done.returncode == 0 else f"exit code {done.returncode}: {done.stdout}{done.stderr}"
 
@@ -74,7 +80,12 @@ class Running:
 
     def __init__(self, arguments, environment, folder):
         self.process = subprocess.Popen(
-            arguments, env=environment, cwd=folder, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            arguments,
+            env=environment,
+            cwd=folder,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
         self.lines, self.more = [], threading.Condition()
@@ -180,7 +191,9 @@ def test_a_tour(tour, title):
 def test_the_client_of_openai(tour):
     (script,) = [script for script in SECTIONS["The AI gateway"].of("python") if "openai" in script]
     script = tour.comparison.actual(f'import os\nKEY = os.environ["KEY"]\n{script}\nprint("done")')
-    done = subprocess.run([sys.executable, "-c", script], env=tour.environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=tour.environment, capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.stdout.endswith("done\n"), done.stderr
 
 
