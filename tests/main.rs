@@ -42,6 +42,7 @@ mod money;
 mod monitor;
 mod operations;
 mod otel;
+mod permissions;
 mod prompt;
 mod realtime;
 mod realtime_tls;
