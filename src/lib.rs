@@ -3,6 +3,7 @@
 //! Data flows one way: edge, typed request, actor, pure state machine, store, event. ARCHITECTURE.md has the map.
 
 pub mod agents;
+mod alert_texts;
 mod alias;
 pub mod app;
 pub mod asyncapi;
@@ -24,6 +25,7 @@ pub mod live;
 mod log_writer;
 pub mod memory;
 mod models_list;
+mod month_budget;
 pub mod openapi;
 pub mod otel;
 mod parameters;

@@ -159,6 +159,7 @@ pub fn options(config: &Config) -> ChainOptions {
         max_attempts: chain.max_attempts,
         retries: chain.retries,
         failover_after_start: chain.failover_after_start,
+        cache_bytes: config.cache.max_bytes,
         ..ChainOptions::default()
     };
     options.breaker.failure_share = chain.breaker_failure_share;

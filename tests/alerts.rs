@@ -89,7 +89,7 @@ async fn a_severe_public_alert_takes_two_people_and_is_then_in_the_feed() {
 }
 
 #[tokio::test]
-async fn a_cancel_follows_its_alert_and_takes_it_out_of_the_feed() {
+async fn a_cancel_follows_its_alert_and_takes_its_place_in_the_feed() {
     let muster = Muster::start("");
     let one = muster.person("carla", "incident_commander").await;
     let path = triaged(&one, "Minor", "Actual").await;
@@ -104,7 +104,8 @@ async fn a_cancel_follows_its_alert_and_takes_it_out_of_the_feed() {
     let referred: Vec<&str> = cap.references.iter().map(|reference| reference.identifier.as_str()).collect();
     assert_eq!(referred, [sent.json()["data"]["identifier"].as_str().unwrap()]);
     let feed = one.get("/api/v1/alerts/feed.atom").await;
-    assert!(!feed.text.contains("<entry>"), "{}", feed.text);
+    assert_eq!(feed.text.matches("<entry>").count(), 1, "{}", feed.text);
+    assert!(feed.text.contains(&format!("alerts/{}.cap", cap.identifier)), "{}", feed.text);
 }
 
 #[tokio::test]

@@ -50,7 +50,7 @@ const fn row(
     EventRow { channels, names, summary, data, may_be_left_out: false }
 }
 
-const DISASTER: [EventRow; 17] = [
+const DISASTER: [EventRow; 18] = [
     row(INCIDENTS, &["incident.created"], "An incident was reported, or became visible on this channel", {
         Data::Created("Incident", &["allowed"])
     }),
@@ -120,6 +120,25 @@ const DISASTER: [EventRow; 17] = [
             })
         }),
     ),
+    row(
+        DEVICES,
+        &["device.drift_detected", "device.drift_resolved"],
+        "A device has run another firmware than the desired one for longer than `devices.drift_grace_seconds`, or no \
+         longer does",
+        Data::Changed("DeviceBody", || {
+            json!({
+                "severity": {
+                    "type": "string", "enum": ["major", "minor"],
+                    "description": "`major` if the installed version is older than the desired one, otherwise `minor`",
+                },
+                "installed": { "type": ["object", "null"], "description": "The version that the device runs" },
+                "desired": { "type": ["object", "null"], "description": "The version that the device should run" },
+                "differs_since": {
+                    "type": ["string", "null"], "format": "date-time", "description": "Since when they differ",
+                },
+            })
+        }),
+    ),
     row(DEVICES, &["device.located"], "The position of a device changed", {
         Data::Changed("DeviceBody", || json!({}))
     }),
@@ -156,6 +175,7 @@ const DISASTER: [EventRow; 17] = [
             "firmware.job.group_passed",
             "firmware.job.paused",
             "firmware.job.resumed",
+            "firmware.job.rollback_requested",
             "firmware.job.rolling_back",
             "firmware.job.aborting",
             "firmware.job.aborted",

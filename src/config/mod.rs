@@ -11,6 +11,8 @@ mod firmware;
 mod incidents;
 mod load;
 mod memory;
+mod models;
+mod position;
 mod proxies;
 mod server;
 
@@ -23,6 +25,7 @@ pub use firmware::Firmware;
 pub use incidents::Incidents;
 pub use load::{ConfigError, Flags, Source, admin_password, bootstrap_key, command_line, default_file, load, parse};
 pub use memory::Memory;
+pub use models::Models;
 pub use proxies::TrustedProxies;
 
 use std::collections::BTreeMap;
@@ -54,7 +57,9 @@ pub struct Config {
     pub provider: Vec<Provider>,
     pub chain: Chain,
     pub budget: Budget,
+    pub cache: Cache,
     pub embeddings: Embeddings,
+    pub models: Models,
     pub limits: LimitTable,
 }
 
@@ -180,6 +185,8 @@ pub struct Telemetry {
     pub metrics: bool,
     /// Seconds between exports of the metrics.
     pub interval_seconds: u64,
+    /// Tags of requests that have labels of their own in metrics; all others are `other`.
+    pub tag_labels: Vec<String>,
 }
 
 impl Default for Telemetry {
@@ -190,6 +197,7 @@ impl Default for Telemetry {
             traces: true,
             metrics: true,
             interval_seconds: 60,
+            tag_labels: Vec::new(),
         }
     }
 }
@@ -288,6 +296,20 @@ impl Budget {
     /// Returns the limit of an owner in USD.
     pub fn of_owner(&self, owner: &str) -> Option<f64> {
         self.owners.get(owner).copied().or(self.per_owner_usd)
+    }
+}
+
+/// The cache of answers, which keys and teams use that have a time for it.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Cache {
+    /// Largest number of bytes of stored answers; 0 turns it off.
+    pub max_bytes: usize,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self { max_bytes: 64 << 20 }
     }
 }
 

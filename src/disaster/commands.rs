@@ -10,7 +10,7 @@ use muster_core::principal::Permission;
 use muster_core::{Error, Kind};
 use muster_identity::By;
 use muster_network::device::{CommandOutcome, NewCommand};
-use muster_network::incident::{Action, IncidentTransition, TransitionDetails};
+use muster_network::incident::{Action, IncidentTransition};
 use muster_request::traced::{Closed, schema};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -94,8 +94,7 @@ async fn acknowledge(network: Disaster, command: Command) -> Done {
     by.require(Permission::IncidentsWrite)?;
     let Acknowledge { version, note } = arguments(command.request.args.as_deref())?.unwrap_or_default();
     let if_match = version.map_or(IfMatch::Any, IfMatch::Version);
-    let transition =
-        IncidentTransition { action: Action::Acknowledge, note, reason: None, details: TransitionDetails::default() };
+    let transition = IncidentTransition { note, ..IncidentTransition::new(Action::Acknowledge) };
     let answer = network.incidents.transition(by, target(command.request.target)?, if_match, transition).await?;
     raw(&answer.incident)
 }

@@ -16,6 +16,8 @@ pub struct Requirement {
     pub scope: Option<Scope>,
     /// Scope of a key on a route that checks users by a permission.
     pub scope_of_keys: Option<Scope>,
+    /// Role of a key on a route that checks users by a permission.
+    pub role_of_keys: Option<Role>,
     /// Permission of a user.
     pub permission: Option<Permission>,
     /// Role that a key or user needs besides.
@@ -24,7 +26,8 @@ pub struct Requirement {
 
 impl Requirement {
     /// No credential is required.
-    pub const OPEN: Self = Self { callers: None, scope: None, scope_of_keys: None, permission: None, role: None };
+    pub const OPEN: Self =
+        Self { callers: None, scope: None, scope_of_keys: None, role_of_keys: None, permission: None, role: None };
 
     /// The requirement of an [`Access`].
     pub const fn of<A: Access>() -> Self {
@@ -32,6 +35,7 @@ impl Requirement {
             callers: Some(A::BY),
             scope: A::SCOPE,
             scope_of_keys: A::SCOPE_OF_KEYS,
+            role_of_keys: A::ROLE_OF_KEYS,
             permission: A::PERMISSION,
             role: A::ROLE,
         }
@@ -59,6 +63,13 @@ impl Requirement {
 
     fn of_caller(&self) -> Option<String> {
         let permission = self.permission.map(Permission::name);
+        if let (Some(role), Some(permission)) = (self.role_of_keys, permission) {
+            return Some(format!(
+                "Requires an API key with the role `{}` or `super_admin`, or a session token of a user with the \
+                 permission `{permission}`.",
+                role.name()
+            ));
+        }
         Some(match (self.callers?, self.scope.or(self.scope_of_keys).map(Scope::name), permission) {
             (Callers::KeysAndPeople, Some(scope), Some(permission)) => format!(
                 "Requires an API key with the scope `{scope}`, or a session token of a user with the permission \
@@ -169,7 +180,7 @@ guarded_arguments! {
 mod tests {
     use super::*;
     use crate::guard::{
-        AgentsRun, AnyDevice, AnyPerson, ChatA, DeviceOrPerson, FirmwareRead, MemoryForget, SuperAdmin,
+        AgentsRun, AnyDevice, AnyPerson, AuditRead, ChatA, DeviceOrPerson, FirmwareRead, MemoryForget, SuperAdmin,
     };
 
     #[test]
@@ -183,6 +194,7 @@ mod tests {
             Requirement::of::<AnyDevice>(),
             Requirement::of::<DeviceOrPerson>(),
             Requirement::of::<SuperAdmin>(),
+            Requirement::of::<AuditRead>(),
         ]
         .map(|requirement| requirement.sentence().unwrap());
         assert_eq!(
@@ -198,6 +210,8 @@ mod tests {
                 "Requires a token signed by the device, or a session token.",
                 "Requires an API key with the scope `admin`, or a session token of a user whose role has this scope. Also \
                  requires the role `super_admin`.",
+                "Requires an API key with the role `auditor` or `super_admin`, or a session token of a user with the \
+                 permission `audit:read`.",
             ]
         );
         assert_eq!(Requirement::OPEN.sentence(), None);

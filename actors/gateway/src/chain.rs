@@ -10,6 +10,7 @@ use tokio::sync::broadcast;
 
 use super::breaker::{BreakerChanged, BreakerHandle};
 use super::budget::BudgetGuard;
+use super::cache::ResponseCache;
 use super::error;
 use super::messages::{ChainError, ProviderStatus};
 use super::options::{ChainOptions, Provider, TokenCounter};
@@ -69,6 +70,7 @@ struct ChainShared {
     counter: Arc<dyn TokenCounter>,
     clock: Clock,
     changes: broadcast::Sender<BreakerChanged>,
+    cache: ResponseCache,
 }
 
 /// Calls providers in order until one answers. Cheap to clone.
@@ -95,6 +97,12 @@ impl Chain {
             counter,
             clock: clock.clone(),
             changes: broadcast::Sender::new(CHANGES),
+            cache: ResponseCache::start(
+                group,
+                arbiters.first().cloned().unwrap_or_else(actix_rt::Arbiter::current),
+                clock,
+                options.cache_bytes,
+            ),
         };
         Self::build(Arc::new(shared), registry, providers, options, budgets, &HashMap::new())
     }
@@ -112,6 +120,7 @@ impl Chain {
         let none = HashMap::new();
         let kept = if options.breaker == self.0.options.breaker { &self.0.by_id } else { &none };
         let chain = Self::build(Arc::clone(&self.0.shared), registry, providers, options, budgets, kept);
+        self.0.shared.cache.clear();
         for (id, member) in &self.0.by_id {
             if !(kept.contains_key(id) && chain.0.by_id.contains_key(id)) {
                 member.breaker.retire();
@@ -179,6 +188,10 @@ impl Chain {
 
     pub(super) fn budgets(&self) -> Option<&Arc<BudgetGuard>> {
         self.0.budgets.as_ref()
+    }
+
+    pub(super) fn cache(&self) -> &ResponseCache {
+        &self.0.shared.cache
     }
 
     pub(super) fn counter(&self) -> &Arc<dyn TokenCounter> {

@@ -19,6 +19,7 @@
 mod account;
 pub mod breaker;
 mod budget;
+mod cache;
 mod call;
 mod chain;
 mod delivered_text;
@@ -28,6 +29,7 @@ mod jitter;
 mod messages;
 mod meter;
 mod options;
+mod permitted;
 mod service;
 mod stream;
 mod stream_open;
@@ -37,11 +39,12 @@ mod tests;
 
 pub use breaker::{BreakerChanged, BreakerOptions, BreakerState, BreakerStatus, LastFault, ModelBreakerStatus, Reason};
 pub use budget::BudgetGuard;
+pub use cache::{CachePolicy, CacheUse};
 pub use chain::Chain;
 pub use jitter::Jitter;
 pub use messages::{
     Attempt, AttemptOutcome, ChainError, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest,
-    OwnerBudget, ProviderStatus, Settlement, Spend, StreamEnd,
+    ProviderStatus, Settlement, SharedBudget, Spend, StreamEnd,
 };
 pub use options::{ChainOptions, Provider, ProviderTimeouts, TokenCounter};
 pub use stream::AnswerStream;

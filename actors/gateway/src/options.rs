@@ -36,6 +36,8 @@ pub struct ChainOptions {
     pub hold_back: Option<Duration>,
     /// Options of the circuit breakers.
     pub breaker: BreakerOptions,
+    /// Bytes of answers that are cached at most; fixed at the start of the chain.
+    pub cache_bytes: usize,
     /// Source of jitter for back-offs and cool-downs.
     pub jitter: Jitter,
 }
@@ -58,6 +60,7 @@ impl Default for ChainOptions {
             max_backoff: Duration::from_secs(5),
             hold_back: None,
             breaker: BreakerOptions::default(),
+            cache_bytes: 0,
             jitter: Jitter::system(),
         }
     }

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::account::StreamAccount;
 use super::breaker::Permit;
+use super::cache::{CachePlace, CacheUse, CachedAnswer, Recorder};
 use super::error;
 use super::failover::Served;
 use super::messages::Attempt;
@@ -35,6 +36,12 @@ pub struct AnswerStream {
     pub first_delta_after: Duration,
     /// Whether the call was made although a circuit breaker was open, because nothing else could answer.
     pub despite_open: bool,
+    /// How the cache was used.
+    pub cache: CacheUse,
+    /// Events of a stored answer that are still to be repeated.
+    repeated: VecDeque<ChatEvent>,
+    /// Records this answer for the cache.
+    recorder: Option<Recorder>,
     // Declared before `account` so that it is dropped first: the account may still have to count tokens.
     active: Option<ActiveStream>,
     account: StreamAccount,
@@ -78,22 +85,62 @@ impl AnswerStream {
             price: served.route.candidate.price,
             first_delta_after: started.elapsed(),
             despite_open: served.despite_open,
+            cache: CacheUse::Off,
+            repeated: VecDeque::new(),
+            recorder: None,
             account,
             active: Some(ActiveStream { head, rest, permit: served.permit, latency: served.latency, timeouts }),
         }
+    }
+
+    /// Repeats a stored answer. Its account is settled.
+    pub(super) fn repeated(
+        answer: &CachedAnswer,
+        age: Duration,
+        events: &[ChatEvent],
+        account: StreamAccount,
+        started: Instant,
+    ) -> Self {
+        Self {
+            model_id: answer.model_id.clone(),
+            provider_id: answer.provider_id.clone(),
+            attempts: Vec::new(),
+            price: None,
+            first_delta_after: started.elapsed(),
+            despite_open: false,
+            cache: CacheUse::Hit { age },
+            repeated: events.iter().cloned().collect(),
+            recorder: None,
+            active: None,
+            account,
+        }
+    }
+
+    /// Stores the answer in the cache when it has ended properly.
+    pub(super) fn recorded(mut self, place: &CachePlace) -> Self {
+        (self.cache, self.recorder) = (CacheUse::Miss, place.recorder());
+        self
     }
 
     fn forward(&mut self, event: ChatEvent) -> ChatEvent {
         match event {
             ChatEvent::Delta(delta) => {
                 self.account.delivered(&delta);
+                if self.recorder.as_mut().is_some_and(|recorder| !recorder.delta(&delta)) {
+                    self.recorder = None;
+                }
                 ChatEvent::Delta(delta)
             }
             ChatEvent::Done { finish, usage } => {
                 if let Some(active) = self.active.take() {
                     active.permit.done(active.latency);
                 }
-                ChatEvent::Done { finish, usage: Some(self.account.done(usage)) }
+                let usage = self.account.done(usage);
+                let done = ChatEvent::Done { finish, usage: Some(usage) };
+                if let Some(recorder) = self.recorder.take() {
+                    recorder.done(done.clone(), &self.provider_id, &self.model_id, usage);
+                }
+                done
             }
         }
     }
@@ -122,6 +169,9 @@ impl Stream for AnswerStream {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
+        if let Some(event) = this.repeated.pop_front() {
+            return Poll::Ready(Some(Ok(event)));
+        }
         let Some(active) = &mut this.active else { return Poll::Ready(None) };
         if let Some(event) = active.head.pop_front() {
             active.timeouts.progress();

@@ -35,7 +35,7 @@ pub async fn chat(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body: request, reservation, .. } = request;
-    let call = chat::gateway_request(&http, request.model.clone(), request.request(), &reservation);
+    let call = chat::gateway_request(&http, request.model.clone(), request.request(), &reservation)?;
     let asked_at = app.clock.now();
     if request.stream {
         let (id, clock) = (id.0.clone(), app.clock.clone());
@@ -63,7 +63,7 @@ pub async fn gateway(
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body: request, reservation, .. } = request;
     let call =
-        request.bound(chat::gateway_request(&http, request.chat.model.clone(), request.chat.request(), &reservation));
+        request.bound(chat::gateway_request(&http, request.chat.model.clone(), request.chat.request(), &reservation)?);
     let asked_at = app.clock.now();
     if request.chat.stream {
         let (id, shared) = (id.0.clone(), app.clone());

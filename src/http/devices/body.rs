@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::parameters::{PageQuery, bbox};
+use crate::parameters::{PageQuery, bbox, note};
 
 /// Maximum size of metadata and of the arguments of a command, in bytes of JSON.
 const MAX_OBJECT: usize = 8 << 10;
@@ -256,12 +256,17 @@ impl From<NewCommandBody> for NewCommand {
     }
 }
 
-/// The reason of an action.
+/// The note of an action.
 #[derive(Debug, Request)]
-#[request(example = { "reason": "two devices use the same key" })]
-pub struct ReasonBody {
-    #[request(chars = 1..=500, no_nul)]
-    pub reason: String,
+#[request(example = { "note": "two devices use the same key" })]
+#[allow(dead_code, reason = "the other name is only described")]
+pub struct DeviceNoteBody {
+    /// Why.
+    #[request(with = note, chars = 1..=500, no_nul, schema = String)]
+    pub note: String,
+    /// Another name of `note`.
+    #[request(described, schema = String)]
+    reason: (),
 }
 
 /// Whether maintenance begins or ends.
@@ -274,12 +279,17 @@ pub enum Maintenance {
 }
 
 #[derive(Debug, Request)]
-#[request(may_be_empty, example = { "action": "begin", "reason": "new battery" })]
+#[request(may_be_empty, example = { "action": "begin", "note": "new battery" })]
+#[allow(dead_code, reason = "the other name is only described")]
 pub struct MaintenanceBody {
     /// `begin` (default) or `end`.
     pub action: Option<Maintenance>,
-    #[request(chars = 1..=500, no_nul)]
-    pub reason: Option<String>,
+    /// Why.
+    #[request(with = note, chars = 1..=500, no_nul, schema = String)]
+    pub note: Option<String>,
+    /// Another name of `note`.
+    #[request(described, schema = String)]
+    reason: (),
 }
 
 #[derive(Debug, Request)]
@@ -320,6 +330,9 @@ pub struct ListQuery {
     pub group: Option<String>,
     /// Returns only devices whose name, serial or id contains this text, in any case.
     pub q: Option<String>,
+    /// `true`: only devices whose firmware has drifted: it has differed from the desired version for longer than
+    /// `devices.drift_grace_seconds`, while no job was changing it. `false`: only the others.
+    pub drift: Option<bool>,
     /// Bounding box: `west,south,east,north` in degrees. West > east crosses the antimeridian.
     #[request(with = bbox, schema = String)]
     pub bbox: Option<BBox>,

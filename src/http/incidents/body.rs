@@ -10,6 +10,9 @@ use muster_network::incident::{
 use muster_request::Request;
 use serde_json::Value;
 
+use crate::alert_texts::TextsBody;
+use crate::parameters::NoteFields;
+
 /// Maximum size of the data of a note, in bytes of JSON.
 const MAX_NOTE_DATA: usize = 16 << 10;
 
@@ -73,8 +76,11 @@ pub struct IncidentFields {
 pub struct PatchBody {
     #[request(flatten)]
     pub edit: IncidentFields,
-    /// Note for the timeline.
-    pub note: Option<String>,
+    #[request(flatten)]
+    pub note: NoteFields,
+    /// Texts of the CAP Update that the change causes. Only if an alert is published and the change causes one.
+    #[request(nested)]
+    pub alert: Option<TextsBody>,
 }
 
 /// A report of an incident.

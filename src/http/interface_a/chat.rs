@@ -97,7 +97,7 @@ pub async fn chat(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body, reservation, .. } = request;
-    let call = chat::gateway_request(&http, body.model.clone(), body.request(), &reservation);
+    let call = chat::gateway_request(&http, body.model.clone(), body.request(), &reservation)?;
     if body.stream {
         let (clock, now) = (app.clock.clone(), app.clock.clone());
         let form = StreamForm::comments(move |error, out| {

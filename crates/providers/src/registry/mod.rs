@@ -12,6 +12,7 @@
 mod embedding;
 mod list;
 mod resolve;
+mod rules;
 mod settings;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use crate::{Catalogue, ModelEntry, Price};
 pub use embedding::ListedEmbedding;
 pub use list::ListedModel;
 pub use resolve::{Candidate, NamedBy, ResolveError};
+pub use rules::ModelRules;
 pub use settings::{ProviderKind, ProviderSettings, RegistryError};
 
 /// Accepts any name.

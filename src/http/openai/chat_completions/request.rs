@@ -91,6 +91,9 @@ pub struct ChatCompletionBody {
     /// Number of choices.
     #[request(range = 1..=4, default = 1)]
     pub n: u32,
+    /// Tags of `metadata`.
+    #[request(with = chat::tags::of_metadata, default, hidden)]
+    pub tags: Vec<String>,
     /// Name of a field that only a provider of OpenAI's wire format supports, if one was sent.
     #[request(with = beyond, hidden)]
     pub beyond: Option<&'static str>,

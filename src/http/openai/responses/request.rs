@@ -86,9 +86,13 @@ pub struct ResponsesBody {
     pub stream: bool,
     #[request(with = user)]
     pub user: Option<String>,
-    /// Metadata returned with the response: up to 16 texts by name.
+    /// Metadata returned with the response: up to 16 texts by name. The usage is reported under the tags of `tags`, separated
+    /// by commas.
     #[request(check = few)]
     pub metadata: Option<BTreeMap<String, String>>,
+    /// Tags of `metadata`.
+    #[request(with = chat::tags::of_metadata, default, hidden)]
+    pub tags: Vec<String>,
     /// Fields that are returned unchanged.
     #[request(with = as_sent, default, hidden)]
     sent: AsSent,
