@@ -134,14 +134,15 @@ fn rows() -> Vec<Row> {
         words(["debug", "info", "warn", "error"], &["LineBody.level"]),
         of::<device::Slot>(&["FirmwareBody.slot"]),
         of::<device::FirmwareSync>(&["FirmwareBody.sync"]),
-        words([OverallStatus::Operational, OverallStatus::Degraded, OverallStatus::Outage].map(OverallStatus::name), &[
-            "HealthReport.status",
-        ]),
+        words(
+            [OverallStatus::Operational, OverallStatus::Degraded, OverallStatus::Outage].map(OverallStatus::name),
+            &["HealthReport.status"],
+        ),
         words(["published", "promoted", "dropped", "revoked"], &["KeyChange.change"]),
-        words(["raw", "swu", "raucb", "mender", "delta", "tar", "config"], &[
-            "ArtifactBody.format",
-            "NewArtifactBody.format",
-        ]),
+        words(
+            ["raw", "swu", "raucb", "mender", "delta", "tar", "config"],
+            &["ArtifactBody.format", "NewArtifactBody.format"],
+        ),
         words(["system", "developer", "user", "assistant", "tool"], &["ChatMessageAgent.role", "ChatMessageB.role"]),
         words(["max_output_tokens", "content_filter"], &["Incomplete.reason"]),
         words(["pure", "workspace"], &["EngineBody.nature", "EngineEntry.nature"]),
