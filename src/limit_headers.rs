@@ -1,4 +1,4 @@
-//! Rate-limit headers of every limited response, whatever its status, and the header of an answer past an open circuit.
+//! Rate-limit headers of every limited response, whatever its status, and the headers that name who answered.
 
 use actix_web::HttpMessage;
 use actix_web::dev::ServiceResponse;
@@ -6,9 +6,8 @@ use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use muster_core::Millis;
 use muster_limits::{LimitUnit, LimitView, RuleView};
 
-use crate::chat::CircuitOpen;
+use crate::chat::AnsweredBy;
 use crate::error::Dialect;
-use crate::sse::CIRCUIT_OPEN;
 
 /// The limits that a request was checked against, kept until its response is sent.
 #[derive(Debug, Clone)]
@@ -21,8 +20,8 @@ pub struct Judged {
 
 /// Adds the headers to the response of a limited request.
 pub fn add<B>(response: &mut ServiceResponse<B>, dialect: Dialect) {
-    if response.request().extensions().contains::<CircuitOpen>() {
-        let (name, value) = CIRCUIT_OPEN;
+    let answered = response.request().extensions().get::<AnsweredBy>().cloned();
+    for (name, value) in answered.iter().flat_map(AnsweredBy::headers) {
         put(response.headers_mut(), name, value.to_owned());
     }
     let judged = response.request().extensions().get::<Judged>().cloned();

@@ -16,6 +16,7 @@ use serde::Serialize;
 use tokio::time::{Instant, Sleep};
 use utoipa::ToSchema;
 
+use crate::chat::AnsweredBy;
 use crate::error::HttpError;
 
 /// A comment line, which keeps an idle connection open through proxies and which readers of events ignore.
@@ -94,8 +95,8 @@ pub async fn open<F: Frames + Unpin + 'static>(
     let (state, first) = match tokio::time::timeout(keep_alive, &mut opening).await {
         Ok(opened) => {
             let (parts, frames) = opened?;
-            if parts.despite_open {
-                response.insert_header(CIRCUIT_OPEN);
+            for header in AnsweredBy::from(&parts).headers() {
+                response.insert_header(header);
             }
             (BodyState::Answering { parts: Box::pin(parts), frames, started: false }, keep_alive)
         }
@@ -112,8 +113,13 @@ pub async fn open<F: Frames + Unpin + 'static>(
         .streaming(body))
 }
 
-/// Header of an answer of a provider that was called although its circuit breaker was open.
-pub const CIRCUIT_OPEN: (&str, &str) = ("x-muster-circuit", "open");
+/// Writes who answers as comments, which readers of events ignore: the headers were sent before it was known.
+fn announce(answered: &AnsweredBy, out: &mut BytesMut) {
+    for (name, value) in answered.headers() {
+        out.extend_from_slice(format!(": {name}: {value}\n").as_bytes());
+    }
+    out.extend_from_slice(b"\n");
+}
 
 struct Body<F> {
     state: BodyState<F>,
@@ -144,6 +150,7 @@ impl<F: Frames + Unpin> Body<F> {
                 BodyState::Waiting(opening) => match opening.as_mut().poll(context) {
                     Poll::Pending => return,
                     Poll::Ready(Ok((parts, frames))) => {
+                        announce(&AnsweredBy::from(&parts), out);
                         self.state = BodyState::Answering { parts: Box::pin(parts), frames, started: false };
                     }
                     Poll::Ready(Err(HttpError(error))) => {

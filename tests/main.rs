@@ -49,6 +49,7 @@ mod refusals;
 mod rejected_writes;
 mod reload;
 mod responses;
+mod routing;
 mod sandbox;
 mod scenario;
 mod simulate;

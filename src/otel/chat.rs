@@ -211,6 +211,7 @@ fn error_type(outcome: AttemptOutcome) -> Option<&'static str> {
         AttemptOutcome::Cancelled => "cancelled",
         AttemptOutcome::Deadline => "deadline",
         AttemptOutcome::BudgetExhausted => "budget_exhausted",
+        AttemptOutcome::Unpriced => "unpriced",
         AttemptOutcome::OpenCircuit => "open_circuit",
         AttemptOutcome::Unavailable => "unavailable",
     })

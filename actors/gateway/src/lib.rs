@@ -17,6 +17,7 @@
 #![warn(missing_docs)]
 
 mod account;
+mod balance;
 pub mod breaker;
 mod budget;
 mod call;
@@ -35,13 +36,14 @@ mod stream_timeouts;
 #[cfg(test)]
 mod tests;
 
+pub use balance::Balance;
 pub use breaker::{BreakerChanged, BreakerOptions, BreakerState, BreakerStatus, LastFault, ModelBreakerStatus, Reason};
-pub use budget::BudgetGuard;
+pub use budget::{BudgetGuard, Unpriced};
 pub use chain::Chain;
 pub use jitter::Jitter;
 pub use messages::{
     Attempt, AttemptOutcome, ChainError, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest,
-    OwnerBudget, ProviderStatus, Settlement, Spend, StreamEnd,
+    OwnerBudget, ProviderStatus, Settlement, Spend, StreamEnd, Substitute,
 };
 pub use options::{ChainOptions, Provider, ProviderTimeouts, TokenCounter};
 pub use stream::AnswerStream;

@@ -1,5 +1,6 @@
 //! Public request methods of the chain: complete chat, streamed chat, embeddings.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use futures::FutureExt;
@@ -8,9 +9,10 @@ use muster_providers::{Call, EmbedCall, Fault, Usage};
 use tokio::time::Instant;
 
 use super::account::StreamAccount;
+use super::balance::LatencyKind;
 use super::budget::PendingEntry;
 use super::chain::{Chain, Route};
-use super::failover::{Failover, PaidBy, RequestLimits, Served};
+use super::failover::{Failover, OnExhausted, PaidBy, RequestLimits, Served};
 use super::messages::{
     ChainError, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest, Settlement, Spend,
 };
@@ -27,7 +29,7 @@ impl Chain {
     pub async fn complete(&self, request: GatewayChatRequest) -> Result<CompletedChat, ChainError> {
         let started = Instant::now();
         let entry = self.pending_entry(request.spend.as_ref(), request.models.first());
-        let failover = match self.failover(&request, started) {
+        let failover = match self.failover(&request, LatencyKind::Complete, started) {
             Ok(failover) => failover,
             Err(error) => return Err(record_failure(entry, error)),
         };
@@ -54,6 +56,7 @@ impl Chain {
             reply,
             model_id: served.route.candidate.model_id,
             provider_id: served.route.candidate.provider_id,
+            substitute: served.substitute,
             attempts: served.attempts,
             latency: started.elapsed(),
             despite_open: served.despite_open,
@@ -101,6 +104,7 @@ impl Chain {
             Err(error) => return Err(record_failure(entry, error)),
         };
         let paid_by = self.paid_by(request.spend.as_ref());
+        let routes = self.balanced(routes, LatencyKind::Complete);
         let limits =
             RequestLimits { requested_model, request_id: &request.request_id, paid_by, ..RequestLimits::default() };
         let call = |route: &Route| EmbedCall {
@@ -130,6 +134,7 @@ impl Chain {
             reply,
             model_id: candidate.model_id,
             provider_id: candidate.provider_id,
+            substitute: served.substitute,
             attempts: served.attempts,
             latency: started.elapsed(),
         })
@@ -138,7 +143,7 @@ impl Chain {
     async fn open_stream(&self, request: &GatewayChatRequest, started: Instant) -> Result<Served<Opened>, ChainError> {
         let hold_back = self.options().hold_back;
         let adapter = |route: &Route| Arc::clone(&route.member.provider.adapter);
-        self.failover(request, started)?
+        self.failover(request, LatencyKind::FirstContent, started)?
             .run(|route| match unsupported_field(route, request) {
                 Some(fault) => ready(Err(fault)).boxed(),
                 None => open(adapter(route), self.call(request, route), hold_back).boxed(),
@@ -146,9 +151,16 @@ impl Chain {
             .await
     }
 
-    fn failover<'a>(&'a self, request: &'a GatewayChatRequest, started: Instant) -> Result<Failover<'a>, ChainError> {
+    fn failover<'a>(
+        &'a self,
+        request: &'a GatewayChatRequest,
+        latency: LatencyKind,
+        started: Instant,
+    ) -> Result<Failover<'a>, ChainError> {
         let requested_model = request.models.first().map(String::as_str);
         let routes = self.routes(self.registry().resolve_list(&request.models), requested_model)?;
+        let routes = self.balanced(routes, latency);
+        let on_exhausted = if request.models.len() > 1 { OnExhausted::NextModel } else { OnExhausted::Refuse };
         let limits = RequestLimits {
             requested_model,
             request_id: &request.request_id,
@@ -157,6 +169,8 @@ impl Chain {
             hedge_after: request.hedge_after,
             request: Some(&request.request),
             paid_by: self.paid_by(request.spend.as_ref()),
+            latency,
+            on_exhausted,
         };
         Ok(Failover::new(self.options(), limits, routes, started))
     }
@@ -183,6 +197,8 @@ impl Chain {
         Call {
             upstream_model: route.candidate.upstream_model.clone(),
             takes_sampling: route.candidate.takes_sampling,
+            reasons: route.candidate.reasons,
+            max_output: route.candidate.max_output,
             request: Arc::clone(&request.request),
             timeouts: route.timeouts(self.options()),
             request_id: request.request_id.clone(),
@@ -191,13 +207,18 @@ impl Chain {
     }
 }
 
-/// Returns a fault if the request uses a field that this provider would not honour.
+/// Returns a fault if the request uses a field that this provider would not honour. A request that is forwarded keeps
+/// its sampling parameters, and the provider decides on them.
 fn unsupported_field(route: &Route, request: &GatewayChatRequest) -> Option<Fault> {
-    let field = request.request.unsupported_field.clone()?;
-    let supported = route.member.provider.adapter.forwards_verbatim(&request.request);
-    let message = || format!("{} does not support `{field}`: leave it out", route.candidate.provider_id);
-    let message = message();
-    (!supported).then(|| Fault::unsupported(field, message))
+    let (chat, candidate) = (&request.request, &route.candidate);
+    let sampling = || chat.sampling_field().filter(|_| !candidate.takes_sampling).map(Cow::Borrowed);
+    let field = chat.unsupported_field.clone().or_else(sampling)?;
+    if route.member.provider.adapter.forwards_verbatim(chat) {
+        return None;
+    }
+    let message =
+        format!("{} at {} does not support `{field}`: leave it out", candidate.model_id, candidate.provider_id);
+    Some(Fault::unsupported(field, message))
 }
 
 /// Records a request that no provider answered in the ledger, as failed and free of charge.

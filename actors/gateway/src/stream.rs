@@ -11,10 +11,11 @@ use muster_providers::{ChatEvent, ChatStream, Fault, Phase, Price};
 use tokio::time::Instant;
 
 use super::account::StreamAccount;
+use super::balance::InFlight;
 use super::breaker::Permit;
 use super::error;
 use super::failover::Served;
-use super::messages::Attempt;
+use super::messages::{Attempt, Substitute};
 use super::options::ChainOptions;
 use super::stream_open::{Opened, cut_short};
 use super::stream_timeouts::{Expired, StreamTimeouts};
@@ -27,6 +28,8 @@ pub struct AnswerStream {
     pub model_id: String,
     /// Provider that answers.
     pub provider_id: String,
+    /// How they relate to what was requested.
+    pub substitute: Substitute,
     /// Every attempt, the successful one last.
     pub attempts: Vec<Attempt>,
     /// Price of the model at the answering provider; `None` when it is unknown.
@@ -45,6 +48,8 @@ struct ActiveStream {
     head: VecDeque<ChatEvent>,
     rest: ChatStream,
     permit: Permit,
+    /// Counts the call while it lasts.
+    _in_flight: InFlight,
     /// Latency of the successful attempt up to its first delta.
     latency: Duration,
     timeouts: StreamTimeouts,
@@ -74,12 +79,20 @@ impl AnswerStream {
         Self {
             model_id: served.route.candidate.model_id,
             provider_id: served.route.candidate.provider_id,
+            substitute: served.substitute,
             attempts: served.attempts,
             price: served.route.candidate.price,
             first_delta_after: started.elapsed(),
             despite_open: served.despite_open,
             account,
-            active: Some(ActiveStream { head, rest, permit: served.permit, latency: served.latency, timeouts }),
+            active: Some(ActiveStream {
+                head,
+                rest,
+                permit: served.permit,
+                _in_flight: served.in_flight,
+                latency: served.latency,
+                timeouts,
+            }),
         }
     }
 

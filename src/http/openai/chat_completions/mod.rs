@@ -8,7 +8,7 @@ use actix_web::http::header::ContentType;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::ids::{IdKind, new_id};
 use muster_gateway::{AnswerStream, CompletedChat};
-use muster_providers::with_members;
+use muster_providers::{ChatDefaults, with_members};
 use serde_json::Value;
 
 pub use request::ChatCompletionBody;
@@ -46,7 +46,9 @@ pub async fn complete(
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body, sent, reservation, .. } = request;
     chat::check_extensions(&app, &body.extensions)?;
-    let call = chat::gateway_request(&http, Some(body.model.clone()), body.request(sent), &reservation);
+    let temperature = app.live().config.chat.default_temperature.value();
+    let request = body.request(sent, ChatDefaults { temperature, ..chat::defaults(&app) });
+    let call = chat::gateway_request(&http, Some(body.model.clone()), request, &reservation);
     let (id, created) = (new_id(IdKind::ChatCompletion), app.clock.now().seconds());
     if body.stream {
         let (clock, now) = (app.clock.clone(), app.clock.clone());
