@@ -57,6 +57,7 @@ mod refusals;
 mod rejected_writes;
 mod reload;
 mod responses;
+mod routing;
 mod sandbox;
 mod scenario;
 mod simulate;

@@ -1,6 +1,6 @@
 //! Records the events of a stream, to be stored at its proper end.
 
-use muster_providers::{ChatEvent, Delta, Usage};
+use muster_providers::{ChatEvent, Delta};
 
 use super::{CachePlace, CachedAnswer, CachedContent};
 
@@ -32,12 +32,10 @@ impl Recorder {
         }
     }
 
-    /// Stores the stream, whose last event is this one.
-    pub(crate) fn done(mut self, last: ChatEvent, provider_id: &str, model_id: &str, usage: Usage) {
+    /// Stores the stream, whose last event is this one, as the answer that `answer` makes of its events.
+    pub(crate) fn done(mut self, last: ChatEvent, answer: impl FnOnce(CachedContent) -> CachedAnswer) {
         self.events.push(last);
-        let (provider_id, model_id) = (provider_id.to_owned(), model_id.to_owned());
-        let content = CachedContent::Events(self.events);
-        self.place.store(CachedAnswer { provider_id, model_id, usage, content }, self.bytes);
+        self.place.store(answer(CachedContent::Events(self.events)), self.bytes);
     }
 }
 

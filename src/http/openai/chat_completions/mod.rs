@@ -8,7 +8,7 @@ use actix_web::http::header::ContentType;
 use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use muster_core::ids::{IdKind, new_id};
 use muster_gateway::{AnswerStream, CompletedChat};
-use muster_providers::with_members;
+use muster_providers::{ChatDefaults, with_members};
 use serde_json::Value;
 
 pub use request::ChatCompletionBody;
@@ -26,8 +26,10 @@ use response::UsageB;
 
 /// Create a chat completion
 ///
-/// Returns a chat completion in OpenAI's format. If a provider fails, the next provider of the chain is tried; after
-/// the first content of a stream, a failure ends the stream with an `error` object and without `[DONE]`.
+/// Returns a chat completion in OpenAI's format. If a provider fails, the next one of the model is tried, and other
+/// models only as the operator allows; after the first content of a stream, a failure ends the stream with an `error`
+/// object and without `[DONE]`. The headers `X-Muster-Provider`, `X-Muster-Model` and `X-Muster-Fallback` (`none`,
+/// `provider`, `model`) name what answered, as they do for every route that calls a model.
 ///
 /// `logprobs`, `top_logprobs`, `logit_bias`, `functions`, `function_call`, `verbosity`, `reasoning_effort`,
 /// `prompt_cache_key`, `prompt_cache_retention` and `safety_identifier` are forwarded unchanged to a provider with an
@@ -48,7 +50,9 @@ pub async fn complete(
     let Metered { body, sent, reservation, .. } = request;
     chat::check_extensions(&app, &body.extensions)?;
     http.extensions_mut().insert(BodyTags(body.tags.clone()));
-    let call = chat::gateway_request(&http, Some(body.model.clone()), body.request(sent), &reservation)?;
+    let temperature = app.live().config.chat.default_temperature.value();
+    let request = body.request(sent, ChatDefaults { temperature, ..chat::defaults(&app) });
+    let call = chat::gateway_request(&http, Some(body.model.clone()), request, &reservation)?;
     let (id, created) = (new_id(IdKind::ChatCompletion), app.clock.now().seconds());
     if body.stream {
         let (clock, now) = (app.clock.clone(), app.clock.clone());
