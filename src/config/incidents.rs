@@ -24,6 +24,8 @@ pub struct Incidents {
     pub sender: String,
     /// Human-readable name of the authority.
     pub sender_name: String,
+    /// Whether the feed of public alerts and their documents need no credential.
+    pub public_feed: bool,
     /// Radius of an alert whose incident is a point, in metres, by kind of incident.
     pub point_radius_m: PointRadii,
 }
@@ -38,6 +40,7 @@ impl Default for Incidents {
             memory_days: 90,
             sender: "alerts@muster.local".to_owned(),
             sender_name: "Muster".to_owned(),
+            public_feed: false,
             point_radius_m: PointRadii::default(),
         }
     }

@@ -2,6 +2,7 @@
 
 mod body;
 mod import;
+mod public;
 mod publish;
 mod read;
 

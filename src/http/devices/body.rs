@@ -61,7 +61,7 @@ pub struct NewDeviceBody {
     #[request(check = short_texts)]
     groups: Option<Vec<String>>,
     /// Location as a GeoJSON Point: `{"type":"Point","coordinates":[lon, lat]}`.
-    #[request(check = Point::check, schema = Object)]
+    #[request(check = Point::check, schema = crate::schema::GeoPoint)]
     location: Option<Point>,
     #[request(range = 0.0..=1e8)]
     location_accuracy_m: Option<f64>,
@@ -78,7 +78,7 @@ pub struct NewDeviceBody {
     metadata: Option<Map<String, Value>>,
     /// Public key of the device, a JWK with kty OKP and crv Ed25519. Without one the server generates a key pair and
     /// returns the private key once.
-    #[request(schema = Object)]
+    #[request(schema = crate::schema::PublicJwk)]
     public_key: Option<Value>,
 }
 
@@ -130,7 +130,7 @@ pub struct DevicePatchBody {
     #[request(check = short_texts, not_null)]
     groups: Option<Vec<String>>,
     /// Location as a GeoJSON Point.
-    #[request(check = Point::check, schema = Object)]
+    #[request(check = Point::check, schema = crate::schema::GeoPoint)]
     location: Option<Option<Point>>,
     #[request(range = 0.0..=1e8)]
     location_accuracy_m: Option<Option<f64>>,
@@ -162,7 +162,7 @@ pub struct HeartbeatReport {
     #[request(nested)]
     health: Option<HealthReport>,
     /// Location as a GeoJSON Point.
-    #[request(check = Point::check, schema = Object)]
+    #[request(check = Point::check, schema = crate::schema::GeoPoint)]
     location: Option<Point>,
     #[request(range = 0.0..=1e8)]
     location_accuracy_m: Option<f64>,
@@ -296,7 +296,7 @@ pub struct MaintenanceBody {
 #[request(schema = RotateCredentialsBody, may_be_empty, example = { "grace_s": 3600 })]
 pub struct RotateBody {
     /// New public key of the device. Without one the server generates a key pair and returns the private key once.
-    #[request(schema = Object)]
+    #[request(schema = crate::schema::PublicJwk)]
     pub public_key: Option<Value>,
     /// Time for which the old key is still accepted, in seconds; one day by default.
     #[request(range = 0..=2_592_000)]
@@ -312,7 +312,7 @@ pub struct RotateBody {
 pub struct AreaBody {
     /// GeoJSON Polygon, MultiPolygon or a GeometryCollection of those, or
     /// `{"type":"Circle","center":[lon,lat],"radius_m":…}`.
-    #[request(check = Geometry::check, schema = Object)]
+    #[request(check = Geometry::check, schema = crate::schema::GeoGeometry)]
     pub geometry: Geometry,
     #[request(flatten)]
     pub page: PageQuery,
@@ -330,6 +330,9 @@ pub struct ListQuery {
     pub group: Option<String>,
     /// Returns only devices whose name, serial or id contains this text, in any case.
     pub q: Option<String>,
+    /// `true`: only devices whose firmware has drifted: it has differed from the desired version for longer than
+    /// `devices.drift_grace_seconds`, while no job was changing it. `false`: only the others.
+    pub drift: Option<bool>,
     /// Bounding box: `west,south,east,north` in degrees. West > east crosses the antimeridian.
     #[request(with = bbox, schema = String)]
     pub bbox: Option<BBox>,

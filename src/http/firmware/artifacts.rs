@@ -59,8 +59,10 @@ pub async fn get(
 /// Verify a firmware artifact
 ///
 /// Verifies an uploaded image: the signature by a trusted key, the manifest against the record, and the size and
-/// SHA-256 of the content. The artifact is then `ready`, or `rejected` with the reason `image_not_authentic`,
-/// `signing_key_revoked`, `manifest_expired` or `image_format`.
+/// SHA-256 of the content. The artifact is then `ready`, or `rejected` if the content is not what the manifest describes
+/// (`image_not_authentic`, `manifest_expired`). If the manifest is at fault (409 with `image_not_authentic`,
+/// `signing_key_revoked` or `image_format`), for example because its `kid` is not trusted, the artifact stays uploaded:
+/// sign the manifest again, or add the key, and verify once more.
 #[utoipa::path(post, path = "/api/v1/firmware/artifacts/{id}/verify", tag = "firmware",
     operation_id = "verify_firmware_artifact", request_body = VerifyArtifactBody, params(("id" = String, Path)),
     responses((status = 200, description = "The artifact after verification", body = Data<ArtifactBody>),

@@ -132,6 +132,14 @@ pub struct FirmwareNoteBody {
     reason: (),
 }
 
+/// The firmware to which one device returns.
+#[derive(Debug, Request)]
+#[request(may_be_empty, example = { "artifact_id": "art_01M81Q6Q7V0000G6T3S0QH4G3K" })]
+pub struct RollbackDeviceBody {
+    /// Identifier of an artifact; by default that of the firmware which the device ran before.
+    pub artifact_id: Option<String>,
+}
+
 /// A new trusted signing key.
 #[derive(Debug, Request)]
 #[request(example = {
@@ -143,7 +151,7 @@ pub struct NewSigningKeyBody {
     #[request(chars = ..=100)]
     pub name: String,
     /// Public key as a JWK: `{"kty":"OKP","crv":"Ed25519","x":"…"}`.
-    #[request(with = public_key, schema = Object)]
+    #[request(with = public_key, schema = crate::schema::PublicJwk)]
     pub public_key: String,
 }
 

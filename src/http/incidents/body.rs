@@ -46,7 +46,7 @@ pub struct IncidentFields {
     visibility: Option<Visibility>,
     addresses: Option<Vec<String>>,
     /// GeoJSON, or `{"type":"Circle","center":[lon,lat],"radius_m":…}`.
-    #[request(schema = Object)]
+    #[request(schema = crate::schema::GeoGeometry)]
     geometry: Option<Option<Geometry>>,
     area_desc: Option<Option<String>>,
     #[request(schema = Vec<Object>)]
