@@ -184,6 +184,7 @@ impl App {
             queue: config.embeddings.queue,
         });
         let embedded = Arc::new(EmbeddedAdapter::new(Arc::clone(&model)).with_embeddings(Arc::clone(&embedder) as _));
+        provider_setup::warn_of_missing_keys(&registry);
         let served = provider_setup::providers(&config, &registry, &embedded, &[])?;
         let folder = config.store.path.join("ledger");
         let ledger_options = LedgerOptions::default();
@@ -201,7 +202,7 @@ impl App {
             Some(till),
         );
 
-        let metrics = Metrics::new().map_err(|error| failed("metrics")(&error))?;
+        let metrics = Metrics::new(&config.telemetry.tag_labels).map_err(|error| failed("metrics")(&error))?;
         let otel = Otel::new(&config.telemetry).map_err(|error| failed("telemetry")(&error))?;
         let (snapshots, store_path) = (snapshots(&config, &sled), config.store.path.clone());
         let (live, watched) = watch::channel(Arc::new(Live { config, source, chain, served }));
@@ -214,6 +215,7 @@ impl App {
             feed: &feed,
             engines: &engines,
             live: &watched,
+            keys: &keys,
             metrics: &metrics,
         };
         let agency = AgentPlatform::start(&config, &dependencies)?;

@@ -33,9 +33,11 @@ impl Live {
         self.chain.registry()
     }
 
-    /// Returns the providers of the chain besides the embedded model.
+    /// Returns the number of providers of the chain that have their key, without the embedded model.
     pub fn remote_providers(&self) -> usize {
-        self.registry().chain().filter(|id| *id != EMBEDDED_PROVIDER).count()
+        let registry = self.registry();
+        let able = |id: &&str| *id != EMBEDDED_PROVIDER && registry.missing_key(id).is_none();
+        registry.chain().filter(able).count()
     }
 }
 
@@ -49,7 +51,7 @@ impl LiveReader {
     }
 }
 
-/// Result of a reload.
+/// Result of a reload. A file whose content changed is named by its setting, with its path: `agents.files (own.toml)`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Reloaded {
     /// Settings that changed and are in effect now, such as `chain.retries`.
@@ -78,12 +80,14 @@ impl App {
         let (read, source) = old.source.reload().map_err(|error| refused(&error))?;
         read.check_reachable().map_err(|error| refused(&error))?;
         let config = merged(&old.config, read.clone());
-        let Reloaded { reloaded, needs_restart } = Reloaded::of(&old.config, &config, &read);
+        let Reloaded { mut reloaded, mut needs_restart } = Reloaded::of(&old.config, &config, &read);
         let registry = Arc::new(provider_setup::registry(&config, &*self.model)?);
         let served = provider_setup::providers(&config, &registry, &self.embedded, &old.served)?;
         if let Some(certificate) = self.certificate.get().and_then(Option::as_ref) {
-            certificate.reload().map_err(|error| refused(&error))?;
+            reloaded.extend(certificate.reload().map_err(|error| refused(&error))?);
         }
+        // The content of a file that is only read at the start, if its name did not change too.
+        needs_restart.extend(self.agency.changed_files());
         telemetry::set_level(&config.log).map_err(|error| refused(&error))?;
         let chain = old.chain.replaced(
             registry,
@@ -91,6 +95,7 @@ impl App {
             provider_setup::options(&config),
             Some(provider_setup::till(&config, &self.ledger, &self.clock)),
         );
+        provider_setup::warn_of_missing_keys(chain.registry());
         self.live.send_replace(Arc::new(Live { config, source, chain, served }));
         tracing::info!(?reloaded, ?needs_restart, "settings reloaded");
         Ok(Reloaded { reloaded, needs_restart })
@@ -111,7 +116,12 @@ fn merged(old: &Config, new: Config) -> Config {
         agents: config::Agents { planner_model: new.agents.planner_model, ..old.agents.clone() },
         provider: new.provider,
         chain: new.chain,
+        chat: new.chat,
+        alias: new.alias,
+        fallback: new.fallback,
+        equivalent: new.equivalent,
         budget: new.budget,
+        models: new.models,
         limits: new.limits,
         ..old.clone()
     }
@@ -184,10 +194,23 @@ mod tests {
             Toml::Integer(number) => [number + 1, number - 1, 1, 0, 8, 65_536].map(Toml::from).into(),
             Toml::Float(number) => [number / 2.0, number + 0.1, 0.5].map(Toml::from).into(),
             Toml::Boolean(flag) => vec![Toml::from(!flag)],
-            Toml::String(_) => {
-                texts(&["other", "json", "debug", "reject", "require", "off", "https://a.example", "127.0.0.1:1"])
+            Toml::String(_) => texts(&[
+                "other",
+                "json",
+                "debug",
+                "reject",
+                "weight",
+                "allow",
+                "require",
+                "off",
+                "https://a.example",
+                "127.0.0.1:1",
+            ]),
+            Toml::Array(_) => {
+                // The public key is the example of RFC 8037.
+                let key = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+                [vec!["other"], vec!["10.0.0.0/8"], vec!["https://a.example"], vec![key]].map(Toml::from).into()
             }
-            Toml::Array(_) => [vec!["other"], vec!["10.0.0.0/8"], vec!["https://a.example"]].map(Toml::from).into(),
             Toml::Table(_) | Toml::Datetime(_) => Vec::new(),
         }
     }

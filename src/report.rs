@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use muster_core::audit::AuditLog;
 use muster_core::health::ModuleHealth;
 use muster_core::supervise::{ActorStatus, Escalation};
 use muster_core::{Error, Kind};
@@ -9,7 +10,7 @@ use muster_gateway::{BreakerState, ProviderStatus};
 use muster_memory::IndexStats;
 use muster_models::{ModelInfo, ModelStats, ModelStatus};
 use muster_providers::EMBEDDED_PROVIDER;
-use muster_store::StoreStats;
+use muster_store::{StoreHandle, StoreStats};
 use muster_tasks::engine::{EngineStats, SandboxStatus};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -41,7 +42,8 @@ pub struct HealthReport {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ProviderHealth {
-    /// State of the breaker, `closed`, `open` or `half_open`; for the embedded model its own state if it is not ready.
+    /// State of the breaker, `closed`, `open` or `half_open`; `unconfigured` without its key; for the embedded model its
+    /// own state if it is not ready.
     pub status: String,
     pub model: String,
 }
@@ -168,6 +170,9 @@ pub fn health(app: &App) -> HealthReport {
 fn provider_health(app: &App, provider: ProviderStatus) -> (String, ProviderHealth) {
     let mut status = state_name(provider.breaker.state).to_owned();
     let mut model = provider.models.first().cloned().unwrap_or_default();
+    if provider.missing_key.is_some() {
+        status = "unconfigured".to_owned();
+    }
     if provider.id == EMBEDDED_PROVIDER {
         model = app.model.info().id;
         status = match app.model.status() {
@@ -196,6 +201,13 @@ pub fn ready(app: &App) -> Result<Ready, Error> {
         ModelStatus::Failed { why, mend } => format!("the embedded model failed: {why}: {mend}"),
     };
     Err(Error::new(Kind::Unavailable, why))
+}
+
+impl App {
+    /// Returns the audit log, for reading.
+    pub fn audit(&self) -> AuditLog {
+        AuditLog::new(StoreHandle::clone(&self.store))
+    }
 }
 
 /// Group of the actors of sessions, whose names are identifiers of sessions.

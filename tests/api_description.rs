@@ -237,6 +237,7 @@ async fn it_describes_the_required_permission_of_each_route() {
         "/asyncapi.json",
         "/docs",
         "/docs/assets/{file}",
+        "/docs/permissions",
         "/openapi.json",
         "/redoc",
     ];

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    backup, doctor, firmware, keys, login, models, monitor, service_accounts, signing, simulate, users, verify,
+    backup, doctor, firmware, keys, login, models, monitor, service_accounts, signing, simulate, teams, users, verify,
 };
 
 /// One server for a disaster network, an AI platform and an agent platform.
@@ -33,6 +33,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  muster keys create --name dashboard --scope chat --plan-b pro\n  muster keys list --json\n  MUSTER_API_KEY=mst_… muster keys --server http://127.0.0.1:8080 revoke key_01…"
     )]
     Keys(keys::KeysArgs),
+    /// Manage teams of API keys, in the data directory of a stopped server or on a running one (--server).
+    #[command(
+        after_help = "Examples:\n  muster teams create --name research --budget 200\n  muster keys edit key_01… --team team_01…"
+    )]
+    Teams(teams::TeamsArgs),
     /// Manage users, in the data directory of a stopped server or on a running one (--remote).
     #[command(
         after_help = "Examples:\n  muster users create --email ann@example.org --role operator\n  muster users list --json\n  muster users --remote disable ann@example.org"

@@ -7,6 +7,7 @@
 
 mod arguments;
 mod backup;
+mod connection;
 mod doctor;
 mod firmware;
 mod keys;
@@ -21,6 +22,7 @@ mod service_accounts;
 mod session;
 mod signing;
 mod simulate;
+mod teams;
 mod terminal;
 mod users;
 mod verify;
@@ -41,6 +43,7 @@ pub use local::{CheckedManifest, LocalServer, MissingFiles};
 pub use prompt::read_password;
 pub use service_accounts::{CreateServiceAccountArgs, ServiceAccountsCommand};
 pub use signing::SigningCommand;
+pub use teams::TeamsCommand;
 pub use users::{CreateUserArgs, UsersCommand};
 
 /// What commands take from the environment of the process.
@@ -81,6 +84,7 @@ pub fn run(environment: &Environment, server: &impl LocalServer) -> ExitCode {
     match command {
         Command::Serve(args) => exit(server.serve(&args)),
         Command::Keys(args) => keys::run(args, environment, server),
+        Command::Teams(args) => teams::run(args, environment, server),
         Command::Users(args) => users::run(args, environment, server),
         Command::ServiceAccounts(args) => service_accounts::run(args, environment, server),
         Command::Firmware(args) => firmware::run(args, server),

@@ -6,7 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    EngineWorkerArgs, Finding, KeysCommand, ServeArgs, ServiceAccountsCommand, Settings, SigningCommand, UsersCommand,
+    EngineWorkerArgs, Finding, KeysCommand, ServeArgs, ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand,
+    UsersCommand,
 };
 
 /// The server's parts that commands use inside this process. Implemented by the `muster` package.
@@ -36,6 +37,9 @@ pub trait LocalServer {
 
     /// Runs `muster keys` on the data folder; the answer is that of the server's HTTP API.
     fn keys(&self, settings: &Settings, command: KeysCommand) -> Result<Value, String>;
+
+    /// Runs `muster teams` on the data folder; the answer is that of the server's HTTP API.
+    fn teams(&self, settings: &Settings, command: TeamsCommand) -> Result<Value, String>;
 
     /// Runs `muster users` on the data folder; the answer is that of the server's HTTP API.
     fn users(&self, settings: &Settings, command: UsersCommand) -> Result<Value, String>;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use muster_auth::PublicKey;
+use reqwest::Certificate;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -51,6 +52,8 @@ pub struct Options {
     pub trusted: Option<PublicKey>,
     /// Largest number of concurrent calls, without long polls.
     pub concurrency: usize,
+    /// Certificate authorities that the server is trusted by; `None`: those of this machine.
+    pub authorities: Option<Vec<Certificate>>,
 }
 
 impl Options {
@@ -72,6 +75,7 @@ impl Options {
             around: [13.4, 52.5],
             trusted: None,
             concurrency: 64,
+            authorities: None,
         }
     }
 }
@@ -154,7 +158,7 @@ impl Fleet {
     /// # Errors
     /// The server does not answer or rejects a registration, or the state file cannot be used.
     pub async fn start(options: Options) -> Result<Self, SimulateError> {
-        let api = Arc::new(Api::new(&options.server, options.concurrency)?);
+        let api = Arc::new(Api::new(&options.server, options.concurrency, options.authorities.as_deref())?);
         check_reachable(&api).await?;
         let mut stored = match &options.state {
             Some(path) => state_file::read(path)?,
@@ -274,13 +278,7 @@ impl Fleet {
 async fn check_reachable(api: &Api) -> Result<(), SimulateError> {
     match api.send(&Call::health(), &Caller::Anonymous).await {
         Ok(_) => Ok(()),
-        Err(error) => {
-            let mut why: &dyn std::error::Error = &error;
-            while let Some(deeper) = why.source() {
-                why = deeper;
-            }
-            Err(SimulateError::Unreachable { server: api.base().to_string(), why: why.to_string() })
-        }
+        Err(error) => Err(SimulateError::Unreachable { server: api.base().to_string(), error }),
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use muster_cli::{
     CheckedManifest, EngineWorkerArgs, Finding, KeysCommand, LocalServer, MissingFiles, ServeArgs,
-    ServiceAccountsCommand, Settings, SigningCommand, UsersCommand,
+    ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand, UsersCommand,
 };
 use muster_core::Clock;
 use muster_network::firmware;
@@ -71,6 +71,11 @@ impl LocalServer for Server {
     fn keys(&self, settings: &Settings, command: KeysCommand) -> Result<Value, String> {
         let config = configuration(settings)?;
         actix_rt::System::new().block_on(identity::keys(&config, command))
+    }
+
+    fn teams(&self, settings: &Settings, command: TeamsCommand) -> Result<Value, String> {
+        let config = configuration(settings)?;
+        actix_rt::System::new().block_on(identity::teams(&config, command))
     }
 
     fn users(&self, settings: &Settings, command: UsersCommand) -> Result<Value, String> {

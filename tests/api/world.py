@@ -117,7 +117,7 @@ class World:
 
     def quarantined(self):
         device = self.device()
-        self.post(f"/devices/{device}/quarantine", {"reason": "why"})
+        self.post(f"/devices/{device}/quarantine", {"note": "why"})
         return device
 
     def handed_command(self):

@@ -24,6 +24,8 @@ pub enum Kind {
     Unauthenticated,
     /// The principal lacks a permission.
     Forbidden,
+    /// The caller's key or team does not allow the model.
+    ModelNotAllowed,
     /// The resource does not exist or is not visible to the principal.
     NotFound,
     /// The requested model does not exist.
@@ -56,6 +58,8 @@ pub enum Kind {
     BudgetExhausted,
     /// Every provider of the chain failed.
     ProviderFailed,
+    /// The price of the model is unknown, so that a budget cannot be kept.
+    ModelUnpriced,
     /// The model is known, but its provider is not configured.
     ModelUnconfigured,
     /// A component of the server is down, restarting, loading or overloaded; the request can be retried.

@@ -9,9 +9,9 @@ use muster_providers::{ChatRequest, Price, Usage};
 use tokio::time::Instant;
 
 use super::chain::Route;
-use super::messages::Spend;
+use super::messages::{SharedBudget, Spend};
 use muster_core::{Clock, Error, Kind};
-use muster_limits::ledger::{Abandoned, Entry, Hold, Ledger, Outcome, Refusal, Reserve};
+use muster_limits::ledger::{Abandoned, Attribution, Entry, Hold, Ledger, Outcome, Refusal, Reserve, joined_tags};
 
 /// Enforces budgets before provider calls and writes usage to the ledger.
 #[derive(Debug, Clone)]
@@ -22,6 +22,18 @@ pub struct BudgetGuard {
     pub clock: Clock,
     /// Monthly budgets (calendar month) by model id, in billionths of a US dollar.
     pub model_limits: HashMap<String, u64>,
+    /// Whether a model without a price is called where a budget bounds the call; its cost is in no budget then.
+    pub unpriced: Unpriced,
+}
+
+/// What is done with a call that a budget bounds, of a model whose price is unknown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Unpriced {
+    /// It is refused: the budget could not be kept.
+    #[default]
+    Refuse,
+    /// It is made, and its cost is in no budget.
+    Allow,
 }
 
 impl BudgetGuard {
@@ -33,7 +45,8 @@ impl BudgetGuard {
     /// Reserves the maximum cost of one call by this route.
     ///
     /// # Errors
-    /// `BudgetExhausted` when a budget does not cover it, `Unavailable` when the ledger does not answer.
+    /// `BudgetExhausted` when a budget does not cover it, `ModelUnpriced` when its price is unknown, `Unavailable` when the
+    /// ledger does not answer.
     pub(super) async fn open_account(
         self: &Arc<Self>,
         spend: &Spend,
@@ -45,8 +58,8 @@ impl BudgetGuard {
         let candidate = &route.candidate;
         Ok(CallAccount(Some(OpenCall {
             budgets: Arc::clone(self),
-            key_id: spend.key_id.clone(),
-            owner: spend.owner.as_ref().map(|owner| owner.id.clone()),
+            payer: Payer::of(spend),
+            provider_id: candidate.provider_id.clone(),
             model_id: candidate.model_id.clone(),
             price: candidate.price,
             max_usage,
@@ -59,16 +72,18 @@ impl BudgetGuard {
     async fn reserve_cost(&self, spend: &Spend, max_usage: Usage, route: &Route) -> Result<Hold, Error> {
         let candidate = &route.candidate;
         let owner_limit = spend.owner.as_ref().and_then(|owner| owner.limit);
+        let team_limit = spend.team.as_ref().and_then(|team| team.limit);
         let model_limit = self.model_limit(&candidate.model_id);
-        let budgeted = Ledger::needs_hold(spend.key_limit, model_limit) || owner_limit.is_some();
+        let shared = owner_limit.is_some() || team_limit.is_some();
+        let budgeted = Ledger::needs_hold(spend.key_limit, model_limit) || shared;
         let bounded = spend.call_limit.is_some() || budgeted;
-        if candidate.price.is_none() && bounded {
+        if candidate.price.is_none() && bounded && self.unpriced == Unpriced::Refuse {
             let message = format!(
-                "the price of {} at {} is unknown, so a budget cannot be enforced: the operator can set `price` for that \
-                 [[provider]]",
-                candidate.model_id, candidate.provider_id
+                "the model {} at {} has no price, so that the budget of this call cannot be kept; nothing is exhausted. The \
+                 operator can set `price` for [[provider]] id = {:?}, or unpriced = \"allow\" under [budget]",
+                candidate.model_id, candidate.provider_id, candidate.provider_id
             );
-            return Err(Error::new(Kind::BudgetExhausted, message));
+            return Err(Error::new(Kind::ModelUnpriced, message));
         }
         let max_cost = candidate.price.map_or(0, |price| price.nanos(max_usage));
         if let Some(limit) = spend.call_limit.filter(|limit| max_cost > *limit) {
@@ -90,6 +105,8 @@ impl BudgetGuard {
             key_limit: spend.key_limit,
             owner: spend.owner.as_ref().map(|owner| owner.id.clone()).unwrap_or_default(),
             owner_limit,
+            team: spend.team.as_ref().map(|team| team.id.clone()).unwrap_or_default(),
+            team_limit,
             model_id: candidate.model_id.clone(),
             model_limit,
             nanos: max_cost,
@@ -103,10 +120,17 @@ impl BudgetGuard {
 
 impl Spend {
     /// Returns the upper estimate of the tokens of a call by this route: with its images, whose tokens depend on the
-    /// provider.
+    /// provider, and with the longest answer that is requested of the model or that it can give.
     pub(super) fn max_usage_at(&self, request: Option<&ChatRequest>, route: &Route) -> Usage {
-        let images = request.map_or(0, |request| route.image_tokens(request));
-        Usage { prompt_tokens: self.max_usage.prompt_tokens.saturating_add(images), ..self.max_usage }
+        let Some(request) = request else { return self.max_usage };
+        let candidate = &route.candidate;
+        let each = request.max_tokens_at(candidate.reasons).or(candidate.max_output);
+        let answers = each.map(|tokens| tokens.saturating_mul(request.choices()));
+        Usage {
+            prompt_tokens: self.max_usage.prompt_tokens.saturating_add(route.image_tokens(request)),
+            completion_tokens: answers.unwrap_or(self.max_usage.completion_tokens),
+            ..self.max_usage
+        }
     }
 }
 
@@ -124,8 +148,8 @@ pub(super) struct CallAccount(Option<OpenCall>);
 #[derive(Debug)]
 struct OpenCall {
     budgets: Arc<BudgetGuard>,
-    key_id: String,
-    owner: Option<String>,
+    payer: Payer,
+    provider_id: String,
     model_id: String,
     price: Option<Price>,
     max_usage: Usage,
@@ -173,8 +197,8 @@ impl OpenCall {
         let usage = Usage { completion_tokens, ..self.max_usage };
         let abandoned = Abandoned {
             at: self.budgets.clock.now(),
-            key_id: &self.key_id,
-            owner: self.owner.as_deref().unwrap_or_default(),
+            key_id: &self.payer.key_id,
+            attribution: self.payer.attribution(&self.provider_id),
             model_id: &self.model_id,
             usage,
             cost_nanos: self.price.map(|price| price.nanos(usage)),
@@ -188,6 +212,25 @@ impl OpenCall {
 struct Payer {
     key_id: String,
     owner: String,
+    team: String,
+    /// Joined.
+    tags: String,
+}
+
+impl Payer {
+    fn of(spend: &Spend) -> Self {
+        let id = |shared: &Option<SharedBudget>| shared.as_ref().map(|shared| shared.id.clone()).unwrap_or_default();
+        Self {
+            key_id: spend.key_id.clone(),
+            owner: id(&spend.owner),
+            team: id(&spend.team),
+            tags: joined_tags(&spend.tags),
+        }
+    }
+
+    fn attribution<'a>(&'a self, provider: &'a str) -> Attribution<'a> {
+        Attribution { owner: &self.owner, team: &self.team, provider, tags: &self.tags }
+    }
 }
 
 /// Pending ledger entry of one request. Written as cancelled if dropped without [`close`](Self::close): the caller has
@@ -195,6 +238,8 @@ struct Payer {
 #[derive(Debug)]
 pub(super) struct PendingEntry {
     payer: Option<(Arc<BudgetGuard>, Payer)>,
+    /// Empty until one has answered.
+    provider_id: String,
     model_id: String,
     hold: Option<Hold>,
 }
@@ -206,16 +251,14 @@ impl PendingEntry {
         spend: Option<&Spend>,
         requested_model: Option<&str>,
     ) -> Self {
-        let payer = |spend: &Spend| Payer {
-            key_id: spend.key_id.clone(),
-            owner: spend.owner.as_ref().map(|owner| owner.id.clone()).unwrap_or_default(),
-        };
-        let payer = budgets.zip(spend).map(|(budgets, spend)| (Arc::clone(budgets), payer(spend)));
-        Self { payer, model_id: requested_model.unwrap_or("default").to_owned(), hold: None }
+        let payer = budgets.zip(spend).map(|(budgets, spend)| (Arc::clone(budgets), Payer::of(spend)));
+        let model_id = requested_model.unwrap_or("default").to_owned();
+        Self { payer, provider_id: String::new(), model_id, hold: None }
     }
 
-    /// Attributes the entry to the model that answered, and takes over its reservation.
-    pub(super) fn answered_by(&mut self, model_id: &str, hold: Hold) {
+    /// Attributes the entry to the provider and model that answered, and takes over its reservation.
+    pub(super) fn answered_by(&mut self, provider_id: &str, model_id: &str, hold: Hold) {
+        provider_id.clone_into(&mut self.provider_id);
         model_id.clone_into(&mut self.model_id);
         self.hold = Some(hold);
     }
@@ -225,9 +268,11 @@ impl PendingEntry {
     }
 
     fn post(&mut self, outcome: Outcome, usage: Usage, cost_nanos: Option<u64>) {
-        let Some((budgets, Payer { key_id, owner })) = self.payer.take() else { return };
+        let Some((budgets, payer)) = self.payer.take() else { return };
         let at = budgets.clock.now();
-        let entry = Entry { at, key_id: &key_id, owner: &owner, model_id: &self.model_id, outcome, usage, cost_nanos };
+        let attribution = payer.attribution(&self.provider_id);
+        let (key_id, model_id) = (&payer.key_id, &self.model_id);
+        let entry = Entry { at, key_id, attribution, model_id, outcome, usage, cost_nanos };
         budgets.ledger.post(&entry, self.hold.take().unwrap_or_else(Hold::none));
     }
 }

@@ -3,17 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_providers::{ChatReply, ChatRequest, EmbedReply, EmbedRequest, ProviderKind, Usage};
+use muster_providers::{ChatReply, ChatRequest, EmbedReply, EmbedRequest, ModelRules, ProviderKind, Usage};
 use serde::Serialize;
 
 use super::breaker::BreakerStatus;
+use super::cache::{CachePolicy, CacheUse};
 use muster_core::Error;
 
 /// A chat request to the gateway.
 #[derive(Debug, Clone)]
 pub struct GatewayChatRequest {
     /// Models or model families in the order of preference. Empty selects the chain's default; a single model is
-    /// followed by the rest of the chain; of two or more, only the listed ones are tried.
+    /// followed by what the settings allow in its place; of two or more, only the listed ones are tried, and one whose
+    /// budget is exhausted is skipped.
     pub models: Vec<String>,
     /// The chat itself.
     pub request: Arc<ChatRequest>,
@@ -32,6 +34,8 @@ pub struct GatewayChatRequest {
     pub hedge_after: Option<Duration>,
     /// Who pays; `None` writes no ledger entry.
     pub spend: Option<Spend>,
+    /// What it may use of the cache; `None` is nothing.
+    pub cache: Option<CachePolicy>,
 }
 
 /// The paying key of a request and its limits. Amounts are in billionths of a US dollar; `None` is unlimited.
@@ -42,17 +46,24 @@ pub struct Spend {
     /// Budget of the key per calendar month.
     pub key_limit: Option<u64>,
     /// Owner of the key, whose budget all of the owner's keys share.
-    pub owner: Option<OwnerBudget>,
+    pub owner: Option<SharedBudget>,
+    /// Team of the key, whose budget all of the team's keys share.
+    pub team: Option<SharedBudget>,
+    /// Tags that its usage is reported under.
+    pub tags: Vec<String>,
+    /// The models that the key and its team allow. Others are not called.
+    pub models: ModelRules,
     /// Budget of this call.
     pub call_limit: Option<u64>,
-    /// Upper estimate of the tokens this call uses, without images: their tokens depend on the provider.
+    /// Upper estimate of the tokens this call uses, without images: their tokens depend on the provider. The answer's are
+    /// used where neither the request nor the model bounds them.
     pub max_usage: Usage,
 }
 
-/// The owner of a key and the owner's budget per calendar month, in billionths of a US dollar.
+/// The owner or the team of a key, and its budget per calendar month, in billionths of a US dollar.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OwnerBudget {
-    /// Identifier or name of the owner.
+pub struct SharedBudget {
+    /// Name of the owner, or identifier of the team.
     pub id: String,
     /// `None` is unlimited.
     pub limit: Option<u64>,
@@ -85,12 +96,37 @@ pub struct CompletedEmbedding {
     pub model_id: String,
     /// Provider that answered.
     pub provider_id: String,
+    /// How they relate to what was requested.
+    pub substitute: Substitute,
     /// Every attempt, the successful one last.
     pub attempts: Vec<Attempt>,
     /// Cost in billionths of a US dollar; `None` when the model's price is unknown.
     pub cost_nanos: Option<u64>,
     /// Duration of the whole request.
     pub latency: Duration,
+}
+
+/// How what answered relates to what was requested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Substitute {
+    /// The provider and model that the request is for.
+    None,
+    /// Another provider of the same model, as the first one could not answer.
+    Provider,
+    /// Another model, as the request or the settings allow.
+    Model,
+}
+
+impl Substitute {
+    /// Returns its name in the header `X-Muster-Fallback`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Provider => "provider",
+            Self::Model => "model",
+        }
+    }
 }
 
 /// How one attempt ended.
@@ -119,10 +155,34 @@ pub enum AttemptOutcome {
     Deadline,
     /// Not called: a budget does not cover it.
     BudgetExhausted,
+    /// Not called: its price is unknown, so that no budget can be kept.
+    Unpriced,
     /// Not called: its breaker is open, or a probe is in progress.
     OpenCircuit,
     /// Not called: its breaker is restarting or overloaded.
     Unavailable,
+}
+
+impl AttemptOutcome {
+    /// Returns the name used in responses and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Transient => "transient",
+            Self::Throttled => "throttled",
+            Self::Hard => "hard",
+            Self::Client => "client",
+            Self::Unsupported => "unsupported",
+            Self::UnknownModel => "unknown_model",
+            Self::NotReady => "not_ready",
+            Self::Cancelled => "cancelled",
+            Self::Deadline => "deadline",
+            Self::BudgetExhausted => "budget_exhausted",
+            Self::Unpriced => "unpriced",
+            Self::OpenCircuit => "open_circuit",
+            Self::Unavailable => "unavailable",
+        }
+    }
 }
 
 /// One attempt of a request.
@@ -149,6 +209,8 @@ pub struct CompletedChat {
     pub model_id: String,
     /// Provider that answered.
     pub provider_id: String,
+    /// How they relate to what was requested.
+    pub substitute: Substitute,
     /// Every attempt, the successful one last.
     pub attempts: Vec<Attempt>,
     /// Cost in billionths of a US dollar; `None` when the model's price is unknown.
@@ -157,6 +219,8 @@ pub struct CompletedChat {
     pub latency: Duration,
     /// Whether the call was made although a circuit breaker was open, because nothing else could answer.
     pub despite_open: bool,
+    /// How the cache was used. A cached answer has the usage of the first one and no attempts, and costs nothing.
+    pub cache: CacheUse,
 }
 
 /// Error of a request that no provider answered, with its attempts.
@@ -217,6 +281,9 @@ pub struct ProviderStatus {
     pub order: Option<usize>,
     /// Names of its configured models.
     pub models: Vec<String>,
+    /// Environment variable of the key that it lacks; without the key it is not called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing_key: Option<String>,
     /// Status of its circuit breaker.
     pub breaker: BreakerStatus,
 }

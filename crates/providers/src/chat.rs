@@ -1,5 +1,4 @@
-//! Provider-independent form of chats and embeddings: every client dialect is parsed into it, and every adapter encodes
-//! from it.
+//! Provider-independent form of chats: every client dialect is parsed into it, and every adapter encodes from it.
 
 use std::borrow::Cow;
 use std::pin::Pin;
@@ -9,7 +8,7 @@ use futures::Stream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Fault, Timeouts};
+use crate::Fault;
 
 /// Author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -214,10 +213,21 @@ pub struct Sampling {
     pub presence_penalty: Option<f32>,
     /// Penalty for tokens by how often they have occurred.
     pub frequency_penalty: Option<f32>,
+    /// Number of the most probable tokens that are considered.
+    pub top_k: Option<u32>,
     /// Random seed.
     pub seed: Option<i64>,
     /// Stop sequences, at most four.
     pub stop: Vec<String>,
+}
+
+/// Values of this server for what the client left open. They are sent only to models for which they are suitable.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ChatDefaults {
+    /// Maximum number of answer tokens.
+    pub max_tokens: Option<u32>,
+    /// Temperature, 0 to 2.
+    pub temperature: Option<f32>,
 }
 
 /// A chat request, without its model: the gateway chooses the model.
@@ -227,8 +237,12 @@ pub struct ChatRequest {
     pub messages: Vec<Message>,
     /// Sampling parameters.
     pub sampling: Sampling,
-    /// Maximum number of answer tokens; `None` leaves it to the provider.
+    /// Maximum number of answer tokens as requested; `None` leaves it to `defaults`, then to the provider.
     pub max_tokens: Option<u32>,
+    /// What applies where the client left it open.
+    pub defaults: ChatDefaults,
+    /// How much a model that thinks should think, such as `low`; of no effect on others.
+    pub effort: Option<String>,
     /// Required form of the answer.
     pub format: ResponseFormat,
     /// Id of the caller's end user, forwarded where a provider accepts it.
@@ -258,6 +272,25 @@ impl ChatRequest {
     /// Returns the number of answers, at least one.
     pub fn choices(&self) -> u32 {
         self.n.max(1)
+    }
+
+    /// Returns the maximum number of tokens of one answer that is requested of a model which `reasons` or does not;
+    /// `None` if that is left to the provider.
+    pub fn max_tokens_at(&self, reasons: bool) -> Option<u32> {
+        self.max_tokens.or(self.defaults.max_tokens.filter(|_| !reasons))
+    }
+
+    /// Returns the first sampling parameter that the client sent and that changes the answer of a model that takes it.
+    pub fn sampling_field(&self) -> Option<&'static str> {
+        let Sampling { temperature, top_p, presence_penalty, frequency_penalty, .. } = self.sampling;
+        let fields = [
+            ("temperature", temperature, 1.0),
+            ("top_p", top_p, 1.0),
+            ("presence_penalty", presence_penalty, 0.0),
+            ("frequency_penalty", frequency_penalty, 0.0),
+        ];
+        let changes = |(_, value, neutral): &(_, Option<f32>, f32)| value.is_some_and(|value| value != *neutral);
+        fields.into_iter().find(changes).map(|(name, ..)| name)
     }
 }
 
@@ -421,66 +454,3 @@ impl Verbatim {
 
 /// A streamed answer. Ends after `Done` or after the first `Err`; dropping it cancels the provider's call immediately.
 pub type ChatStream = Pin<Box<dyn Stream<Item = Result<ChatEvent, Fault>> + Send>>;
-
-/// One chat call to one provider.
-#[derive(Debug, Clone)]
-pub struct Call {
-    /// Name of the model at the provider.
-    pub upstream_model: String,
-    /// Whether the model accepts sampling parameters; otherwise they are dropped.
-    pub takes_sampling: bool,
-    /// The chat.
-    pub request: std::sync::Arc<ChatRequest>,
-    /// Time limits.
-    pub timeouts: Timeouts,
-    /// Forwarded as `X-Request-Id`.
-    pub request_id: String,
-    /// W3C trace context, forwarded as `traceparent`.
-    pub traceparent: Option<String>,
-}
-
-/// Texts to embed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EmbedRequest {
-    /// 1 to 2,048 inputs.
-    pub inputs: Vec<EmbedInput>,
-    /// Requested vector length, for models that can shorten their vectors.
-    pub dimensions: Option<u32>,
-    /// Id of the caller's end user, forwarded where a provider accepts it.
-    pub user: Option<String>,
-}
-
-/// An input to embed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EmbedInput {
-    /// A text.
-    Text(String),
-    /// Token ids of the provider's model.
-    Tokens(Vec<u32>),
-}
-
-/// Embedding vectors, in the order of the inputs.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EmbedReply {
-    /// The vectors.
-    pub vectors: Vec<Vec<f32>>,
-    /// Usage as reported by the provider, if it was. An embedding has no completion tokens.
-    pub usage: Option<Usage>,
-    /// Model name reported by the provider.
-    pub model: String,
-}
-
-/// One embedding call to one provider.
-#[derive(Debug, Clone)]
-pub struct EmbedCall {
-    /// Name of the model at the provider.
-    pub upstream_model: String,
-    /// The inputs.
-    pub request: std::sync::Arc<EmbedRequest>,
-    /// Time limits.
-    pub timeouts: Timeouts,
-    /// Forwarded as `X-Request-Id`.
-    pub request_id: String,
-    /// W3C trace context, forwarded as `traceparent`.
-    pub traceparent: Option<String>,
-}

@@ -1,7 +1,6 @@
 //! Firmware artifacts: create, list, get, verify, revoke.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_core::precondition::IfMatch;
 
 use super::body::{NewArtifactBody, RevokeArtifactBody, VerifyArtifactBody};
 use super::describe::{ArtifactBody, ArtifactList};
@@ -10,12 +9,7 @@ use crate::envelope::{self, Data, IdempotencyReplay};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, NotFound, ReadErrors, VersionFailed, WriteErrors};
 use crate::guard::{FirmwareRead, FirmwareWrite, Guarded, Queried, Sent, by_of};
-use crate::parameters::{self, PageQuery};
-
-/// Reads `If-Match`; without it any version matches.
-pub(super) fn optional_if_match(http: &HttpRequest) -> Result<IfMatch, HttpError> {
-    if http.headers().contains_key("If-Match") { Ok(parameters::if_match(http)?) } else { Ok(IfMatch::Any) }
-}
+use crate::parameters::{self, PageQuery, optional_if_match};
 
 /// List firmware artifacts
 ///
@@ -98,6 +92,6 @@ pub async fn revoke(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let (by, at) = (by_of(&http)?, optional_if_match(&http)?);
-    let revoked = app.firmware.revoke_artifact(id.into_inner(), request.body.reason, by, at).await?;
+    let revoked = app.firmware.revoke_artifact(id.into_inner(), request.body.note, by, at).await?;
     Ok(envelope::record(revoked.record_version, revoked))
 }

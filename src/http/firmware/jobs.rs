@@ -6,7 +6,6 @@ use muster_network::firmware::{Dialect, Execution, JobAction, export};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::artifacts::optional_if_match;
 use super::body::{DialectQuery, ExecutionQuery, FirmwareNoteBody, JobQuery, NewJobBody, RollbackDeviceBody};
 use super::describe::{ExecutionList, FirmwareJobBody, FirmwareJobList};
 use crate::app::App;
@@ -14,7 +13,8 @@ use crate::envelope::{self, Data, IdempotencyReplay};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, NotFound, ReadErrors, VersionFailed, WriteErrors};
 use crate::guard::{FirmwareApprove, FirmwareExecute, FirmwareRead, Guarded, Queried, Sent, by_of, person_of};
-use crate::parameters;
+use crate::parameters::{self, optional_if_match};
+
 /// List firmware jobs
 ///
 /// Returns a page of the jobs, newest first.

@@ -5,7 +5,7 @@ use bytes::BytesMut;
 use muster_core::{Clock, Error};
 use muster_gateway::AnswerStream;
 use muster_limits::Estimate;
-use muster_providers::{ChatRequest, Delta, FinishReason, Message, Role, Sampling, Usage};
+use muster_providers::{ChatDefaults, ChatRequest, Delta, FinishReason, Message, Role, Sampling, Usage};
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -18,13 +18,11 @@ use crate::guard::{ChatA, Metered, Priced};
 use crate::sse::{Frames, StreamForm, frame};
 use muster_request::{Fields, Request};
 
-/// Maximum number of completion tokens; interface A has no field for it.
-const MAX_TOKENS: u32 = 2000;
 const MAX_MESSAGE_CHARACTERS: usize = 400_000;
 
 /// A message to a model.
 #[derive(Debug, Default, Request)]
-#[request(first = no_conversation, example = { "model": "standard", "message": "Which shelters are open tonight?" })]
+#[request(open, first = no_conversation, example = { "model": "standard", "message": "Which shelters are open tonight?" })]
 pub struct ChatABody {
     #[request(check = check_message)]
     pub message: String,
@@ -55,11 +53,12 @@ fn no_conversation(fields: &mut Fields<'_>) {
 }
 
 impl ChatABody {
-    fn request(&self) -> ChatRequest {
+    /// Returns the request in the internal form. Interface A has no field for the length of the answer.
+    fn request(&self, defaults: ChatDefaults) -> ChatRequest {
         ChatRequest {
             messages: vec![Message::text(Role::User, self.message.clone())],
             sampling: Sampling { temperature: self.temperature.map(|number| number as f32), ..Sampling::default() },
-            max_tokens: Some(MAX_TOKENS),
+            defaults,
             ..ChatRequest::default()
         }
     }
@@ -67,7 +66,7 @@ impl ChatABody {
 
 impl Priced for ChatABody {
     fn estimate(&self, app: &App) -> Estimate {
-        chat::estimate(app, &self.request().prompt_parts(), MAX_TOKENS)
+        chat::estimate(app, &self.request(ChatDefaults::default()).prompt_parts(), chat::answer_tokens(app, None))
     }
 }
 
@@ -77,7 +76,8 @@ pub struct ChatResultA {
     /// Always true.
     pub success: bool,
     pub response: String,
-    /// Identifier of the model that responded; after a failover it differs from the requested one.
+    /// Identifier of the model that responded. It differs from the requested name for an alias, and where the operator
+    /// allows another model in its place (`X-Muster-Fallback: model`).
     pub model: String,
     /// Number of tokens of prompt and completion.
     pub tokens: u32,
@@ -87,7 +87,8 @@ pub struct ChatResultA {
 
 /// Chat with a model
 ///
-/// Returns the reply of a model. If a provider fails, the next provider of the chain is tried.
+/// Returns the reply of a model. If a provider fails, the next one of the model is tried; without `model`, the next one of
+/// the chain. The headers `X-Muster-Provider`, `X-Muster-Model` and `X-Muster-Fallback` name what answered.
 #[utoipa::path(post, path = "/api/chat", tag = "interface A", operation_id = "chat_a", request_body = ChatABody,
     responses((status = 200, description = "The reply; with `stream` true an event stream of `delta` ({\"delta\": string}), then `done` (the whole reply) or `error` (the error body)", content((ChatResultA = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
         RunErrors<InterfaceA>))]
@@ -97,7 +98,8 @@ pub async fn chat(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body, reservation, .. } = request;
-    let call = chat::gateway_request(&http, body.model.clone(), body.request(), &reservation);
+    let request = body.request(chat::defaults(&app));
+    let call = chat::gateway_request(&http, body.model.clone(), request, &reservation)?;
     if body.stream {
         let (clock, now) = (app.clock.clone(), app.clock.clone());
         let form = StreamForm::comments(move |error, out| {

@@ -316,16 +316,27 @@ impl JobImage {
 pub struct Job {
     /// Identifier, `job_…`.
     pub id: Arc<str>,
+    /// Name.
     pub name: String,
+    /// Artifact to install.
     pub artifact_id: Option<String>,
+    /// The artifact as it was when the job was created.
     pub image: Option<JobImage>,
+    /// Kind.
     pub kind: JobKind,
+    /// Target.
     pub target: JobTarget,
+    /// Number of devices.
     pub resolved_count: u32,
+    /// State.
     pub state: JobState,
+    /// Policy.
     pub policy: Policy,
+    /// Decisions of approvers.
     pub approvals: Vec<Approval>,
+    /// Number of approvals that are needed.
     pub approvals_required: u32,
+    /// Groups in order.
     pub groups: Vec<GroupRun>,
     /// Index of the current group, from 0.
     pub current_group: u32,
@@ -335,9 +346,13 @@ pub struct Job {
     pub after: Option<AfterAbort>,
     /// Users who paused, resumed, canceled or rolled back; none of them may approve.
     pub executed_by: BTreeSet<String>,
+    /// User who created it.
     pub created_by: String,
+    /// Time of creation.
     pub created_at: Millis,
+    /// Time of the start.
     pub started_at: Option<Millis>,
+    /// Time of the end.
     pub finished_at: Option<Millis>,
     /// Reason of the last pause or end.
     pub end_reason: Option<String>,
@@ -347,8 +362,11 @@ pub struct Job {
     /// Rollback that was requested after the job had finished.
     #[serde(default)]
     pub rollback: Option<RollbackRequest>,
+    /// Idempotency key of the request that created it.
     pub idempotency_key: Option<String>,
+    /// Version, for `If-Match`.
     pub version: u64,
+    /// Time of the last change.
     pub updated_at: Millis,
 }
 

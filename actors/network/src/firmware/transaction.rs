@@ -138,7 +138,7 @@ pub(crate) fn job_view(rollout: &Rollout) -> Value {
 fn job_event(name: &str, rollout: &Rollout, now: Millis) -> Event {
     let job = &rollout.job;
     let data = if name == "firmware.job.created" {
-        json!({ "id": job.id, "version": job.version, "data": job_view(rollout) })
+        job_view(rollout)
     } else {
         let patch = json!({
             "state": job.state, "approvals": job.approvals, "approvals_required": job.approvals_required,

@@ -9,8 +9,8 @@ use super::turns::{Conversation, SideTurn};
 use crate::http::Mode;
 use crate::{Call, ChatRequest, ClientFault, Fault, FaultClass, Phase, ResponseFormat};
 
-/// Default token limit: the provider requires one.
-const DEFAULT_MAX_TOKENS: u32 = 4096;
+/// Token limit where none is requested and the model's own maximum is unknown: the provider requires one.
+pub(super) const REQUIRED_MAX_TOKENS: u32 = 4096;
 
 /// Maximum temperature of this API; OpenAI's is 2.
 const MAX_TEMPERATURE: f32 = 1.0;
@@ -30,6 +30,8 @@ struct Body<'a> {
     temperature: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u32>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     stop_sequences: &'a [String],
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -37,15 +39,18 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<WireChoice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    output_config: Option<OutputConfig>,
+    output_config: Option<OutputConfig<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Metadata<'a>>,
     stream: bool,
 }
 
 #[derive(Serialize)]
-struct OutputConfig {
-    format: OutputFormat,
+struct OutputConfig<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<OutputFormat>,
 }
 
 #[derive(Serialize)]
@@ -67,19 +72,22 @@ pub(super) fn encode(call: &Call, mode: Mode) -> Result<Vec<u8>, Fault> {
     if request.format == ResponseFormat::JsonObject {
         system.push(JSON_ONLY.into());
     }
-    let sampling = call.takes_sampling.then_some(&request.sampling);
-    let temperature = sampling.and_then(|s| s.temperature);
+    let top_p = request.sampling.top_p.filter(|_| call.takes_sampling);
+    // The API rejects both together, so that a default gives way to what the client sent.
+    let temperature = call.temperature().filter(|_| request.sampling.temperature.is_some() || top_p.is_none());
+    let max_tokens = call.max_tokens().or(call.max_output).unwrap_or(REQUIRED_MAX_TOKENS);
     let body = Body {
         model: &call.upstream_model,
-        max_tokens: request.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
+        max_tokens,
         system: (!system.is_empty()).then(|| system.join("\n\n")),
         messages: turns,
-        temperature: temperature.map(|t| t.min(MAX_TEMPERATURE)),
-        top_p: sampling.and_then(|s| s.top_p).filter(|_| temperature.is_none()),
+        temperature,
+        top_p,
+        top_k: request.sampling.top_k,
         stop_sequences: &request.sampling.stop,
         tools: tools(request)?,
         tool_choice: choice(request),
-        output_config: output_config(&request.format)?,
+        output_config: output_config(request)?,
         metadata: request.user.as_deref().map(|user_id| Metadata { user_id }),
         stream: mode == Mode::Streamed,
     };
@@ -102,6 +110,12 @@ fn refuse(request: &ChatRequest) -> Result<(), Fault> {
             ));
         }
     }
+    if sampling.temperature.is_some_and(|temperature| temperature > MAX_TEMPERATURE) {
+        return Err(Fault::unsupported("temperature", "this provider takes a temperature of 0 to 1"));
+    }
+    if sampling.seed.is_some() {
+        return Err(Fault::unsupported("seed", "this provider knows no seed: leave it out"));
+    }
     if request.choices() > 1 {
         return Err(Fault::unsupported("n", "this provider gives one answer a request: ask several times"));
     }
@@ -111,10 +125,14 @@ fn refuse(request: &ChatRequest) -> Result<(), Fault> {
     Ok(())
 }
 
-fn output_config(format: &ResponseFormat) -> Result<Option<OutputConfig>, Fault> {
-    let ResponseFormat::JsonSchema { schema, .. } = format else {
-        return Ok(None);
+fn output_config(request: &ChatRequest) -> Result<Option<OutputConfig<'_>>, Fault> {
+    let format = match &request.format {
+        ResponseFormat::JsonSchema { schema, .. } => {
+            let schema = convert_schema(schema).map_err(|why| Fault::unsupported("response_format", why))?;
+            Some(OutputFormat::JsonSchema { schema })
+        }
+        ResponseFormat::Text | ResponseFormat::JsonObject => None,
     };
-    let schema = convert_schema(schema).map_err(|why| Fault::unsupported("response_format", why))?;
-    Ok(Some(OutputConfig { format: OutputFormat::JsonSchema { schema } }))
+    let effort = request.effort.as_deref();
+    Ok((effort.is_some() || format.is_some()).then_some(OutputConfig { effort, format }))
 }

@@ -59,6 +59,8 @@ struct GenerationConfig<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     presence_penalty: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     frequency_penalty: Option<f32>,
@@ -74,6 +76,14 @@ struct GenerationConfig<'a> {
     response_mime_type: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_json_schema: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_config: Option<ThinkingConfig<'a>>,
+}
+
+#[derive(Serialize, PartialEq)]
+#[serde(rename_all = "camelCase")]
+struct ThinkingConfig<'a> {
+    thinking_level: &'a str,
 }
 
 fn is_default(config: &GenerationConfig<'_>) -> bool {
@@ -152,8 +162,8 @@ fn tool_config(request: &ChatRequest) -> Option<ToolConfig<'_>> {
     Some(ToolConfig { function_calling_config: FunctionCalling { mode, allowed_function_names } })
 }
 
-/// Temperature, top_p, penalties and seed are sent only to models that accept them; stop sequences and the length
-/// always.
+/// Temperature, top_p and penalties are sent only to models that accept them; the gateway refuses values for others that
+/// would change the answer.
 fn generation_config(call: &Call) -> GenerationConfig<'_> {
     let request = &call.request;
     let sampling = call.takes_sampling.then_some(&request.sampling);
@@ -163,16 +173,18 @@ fn generation_config(call: &Call) -> GenerationConfig<'_> {
         ResponseFormat::JsonSchema { schema, .. } => (Some("application/json"), Some(schema)),
     };
     GenerationConfig {
-        temperature: sampling.and_then(|s| s.temperature),
+        temperature: call.temperature(),
         top_p: sampling.and_then(|s| s.top_p),
+        top_k: request.sampling.top_k,
         presence_penalty: sampling.and_then(|s| s.presence_penalty),
         frequency_penalty: sampling.and_then(|s| s.frequency_penalty),
-        seed: sampling.and_then(|s| s.seed).map(seed),
-        max_output_tokens: request.max_tokens,
+        seed: request.sampling.seed.map(seed),
+        max_output_tokens: call.max_tokens(),
         stop_sequences: &request.sampling.stop,
         candidate_count: Some(request.choices()).filter(|n| *n > 1),
         response_mime_type,
         response_json_schema,
+        thinking_config: request.effort.as_deref().map(|thinking_level| ThinkingConfig { thinking_level }),
     }
 }
 

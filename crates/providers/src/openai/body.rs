@@ -17,6 +17,8 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     presence_penalty: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     frequency_penalty: Option<f32>,
@@ -30,6 +32,8 @@ struct Body<'a> {
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_format: Option<WireFormat<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -67,21 +71,22 @@ struct StreamOptions {
     include_usage: bool,
 }
 
-/// Encodes the body of one call. Temperature, top_p, penalties and seed are sent only to models that accept them; stop
-/// sequences and the length always, because dropping them would silently change the answer.
+/// Encodes the body of one call. Temperature, top_p and penalties are sent only to models that accept them; the gateway
+/// refuses values for others that would change the answer.
 pub(super) fn encode(call: &Call, dialect: Dialect, mode: Mode) -> serde_json::Result<Vec<u8>> {
     let request = &call.request;
     let sampling = call.takes_sampling.then_some(&request.sampling);
-    let seed = sampling.and_then(|s| s.seed);
-    let limit = request.max_tokens;
+    let seed = request.sampling.seed;
+    let limit = call.max_tokens();
     let limit_field = dialect.limit_field(&call.upstream_model);
     let seed_field = dialect.seed_field();
     let streamed = mode == Mode::Streamed;
     serde_json::to_vec(&Body {
         model: &call.upstream_model,
         messages: messages(request, dialect),
-        temperature: sampling.and_then(|s| s.temperature),
+        temperature: call.temperature(),
         top_p: sampling.and_then(|s| s.top_p),
+        top_k: request.sampling.top_k,
         presence_penalty: sampling.and_then(|s| s.presence_penalty),
         frequency_penalty: sampling.and_then(|s| s.frequency_penalty),
         seed: seed.filter(|_| seed_field == SeedField::Seed),
@@ -89,6 +94,7 @@ pub(super) fn encode(call: &Call, dialect: Dialect, mode: Mode) -> serde_json::R
         stop: &request.sampling.stop,
         max_tokens: limit.filter(|_| limit_field == LimitField::MaxTokens),
         max_completion_tokens: limit.filter(|_| limit_field == LimitField::MaxCompletionTokens),
+        reasoning_effort: request.effort.as_deref(),
         response_format: format(&request.format),
         tools: tools(request),
         tool_choice: tool_choice(request, dialect),
@@ -125,6 +131,8 @@ mod tests {
         Call {
             upstream_model: model.to_owned(),
             takes_sampling: true,
+            reasons: false,
+            max_output: None,
             request: Arc::new(request),
             timeouts: Timeouts { connect: second, headers: second, first_delta: second, between_deltas: second },
             request_id: "req_1".to_owned(),
@@ -143,6 +151,7 @@ mod tests {
                 top_p: Some(0.9),
                 presence_penalty: Some(0.5),
                 frequency_penalty: Some(-0.5),
+                top_k: None,
                 seed: Some(7),
                 stop: vec!["END".into()],
             },
@@ -240,9 +249,10 @@ mod tests {
         let mut call = call("m", full());
         call.takes_sampling = false;
         let body: Value = serde_json::from_str(&sent(&call, Dialect::Common, Mode::Whole)).unwrap();
-        for key in ["temperature", "top_p", "presence_penalty", "frequency_penalty", "seed"] {
+        for key in ["temperature", "top_p", "presence_penalty", "frequency_penalty"] {
             assert!(body.get(key).is_none(), "{key}");
         }
+        assert_eq!(body["seed"], 7);
         assert_eq!(body["stop"], json!(["END"]));
         assert_eq!(body["max_tokens"], 100);
     }

@@ -146,6 +146,7 @@ fn everything() -> ChatRequest {
             top_p: Some(0.25),
             presence_penalty: Some(0.75),
             frequency_penalty: Some(-0.5),
+            top_k: None,
             seed: Some(7),
             stop: vec!["END".to_owned()],
         },
@@ -190,7 +191,7 @@ async fn a_model_without_sampling_gets_none_but_keeps_its_bounds() {
     let body: Value = serde_json::from_str(&sent(call).await.body).unwrap();
     assert_eq!(
         body["generationConfig"],
-        json!({"maxOutputTokens": 100, "stopSequences": ["END"], "responseMimeType": "application/json"})
+        json!({"seed": 7, "maxOutputTokens": 100, "stopSequences": ["END"], "responseMimeType": "application/json"})
     );
 }
 

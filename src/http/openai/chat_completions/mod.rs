@@ -5,10 +5,10 @@ mod request;
 mod response;
 
 use actix_web::http::header::ContentType;
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use muster_core::ids::{IdKind, new_id};
 use muster_gateway::{AnswerStream, CompletedChat};
-use muster_providers::with_members;
+use muster_providers::{ChatDefaults, with_members};
 use serde_json::Value;
 
 pub use request::ChatCompletionBody;
@@ -16,6 +16,7 @@ pub use response::ChatCompletion;
 
 use crate::app::App;
 use crate::chat;
+use crate::chat::tags::BodyTags;
 use crate::error::sets::{OpenAi, RunErrors};
 use crate::error::{Dialect, HttpError, body as error_body};
 use crate::guard::{ChatB, Metered};
@@ -25,13 +26,15 @@ use response::UsageB;
 
 /// Create a chat completion
 ///
-/// Returns a chat completion in OpenAI's format. If a provider fails, the next provider of the chain is tried; after
-/// the first content of a stream, a failure ends the stream with an `error` object and without `[DONE]`.
+/// Returns a chat completion in OpenAI's format. If a provider fails, the next one of the model is tried, and other
+/// models only as the operator allows; after the first content of a stream, a failure ends the stream with an `error`
+/// object and without `[DONE]`. The headers `X-Muster-Provider`, `X-Muster-Model` and `X-Muster-Fallback` (`none`,
+/// `provider`, `model`) name what answered, as they do for every route that calls a model.
 ///
 /// `logprobs`, `top_logprobs`, `logit_bias`, `functions`, `function_call`, `verbosity`, `reasoning_effort`,
 /// `prompt_cache_key`, `prompt_cache_retention` and `safety_identifier` are forwarded unchanged to a provider with an
-/// OpenAI-compatible API; a provider without one rejects the first six with `unsupported_value`. `store`, `metadata` and
-/// `service_tier` are accepted without effect. Any other field is rejected with `unsupported_value`, unless the settings
+/// OpenAI-compatible API; a provider without one rejects the first six with `unsupported_value`. `store` and
+/// `service_tier` are accepted without effect, as is `metadata` except for `metadata.tags`. Any other field is rejected with `unsupported_value`, unless the settings
 /// of the provider name it, because its cost is not known. Of two fields with one name the last counts.
 ///
 /// A stream whose first content takes long begins with comment lines; a failure after them is an `error` object.
@@ -46,7 +49,10 @@ pub async fn complete(
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body, sent, reservation, .. } = request;
     chat::check_extensions(&app, &body.extensions)?;
-    let call = chat::gateway_request(&http, Some(body.model.clone()), body.request(sent), &reservation);
+    http.extensions_mut().insert(BodyTags(body.tags.clone()));
+    let temperature = app.live().config.chat.default_temperature.value();
+    let request = body.request(sent, ChatDefaults { temperature, ..chat::defaults(&app) });
+    let call = chat::gateway_request(&http, Some(body.model.clone()), request, &reservation)?;
     let (id, created) = (new_id(IdKind::ChatCompletion), app.clock.now().seconds());
     if body.stream {
         let (clock, now) = (app.clock.clone(), app.clock.clone());

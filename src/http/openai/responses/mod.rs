@@ -5,7 +5,7 @@ mod items;
 mod request;
 mod response;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use muster_gateway::AnswerStream;
 
 pub use request::ResponsesBody;
@@ -13,6 +13,7 @@ pub use response::ResponseObject;
 
 use crate::app::App;
 use crate::chat;
+use crate::chat::tags::BodyTags;
 use crate::error::HttpError;
 use crate::error::sets::{OpenAi, RunErrors};
 use crate::guard::{ChatB, Metered};
@@ -23,8 +24,8 @@ use events::ResponseEvents;
 ///
 /// Returns a response in the format of OpenAI's Responses API, without stored state: `input` contains the whole
 /// conversation. `previous_response_id`, `conversation`, `prompt`, `background: true` and tools that run on OpenAI's
-/// servers are rejected with `unsupported_value`. `store` is accepted and returned as `false`. `include`, `reasoning`,
-/// `service_tier`, `prompt_cache_key`, `max_tool_calls`, `stream_options` and a verbosity are accepted without effect.
+/// servers are rejected with `unsupported_value`. `store` is accepted and returned as `false`. `include`, all of
+/// `reasoning` but its `effort`, `service_tier`, `prompt_cache_key`, `max_tool_calls`, `stream_options` and a verbosity are accepted without effect.
 ///
 /// The events of a stream are numbered from 0. A failure during a stream is `response.failed`, followed by an `error`
 /// event.
@@ -37,7 +38,8 @@ pub async fn create(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body, reservation, .. } = request;
-    let call = chat::gateway_request(&http, Some(body.model.clone()), body.request(), &reservation);
+    http.extensions_mut().insert(BodyTags(body.tags.clone()));
+    let call = chat::gateway_request(&http, Some(body.model.clone()), body.request(), &reservation)?;
     let created = app.clock.now();
     if body.stream {
         let (fields, clock) = (body.repeated_fields(), app.clock.clone());

@@ -15,7 +15,6 @@ use crate::chat;
 use crate::chat::read::{fit_choice, is_tool_name, tools_of};
 use crate::guard::Priced;
 
-const DEFAULT_MAX_TOKENS: u32 = 2000;
 const MAX_TOOL_NAME: usize = 64;
 const MAX_METADATA: usize = 16;
 
@@ -31,8 +30,8 @@ pub struct RepeatedFields {
     pub temperature: Option<f64>,
     /// Nucleus sampling, 0 to 1; null if the provider's default applied.
     pub top_p: Option<f64>,
-    /// Maximum number of completion tokens; 2000 by default.
-    pub max_output_tokens: u32,
+    /// Maximum number of completion tokens; null if none was requested.
+    pub max_output_tokens: Option<u32>,
     /// Choice of tools; `auto` by default.
     #[schema(value_type = crate::schema::WordOrObject)]
     pub tool_choice: Value,
@@ -50,7 +49,7 @@ pub struct RepeatedFields {
 
 /// An input to which the model responds.
 #[derive(Debug, Default, Request)]
-#[request(takes_images, first = refuse_state, example = {
+#[request(open, takes_images, first = refuse_state, example = {
     "model": "standard", "input": "Which shelters are open tonight?"
 })]
 pub struct ResponsesBody {
@@ -76,8 +75,8 @@ pub struct ResponsesBody {
     pub temperature: Option<f64>,
     #[request(range = 0.0..=1.0)]
     pub top_p: Option<f64>,
+    /// Maximum number of completion tokens. There is no default: the model's own maximum applies.
     #[request(range = 1..=10_000_000)]
-    #[schema(default = 2000)]
     pub max_output_tokens: Option<u32>,
     /// `{"format": {"type": "text" | "json_object" | "json_schema", "name", "schema", "strict"?}}`.
     #[request(with = text_format, default, schema = Object)]
@@ -86,9 +85,15 @@ pub struct ResponsesBody {
     pub stream: bool,
     #[request(with = user)]
     pub user: Option<String>,
-    /// Metadata returned with the response: up to 16 texts by name.
+    /// Metadata returned with the response: up to 16 texts by name. The usage is reported under the tags of `tags`, separated
+    /// by commas.
     #[request(check = few)]
     pub metadata: Option<BTreeMap<String, String>>,
+    /// Tags of `metadata`.
+    #[request(with = chat::tags::of_metadata, default, hidden)]
+    pub tags: Vec<String>,
+    #[request(with = effort, hidden)]
+    effort: Option<String>,
     /// Fields that are returned unchanged.
     #[request(with = as_sent, default, hidden)]
     sent: AsSent,
@@ -111,6 +116,11 @@ fn as_sent(fields: &mut Fields<'_>, _: &str) -> Option<AsSent> {
         text: sent("text"),
         reasoning: sent("reasoning"),
     })
+}
+
+/// Reads how much a model that thinks should think.
+fn effort(fields: &mut Fields<'_>, _: &str) -> Option<String> {
+    fields.object("reasoning", |reasoning| reasoning.string("effort")).flatten()
 }
 
 /// Reads the identifier of the end user by either of its names.
@@ -212,10 +222,6 @@ fn tool_choice(fields: &mut Fields<'_>, name: &str, tools: &[Tool]) -> Option<To
 }
 
 impl ResponsesBody {
-    fn limit(&self) -> u32 {
-        self.max_output_tokens.unwrap_or(DEFAULT_MAX_TOKENS)
-    }
-
     /// Returns the fields of the request that the response repeats.
     pub fn repeated_fields(&self) -> RepeatedFields {
         let AsSent { tool_choice, tools, text, reasoning } = &self.sent;
@@ -225,7 +231,7 @@ impl ResponsesBody {
             parallel_tool_calls: self.parallel_tool_calls.unwrap_or(true),
             temperature: self.temperature,
             top_p: self.top_p,
-            max_output_tokens: self.limit(),
+            max_output_tokens: self.max_output_tokens,
             tool_choice: tool_choice.clone().unwrap_or_else(|| json!("auto")),
             tools: tools.as_ref().and_then(Value::as_array).cloned().unwrap_or_default(),
             text: text.clone().unwrap_or_else(|| json!({ "format": { "type": "text" } })),
@@ -246,7 +252,8 @@ impl ResponsesBody {
                 top_p: single(self.top_p),
                 ..Sampling::default()
             },
-            max_tokens: Some(self.limit()),
+            max_tokens: self.max_output_tokens,
+            effort: self.effort.clone(),
             format: self.text.clone(),
             user: self.user.clone(),
             tools: self.tools.clone(),
@@ -266,7 +273,7 @@ impl Priced for ResponsesBody {
             format: &self.text,
             unparsed_bytes: 0,
         };
-        chat::estimate(app, &parts, self.limit())
+        chat::estimate(app, &parts, chat::answer_tokens(app, self.max_output_tokens))
     }
 }
 
@@ -372,11 +379,8 @@ mod tests {
         let hints = json!({ "store": true, "include": ["reasoning.encrypted_content"], "truncation": "disabled",
             "reasoning": { "effort": "low" }, "background": false, "previous_response_id": null, "text": {},
             "service_tier": "auto", "max_tool_calls": 3, "top_logprobs": 0, "tools": [] });
-        let expected = ChatRequest {
-            messages: vec![Message::text(Role::User, "hi")],
-            max_tokens: Some(2000),
-            ..ChatRequest::default()
-        };
+        let expected =
+            ChatRequest { messages: vec![Message::text(Role::User, "hi")], max_tokens: None, ..ChatRequest::default() };
         assert_eq!(read(json!("hi"), hints), expected);
     }
 
@@ -388,7 +392,7 @@ mod tests {
         assert_eq!(
             repeated,
             json!({ "instructions": null, "metadata": { "k": "v" }, "parallel_tool_calls": true, "temperature": null,
-                "top_p": null, "max_output_tokens": 2000, "tool_choice": "required", "tools": tools,
+                "top_p": null, "max_output_tokens": null, "tool_choice": "required", "tools": tools,
                 "text": { "format": { "type": "text" } }, "reasoning": null, "truncation": "disabled", "user": null })
         );
     }

@@ -1,7 +1,7 @@
 //! Artifacts and signing keys.
 
 use muster_auth::{PublicKey, TokenError, manifest};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::{FirmwareState, truncated};
 use crate::firmware::artifact::{Artifact, ArtifactState, Blocks, Manifest, SigningKey};
@@ -178,8 +178,17 @@ impl FirmwareState {
             error => Threat::ImageNotAuthentic
                 .refusal(format!("the manifest's signature does not hold ({error}): sign it anew, and verify again")),
         })?;
-        let signed_manifest: Manifest = serde_json::from_slice(&signed.payload)
-            .map_err(|error| Threat::ImageFormat.refusal(format!("what is signed is no manifest: {error}")))?;
+        let no_manifest =
+            |error: serde_json::Error| Threat::ImageFormat.refusal(format!("what is signed is no manifest: {error}"));
+        let signed_object: Map<String, Value> = serde_json::from_slice(&signed.payload).map_err(no_manifest)?;
+        // A misspelt condition, such as the least sequence of a device, must not be lost.
+        let known = serde_json::to_value(&artifact.manifest).unwrap_or_default();
+        if let Some(name) = signed_object.keys().find(|name| known.get(name).is_none()) {
+            let known: Vec<&str> = known.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+            let why = muster_names::unknown("field", name, &known);
+            return Err(Threat::ImageFormat.refusal(format!("what is signed is no manifest: {why}")));
+        }
+        let signed_manifest: Manifest = serde_json::from_value(Value::Object(signed_object)).map_err(no_manifest)?;
         if signed_manifest != artifact.manifest {
             let message = "the manifest differs from the artifact's record: sign the record's fields, and verify again";
             return Err(Threat::ImageNotAuthentic.refusal(message));
@@ -316,6 +325,11 @@ impl FirmwareState {
 /// Returns a public key by its `x`.
 pub fn public(x: &str) -> Option<PublicKey> {
     PublicKey::from_jwk(&json!({ "kty": "OKP", "crv": "Ed25519", "x": x })).ok()
+}
+
+/// Returns whether a text is the `x` of an Ed25519 public key, as settings name it.
+pub fn is_public_key(x: &str) -> bool {
+    public(x).is_some()
 }
 
 /// Returns the key of an image's block hashes in the store.

@@ -8,7 +8,7 @@ mod rollback;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-pub use artifacts::{Hashed, MANIFEST_TYP, NewArtifact, blocks_key, public};
+pub use artifacts::{Hashed, MANIFEST_TYP, NewArtifact, blocks_key, is_public_key, public};
 pub use device_jobs::{DeviceArtifact, DeviceJob};
 pub use jobs::{JobActionRequest, NewJob};
 
