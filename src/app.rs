@@ -202,7 +202,7 @@ impl App {
             Some(till),
         );
 
-        let metrics = Metrics::new().map_err(|error| failed("metrics")(&error))?;
+        let metrics = Metrics::new(&config.telemetry.tag_labels).map_err(|error| failed("metrics")(&error))?;
         let otel = Otel::new(&config.telemetry).map_err(|error| failed("telemetry")(&error))?;
         let (snapshots, store_path) = (snapshots(&config, &sled), config.store.path.clone());
         let (live, watched) = watch::channel(Arc::new(Live { config, source, chain, served }));
@@ -215,6 +215,7 @@ impl App {
             feed: &feed,
             engines: &engines,
             live: &watched,
+            keys: &keys,
             metrics: &metrics,
         };
         let agency = AgentPlatform::start(&config, &dependencies)?;

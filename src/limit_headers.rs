@@ -4,9 +4,10 @@ use actix_web::HttpMessage;
 use actix_web::dev::ServiceResponse;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use muster_core::Millis;
+use muster_gateway::CacheUse;
 use muster_limits::{LimitUnit, LimitView, RuleView};
 
-use crate::chat::AnsweredBy;
+use crate::chat::{AnsweredBy, cached};
 use crate::error::Dialect;
 
 /// The limits that a request was checked against, kept until its response is sent.
@@ -23,6 +24,10 @@ pub fn add<B>(response: &mut ServiceResponse<B>, dialect: Dialect) {
     let answered = response.request().extensions().get::<AnsweredBy>().cloned();
     for (name, value) in answered.iter().flat_map(AnsweredBy::headers) {
         put(response.headers_mut(), name, value.to_owned());
+    }
+    let cache = response.request().extensions().get::<CacheUse>().copied().unwrap_or_default();
+    for (name, value) in cached::headers(cache) {
+        put(response.headers_mut(), name, value);
     }
     let judged = response.request().extensions().get::<Judged>().cloned();
     let Some(judged) = judged else { return };

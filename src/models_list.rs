@@ -1,12 +1,34 @@
 //! The list of models, as both AI interfaces show it.
 
 use muster_gateway::Chain;
+use muster_identity::keys::KeyRecord;
 use muster_models::{EmbedModel, ModelStatus};
 use muster_providers::{EMBEDDED_PROVIDER, ListedEmbedding, ListedModel};
+use muster_request::Request;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
+use crate::chat::payer;
+
+/// Which models a list contains.
+#[derive(Debug, Request)]
+#[request(query, open)]
+pub struct ModelsQuery {
+    /// `true`: only models whose provider has credentials. `false`: all models. By default as `[models]
+    /// list_unconfigured` of the settings says: all.
+    pub configured: Option<bool>,
+}
+
+impl ModelsQuery {
+    /// Returns whether models without credentials are left out.
+    pub fn leaves_out(&self, app: &App) -> bool {
+        self.configured.unwrap_or(!app.live().config.models.list_unconfigured)
+    }
+}
+
+/// Status of a model whose provider has no credentials.
+pub const UNCONFIGURED: &str = "unconfigured";
 
 /// USD for a million tokens.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -37,14 +59,18 @@ pub struct ModelView {
 /// Assumed context size of a model that is not in the catalogue.
 const UNKNOWN_CONTEXT: u32 = 8192;
 
-/// Returns every chat model that can be requested, those of the catalogue first.
-pub fn list(app: &App) -> Vec<ModelView> {
+/// Returns every chat model that a key may request, those of the catalogue first.
+pub fn list(app: &App, key: &KeyRecord) -> Vec<ModelView> {
+    let rules = payer::rules(&app.keys, key);
     let chain = app.live().chain.clone();
     let missing = match app.model.status() {
         ModelStatus::Absent { mend } => Some(mend),
         ModelStatus::Loading { .. } | ModelStatus::Ready | ModelStatus::Failed { .. } => None,
     };
-    let listed = app.live().registry().list().into_iter().map(|mut model| {
+    let live = app.live();
+    let registry = live.registry();
+    let allowed = |id: &str, provider: &str| rules.allow_all() || registry.allows_listed(&rules, id, provider);
+    let listed = registry.list().into_iter().filter(|model| allowed(&model.id, &model.provider)).map(|mut model| {
         if model.provider == EMBEDDED_PROVIDER && missing.is_some() {
             model.configured = false;
             model.setting.clone_from(&missing);
@@ -54,14 +80,19 @@ pub fn list(app: &App) -> Vec<ModelView> {
     listed.collect()
 }
 
-/// Returns every embedding model that can be requested.
-pub fn embeddings(app: &App) -> Vec<(ModelView, u32)> {
+/// Returns every embedding model that a key may request.
+pub fn embeddings(app: &App, key: &KeyRecord) -> Vec<(ModelView, u32)> {
+    let rules = payer::rules(&app.keys, key);
     let chain = app.live().chain.clone();
     let missing = match app.embedder.status() {
         ModelStatus::Absent { mend } => Some(mend),
         ModelStatus::Loading { .. } | ModelStatus::Ready | ModelStatus::Failed { .. } => None,
     };
-    let listed = app.live().registry().list_embeddings().into_iter().map(|model| {
+    let live = app.live();
+    let registry = live.registry();
+    let allowed = |id: &str, provider: &str| rules.allow_all() || registry.allows_listed(&rules, id, provider);
+    let listed = registry.list_embeddings().into_iter();
+    let listed = listed.filter(|model| allowed(&model.entry.id, &model.provider)).map(|model| {
         let ListedEmbedding { entry, provider, mut configured, mut setting } = model;
         if provider == EMBEDDED_PROVIDER && missing.is_some() {
             configured = false;
@@ -86,7 +117,7 @@ pub fn embeddings(app: &App) -> Vec<(ModelView, u32)> {
 
 fn status(configured: bool, chain: &Chain, provider: &str, model: &str) -> &'static str {
     match configured {
-        false => "unconfigured",
+        false => UNCONFIGURED,
         true if chain.circuit_open(provider, model) => "open_circuit",
         true => "available",
     }

@@ -190,6 +190,7 @@ pub fn options(config: &Config) -> ChainOptions {
         max_attempts: chain.max_attempts,
         retries: chain.retries,
         failover_after_start: chain.failover_after_start,
+        cache_bytes: config.cache.max_bytes,
         balance: match chain.balance {
             config::Balance::Order => Balance::Order,
             config::Balance::Weight => Balance::Weight,

@@ -276,7 +276,8 @@ async fn reload_at(mut hangup: Signal, app: web::Data<App>) {
 }
 
 /// Response headers that pages of the permitted origins may read, besides those that every page may.
-const EXPOSED: [&str; 31] = [
+const EXPOSED: [&str; 33] = [
+    "age",
     "anthropic-ratelimit-requests-limit",
     "anthropic-ratelimit-requests-remaining",
     "anthropic-ratelimit-requests-reset",
@@ -295,6 +296,7 @@ const EXPOSED: [&str; 31] = [
     "upload-length",
     "upload-offset",
     "www-authenticate",
+    "x-muster-cache",
     "x-muster-circuit",
     "x-muster-fallback",
     "x-muster-model",

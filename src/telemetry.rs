@@ -1,13 +1,16 @@
 //! Logs as text or JSON, and metrics in Prometheus' text format.
 
+use std::collections::HashSet;
 use std::io::IsTerminal;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use muster_gateway::{Attempt, CacheUse, Spend};
 use muster_providers::Usage;
 use muster_tasks::task::KillLatency;
 use prometheus::{
-    Encoder, Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder,
+    CounterVec, Encoder, Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry,
+    TextEncoder,
 };
 use tracing_subscriber::{EnvFilter, reload};
 
@@ -57,14 +60,41 @@ fn remember<S: 'static>(handle: reload::Handle<EnvFilter, S>) {
     let _ = LEVEL.set(Box::new(move |filter| handle.reload(filter).map_err(|error| error.to_string())));
 }
 
+/// Checks the log level.
+///
+/// # Errors
+/// It is no level and no list of directives.
+pub fn check_level(log: &Log) -> Result<(), String> {
+    filter(log).map(drop)
+}
+
 fn filter(log: &Log) -> Result<EnvFilter, String> {
     // The filter reads a bare word as a target, so a misspelt level would silence everything.
     let levels = ["off", "error", "warn", "info", "debug", "trace"];
     if let Some(word) = log.level.split(',').map(str::trim).find(|part| !part.contains('=') && !levels.contains(part)) {
-        return Err(format!("log.level: `{word}` is none of {}", levels.join(", ")));
+        return Err(format!("`{word}` is none of {}", levels.join(", ")));
     }
     // llama.cpp logs a page about each model it loads.
-    EnvFilter::try_new(format!("llama-cpp-2=warn,{}", log.level)).map_err(|error| format!("log.level: {error}"))
+    EnvFilter::try_new(format!("llama-cpp-2=warn,{}", log.level)).map_err(|error| error.to_string())
+}
+
+/// Largest number of teams with labels of their own.
+const MAX_TEAM_LABELS: usize = 500;
+/// Label of teams and tags without one of their own.
+const OTHER: &str = "other";
+
+/// Whom the cost of an answer is counted under in metrics.
+#[derive(Debug, Clone, Default)]
+pub struct Spent {
+    team: Option<String>,
+    tags: Vec<String>,
+}
+
+impl Spent {
+    pub fn by(spend: Option<&Spend>) -> Self {
+        let team = spend.and_then(|spend| spend.team.as_ref()).map(|team| team.id.clone());
+        Self { team, tags: spend.map(|spend| spend.tags.clone()).unwrap_or_default() }
+    }
 }
 
 /// The server's own counters. Values that actors hold are read when metrics are requested.
@@ -77,13 +107,23 @@ pub struct Metrics {
     kills: Histogram,
     memory_searches: HistogramVec,
     memory_writes: IntCounterVec,
+    cost: CounterVec,
+    team_cost: CounterVec,
+    tag_cost: CounterVec,
+    tag_requests: IntCounterVec,
+    attempts: IntCounterVec,
+    cached: IntCounterVec,
+    /// Teams that have labels of their own.
+    teams: Arc<Mutex<HashSet<String>>>,
+    /// Tags that have labels of their own.
+    tags: Arc<[String]>,
     pub(crate) gauges: IntGaugeVec,
 }
 
 impl Metrics {
     /// # Errors
     /// A metric is defined twice, which is a mistake in this file.
-    pub fn new() -> Result<Self, prometheus::Error> {
+    pub fn new(tags: &[String]) -> Result<Self, prometheus::Error> {
         let registry = Registry::new();
         let requests = IntCounterVec::new(
             Opts::new("muster_http_requests_total", "Requests by route and status."),
@@ -115,6 +155,24 @@ impl Metrics {
         )?;
         let gauges =
             IntGaugeVec::new(Opts::new("muster_state", "What the parts of the server report."), &["part", "name"])?;
+        let counter = |name, help, labels: &[&str]| CounterVec::new(Opts::new(name, help), labels);
+        let count = |name, help, labels: &[&str]| IntCounterVec::new(Opts::new(name, help), labels);
+        let cost = counter("muster_cost_usd_total", "Cost of answers in USD.", &["provider", "model"])?;
+        let team_cost = counter("muster_team_cost_usd_total", "Cost of answers in USD by team.", &["team"])?;
+        let tag_cost = counter("muster_tag_cost_usd_total", "Cost of answers in USD by tag of the request.", &["tag"])?;
+        let tag_requests = count("muster_tag_requests_total", "Answered requests by tag.", &["tag"])?;
+        let attempts = count(
+            "muster_provider_attempts_total",
+            "Calls of providers by outcome, and those that were not made, such as of open circuits.",
+            &["provider", "model", "outcome"],
+        )?;
+        let cached = count("muster_cache_requests_total", "Requests that used the response cache.", &["result"])?;
+        for counter in [&cost, &team_cost, &tag_cost] {
+            registry.register(Box::new(counter.clone()))?;
+        }
+        for counter in [&tag_requests, &attempts, &cached] {
+            registry.register(Box::new(counter.clone()))?;
+        }
         registry.register(Box::new(requests.clone()))?;
         registry.register(Box::new(durations.clone()))?;
         registry.register(Box::new(tokens.clone()))?;
@@ -122,7 +180,24 @@ impl Metrics {
         registry.register(Box::new(memory_searches.clone()))?;
         registry.register(Box::new(memory_writes.clone()))?;
         registry.register(Box::new(gauges.clone()))?;
-        Ok(Self { registry, requests, durations, tokens, kills, memory_searches, memory_writes, gauges })
+        Ok(Self {
+            registry,
+            requests,
+            durations,
+            tokens,
+            kills,
+            memory_searches,
+            memory_writes,
+            cost,
+            team_cost,
+            tag_cost,
+            tag_requests,
+            attempts,
+            cached,
+            teams: Arc::default(),
+            tags: tags.into(),
+            gauges,
+        })
     }
 
     pub fn request(&self, method: &str, route: &str, status: u16, took: Duration) {
@@ -133,6 +208,48 @@ impl Metrics {
     pub fn tokens(&self, provider: &str, model: &str, usage: Usage) {
         self.tokens.with_label_values(&[provider, model, "prompt"]).inc_by(usage.prompt_tokens.into());
         self.tokens.with_label_values(&[provider, model, "completion"]).inc_by(usage.completion_tokens.into());
+    }
+
+    /// Counts the cost of an answer; 0 if its price is unknown.
+    pub fn spent(&self, spent: &Spent, provider: &str, model: &str, cost_nanos: Option<u64>) {
+        let usd = cost_nanos.unwrap_or(0) as f64 / 1e9;
+        self.cost.with_label_values(&[provider, model]).inc_by(usd);
+        if let Some(team) = &spent.team {
+            self.team_cost.with_label_values(&[self.team_label(team)]).inc_by(usd);
+        }
+        // Several tags without a label of their own count once.
+        let labels = |tag: &String| self.tags.iter().find(|known| *known == tag).map_or(OTHER, String::as_str);
+        let labels: HashSet<&str> = spent.tags.iter().map(labels).collect();
+        for tag in labels {
+            self.tag_cost.with_label_values(&[tag]).inc_by(usd);
+            self.tag_requests.with_label_values(&[tag]).inc();
+        }
+    }
+
+    /// Returns the label of a team: the first ones have one of their own.
+    fn team_label<'a>(&self, team: &'a str) -> &'a str {
+        let mut teams = self.teams.lock().unwrap_or_else(PoisonError::into_inner);
+        if teams.contains(team) || (teams.len() < MAX_TEAM_LABELS && teams.insert(team.to_owned())) {
+            team
+        } else {
+            OTHER
+        }
+    }
+
+    /// Counts calls of providers by how they ended.
+    pub fn attempts<'a>(&self, attempts: &'a [Attempt], label: impl Fn(&'a str) -> &'a str) {
+        for Attempt { provider, model, outcome, .. } in attempts {
+            self.attempts.with_label_values(&[provider.as_str(), label(model), outcome.name()]).inc();
+        }
+    }
+
+    /// Counts how a request used the response cache.
+    pub fn cache(&self, used: CacheUse) {
+        match used {
+            CacheUse::Off => {}
+            CacheUse::Miss => self.cached.with_label_values(&["miss"]).inc(),
+            CacheUse::Hit { .. } => self.cached.with_label_values(&["hit"]).inc(),
+        }
     }
 
     /// Records the time from a kill to the stop of the task's step.

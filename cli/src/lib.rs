@@ -7,7 +7,9 @@
 
 mod arguments;
 mod backup;
+mod connection;
 mod doctor;
+mod firmware;
 mod keys;
 mod local;
 mod login;
@@ -16,9 +18,11 @@ mod monitor;
 mod progress;
 mod prompt;
 mod sealed;
+mod service_accounts;
 mod session;
 mod signing;
 mod simulate;
+mod teams;
 mod terminal;
 mod users;
 mod verify;
@@ -35,9 +39,11 @@ use arguments::{Cli, Command};
 pub use arguments::{EngineWorkerArgs, ServeArgs, Settings};
 pub use doctor::Finding;
 pub use keys::KeysCommand;
-pub use local::{LocalServer, MissingFiles};
+pub use local::{CheckedManifest, LocalServer, MissingFiles};
 pub use prompt::read_password;
+pub use service_accounts::{CreateServiceAccountArgs, ServiceAccountsCommand};
 pub use signing::SigningCommand;
+pub use teams::TeamsCommand;
 pub use users::{CreateUserArgs, UsersCommand};
 
 /// What commands take from the environment of the process.
@@ -78,7 +84,10 @@ pub fn run(environment: &Environment, server: &impl LocalServer) -> ExitCode {
     match command {
         Command::Serve(args) => exit(server.serve(&args)),
         Command::Keys(args) => keys::run(args, environment, server),
+        Command::Teams(args) => teams::run(args, environment, server),
         Command::Users(args) => users::run(args, environment, server),
+        Command::ServiceAccounts(args) => service_accounts::run(args, environment, server),
+        Command::Firmware(args) => firmware::run(args, server),
         Command::Signing(args) => signing::run(&args, environment, server),
         Command::Login(args) => login::login(&args, environment),
         Command::Logout(args) => login::logout(&args, environment),

@@ -2,9 +2,10 @@
 
 use futures::future::BoxFuture;
 use muster_gateway::{Chain, ChainError, GatewayChatRequest};
-use muster_limits::ledger::nanos_of_usd;
+use muster_identity::keys::Keys;
 use muster_tasks::agent::{ChainModels, ModelStream, Models, SettleCallback};
 
+use crate::chat::payer;
 use crate::live::LiveReader;
 
 type Now = Box<dyn Fn() -> Chain + Send + Sync>;
@@ -14,12 +15,13 @@ type Now = Box<dyn Fn() -> Chain + Send + Sync>;
 pub(super) struct LiveModels {
     chain: ChainModels<Now>,
     live: LiveReader,
+    keys: Keys,
 }
 
 impl LiveModels {
-    pub(super) fn new(live: LiveReader) -> Self {
+    pub(super) fn new(live: LiveReader, keys: Keys) -> Self {
         let watched = live.clone();
-        Self { chain: ChainModels::new(Box::new(move || watched.now().chain.clone())), live }
+        Self { chain: ChainModels::new(Box::new(move || watched.now().chain.clone())), live, keys }
     }
 }
 
@@ -37,8 +39,8 @@ impl Models for LiveModels {
         mut request: GatewayChatRequest,
         settle: SettleCallback,
     ) -> BoxFuture<'static, Result<ModelStream, ChainError>> {
-        if let Some(owner) = request.spend.as_mut().and_then(|spend| spend.owner.as_mut()) {
-            owner.limit = self.live.now().config.budget.of_owner(&owner.id).map(nanos_of_usd);
+        if let Some(spend) = &mut request.spend {
+            payer::refresh(&self.keys, &self.live.now().config.budget, spend);
         }
         self.chain.stream(request, settle)
     }

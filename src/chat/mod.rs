@@ -1,6 +1,9 @@
 //! Chat for all dialects: calls the provider chain, settles reserved tokens and records usage.
 
+pub mod cached;
+pub mod payer;
 pub mod read;
+pub mod tags;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,11 +11,10 @@ use std::time::Duration;
 use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use muster_core::{Error, Kind};
 use muster_gateway::{
-    AnswerStream, Chain, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest, OwnerBudget,
+    AnswerStream, CacheUse, Chain, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest,
     Settlement, Spend, StreamEnd, Substitute,
 };
 use muster_limits::Estimate;
-use muster_limits::ledger::nanos_of_usd;
 use muster_providers::{ChatDefaults, ChatRequest, EmbedInput, EmbedRequest, PromptParts, Usage, image_tokens_at_most};
 
 use crate::app::App;
@@ -21,6 +23,7 @@ use crate::guard::{Caller, Reservation};
 use crate::otel::{self, ChatSpan, Operation};
 use crate::respond::RequestId;
 use crate::sse::{self, Frames, StreamForm};
+use crate::telemetry::Spent;
 use crate::tokens::{self, CountFor};
 
 pub use read::{messages, tool_choice, tools};
@@ -41,18 +44,27 @@ pub async fn complete(
     let reservation = reservation.sent();
     let chain = app.live().chain.clone();
     let span = app.otel.as_ref().map(|otel| ChatSpan::begin(otel, &chain, &call));
+    let spent = Spent::by(call.spend.as_ref());
     let answer = match chain.complete(call).await {
         Ok(answer) => answer,
         Err(refused) => {
             reservation.settle(0);
+            app.metrics.attempts(&refused.attempts, |model| label(&chain, model));
             if let Some(span) = &span {
                 span.refused(&refused);
             }
             return Err(HttpError::from(refused));
         }
     };
-    reservation.settle(answer.usage.total());
-    app.metrics.tokens(&answer.provider_id, label(&chain, &answer.model_id), answer.usage);
+    app.metrics.attempts(&answer.attempts, |model| label(&chain, model));
+    app.metrics.cache(answer.cache);
+    http.extensions_mut().insert(answer.cache);
+    // A cached answer costs no tokens: its usage is that of the first one.
+    let usage = if matches!(answer.cache, CacheUse::Hit { .. }) { Usage::default() } else { answer.usage };
+    reservation.settle(usage.total());
+    let model = label(&chain, &answer.model_id);
+    app.metrics.tokens(&answer.provider_id, model, usage);
+    app.metrics.spent(&spent, &answer.provider_id, model, answer.cost_nanos);
     let answered = AnsweredBy::new(&answer.provider_id, &answer.model_id, answer.substitute);
     http.extensions_mut().insert(AnsweredBy { despite_open: answer.despite_open, ..answered });
     if let Some(span) = &span {
@@ -75,6 +87,7 @@ pub async fn stream<F: Frames + Unpin + 'static>(
     let chain = live.chain.clone();
     let span = app.otel.as_ref().map(|otel| Arc::new(ChatSpan::begin(otel, &chain, &call)));
     let (settled, labels) = (span.clone(), chain.clone());
+    let (spent, tried, attempts) = (Spent::by(call.spend.as_ref()), chain.clone(), metrics.clone());
     let settle = move |end: Settlement| {
         if let Some(span) = &settled {
             span.settled(&end);
@@ -86,10 +99,14 @@ pub async fn stream<F: Frames + Unpin + 'static>(
         }
         if let (Some(provider), Some(model)) = (&end.provider_id, &end.model_id) {
             metrics.tokens(provider, label(&labels, model), end.usage);
+            metrics.spent(&spent, provider, label(&labels, model), end.cost_nanos);
         }
     };
     let opening = async move {
         let streaming = chain.stream(call, settle).await;
+        let made = streaming.as_ref().map_or_else(|refused| &refused.attempts, |streaming| &streaming.attempts);
+        attempts.attempts(made, |model| label(&tried, model));
+        attempts.cache(streaming.as_ref().map_or(CacheUse::Off, |streaming| streaming.cache));
         match (&span, &streaming) {
             (Some(span), Ok(streaming)) => span.opened(&streaming.attempts),
             (Some(span), Err(refused)) => span.refused(refused),
@@ -180,12 +197,15 @@ pub fn answer_tokens(app: &App, requested: Option<u32>) -> u32 {
 }
 
 /// Builds the call of the provider chain for a request.
+///
+/// # Errors
+/// `Invalid` for tags of a wrong form.
 pub fn gateway_request(
     http: &HttpRequest,
     model: Option<String>,
     mut request: ChatRequest,
     reservation: &Reservation,
-) -> GatewayChatRequest {
+) -> Result<GatewayChatRequest, HttpError> {
     // Tokens beyond the reservation must not be generated, counted over all choices of the request. Where no bound is
     // sent, what is generated is charged afterwards.
     let answers = request.choices();
@@ -200,7 +220,9 @@ pub fn gateway_request(
         completion_tokens: request.max_tokens.unwrap_or(LONGEST_ANSWER).saturating_mul(answers),
         estimated: true,
     };
-    GatewayChatRequest {
+    let spend = spend(http, max_usage)?;
+    let cache = cache_policy(http);
+    Ok(GatewayChatRequest {
         models: model.into_iter().collect(),
         request: Arc::new(request),
         request_id: request_id(http),
@@ -208,22 +230,25 @@ pub fn gateway_request(
         deadline: None,
         retries: None,
         hedge_after: None,
-        spend: spend(http, max_usage),
-    }
+        spend,
+        cache,
+    })
 }
 
-/// Returns whose budget a request is charged to.
-fn spend(http: &HttpRequest, max_usage: Usage) -> Option<Spend> {
-    let extensions = http.extensions();
-    let key = &extensions.get::<Caller>()?.key;
-    let limit = http.app_data::<web::Data<App>>().and_then(|app| app.live().config.budget.of_owner(&key.owner));
-    Some(Spend {
-        key_id: key.id.clone(),
-        key_limit: key.budget_usd.map(nanos_of_usd),
-        owner: Some(OwnerBudget { id: key.owner.clone(), limit: limit.map(nanos_of_usd) }),
-        call_limit: None,
-        max_usage,
-    })
+/// Returns whose budgets a request is charged to, and which models they allow.
+fn spend(http: &HttpRequest, max_usage: Usage) -> Result<Option<Spend>, HttpError> {
+    let tags = tags::of(http)?;
+    let paid = |app: &web::Data<App>| {
+        let extensions = http.extensions();
+        let key = &extensions.get::<Caller>()?.key;
+        Some(payer::spend(&app.keys, &app.live().config.budget, key, tags, max_usage))
+    };
+    Ok(http.app_data().and_then(paid))
+}
+
+fn cache_policy(http: &HttpRequest) -> Option<muster_gateway::CachePolicy> {
+    let app = http.app_data::<web::Data<App>>()?;
+    cached::policy(http, app, &http.extensions().get::<Caller>()?.key)
 }
 
 /// Requests embeddings and settles the reservation.
@@ -241,8 +266,9 @@ pub async fn embed(
         request: Arc::new(request),
         request_id: request_id(http),
         traceparent: otel::traceparent(http),
-        spend: spend(http, max_usage),
+        spend: spend(http, max_usage)?,
     };
+    let spent = Spent::by(call.spend.as_ref());
     let chain = app.live().chain.clone();
     let span = app
         .otel
@@ -256,7 +282,10 @@ pub async fn embed(
             let answered = AnsweredBy::new(&embedded.provider_id, &embedded.model_id, embedded.substitute);
             http.extensions_mut().insert(answered);
             reservation.settle(embedded.usage.total());
-            app.metrics.tokens(&embedded.provider_id, label(&chain, &embedded.model_id), embedded.usage);
+            let model = label(&chain, &embedded.model_id);
+            app.metrics.tokens(&embedded.provider_id, model, embedded.usage);
+            app.metrics.spent(&spent, &embedded.provider_id, model, embedded.cost_nanos);
+            app.metrics.attempts(&embedded.attempts, |model| label(&chain, model));
             Ok(embedded)
         }
         Err(refused) => {

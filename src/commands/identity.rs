@@ -1,26 +1,44 @@
-//! `muster keys`, `muster users` and `muster signing` on the data folder, with the actors that the server runs.
+//! `muster keys`, `muster users`, `muster service-accounts` and `muster signing` on the data folder, with the actors that the server runs.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::Arbiter;
-use muster_cli::{CreateUserArgs, KeysCommand, SigningCommand, UsersCommand, read_password};
-use muster_core::Clock;
+use muster_cli::{
+    CreateUserArgs, KeysCommand, ServiceAccountsCommand, SigningCommand, TeamsCommand, UsersCommand, read_password,
+};
 use muster_core::page::PageParams;
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::Tree;
-use muster_identity::keys::{KeyActorOptions, KeyIssuer, KeyRecord, Keys};
-use muster_identity::{By, Identity, NewUser, UserPatch, UserRecord};
+use muster_core::{Clock, Error};
+use muster_identity::keys::{KeyActorOptions, KeyIssuer, KeyRecord, Keys, TeamRecord};
+use muster_identity::{By, Identity, NewUser, ServiceAccountPatch, UserPatch, UserRecord};
 use serde_json::{Value, json};
 
 use crate::app;
 use crate::config::Config;
 use crate::http::auth::KeyChange;
 use crate::http::keys::{CreatedKey, KeyBody};
+use crate::http::service_accounts::{IssuedSecretBody, ServiceAccountBody};
+use crate::http::teams::TeamBody;
 use crate::http::users::UserBody;
 
 /// Runs a subcommand of `muster keys`.
 pub(super) async fn keys(config: &Config, command: KeysCommand) -> Result<Value, String> {
+    with_keys(config, |keys| async move { on_keys(&keys, command).await }).await
+}
+
+/// Runs a subcommand of `muster teams`.
+pub(super) async fn teams(config: &Config, command: TeamsCommand) -> Result<Value, String> {
+    with_keys(config, |keys| async move { on_teams(&keys, command).await.map_err(|error| error.to_string()) }).await
+}
+
+/// Starts the key actor on the data folder, runs `work` and stops it.
+async fn with_keys<F, Fut>(config: &Config, work: F) -> Result<Value, String>
+where
+    F: FnOnce(Keys) -> Fut,
+    Fut: Future<Output = Result<Value, String>>,
+{
     let hint = "is the server running? Then use --server http://127.0.0.1:8080, with an admin key in MUSTER_API_KEY";
     let store = app::open_store(config).map_err(|error| format!("{error}; {hint}"))?;
     let clock = Clock::system();
@@ -28,7 +46,7 @@ pub(super) async fn keys(config: &Config, command: KeysCommand) -> Result<Value,
     let options = KeyActorOptions { store: Arc::clone(&store) as _, clock };
     let keys = Keys::start(&tree.group("keys"), Arbiter::current(), options);
     keys.up().await;
-    let done = on_keys(&keys, command).await;
+    let done = work(keys).await;
     tree.stop().await;
     store.close();
     done
@@ -52,6 +70,11 @@ async fn on_keys(keys: &Keys, command: KeysCommand) -> Result<Value, String> {
                 }
             }
         }
+        KeysCommand::Edit(args) => {
+            let id = args.id.clone();
+            let edited = keys.edit(id, (*args).into(), KeyIssuer::Operator, IfMatch::Any).await;
+            edited.map(|record| body(&record)).map_err(|error| error.to_string())
+        }
         KeysCommand::Rotate { id, grace } => {
             let grace = Duration::from_secs(grace);
             let made = keys.rotate(id, KeyIssuer::Operator, grace).await.map_err(|error| error.to_string())?;
@@ -63,9 +86,75 @@ async fn on_keys(keys: &Keys, command: KeysCommand) -> Result<Value, String> {
     }
 }
 
+async fn on_teams(keys: &Keys, command: TeamsCommand) -> Result<Value, Error> {
+    let body = |team: &TeamRecord| json!(TeamBody::from(team));
+    match command {
+        TeamsCommand::Create(args) => {
+            keys.create_team(args.into(), KeyIssuer::Operator, None).await.map(|(team, _)| body(&team))
+        }
+        TeamsCommand::List => {
+            let teams: Vec<_> = keys.teams(usize::MAX, None).iter().map(|team| body(team)).collect();
+            Ok(json!({ "teams": teams, "next_cursor": null }))
+        }
+        TeamsCommand::Edit(args) => {
+            let id = args.id.clone();
+            keys.edit_team(id, args.into(), KeyIssuer::Operator, IfMatch::Any).await.map(|team| body(&team))
+        }
+        TeamsCommand::Delete { id } => {
+            keys.delete_team(id, KeyIssuer::Operator, IfMatch::Any).await.map(|team| body(&team))
+        }
+    }
+}
+
 /// Runs a subcommand of `muster users`.
 pub(super) async fn users(config: &Config, command: UsersCommand) -> Result<Value, String> {
     with_identity(config, |identity| async move { on_users(&identity, command).await }).await
+}
+
+/// Runs a subcommand of `muster service-accounts`.
+pub(super) async fn service_accounts(config: &Config, command: ServiceAccountsCommand) -> Result<Value, String> {
+    let run = |identity: Identity| async move {
+        on_service_accounts(&identity, command).await.map_err(|error: muster_core::Error| error.to_string())
+    };
+    with_identity(config, run).await
+}
+
+async fn on_service_accounts(
+    identity: &Identity,
+    command: ServiceAccountsCommand,
+) -> Result<Value, muster_core::Error> {
+    let body = |account: &UserRecord| json!(ServiceAccountBody::from(account));
+    let patched = |id: String, disabled: bool| async move {
+        let patch = ServiceAccountPatch { disabled: Some(disabled), ..ServiceAccountPatch::default() };
+        identity.patch_service_account(By::System, id, patch, IfMatch::Any).await
+    };
+    match command {
+        ServiceAccountsCommand::List => {
+            let (mut all, mut after) = (Vec::new(), None);
+            loop {
+                let page = identity.service_accounts(PageParams { limit: 200, after }).await?;
+                all.extend(page.items.iter().map(|account| body(account)));
+                after = page.next;
+                if after.is_none() {
+                    return Ok(json!({ "service_accounts": all, "next_cursor": null }));
+                }
+            }
+        }
+        ServiceAccountsCommand::Create(args) => {
+            let issued = identity.create_service_account(By::System, args.into(), None).await?;
+            Ok(json!(IssuedSecretBody::from(issued)))
+        }
+        ServiceAccountsCommand::Rotate { id, grace } => {
+            let issued = identity.rotate_service_account(By::System, id, Duration::from_secs(grace)).await?;
+            Ok(json!(IssuedSecretBody::from(issued)))
+        }
+        ServiceAccountsCommand::Disable { id } => patched(id, true).await.map(|account| body(&account)),
+        ServiceAccountsCommand::Enable { id } => patched(id, false).await.map(|account| body(&account)),
+        ServiceAccountsCommand::Revoke { id } => {
+            identity.delete_service_account(By::System, id).await?;
+            Ok(json!({ "message": "service account revoked" }))
+        }
+    }
 }
 
 /// Runs a subcommand of `muster signing`.

@@ -8,9 +8,12 @@ use muster_providers::Catalogue;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::position::positioned;
 use super::{Config, Secret};
+use crate::telemetry;
 
-const PREFIX: &str = "MUSTER__";
+/// Beginning of the variables that set settings.
+pub(super) const PREFIX: &str = "MUSTER__";
 
 /// A setting that cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -158,12 +161,13 @@ pub fn parse(
     let mut table = toml::from_str::<Table>(text).map_err(in_file)?;
     let mut variables: Vec<_> = environment.filter(|(name, _)| name.starts_with(PREFIX)).collect();
     variables.sort();
+    let names: Vec<String> = variables.iter().map(|(variable, _)| variable.clone()).collect();
     for (variable, value) in variables {
         let wrong = |why: String| ConfigError::InEnvironment { variable: variable.clone(), why };
         overlay(&mut table, &variable, &value).map_err(wrong)?;
         config = Config::deserialize(table.clone()).map_err(|error| wrong(error.message().to_owned()))?;
     }
-    check(&config)?;
+    check(&config).map_err(|error| positioned(error, text, name, &names))?;
     Ok(config)
 }
 
@@ -200,8 +204,18 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     {
         return bad("telemetry.otlp_endpoint", "takes the collector's address without /v1/traces or /v1/metrics");
     }
+    let fits = |tag: &String| (1..=64).contains(&tag.chars().count());
+    if config.telemetry.tag_labels.len() > 100 || !config.telemetry.tag_labels.iter().all(fits) {
+        return bad("telemetry.tag_labels", "takes at most 100 tags of 1 to 64 characters");
+    }
+    if config.cache.max_bytes > 16 << 30 {
+        return bad("cache.max_bytes", "takes 0 to 17179869184");
+    }
     if !(1..=3600).contains(&config.telemetry.interval_seconds) {
         return bad("telemetry.interval_seconds", "takes 1 to 3600");
+    }
+    if let Err(why) = telemetry::check_level(&config.log) {
+        return bad("log.level", &why);
     }
     config.auth.check()?;
     config.feed.check()?;
@@ -261,12 +275,14 @@ mod tests {
             "auth",
             "feed",
             "incidents",
+            "incidents.point_radius_m",
             "firmware",
             "devices",
             "memory",
             "telemetry",
             "llm",
             "embeddings",
+            "models",
             "chain",
             "chat",
             "[equivalent]",
@@ -315,6 +331,6 @@ mod tests {
         let refused = read("", &[("MUSTER__NOWHERE__X", "1")]).unwrap_err().to_string();
         assert!(refused.contains("MUSTER__NOWHERE__X") && refused.contains("nowhere"), "{refused}");
         let refused = read("[llm]\nslots = 0", &[]).unwrap_err().to_string();
-        assert_eq!(refused, "llm.slots: takes 1 to 64");
+        assert_eq!(refused, "config.toml, line 2: llm.slots: takes 1 to 64");
     }
 }

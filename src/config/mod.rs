@@ -11,6 +11,8 @@ mod firmware;
 mod incidents;
 mod load;
 mod memory;
+mod models;
+mod position;
 mod proxies;
 mod routing;
 mod server;
@@ -24,6 +26,7 @@ pub use firmware::Firmware;
 pub use incidents::Incidents;
 pub use load::{ConfigError, Flags, Source, admin_password, bootstrap_key, command_line, default_file, load, parse};
 pub use memory::Memory;
+pub use models::Models;
 pub use proxies::TrustedProxies;
 pub use routing::{Balance, Chat, Equivalent, ModelNames, ModelTable, OrProvider, ProviderWord, Unpriced};
 
@@ -63,7 +66,9 @@ pub struct Config {
     /// Groups of models each of which may answer for the others.
     pub equivalent: Vec<Equivalent>,
     pub budget: Budget,
+    pub cache: Cache,
     pub embeddings: Embeddings,
+    pub models: Models,
     pub limits: LimitTable,
 }
 
@@ -189,6 +194,8 @@ pub struct Telemetry {
     pub metrics: bool,
     /// Seconds between exports of the metrics.
     pub interval_seconds: u64,
+    /// Tags of requests that have labels of their own in metrics; all others are `other`.
+    pub tag_labels: Vec<String>,
 }
 
 impl Default for Telemetry {
@@ -199,6 +206,7 @@ impl Default for Telemetry {
             traces: true,
             metrics: true,
             interval_seconds: 60,
+            tag_labels: Vec::new(),
         }
     }
 }
@@ -302,6 +310,20 @@ impl Budget {
     /// Returns the limit of an owner in USD.
     pub fn of_owner(&self, owner: &str) -> Option<f64> {
         self.owners.get(owner).copied().or(self.per_owner_usd)
+    }
+}
+
+/// The cache of answers, which keys and teams use that have a time for it.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Cache {
+    /// Largest number of bytes of stored answers; 0 turns it off.
+    pub max_bytes: usize,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self { max_bytes: 64 << 20 }
     }
 }
 

@@ -25,6 +25,7 @@ const fn row(kind: Kind) -> Row {
         Kind::ContextLengthExceeded => (400, "context_length_exceeded", (INVALID, "context_length_exceeded")),
         Kind::Unauthenticated => (401, "unauthorized", (INVALID, "invalid_api_key")),
         Kind::Forbidden => (403, "forbidden", ("permission_error", "insufficient_permissions")),
+        Kind::ModelNotAllowed => (403, "model_not_allowed", ("permission_error", "model_not_allowed")),
         Kind::NotFound => (404, "not_found", (INVALID, "not_found")),
         Kind::ModelNotFound => (404, "model_not_found", (INVALID, "model_not_found")),
         Kind::MethodNotAllowed => (405, "method_not_allowed", (INVALID, "method_not_allowed")),

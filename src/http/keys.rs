@@ -1,13 +1,14 @@
-//! API keys: create, list, get, revoke, rotate. Scope `admin`.
+//! API keys: create, list, get, edit, revoke, rotate. Scope `admin`.
 
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
+use actix_web::http::header::ETAG;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::page::PageParams;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::keys::{
-    DEFAULT_GRACE_SECONDS, KeyIssuer, KeyRecord, LimitOverride, NewKey, PlanA, PlanB, Role, Scope,
+    DEFAULT_GRACE_SECONDS, KeyIssuer, KeyPatch, KeyRecord, LimitOverride, NewKey, PlanA, PlanB, Role, Scope,
 };
 use muster_limits::Estimate;
 use muster_request::Request;
@@ -15,10 +16,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::envelope::IdempotencyReplay;
+use crate::chat::payer;
+use crate::envelope::{self, IdempotencyReplay};
 use crate::error::HttpError;
-use crate::error::sets::{Agent, CallErrors, NotFound, ReadErrors, WriteErrors};
-use crate::guard::{Admin, Guarded, Metered, Priced, Queried, caller_of};
+use crate::error::sets::{Agent, CallErrors, NotFound, ReadErrors, VersionErrors, WriteErrors};
+use crate::guard::{Admin, Guarded, Metered, Priced, Queried, Sent, caller_of};
 use crate::parameters::{self, PageQuery, time};
 
 /// A new API key.
@@ -51,6 +53,48 @@ pub struct NewKeyBody {
     /// Time at which the key expires, RFC 3339.
     #[request(with = time, schema = String)]
     pub expires_at: Option<Millis>,
+    /// Identifier of the team that the key belongs to.
+    pub team: Option<String>,
+    /// The models that the key may use: names of models, aliases or families, `provider/model`, or `provider/*`. By default
+    /// all. A team's list applies too.
+    #[request(default)]
+    pub models: Vec<String>,
+    /// Time for which answers to requests with the temperature 0 are cached, in seconds; 0 is off. By default what the team
+    /// has, else off.
+    #[request(range = 0..=2_592_000)]
+    pub cache_seconds: Option<u64>,
+}
+
+/// Changes of an API key. Fields that are left out keep their values; null removes a limit, a budget, an expiry, a team or a
+/// cache setting.
+#[derive(Debug, Request)]
+#[request(into = KeyPatch, example = { "budget_usd": 20.0, "models": ["fast"] })]
+pub struct KeyPatchBody {
+    /// 1 to 100 characters.
+    name: Option<String>,
+    owner: Option<String>,
+    #[request(schema = String)]
+    plan_a: Option<PlanA>,
+    #[request(schema = String)]
+    plan_b: Option<PlanB>,
+    /// Replaces the present scopes; at least one.
+    #[request(schema = Vec<String>)]
+    scopes: Option<Vec<Scope>>,
+    /// Replaces the present roles.
+    #[request(schema = Vec<String>)]
+    roles: Option<Vec<Role>>,
+    /// Replaces all limits of the key's own.
+    #[request(schema = Object)]
+    limits: Option<Option<LimitOverride>>,
+    #[request(range = 0.0..=1e12)]
+    budget_usd: Option<Option<f64>>,
+    #[request(with = time, schema = String)]
+    expires_at: Option<Option<Millis>>,
+    team: Option<Option<String>>,
+    /// Replaces the present models; an empty list allows all.
+    models: Option<Vec<String>>,
+    #[request(range = 0..=2_592_000)]
+    cache_seconds: Option<Option<u64>>,
 }
 
 /// An API key without its secret.
@@ -72,6 +116,12 @@ pub struct KeyBody {
     #[schema(value_type = Option<Object>)]
     pub limits: Option<LimitOverride>,
     pub budget_usd: Option<f64>,
+    pub team: Option<String>,
+    /// The models that the key may use; empty means all that its team may.
+    pub models: Vec<String>,
+    pub cache_seconds: Option<u64>,
+    /// Version of the record, for `If-Match`; also the `ETag`.
+    pub version: u64,
     pub created_at: String,
     pub expires_at: Option<String>,
     pub last_used_at: Option<String>,
@@ -94,6 +144,10 @@ impl From<&KeyRecord> for KeyBody {
             roles: record.roles.clone(),
             limits: record.limits.clone(),
             budget_usd: record.budget_usd,
+            team: record.team.clone(),
+            models: record.models.clone(),
+            cache_seconds: record.cache_seconds,
+            version: record.version,
             created_at: record.created_at.rfc3339(),
             expires_at: record.expires_at.map(Millis::rfc3339),
             last_used_at: record.last_used_at.map(Millis::rfc3339),
@@ -157,16 +211,7 @@ pub async fn create(
     let Metered { caller, body, sent, .. } = request;
     let maker = caller.key;
     let idempotency = parameters::idempotency(&http, &maker.id, &sent)?;
-    let owned =
-        body.owner.as_ref().is_none_or(|owner| *owner == maker.owner) || maker.roles.contains(&Role::SuperAdmin);
-    if !owned && app.live().config.budget.of_owner(&maker.owner).is_some() {
-        let message = format!(
-            "the owner {:?} has a budget, so this key creates keys for this owner only: leave `owner` out, or use a key \
-             with the role `super_admin`",
-            maker.owner
-        );
-        return Err(HttpError(Error::field(Kind::Forbidden, &["body", "owner"], message, serde_json::Value::Null)));
-    }
+    check_owner(&app, &maker, body.owner.as_deref())?;
     let new = NewKey {
         name: body.name,
         owner: body.owner.unwrap_or_else(|| maker.owner.clone()),
@@ -177,11 +222,28 @@ pub async fn create(
         limits: body.limits,
         budget_usd: body.budget_usd,
         expires_at: body.expires_at,
+        team: body.team,
+        models: body.models,
+        cache_seconds: body.cache_seconds,
     };
     let made = app.keys.create(new, KeyIssuer::Key(maker), idempotency).await?;
     let mut response = HttpResponse::build(StatusCode::CREATED);
     IdempotencyReplay::from(made.replayed).write_to(&mut response);
     Ok(response.json(CreatedKey { record: KeyBody::from(&*made.record), key: made.key.reveal() }))
+}
+
+/// Checks that a key does not make others pay: one whose owner has a budget makes and edits keys of this owner only.
+fn check_owner(app: &App, maker: &KeyRecord, owner: Option<&str>) -> Result<(), HttpError> {
+    let owned = owner.is_none_or(|owner| owner == maker.owner) || maker.roles.contains(&Role::SuperAdmin);
+    if owned || payer::owner_budget(&app.keys, &app.live().config.budget, &maker.owner).is_none() {
+        return Ok(());
+    }
+    let message = format!(
+        "the owner {:?} has a budget, so this key works on keys of this owner only: leave `owner` out, or use a key with \
+         the role `super_admin`",
+        maker.owner
+    );
+    Err(HttpError(Error::field(Kind::Forbidden, &["body", "owner"], message, serde_json::Value::Null)))
 }
 
 /// List API keys
@@ -205,11 +267,39 @@ pub async fn get(
     _guard: Guarded<Admin>,
     id: web::Path<String>,
     app: web::Data<App>,
-) -> Result<web::Json<KeyBody>, HttpError> {
+) -> Result<HttpResponse, HttpError> {
     let id = id.into_inner();
     let found = app.keys.get(id.clone()).await?;
     let record = found.ok_or_else(|| Error::new(Kind::NotFound, format!("no key has the id {id}")))?;
-    Ok(web::Json(KeyBody::from(&*record)))
+    Ok(with_etag(&record))
+}
+
+fn with_etag(record: &KeyRecord) -> HttpResponse {
+    HttpResponse::Ok().insert_header((ETAG, envelope::etag(record.version))).json(KeyBody::from(record))
+}
+
+/// Edit an API key
+///
+/// Changes an API key. The next request is checked against the new record: its rights, limits, budgets and models. Live
+/// connections end if the key loses a scope or a role.
+///
+/// The caller needs the rights of the key as it is and everything that the changed key would grant. A `super_admin` may also
+/// edit keys with other rights, and set any budget, limit, model, team, owner and expiry. Nobody adds a scope, a role or a plan
+/// that they lack.
+#[utoipa::path(patch, path = "/api/v1/keys/{id}", tag = "keys", operation_id = "edit_key", request_body = KeyPatchBody,
+    params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
+    responses((status = 200, description = "The changed key", body = KeyBody), WriteErrors<Agent>, VersionErrors<Agent>,
+        NotFound<Agent>))]
+pub async fn edit(
+    request: Sent<Admin, KeyPatchBody>,
+    id: web::Path<String>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let (caller, if_match) = (caller_of(&http)?.key, parameters::if_match(&http)?);
+    check_owner(&app, &caller, request.body.owner.as_deref())?;
+    let record = app.keys.edit(id.into_inner(), request.body.into(), KeyIssuer::Key(caller), if_match).await?;
+    Ok(with_etag(&record))
 }
 
 /// Revoke an API key

@@ -199,22 +199,7 @@ impl ChatSpan {
 }
 
 fn error_type(outcome: AttemptOutcome) -> Option<&'static str> {
-    Some(match outcome {
-        AttemptOutcome::Ok => return None,
-        AttemptOutcome::Transient => "transient",
-        AttemptOutcome::Throttled => "throttled",
-        AttemptOutcome::Hard => "hard",
-        AttemptOutcome::Client => "client",
-        AttemptOutcome::Unsupported => "unsupported",
-        AttemptOutcome::UnknownModel => "unknown_model",
-        AttemptOutcome::NotReady => "not_ready",
-        AttemptOutcome::Cancelled => "cancelled",
-        AttemptOutcome::Deadline => "deadline",
-        AttemptOutcome::BudgetExhausted => "budget_exhausted",
-        AttemptOutcome::Unpriced => "unpriced",
-        AttemptOutcome::OpenCircuit => "open_circuit",
-        AttemptOutcome::Unavailable => "unavailable",
-    })
+    (outcome != AttemptOutcome::Ok).then(|| outcome.name())
 }
 
 fn finish_name(finish: FinishReason) -> &'static str {

@@ -24,6 +24,8 @@ pub enum Kind {
     Unauthenticated,
     /// The principal lacks a permission.
     Forbidden,
+    /// The caller's key or team does not allow the model.
+    ModelNotAllowed,
     /// The resource does not exist or is not visible to the principal.
     NotFound,
     /// The requested model does not exist.

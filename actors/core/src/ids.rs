@@ -9,6 +9,8 @@ use ulid::Ulid;
 pub enum IdKind {
     /// An API key.
     Key,
+    /// A team of API keys.
+    Team,
     /// An HTTP request.
     Request,
     /// A chat completion.
@@ -21,6 +23,8 @@ pub enum IdKind {
     FunctionCall,
     /// A user account.
     User,
+    /// A service account.
+    ServiceAccount,
     /// A login session.
     Session,
     /// A device.
@@ -54,6 +58,7 @@ impl IdKind {
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::Key => "key",
+            Self::Team => "team",
             Self::Request => "req",
             // The prefix that the OpenAI API uses for completions; existing log queries depend on it.
             Self::ChatCompletion => "chatcmpl",
@@ -61,6 +66,7 @@ impl IdKind {
             Self::Response => "resp",
             Self::FunctionCall => "fc",
             Self::User => "usr",
+            Self::ServiceAccount => "svc",
             Self::Session => "ses",
             Self::Device => "dev",
             Self::Command => "cmd",

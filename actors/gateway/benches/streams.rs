@@ -146,6 +146,7 @@ async fn until_open(chain: &Chain) -> Outcome<muster_gateway::AnswerStream> {
         retries: None,
         hedge_after: None,
         spend: None,
+        cache: None,
     };
     Ok(chain.stream(request, |_| ()).await?)
 }

@@ -48,7 +48,7 @@ impl StreamAccount {
     pub(super) fn with_meter(mut self, meter: Meter, hold: Hold, outrun: Vec<CallAccount>) -> Self {
         self.outrun = outrun;
         if let Some(entry) = &mut self.entry {
-            entry.answered_by(&meter.model_id, hold);
+            entry.answered_by(&meter.provider_id, &meter.model_id, hold);
         }
         self.meter = Some(meter);
         self
@@ -82,6 +82,23 @@ impl StreamAccount {
             let usage = self.counted(Meter::prompt_at_least);
             self.settle_as(end, usage);
         }
+    }
+
+    /// Settles a stream that is repeated from the cache: it costs nothing.
+    pub(super) fn cached(&mut self, provider_id: &str, model_id: &str) {
+        if let Some(mut entry) = self.entry.take() {
+            entry.answered_by(provider_id, model_id, Hold::none());
+            entry.close(Outcome::Cached, Usage::default(), Some(0));
+        }
+        let Some(settle) = self.settle.take() else { return };
+        settle(Settlement {
+            end: StreamEnd::Done,
+            usage: Usage::default(),
+            cost_nanos: Some(0),
+            provider_id: Some(provider_id.to_owned()),
+            model_id: Some(model_id.to_owned()),
+            latency: self.started.elapsed(),
+        });
     }
 
     fn settle_as(&mut self, end: StreamEnd, usage: Usage) {

@@ -9,9 +9,9 @@ use muster_providers::{ChatRequest, Price, Usage};
 use tokio::time::Instant;
 
 use super::chain::Route;
-use super::messages::Spend;
+use super::messages::{SharedBudget, Spend};
 use muster_core::{Clock, Error, Kind};
-use muster_limits::ledger::{Abandoned, Entry, Hold, Ledger, Outcome, Refusal, Reserve};
+use muster_limits::ledger::{Abandoned, Attribution, Entry, Hold, Ledger, Outcome, Refusal, Reserve, joined_tags};
 
 /// Enforces budgets before provider calls and writes usage to the ledger.
 #[derive(Debug, Clone)]
@@ -58,8 +58,8 @@ impl BudgetGuard {
         let candidate = &route.candidate;
         Ok(CallAccount(Some(OpenCall {
             budgets: Arc::clone(self),
-            key_id: spend.key_id.clone(),
-            owner: spend.owner.as_ref().map(|owner| owner.id.clone()),
+            payer: Payer::of(spend),
+            provider_id: candidate.provider_id.clone(),
             model_id: candidate.model_id.clone(),
             price: candidate.price,
             max_usage,
@@ -72,8 +72,10 @@ impl BudgetGuard {
     async fn reserve_cost(&self, spend: &Spend, max_usage: Usage, route: &Route) -> Result<Hold, Error> {
         let candidate = &route.candidate;
         let owner_limit = spend.owner.as_ref().and_then(|owner| owner.limit);
+        let team_limit = spend.team.as_ref().and_then(|team| team.limit);
         let model_limit = self.model_limit(&candidate.model_id);
-        let budgeted = Ledger::needs_hold(spend.key_limit, model_limit) || owner_limit.is_some();
+        let shared = owner_limit.is_some() || team_limit.is_some();
+        let budgeted = Ledger::needs_hold(spend.key_limit, model_limit) || shared;
         let bounded = spend.call_limit.is_some() || budgeted;
         if candidate.price.is_none() && bounded && self.unpriced == Unpriced::Refuse {
             let message = format!(
@@ -103,6 +105,8 @@ impl BudgetGuard {
             key_limit: spend.key_limit,
             owner: spend.owner.as_ref().map(|owner| owner.id.clone()).unwrap_or_default(),
             owner_limit,
+            team: spend.team.as_ref().map(|team| team.id.clone()).unwrap_or_default(),
+            team_limit,
             model_id: candidate.model_id.clone(),
             model_limit,
             nanos: max_cost,
@@ -144,8 +148,8 @@ pub(super) struct CallAccount(Option<OpenCall>);
 #[derive(Debug)]
 struct OpenCall {
     budgets: Arc<BudgetGuard>,
-    key_id: String,
-    owner: Option<String>,
+    payer: Payer,
+    provider_id: String,
     model_id: String,
     price: Option<Price>,
     max_usage: Usage,
@@ -193,8 +197,8 @@ impl OpenCall {
         let usage = Usage { completion_tokens, ..self.max_usage };
         let abandoned = Abandoned {
             at: self.budgets.clock.now(),
-            key_id: &self.key_id,
-            owner: self.owner.as_deref().unwrap_or_default(),
+            key_id: &self.payer.key_id,
+            attribution: self.payer.attribution(&self.provider_id),
             model_id: &self.model_id,
             usage,
             cost_nanos: self.price.map(|price| price.nanos(usage)),
@@ -208,6 +212,25 @@ impl OpenCall {
 struct Payer {
     key_id: String,
     owner: String,
+    team: String,
+    /// Joined.
+    tags: String,
+}
+
+impl Payer {
+    fn of(spend: &Spend) -> Self {
+        let id = |shared: &Option<SharedBudget>| shared.as_ref().map(|shared| shared.id.clone()).unwrap_or_default();
+        Self {
+            key_id: spend.key_id.clone(),
+            owner: id(&spend.owner),
+            team: id(&spend.team),
+            tags: joined_tags(&spend.tags),
+        }
+    }
+
+    fn attribution<'a>(&'a self, provider: &'a str) -> Attribution<'a> {
+        Attribution { owner: &self.owner, team: &self.team, provider, tags: &self.tags }
+    }
 }
 
 /// Pending ledger entry of one request. Written as cancelled if dropped without [`close`](Self::close): the caller has
@@ -215,6 +238,8 @@ struct Payer {
 #[derive(Debug)]
 pub(super) struct PendingEntry {
     payer: Option<(Arc<BudgetGuard>, Payer)>,
+    /// Empty until one has answered.
+    provider_id: String,
     model_id: String,
     hold: Option<Hold>,
 }
@@ -226,16 +251,14 @@ impl PendingEntry {
         spend: Option<&Spend>,
         requested_model: Option<&str>,
     ) -> Self {
-        let payer = |spend: &Spend| Payer {
-            key_id: spend.key_id.clone(),
-            owner: spend.owner.as_ref().map(|owner| owner.id.clone()).unwrap_or_default(),
-        };
-        let payer = budgets.zip(spend).map(|(budgets, spend)| (Arc::clone(budgets), payer(spend)));
-        Self { payer, model_id: requested_model.unwrap_or("default").to_owned(), hold: None }
+        let payer = budgets.zip(spend).map(|(budgets, spend)| (Arc::clone(budgets), Payer::of(spend)));
+        let model_id = requested_model.unwrap_or("default").to_owned();
+        Self { payer, provider_id: String::new(), model_id, hold: None }
     }
 
-    /// Attributes the entry to the model that answered, and takes over its reservation.
-    pub(super) fn answered_by(&mut self, model_id: &str, hold: Hold) {
+    /// Attributes the entry to the provider and model that answered, and takes over its reservation.
+    pub(super) fn answered_by(&mut self, provider_id: &str, model_id: &str, hold: Hold) {
+        provider_id.clone_into(&mut self.provider_id);
         model_id.clone_into(&mut self.model_id);
         self.hold = Some(hold);
     }
@@ -245,9 +268,11 @@ impl PendingEntry {
     }
 
     fn post(&mut self, outcome: Outcome, usage: Usage, cost_nanos: Option<u64>) {
-        let Some((budgets, Payer { key_id, owner })) = self.payer.take() else { return };
+        let Some((budgets, payer)) = self.payer.take() else { return };
         let at = budgets.clock.now();
-        let entry = Entry { at, key_id: &key_id, owner: &owner, model_id: &self.model_id, outcome, usage, cost_nanos };
+        let attribution = payer.attribution(&self.provider_id);
+        let (key_id, model_id) = (&payer.key_id, &self.model_id);
+        let entry = Entry { at, key_id, attribution, model_id, outcome, usage, cost_nanos };
         budgets.ledger.post(&entry, self.hold.take().unwrap_or_else(Hold::none));
     }
 }

@@ -11,6 +11,7 @@ use tokio::sync::broadcast;
 use super::balance::{Balance, LatencyKind, LoadTable, RouteLoad, Standing, arranged};
 use super::breaker::{BreakerChanged, BreakerHandle};
 use super::budget::BudgetGuard;
+use super::cache::ResponseCache;
 use super::error;
 use super::messages::{ChainError, ProviderStatus};
 use super::options::{ChainOptions, Provider, TokenCounter};
@@ -90,6 +91,7 @@ struct ChainShared {
     counter: Arc<dyn TokenCounter>,
     clock: Clock,
     changes: broadcast::Sender<BreakerChanged>,
+    cache: ResponseCache,
 }
 
 /// Calls providers in order until one answers. Cheap to clone.
@@ -116,6 +118,12 @@ impl Chain {
             counter,
             clock: clock.clone(),
             changes: broadcast::Sender::new(CHANGES),
+            cache: ResponseCache::start(
+                group,
+                arbiters.first().cloned().unwrap_or_else(actix_rt::Arbiter::current),
+                clock,
+                options.cache_bytes,
+            ),
         };
         Self::build(Arc::new(shared), registry, providers, options, budgets, &HashMap::new())
     }
@@ -133,6 +141,7 @@ impl Chain {
         let none = HashMap::new();
         let kept = if options.breaker == self.0.options.breaker { &self.0.by_id } else { &none };
         let chain = Self::build(Arc::clone(&self.0.shared), registry, providers, options, budgets, kept);
+        self.0.shared.cache.clear();
         for (id, member) in &self.0.by_id {
             if !(kept.contains_key(id) && chain.0.by_id.contains_key(id)) {
                 member.breaker.retire();
@@ -215,6 +224,10 @@ impl Chain {
 
     pub(super) fn budgets(&self) -> Option<&Arc<BudgetGuard>> {
         self.0.budgets.as_ref()
+    }
+
+    pub(super) fn cache(&self) -> &ResponseCache {
+        &self.0.shared.cache
     }
 
     pub(super) fn counter(&self) -> &Arc<dyn TokenCounter> {

@@ -20,6 +20,7 @@ mod account;
 mod balance;
 pub mod breaker;
 mod budget;
+mod cache;
 mod call;
 mod chain;
 mod delivered_text;
@@ -29,6 +30,7 @@ mod jitter;
 mod messages;
 mod meter;
 mod options;
+mod permitted;
 mod service;
 mod stream;
 mod stream_open;
@@ -39,11 +41,12 @@ mod tests;
 pub use balance::Balance;
 pub use breaker::{BreakerChanged, BreakerOptions, BreakerState, BreakerStatus, LastFault, ModelBreakerStatus, Reason};
 pub use budget::{BudgetGuard, Unpriced};
+pub use cache::{CachePolicy, CacheUse};
 pub use chain::Chain;
 pub use jitter::Jitter;
 pub use messages::{
     Attempt, AttemptOutcome, ChainError, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest,
-    OwnerBudget, ProviderStatus, Settlement, Spend, StreamEnd, Substitute,
+    ProviderStatus, Settlement, SharedBudget, Spend, StreamEnd, Substitute,
 };
 pub use options::{ChainOptions, Provider, ProviderTimeouts, TokenCounter};
 pub use stream::AnswerStream;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_providers::{ChatReply, ChatRequest, EmbedReply, EmbedRequest, ProviderKind, Usage};
+use muster_providers::{ChatReply, ChatRequest, EmbedReply, EmbedRequest, ModelRules, ProviderKind, Usage};
 use serde::Serialize;
 
 use super::breaker::BreakerStatus;
+use super::cache::{CachePolicy, CacheUse};
 use muster_core::Error;
 
 /// A chat request to the gateway.
@@ -33,6 +34,8 @@ pub struct GatewayChatRequest {
     pub hedge_after: Option<Duration>,
     /// Who pays; `None` writes no ledger entry.
     pub spend: Option<Spend>,
+    /// What it may use of the cache; `None` is nothing.
+    pub cache: Option<CachePolicy>,
 }
 
 /// The paying key of a request and its limits. Amounts are in billionths of a US dollar; `None` is unlimited.
@@ -43,7 +46,13 @@ pub struct Spend {
     /// Budget of the key per calendar month.
     pub key_limit: Option<u64>,
     /// Owner of the key, whose budget all of the owner's keys share.
-    pub owner: Option<OwnerBudget>,
+    pub owner: Option<SharedBudget>,
+    /// Team of the key, whose budget all of the team's keys share.
+    pub team: Option<SharedBudget>,
+    /// Tags that its usage is reported under.
+    pub tags: Vec<String>,
+    /// The models that the key and its team allow. Others are not called.
+    pub models: ModelRules,
     /// Budget of this call.
     pub call_limit: Option<u64>,
     /// Upper estimate of the tokens this call uses, without images: their tokens depend on the provider. The answer's are
@@ -51,10 +60,10 @@ pub struct Spend {
     pub max_usage: Usage,
 }
 
-/// The owner of a key and the owner's budget per calendar month, in billionths of a US dollar.
+/// The owner or the team of a key, and its budget per calendar month, in billionths of a US dollar.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OwnerBudget {
-    /// Identifier or name of the owner.
+pub struct SharedBudget {
+    /// Name of the owner, or identifier of the team.
     pub id: String,
     /// `None` is unlimited.
     pub limit: Option<u64>,
@@ -154,6 +163,28 @@ pub enum AttemptOutcome {
     Unavailable,
 }
 
+impl AttemptOutcome {
+    /// Returns the name used in responses and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Transient => "transient",
+            Self::Throttled => "throttled",
+            Self::Hard => "hard",
+            Self::Client => "client",
+            Self::Unsupported => "unsupported",
+            Self::UnknownModel => "unknown_model",
+            Self::NotReady => "not_ready",
+            Self::Cancelled => "cancelled",
+            Self::Deadline => "deadline",
+            Self::BudgetExhausted => "budget_exhausted",
+            Self::Unpriced => "unpriced",
+            Self::OpenCircuit => "open_circuit",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
 /// One attempt of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Attempt {
@@ -188,6 +219,8 @@ pub struct CompletedChat {
     pub latency: Duration,
     /// Whether the call was made although a circuit breaker was open, because nothing else could answer.
     pub despite_open: bool,
+    /// How the cache was used. A cached answer has the usage of the first one and no attempts, and costs nothing.
+    pub cache: CacheUse,
 }
 
 /// Error of a request that no provider answered, with its attempts.

@@ -39,6 +39,8 @@ pub struct ChainOptions {
     pub balance: Balance,
     /// Options of the circuit breakers.
     pub breaker: BreakerOptions,
+    /// Bytes of answers that are cached at most; fixed at the start of the chain.
+    pub cache_bytes: usize,
     /// Source of randomness for back-offs, cool-downs and the balance.
     pub jitter: Jitter,
 }
@@ -62,6 +64,7 @@ impl Default for ChainOptions {
             hold_back: None,
             balance: Balance::default(),
             breaker: BreakerOptions::default(),
+            cache_bytes: 0,
             jitter: Jitter::system(),
         }
     }

@@ -2,21 +2,24 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::ready;
-use muster_providers::{Call, EmbedCall, Fault, Usage};
+use muster_providers::{Call, Candidate, ChatReply, EmbedCall, Fault, Usage};
 use tokio::time::Instant;
 
 use super::account::StreamAccount;
 use super::balance::LatencyKind;
 use super::budget::PendingEntry;
+use super::cache::{CachePlace, CacheUse, CachedAnswer, CachedContent, Form, size_of};
 use super::chain::{Chain, Route};
 use super::failover::{Failover, OnExhausted, PaidBy, RequestLimits, Served};
 use super::messages::{
     ChainError, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest, Settlement, Spend,
 };
 use super::meter::{self, Meter};
+use super::permitted::permitted;
 use super::stream::AnswerStream;
 use super::stream_open::{Opened, open};
 use muster_limits::ledger::{Hold, Outcome};
@@ -33,6 +36,12 @@ impl Chain {
             Ok(failover) => failover,
             Err(error) => return Err(record_failure(entry, error)),
         };
+        let place = self.cache().place(&request, Form::Whole);
+        if let Some((answer, age)) = find(place.as_ref()).await
+            && let CachedContent::Whole(reply) = &answer.content
+        {
+            return Ok(repeated(&answer, reply, age, entry, started));
+        }
         let served = failover
             .run(|route| match unsupported_field(route, &request) {
                 Some(fault) => ready(Err(fault)).boxed(),
@@ -49,8 +58,15 @@ impl Chain {
         let usage = reply.usage.unwrap_or_else(|| meter.counted(&reply));
         let cost_nanos = meter.cost_nanos(usage);
         served.outrun.into_iter().for_each(|account| account.outrun(usage.completion_tokens));
-        record_success(entry, &served.route.candidate.model_id, served.hold, usage, cost_nanos);
+        record_success(entry, &served.route.candidate, served.hold, usage, cost_nanos);
+        if let Some(place) = &place {
+            let Candidate { provider_id, model_id, .. } = served.route.candidate.clone();
+            let content = CachedContent::Whole(Box::new(reply.clone()));
+            let answer = CachedAnswer { provider_id, model_id, substitute: served.substitute, usage, content };
+            place.store(answer, size_of(&reply));
+        }
         Ok(CompletedChat {
+            cache: if place.is_some() { CacheUse::Miss } else { CacheUse::Off },
             cost_nanos,
             usage,
             reply,
@@ -76,12 +92,30 @@ impl Chain {
         let started = Instant::now();
         let entry = self.pending_entry(request.spend.as_ref(), request.models.first());
         let mut account = StreamAccount::open(started, entry, Box::new(settle));
-        match self.open_stream(&request, started).await {
+        let failover = match self.failover(&request, LatencyKind::FirstContent, started) {
+            Ok(failover) => failover,
+            Err(error) => {
+                account.fail();
+                return Err(error);
+            }
+        };
+        let place = self.cache().place(&request, Form::Stream);
+        if let Some((answer, age)) = find(place.as_ref()).await
+            && let CachedContent::Events(events) = &answer.content
+        {
+            account.cached(&answer.provider_id, &answer.model_id);
+            return Ok(AnswerStream::repeated(&answer, age, events, account, started));
+        }
+        match self.open_stream(&request, failover).await {
             Ok(mut served) => {
                 let meter = self.meter(&request, &served.route);
                 let hold = std::mem::replace(&mut served.hold, Hold::none());
                 let account = account.with_meter(meter, hold, std::mem::take(&mut served.outrun));
-                Ok(AnswerStream::new(served, account, self.options(), started))
+                let stream = AnswerStream::new(served, account, self.options(), started);
+                Ok(match &place {
+                    Some(place) => stream.recorded(place),
+                    None => stream,
+                })
             }
             Err(error) => {
                 account.fail();
@@ -100,6 +134,11 @@ impl Chain {
         let requested_model = request.model.as_deref();
         let entry = self.pending_entry(request.spend.as_ref(), request.model.as_ref());
         let routes = match self.routes(self.registry().resolve_embedding(requested_model), requested_model) {
+            Ok(routes) => routes,
+            Err(error) => return Err(record_failure(entry, error)),
+        };
+        let rules = request.spend.as_ref().map(|spend| &spend.models);
+        let routes = match permitted(self.registry(), routes, request.model.as_slice(), rules) {
             Ok(routes) => routes,
             Err(error) => return Err(record_failure(entry, error)),
         };
@@ -127,7 +166,7 @@ impl Chain {
         let counted = || meter::inputs(&**self.counter(), &candidate.model_id, &request.request);
         let usage = reply.usage.unwrap_or_else(counted);
         let cost_nanos = candidate.price.map(|price| price.nanos(usage));
-        record_success(entry, &candidate.model_id, served.hold, usage, cost_nanos);
+        record_success(entry, &candidate, served.hold, usage, cost_nanos);
         Ok(CompletedEmbedding {
             cost_nanos,
             usage,
@@ -140,10 +179,14 @@ impl Chain {
         })
     }
 
-    async fn open_stream(&self, request: &GatewayChatRequest, started: Instant) -> Result<Served<Opened>, ChainError> {
+    async fn open_stream(
+        &self,
+        request: &GatewayChatRequest,
+        failover: Failover<'_>,
+    ) -> Result<Served<Opened>, ChainError> {
         let hold_back = self.options().hold_back;
         let adapter = |route: &Route| Arc::clone(&route.member.provider.adapter);
-        self.failover(request, LatencyKind::FirstContent, started)?
+        failover
             .run(|route| match unsupported_field(route, request) {
                 Some(fault) => ready(Err(fault)).boxed(),
                 None => open(adapter(route), self.call(request, route), hold_back).boxed(),
@@ -159,6 +202,8 @@ impl Chain {
     ) -> Result<Failover<'a>, ChainError> {
         let requested_model = request.models.first().map(String::as_str);
         let routes = self.routes(self.registry().resolve_list(&request.models), requested_model)?;
+        let rules = request.spend.as_ref().map(|spend| &spend.models);
+        let routes = permitted(self.registry(), routes, &request.models, rules)?;
         let routes = self.balanced(routes, latency);
         let on_exhausted = if request.models.len() > 1 { OnExhausted::NextModel } else { OnExhausted::Refuse };
         let limits = RequestLimits {
@@ -227,7 +272,36 @@ fn record_failure(entry: PendingEntry, error: ChainError) -> ChainError {
     error
 }
 
-fn record_success(mut entry: PendingEntry, model_id: &str, hold: Hold, usage: Usage, cost_nanos: Option<u64>) {
-    entry.answered_by(model_id, hold);
+/// Returns what the cache has for a request.
+async fn find(place: Option<&CachePlace>) -> Option<(Arc<CachedAnswer>, Duration)> {
+    place?.find().await
+}
+
+/// Returns a stored answer, and records it in the ledger as free of charge.
+fn repeated(
+    answer: &CachedAnswer,
+    reply: &ChatReply,
+    age: Duration,
+    mut entry: PendingEntry,
+    started: Instant,
+) -> CompletedChat {
+    entry.answered_by(&answer.provider_id, &answer.model_id, Hold::none());
+    entry.close(Outcome::Cached, Usage::default(), Some(0));
+    CompletedChat {
+        reply: reply.clone(),
+        usage: answer.usage,
+        model_id: answer.model_id.clone(),
+        provider_id: answer.provider_id.clone(),
+        substitute: answer.substitute,
+        attempts: Vec::new(),
+        cost_nanos: Some(0),
+        latency: started.elapsed(),
+        despite_open: false,
+        cache: CacheUse::Hit { age },
+    }
+}
+
+fn record_success(mut entry: PendingEntry, candidate: &Candidate, hold: Hold, usage: Usage, cost_nanos: Option<u64>) {
+    entry.answered_by(&candidate.provider_id, &candidate.model_id, hold);
     entry.close(Outcome::Ok, usage, cost_nanos);
 }

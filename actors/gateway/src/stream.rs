@@ -7,12 +7,13 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::{Stream, StreamExt};
-use muster_providers::{ChatEvent, ChatStream, Fault, Phase, Price};
+use muster_providers::{ChatEvent, ChatStream, Fault, Phase, Price, Usage};
 use tokio::time::Instant;
 
 use super::account::StreamAccount;
 use super::balance::InFlight;
 use super::breaker::Permit;
+use super::cache::{CachePlace, CacheUse, CachedAnswer, CachedContent, Recorder};
 use super::error;
 use super::failover::Served;
 use super::messages::{Attempt, Substitute};
@@ -38,6 +39,12 @@ pub struct AnswerStream {
     pub first_delta_after: Duration,
     /// Whether the call was made although a circuit breaker was open, because nothing else could answer.
     pub despite_open: bool,
+    /// How the cache was used.
+    pub cache: CacheUse,
+    /// Events of a stored answer that are still to be repeated.
+    repeated: VecDeque<ChatEvent>,
+    /// Records this answer for the cache.
+    recorder: Option<Recorder>,
     // Declared before `account` so that it is dropped first: the account may still have to count tokens.
     active: Option<ActiveStream>,
     account: StreamAccount,
@@ -84,6 +91,9 @@ impl AnswerStream {
             price: served.route.candidate.price,
             first_delta_after: started.elapsed(),
             despite_open: served.despite_open,
+            cache: CacheUse::Off,
+            repeated: VecDeque::new(),
+            recorder: None,
             account,
             active: Some(ActiveStream {
                 head,
@@ -96,17 +106,60 @@ impl AnswerStream {
         }
     }
 
+    /// Repeats a stored answer. Its account is settled.
+    pub(super) fn repeated(
+        answer: &CachedAnswer,
+        age: Duration,
+        events: &[ChatEvent],
+        account: StreamAccount,
+        started: Instant,
+    ) -> Self {
+        Self {
+            model_id: answer.model_id.clone(),
+            provider_id: answer.provider_id.clone(),
+            substitute: answer.substitute,
+            attempts: Vec::new(),
+            price: None,
+            first_delta_after: started.elapsed(),
+            despite_open: false,
+            cache: CacheUse::Hit { age },
+            repeated: events.iter().cloned().collect(),
+            recorder: None,
+            active: None,
+            account,
+        }
+    }
+
+    /// Stores the answer in the cache when it has ended properly.
+    pub(super) fn recorded(mut self, place: &CachePlace) -> Self {
+        (self.cache, self.recorder) = (CacheUse::Miss, place.recorder());
+        self
+    }
+
+    fn answer(&self, usage: Usage, content: CachedContent) -> CachedAnswer {
+        let (provider_id, model_id) = (self.provider_id.clone(), self.model_id.clone());
+        CachedAnswer { provider_id, model_id, substitute: self.substitute, usage, content }
+    }
+
     fn forward(&mut self, event: ChatEvent) -> ChatEvent {
         match event {
             ChatEvent::Delta(delta) => {
                 self.account.delivered(&delta);
+                if self.recorder.as_mut().is_some_and(|recorder| !recorder.delta(&delta)) {
+                    self.recorder = None;
+                }
                 ChatEvent::Delta(delta)
             }
             ChatEvent::Done { finish, usage } => {
                 if let Some(active) = self.active.take() {
                     active.permit.done(active.latency);
                 }
-                ChatEvent::Done { finish, usage: Some(self.account.done(usage)) }
+                let usage = self.account.done(usage);
+                let done = ChatEvent::Done { finish, usage: Some(usage) };
+                if let Some(recorder) = self.recorder.take() {
+                    recorder.done(done.clone(), |content| self.answer(usage, content));
+                }
+                done
             }
         }
     }
@@ -135,6 +188,9 @@ impl Stream for AnswerStream {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
+        if let Some(event) = this.repeated.pop_front() {
+            return Poll::Ready(Some(Ok(event)));
+        }
         let Some(active) = &mut this.active else { return Poll::Ready(None) };
         if let Some(event) = active.head.pop_front() {
             active.timeouts.progress();

@@ -13,7 +13,7 @@ use actix_rt::{Arbiter, ArbiterHandle};
 use futures::stream::{self, StreamExt};
 use muster_core::Clock;
 use muster_core::supervise::{Group, Tree};
-use muster_limits::ledger::{Entry, Hold, Ledger, LedgerOptions, Outcome, Reserve};
+use muster_limits::ledger::{Attribution, Entry, Hold, Ledger, LedgerOptions, Outcome, Reserve};
 use muster_providers::Usage;
 use muster_store::{MemStore, StoreHandle};
 
@@ -69,7 +69,7 @@ fn entry<'a>(clock: &Clock, key: &'a str) -> Entry<'a> {
     Entry {
         at: clock.now(),
         key_id: key,
-        owner: "",
+        attribution: Attribution::default(),
         model_id: "openai/gpt-4o-mini",
         outcome: Outcome::Ok,
         usage,
@@ -113,6 +113,8 @@ async fn reservations(ledger: &Ledger, place: &str) {
         key_limit: Some(u64::MAX),
         owner: String::new(),
         owner_limit: None,
+        team: String::new(),
+        team_limit: None,
         model_id: "openai/gpt-4o-mini".to_owned(),
         model_limit: Some(u64::MAX),
         nanos: 500_000,

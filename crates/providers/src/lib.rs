@@ -46,8 +46,8 @@ pub use members::{collapse_duplicates, with_members};
 pub use openai::{OpenAiAdapter, is_chat_extension};
 pub use prompt_size::{PromptParts, PromptSize, json_bytes};
 pub use registry::{
-    Candidate, ListedEmbedding, ListedModel, NamedBy, ProviderKind, ProviderSettings, Registry, RegistryError,
-    ResolveError, RoutingSettings,
+    Candidate, ListedEmbedding, ListedModel, ModelRules, NamedBy, ProviderKind, ProviderSettings, Registry,
+    RegistryError, ResolveError, RoutingSettings,
 };
 pub use retry_after::{MAX_RETRY_AFTER, parse_retry_after, parse_retry_after_ms};
 pub use secret::Secret;

@@ -37,7 +37,8 @@ pub async fn chat(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body: request, reservation, .. } = request;
-    let call = chat::gateway_request(&http, request.model.clone(), request.request(chat::defaults(&app)), &reservation);
+    let chat = request.request(chat::defaults(&app));
+    let call = chat::gateway_request(&http, request.model.clone(), chat, &reservation)?;
     let asked_at = app.clock.now();
     if request.stream {
         let (id, clock) = (id.0.clone(), app.clock.clone());
@@ -65,7 +66,7 @@ pub async fn gateway(
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body: request, reservation, .. } = request;
     let chat = request.chat.request(chat::defaults(&app));
-    let call = request.bound(chat::gateway_request(&http, request.chat.model.clone(), chat, &reservation));
+    let call = request.bound(chat::gateway_request(&http, request.chat.model.clone(), chat, &reservation)?);
     let asked_at = app.clock.now();
     if request.chat.stream {
         let (id, shared) = (id.0.clone(), app.clone());

@@ -22,7 +22,7 @@ const MAX_MESSAGE_CHARACTERS: usize = 400_000;
 
 /// A message to a model.
 #[derive(Debug, Default, Request)]
-#[request(first = no_conversation, example = { "model": "standard", "message": "Which shelters are open tonight?" })]
+#[request(open, first = no_conversation, example = { "model": "standard", "message": "Which shelters are open tonight?" })]
 pub struct ChatABody {
     #[request(check = check_message)]
     pub message: String,
@@ -98,7 +98,8 @@ pub async fn chat(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body, reservation, .. } = request;
-    let call = chat::gateway_request(&http, body.model.clone(), body.request(chat::defaults(&app)), &reservation);
+    let request = body.request(chat::defaults(&app));
+    let call = chat::gateway_request(&http, body.model.clone(), request, &reservation)?;
     if body.stream {
         let (clock, now) = (app.clock.clone(), app.clock.clone());
         let form = StreamForm::comments(move |error, out| {

@@ -1,13 +1,14 @@
 //! The models of interface A.
 
-use actix_web::web;
+use actix_web::{HttpRequest, web};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::error::sets::{CallErrors, InterfaceA};
-use crate::guard::{Guarded, ModelsA};
-use crate::models_list::{self, ModelView, Pricing};
+use crate::error::HttpError;
+use crate::error::sets::{InterfaceA, ReadErrors};
+use crate::guard::{ModelsA, Queried, caller_of};
+use crate::models_list::{self, ModelView, ModelsQuery, Pricing, UNCONFIGURED};
 
 /// A chat model.
 #[derive(Debug, Serialize, ToSchema)]
@@ -53,9 +54,19 @@ impl From<ModelView> for ModelA {
 
 /// List models
 ///
-/// Returns every chat model with its capabilities, prices and availability.
-#[utoipa::path(get, path = "/api/models", tag = "interface A", operation_id = "list_models_a",
-    responses((status = 200, description = "The models", body = ModelListA), CallErrors<InterfaceA>))]
-pub async fn list(_guard: Guarded<ModelsA>, app: web::Data<App>) -> web::Json<ModelListA> {
-    web::Json(ModelListA { models: models_list::list(&app).into_iter().map(ModelA::from).collect() })
+/// Returns every chat model that the key and its team may use, with its capabilities, prices and availability. A model
+/// whose provider has no credentials is listed with the status `unconfigured`, unless `configured=true` or the setting
+/// `[models] list_unconfigured = false` leaves it out.
+#[utoipa::path(get, path = "/api/models", tag = "interface A", operation_id = "list_models_a", params(ModelsQuery),
+    responses((status = 200, description = "The models", body = ModelListA), ReadErrors<InterfaceA>))]
+pub async fn list(
+    request: Queried<ModelsA, ModelsQuery>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<web::Json<ModelListA>, HttpError> {
+    let mut models = models_list::list(&app, &caller_of(&http)?.key);
+    if request.query.leaves_out(&app) {
+        models.retain(|model| model.status != UNCONFIGURED);
+    }
+    Ok(web::Json(ModelListA { models: models.into_iter().map(ModelA::from).collect() }))
 }

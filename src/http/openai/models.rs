@@ -1,15 +1,16 @@
 //! The models of interface B in the format of OpenAI.
 
-use actix_web::web;
+use actix_web::{HttpRequest, web};
 use muster_core::Kind;
+use muster_identity::keys::KeyRecord;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::error::HttpError;
-use crate::error::sets::{CallErrors, NotFound, OpenAi};
-use crate::guard::{Guarded, ModelsB};
-use crate::models_list::{self, ModelView, Pricing};
+use crate::error::sets::{NotFound, OpenAi, ReadErrors, WireErrors};
+use crate::guard::{Guarded, ModelsB, Queried, caller_of};
+use crate::models_list::{self, ModelView, ModelsQuery, Pricing, UNCONFIGURED};
 
 /// A model.
 #[derive(Debug, Serialize, ToSchema)]
@@ -57,11 +58,11 @@ fn model_b(model: ModelView, created: u64) -> ModelB {
     }
 }
 
-/// Returns all models, chat models first.
-fn all(app: &App) -> Vec<ModelB> {
+/// Returns all models that a key may use, chat models first.
+fn all(app: &App, key: &KeyRecord) -> Vec<ModelB> {
     let created = app.started_at.seconds();
-    let chat = models_list::list(app).into_iter().map(|model| model_b(model, created));
-    let embedding = models_list::embeddings(app)
+    let chat = models_list::list(app, key).into_iter().map(|model| model_b(model, created));
+    let embedding = models_list::embeddings(app, key)
         .into_iter()
         .map(|(model, dimensions)| ModelB { dimensions: Some(dimensions), ..model_b(model, created) });
     chat.chain(embedding).collect()
@@ -69,26 +70,38 @@ fn all(app: &App) -> Vec<ModelB> {
 
 /// List models in OpenAI format
 ///
-/// Returns every chat model, then every embedding model (capability `embeddings`). Besides these identifiers, requests
-/// may name `default` and the families `fast`, `reasoning`, `vision` and `code` (also as `muster-fast` and so on): each
-/// stands for the first available model of its order.
-#[utoipa::path(get, path = "/v1/models", tag = "interface B", operation_id = "list_models_b",
-    responses((status = 200, description = "The models", body = ModelListB), CallErrors<OpenAi>))]
-pub async fn list(_guard: Guarded<ModelsB>, app: web::Data<App>) -> web::Json<ModelListB> {
-    web::Json(ModelListB { object: "list", data: all(&app) })
+/// Returns every chat model that the key and its team may use, then every embedding model (capability `embeddings`).
+/// Besides these identifiers, requests may name `default` and the families `fast`, `reasoning`, `vision` and `code` (also
+/// as `muster-fast` and so on): each stands for the first available model of its order.
+///
+/// A model whose provider has no credentials is listed with the status `unconfigured`, unless `configured=true` or the
+/// setting `[models] list_unconfigured = false` leaves it out.
+#[utoipa::path(get, path = "/v1/models", tag = "interface B", operation_id = "list_models_b", params(ModelsQuery),
+    responses((status = 200, description = "The models", body = ModelListB), ReadErrors<OpenAi>))]
+pub async fn list(
+    request: Queried<ModelsB, ModelsQuery>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<web::Json<ModelListB>, HttpError> {
+    let mut data = all(&app, &caller_of(&http)?.key);
+    if request.query.leaves_out(&app) {
+        data.retain(|model| model.status != UNCONFIGURED);
+    }
+    Ok(web::Json(ModelListB { object: "list", data }))
 }
 
 /// Get a model in OpenAI format
 ///
 /// Returns one model. An identifier may contain slashes.
 #[utoipa::path(get, path = "/v1/models/{id}", tag = "interface B", operation_id = "get_model_b", params(("id" = String, Path)),
-    responses((status = 200, description = "The model", body = ModelB), CallErrors<OpenAi>, NotFound<OpenAi>))]
+    responses((status = 200, description = "The model", body = ModelB), WireErrors<OpenAi>, NotFound<OpenAi>))]
 pub async fn get(
     _guard: Guarded<ModelsB>,
     id: web::Path<String>,
+    http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<web::Json<ModelB>, HttpError> {
-    let found = all(&app).into_iter().find(|model| model.id == *id);
+    let found = all(&app, &caller_of(&http)?.key).into_iter().find(|model| model.id == *id);
     let missing = || {
         HttpError::new(
             Kind::ModelNotFound,

@@ -145,6 +145,7 @@ fn chat_request() -> GatewayChatRequest {
         retries: None,
         hedge_after: None,
         spend: None,
+        cache: None,
     }
 }
 

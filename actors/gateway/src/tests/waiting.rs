@@ -1,7 +1,7 @@
 //! Providers that take long: how long each phase may take, what is called again, and what is charged for calls that
 //! nobody waits for any more. Time is paused.
 
-use muster_limits::ledger::{Ledger, LedgerOptions, Query};
+use muster_limits::ledger::{Budget, Ledger, LedgerOptions, Query};
 use muster_providers::{Price, TimeoutOverrides};
 use muster_store::{MemStore, StoreHandle};
 use tokio::time::Instant;
@@ -155,9 +155,9 @@ fn paid_request() -> GatewayChatRequest {
     let spend = Spend {
         key_id: "key_1".to_owned(),
         key_limit: Some(1_000_000_000),
-        owner: Some(OwnerBudget { id: "ann".to_owned(), limit: Some(2_000_000_000) }),
-        call_limit: None,
+        owner: Some(SharedBudget { id: "ann".to_owned(), limit: Some(2_000_000_000) }),
         max_usage: RESERVED,
+        ..Spend::default()
     };
     GatewayChatRequest { spend: Some(spend), ..chat_request() }
 }
@@ -165,7 +165,7 @@ fn paid_request() -> GatewayChatRequest {
 /// Returns what key and owner spent, in tokens of a thousand nanodollars, and what is still reserved.
 async fn spent(ledger: &Ledger) -> (u64, u64, u64) {
     let key = ledger.budgets("key_1", None, "m", None).await.unwrap().key;
-    let owner = ledger.owner_budget("ann", None).await.unwrap();
+    let owner = ledger.budget(Budget::Owner, "ann", None).await.unwrap();
     (key.spent_nanos / 1_000, owner.spent_nanos / 1_000, key.held_nanos + owner.held_nanos)
 }
 
@@ -189,7 +189,7 @@ fn a_call_whose_caller_left_before_the_answer_charges_the_prompt() {
             assert_eq!(spent(&ledger).await, (before + 1_000, before + 1_000, 0), "streamed: {streamed}");
         }
         let day = Day::of(test_world::START);
-        let query = Query { key_id: None, from_day: day, to_day: day, model: None };
+        let query = Query { from_day: day, to_day: day, ..Query::default() };
         let rows = ledger.usage(query).await.unwrap();
         let row = rows.iter().find(|row| row.model_id == "m").unwrap().row;
         assert_eq!((row.requests, row.cancelled, row.prompt_tokens, row.completion_tokens), (2, 2, 2_000, 0));
@@ -246,9 +246,9 @@ fn keys_of_one_owner_share_the_owners_budget() {
             let spend = Spend {
                 key_id: format!("key_{key}"),
                 key_limit: Some(1_000_000_000),
-                owner: Some(OwnerBudget { id: owner.to_owned(), limit: Some(5_500_000) }),
-                call_limit: None,
+                owner: Some(SharedBudget { id: owner.to_owned(), limit: Some(5_500_000) }),
                 max_usage: RESERVED,
+                ..Spend::default()
             };
             GatewayChatRequest { spend: Some(spend), ..chat_request() }
         };
@@ -264,7 +264,7 @@ fn keys_of_one_owner_share_the_owners_budget() {
         }
         assert_eq!(answered, 5, "5 × 1,050 of 5,500, although each key has a budget of its own");
         assert!(chain.complete(request(0, "bob")).await.is_ok(), "another owner has another budget");
-        let owner = ledger.owner_budget("ann", Some(5_500_000)).await.unwrap();
+        let owner = ledger.budget(Budget::Owner, "ann", Some(5_500_000)).await.unwrap();
         assert_eq!((owner.spent_nanos, owner.held_nanos, owner.limit_nanos), (5_250_000, 0, Some(5_500_000)));
     });
 }

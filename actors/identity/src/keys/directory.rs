@@ -1,16 +1,21 @@
-//! The read-only view of all keys that requests are checked against.
+//! The read-only view of all keys that requests are checked against, with their teams and owners' budgets.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::record::KeyRecord;
+use super::team::{OwnerRecord, TeamRecord};
 use super::token::{SecretHash, Token, matches};
 use muster_core::Millis;
 
-/// All keys, by lookup identifier.
+/// All keys by lookup identifier, all teams, and the owners whose budgets were set at run time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Directory {
     by_lookup: HashMap<String, Arc<KeyRecord>>,
+    /// Lookup identifiers by identifier.
+    lookups: HashMap<String, String>,
+    pub(super) teams: BTreeMap<String, Arc<TeamRecord>>,
+    pub(super) owners: BTreeMap<String, f64>,
 }
 
 /// Why a key is rejected. All reasons except `Malformed` result in the same response.
@@ -28,7 +33,33 @@ pub enum KeyRejection {
 
 impl Directory {
     pub(super) fn insert(&mut self, record: Arc<KeyRecord>) {
+        if !self.lookups.contains_key(&record.id) {
+            self.lookups.insert(record.id.clone(), record.lookup.clone());
+        }
         self.by_lookup.insert(record.lookup.clone(), record);
+    }
+
+    pub(super) fn insert_team(&mut self, team: Arc<TeamRecord>) {
+        self.teams.insert(team.id.clone(), team);
+    }
+
+    pub(super) fn remove_team(&mut self, id: &str) {
+        self.teams.remove(id);
+    }
+
+    pub(super) fn insert_owner(&mut self, owner: &OwnerRecord) {
+        match owner.budget_usd {
+            Some(usd) => drop(self.owners.insert(owner.owner.clone(), usd)),
+            None => drop(self.owners.remove(&owner.owner)),
+        }
+    }
+
+    pub(super) fn by_id(&self, id: &str) -> Option<Arc<KeyRecord>> {
+        self.by_lookup(self.lookups.get(id)?)
+    }
+
+    pub(super) fn by_lookup(&self, lookup: &str) -> Option<Arc<KeyRecord>> {
+        self.by_lookup.get(lookup).cloned()
     }
 
     pub(super) fn len(&self) -> usize {

@@ -6,8 +6,10 @@ use std::time::Duration;
 use actix::Message;
 
 use super::record::{KeyRecord, LimitOverride, PlanA, PlanB, Role, Scope};
+use super::team::{OwnerRecord, TeamRecord};
 use super::token::Token;
 use muster_core::idempotency::Idempotency;
+use muster_core::precondition::IfMatch;
 use muster_core::{Error, Millis};
 
 /// A key to create.
@@ -31,6 +33,67 @@ pub struct NewKey {
     pub budget_usd: Option<f64>,
     /// Time in the future from which on the key is rejected; `None` means never.
     pub expires_at: Option<Millis>,
+    /// Team that the key belongs to.
+    pub team: Option<String>,
+    /// The models that the key may use; empty means all.
+    pub models: Vec<String>,
+    /// Time for which answers are cached, in seconds: 0 means never, `None` what the team says.
+    pub cache_seconds: Option<u64>,
+}
+
+/// Changes of a key. A field that is `None` keeps its value; an inner `None` removes it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct KeyPatch {
+    /// Display name.
+    pub name: Option<String>,
+    /// Owner.
+    pub owner: Option<String>,
+    /// Plan on interface A.
+    pub plan_a: Option<PlanA>,
+    /// Plan on interface B.
+    pub plan_b: Option<PlanB>,
+    /// All scopes from now on.
+    pub scopes: Option<Vec<Scope>>,
+    /// All roles from now on.
+    pub roles: Option<Vec<Role>>,
+    /// All limits of its own from now on.
+    pub limits: Option<Option<LimitOverride>>,
+    /// Budget per calendar month, in USD.
+    pub budget_usd: Option<Option<f64>>,
+    /// Time from which on the key is rejected.
+    pub expires_at: Option<Option<Millis>>,
+    /// Team that the key belongs to.
+    pub team: Option<Option<String>>,
+    /// The models that the key may use; empty means all.
+    pub models: Option<Vec<String>>,
+    /// Time for which answers are cached, in seconds.
+    pub cache_seconds: Option<Option<u64>>,
+}
+
+/// A team to create.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NewTeam {
+    /// 1 to 100 characters, not only white space.
+    pub name: String,
+    /// Largest cost of all keys of the team per calendar month, in USD; `None` means no limit.
+    pub budget_usd: Option<f64>,
+    /// The models that keys of the team may use; empty means all.
+    pub models: Vec<String>,
+    /// Time for which answers are cached for all keys of the team, in seconds; `None` means never.
+    pub cache_seconds: Option<u64>,
+}
+
+/// Changes of a team. A field that is `None` keeps its value; an inner `None` removes it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TeamPatch {
+    /// Display name.
+    pub name: Option<String>,
+    /// Budget per calendar month, in USD.
+    pub budget_usd: Option<Option<f64>>,
+    /// The models that keys of the team may use; empty means all.
+    pub models: Option<Vec<String>>,
+    /// Time for which answers are cached, in seconds.
+    pub cache_seconds: Option<Option<u64>>,
 }
 
 /// Under whose authority a key is created, rotated or revoked.
@@ -40,6 +103,16 @@ pub enum KeyIssuer {
     Operator,
     /// Another key, which can grant only what it has itself.
     Key(Arc<KeyRecord>),
+}
+
+impl KeyIssuer {
+    /// Returns the identifier that the audit log contains.
+    pub(super) fn id(&self) -> &str {
+        match self {
+            Self::Operator => "system",
+            Self::Key(key) => &key.id,
+        }
+    }
 }
 
 /// Creates a key.
@@ -69,6 +142,53 @@ pub struct CreatedKey {
 #[rtype(result = "Result<Arc<KeyRecord>, Error>")]
 pub(super) struct Revoke {
     pub id: String,
+    pub issuer: KeyIssuer,
+}
+
+/// Changes a key.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Arc<KeyRecord>, Error>")]
+pub(super) struct Edit {
+    pub id: String,
+    pub patch: KeyPatch,
+    pub issuer: KeyIssuer,
+    pub if_match: IfMatch,
+}
+
+/// Creates a team.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<(Arc<TeamRecord>, bool), Error>")]
+pub(super) struct CreateTeam {
+    pub new: NewTeam,
+    pub issuer: KeyIssuer,
+    pub idempotency: Option<Idempotency>,
+}
+
+/// Changes a team.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Arc<TeamRecord>, Error>")]
+pub(super) struct EditTeam {
+    pub id: String,
+    pub patch: TeamPatch,
+    pub issuer: KeyIssuer,
+    pub if_match: IfMatch,
+}
+
+/// Deletes a team without keys.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Arc<TeamRecord>, Error>")]
+pub(super) struct DeleteTeam {
+    pub id: String,
+    pub issuer: KeyIssuer,
+    pub if_match: IfMatch,
+}
+
+/// Sets the budget of an owner; `None` returns to that of the settings.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<OwnerRecord, Error>")]
+pub(super) struct SetOwner {
+    pub owner: String,
+    pub budget_usd: Option<f64>,
     pub issuer: KeyIssuer,
 }
 

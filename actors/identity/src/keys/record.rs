@@ -1,6 +1,6 @@
 //! Stored records of API keys.
 
-use muster_store::{Encoding, Record, Tree};
+use muster_store::{Encoding, Record, StoreError, Tree};
 use serde::{Deserialize, Serialize};
 
 use super::token::{Secret, SecretHash, matches};
@@ -149,6 +149,18 @@ pub struct KeyRecord {
     pub limits: Option<LimitOverride>,
     /// Largest cost per calendar month, in USD; `None` means no limit.
     pub budget_usd: Option<f64>,
+    /// Identifier of the team that the key belongs to.
+    #[serde(default)]
+    pub team: Option<String>,
+    /// The models that the key may use; empty means all.
+    #[serde(default)]
+    pub models: Vec<String>,
+    /// Time for which answers are cached, in seconds: 0 means never, `None` what the team says.
+    #[serde(default)]
+    pub cache_seconds: Option<u64>,
+    /// Number of the change that this record is the result of, from 1; its use is no change.
+    #[serde(default = "first_version")]
+    pub version: u64,
     /// Time of creation.
     pub created_at: Millis,
     /// Time from which on the key is rejected; `None` means never.
@@ -162,11 +174,24 @@ pub struct KeyRecord {
     pub(super) replaced: Option<Replaced>,
 }
 
+fn first_version() -> u64 {
+    1
+}
+
 impl Record for KeyRecord {
     const TREE: Tree = Tree::Keys;
-    const SCHEMA: u16 = 1;
+    // An older program would ignore the models that a key is bound to.
+    const SCHEMA: u16 = 2;
     // Readable by auditors.
     const ENCODING: Encoding = Encoding::Json;
+
+    /// The first version had neither team, models, cache nor version.
+    fn upgrade(from_schema: u16, bytes: &[u8]) -> Result<Self, StoreError> {
+        match from_schema {
+            1 => serde_json::from_slice(bytes).map_err(|error| StoreError::Corrupt(format!("keys: {error}"))),
+            other => Err(StoreError::Corrupt(format!("keys: schema {other} is unknown"))),
+        }
+    }
 }
 
 impl KeyRecord {
@@ -185,6 +210,10 @@ impl KeyRecord {
             roles: Vec::new(),
             limits: None,
             budget_usd: None,
+            team: None,
+            models: Vec::new(),
+            cache_seconds: None,
+            version: 1,
             created_at: Millis(0),
             expires_at: None,
             last_used_at: None,
@@ -220,5 +249,25 @@ impl KeyRecord {
         let replaced = self.replaced.as_ref();
         let old = matches(&hash, replaced.map_or(&[0; 32], |replaced| &replaced.sha256));
         present || (old && replaced.is_some_and(|replaced| now < replaced.until))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_store::Rec;
+
+    use super::*;
+
+    #[test]
+    fn a_record_of_the_first_version_is_read_and_allows_every_model() {
+        let record = KeyRecord { scopes: vec![Scope::Chat], ..KeyRecord::without_secret("key_1", "n") };
+        let mut old = serde_json::to_value(&record).unwrap();
+        for added in ["team", "models", "cache_seconds", "version"] {
+            assert!(old.as_object_mut().unwrap().remove(added).is_some(), "{added}");
+        }
+        let rec = Rec { schema: 1, bytes: serde_json::to_vec(&old).unwrap() };
+        assert_eq!(KeyRecord::decode(&rec), Ok(record.clone()));
+        assert_eq!(KeyRecord::decode(&record.encode().unwrap()), Ok(record.clone()));
+        assert!(KeyRecord::decode(&Rec { schema: 3, ..record.encode().unwrap() }).is_err());
     }
 }

@@ -1,5 +1,6 @@
 //! The service for API keys.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,12 +8,17 @@ use actix_rt::ArbiterHandle;
 use tokio::sync::watch;
 
 use super::actor::{KeyActor, KeyActorOptions, TOUCH_INTERVAL, load};
-use super::messages::{Create, CreatedKey, Get, KeyIssuer, KeyPage, List, NewKey, Revoke, Rotate, Touch};
+use super::messages::{
+    Create, CreateTeam, CreatedKey, DeleteTeam, Edit, EditTeam, Get, KeyIssuer, KeyPage, KeyPatch, List, NewKey,
+    NewTeam, Revoke, Rotate, SetOwner, TeamPatch, Touch,
+};
 use super::record::KeyRecord;
 use super::state::first_key;
+use super::team::{OwnerRecord, TeamRecord};
 use super::token::{PREFIX, Token};
 use super::{Directory, KeyRejection};
 use muster_core::idempotency::Idempotency;
+use muster_core::precondition::IfMatch;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Clock, Error};
 
@@ -64,17 +70,25 @@ impl Keys {
         text.starts_with(PREFIX)
     }
 
-    /// Resolves once an authenticated key is no longer accepted: it was revoked, has expired, or its secret was replaced
-    /// and the grace period has ended. The future contains no secret.
+    /// Resolves once an authenticated key is no longer accepted as it was: it was revoked, has expired, its secret was
+    /// replaced and the grace period has ended, or it lost a scope or a role. The future contains no secret.
     pub fn ended(&self, key: &str) -> impl Future<Output = ()> + Send + 'static {
         let parsed = Token::parse(key).ok().map(|token| (token.lookup.clone(), token.secret.hash()));
         let (mut directory, clock) = (self.directory.clone(), self.clock.clone());
         async move {
             let Some((lookup, hash)) = parsed else { return };
+            let Some(first) = directory.borrow().by_lookup(&lookup) else { return };
             loop {
                 let now = clock.now();
-                let until = directory.borrow_and_update().valid_until(&lookup, &hash, now);
-                let Some(until) = until else { return };
+                let (until, present) = {
+                    let directory = directory.borrow_and_update();
+                    (directory.valid_until(&lookup, &hash, now), directory.by_lookup(&lookup))
+                };
+                let (Some(until), Some(present)) = (until, present) else { return };
+                let has = |scope| present.scopes.contains(scope);
+                if !first.scopes.iter().all(has) || !first.roles.iter().all(|role| present.roles.contains(role)) {
+                    return;
+                }
                 let left = Duration::from_millis(until.0.saturating_sub(now.0)).min(RECHECK);
                 tokio::select! {
                     changed = directory.changed() => if changed.is_err() { return },
@@ -121,6 +135,103 @@ impl Keys {
     /// `NotFound`; `Forbidden` if the key has rights that the issuer lacks; `Unavailable` if the store accepts no writes.
     pub async fn revoke(&self, id: String, issuer: KeyIssuer) -> Result<Arc<KeyRecord>, Error> {
         self.handle.ask(Revoke { id, issuer }).await?
+    }
+
+    /// Changes a key, durably once this resolves: every later request is checked against the new record.
+    ///
+    /// # Errors
+    /// `NotFound`; `PreconditionFailed`; `Conflict` if the key was revoked; `Invalid`, by field; `Forbidden` if the issuer
+    /// lacks what the key grants, or would; `Unavailable` if the store accepts no writes.
+    pub async fn edit(
+        &self,
+        id: String,
+        patch: KeyPatch,
+        issuer: KeyIssuer,
+        if_match: IfMatch,
+    ) -> Result<Arc<KeyRecord>, Error> {
+        self.handle.ask(Edit { id, patch, issuer, if_match }).await?
+    }
+
+    /// Returns the published record of a key by its identifier. Involves no actor.
+    pub fn present(&self, id: &str) -> Option<Arc<KeyRecord>> {
+        self.directory.borrow().by_id(id)
+    }
+
+    /// Returns a team. Involves no actor.
+    pub fn team(&self, id: &str) -> Option<Arc<TeamRecord>> {
+        self.directory.borrow().teams.get(id).cloned()
+    }
+
+    /// Returns up to `limit` teams, newest first; `after` is the identifier of the last one of the previous page.
+    pub fn teams(&self, limit: usize, after: Option<&str>) -> Vec<Arc<TeamRecord>> {
+        let directory = self.directory.borrow();
+        let newest = directory.teams.iter().rev().filter(|(id, _)| after.is_none_or(|after| id.as_str() < after));
+        newest.map(|(_, team)| Arc::clone(team)).take(limit).collect()
+    }
+
+    /// Returns the budget of an owner that was set at run time, in USD; `None` if the settings apply.
+    pub fn owner_budget(&self, owner: &str) -> Option<f64> {
+        self.directory.borrow().owners.get(owner).copied()
+    }
+
+    /// Returns the owners whose budgets were set at run time, with these, in USD.
+    pub fn owner_budgets(&self) -> BTreeMap<String, f64> {
+        self.directory.borrow().owners.clone()
+    }
+
+    /// Creates a team, which is durable once this resolves; returns also whether it is the first response to a repeated
+    /// request.
+    ///
+    /// # Errors
+    /// `Invalid`, by field; `Conflict` if a team has this name; `Forbidden` if it would grant what the issuer lacks;
+    /// `IdempotencyConflict`; `Unavailable` if the store accepts no writes.
+    pub async fn create_team(
+        &self,
+        new: NewTeam,
+        issuer: KeyIssuer,
+        idempotency: Option<Idempotency>,
+    ) -> Result<(Arc<TeamRecord>, bool), Error> {
+        self.handle.ask(CreateTeam { new, issuer, idempotency }).await?
+    }
+
+    /// Changes a team, for all of its keys once this resolves.
+    ///
+    /// # Errors
+    /// `NotFound`, `PreconditionFailed`, and those of [`Self::create_team`].
+    pub async fn edit_team(
+        &self,
+        id: String,
+        patch: TeamPatch,
+        issuer: KeyIssuer,
+        if_match: IfMatch,
+    ) -> Result<Arc<TeamRecord>, Error> {
+        self.handle.ask(EditTeam { id, patch, issuer, if_match }).await?
+    }
+
+    /// Deletes a team to which no key belongs, except revoked ones.
+    ///
+    /// # Errors
+    /// `NotFound`, `PreconditionFailed`, `Forbidden`; `Conflict` if it has keys; `Unavailable`.
+    pub async fn delete_team(
+        &self,
+        id: String,
+        issuer: KeyIssuer,
+        if_match: IfMatch,
+    ) -> Result<Arc<TeamRecord>, Error> {
+        self.handle.ask(DeleteTeam { id, issuer, if_match }).await?
+    }
+
+    /// Sets the budget of an owner in USD; `None` returns to that of the settings.
+    ///
+    /// # Errors
+    /// `Invalid`; `Forbidden` unless the issuer is a `super_admin`; `Unavailable` if the store accepts no writes.
+    pub async fn set_owner_budget(
+        &self,
+        owner: String,
+        budget_usd: Option<f64>,
+        issuer: KeyIssuer,
+    ) -> Result<OwnerRecord, Error> {
+        self.handle.ask(SetOwner { owner, budget_usd, issuer }).await?
     }
 
     /// Replaces the secret of a key, durably once this resolves. The old secret is accepted for `grace` more.

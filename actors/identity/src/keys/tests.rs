@@ -257,3 +257,45 @@ fn a_failed_commit_fails_all_callers_and_a_panic_loses_no_acknowledged_change() 
         assert!(keys.authenticate(&first.key.reveal()).is_ok());
     });
 }
+
+#[test]
+fn ended_resolves_when_a_key_loses_a_right_and_not_when_it_is_renamed() {
+    use muster_core::precondition::IfMatch;
+
+    test_world::run(|tree| async move {
+        let keys = start(&tree, &Arc::default()).await;
+        let new = NewKey { scopes: vec![Scope::Agents, Scope::Chat], ..chat_key() };
+        let created = keys.create(new, KeyIssuer::Operator, None).await.unwrap();
+        let edit =
+            async |patch| keys.edit(created.record.id.clone(), patch, KeyIssuer::Operator, IfMatch::Any).await.unwrap();
+        let mut ended = Box::pin(keys.ended(&created.key.reveal()));
+        edit(KeyPatch { name: Some("other".into()), ..KeyPatch::default() }).await;
+        assert!(futures::poll!(&mut ended).is_pending());
+        edit(KeyPatch { scopes: Some(vec![Scope::Agents]), ..KeyPatch::default() }).await;
+        ended.await;
+        assert_eq!(keys.authenticate(&created.key.reveal()).unwrap().scopes, [Scope::Agents], "the key itself is good");
+    });
+}
+
+#[test]
+fn teams_and_owners_budgets_survive_a_restart() {
+    test_world::run(|tree| async move {
+        let store = Arc::default();
+        let keys = start(&tree, &store).await;
+        let new = NewTeam { name: "research".into(), budget_usd: Some(5.0), ..NewTeam::default() };
+        let (team, _) = keys.create_team(new, KeyIssuer::Operator, None).await.unwrap();
+        keys.set_owner_budget("ann".into(), Some(7.0), KeyIssuer::Operator).await.unwrap();
+        keys.set_owner_budget("bob".into(), Some(7.0), KeyIssuer::Operator).await.unwrap();
+        keys.set_owner_budget("bob".into(), None, KeyIssuer::Operator).await.unwrap();
+        let created =
+            keys.create(NewKey { team: Some(team.id.clone()), ..chat_key() }, KeyIssuer::Operator, None).await;
+        let restarted = Tree::new(Arbiter::current(), Clock::tokio(test_world::START));
+        let keys = start(&restarted, &store).await;
+        assert_eq!(keys.team(&team.id), Some(team));
+        assert_eq!((keys.owner_budget("ann"), keys.owner_budget("bob")), (Some(7.0), None));
+        assert_eq!(keys.count(), 1);
+        let record = created.unwrap().record;
+        assert_eq!(keys.present(&record.id).unwrap().team, record.team);
+        restarted.stop().await;
+    });
+}

@@ -16,8 +16,8 @@ use super::checkpoint::{self, Loaded};
 use super::credit::{Credit, Payers};
 use super::line::JournalLine;
 use super::messages::{
-    BudgetView, Budgets, BudgetsRequest, Flush, Hold, HoldRequest, LedgerStatus, OwnerBudgetRequest, Refusal, Reserve,
-    RowsRequest, StatusRequest,
+    Attribution, BudgetRequest, BudgetView, Budgets, BudgetsRequest, Flush, Hold, HoldRequest, LedgerStatus, Refusal,
+    Reserve, RowsRequest, StatusRequest,
 };
 use super::period::Month;
 use super::record::{RecordReader, RowRecord};
@@ -282,7 +282,8 @@ fn stop_broken(error: &StoreError, context: &mut Context<LedgerActor>) -> Error 
 /// Writes the line of a hold; returns its number.
 fn write_hold(journal: &Journal, request: &Reserve, at: Millis) -> Result<u64, Refusal> {
     let line = JournalLine::Reserve { at, key: &request.key_id, model: &request.model_id, nanos: request.nanos };
-    journal.append(&line.encode_for(&request.owner)).map_err(write_failed)
+    let attribution = Attribution { owner: &request.owner, team: &request.team, ..Attribution::default() };
+    journal.append(&line.encode_for(attribution)).map_err(write_failed)
 }
 
 /// Draws a hold from a credit; `None` if the actor must be asked.
@@ -359,13 +360,13 @@ impl Handler<BudgetsRequest> for LedgerActor {
     }
 }
 
-impl Handler<OwnerBudgetRequest> for LedgerActor {
+impl Handler<BudgetRequest> for LedgerActor {
     type Result = Result<BudgetView, Error>;
 
-    fn handle(&mut self, request: OwnerBudgetRequest, context: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, request: BudgetRequest, context: &mut Context<Self>) -> Self::Result {
         self.catch_up(context)?;
         let (now, store) = (self.resources.clock.now(), RecordReader(self.resources.store.as_ref()));
-        Ok(self.ledger.view(Budget::Owner, &request.owner, request.limit, now, store)?)
+        Ok(self.ledger.view(request.budget, &request.id, request.limit, now, store)?)
     }
 }
 

@@ -6,7 +6,7 @@ use muster_store::{Batch, Frames, Journal, PageRequest, Record, Store, StoreErro
 
 use super::line::{JournalLine, report_unknown};
 use super::period::{Day, Month};
-use super::record::{self, HEAD, Head, ROW, RecordReader, account_prefix, day_prefix};
+use super::record::{self, GROUP, HEAD, Head, ROW, RecordReader, account_prefix, day_prefix};
 use super::state::{Changes, LedgerState};
 use muster_core::Millis;
 
@@ -101,7 +101,8 @@ pub(super) fn batches(changes: Changes) -> Result<Vec<Batch>, StoreError> {
 /// Returns the batches that remove old records. Blocking.
 pub(super) fn sweep(store: &dyn Store, now: Millis) -> Result<Vec<Batch>, StoreError> {
     let (day, month) = (Day::of(now).minus(KEEP_DAYS), Month(Month::of(now).0.saturating_sub(KEEP_MONTHS)));
-    let mut old = keys(store, &day_prefix(Day(0)), &day_prefix(day))?;
+    let mut old = keys(store, &day_prefix(ROW, Day(0)), &day_prefix(ROW, day))?;
+    old.extend(keys(store, &day_prefix(GROUP, Day(0)), &day_prefix(GROUP, day))?);
     old.extend(keys(store, &account_prefix(Month(0)), &account_prefix(month))?);
     let batch =
         |keys: &[Vec<u8>]| keys.iter().fold(Batch::default(), |batch, key| batch.and_delete(Tree::Ledger, key.clone()));

@@ -1,7 +1,7 @@
 //! Money set aside in advance.
 //!
 //! Asking the ledger's actor costs two wake-ups of a thread. Where much is left of all budgets of a call, the actor
-//! therefore sets money aside for the next calls of the same key, owner and model, as a *credit* that callers draw from by
+//! therefore sets money aside for the next calls of the same key, owner, team and model, as a *credit* that callers draw from by
 //! decrementing a counter. A caller writes the line of its hold to the journal itself, as the actor does for others, so
 //! what is durable is the same.
 //!
@@ -20,6 +20,7 @@ use muster_core::Millis;
 pub(super) struct Payers {
     pub(super) key: Box<str>,
     pub(super) owner: Box<str>,
+    pub(super) team: Box<str>,
     pub(super) model: Box<str>,
 }
 
@@ -28,6 +29,7 @@ impl Payers {
         Self {
             key: request.key_id.as_str().into(),
             owner: request.owner.as_str().into(),
+            team: request.team.as_str().into(),
             model: request.model_id.as_str().into(),
         }
     }
@@ -37,15 +39,15 @@ impl Payers {
 #[derive(Debug)]
 pub(super) struct Credit {
     pub(super) payers: Payers,
-    limits: [Option<u64>; 3],
+    limits: [Option<u64>; 4],
     left: AtomicU64,
     /// Drawn, but its line could not be written.
     returned: AtomicU64,
     term: Term,
 }
 
-fn limits(request: &Reserve) -> [Option<u64>; 3] {
-    [request.key_limit, request.owner_limit, request.model_limit]
+fn limits(request: &Reserve) -> [Option<u64>; 4] {
+    [request.key_limit, request.owner_limit, request.team_limit, request.model_limit]
 }
 
 impl Credit {

@@ -5,6 +5,7 @@
 use muster_providers::Usage;
 use serde::{Deserialize, Serialize};
 
+use super::messages::Attribution;
 use super::row::Outcome;
 use muster_core::Millis;
 
@@ -52,9 +53,17 @@ pub(super) enum JournalLine<'a> {
         /// The hold settled by this line; 0 for none.
         hold: u64,
     },
-    /// Another line, encoded, that counts against the budget of an owner too.
+    /// Another line, encoded, that counts against the budget of an owner too. Written by earlier versions.
     Owned {
         owner: &'a str,
+        line: &'a [u8],
+    },
+    /// Another line, encoded, with whom it counts against besides its key and what it is reported under.
+    Attributed {
+        owner: &'a str,
+        team: &'a str,
+        provider: &'a str,
+        tags: &'a str,
         line: &'a [u8],
     },
 }
@@ -65,18 +74,25 @@ impl<'a> JournalLine<'a> {
         postcard::to_extend(self, vec![VERSION]).unwrap_or_default()
     }
 
-    /// Encodes a line that counts against the budget of an owner; an empty owner is none.
-    pub(super) fn encode_for(&self, owner: &str) -> Vec<u8> {
+    /// Encodes a line with its attribution.
+    pub(super) fn encode_for(&self, attribution: Attribution<'_>) -> Vec<u8> {
         let line = self.encode();
-        if owner.is_empty() { line } else { JournalLine::Owned { owner: bounded(owner), line: &line }.encode() }
+        if attribution == Attribution::default() {
+            return line;
+        }
+        let Attribution { owner, team, provider, tags } = attribution;
+        let (owner, team, provider) = (bounded(owner), bounded(team), bounded(provider));
+        JournalLine::Attributed { owner, team, provider, tags, line: &line }.encode()
     }
 
-    /// Returns the line itself, and the owner whose budget it counts against, which is empty for none. `None` for a line
-    /// of an unknown version.
-    pub(super) fn and_owner(self) -> Option<(Self, &'a str)> {
+    /// Returns the line itself, and its attribution. `None` for a line of an unknown version.
+    pub(super) fn and_attribution(self) -> Option<(Self, Attribution<'a>)> {
         match self {
-            Self::Owned { owner, line } => Some((Self::decode(line)?, owner)),
-            line => Some((line, "")),
+            Self::Owned { owner, line } => Some((Self::decode(line)?, Attribution { owner, ..Attribution::default() })),
+            Self::Attributed { owner, team, provider, tags, line } => {
+                Some((Self::decode(line)?, Attribution { owner, team, provider, tags }))
+            }
+            line => Some((line, Attribution::default())),
         }
     }
 
@@ -132,12 +148,19 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_an_owner_wraps_the_line() {
+    fn an_attributed_line_wraps_the_line_and_those_of_earlier_versions_are_read() {
         let line = JournalLine::Reserve { at: Millis(1), key: "key_1", model: "m", nanos: 7 };
-        let (plain, owned) = (line.encode_for(""), line.encode_for("ann"));
-        assert_eq!(JournalLine::decode(&plain).and_then(JournalLine::and_owner), Some((line, "")));
-        assert_eq!(JournalLine::decode(&owned).and_then(JournalLine::and_owner), Some((line, "ann")));
-        assert_eq!(JournalLine::Owned { owner: "ann", line: &[99] }.and_owner(), None);
+        let read = |bytes: &[u8]| {
+            let (line, of) = JournalLine::decode(bytes)?.and_attribution()?;
+            Some((format!("{line:?}"), [of.owner, of.team, of.provider, of.tags].map(str::to_owned)))
+        };
+        let expected = |of: [&str; 4]| Some((format!("{line:?}"), of.map(str::to_owned)));
+        assert_eq!(read(&line.encode_for(Attribution::default())), expected(["", "", "", ""]));
+        let all = Attribution { owner: "ann", team: "team_1", provider: "p", tags: "a" };
+        assert_eq!(read(&line.encode_for(all)), expected(["ann", "team_1", "p", "a"]));
+        let owned = JournalLine::Owned { owner: "ann", line: &line.encode() }.encode();
+        assert_eq!(read(&owned), expected(["ann", "", "", ""]));
+        assert_eq!(JournalLine::Owned { owner: "ann", line: &[99] }.and_attribution(), None);
     }
 
     #[test]

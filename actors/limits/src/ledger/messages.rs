@@ -10,8 +10,27 @@ use serde::Serialize;
 use super::line::{JournalLine, bounded};
 use super::period::Day;
 use super::record::RowRecord;
-use super::row::{Budget, Outcome, Row, RowKey};
+use super::row::{Budget, Dimension, Outcome, Row, RowKey, TAG_SEPARATOR};
 use muster_core::{Error, Kind, Millis};
+
+/// Whom a call counts against besides its key, and what it is reported under. Empty texts are none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Attribution<'a> {
+    /// Owner of the key.
+    pub owner: &'a str,
+    /// Team of the key.
+    pub team: &'a str,
+    /// Provider that answered.
+    pub provider: &'a str,
+    /// Tags of the request, as [`joined`](crate::ledger::joined_tags).
+    pub tags: &'a str,
+}
+
+/// Returns tags as one text for [`Attribution::tags`].
+pub fn joined_tags(tags: &[impl AsRef<str>]) -> String {
+    let tags: Vec<&str> = tags.iter().map(AsRef::as_ref).collect();
+    tags.join(TAG_SEPARATOR.encode_utf8(&mut [0; 4]))
+}
 
 /// A finished call.
 #[derive(Debug, Clone, Copy)]
@@ -20,8 +39,8 @@ pub struct Entry<'a> {
     pub at: Millis,
     /// Identifier of the API key or user that is charged.
     pub key_id: &'a str,
-    /// Owner of the key, whose budget it counts against too; empty for none.
-    pub owner: &'a str,
+    /// Whom it counts against besides, and what it is reported under.
+    pub attribution: Attribution<'a>,
     /// The model that replied, or the requested one if none did.
     pub model_id: &'a str,
     /// Outcome of the call.
@@ -39,8 +58,8 @@ pub struct Abandoned<'a> {
     pub at: Millis,
     /// Identifier of the API key or user that is charged.
     pub key_id: &'a str,
-    /// Owner of the key; empty for none.
-    pub owner: &'a str,
+    /// Whom it counts against besides, and what it is reported under.
+    pub attribution: Attribution<'a>,
     /// The model that was called.
     pub model_id: &'a str,
     /// Estimated usage.
@@ -61,6 +80,10 @@ pub struct Reserve {
     pub owner: String,
     /// Budget of the owner, which all of the owner's keys share.
     pub owner_limit: Option<u64>,
+    /// Team of the key; empty for none.
+    pub team: String,
+    /// Budget of the team, which all keys of the team share.
+    pub team_limit: Option<u64>,
     /// Identifier of the model.
     pub model_id: String,
     /// Budget of the model.
@@ -100,6 +123,7 @@ impl From<Exhausted> for Error {
             Budget::Key => "this key",
             Budget::Model => "this model",
             Budget::Owner => "this key's owner",
+            Budget::Team => "this key's team",
         };
         let (used, limit) = (usd(spent.spent_nanos.saturating_add(spent.held_nanos)), usd(spent.limit_nanos));
         let until = spent.resets_at.rfc3339();
@@ -192,8 +216,12 @@ impl Abandoned<'_> {
 /// Selects usage rows.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
-    /// `None` for all keys.
+    /// What the rows are grouped by.
+    pub dimension: Dimension,
+    /// `None` for all keys. Only rows of keys and of tags belong to a key.
     pub key_id: Option<String>,
+    /// The owner, team, provider or tag; `None` for all.
+    pub subject: Option<String>,
     /// First day.
     pub from_day: Day,
     /// Inclusive.
@@ -204,8 +232,11 @@ pub struct Query {
 
 impl Query {
     pub(super) fn matches(&self, row: &RowKey) -> bool {
+        let (key, subject) = row.subject();
         (self.from_day..=self.to_day).contains(&row.day)
-            && self.key_id.as_deref().is_none_or(|key| *key == *row.key)
+            && self.dimension == row.dimension
+            && self.key_id.as_deref().is_none_or(|wanted| Some(wanted) == key)
+            && self.subject.as_deref().is_none_or(|wanted| wanted == subject)
             && self.model.as_deref().is_none_or(|model| *model == *row.model)
     }
 }
@@ -215,8 +246,8 @@ impl Query {
 pub struct UsageRow {
     /// Day, in UTC.
     pub day: Day,
-    /// Identifier of the API key or user.
-    pub key_id: String,
+    /// What it is grouped by: the API key or user, the owner, team, provider or tag.
+    pub subject: String,
     /// Identifier of the model.
     pub model_id: String,
     /// Sums over the calls.
@@ -273,12 +304,13 @@ pub(super) struct BudgetsRequest {
 }
 
 #[derive(Debug)]
-pub(super) struct OwnerBudgetRequest {
-    pub(super) owner: String,
+pub(super) struct BudgetRequest {
+    pub(super) budget: Budget,
+    pub(super) id: String,
     pub(super) limit: Option<u64>,
 }
 
-impl Message for OwnerBudgetRequest {
+impl Message for BudgetRequest {
     type Result = Result<BudgetView, Error>;
 }
 

@@ -1,4 +1,5 @@
-//! The ledger: usage and cost by key, model and day (UTC) for every endpoint, and the monthly budgets.
+//! The ledger: usage and cost by key, owner, team, provider or tag, model and day (UTC) for every endpoint, and the
+//! monthly budgets of keys, owners, teams and models.
 //!
 //! [`Ledger`] is the public interface. A post is one line appended to a journal by its caller before [`Ledger::post`]
 //! returns: from then on it survives `kill -9`, and no actor is involved. The actor follows the journal and
@@ -31,8 +32,9 @@ mod tests;
 mod usage;
 
 pub use messages::{
-    Abandoned, BudgetView, Budgets, Entry, Exhausted, Hold, LedgerStatus, Query, Refusal, Reserve, UsageRow,
+    Abandoned, Attribution, BudgetView, Budgets, Entry, Exhausted, Hold, LedgerStatus, Query, Refusal, Reserve,
+    UsageRow, joined_tags,
 };
 pub use period::Day;
-pub use row::{Budget, Outcome, Row};
+pub use row::{Budget, Dimension, Outcome, Row};
 pub use service::{Ledger, LedgerOptions, nanos_of_usd};

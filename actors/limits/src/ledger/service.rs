@@ -11,10 +11,11 @@ use super::actor::{LedgerActor, LedgerResources, draw};
 use super::credit::{Credit, Payers};
 use super::line::bounded;
 use super::messages::{
-    Abandoned, BudgetView, Budgets, BudgetsRequest, Entry, Flush, Hold, HoldRequest, LedgerStatus, OwnerBudgetRequest,
+    Abandoned, BudgetRequest, BudgetView, Budgets, BudgetsRequest, Entry, Flush, Hold, HoldRequest, LedgerStatus,
     Query, Refusal, Reserve, RowsRequest, StatusRequest, UsageRow,
 };
 use super::record::{self, HEAD, Head};
+use super::row::Budget;
 use super::usage;
 use crate::published::Published;
 use muster_core::supervise::{ChildSpec, Group, Handle};
@@ -120,11 +121,12 @@ impl Ledger {
     /// `Exhausted`, for the key if several budgets are; or `Unavailable` if the ledger is restarting, overloaded or cannot
     /// write.
     pub async fn reserve(&self, mut request: Reserve) -> Result<Hold, Refusal> {
-        let budgeted = Self::needs_hold(request.key_limit, request.model_limit) || request.owner_limit.is_some();
+        let shared = request.owner_limit.is_some() || request.team_limit.is_some();
+        let budgeted = Self::needs_hold(request.key_limit, request.model_limit) || shared;
         if request.nanos == 0 || !budgeted {
             return Ok(Hold::none());
         }
-        for id in [&mut request.key_id, &mut request.model_id, &mut request.owner] {
+        for id in [&mut request.key_id, &mut request.model_id, &mut request.owner, &mut request.team] {
             id.truncate(bounded(id).len());
         }
         if let Some(drawn) = draw(&self.credits, &self.journal, &request, &Payers::of(&request), self.clock.now()) {
@@ -137,25 +139,25 @@ impl Ledger {
     /// the end of the process. Waits neither for other callers nor for the disk.
     pub fn post(&self, entry: &Entry<'_>, hold: Hold) {
         // Failures are visible in the journal's figures.
-        self.journal.append_or_buffer(&entry.line(hold.settle()).encode_for(entry.owner));
+        self.journal.append_or_buffer(&entry.line(hold.settle()).encode_for(entry.attribution));
     }
 
     /// Records a call whose cost nobody learnt, and replaces its reservation by the estimated cost. The
     /// request that it was made for has an entry of its own.
     pub fn abandon(&self, call: &Abandoned<'_>, hold: Hold) {
-        self.journal.append_or_buffer(&call.line(hold.settle()).encode_for(call.owner));
+        self.journal.append_or_buffer(&call.line(hold.settle()).encode_for(call.attribution));
     }
 
-    /// Returns the budget of an owner for the current month.
+    /// Returns one budget for the current month, of a key, a model, an owner or a team.
     ///
     /// # Errors
     ///
     /// `Unavailable` if the ledger is restarting or overloaded.
-    pub async fn owner_budget(&self, owner: &str, limit: Option<u64>) -> Result<BudgetView, Error> {
-        self.actor.ask(OwnerBudgetRequest { owner: bounded(owner).to_owned(), limit }).await?
+    pub async fn budget(&self, budget: Budget, id: &str, limit: Option<u64>) -> Result<BudgetView, Error> {
+        self.actor.ask(BudgetRequest { budget, id: bounded(id).to_owned(), limit }).await?
     }
 
-    /// Returns the rows of these days, sorted by day, key and model, including everything posted before.
+    /// Returns the rows of these days in one group, sorted by day, subject and model, including everything posted before.
     ///
     /// # Errors
     ///

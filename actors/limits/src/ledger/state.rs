@@ -3,21 +3,28 @@
 //!
 //! Only what has changed since the last checkpoint must be in memory; the rest is a cache, read again when needed.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use muster_store::StoreError;
 
 use super::credit::Payers;
 use super::line::{JournalLine, report_unknown, usage};
-use super::messages::{BudgetView, Exhausted, Reserve};
+use super::messages::{Attribution, BudgetView, Exhausted, Reserve};
 use super::period::{Day, Month};
 use super::record::{AccountKey, AccountRecord, Head, HoldRecord, RecordReader, RowRecord};
-use super::row::{Budget, Row, RowKey};
+use super::row::{Budget, Dimension, Row, RowKey, TAG_SEPARATOR};
 use crate::published::{LEAST_GRANTED, MOST_GRANTED};
 use muster_core::Millis;
 
 /// Maximum number of records kept in memory that are also in the store.
 const CACHE: usize = 20_000;
+
+/// Maximum number of tags of a key and day that have rows of their own.
+const MAX_TAGS: usize = 100;
+/// Maximum number of keys and days whose tags are in memory.
+const MAX_TAGGED: usize = 1_000;
+/// Name under which all further tags are reported.
+const OTHER_TAG: &str = "other";
 
 /// The part of what is left of a budget that may be set aside in advance.
 const AHEAD_PART: u64 = 64;
@@ -27,6 +34,7 @@ fn limited(request: &Reserve) -> impl Iterator<Item = (Budget, &str, u64)> {
     let budgets = [
         (Budget::Key, request.key_id.as_str(), request.key_limit),
         (Budget::Owner, request.owner.as_str(), request.owner_limit),
+        (Budget::Team, request.team.as_str(), request.team_limit),
         (Budget::Model, request.model_id.as_str(), request.model_limit),
     ];
     budgets.into_iter().filter_map(|(budget, id, limit)| Some((budget, id, limit?)))
@@ -38,6 +46,8 @@ pub(super) struct LedgerState {
     rows: HashMap<RowKey, RowRecord>,
     accounts: HashMap<AccountKey, Account>,
     holds: BTreeMap<u64, HoldRecord>,
+    /// Tags of keys and days that have rows of their own.
+    tags: HashMap<(Day, Box<str>), HashSet<Box<str>>>,
     /// Money set aside, by whose budgets it counts against.
     ahead: HashMap<Payers, Ahead>,
     /// The line of a hold that the actor granted itself, which draws nothing that was set aside.
@@ -69,17 +79,19 @@ struct PayersRef<'a> {
     model: &'a str,
     /// Empty for none.
     owner: &'a str,
+    /// Empty for none.
+    team: &'a str,
 }
 
 impl HoldRecord {
     fn payers(&self) -> PayersRef<'_> {
-        PayersRef { key: &self.key, model: &self.model, owner: &self.owner }
+        PayersRef { key: &self.key, model: &self.model, owner: &self.owner, team: &self.team }
     }
 }
 
 impl Payers {
     fn by_ref(&self) -> PayersRef<'_> {
-        PayersRef { key: &self.key, model: &self.model, owner: &self.owner }
+        PayersRef { key: &self.key, model: &self.model, owner: &self.owner, team: &self.team }
     }
 }
 
@@ -139,20 +151,21 @@ impl LedgerState {
             return Ok(());
         }
         self.applied = number;
-        let Some((line, owner)) = line.and_owner() else {
+        let Some((line, of)) = line.and_attribution() else {
             report_unknown(number);
             return Ok(());
         };
         match line {
             // The line in it is never one of these.
-            JournalLine::Owned { .. } => {}
+            JournalLine::Owned { .. } | JournalLine::Attributed { .. } => {}
             JournalLine::Reserve { at, key, model, nanos } => {
-                let held =
-                    HoldRecord { id: number, at, key: key.into(), model: model.into(), nanos, owner: owner.into() };
+                let payers =
+                    Payers { key: key.into(), owner: of.owner.into(), team: of.team.into(), model: model.into() };
                 if self.own != Some(number) {
-                    let payers = Payers { key: key.into(), owner: owner.into(), model: model.into() };
                     self.release_ahead(&payers, nanos, reader)?;
                 }
+                let Payers { key, owner, team, model } = payers;
+                let held = HoldRecord { id: number, at, key, model, nanos, owner, team };
                 self.reserve(held, reader)?;
             }
             JournalLine::Post {
@@ -167,25 +180,27 @@ impl LedgerState {
                 hold,
             } => {
                 self.release(hold, reader)?;
-                let row = self.row(number, at, key, model, reader)?;
-                if let Some(row) = row {
+                let payers = PayersRef { key, model, owner: of.owner, team: of.team };
+                self.update_rows(number, at, payers, of, reader, |row| {
                     row.post(outcome, usage(prompt_tokens, completion_tokens, estimated), cost_nanos);
-                }
-                self.spend(number, at, PayersRef { key, model, owner }, cost_nanos.unwrap_or(0), reader)?;
+                })?;
+                self.spend(number, at, payers, cost_nanos.unwrap_or(0), reader)?;
             }
             JournalLine::Abandon { at, key, model, prompt_tokens, completion_tokens, cost_nanos, hold } => {
                 self.release(hold, reader)?;
-                if let Some(row) = self.row(number, at, key, model, reader)? {
+                let payers = PayersRef { key, model, owner: of.owner, team: of.team };
+                self.update_rows(number, at, payers, of, reader, |row| {
                     row.abandon(prompt_tokens, completion_tokens, cost_nanos);
-                }
-                self.spend(number, at, PayersRef { key, model, owner }, cost_nanos.unwrap_or(0), reader)?;
+                })?;
+                self.spend(number, at, payers, cost_nanos.unwrap_or(0), reader)?;
             }
             JournalLine::Release { hold } => drop(self.release(hold, reader)?),
             JournalLine::Charge { hold } => {
                 if let Some(held) = self.release(hold, reader)? {
-                    if let Some(row) = self.row(number, held.at, &held.key, &held.model, reader)? {
+                    // Provider and tags of a call whose server was killed are not known.
+                    self.update_rows(number, held.at, held.payers(), Attribution::default(), reader, |row| {
                         row.unsettled_nanos = row.unsettled_nanos.saturating_add(held.nanos);
-                    }
+                    })?;
                     self.spend(number, held.at, held.payers(), held.nanos, reader)?;
                 }
             }
@@ -332,17 +347,66 @@ impl LedgerState {
         }
     }
 
-    /// Returns the row to which this line is to be added; `None` if it was added before.
-    fn row(
+    /// Updates the rows of a call: that of its key, and those of its owner, team, provider and tags.
+    fn update_rows(
         &mut self,
         number: u64,
         at: Millis,
-        key: &str,
-        model: &str,
+        payers: PayersRef<'_>,
+        of: Attribution<'_>,
         reader: RecordReader<'_>,
-    ) -> Result<Option<&mut Row>, StoreError> {
+        mut each: impl FnMut(&mut Row),
+    ) -> Result<(), StoreError> {
+        let (day, model) = (Day::of(at), payers.model);
+        let mut update = |ledger: &mut Self, dimension, id: Box<str>| {
+            let key = RowKey { day, dimension, id, model: model.into() };
+            if let Some(row) = ledger.row(number, key, reader)? {
+                each(row);
+            }
+            Ok::<(), StoreError>(())
+        };
+        update(self, Dimension::Key, payers.key.into())?;
+        let groups =
+            [(Dimension::Owner, payers.owner), (Dimension::Team, payers.team), (Dimension::Provider, of.provider)];
+        for (dimension, id) in groups.into_iter().filter(|(_, id)| !id.is_empty()) {
+            update(self, dimension, id.into())?;
+        }
+        for tag in of.tags.split(TAG_SEPARATOR).filter(|tag| !tag.is_empty()) {
+            let tag = if self.keeps_tag(day, payers.key, tag, reader)? { tag } else { OTHER_TAG };
+            update(self, Dimension::Tag, RowKey::of_tag(payers.key, tag))?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether a tag has rows of its own: a key has a share of so many a day. The tags that have are the first ones of
+    /// the day, so that applying lines again, over rows that are in the store, leads to the same ones.
+    fn keeps_tag(&mut self, day: Day, key: &str, tag: &str, reader: RecordReader<'_>) -> Result<bool, StoreError> {
+        if self.tags.len() >= MAX_TAGGED {
+            self.tags.clear();
+        }
+        let place = (day, Box::from(key));
+        if !self.tags.contains_key(&place) {
+            let fresh = self.rows.keys().filter(|row| row.dimension == Dimension::Tag && row.day == day);
+            let fresh = fresh.map(RowKey::subject).filter(|(of, _)| *of == Some(key));
+            let mut tags: HashSet<Box<str>> = fresh.map(|(_, tag)| Box::from(tag)).collect();
+            tags.extend(reader.tags(day, key)?);
+            tags.remove(OTHER_TAG);
+            self.tags.insert(place.clone(), tags);
+        }
+        let tags = self.tags.entry(place).or_default();
+        if tags.contains(tag) {
+            return Ok(true);
+        }
+        let kept = tags.len() < MAX_TAGS && tag != OTHER_TAG;
+        if kept {
+            tags.insert(tag.into());
+        }
+        Ok(kept)
+    }
+
+    /// Returns the row to which this line is to be added; `None` if it was added before.
+    fn row(&mut self, number: u64, key: RowKey, reader: RecordReader<'_>) -> Result<Option<&mut Row>, StoreError> {
         use std::collections::hash_map::Entry;
-        let key = RowKey { day: Day::of(at), key: key.into(), model: model.into() };
         let record = match self.rows.entry(key) {
             Entry::Occupied(found) => found.into_mut(),
             Entry::Vacant(absent) => {
@@ -368,17 +432,17 @@ impl LedgerState {
         }
     }
 
-    /// Updates the monthly totals of a key, of a model and of an owner.
+    /// Updates the monthly totals of a key, of a model, of an owner and of a team.
     fn update_accounts(
         &mut self,
         at: Millis,
-        PayersRef { key, model, owner }: PayersRef<'_>,
+        PayersRef { key, model, owner, team }: PayersRef<'_>,
         reader: RecordReader<'_>,
         mut each: impl FnMut(&mut Account),
     ) -> Result<(), StoreError> {
         let month = Month::of(at);
-        let owned = (!owner.is_empty()).then_some((Budget::Owner, owner));
-        for (budget, id) in [(Budget::Key, key), (Budget::Model, model)].into_iter().chain(owned) {
+        let shared = [(Budget::Owner, owner), (Budget::Team, team)].into_iter().filter(|(_, id)| !id.is_empty());
+        for (budget, id) in [(Budget::Key, key), (Budget::Model, model)].into_iter().chain(shared) {
             each(self.account(AccountKey { month, budget, id: id.into() }, reader)?);
         }
         Ok(())

@@ -7,8 +7,8 @@ use muster_store::{PageRequest, Record, Store, Tree};
 use super::checkpoint::KEEP_DAYS;
 use super::messages::{Query, UsageRow};
 use super::period::Day;
-use super::record::{ROW, RowRecord, day_prefix, row_prefix};
-use super::row::RowKey;
+use super::record::{ROW, RowRecord, day_prefix, group_prefix};
+use super::row::{Dimension, RowKey, TAG_SEPARATOR};
 use muster_core::{Error, Kind};
 
 /// Maximum number of rows in a reply.
@@ -23,14 +23,22 @@ pub(super) fn read(store: &dyn Store, query: &Query, fresh: Vec<(RowKey, RowReco
         return Err(Error::new(Kind::Invalid, format!("at most {KEEP_DAYS} days at a time: narrow the range")));
     }
     let mut rows = Rows::new();
-    match &query.key_id {
-        Some(key) => {
+    // The beginning of the rows of a day that can match.
+    let within = match (query.dimension, &query.key_id, &query.subject) {
+        (Dimension::Key, Some(key), _) => Some(format!("{key}\0")),
+        (Dimension::Tag, Some(key), _) => Some(format!("{key}{TAG_SEPARATOR}")),
+        (Dimension::Owner | Dimension::Team | Dimension::Provider, _, Some(subject)) => Some(format!("{subject}\0")),
+        (Dimension::Key, None, _) => None,
+        _ => Some(String::new()),
+    };
+    match within {
+        Some(within) => {
             for day in (from.0..=to.0).map(Day) {
-                let prefix = row_prefix(day, key);
+                let prefix = [group_prefix(day, query.dimension).as_slice(), within.as_bytes()].concat();
                 pages(store, &prefix.clone(), prefix, query, &mut rows)?;
             }
         }
-        None => pages(store, &[ROW], day_prefix(from), query, &mut rows)?,
+        None => pages(store, &[ROW], day_prefix(ROW, from), query, &mut rows)?,
     }
     for (key, record) in fresh {
         add(&mut rows, key, record);
@@ -38,7 +46,7 @@ pub(super) fn read(store: &dyn Store, query: &Query, fresh: Vec<(RowKey, RowReco
     bounded(&rows)?;
     let row = |(key, record): (RowKey, RowRecord)| UsageRow {
         day: key.day,
-        key_id: key.key.into(),
+        subject: key.subject().1.to_owned(),
         model_id: key.model.into(),
         row: record.row,
     };

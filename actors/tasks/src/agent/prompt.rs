@@ -6,7 +6,7 @@ use muster_providers::{ChatRequest, Message, Role, Tool, Usage};
 use serde_json::Value;
 
 use crate::task::TaskView;
-use muster_gateway::{GatewayChatRequest, OwnerBudget, Spend};
+use muster_gateway::{GatewayChatRequest, SharedBudget, Spend};
 
 /// Maximum number of bytes of the instruction and of the params, each, that a model sees.
 const MAX_TEXT: usize = 64 * 1024;
@@ -60,10 +60,11 @@ pub(super) fn gateway_request(view: &TaskView, prompt: ModelPrompt) -> GatewayCh
         spend: Some(Spend {
             key_id: view.owner.id.clone(),
             key_limit: view.owner.budget_nanos,
-            owner: view.owner.payer.clone().map(|id| OwnerBudget { id, limit: None }),
-            call_limit: None,
+            owner: view.owner.payer.clone().map(|id| SharedBudget { id, limit: None }),
             max_usage,
+            ..Spend::default()
         }),
+        cache: None,
     }
 }
 

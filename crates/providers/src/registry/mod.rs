@@ -18,6 +18,7 @@ mod embedding;
 mod list;
 mod resolve;
 mod routing;
+mod rules;
 mod settings;
 
 use std::sync::Arc;
@@ -29,6 +30,7 @@ pub use embedding::ListedEmbedding;
 pub use list::ListedModel;
 pub use resolve::{Candidate, NamedBy, ResolveError};
 pub use routing::RoutingSettings;
+pub use rules::ModelRules;
 pub use settings::{ProviderKind, ProviderSettings, RegistryError};
 
 /// Accepts any name.

@@ -47,7 +47,7 @@ pub async fn create(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body, reservation, .. } = request;
-    let call = chat::gateway_request(&http, Some(body.model.clone()), body.request(), &reservation);
+    let call = chat::gateway_request(&http, Some(body.model.clone()), body.request(), &reservation)?;
     if body.stream {
         let estimate = reservation.prompt();
         let (id, failed_id) = (id.0.clone(), id.0.clone());

@@ -5,7 +5,7 @@ mod request;
 mod response;
 
 use actix_web::http::header::ContentType;
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use muster_core::ids::{IdKind, new_id};
 use muster_gateway::{AnswerStream, CompletedChat};
 use muster_providers::{ChatDefaults, with_members};
@@ -16,6 +16,7 @@ pub use response::ChatCompletion;
 
 use crate::app::App;
 use crate::chat;
+use crate::chat::tags::BodyTags;
 use crate::error::sets::{OpenAi, RunErrors};
 use crate::error::{Dialect, HttpError, body as error_body};
 use crate::guard::{ChatB, Metered};
@@ -32,8 +33,8 @@ use response::UsageB;
 ///
 /// `logprobs`, `top_logprobs`, `logit_bias`, `functions`, `function_call`, `verbosity`, `reasoning_effort`,
 /// `prompt_cache_key`, `prompt_cache_retention` and `safety_identifier` are forwarded unchanged to a provider with an
-/// OpenAI-compatible API; a provider without one rejects the first six with `unsupported_value`. `store`, `metadata` and
-/// `service_tier` are accepted without effect. Any other field is rejected with `unsupported_value`, unless the settings
+/// OpenAI-compatible API; a provider without one rejects the first six with `unsupported_value`. `store` and
+/// `service_tier` are accepted without effect, as is `metadata` except for `metadata.tags`. Any other field is rejected with `unsupported_value`, unless the settings
 /// of the provider name it, because its cost is not known. Of two fields with one name the last counts.
 ///
 /// A stream whose first content takes long begins with comment lines; a failure after them is an `error` object.
@@ -48,9 +49,10 @@ pub async fn complete(
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body, sent, reservation, .. } = request;
     chat::check_extensions(&app, &body.extensions)?;
+    http.extensions_mut().insert(BodyTags(body.tags.clone()));
     let temperature = app.live().config.chat.default_temperature.value();
     let request = body.request(sent, ChatDefaults { temperature, ..chat::defaults(&app) });
-    let call = chat::gateway_request(&http, Some(body.model.clone()), request, &reservation);
+    let call = chat::gateway_request(&http, Some(body.model.clone()), request, &reservation)?;
     let (id, created) = (new_id(IdKind::ChatCompletion), app.clock.now().seconds());
     if body.stream {
         let (clock, now) = (app.clock.clone(), app.clock.clone());

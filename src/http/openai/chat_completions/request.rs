@@ -42,7 +42,7 @@ pub struct ChatMessageB {
 
 /// A conversation that the model continues.
 #[derive(Debug, Default, Request)]
-#[request(takes_images, example = {
+#[request(open, takes_images, example = {
     "model": "standard", "messages": [{ "role": "user", "content": "Which shelters are open tonight?" }]
 })]
 pub struct ChatCompletionBody {
@@ -93,6 +93,9 @@ pub struct ChatCompletionBody {
     /// Number of choices.
     #[request(range = 1..=4, default = 1)]
     pub n: u32,
+    /// Tags of `metadata`.
+    #[request(with = chat::tags::of_metadata, default, hidden)]
+    pub tags: Vec<String>,
     #[request(with = effort, hidden)]
     effort: Option<String>,
     /// Name of a field that only a provider of OpenAI's wire format supports, if one was sent.

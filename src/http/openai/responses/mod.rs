@@ -5,7 +5,7 @@ mod items;
 mod request;
 mod response;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use muster_gateway::AnswerStream;
 
 pub use request::ResponsesBody;
@@ -13,6 +13,7 @@ pub use response::ResponseObject;
 
 use crate::app::App;
 use crate::chat;
+use crate::chat::tags::BodyTags;
 use crate::error::HttpError;
 use crate::error::sets::{OpenAi, RunErrors};
 use crate::guard::{ChatB, Metered};
@@ -37,7 +38,8 @@ pub async fn create(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body, reservation, .. } = request;
-    let call = chat::gateway_request(&http, Some(body.model.clone()), body.request(), &reservation);
+    http.extensions_mut().insert(BodyTags(body.tags.clone()));
+    let call = chat::gateway_request(&http, Some(body.model.clone()), body.request(), &reservation)?;
     let created = app.clock.now();
     if body.stream {
         let (fields, clock) = (body.repeated_fields(), app.clock.clone());

@@ -49,7 +49,7 @@ pub struct RepeatedFields {
 
 /// An input to which the model responds.
 #[derive(Debug, Default, Request)]
-#[request(takes_images, first = refuse_state, example = {
+#[request(open, takes_images, first = refuse_state, example = {
     "model": "standard", "input": "Which shelters are open tonight?"
 })]
 pub struct ResponsesBody {
@@ -85,9 +85,13 @@ pub struct ResponsesBody {
     pub stream: bool,
     #[request(with = user)]
     pub user: Option<String>,
-    /// Metadata returned with the response: up to 16 texts by name.
+    /// Metadata returned with the response: up to 16 texts by name. The usage is reported under the tags of `tags`, separated
+    /// by commas.
     #[request(check = few)]
     pub metadata: Option<BTreeMap<String, String>>,
+    /// Tags of `metadata`.
+    #[request(with = chat::tags::of_metadata, default, hidden)]
+    pub tags: Vec<String>,
     #[request(with = effort, hidden)]
     effort: Option<String>,
     /// Fields that are returned unchanged.

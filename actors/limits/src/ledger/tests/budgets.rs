@@ -101,3 +101,79 @@ fn a_cancelled_reservation_leaves_nothing_reserved() {
         assert_eq!(spent(ledger).await, (0, 0));
     });
 }
+
+#[test]
+fn keys_of_a_team_share_its_budget_over_races_and_a_kill() {
+    test_world::run(|tree| async move {
+        let env = ServerEnv::new();
+        let ledger = env.start(&tree).await;
+        let of = |key: usize| Reserve {
+            key_id: format!("key_{key}"),
+            team: "team_1".to_owned(),
+            team_limit: Some(379),
+            ..reserve(10, Some(1_000), None)
+        };
+        let results = join_all((0..100).map(|n| ledger.reserve(of(n % 4)))).await;
+        let mut held = Vec::new();
+        for result in results {
+            match result {
+                Ok(hold) => held.push(hold),
+                Err(Refusal::Exhausted(spent)) => assert_eq!(spent.which, Budget::Team),
+                Err(other) => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(held.len(), 37);
+        let team = Attribution { team: "team_1", ..Attribution::default() };
+        for hold in held.drain(..17) {
+            ledger.post(&Entry { attribution: team, ..entry("key_1", "m", Some(8)) }, hold);
+        }
+        let view = ledger.budget(Budget::Team, "team_1", Some(379)).await.unwrap();
+        assert_eq!((view.spent_nanos, view.held_nanos), (17 * 8, 200));
+        // The server is killed with 20 calls in flight, which are charged.
+        env.kill();
+        held.into_iter().for_each(std::mem::forget);
+        tree.stop().await;
+        env.revive();
+        let again = Tree::new(Arbiter::current(), Clock::tokio(test_world::START));
+        let ledger = env.start(&again).await;
+        let view = ledger.budget(Budget::Team, "team_1", Some(379)).await.unwrap();
+        assert_eq!((view.spent_nanos, view.held_nanos), (17 * 8 + 200, 0));
+        assert!(ledger.reserve(Reserve { nanos: 44, ..of(9) }).await.is_err(), "43 are left");
+        again.stop().await;
+    });
+}
+
+#[test]
+fn a_key_has_a_hundred_tags_a_day_and_its_further_ones_are_one() {
+    test_world::run(|tree| async move {
+        let env = ServerEnv::new();
+        let tagged = |ledger: &Ledger, key: &str, tag: &str| {
+            let attribution = Attribution { tags: tag, ..Attribution::default() };
+            ledger.post(&Entry { attribution, ..entry(key, "m", Some(1)) }, Hold::none());
+        };
+        let ledger = env.start(&tree).await;
+        for n in 0..80 {
+            tagged(&ledger, "key_1", &format!("t{n}"));
+        }
+        ledger.flush().await.unwrap();
+        env.kill();
+        for n in 70..130 {
+            tagged(&ledger, "key_1", &format!("t{n}"));
+        }
+        tagged(&ledger, "key_2", "t129");
+        tree.stop().await;
+        env.revive();
+        let again = Tree::new(Arbiter::current(), Clock::tokio(test_world::START));
+        let ledger = env.start(&again).await;
+        let rows = async |query: Query| ledger.usage(Query { dimension: Dimension::Tag, ..query }).await.unwrap();
+        let of_key = |key: &str| Query { key_id: Some(key.to_owned()), ..all() };
+        let found = rows(of_key("key_1")).await;
+        let requests = |tag: &str| found.iter().find(|row| row.subject == tag).map(|row| row.row.requests);
+        assert_eq!((found.len(), requests("t75"), requests("t99")), (101, Some(2), Some(1)));
+        assert_eq!((requests("t100"), requests("other")), (None, Some(30)));
+        assert_eq!(rows(of_key("key_2")).await.len(), 1, "the share of another key");
+        let one = rows(Query { subject: Some("t129".to_owned()), ..all() }).await;
+        assert_eq!(one.len(), 1);
+        again.stop().await;
+    });
+}

@@ -64,7 +64,8 @@ impl ServerEnv {
 
 fn entry<'a>(key: &'a str, model: &'a str, cost_nanos: Option<u64>) -> Entry<'a> {
     let usage = Usage { prompt_tokens: 10, completion_tokens: 5, estimated: false };
-    Entry { at: test_world::START, key_id: key, owner: "", model_id: model, outcome: Outcome::Ok, usage, cost_nanos }
+    let attribution = Attribution::default();
+    Entry { at: test_world::START, key_id: key, attribution, model_id: model, outcome: Outcome::Ok, usage, cost_nanos }
 }
 
 fn reserve(nanos: u64, key_limit: Option<u64>, model_limit: Option<u64>) -> Reserve {
@@ -73,6 +74,8 @@ fn reserve(nanos: u64, key_limit: Option<u64>, model_limit: Option<u64>) -> Rese
         key_limit,
         owner: String::new(),
         owner_limit: None,
+        team: String::new(),
+        team_limit: None,
         model_id: "m".to_owned(),
         model_limit,
         nanos,
@@ -112,7 +115,7 @@ fn rows_are_sums_by_key_model_and_day_in_order() {
         let one = Row { requests: 1, prompt_tokens: 10, completion_tokens: 5, ..Row::default() };
         let row = |day: &str, key: &str, model: &str, row| UsageRow {
             day: Day::parse(day).unwrap(),
-            key_id: key.to_owned(),
+            subject: key.to_owned(),
             model_id: model.to_owned(),
             row,
         };
@@ -152,7 +155,7 @@ fn rows_are_sums_by_key_model_and_day_in_order() {
 
 #[test]
 fn a_row_is_serialized_as_one_flat_object() {
-    let row = UsageRow { day: Day(0), key_id: "k".to_owned(), model_id: "m".to_owned(), row: Row::default() };
+    let row = UsageRow { day: Day(0), subject: "k".to_owned(), model_id: "m".to_owned(), row: Row::default() };
     let json = serde_json::to_value(&row).unwrap();
     assert_eq!((json["day"].as_str(), json["requests"].as_u64()), (Some("1970-01-01"), Some(0)));
 }

@@ -18,10 +18,15 @@ use crate::ledger::usage;
 const KEYS: [&str; 3] = ["key_1", "key_2", "key_3"];
 /// The owner of each key; the last has none.
 const OWNERS: [&str; 3] = ["ann", "ann", ""];
+/// The team of each key; the second has none.
+const TEAMS: [&str; 3] = ["team_1", "", "team_1"];
+/// The provider of each model.
+const PROVIDERS: [&str; 2] = ["p", "q"];
 const MODELS: [&str; 2] = ["m", "n"];
 const KEY_LIMIT: u64 = 1_000;
 const MODEL_LIMIT: u64 = 1_500;
 const OWNER_LIMIT: u64 = 1_300;
+const TEAM_LIMIT: u64 = 1_200;
 
 #[derive(Debug, Clone)]
 enum LedgerStep {
@@ -63,6 +68,16 @@ fn steps() -> impl Strategy<Value = Vec<LedgerStep>> {
 
 fn owner_of(key: &str) -> &'static str {
     KEYS.iter().position(|known| *known == key).map_or("", |place| OWNERS[place])
+}
+
+fn team_of(key: &str) -> &'static str {
+    KEYS.iter().position(|known| *known == key).map_or("", |place| TEAMS[place])
+}
+
+/// Whom the calls of a key and model count against, with two tags.
+fn attribution_of(key: &str, model: &str) -> Attribution<'static> {
+    let provider = MODELS.iter().position(|known| *known == model).map_or("", |place| PROVIDERS[place]);
+    Attribution { owner: owner_of(key), team: team_of(key), provider, tags: "a\u{1f}b" }
 }
 
 #[derive(Debug, Clone)]
@@ -108,9 +123,9 @@ impl Model {
         self.number
     }
 
-    /// Writes a line of a key's owner, as it is encoded.
-    fn write_for(&mut self, key: &str, line: &JournalLine<'_>) -> u64 {
-        let bytes = line.encode_for(owner_of(key));
+    /// Writes a line with its attribution, as it is encoded.
+    fn write_for(&mut self, attribution: Attribution<'_>, line: &JournalLine<'_>) -> u64 {
+        let bytes = line.encode_for(attribution);
         self.number += 1;
         count(&mut self.ledger, self.number, &bytes, &self.disk).unwrap();
         self.lines.push((self.number, bytes));
@@ -152,6 +167,8 @@ impl Model {
             key_limit: Some(KEY_LIMIT),
             owner: owner_of(key).to_owned(),
             owner_limit: (!owner_of(key).is_empty()).then_some(OWNER_LIMIT),
+            team: team_of(key).to_owned(),
+            team_limit: (!team_of(key).is_empty()).then_some(TEAM_LIMIT),
             model_id: model.to_owned(),
             model_limit: Some(MODEL_LIMIT),
             nanos,
@@ -159,13 +176,16 @@ impl Model {
         let by_key = self.used(|found, _| found == key);
         let by_model = self.used(|_, found| found == model);
         let by_owner = self.used(|found, _| owner_of(found) == owner_of(key));
+        let by_team = self.used(|found, _| team_of(found) == team_of(key));
         let fits = by_key.0 + by_key.1 + nanos <= KEY_LIMIT
             && by_model.0 + by_model.1 + nanos <= MODEL_LIMIT
-            && (owner_of(key).is_empty() || by_owner.0 + by_owner.1 + nanos <= OWNER_LIMIT);
+            && (owner_of(key).is_empty() || by_owner.0 + by_owner.1 + nanos <= OWNER_LIMIT)
+            && (team_of(key).is_empty() || by_team.0 + by_team.1 + nanos <= TEAM_LIMIT);
         let checked = self.ledger.check(&request, self.now, RecordReader(&self.disk)).unwrap();
         assert_eq!(checked.is_ok(), fits, "{checked:?} {by_key:?} {by_model:?} {nanos}");
         if fits {
-            let id = self.write_for(key, &JournalLine::Reserve { at: self.now, key, model, nanos });
+            let of = Attribution { provider: "", tags: "", ..attribution_of(key, model) };
+            let id = self.write_for(of, &JournalLine::Reserve { at: self.now, key, model, nanos });
             self.held.push(Held { id, at: self.now, key, model, nanos });
         }
     }
@@ -175,7 +195,7 @@ impl Model {
         let (key, model) = settled.as_ref().map_or((key, model), |held| (held.key, held.model));
         let hold = settled.map_or(0, |held| held.id);
         let entry = Entry { at: self.now, ..entry(key, model, cost_nanos) };
-        self.write_for(key, &entry.line(hold));
+        self.write_for(attribution_of(key, model), &entry.line(hold));
         let row = self.row(entry.at, key, model);
         row.requests += 1;
         row.prompt_tokens += 10;
@@ -193,12 +213,12 @@ impl Model {
         let abandoned = Abandoned {
             at: self.now,
             key_id: key,
-            owner: owner_of(key),
+            attribution: attribution_of(key, model),
             model_id: model,
             usage: Usage { prompt_tokens: 3, completion_tokens: 4, estimated: true },
             cost_nanos: Some(nanos),
         };
-        self.write_for(key, &abandoned.line(id));
+        self.write_for(abandoned.attribution, &abandoned.line(id));
         let row = self.row(self.now, key, model);
         row.prompt_tokens += 3;
         row.completion_tokens += 4;
@@ -245,9 +265,10 @@ impl Model {
             Query { to_day: Day(Day::of(test_world::START).0 + 390), from_day: Day::of(test_world::START), ..all() };
         let fresh = self.ledger.rows(|key| query.matches(key));
         let found = usage::read(&self.disk, &query, fresh).unwrap();
-        let found: Vec<_> = found.iter().map(|row| (row.day, &*row.key_id, &*row.model_id, row.row)).collect();
+        let found: Vec<_> = found.iter().map(|row| (row.day, &*row.subject, &*row.model_id, row.row)).collect();
         let expected: Vec<_> = self.rows.iter().map(|(&(day, key, model), row)| (day, key, model, *row)).collect();
         assert_eq!(found, expected);
+        self.check_groups(&query);
         for key in KEYS {
             let used = self.used(|found, _| found == key);
             let view = self.ledger.view(Budget::Key, key, None, self.now, RecordReader(&self.disk)).unwrap();
@@ -256,12 +277,50 @@ impl Model {
         let used = self.used(|found, _| owner_of(found) == "ann");
         let view = self.ledger.view(Budget::Owner, "ann", None, self.now, RecordReader(&self.disk)).unwrap();
         assert_eq!((view.spent_nanos, view.held_nanos), used, "all keys of an owner count together");
+        let used = self.used(|found, _| team_of(found) == "team_1");
+        let view = self.ledger.view(Budget::Team, "team_1", None, self.now, RecordReader(&self.disk)).unwrap();
+        assert_eq!((view.spent_nanos, view.held_nanos), used, "all keys of a team count together");
         for model in MODELS {
             let used = self.used(|_, found| found == model);
             let view = self.ledger.view(Budget::Model, model, None, self.now, RecordReader(&self.disk)).unwrap();
             assert_eq!((view.spent_nanos, view.held_nanos), used, "{model}");
         }
     }
+    /// Each group sums up what it has: those without an owner or a team are in none, and each tag counts the whole call.
+    fn check_groups(&self, query: &Query) {
+        type Group = fn(&str, &str) -> &'static str;
+        let groups: [(Dimension, Group); 4] = [
+            (Dimension::Owner, |key, _| owner_of(key)),
+            (Dimension::Team, |key, _| team_of(key)),
+            (Dimension::Provider, |key, model| attribution_of(key, model).provider),
+            (Dimension::Tag, |_, _| "b"),
+        ];
+        for (dimension, group) in groups {
+            let query = Query { dimension, ..query.clone() };
+            let found = usage::read(&self.disk, &query, self.ledger.rows(|key| query.matches(key))).unwrap();
+            let mut expected = BTreeMap::<(Day, &str, &str), (u64, u64)>::new();
+            for (&(day, key, model), row) in &self.rows {
+                let subject = group(key, model);
+                if !subject.is_empty() {
+                    let sums = expected.entry((day, subject, model)).or_default();
+                    *sums = (sums.0 + row.requests, sums.1 + row.cost_nanos);
+                }
+            }
+            let mut sums = BTreeMap::<(Day, &str, &str), (u64, u64)>::new();
+            for row in found.iter().filter(|row| dimension != Dimension::Tag || row.subject == "b") {
+                let sums = sums.entry((row.day, &*row.subject, &*row.model_id)).or_default();
+                *sums = (sums.0 + row.row.requests, sums.1 + row.row.cost_nanos);
+            }
+            // A killed server's calls have neither provider nor tags: they have no row there.
+            expected.retain(|place, sums| *sums != (0, 0) || sums_has(&found, place));
+            sums.retain(|place, sums| *sums != (0, 0) || expected.contains_key(place));
+            assert_eq!(sums, expected, "{dimension:?}");
+        }
+    }
+}
+
+fn sums_has(found: &[UsageRow], &(day, subject, model): &(Day, &str, &str)) -> bool {
+    found.iter().any(|row| (row.day, &*row.subject, &*row.model_id) == (day, subject, model))
 }
 
 proptest! {
