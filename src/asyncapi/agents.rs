@@ -162,7 +162,7 @@ fn breaker_state() -> Value {
 
 fn state() -> Value {
     json!({ "task_id": "task_01J", "agent": "code-reviewer", "from": "running", "to": "paused", "reason": "operator",
-        "revision": 1 })
+        "revision": 1, "instruction": "Review the parser" })
 }
 
 fn progress() -> Value {

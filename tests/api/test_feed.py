@@ -140,6 +140,10 @@ def scenario(world, device, listen):
     world.post(f"/incidents/{incident}/resolve", {"note": "n"}, headers=[("If-Match", "*")])
     warned = world.warned_incident()
     world.post(f"/incidents/{warned}/cancel", {"reason": "over"}, headers=[("If-Match", "*")])
+    # The public was warned by two people; two take it back.
+    waiting = world.call("GET", f"{V1}/alerts?incident={warned}&state=pending_second")["data"]["alerts"]
+    for alert in waiting:
+        world.post(f"/alerts/{alert['id']}/confirm", {}, token=world.second())
 
     # Devices
     other = world.device()

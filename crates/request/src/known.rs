@@ -114,6 +114,15 @@ impl<'de> Known<'de, '_> {
         visitor.visit_map(Members { of: self, entries: object.iter(), known, next: None })
     }
 
+    /// Notes a member that is not among the known ones.
+    fn note(self, name: &str, known: &[&str]) {
+        let mut found = self.found.borrow_mut();
+        if found.len() < MAX_FOUND {
+            let path = Path::Member(self.at, name).names();
+            found.push(UnknownMember { path, msg: unknown("field", name, known) });
+        }
+    }
+
     fn items<V: Visitor<'de>>(self, items: &'de [Value], visitor: V) -> Result<V::Value, ReadError> {
         let mut access = Items { of: self, items: items.iter().enumerate() };
         let read = visitor.visit_seq(&mut access)?;
@@ -176,13 +185,19 @@ impl<'de> Deserializer<'de> for Known<'de, '_> {
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ReadError> {
         match self.value {
             Value::String(variant) => visitor.visit_enum(BorrowedStrDeserializer::new(variant)),
             Value::Object(object) => {
-                let mut entries = object.iter();
+                // Beside one variant, members that name none are unknown.
+                let is_variant = |(name, _): &(&String, &Value)| variants.contains(&name.as_str());
+                let beside = object.iter().any(|entry| is_variant(&entry));
+                if beside {
+                    object.iter().filter(|entry| !is_variant(entry)).for_each(|(name, _)| self.note(name, variants));
+                }
+                let mut entries = object.iter().filter(|entry| !beside || is_variant(entry));
                 match (entries.next(), entries.next()) {
                     (Some((variant, content)), None) => visitor.visit_enum(Variant { of: self, variant, content }),
                     _ => Err(de::Error::invalid_value(Unexpected::Map, &"an object with a single member")),
@@ -216,11 +231,7 @@ impl<'de> MapAccess<'de> for Members<'de, '_> {
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, ReadError> {
         for (name, value) in self.entries.by_ref() {
             if let Some(known) = self.known.filter(|known| !known.contains(&name.as_str())) {
-                let mut found = self.of.found.borrow_mut();
-                if found.len() < MAX_FOUND {
-                    let path = Path::Member(self.of.at, name).names();
-                    found.push(UnknownMember { path, msg: unknown("field", name, known) });
-                }
+                self.of.note(name, known);
                 continue;
             }
             self.next = Some((name, value));

@@ -173,6 +173,10 @@ fn mark_time(property: &mut Value) {
 /// Returns a schema that also admits null.
 pub(crate) fn nullable(mut schema: Value) -> Value {
     let Some(object) = schema.as_object_mut() else { return schema };
+    // Any value: null is one.
+    if object.is_empty() {
+        return schema;
+    }
     match object.get("type") {
         Some(Value::String(kind)) if !object.contains_key("oneOf") => {
             let types = json!([kind, "null"]);
@@ -577,6 +581,7 @@ mod tests {
         assert_eq!(properties["stages"], json!({ "type": "array", "items": stage(closed.clone()) }));
         assert_eq!(properties["names"]["additionalProperties"]["format"], "int64");
         assert_eq!(properties["free"], json!({ "type": "object", "additionalProperties": true }));
+        assert_eq!(properties["any"], json!({}));
         let forms = &properties["target"]["oneOf"][0]["oneOf"];
         assert_eq!(forms[0], json!({ "type": "string", "enum": ["all"] }));
         assert_eq!(forms[1]["properties"], json!({ "group": { "type": "string" } }));

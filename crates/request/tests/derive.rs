@@ -355,6 +355,11 @@ fn unknown_members_are_refused_at_every_depth_with_the_nearest_name() {
             "unknown field `soak`: did you mean `soak_s`?",
         ),
         (json!({ "target": { "query": { "stage": [] } } }), "target.query.stage", ""),
+        (
+            json!({ "target": { "group": "g", "gruop": "h" } }),
+            "target.gruop",
+            "unknown field `gruop`: did you mean `group`?",
+        ),
         (json!({ "target": { "circle": { "radius_m": 1, "radius": 2 } } }), "target.circle.radius", ""),
         (json!({ "hand": { "right": true } }), "hand.right", "unknown field `right`: only `left` is known"),
     ] {

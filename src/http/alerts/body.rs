@@ -126,6 +126,8 @@ pub struct AlertBody {
     /// `{sender, identifier, sent}` of every earlier message of the chain, oldest first.
     #[schema(value_type = Vec<Object>)]
     pub references: Vec<Value>,
+    /// Incidents as the sender names them (CAP `incidents`).
+    pub incidents: Vec<String>,
     pub note: Option<String>,
     /// CAP `info`: event, category, urgency, severity, certainty, headline, area and the other elements.
     #[schema(value_type = Option<Object>)]
